@@ -14,12 +14,19 @@
  *     op product                      the rule, see `rules` below
  *     claim 3dc1a0b2 3dc1a0b3         of the first side, of the second
  *     a 3f800000 ...                  what the rule reads, by name: numbers as
- *     b ...                           eight hexadecimal digits of their bits
+ *     a@ 00000000 00000010 ...        eight hexadecimal digits of their bits,
+ *     b ...                           and where they stand in which array
+ *     @ 00001000 ...                  the arrays: floats and root of each
+ *     @proof ...                      that those numbers are theirs
+ *
+ * Evidence without "@" opens nothing: whose numbers these are is then for
+ * others to say.  With records, the arrays must be in each of them.
  *
  * Exit status: 0 the first side is right, 1 the second, 2 neither, 3 the
- * evidence is not as the rule wants it.  `referee --rules` lists the rules.
+ * evidence is not as the rule wants it, or does not open.  `referee --rules`
+ * lists the rules.
  *
- *     cc -O2 -std=c99 referee.c -o referee && ./referee FILE */
+ *     cc -O2 -std=c99 referee.c -o referee && ./referee FILE [RECORD..] */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -1661,7 +1668,7 @@ enum { UPDATES = sizeof updates / sizeof *updates };
 
 /* ====== Evidence, and the rules that read it ====== */
 
-enum { MOST = 1 << 22, LISTS = 24 };
+enum { MOST = 1 << 22, LISTS = 64 };
 
 typedef struct list {
     char name[16];
@@ -1695,12 +1702,17 @@ static const list *want(const char *name, long n)
     return NULL;
 }
 
-static int has(const char *name)
+static const list *find(const char *name)
 {
     for (int i = 0; i < count; i++)
         if (!strcmp(lists[i].name, name))
-            return 1;
-    return 0;
+            return &lists[i];
+    return NULL;
+}
+
+static int has(const char *name)
+{
+    return find(name) != NULL;
 }
 
 static f32 one(const char *name)
@@ -2384,7 +2396,8 @@ static f32 clip_rule(const char *kind)
 /* ".NAME", at 0: p, 1 to 3: the moments. */
 static f32 update_rule(const char *kind)
 {
-    update u = {clipped(), one("lr"), one("p"), or_zero("ma"), or_zero("mb"),
+    update u = {clipped(), has("neg") ? f_neg(one("neg")) : one("lr"),
+                one("p"), or_zero("ma"), or_zero("mb"),
                 or_zero("mc"), 0, 0, real_or("ba", 0), real_or("bb", 0),
                 real_or("eps", 0), real_or("decay", 0),
                 real_or("momentum", 0), real_or("wd", 0)};
@@ -2400,6 +2413,12 @@ static f32 update_rule(const char *kind)
         }
     refuse("no such update");
     return 0;
+}
+
+static f32 correction_rule(const char *kind)
+{
+    (void)kind;
+    return correction(option(real("b")), (int64_t)one("n"));
 }
 
 /* The average of the weights after an update. */
@@ -2599,22 +2618,34 @@ static const struct rule_of_rate {
     {"warm-restarts", warm_restarts_rate, 1}};
 enum { RATES = sizeof rates / sizeof *rates };
 
-/* "schedule.NAME": the rate after `done` updates. */
+/* The rate after `done` updates. */
+static f32 rate_of(const struct rule_of_rate *r, rate m)
+{
+    static const char *const of_some[] = {"rate", "power", "cycle", "restart",
+                                          "start", "final", "div", "last",
+                                          "bounds", "factors"};
+    int64_t done = m.done;
+
+    for (int i = 0; i < 10; i++) /* none is read in a warm-up */
+        if (has(of_some[i]))
+            (void)want(of_some[i], -1);
+    m.done -= m.warmup;
+    m.steps -= r->ends ? m.warmup : 0;
+    if (m.steps < 1)
+        refuse("steps");
+    return done < m.warmup ? line(0, m.peak, done, m.warmup) : r->make(m);
+}
+
+/* "schedule.NAME"; "neg": as what an update adds. */
 static f32 schedule_rule(const char *kind)
 {
     rate m = {real("peak"), real_or("end", 0), (int64_t)one("done"),
               whole_or("steps", 1), whole_or("warmup", 0)};
-    int64_t done = m.done;
 
     for (int i = 0; i < RATES; i++)
-        if (!strcmp(kind + 1, rates[i].name)) {
-            m.done -= m.warmup;
-            m.steps -= rates[i].ends ? m.warmup : 0;
-            if (m.steps < 1)
-                refuse("steps");
-            return done < m.warmup ? line(0, m.peak, done, m.warmup)
-                                   : rates[i].make(m);
-        }
+        if (!strcmp(kind + 1, rates[i].name))
+            return has("neg") && one("neg") ? f_neg(rate_of(&rates[i], m))
+                                            : rate_of(&rates[i], m);
     refuse("no such schedule");
     return 0;
 }
@@ -2671,6 +2702,7 @@ static const struct rule {
     {"norm.of_blocks", norm_of_blocks_rule, "", 0},
     {"clip", clip_rule, "", 0},
     {"average", average_rule, "", 0},
+    {"correction", correction_rule, "", 0},
     {"term", term_rule, NULL, 0},
     {"update", update_rule, NULL, 0},
     {"schedule", schedule_rule, NULL, 0}};
@@ -2772,7 +2804,7 @@ static int read_list(FILE *f, list *l)
     int c, i = 0;
     long room = 0;
 
-    while ((c = fgetc(f)) >= 'a' && c <= 'z' && i < 15)
+    while ((((c = fgetc(f)) >= 'a' && c <= 'z') || c == '@') && i < 15)
         l->name[i++] = (char)c;
     if ((c == EOF || c == '\n') && i == 0)
         return 0;
@@ -2787,6 +2819,251 @@ static int read_list(FILE *f, list *l)
         more = read_word(f, &l->x[l->n]);
     }
     return 1;
+}
+
+/* ------ proofs ------ */
+
+/* SHA-256 of at most 65 bytes. */
+static void sha256(const uint8_t *bytes, int n, uint32_t h[8])
+{
+    static const uint32_t k[64] = {
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
+        0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
+        0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
+        0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+        0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
+        0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+        0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a,
+        0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+        0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+    static const uint32_t begin[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
+                                      0xa54ff53a, 0x510e527f, 0x9b05688c,
+                                      0x1f83d9ab, 0x5be0cd19};
+    uint8_t all[128] = {0};
+    int blocks = (n + 9 + 63) / 64;
+
+#define TURN(x, by) ((x) >> (by) | (x) << (32 - (by)))
+    memcpy(all, bytes, (size_t)n);
+    memcpy(h, begin, sizeof begin);
+    all[n] = 0x80;
+    all[64 * blocks - 2] = (uint8_t)(8 * n >> 8);
+    all[64 * blocks - 1] = (uint8_t)(8 * n);
+    for (int block = 0; block < blocks; block++) {
+        uint32_t w[64], v[8];
+
+        for (int i = 0; i < 16; i++) {
+            const uint8_t *p = all + 64 * block + 4 * i;
+
+            w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
+                   (uint32_t)p[2] << 8 | p[3];
+        }
+        for (int i = 16; i < 64; i++) {
+            uint32_t a = w[i - 15], b = w[i - 2];
+
+            w[i] = w[i - 16] + w[i - 7] +
+                   (TURN(a, 7) ^ TURN(a, 18) ^ a >> 3) +
+                   (TURN(b, 17) ^ TURN(b, 19) ^ b >> 10);
+        }
+        memcpy(v, h, sizeof v);
+        for (int i = 0; i < 64; i++) {
+            uint32_t a = v[0], e = v[4], x, y;
+
+            x = v[7] + (TURN(e, 6) ^ TURN(e, 11) ^ TURN(e, 25)) +
+                ((e & v[5]) ^ (~e & v[6])) + k[i] + w[i];
+            y = (TURN(a, 2) ^ TURN(a, 13) ^ TURN(a, 22)) +
+                ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
+            memmove(v + 1, v, 7 * sizeof *v);
+            v[4] += x;
+            v[0] = x + y;
+        }
+        for (int i = 0; i < 8; i++)
+            h[i] += v[i];
+    }
+}
+
+/* A number of a list that stands in an array. */
+typedef struct opened {
+    uint32_t array, at;
+    f32 x;
+} opened;
+
+enum { PIECE = 16, ROOT = 8, SOURCE = 1 + ROOT, NOWHERE = -1 };
+
+static opened *open_numbers;
+static long open_count, settings, proof_at;
+
+static int by_place(const void *a, const void *b)
+{
+    const opened *x = a, *y = b;
+
+    if (x->array != y->array)
+        return x->array < y->array ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* The next n words of the proof. */
+static const f32 *take_proof(long n)
+{
+    const list *l = find("@proof");
+
+    if (!l || n > l->n - proof_at)
+        refuse("@proof");
+    proof_at += n;
+    return l->x + proof_at - n;
+}
+
+/* SHA-256 of floats, little end first, and 0: at most 16, which those that are
+ * opened must be. */
+static void hash_piece(const opened *from, const opened *to, long first, long n,
+                       uint32_t hash[8])
+{
+    const f32 *x = take_proof(n);
+    uint8_t bytes[4 * PIECE + 1] = {0};
+
+    for (; from < to; from++)
+        if (x[from->at - first] != from->x)
+            refuse("a number is not the array's");
+    for (long i = 0; i < 4 * n; i++)
+        bytes[i] = (uint8_t)(x[i / 4] >> 8 * (i % 4));
+    sha256(bytes, (int)(4 * n + 1), hash);
+}
+
+/* The hash of pieces first .. first+n-1 of an array of so many floats: taken
+ * from the proof where none of their numbers is opened. */
+static void hash_pieces(const opened *from, const opened *to, long floats,
+                        long first, long n, uint32_t hash[8])
+{
+    uint8_t bytes[65];
+    uint32_t both[16];
+    const opened *mid = from;
+    long left = 1, all = floats - first * PIECE;
+
+    if (from == to) {
+        memcpy(hash, take_proof(8), 8 * sizeof *hash);
+        return;
+    }
+    if (n == 1) {
+        hash_piece(from, to, first * PIECE, all < PIECE ? all : PIECE, hash);
+        return;
+    }
+    while (2 * left < n)
+        left *= 2;
+    while (mid < to && (long)(mid->at / PIECE) < first + left)
+        mid++;
+    hash_pieces(from, mid, floats, first, left, both);
+    hash_pieces(mid, to, floats, first + left, n - left, both + 8);
+    for (int i = 0; i < 64; i++)
+        bytes[i] = (uint8_t)(both[i / 4] >> (24 - 8 * (i % 4)));
+    bytes[64] = 1;
+    sha256(bytes, 65, hash);
+}
+
+/* A number has no tree: its words, and last how many they are. */
+static void check_number(const f32 *source, const opened *from,
+                         const opened *to)
+{
+    for (; from < to; from++)
+        if (source[ROOT] > 2 || from->at >= source[ROOT] ||
+            source[1 + from->at] != from->x)
+            refuse("a number is not the record's");
+}
+
+static void check_source(const f32 *source, const opened *from,
+                         const opened *to)
+{
+    long floats = (long)source[0];
+    uint32_t hash[8];
+
+    if (source[0] == 0) {
+        check_number(source, from, to);
+        return;
+    }
+    if (source[0] > 0x7fffffff || (from < to && (long)to[-1].at >= floats))
+        refuse("@");
+    hash_pieces(from, to, floats, 0, (floats + PIECE - 1) / PIECE, hash);
+    if (memcmp(hash, source + 1, sizeof hash))
+        refuse("what is opened is not under its root");
+}
+
+/* A run of a list: as many numbers of an array, `stride` apart. */
+static void open_span(const f32 run[4], const f32 *x, long arrays)
+{
+    if (run[0] == (uint32_t)NOWHERE) {
+        settings += (long)run[3];
+        return;
+    }
+    if (run[0] >= (uint32_t)arrays)
+        refuse("an array that there is not");
+    for (uint32_t i = 0; i < run[3]; i++) {
+        opened one_more = {run[0], run[1] + i * run[2], x[i]};
+
+        open_numbers[open_count++] = one_more;
+    }
+}
+
+/* All of list l, whose runs are of `where`. */
+static void open_list(const list *l, list *where, long arrays)
+{
+    long at = 0;
+
+    where->is_read = 1;
+    if (where->n % 4)
+        refuse(where->name);
+    for (long i = 0; i < where->n; at += (long)where->x[i + 3], i += 4) {
+        if (where->x[i + 3] < 1 || (long)where->x[i + 3] > l->n - at)
+            refuse(where->name);
+        open_span(where->x + i, l->x + at, arrays);
+    }
+    if (at != l->n)
+        refuse(where->name);
+}
+
+static void open_lists(long arrays)
+{
+    for (int i = 0; i < count; i++) {
+        char name[18];
+        const list *where;
+
+        if (strchr(lists[i].name, '@') || !strcmp(lists[i].name, "claim"))
+            continue;
+        strcat(strcpy(name, lists[i].name), "@");
+        where = find(name);
+        if (!where)
+            refuse("a list that does not say whose it is");
+        open_list(&lists[i], &lists[where - lists], arrays);
+    }
+}
+
+/* Check the proofs of all lists; without "@" nothing is opened. */
+static void open_evidence(void)
+{
+    const list *sources = find("@");
+    long all = 1, from = 0, to;
+
+    open_count = settings = proof_at = 0;
+    if (!sources)
+        return;
+    for (int i = 0; i < count; i++)
+        all += lists[i].n;
+    free(open_numbers);
+    open_numbers = malloc((size_t)all * sizeof *open_numbers);
+    if (!open_numbers || sources->n % SOURCE)
+        refuse("@");
+    open_lists(sources->n / SOURCE);
+    qsort(open_numbers, (size_t)open_count, sizeof *open_numbers, by_place);
+    for (long i = 0; i < sources->n / SOURCE; i++, from = to) {
+        for (to = from; to < open_count && (long)open_numbers[to].array == i;)
+            to++;
+        check_source(sources->x + i * SOURCE, open_numbers + from,
+                     open_numbers + to);
+    }
+    lists[sources - lists].is_read = 1;
+    if (find("@proof"))
+        lists[find("@proof") - lists].is_read = 1;
+    if (find("@proof") && proof_at != find("@proof")->n)
+        refuse("@proof");
 }
 
 /* ------ the verdict ------ */
@@ -2811,6 +3088,7 @@ static int read_evidence(FILE *f, char op[32])
         count++;
     if (count == LISTS)
         refuse("too many lists");
+    open_evidence();
     return 1;
 }
 
@@ -2842,10 +3120,68 @@ static int judge(const char *op)
     is = make(op);
     verdict = is == claim->x[0] ? 0 : is == claim->x[1] ? 1 : 2;
     printf("%s: it is %08x; %s", op, (unsigned)is, say[verdict]);
+    if (find("@"))
+        printf("; %ld numbers opened, %ld settings", open_count, settings);
     if (soft_corner)
         print_corner(op, is);
     putchar('\n');
     return verdict;
+}
+
+/* What a record says of the array or number that is called source. */
+static void text_of(const f32 *source, char text[96])
+{
+    int words = source[0] ? ROOT : source[ROOT] == 2 ? 2 : 1;
+
+    strcpy(text, source[0] ? "\"pieces\":\"" : "\"bits\":\"");
+    for (int i = 0; i < words; i++)
+        sprintf(text + strlen(text), "%08x", (unsigned)source[1 + i]);
+    strcat(text, "\"");
+}
+
+/* The next line of a file, without its end; false: there is none. */
+static int read_line(FILE *f, char **line, size_t *room)
+{
+    size_t n = 0;
+    int c;
+
+    while ((c = fgetc(f)) != EOF && c != '\n') {
+        if (n + 2 > *room) {
+            *room = *room ? 2 * *room : 4096;
+            if (!(*line = realloc(*line, *room)))
+                refuse("no memory");
+        }
+        (*line)[n++] = (char)c;
+    }
+    if (*room)
+        (*line)[n] = 0;
+    return c != EOF && *room;
+}
+
+/* Does the record have all arrays of the evidence? */
+static void check_record(const char *path)
+{
+    const list *sources = find("@");
+    FILE *f = fopen(path, "r");
+    long arrays = sources ? sources->n / SOURCE : 0, found = 0;
+    char *line = NULL, *is_found = calloc((size_t)arrays + 1, 1), text[96];
+    size_t room = 0;
+
+    if (!f || !is_found)
+        refuse(path);
+    if (!sources)
+        refuse("nothing is opened");
+    while (found < arrays && read_line(f, &line, &room))
+        for (long i = 0; i < arrays; i++) {
+            text_of(sources->x + i * SOURCE, text);
+            if (!is_found[i] && strstr(line, text))
+                found += is_found[i] = 1;
+        }
+    fclose(f);
+    free(line);
+    free(is_found);
+    if (found < arrays)
+        refuse("an array is not in the record");
 }
 
 /* A file may have several pieces of evidence, with an empty line between them;
@@ -2858,11 +3194,15 @@ int main(int argc, char **argv)
 
     if (argc == 2 && !strcmp(argv[1], "--rules"))
         return print_rules(), 0;
-    f = argc == 2 ? fopen(argv[1], "r") : NULL;
+    f = argc > 1 ? fopen(argv[1], "r") : NULL;
     if (!f)
-        return perror("referee FILE"), 3;
+        return perror("referee FILE [RECORD..]"), 3;
     while (read_evidence(f, op)) {
-        int verdict = judge(op);
+        int verdict;
+
+        for (int i = 2; i < argc; i++)
+            check_record(argv[i]);
+        verdict = judge(op);
 
         worst = verdict > worst ? verdict : worst;
     }

@@ -43,13 +43,13 @@ dispute() {
     same "$name: the verdict" "$dir/said" "$dir/talk/verdict"
 }
 
-dispute "a value" 5:forward:y "a is right" "step 5, device 0" "forward: "
-dispute "a gradient by an input" 9:backward:dx "step 9, device 0" "backward: "
-dispute "a device's gradient" 11:gradient:gradient "step 11, device 0, gradient"
+dispute "a value" 5:forward:y "a is right" "numbers opened" "step 5, device 0" "forward: "
+dispute "a gradient by an input" 9:backward:dx "a is right" "step 9, device 0" "backward: "
+dispute "a device's gradient" 11:gradient:gradient "a is right" "step 11, device 0, gradient"
 dispute "the mean" 3:mean:"mean gradient" "a is right" "step 3, mean"
 dispute "a moment" 17:after:mu "a is right" "step 17, after: mu: element"
 dispute "a row" 6:rows:x "not settled" "step 6, device 0" "rows: x"
-dispute "the rate" 2:rule:-lr "step 2, rule: -lr"
+dispute "the rate" 2:rule:-lr "a is right" "step 2, rule: -lr"
 
 # What b's transcript says is not what b's machine makes.
 dispute_text() {

@@ -16,6 +16,8 @@
 
 #include <lockstep/transcript.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void forget_evidence(void)
 {
@@ -56,6 +58,7 @@ typedef struct course {
     uint32_t seed;
     int devices, micro;
     ls_optimizer optimizer;
+    ls_precision precision;
     double clip;
     fault *fault;          /* NULL: none */
     int recorded;          /* the step that is; -1: none */
@@ -135,6 +138,7 @@ static course random_course(uint32_t seed)
     c.devices = (int)between(&r, 1, 4);
     c.micro = (int)between(&r, 1, 2);
     c.clip = between(&r, 0, 1) ? 0.5 : 0;
+    c.precision = between(&r, 0, 3) ? LS_F32_LAYERS : LS_BF16_LAYERS;
     c.optimizer = between(&r, 0, 1) ? ls_adam(0.01) : ls_momentum(0.1, 0.9);
     return c;
 }
@@ -255,6 +259,7 @@ static void take(course *c)
     run at;
 
     o.optimizer = c->optimizer;
+    o.precision = c->precision;
     o.clip_norm = c->clip;
     o.accumulate = c->micro;
     o.seed = c->seed;
@@ -329,9 +334,95 @@ static void check_place(const fault *f, const ls_record_difference *d,
     ck_assert_int_eq(w->index, f->where.index);
 }
 
+/* ------ evidence that was changed ------ */
+
+static char *read_text(const char *path, size_t *bytes)
+{
+    FILE *f = fopen(path, "r");
+    char *text = malloc(1 << 21);
+
+    ck_assert(f && text);
+    *bytes = fread(text, 1, (1 << 21) - 1, f);
+    text[*bytes] = 0;
+    fclose(f);
+    return text;
+}
+
+/* Where a list begins that the proofs hold: the arrays, the proof, where the
+ * numbers of a list stand, or numbers that stand in an array. */
+static char *proved_line(char *text, uint32_t *r)
+{
+    char *line[64], name[32];
+    int count = 0;
+
+    for (char *at = text; (at = strchr(at, '\n')) && at[1]; at++) {
+        size_t n = strcspn(at + 1, " \n");
+
+        if (n > 20 || strncmp(at + 1, "op", n) == 0 ||
+            strncmp(at + 1, "claim", n) == 0)
+            continue;
+        snprintf(name, sizeof name, "\n%.*s@ ", (int)n, at + 1);
+        if (!memchr(at + 1, '@', n) &&
+            (!strstr(text, name) ||
+             strncmp(strstr(text, name) + n + 3, "ffffffff", 8) == 0))
+            continue;
+        ck_assert_int_lt(count, 64);
+        line[count++] = at + 1 + n;
+    }
+    ck_assert_int_gt(count, 0);
+    return line[between(r, 0, count - 1)];
+}
+
+/* In a process of its own: 0 the number is `is`, 1 it is another, 3 it was
+ * refused. */
+static int judge_text(const char *text, size_t bytes, uint32_t is)
+{
+    int state;
+    pid_t child;
+
+    fflush(NULL);
+    child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        FILE *f = fmemopen((void *)(uintptr_t)text, bytes, "r");
+        char op[32];
+
+        if (!freopen("/dev/null", "w", stderr) || !f || !read_evidence(f, op))
+            exit(4);
+        exit(make(op) != is);
+    }
+    ck_assert_int_eq(waitpid(child, &state, 0), child);
+    ck_assert_msg(WIFEXITED(state), "a crash on: %.200s", text);
+    return WEXITSTATUS(state);
+}
+
+/* One digit, a word that is taken out, or one that is doubled: what is proved
+ * is refused, or is the same. */
+static void spoil(const char *path, uint32_t is, uint32_t *r)
+{
+    size_t bytes;
+    char *text = read_text(path, &bytes), *line = proved_line(text, r), *at;
+    int64_t words = (int64_t)strcspn(line, "\n") / 9;
+    int status;
+
+    ck_assert_int_gt(words, 0);
+    at = line + 1 + 9 * between(r, 0, words - 1);
+    switch (between(r, 0, 3)) {
+    case 0: memmove(at - 1, at + 8, strlen(at + 8) + 1); break;
+    case 1: memmove(at + 9, at, strlen(at) + 1); at[8] = ' '; break;
+    default: at += between(r, 0, 7); *at = *at == 'f' ? '0' : 'f';
+    }
+    status = judge_text(text, strlen(text), is);
+    ck_assert_msg(status == 3 || status == 0, "spoilt evidence gives status "
+                  "%d", status);
+    free(text);
+}
+
+/* ------ judging ------ */
+
 /* Where the referee has a rule, the clean side is right; where it has none, or
  * nothing was computed, that is said. */
-static void judge(const ls_record_difference *d)
+static void judge(const ls_record_difference *d, uint32_t *r)
 {
     const char *path = in_folder("evidence");
     int status = ls_record_evidence(in_folder("a.lsr"), d->place, d->element,
@@ -350,6 +441,9 @@ static void judge(const ls_record_difference *d)
     read_evidence(f, op);
     fclose(f);
     ck_assert_msg(make(op) == d->a, "%s", d->text);
+    ck_assert_msg(open_count > 0, "%s: nothing is opened", d->place);
+    for (int i = 0; i < (long_run() ? 70 : 3); i++)
+        spoil(path, d->a, r);
 }
 
 /* Draw faults until one shows in a state: what no state depends on, as what a
@@ -375,7 +469,7 @@ static bool try_fault(uint32_t seed, uint32_t *r, kind k)
     ck_assert(!d.same);
     check_place(&f, &d, &at);
     ls__entry_release(&at);
-    judge(&d);
+    judge(&d, r);
     return true;
 }
 

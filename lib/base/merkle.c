@@ -59,7 +59,7 @@ void ls__merkle_hash(const float *values, int64_t floats, int64_t first,
     }
 }
 
-static ls__digest pair(const ls__digest *children)
+ls__digest ls__merkle_pair(const ls__digest *children)
 {
     ls__sha256 sha;
 
@@ -75,7 +75,7 @@ ls__digest ls__merkle_root(ls__digest *node, int64_t leaves)
 
     for (; leaves > 1; leaves = (leaves + 1) / 2) {
         for (int64_t i = 0; i + 1 < leaves; i += 2)
-            node[i / 2] = pair(node + i);
+            node[i / 2] = ls__merkle_pair(node + i);
         if (leaves % 2)
             node[leaves / 2] = node[leaves - 1];
     }
@@ -84,4 +84,15 @@ ls__digest ls__merkle_root(ls__digest *node, int64_t leaves)
     ls__sha256_init(&sha);
     ls__sha256_final(&sha, none.byte);
     return none;
+}
+
+ls__digest ls__merkle_pieces(const float *values, int64_t n)
+{
+    ls__digest piece[LS__LEAF / LS__PIECE];
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < n; i += LS__PIECE)
+        piece[count++] = hash_one(values + i,
+                                  n - i < LS__PIECE ? n - i : LS__PIECE);
+    return ls__merkle_root(piece, count);
 }

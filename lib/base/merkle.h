@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-enum { LS__LEAF = 4096 }; /* floats */
+enum { LS__LEAF = 4096, LS__PIECE = 16 }; /* floats */
 
 typedef struct ls__digest {
     uint8_t byte[32];
@@ -32,5 +32,13 @@ void ls__merkle_hash(const float *values, int64_t floats, int64_t first,
 
 /* The root of so many leaves; node[] is overwritten. */
 ls__digest ls__merkle_root(ls__digest *node, int64_t leaves);
+
+/* The same tree with leaves of 16 floats, pieces, in which one number is opened
+ * with 64 bytes and not with 16 KB: the root of n floats, at most LS__LEAF.
+ * Those of an array's leaves are the leaves of the array's own. */
+ls__digest ls__merkle_pieces(const float *values, int64_t n);
+
+/* SHA-256 of two children and a byte 1. */
+ls__digest ls__merkle_pair(const ls__digest *children);
 
 #endif

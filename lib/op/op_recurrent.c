@@ -301,19 +301,21 @@ static void end_back(const work *w, int64_t at, const float *d)
     }
 }
 
-/* What a step back made: its gradients by the state's share, and by the state
- * before it what passes the gates by. */
+/* What a step back made: its gradients by the state's share; what it was given
+ * as that by the state after it; and by the state before it what passes the
+ * gates by. */
 static void show_back(const work *w, int64_t t, const ls__recurrence *s)
 {
     const ls__run *r = w->r;
-    int64_t gates = r->rows * w->wide, one = gates + 2 * w->states;
+    int64_t gates = r->rows * w->wide, one = gates + 3 * w->states;
+    int64_t at = t * one + gates;
 
     ls__show(r, "steps back", t * one, w->t * one, s->d, gates);
-    ls__show(r, "steps back", t * one + gates, w->t * one, s->past,
-             w->states);
+    ls__show(r, "steps back", at, w->t * one, s->dh, w->states);
+    ls__show(r, "steps back", at + w->states, w->t * one, s->past, w->states);
     if (w->cell->states > 1)
-        ls__show(r, "steps back", t * one + gates + w->states, w->t * one,
-                 s->dc, w->states);
+        ls__show(r, "steps back", at + 2 * w->states, w->t * one, s->dc,
+                 w->states);
 }
 
 /* dh = d U^T + past */

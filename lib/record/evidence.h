@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one number of a recorded step was made of, in the form that
- * referee/referee.c reads: evidence.c has the record's arrays at hand, and
- * evidence_rules.c knows which of them a rule wants. */
+ * referee/referee.c reads: evidence_read.c takes the record's arrays in,
+ * evidence.c finds them, the files evidence_*.c know which of them a rule wants,
+ * and evidence_write.c writes them down with proofs that they are the
+ * record's. */
 #ifndef LS_RECORD_EVIDENCE_H
 #define LS_RECORD_EVIDENCE_H
 
@@ -15,6 +17,8 @@ typedef struct ls__kept {
     json_t *line;
     uint32_t *x;
     int64_t n;
+    bool is_number; /* of one word, or a double's two */
+    int64_t number; /* in evidence, from 1; 0: it is not there */
 } ls__kept;
 
 /* A node, or a parameter. */
@@ -26,6 +30,12 @@ typedef struct ls__said {
     bool tied;
 } ls__said;
 
+/* A number of the evidence that stands in the record. */
+typedef struct ls__opened {
+    int64_t kept; /* which array; -1: it stands in none */
+    int64_t at;
+} ls__opened;
+
 typedef struct ls__evidence {
     json_t *head;
     ls__kept *kept;
@@ -35,23 +45,35 @@ typedef struct ls__evidence {
     const ls__kept *of; /* the array whose element it is */
     int64_t element;
     FILE *file;
+    char list[16];           /* the one that is being written */
+    ls__opened *opened;      /* all numbers so far */
+    int64_t all, begun, most; /* how many; where the list begins; room */
+    int64_t last;            /* the array that was read last */
+    int64_t sources;         /* arrays that lists are of */
     int status;
 } ls__evidence;
 
 /* ------ what rules ask for ------ */
 
-/* An array of the same device, micro-batch and chunk; first NULL: of a chunk
- * that begins before it, the last such.  NULL: there is none. */
+/* An array of the same device, micro-batch and chunk.  NULL: there is none. */
 const ls__kept *ls__evidence_array(const ls__evidence *e, const char *phase,
                                    const char *what, int64_t node,
                                    int64_t index);
-const ls__kept *ls__evidence_before(const ls__evidence *e, const char *what,
-                                    int64_t node, int64_t index);
+
+/* The sum of a parameter's gradient as it was before `until`, in that
+ * micro-batch of the device.  NULL: it had not begun. */
+const ls__kept *ls__evidence_before(const ls__evidence *e,
+                                    const ls__kept *until, int64_t micro,
+                                    const char *name);
+
+/* What a shard is given: an input, or the weights of its rows. */
+const ls__kept *ls__evidence_rows(const ls__evidence *e, const char *what);
 
 /* What all devices share; of a device; a number. */
 const ls__kept *ls__evidence_whole(const ls__evidence *e, const char *phase,
                                    const char *what);
-const ls__kept *ls__evidence_device(const ls__evidence *e, int64_t device);
+const ls__kept *ls__evidence_device(const ls__evidence *e, const char *what,
+                                    int64_t device);
 
 const ls__said *ls__evidence_node(const ls__evidence *e, int64_t node);
 /* Input k of a node, by its number, or -1; parameter k. */
@@ -72,18 +94,43 @@ const uint32_t *ls__evidence_gradient(const ls__evidence *e, int64_t node,
 int64_t ls__evidence_width(const char *shape);
 int64_t ls__evidence_size(const char *shape);
 
+/* The sizes in it, and how many there are. */
+int ls__evidence_axes(const char *shape, int64_t size[LS_MAX_RANK]);
+
+/* An attribute of a node as the record has it; NULL: it has none. */
+const char *ls__evidence_of(const ls__said *n, const char *name);
+
 /* An option of the trainer; NULL: it has none of that name. */
 const char *ls__evidence_option(const ls__evidence *e, const char *name);
 
 /* ------ what rules write ------ */
 
-void ls__evidence_list(ls__evidence *e, const char *name, int64_t n,
-                       const uint32_t *x, int64_t stride);
-void ls__evidence_word(ls__evidence *e, const char *name, uint32_t x);
-
 /* Begin with the name of the rule. */
 void ls__evidence_rule(ls__evidence *e, const char *rule, uint32_t a,
                        uint32_t b);
+
+/* A list: begin it, add a number of the record or one that is none of its, and
+ * end it. */
+void ls__evidence_begin(ls__evidence *e, const char *name);
+void ls__evidence_take(ls__evidence *e, const uint32_t *x);
+void ls__evidence_say(ls__evidence *e, uint32_t x);
+void ls__evidence_end(ls__evidence *e);
+
+/* A list of n numbers of the record, `stride` apart; of one; of one that is
+ * none of its. */
+void ls__evidence_list(ls__evidence *e, const char *name, int64_t n,
+                       const uint32_t *x, int64_t stride);
+void ls__evidence_number(ls__evidence *e, const char *name, const uint32_t *x);
+void ls__evidence_word(ls__evidence *e, const char *name, uint32_t x);
+
+/* After all lists: which arrays they are of, and the proofs. */
+int ls__evidence_open(ls__evidence *e);
+
+/* ------ the record ------ */
+
+/* Read what is up to a place; nothing after it can be part of it. */
+int ls__evidence_read(ls__evidence *e, const char *path, const char *place);
+void ls__evidence_free(ls__evidence *e);
 
 /* ------ the rules ------ */
 

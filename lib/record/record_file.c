@@ -76,6 +76,7 @@ int ls__record_close(ls__record_file *f, bool whole)
     free(f->path);
     free(f->part);
     free(f->leaf);
+    free(f->piece);
     free(f->text);
     *f = (ls__record_file){0};
     return status;
@@ -107,30 +108,28 @@ static int64_t size_of(int64_t floats, int64_t leaf)
 
 static int make_room(ls__record_file *f, int64_t leaves)
 {
-    ls__digest *more;
-
     if (leaves <= f->room)
         return 0;
-    more = ls__new((size_t)leaves, sizeof *more, "leaves of a record");
-    if (!more)
-        return LS_ENOMEM;
     free(f->leaf);
-    f->leaf = more;
-    f->room = leaves;
-    return 0;
+    free(f->piece);
+    f->leaf = ls__new((size_t)leaves, sizeof *f->leaf, "leaves of a record");
+    f->piece = ls__new((size_t)leaves, sizeof *f->piece, "leaves of a record");
+    f->room = f->leaf && f->piece ? leaves : 0;
+    return f->room ? 0 : LS_ENOMEM;
 }
 
 static json_t *array_line(const ls__record_file *f, const ls__where *w,
-                          int64_t floats, const char *leaves, const char *root)
+                          int64_t floats, const char *leaves, const char *root,
+                          const char *pieces)
 {
     return json_pack(
-        "{s:I,s:I,s:I,s:I,s:s,s:s,s:I,s:s,s:I,s:s,s:s,s:s,s:s,s:I,s:s,s:s}",
+        "{s:I,s:I,s:I,s:I,s:s,s:s,s:I,s:s,s:I,s:s,s:s,s:s,s:s,s:s,s:I,s:s,s:s}",
         "device", (json_int_t)w->device, "first", (json_int_t)w->first,
         "floats", (json_int_t)floats, "index", (json_int_t)w->index, "kind",
         "array", "leaves", leaves, "micro", (json_int_t)w->micro, "name",
         w->name ? w->name : "", "node", (json_int_t)w->node, "op",
-        w->op ? w->op : "", "phase", w->phase, "prev", f->chain.prev, "root",
-        root, "rows", (json_int_t)w->rows, "shape", w->shape ? w->shape : "",
+        w->op ? w->op : "", "phase", w->phase, "pieces", pieces, "prev",
+        f->chain.prev, "root", root, "rows", (json_int_t)w->rows, "shape", w->shape ? w->shape : "",
         "what", w->what);
 }
 
@@ -149,7 +148,7 @@ static int write_leaf(ls__record_file *f, int64_t leaf, const uint32_t *x,
 static int write_roots(ls__record_file *f, const ls__where *w, int64_t floats,
                        int64_t leaves)
 {
-    char root[LS__HEX] = "", *text = ls__new((size_t)leaves * 64 + 1, 1,
+    char root[LS__HEX] = "", pieces[LS__HEX] = "", *text = ls__new((size_t)leaves * 64 + 1, 1,
                                              "leaves of a record");
     ls__digest top;
     int status;
@@ -160,7 +159,9 @@ static int write_roots(ls__record_file *f, const ls__where *w, int64_t floats,
         ls__digest_text(&f->leaf[i], text + 64 * i);
     top = ls__merkle_root(f->leaf, leaves);
     ls__digest_text(&top, root);
-    status = ls__record_line(f, array_line(f, w, floats, text, root));
+    top = ls__merkle_root(f->piece, leaves);
+    ls__digest_text(&top, pieces);
+    status = ls__record_line(f, array_line(f, w, floats, text, root, pieces));
     free(text);
     return status;
 }
@@ -177,6 +178,7 @@ int ls__record_array(ls__record_file *f, const ls__where *w,
 
         take(values, i * LS__LEAF, n, integers, x);
         ls__merkle_hash((const float *)(const void *)x, n, 0, 1, &f->leaf[i]);
+        f->piece[i] = ls__merkle_pieces((const float *)(const void *)x, n);
     }
     if (status == 0)
         status = write_roots(f, w, floats, leaves);

@@ -11,7 +11,7 @@
 #include "base/range.h"
 #include "transcript/lines.h"
 
-enum { LS__RECORD_VERSION = 1, LS__BITS_TEXT = 17 };
+enum { LS__RECORD_VERSION = 2, LS__BITS_TEXT = 17 };
 
 /* Where an array or a number belongs.  What does not apply is 0 or "". */
 typedef struct ls__where {
@@ -31,7 +31,8 @@ typedef struct ls__record_file {
     ls__chain chain;
     char *path, *part; /* the file is called `part` until it is whole */
     bool values;
-    ls__digest *leaf;  /* room for the leaves of an array */
+    ls__digest *leaf;  /* room for the leaves of an array, */
+    ls__digest *piece; /* and for the roots of their pieces */
     int64_t room;
     char *text;        /* and for their digits */
 } ls__record_file;
@@ -81,6 +82,8 @@ typedef struct ls__record_reader {
     bool is_over;
     int64_t floats;    /* of the last array, */
     ls__digest *leaf;  /* its leaves, */
+    ls__digest *piece; /* the roots of those read, of their pieces, */
+    ls__digest pieces; /* what all of them make, */
     int64_t next_leaf; /* and the one to come */
 } ls__record_reader;
 

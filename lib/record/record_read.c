@@ -73,6 +73,7 @@ void ls__record_shut(ls__record_reader *r)
 {
     json_decref(r->ahead);
     free(r->leaf);
+    free(r->piece);
     ls__chain_close(&r->chain);
     *r = (ls__record_reader){0};
 }
@@ -116,8 +117,13 @@ static int64_t read_leaf(ls__record_reader *r, const json_t *line,
     ls__merkle_hash((const float *)(const void *)value, n, 0, 1, &d);
     if (memcmp(&d, &r->leaf[leaf], sizeof d) != 0)
         return wrong(r, "a leaf that does not have its hash");
-    r->next_leaf++;
-    return n;
+    r->piece[r->next_leaf++] =
+        ls__merkle_pieces((const float *)(const void *)value, n);
+    if (r->next_leaf < ls__merkle_leaves(r->floats))
+        return n;
+    d = ls__merkle_root(r->piece, r->next_leaf);
+    return memcmp(&d, &r->pieces, sizeof d)
+               ? wrong(r, "pieces that do not have their root") : n;
 }
 
 /* The next line into r->ahead, unless one waits there. */
@@ -155,7 +161,8 @@ static int pass_leaves(ls__record_reader *r)
         r->next_leaf < ls__merkle_leaves(r->floats))
         return wrong(r, "the array before it lacks leaves");
     free(r->leaf);
-    r->leaf = NULL;
+    free(r->piece);
+    r->leaf = r->piece = NULL;
     return (int)n;
 }
 
@@ -183,8 +190,11 @@ static int read_array(ls__record_reader *r, ls__entry *e)
     if (length_of(e->line, "leaves") % 64 ||
         (int64_t)length_of(e->line, "leaves") / 64 != leaves)
         return wrong(r, "an array with too few or too many leaves");
-    if (!(r->leaf = ls__new((size_t)leaves + 1, sizeof *r->leaf, "leaves")))
+    r->leaf = ls__new((size_t)leaves + 1, sizeof *r->leaf, "leaves");
+    r->piece = ls__new((size_t)leaves + 1, sizeof *r->piece, "leaves");
+    if (!r->leaf || !r->piece)
         return LS_ENOMEM;
+    (void)ls__digest_read(&r->pieces, text_of(e->line, "pieces"));
     for (int64_t i = 0; i < leaves; i++)
         if (!ls__digest_read(&r->leaf[i], text + 64 * i))
             return wrong(r, "leaves that are no hex digits");

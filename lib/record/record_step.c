@@ -4,6 +4,7 @@
  * seen, and its mean has memory of its own, so that devices' gradients stay.
  * It is opened for one step and leaves nothing behind. */
 #include "record/record_step.h"
+#include "record/record_head.h"
 #include "base/fpmode.h"
 #include "base/sized.h"
 #include "graph/op.h"
@@ -72,18 +73,6 @@ static void write_float(recording *r, const char *what, float *x)
         r->status = ls__record_float(&r->file, &w, *x);
 }
 
-static const char *shape_text(char out[LS__SHAPE_TEXT], int rank,
-                              const int64_t *shape)
-{
-    size_t at = 0;
-
-    *out = 0;
-    for (int k = 0; k < rank; k++)
-        at += (size_t)snprintf(out + at, LS__SHAPE_TEXT - at, "%s%" PRId64,
-                               k ? "x" : "", shape[k]);
-    return out;
-}
-
 /* The parameters, and the moments of the optimizer, as they are now. */
 static void look_at_state(recording *r, const char *phase)
 {
@@ -96,93 +85,6 @@ static void look_at_state(recording *r, const char *phase)
         w.what = t->moment_name[i];
         write_array(r, &w, t->moment[i], floats, false);
     }
-}
-
-/* ------ the head ------ */
-
-static json_t *head_line(const recording *r)
-{
-    const ls_trainer *t = r->step.trainer;
-    char graph[LS__HEX], layout[LS__HEX], text[128], device[20] = "all";
-
-    if (ls__head_graph(t, graph) < 0)
-        return NULL;
-    ls__head_layout(&t->model.params, layout);
-    if (r->options->device >= 0)
-        snprintf(device, sizeof device, "%d", r->options->device);
-    return json_pack("{s:i,s:s,s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:o,s:I,s:s,s:I,s:i"
-                     ",s:i}",
-                     "bits", LS_BITS, "device", device, "devices",
-                     t->devices.of, "graph", graph, "kind", "record", "layout",
-                     layout, "lockstep", ls_version(), "maker",
-                     ls__head_maker(t, text), "micro", t->micro, "options",
-                     ls__head_options(t), "plan",
-                     (json_int_t)r->plan->chunk_rows, "prev",
-                     r->file.chain.prev, "step", (json_int_t)t->step, "values",
-                     (int)r->file.values, "version", LS__RECORD_VERSION);
-}
-
-static json_t *slot_line(const recording *r, const ls__slot *s)
-{
-    char shape[LS__SHAPE_TEXT];
-
-    return json_pack("{s:I,s:I,s:s,s:s,s:s,s:s}", "at", (json_int_t)s->offset,
-                     "floats", (json_int_t)s->size, "kind", "slot", "name",
-                     s->name, "prev", r->file.chain.prev, "shape",
-                     shape_text(shape, s->rank, s->shape));
-}
-
-static json_t *texts_of(const ls_node *n, const ls__plan *plan)
-{
-    json_t *all = json_object();
-
-    for (int k = 0; k < (plan ? n->params : ls__inputs_of(n)); k++) {
-        char number[20], id[20];
-
-        snprintf(number, sizeof number, "%d", k);
-        snprintf(id, sizeof id, "%d", plan ? 0 : n->in[k]->id);
-        json_object_set_new(
-            all, number,
-            json_string(plan ? plan->param[n->param[k]].name : id));
-    }
-    return all;
-}
-
-/* What a node reads: other nodes by their numbers, parameters by name. */
-static json_t *node_line(const recording *r, const ls_node *n)
-{
-    char shape[LS__SHAPE_TEXT];
-
-    return json_pack("{s:o,s:s,s:s,s:i,s:s,s:o,s:i,s:s,s:s,s:i}", "inputs",
-                     texts_of(n, NULL), "kind", "node", "name", n->name,
-                     "node", n->id, "op", n->op ? n->op->name : "input",
-                     "params", texts_of(n, r->plan), "passes",
-                     n->op ? (int)n->op->passes : 0, "prev",
-                     r->file.chain.prev, "shape",
-                     shape_text(shape, n->rank, n->shape), "tied",
-                     n->params > 0 && n->tie[0] != 0);
-}
-
-static int write_nodes(recording *r)
-{
-    const ls__plan *p = r->plan;
-    int status = 0;
-
-    for (int i = 0; i < p->inputs && status == 0; i++)
-        status = ls__record_line(&r->file, node_line(r, p->input[i]));
-    for (int i = 0; i < p->count && status == 0; i++)
-        status = ls__record_line(&r->file, node_line(r, p->instr[i].node));
-    return status;
-}
-
-static int write_head(recording *r)
-{
-    const ls__params *p = &r->step.trainer->model.params;
-    int status = ls__record_line(&r->file, head_line(r));
-
-    for (int i = 0; i < p->count && status == 0; i++)
-        status = ls__record_line(&r->file, slot_line(r, &p->slot[i]));
-    return status < 0 ? status : write_nodes(r);
 }
 
 /* ------ phases ------ */
@@ -222,8 +124,8 @@ static void saw(void *user, const ls__seen *seen)
         p = &r->plan->param[n->param[seen->index]];
     else if (strcmp(seen->what, "y"))
         shape = NULL;
-    w.shape = p ? shape_text(text, p->rank, p->shape)
-                : shape ? shape_text(text, shape->rank, shape->shape) : "";
+    w.shape = p ? ls__shape_sizes(text, p->rank, p->shape)
+                : shape ? ls__shape_sizes(text, shape->rank, shape->shape) : "";
     if (p)
         w.name = p->name;
     if (is_wanted(r) || r->touch)
@@ -241,7 +143,7 @@ static void look_at_rows(recording *r, const ls_shard *shard)
         const ls__input *in = &m->input[i];
 
         w.what = w.name = in->name;
-        w.shape = shape_text(text, in->rank, in->shape);
+        w.shape = ls__shape_sizes(text, in->rank, in->shape);
         if (shard->data[i])
             write_array(r, &w, shard->data[i], shard->rows * in->size,
                         in->dtype == LS_I32);
@@ -330,6 +232,7 @@ static bool look_at_mean(ls__step *s, int worker)
         write_array(r, &w, s->notes.square, ls__reduce_blocks(floats), false);
     norm = ls__verdict_norm(s);
     write_float(r, "norm", &norm);
+    write_double(r, "rule", "peak rate", s->trainer->lr);
     write_float(r, "-lr", &s->rule.neg_lr);
     write_float(r, "r1", &s->rule.r1);
     write_float(r, "r2", &s->rule.r2);
@@ -401,7 +304,8 @@ static int open_recording(recording *r)
     if (status == 0 && o->path)
         status = ls__record_create(&r->file, o->path, o->values);
     if (status == 0 && o->path)
-        status = write_head(r);
+        status = ls__record_head(&r->file, r->step.trainer, r->plan,
+                                 r->options->device);
     r->step.gradient = r->mean;
     return status;
 }

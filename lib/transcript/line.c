@@ -81,6 +81,7 @@ static const field slot[] = {
 static const field node[] = {
     {"inputs", LS__TEXTS_FIELD}, {"kind", LS__TEXT_FIELD},
     {"name", LS__TEXT_FIELD},    {"node", LS__COUNT_FIELD},
+    {"of", LS__TEXTS_FIELD},
     {"op", LS__TEXT_FIELD},      {"params", LS__TEXTS_FIELD},
     {"passes", LS__COUNT_FIELD}, {"prev", LS__HEX64},
     {"shape", LS__TEXT_FIELD},   {"tied", LS__COUNT_FIELD},
@@ -93,8 +94,9 @@ static const field array[] = {
     {"kind", LS__TEXT_FIELD},    {"leaves", LS__TEXT_FIELD},
     {"micro", LS__COUNT_FIELD},  {"name", LS__TEXT_FIELD},
     {"node", LS__COUNT_FIELD},   {"op", LS__TEXT_FIELD},
-    {"phase", LS__TEXT_FIELD},   {"prev", LS__HEX64},
-    {"root", LS__HEX64},         {"rows", LS__COUNT_FIELD},
+    {"phase", LS__TEXT_FIELD},   {"pieces", LS__HEX64},
+    {"prev", LS__HEX64},         {"root", LS__HEX64},
+    {"rows", LS__COUNT_FIELD},
     {"shape", LS__TEXT_FIELD},   {"what", LS__TEXT_FIELD},
     {0},
 };

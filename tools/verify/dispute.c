@@ -403,7 +403,8 @@ static int ask_referee(const quarrel *q, const char *path)
     if (!q->d->referee || (child = fork()) < 0)
         return -1;
     if (child == 0) {
-        execlp(q->d->referee, q->d->referee, path, (char *)NULL);
+        execlp(q->d->referee, q->d->referee, path, q->record[0],
+               q->record[1], (char *)NULL);
         _exit(127);
     }
     while (waitpid(child, &state, 0) < 0)
@@ -422,7 +423,8 @@ static void judge(quarrel *q, const char *path)
         settle(q, "%s: the referee made the number again", say[verdict]);
     else
         settle(q, "for the referee: cc -O2 -std=c99 referee/referee.c -o "
-               "referee && ./referee %s", path);
+               "referee && ./referee %s %s %s", path, q->record[0],
+               q->record[1]);
 }
 
 static int ask_evidence(quarrel *q)

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Evidence of attention and of rotary positions. */
+#include "record/evidence_rules.h"
+
+/* ------ rotary positions ------ */
+
+int ls__evidence_rotary(const ls__asked *q)
+{
+    int64_t heads = ls__asked_of(q, "heads", 1), d = q->width / heads;
+    int64_t i = q->at % d % (d / 2), first = q->at - q->at % d;
+    const uint32_t *x = ls__asked_y(q) ? q->x : q->dy;
+
+    if (!ls__asked_y(q) && !ls__asked_dx(q, 0))
+        return ls__asked_unknown("rotary");
+    ls__asked_rule(q, ls__asked_y(q) ? "rotary" : "rotary.back");
+    ls__evidence_number(q->e, "a", &x[first + i]);
+    ls__evidence_number(q->e, "b", &x[first + i + d / 2]);
+    ls__evidence_word(q->e, "t", (uint32_t)(q->at % q->size / q->width));
+    ls__evidence_word(q->e, "i", (uint32_t)i);
+    ls__evidence_word(q->e, "d", (uint32_t)d);
+    ls__evidence_word(q->e, "base", ls__asked_real(q, "base"));
+    ls__evidence_word(q->e, "at", q->at % d >= d / 2);
+    if (!ls__asked_y(q))
+        ls__asked_addend(q);
+    return 0;
+}
+
+/* ------ attention ------ */
+
+/* T positions, D/H wide heads; k and v are kv wide, and each of their heads
+ * serves `each` of q's. */
+typedef struct heads {
+    const ls__asked *q;
+    int64_t t, d, wide, kv, each, count;
+    bool causal;
+    const uint32_t *k, *v, *p, *s, *dp, *ds; /* (rows,heads,T,T) */
+} heads;
+
+/* Position t of head `head` of row i, in q and y and in k and v. */
+static int64_t in_q(const heads *h, int64_t i, int64_t head, int64_t t)
+{
+    return (i * h->t + t) * h->wide + head * h->d;
+}
+
+static int64_t in_kv(const heads *h, int64_t i, int64_t head, int64_t t)
+{
+    return (i * h->t + t) * h->kv + head / h->each * h->d;
+}
+
+static void give_scale(const heads *h)
+{
+    ls__evidence_word(h->q->e, "scale",
+                      ls__asked_bits(1.0f / __builtin_sqrtf((float)h->d)));
+}
+
+/* Element (t,u) of a head's scores, or of dP. */
+static int score(const heads *h, bool back)
+{
+    const ls__asked *q = h->q;
+    int64_t u = q->at % h->t, t = q->at / h->t % h->t;
+    int64_t head = q->at / h->t / h->t, i = head / h->count;
+
+    head %= h->count;
+    ls__asked_product(q);
+    ls__evidence_list(q->e, "a", h->d, (back ? q->dy : q->x) +
+                                           in_q(h, i, head, t), 1);
+    ls__evidence_list(q->e, "b", h->d, (back ? h->v : h->k) +
+                                           in_kv(h, i, head, u), 1);
+    if (!back)
+        give_scale(h);
+    return 0;
+}
+
+/* Element u of a row of P, or of dS. */
+static int weight(const heads *h, bool back)
+{
+    const ls__asked *q = h->q;
+    int64_t u = q->at % h->t, first = q->at - u, t = first / h->t % h->t;
+    int64_t sees = h->causal && !back ? t + 1 : h->t;
+
+    if (u >= sees) {
+        ls__asked_rule(q, "move");
+        ls__evidence_word(q->e, "x", 0);
+        return 0;
+    }
+    ls__asked_rule(q, back ? "softmax.back" : "softmax");
+    if (back)
+        ls__evidence_list(q->e, "p", h->t, h->p + first, 1);
+    ls__evidence_list(q->e, back ? "dp" : "x", sees,
+                      (back ? h->dp : h->s) + first, 1);
+    ls__evidence_word(q->e, "at", (uint32_t)u);
+    return 0;
+}
+
+/* y = P v, or dq = dS k scale. */
+static int by_row(const heads *h, bool back)
+{
+    const ls__asked *q = h->q;
+    int64_t c = q->at % h->wide, t = q->at / h->wide % h->t;
+    int64_t i = q->at / q->size, head = c / h->d;
+    int64_t row = ((i * h->count + head) * h->t + t) * h->t;
+
+    ls__asked_product(q);
+    ls__evidence_list(q->e, "a", h->t, (back ? h->ds : h->p) + row, 1);
+    ls__evidence_list(q->e, "b", h->t, (back ? h->k : h->v) +
+                                           in_kv(h, i, head, 0) + c % h->d,
+                      h->kv);
+    if (!back)
+        return 0;
+    give_scale(h);
+    ls__asked_addend(q);
+    return 0;
+}
+
+/* dk = dS^T q scale, or dv = P^T dy, of a head that q's do not share. */
+static int by_column(const heads *h, bool of_k)
+{
+    const ls__asked *q = h->q;
+    int64_t c = q->at % h->kv, u = q->at / h->kv % h->t;
+    int64_t i = q->at / h->kv / h->t, head = c / h->d;
+    int64_t first = (i * h->count + head) * h->t * h->t + u;
+
+    if (h->each > 1)
+        return ls__asked_unknown("the gradient of a key or value that heads "
+                                 "share: sums of one of them are not "
+                                 "recorded");
+    ls__asked_product(q);
+    ls__evidence_list(q->e, "a", h->t, (of_k ? h->ds : h->p) + first, h->t);
+    ls__evidence_list(q->e, "b", h->t, (of_k ? q->x : q->dy) +
+                                           in_q(h, i, head, 0) + c % h->d,
+                      h->wide);
+    if (of_k)
+        give_scale(h);
+    ls__asked_addend(q);
+    return 0;
+}
+
+static bool find_heads(const ls__asked *q, heads *h)
+{
+    const ls__said *k = ls__evidence_node(q->e, ls__evidence_input(q->n, 1));
+    const char *drops = ls__evidence_of(q->n, "dropout");
+    int64_t all;
+
+    *h = (heads){.q = q, .count = ls__asked_of(q, "heads", 1),
+                 .causal = ls__asked_of(q, "causal", 0) != 0, .wide = q->width,
+                 .t = q->size / q->width, .k = ls__asked_x(q, 1),
+                 .v = ls__asked_x(q, 2)};
+    if (!k || h->count < 1 || h->wide % h->count || !h->k || !h->v ||
+        (drops && drops[0] != '0') || (drops && drops[1]))
+        return false;
+    h->kv = ls__evidence_width(k->shape);
+    h->d = h->wide / h->count;
+    if (h->kv < 1 || h->wide % h->kv)
+        return false;
+    h->each = h->wide / h->kv;
+    all = q->rows * h->count * h->t * h->t;
+    h->s = ls__asked_shown(q, "forward", "S", all);
+    h->p = ls__asked_shown(q, "forward", "kept", all);
+    h->dp = ls__asked_shown(q, "backward", "dP", all);
+    h->ds = ls__asked_shown(q, "backward", "dS", all);
+    return true;
+}
+
+static int attention_back(const heads *h)
+{
+    const ls__asked *q = h->q;
+
+    if (!q->dy || !h->p)
+        return ls__asked_unknown("attention");
+    if (ls__asked_what(q, "dP"))
+        return score(h, true);
+    if (ls__asked_what(q, "dS") && h->dp)
+        return weight(h, true);
+    if (ls__asked_dx(q, 0) && h->ds)
+        return by_row(h, true);
+    return (ls__asked_dx(q, 1) && h->ds) || ls__asked_dx(q, 2)
+               ? by_column(h, q->e->of->place.index == 1)
+               : ls__asked_unknown("attention");
+}
+
+int ls__evidence_attention(const ls__asked *q)
+{
+    heads h;
+
+    if (!find_heads(q, &h))
+        return ls__asked_unknown("attention, some of whose weights are "
+                                 "dropped");
+    if (ls__asked_what(q, "S"))
+        return score(&h, false);
+    if (ls__asked_what(q, "kept") && h.s)
+        return weight(&h, false);
+    return ls__asked_y(q) && h.p ? by_row(&h, false) : attention_back(&h);
+}
