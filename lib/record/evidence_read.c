@@ -36,8 +36,7 @@ static int say(ls__said **list, int *count, ls__entry *x)
     more[(*count)++] = (ls__said){
         x->line, x->place.name, x->place.op, x->place.shape, x->place.node,
         x->floats, x->at,
-        json_integer_value(json_object_get(x->line, "passes")),
-        json_integer_value(json_object_get(x->line, "tied")) != 0};
+        json_integer_value(json_object_get(x->line, "passes"))};
     x->line = NULL;
     return 0;
 }

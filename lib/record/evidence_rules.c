@@ -162,7 +162,7 @@ static const struct {
     {"next token", ls__evidence_loss}, {"squared error", ls__evidence_loss},
     {"mean_loss", ls__evidence_mean_loss},
     {"weighted_mean_loss", ls__evidence_mean_loss},
-    {"embed", ls__evidence_embed}, {"position", ls__evidence_position},
+    {"parameter", ls__evidence_parameter}, {"embed", ls__evidence_embed}, {"position", ls__evidence_position},
     {"gather", ls__evidence_gather}, {"one_hot", ls__evidence_one_hot},
     {"flatten", ls__evidence_flat}, {"reshape", ls__evidence_flat},
     {"transpose", ls__evidence_view}, {"slice", ls__evidence_view},
@@ -188,7 +188,8 @@ static ls__answer *answer_of(const char *op)
 static bool fill(ls__asked *q, ls__evidence *e)
 {
     q->n = ls__evidence_node(e, e->of->place.node);
-    q->from = q->n ? ls__evidence_node(e, ls__evidence_input(q->n, 0)) : NULL;
+    q->from = q->n && ls__evidence_input(q->n, 0) >= 0
+                  ? ls__evidence_node(e, ls__evidence_input(q->n, 0)) : q->n;
     if (!q->from || !(q->in = ls__evidence_width(q->from->shape)) ||
         !(q->width = ls__evidence_width(q->n->shape)) ||
         !(q->size = ls__evidence_size(q->n->shape)) ||
@@ -197,8 +198,8 @@ static bool fill(ls__asked *q, ls__evidence *e)
     q->at = e->element;
     q->rows = e->of->place.rows;
     q->vectors = q->rows * (q->size / q->width);
-    q->x = ls__evidence_value(e, q->from->node);
     q->y = ls__evidence_value(e, q->n->node);
+    q->x = q->from == q->n ? NULL : ls__evidence_value(e, q->from->node);
     q->dy = ls__evidence_gradient(e, q->n->node, q->n->node);
     return true;
 }
@@ -213,6 +214,6 @@ int ls__evidence_make(ls__evidence *e, uint32_t a, uint32_t b)
         return ls__evidence_shared(e, a, b);
     if (!maker || strcmp(maker, "any"))
         return ls__asked_unknown("products whose bits are their maker's own");
-    return fill(&q, e) && q.x ? answer_of(q.n->op)(&q)
+    return fill(&q, e) && (q.x || q.from == q.n) ? answer_of(q.n->op)(&q)
                               : ls__asked_unknown(e->of->place.op);
 }

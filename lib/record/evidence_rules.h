@@ -72,7 +72,7 @@ ls__answer ls__evidence_layer_norm, ls__evidence_rms_norm,
 ls__answer ls__evidence_term, ls__evidence_round,
     ls__evidence_softmax, ls__evidence_reduced,
     ls__evidence_loss, ls__evidence_mean_loss;            /* evidence_along.c */
-ls__answer ls__evidence_embed, ls__evidence_position,
+ls__answer ls__evidence_parameter, ls__evidence_embed, ls__evidence_position,
     ls__evidence_gather, ls__evidence_one_hot, ls__evidence_flat,
     ls__evidence_view, ls__evidence_concat,
     ls__evidence_bag;                                    /* evidence_tables.c */

@@ -41,6 +41,21 @@ static void adds_of(const ls__asked *q, const uint32_t *index, int64_t count,
     end_adds(q, found);
 }
 
+/* The same in every row. */
+int ls__evidence_parameter(const ls__asked *q)
+{
+    const uint32_t *p = ls__asked_param(q, 0, q->size);
+
+    if (ls__asked_dparam(q, 0)) {
+        ls__asked_rule(q, "column");
+        ls__asked_before(q);
+        ls__evidence_list(q->e, "a", q->rows, q->dy + q->at, q->size);
+        return 0;
+    }
+    return p && ls__asked_y(q) ? ls__asked_move(q, &p[q->at % q->size])
+                               : ls__asked_unknown("parameter");
+}
+
 int ls__evidence_embed(const ls__asked *q)
 {
     int64_t count = ls__asked_of(q, "count", 0), n = q->width;

@@ -85,7 +85,8 @@ static int64_t run_of(const ls__evidence *e, int64_t first, int64_t *stride)
     return n;
 }
 
-/* Where the list's numbers stand: in array ffffffff those that stand in none. */
+/* Where the list's numbers stand: in array ffffffff those that are the
+ * record's nowhere. */
 void ls__evidence_end(ls__evidence *e)
 {
     int64_t n, stride;

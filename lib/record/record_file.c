@@ -129,7 +129,8 @@ static json_t *array_line(const ls__record_file *f, const ls__where *w,
         "array", "leaves", leaves, "micro", (json_int_t)w->micro, "name",
         w->name ? w->name : "", "node", (json_int_t)w->node, "op",
         w->op ? w->op : "", "phase", w->phase, "pieces", pieces, "prev",
-        f->chain.prev, "root", root, "rows", (json_int_t)w->rows, "shape", w->shape ? w->shape : "",
+        f->chain.prev, "root", root, "rows", (json_int_t)w->rows, "shape",
+        w->shape ? w->shape : "",
         "what", w->what);
 }
 
@@ -148,8 +149,8 @@ static int write_leaf(ls__record_file *f, int64_t leaf, const uint32_t *x,
 static int write_roots(ls__record_file *f, const ls__where *w, int64_t floats,
                        int64_t leaves)
 {
-    char root[LS__HEX] = "", pieces[LS__HEX] = "", *text = ls__new((size_t)leaves * 64 + 1, 1,
-                                             "leaves of a record");
+    char root[LS__HEX] = "", pieces[LS__HEX] = "";
+    char *text = ls__new((size_t)leaves * 64 + 1, 1, "leaves of a record");
     ls__digest top;
     int status;
 

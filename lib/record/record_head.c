@@ -126,7 +126,8 @@ static json_t *node_line(const writer *r, const ls_node *n)
 
     return json_pack("{s:o,s:s,s:s,s:i,s:o,s:s,s:o,s:i,s:s,s:s,s:i}", "inputs",
                      texts_of(n, NULL), "kind", "node", "name", n->name,
-                     "node", n->id, "of", attributes_of(n), "op", n->op ? n->op->name : "input",
+                     "node", n->id, "of", attributes_of(n), "op",
+                     n->op ? n->op->name : "input",
                      "params", texts_of(n, r->plan), "passes",
                      n->op ? (int)n->op->passes : 0, "prev",
                      r->file->chain.prev, "shape",
