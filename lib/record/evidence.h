@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one number of a recorded step was made of, in the form that
  * referee/referee.c reads: evidence_read.c takes the record's arrays in,
- * evidence.c finds them, evidence_rules.c and the files that it names know which
- * of them a rule wants, and evidence_write.c writes them down with proofs that
- * they are the record's. */
+ * evidence.c finds them, evidence_rules.c and the files that it names know
+ * which of them a rule wants, and evidence_write.c writes them down with proofs
+ * that they are the record's. */
 #ifndef LS_RECORD_EVIDENCE_H
 #define LS_RECORD_EVIDENCE_H
 
