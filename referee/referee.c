@@ -2987,7 +2987,7 @@ static void check_source(const f32 *source, const opened *from,
         refuse("what is opened is not under its root");
 }
 
-/* A run of a list: as many numbers of an array, `stride` apart. */
+/* Open a run of a list: as many numbers of an array, `stride` apart. */
 static void open_span(const f32 run[4], const f32 *x, long arrays)
 {
     if (run[0] == (uint32_t)NOWHERE) {
@@ -3003,7 +3003,7 @@ static void open_span(const f32 run[4], const f32 *x, long arrays)
     }
 }
 
-/* All of list l, whose runs are of `where`. */
+/* Open all of list l, whose runs are of `where`. */
 static void open_list(const list *l, list *where, long arrays)
 {
     long at = 0;
@@ -3128,7 +3128,7 @@ static int judge(const char *op)
     return verdict;
 }
 
-/* What a record says of the array or number that is called source. */
+/* Write what a record says of the array or number that is called source. */
 static void text_of(const f32 *source, char text[96])
 {
     int words = source[0] ? ROOT : source[ROOT] == 2 ? 2 : 1;
@@ -3139,7 +3139,7 @@ static void text_of(const f32 *source, char text[96])
     strcat(text, "\"");
 }
 
-/* The next line of a file, without its end; false: there is none. */
+/* Read the next line of a file, without its end; false: there is none. */
 static int read_line(FILE *f, char **line, size_t *room)
 {
     size_t n = 0;

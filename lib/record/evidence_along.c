@@ -106,7 +106,7 @@ int ls__evidence_reduced(const ls__asked *q)
 
 /* ------ losses ------ */
 
-/* That of a row; without weights 1. */
+/* Give the weight of a row; without weights 1. */
 static void give_weight(const ls__asked *q, int64_t row)
 {
     const ls__kept *w =
@@ -138,8 +138,7 @@ static int squared_error(const ls__asked *q, const uint32_t *t)
     return 0;
 }
 
-/* Term t of a row against the label so much further; `terms` of so many
- * vectors. */
+/* Judge a term of a row by its label, or what it gives to the logits. */
 static int by_label(const ls__asked *q, const uint32_t *label)
 {
     bool next = strcmp(q->n->op, "next token") == 0;

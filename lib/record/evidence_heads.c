@@ -36,7 +36,7 @@ typedef struct heads {
     const uint32_t *k, *v, *p, *s, *dp, *ds; /* (rows,heads,T,T) */
 } heads;
 
-/* Position t of head `head` of row i, in q and y and in k and v. */
+/* Find position t of a head of row i, in q and y, and in k and v. */
 static int64_t in_q(const heads *h, int64_t i, int64_t head, int64_t t)
 {
     return (i * h->t + t) * h->wide + head * h->d;
@@ -53,7 +53,7 @@ static void give_scale(const heads *h)
                       ls__asked_bits(1.0f / __builtin_sqrtf((float)h->d)));
 }
 
-/* Element (t,u) of a head's scores, or of dP. */
+/* Make element (t,u) of a head's scores, or of dP. */
 static int score(const heads *h, bool back)
 {
     const ls__asked *q = h->q;
@@ -71,7 +71,7 @@ static int score(const heads *h, bool back)
     return 0;
 }
 
-/* Element u of a row of P, or of dS. */
+/* Make element u of a row of P, or of dS. */
 static int weight(const heads *h, bool back)
 {
     const ls__asked *q = h->q;

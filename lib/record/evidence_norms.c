@@ -130,7 +130,8 @@ typedef struct group {
     const uint32_t *scale, *bias, *kept;
 } group;
 
-/* `step` width: of an array like x; 0: of one like its channels. */
+/* Give a group of an array like x, `step` being the width, or 0 of one like its
+ * channels. */
 static void give_group(const ls__asked *q, const group *g, const char *name,
                        int64_t list, const uint32_t *x, int64_t step)
 {
@@ -156,7 +157,7 @@ static int group_dx(const ls__asked *q, const group *g, int64_t list)
     return 0;
 }
 
-/* What is of a group, for each pixel of its rows. */
+/* Give what a group has once, for each pixel of its rows. */
 static void give_stats(const ls__asked *q, const group *g, const char *name,
                        int k)
 {
@@ -169,7 +170,7 @@ static void give_stats(const ls__asked *q, const group *g, const char *name,
     ls__evidence_end(q->e);
 }
 
-/* Each row's pixels by themselves. */
+/* Sum the pixels of each row by themselves. */
 static int group_dparam(const ls__asked *q, const group *g, bool scale)
 {
     ls__asked_rule(q, scale ? "norm.scale.pixels" : "column");
@@ -188,8 +189,8 @@ static int group_dparam(const ls__asked *q, const group *g, bool scale)
     return 0;
 }
 
-/* What one element gives to its channel's scale or bias; those of a group stand
- * together. */
+/* Make what one element gives to its channel's scale or bias; those of a group
+ * stand together. */
 static int group_shown(const ls__asked *q, const group *g, bool scale)
 {
     int64_t size = g->pixels * g->run, list = q->at / size, i = q->at % size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Of a record that has values, what the chunk at hand may be made of: what all
- * share, and the chunks of its device up to it. */
+/* Reading, of a record that has values, what the chunk at hand may be made of:
+ * what all share, and the chunks of its device up to it. */
 #include "record/evidence.h"
 #include "base/memory.h"
 #include "record/record_compare.h"

@@ -128,7 +128,7 @@ static bool counts(const cell *c, int64_t t, int64_t i)
 
 /* ------ forward ------ */
 
-/* Gate k = g n + j of a row: its state times a column, plus bias. */
+/* Make gate k = g n + j of a row: its state times a column, plus bias. */
 static int share(const cell *c, int64_t t, int64_t i, int64_t k)
 {
     const ls__asked *q = c->q;
@@ -145,7 +145,7 @@ static int share(const cell *c, int64_t t, int64_t i, int64_t k)
     return 0;
 }
 
-/* Number `at` of what a unit makes: gates, then c and h. */
+/* Make number `at` of a unit: gates, then c and h. */
 static int unit(const cell *c, int64_t t, int64_t i, int64_t j, int64_t at)
 {
     const ls__asked *q = c->q;
@@ -180,7 +180,8 @@ static int of_step(const cell *c)
     return unit(c, t, i, j, !c->lstm ? 3 : at < c->states ? 5 : 4);
 }
 
-/* Gates as x lies; GRU's share of n; the states before each step. */
+/* Find a number among those kept: gates as x lies; GRU's share of n; the states
+ * before each step. */
 static int of_kept(const cell *c)
 {
     int64_t at = c->q->at, gates = c->t * c->share;
@@ -200,7 +201,7 @@ static int of_kept(const cell *c)
     return move(c, state_at(c, at % all / c->states, i, at % c->n, at >= all));
 }
 
-/* The steps' h, and where it ends so c and h after the last. */
+/* Find a number of the value: the steps' h, then c and h after the last. */
 static int of_value(const cell *c)
 {
     int64_t i = c->q->at / c->q->size, at = c->q->at % c->q->size;
@@ -214,7 +215,7 @@ static int of_value(const cell *c)
 
 /* ------ backward ------ */
 
-/* What is given by h or c after step t: the step after it says so. */
+/* Find the gradient by c after step t, which the step after it made. */
 static const uint32_t *given_c(const cell *c, int64_t t, int64_t i, int64_t j)
 {
     if (t + 1 < c->t)
@@ -243,7 +244,8 @@ static int unit_back(const cell *c, int64_t t, int64_t i, int64_t j,
     return 0;
 }
 
-/* By h before step t: its gradients times a row of U, and what passes by. */
+/* Make the gradient by h before step t: that of its gates times a row of U, and
+ * what passes by. */
 static int through_state(const cell *c, int64_t t, int64_t i, int64_t j)
 {
     const ls__asked *q = c->q;
@@ -255,7 +257,7 @@ static int through_state(const cell *c, int64_t t, int64_t i, int64_t j)
     return 0;
 }
 
-/* `which` of back_at(). */
+/* Make number `which` of back_at(). */
 static int passed(const cell *c, int64_t t, int64_t i, int64_t j,
                   int64_t which)
 {
@@ -289,7 +291,7 @@ static int of_step_back(const cell *c)
     return passed(c, t, i, at % c->n, at / c->states);
 }
 
-/* By the gates of x, which no other reads. */
+/* Make the gradient by the gates of x, which no other reads. */
 static int of_x(const cell *c)
 {
     const ls__asked *q = c->q;
@@ -302,7 +304,7 @@ static int of_x(const cell *c)
                            : move(c, NULL);
 }
 
-/* dU and dbias: over steps, and in each over rows. */
+/* Make dU or dbias: over steps, and in each over rows. */
 static int of_kernel(const cell *c, bool bias)
 {
     const ls__asked *q = c->q;
@@ -323,7 +325,7 @@ static int of_kernel(const cell *c, bool bias)
     return 0;
 }
 
-/* By the state before the first step: c, then h. */
+/* Make the gradient by the state before the first step: c, then h. */
 static int of_state(const cell *c)
 {
     const ls__asked *q = c->q;

@@ -16,7 +16,7 @@ static void begin_adds(const ls__asked *q)
     ls__evidence_begin(q->e, "a");
 }
 
-/* Nothing to add is a zero. */
+/* End it; nothing to add is a zero. */
 static void end_adds(const ls__asked *q, int64_t found)
 {
     if (found == 0)
@@ -26,7 +26,7 @@ static void end_adds(const ls__asked *q, int64_t found)
         ls__asked_addend(q);
 }
 
-/* d, n a vector, of those of `count` indices that are `row`. */
+/* Add d, n a vector, of those of `count` indices that are `row`. */
 static void adds_of(const ls__asked *q, const uint32_t *index, int64_t count,
                     uint32_t row, const uint32_t *d, int64_t n)
 {
@@ -41,7 +41,7 @@ static void adds_of(const ls__asked *q, const uint32_t *index, int64_t count,
     end_adds(q, found);
 }
 
-/* The same in every row. */
+/* Answer for a node that is the same in every row. */
 int ls__evidence_parameter(const ls__asked *q)
 {
     const uint32_t *p = ls__asked_param(q, 0, q->size);
@@ -137,7 +137,7 @@ int ls__evidence_flat(const ls__asked *q)
     return 0;
 }
 
-/* Which element of a row of x is element `at` of a row of the value. */
+/* Find the element of a row of x that is element `at` of a row of the value. */
 static int64_t view_source(const ls__asked *q, int64_t at)
 {
     int64_t in[LS_MAX_RANK], out[LS_MAX_RANK], axes[LS_MAX_RANK] = {0};
@@ -185,7 +185,8 @@ int ls__evidence_view(const ls__asked *q)
     return 0;
 }
 
-/* Along an axis input 0 comes first: `extent` places of (outer,..,inner). */
+/* Find the place along the axis, where input 0 comes first: `extent` places of
+ * (outer,..,inner). */
 int ls__evidence_concat(const ls__asked *q)
 {
     const ls__said *other = ls__evidence_node(q->e,
@@ -242,8 +243,8 @@ static found find_in_bag(const ls__asked *q, int64_t bag, uint32_t index)
     return f;
 }
 
-/* 1, or of a mean 1 / how many the bag has; two that are equal have twice
- * that. */
+/* Compute 1, or of a mean 1 / how many the bag has; two that are equal have
+ * twice that. */
 static uint32_t usual_value(const ls__asked *q, int64_t bag, int64_t count)
 {
     int64_t there = 0;
@@ -283,7 +284,7 @@ static void give_entries(const ls__asked *q, const entry *e, int64_t n)
     ls__evidence_end(q->e);
 }
 
-/* Of y the entries of its bag, by rising index; of the table those bags that
+/* Find the entries of y's bag, by rising index, or for the table the bags that
  * name its row.  Returns how many; -1: one cannot be told. */
 static int64_t find_entries(const ls__asked *q, const uint32_t *table,
                             entry *e, int64_t count)

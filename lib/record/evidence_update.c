@@ -31,7 +31,7 @@ static void add_real(const side *s, const char *name, double x)
     ls__evidence_end(s->e);
 }
 
-/* An option as the words of its double, or as a whole number, if there is
+/* Add an option as the words of its double, or as a whole number, if there is
  * one. */
 static void add_option(const side *s, const char *name, const char *option,
                        bool whole)
@@ -66,7 +66,7 @@ static const ls__said *slot_of(const ls__evidence *e, int64_t at)
     return NULL;
 }
 
-/* What the last chunk of each micro-batch left, one after the other. */
+/* Add what the last chunk of each micro-batch left, one after the other. */
 static int device_sum(const side *s)
 {
     ls__evidence *e = s->e;
@@ -168,7 +168,7 @@ static int by_update(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The options "boundary N" of a rate that falls in steps. */
+/* Add the options "boundary N" of a rate that falls in steps. */
 static void add_boundaries(const side *s)
 {
     json_t *options = json_object_get(s->e->head, "options"), *value;
@@ -200,7 +200,7 @@ static void add_boundaries(const side *s)
     ls__evidence_end(s->e);
 }
 
-/* The record has the rate's negative. */
+/* Make the rate, of which the record has the negative. */
 static int rate(const side *s)
 {
     static const struct {
@@ -242,7 +242,7 @@ static int bias_correction(const side *s, const char *option)
 
 /* ------ the update ------ */
 
-/* As the update reads the gradient. */
+/* Add what turns the gradient into what the update reads. */
 static void add_clip(const side *s)
 {
     const char *clip = ls__evidence_option(s->e, "clip_norm");
@@ -259,7 +259,8 @@ static void add_clip(const side *s)
         add_option(s, "l", "l2", false);
 }
 
-/* Which of the arrays after an update: parameters 0, moments 1 to 3. */
+/* Find which of the arrays after an update it is: parameters 0, moments 1 to
+ * 3. */
 static int array_of(const ls__evidence *e, const ls__kept *moment[3])
 {
     int count = 0, which = 0;

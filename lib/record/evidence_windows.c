@@ -58,8 +58,7 @@ static bool find_window(const ls__asked *q, window *w)
     return true;
 }
 
-/* Tap t of window (i,j) of an image: where its first channel stands; -1:
- * outside. */
+/* Find where the first channel of tap t of window (i,j) stands; -1: outside. */
 static int64_t pixel(const window *w, int64_t image, int64_t i, int64_t j,
                      int64_t t)
 {
@@ -80,7 +79,7 @@ typedef struct conv {
     const uint32_t *weight, *bias;
 } conv;
 
-/* A number of the record, or of padding. */
+/* Take a number of the record, or of padding. */
 static void take_or_zero(const ls__asked *q, const uint32_t *x, bool there)
 {
     if (there)
@@ -89,7 +88,7 @@ static void take_or_zero(const ls__asked *q, const uint32_t *x, bool there)
         ls__evidence_say(q->e, 0);
 }
 
-/* In bf16 a window row is filled up with zeros to whole steps of 32. */
+/* Fill a window row up with zeros to whole steps of 32, as bf16 has it. */
 static void fill_row(const ls__asked *q, const conv *v, int64_t n)
 {
     if (!ls__asked_is_bf16(q) || v->in != v->w.c || v->w.dy > 1 || v->w.dx > 1)
@@ -144,7 +143,7 @@ static int64_t window_at(const window *w, int64_t image, int64_t y, int64_t x,
     return ((image * w->h + i / w->sy) * w->w + j / w->sx) * wide;
 }
 
-/* Taps in reverse order. */
+/* Go through the taps in reverse order. */
 static int conv_dx(const ls__asked *q, const conv *v)
 {
     const window *w = &v->w;
@@ -302,8 +301,8 @@ static int64_t take_window(const ls__asked *q, const window *w, int64_t image,
     return n;
 }
 
-/* Of k taps, `gap` apart from `at` on, those before `end`; inside: and not
- * before 0. */
+/* Count those of k taps, `gap` apart from `at` on, that are before `end`;
+ * inside: and not before 0. */
 static int64_t taps_before(int64_t at, int64_t gap, int64_t k, int64_t end,
                            bool inside)
 {
@@ -314,7 +313,7 @@ static int64_t taps_before(int64_t at, int64_t gap, int64_t k, int64_t end,
     return n;
 }
 
-/* What the mean of a window divides by. */
+/* Find what the mean of a window divides by. */
 static uint32_t divisor(const ls__asked *q, const window *w, int64_t o)
 {
     int64_t reach_y = (w->kh - 1) * w->dy + 1, reach_x = (w->kw - 1) * w->dx +
@@ -347,7 +346,7 @@ static int pool_y(const ls__asked *q, const window *w, bool is_max)
     return 0;
 }
 
-/* Of each window that the pixel is in one number, by what it is. */
+/* Numbers of each window that the pixel is in, by what they are. */
 enum { DY, SIZE, PARTS, IN, X };
 
 static int64_t each_window(const ls__asked *q, const window *w, int what)
@@ -378,7 +377,7 @@ static int64_t each_window(const ls__asked *q, const window *w, int what)
     return count;
 }
 
-/* In no window: nothing but what others gave. */
+/* Give a pixel that is in no window nothing but what others gave. */
 static int pool_dx(const ls__asked *q, const window *w, bool is_max)
 {
     if (each_window(q, w, X + 1) == 0) {

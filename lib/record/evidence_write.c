@@ -72,7 +72,7 @@ void ls__evidence_take(ls__evidence *e, const uint32_t *x)
     note(e, i, x - e->kept[i].x);
 }
 
-/* How many from `first` on stand as many apart in one array. */
+/* Count how many from `first` on stand as many apart in one array. */
 static int64_t run_of(const ls__evidence *e, int64_t first, int64_t *stride)
 {
     const ls__opened *o = e->opened + first;
@@ -85,8 +85,8 @@ static int64_t run_of(const ls__evidence *e, int64_t first, int64_t *stride)
     return n;
 }
 
-/* Where the list's numbers stand: in array ffffffff those that are the
- * record's nowhere. */
+/* Say where the list's numbers stand: in array ffffffff those that stand in
+ * none. */
 void ls__evidence_end(ls__evidence *e)
 {
     int64_t n, stride;
@@ -231,7 +231,7 @@ static int put_proof(ls__evidence *e, int64_t number)
     return 0;
 }
 
-/* Floats and root; of a number none, its words, and how many they are. */
+/* Write floats and root; of a number none, its words, and how many they are. */
 static void put_source(ls__evidence *e, const ls__kept *k)
 {
     ls__digest root;

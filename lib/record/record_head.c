@@ -77,7 +77,7 @@ static json_t *texts_of(const ls_node *n, const ls__plan *plan)
     return all;
 }
 
-/* One attribute as a text: a word by its number, sizes as "4x16". */
+/* Write one attribute as a text: a word by its number, sizes as "4x16". */
 static json_t *attribute(const ls_node *n, const ls__attribute *a)
 {
     const void *at = ls__attribute_in(n, a);
@@ -102,7 +102,8 @@ static json_t *attribute(const ls_node *n, const ls__attribute *a)
     return json_string(text);
 }
 
-/* Those of an elementwise operator are the constants p and q of its term. */
+/* List attributes by their names; those of an elementwise operator are the
+ * constants p and q of its term. */
 static json_t *attributes_of(const ls_node *n)
 {
     const ls__attribute *rows = n->op ? n->op->attributes : NULL;
@@ -119,7 +120,7 @@ static json_t *attributes_of(const ls_node *n)
     return all;
 }
 
-/* What a node reads: other nodes by their numbers, parameters by name. */
+/* Write what a node reads: other nodes by their numbers, parameters by name. */
 static json_t *node_line(const writer *r, const ls_node *n)
 {
     char shape[LS__SHAPE_TEXT];
