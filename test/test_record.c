@@ -373,8 +373,8 @@ static char *proved_line(char *text, uint32_t *r)
     return line[between(r, 0, count - 1)];
 }
 
-/* In a process of its own: 0 the number is `is`, 1 it is another, 3 it was
- * refused. */
+/* Judge in a process of its own: 0 the number is `is`, 1 it is another, 3 it
+ * was refused. */
 static int judge_text(const char *text, size_t bytes, uint32_t is)
 {
     int state;

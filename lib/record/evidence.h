@@ -122,7 +122,7 @@ void ls__evidence_list(ls__evidence *e, const char *name, int64_t n,
 void ls__evidence_number(ls__evidence *e, const char *name, const uint32_t *x);
 void ls__evidence_word(ls__evidence *e, const char *name, uint32_t x);
 
-/* After all lists: which arrays they are of, and the proofs. */
+/* Write, after all lists, which arrays they are of, and the proofs. */
 int ls__evidence_open(ls__evidence *e);
 
 /* ------ the record ------ */

@@ -79,7 +79,7 @@ ls__answer ls__evidence_parameter, ls__evidence_embed, ls__evidence_position,
 ls__answer ls__evidence_attention, ls__evidence_rotary; /* evidence_heads.c */
 ls__answer ls__evidence_steps;                          /* evidence_steps.c */
 
-/* Of what all devices share, or a device's sum. */
+/* The evidence of what all devices share, or of a device's sum. */
 int ls__evidence_shared(ls__evidence *e, uint32_t a, uint32_t b);
 
 #endif
