@@ -4,12 +4,6 @@
 #include "base/memory.h"
 #include "csource/writer.h"
 
-int64_t ls__attribute_int(const ls__cnode *n, const char *name, int64_t usual)
-{
-    return json_object_get(n->of->attributes, name)
-               ? ls__net_integer(n->of, name) : usual;
-}
-
 /* ------ reading ------ */
 
 /* What the output needs; one input. */

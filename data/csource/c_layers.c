@@ -98,7 +98,7 @@ static int put_layer_norm(ls__writer *w, int node)
 static int put_group_norm(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
-    long long groups = ls__attribute_int(n, "groups", 1), size = n->size;
+    long long groups = ls__net_integer_or(n->of, "groups", 1), size = n->size;
     char scale[LS__NAME], bias[LS__NAME];
     int status = two_arrays(w, node, scale, bias);
 
@@ -200,7 +200,7 @@ static int64_t before(const ls__cnode *n, int64_t in, int64_t out,
     int64_t missing = (out - 1) * stride + reach - in;
 
     if (ls__net_says(n->of, "padding", "explicit"))
-        return ls__attribute_int(n, given, 0);
+        return ls__net_integer(n->of, given);
     if (ls__net_says(n->of, "padding", "causal"))
         return reach - 1;
     return ls__net_says(n->of, "padding", "same") && missing > 0 ? missing / 2
@@ -210,12 +210,12 @@ static int64_t before(const ls__cnode *n, int64_t in, int64_t out,
 static void put_window(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
-    int64_t kh = ls__attribute_int(n, "height", 1);
-    int64_t kw = ls__attribute_int(n, "width", 1);
-    int64_t sy = ls__attribute_int(n, "stride_y", 1);
-    int64_t sx = ls__attribute_int(n, "stride_x", 1);
-    int64_t dy = ls__attribute_int(n, "dilation_y", 1);
-    int64_t dx = ls__attribute_int(n, "dilation_x", 1);
+    int64_t kh = ls__net_integer_or(n->of, "height", 1);
+    int64_t kw = ls__net_integer_or(n->of, "width", 1);
+    int64_t sy = ls__net_integer_or(n->of, "stride_y", 1);
+    int64_t sx = ls__net_integer_or(n->of, "stride_x", 1);
+    int64_t dy = ls__net_integer_or(n->of, "dilation_y", 1);
+    int64_t dx = ls__net_integer_or(n->of, "dilation_x", 1);
 
     ls__call(w, "{");
     ls__call(w, "    static const window at = {%lld, %lld, %lld, %lld, %lld, "
@@ -259,10 +259,10 @@ static int put_depthwise(ls__writer *w, int node)
 static int put_grouped(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
-    int64_t groups = ls__attribute_int(n, "groups", 1);
+    int64_t groups = ls__net_integer_or(n->of, "groups", 1);
     int64_t features = ls__net_width(n->of), out = features / groups;
-    int64_t k = ls__attribute_int(n, "height", 1) *
-                ls__attribute_int(n, "width", 1) * ls__net_width(x->of) /
+    int64_t k = ls__net_integer_or(n->of, "height", 1) *
+                ls__net_integer_or(n->of, "width", 1) * ls__net_width(x->of) /
                 groups;
     ls__operand of = {groups, out, k, out, features, 1};
     char name[LS__NAME];
@@ -280,7 +280,7 @@ static int put_grouped(ls__writer *w, int node)
 static int put_conv(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
-    int64_t groups = ls__attribute_int(n, "groups", 1);
+    int64_t groups = ls__net_integer_or(n->of, "groups", 1);
     int64_t c = ls__net_width(n->of);
     char bias[LS__NAME];
     int status;
@@ -327,7 +327,7 @@ static int put_recurrent(ls__writer *w, int node)
     ls__text_put(&w->calls, is_lstm ? "state + %lld, state" : "state", units);
     ls__text_put(&w->calls, ", v%d + i * %lld, t);\n", node,
                  (long long)n->size);
-    if (ls__attribute_int(n, "ends", 0)) {
+    if (ls__net_integer(n->of, "ends")) {
         ls__call(w, "    for (j = 0; j < %lld; j++)", states * units);
         ls__call(w, "        v%d[i * %lld + %lld + j] = state[j];", node,
                  (long long)n->size, steps * units);
@@ -341,7 +341,8 @@ static int put_recurrent(ls__writer *w, int node)
 static int put_attention(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *k = input(w, node, 1);
-    int64_t steps = n->of->shape[0], heads = ls__attribute_int(n, "heads", 1);
+    int64_t heads = ls__net_integer_or(n->of, "heads", 1);
+    int64_t steps = n->of->shape[0];
     int64_t d = n->of->shape[1] / heads;
     ls__operand scores = {1, 0, d, steps, 0, 0}, mix = {1, 0, steps, d, 0, 0};
 
@@ -351,7 +352,7 @@ static int put_attention(ls__writer *w, int node)
     ls__call(w, "    attention(%lld, %lld, %lld, %lld, %d, v%d + i * %lld, "
              "v%d + i * %lld,", (long long)steps, (long long)heads,
              (long long)(k->of->shape[1] / d), (long long)d,
-             (int)ls__attribute_int(n, "causal", 0), value(w, node, 0),
+             (int)ls__net_integer(n->of, "causal"), value(w, node, 0),
              (long long)n->size, value(w, node, 1), (long long)k->size);
     ls__call(w, "              v%d + i * %lld, v%d + i * %lld, t);",
              value(w, node, 2), (long long)k->size, node, (long long)n->size);

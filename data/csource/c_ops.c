@@ -105,12 +105,13 @@ static int put_transpose(ls__writer *w, int node)
 static int put_slice(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
-    int64_t stride[LS_MAX_RANK] = {0}, axis = ls__attribute_int(n, "axis", 0);
+    int64_t axis = ls__net_integer(n->of, "axis");
+    int64_t stride[LS_MAX_RANK] = {0};
 
     strides_of(x, stride);
     axis += axis < 0 ? x->of->rank : 0;
     put_view(w, n->of, stride, false, value(w, node, 0), x->size,
-             ls__attribute_int(n, "first", 0) * stride[axis], node, n->size,
+             ls__net_integer(n->of, "first") * stride[axis], node, n->size,
              0);
     return 0;
 }
@@ -133,7 +134,7 @@ static int put_concat(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
     int64_t stride[LS_MAX_RANK] = {0}, first = 0;
-    int64_t axis = ls__attribute_int(n, "axis", 0);
+    int64_t axis = ls__net_integer(n->of, "axis");
 
     axis += axis < 0 ? n->of->rank : 0;
     strides_of(n, stride);
@@ -151,8 +152,8 @@ static int put_concat(ls__writer *w, int node)
 static int put_reduction(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
-    int64_t axis = ls__attribute_int(n, "axis", 0), outer = 1, of = 1;
-    int64_t inner = 1, end = axis + ls__attribute_int(n, "axes", 1);
+    int64_t axis = ls__net_integer(n->of, "axis"), outer = 1, of = 1;
+    int64_t inner = 1, end = axis + ls__net_integer_or(n->of, "axes", 1);
 
     for (int k = 0; k < x->of->rank; k++)
         *(k < axis ? &outer : k < end ? &of : &inner) *= x->of->shape[k];
@@ -174,7 +175,7 @@ static int put_embed(ls__writer *w, int node)
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)x->size);
     ls__call(w, "    embed(x[i], %lld, %lld, %s, v%d + i * %lld);",
-             (long long)ls__attribute_int(n, "count", 1),
+             (long long)ls__net_integer_or(n->of, "count", 1),
              (long long)ls__net_width(n->of), name, node,
              (long long)ls__net_width(n->of));
     return status;
@@ -211,8 +212,9 @@ static int put_bag(ls__writer *w, int node)
         ls__text_put(&w->calls, "0");
     ls__text_put(&w->calls, ", %d, %lld,\n            %lld, %s, v%d + i * "
                  "%lld, (int32_t *)t, t + %lld);\n",
-                 (int)ls__attribute_int(n, "mean", 0),
-                 (long long)ls__attribute_int(n, "count", 1), (long long)width,
+                 (int)ls__net_integer(n->of, "mean"),
+                 (long long)ls__net_integer_or(n->of, "count", 1),
+                 (long long)width,
                  table, node, (long long)width, (long long)places);
     if (*bias) {
         ls__part(w, "bias");

@@ -75,9 +75,6 @@ int ls__cgraph_read(ls__writer *w);
 /* Give each value its memory. */
 void ls__cgraph_place(ls__writer *w);
 
-/* A whole number that is an attribute; where there is none, what is usual. */
-int64_t ls__attribute_int(const ls__cnode *n, const char *name, int64_t usual);
-
 /* ------ Operators (c_ops.c, c_layers.c) ------ */
 
 /* How an operator is written: by a function, or where it is elementwise by the

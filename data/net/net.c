@@ -190,6 +190,13 @@ int64_t ls__net_integer(const ls__net_node *n, const char *name)
     return json_is_true(value) ? 1 : json_integer_value(value);
 }
 
+int64_t ls__net_integer_or(const ls__net_node *n, const char *name,
+                           int64_t usual)
+{
+    return json_object_get(n->attributes, name) ? ls__net_integer(n, name)
+                                                : usual;
+}
+
 /* Infinities are words. */
 double ls__net_number(const ls__net_node *n, const char *name)
 {

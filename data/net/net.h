@@ -66,6 +66,8 @@ bool ls__net_is_recurrent(const ls__net_node *node);
 
 /* An attribute; 0 where there is none.  Yes is 1. */
 int64_t ls__net_integer(const ls__net_node *node, const char *name);
+int64_t ls__net_integer_or(const ls__net_node *node, const char *name,
+                           int64_t usual); /* where there is none */
 double ls__net_number(const ls__net_node *node, const char *name);
 
 /* Size i of a list of sizes, and whether a word is that one. */

@@ -51,20 +51,13 @@ typedef struct window {
     int64_t size[2], stride[2], gap[2], pads[4];
 } window;
 
-/* An attribute that is lacking where it is 1. */
-static int64_t or_one(const ls__net_node *n, const char *name)
-{
-    int64_t is = ls__net_integer(n, name);
-
-    return is ? is : 1;
-}
-
 static window window_of(const ls__net_node *n)
 {
     window w = {
         {ls__net_integer(n, "height"), ls__net_integer(n, "width")},
         {ls__net_integer(n, "stride_y"), ls__net_integer(n, "stride_x")},
-        {or_one(n, "dilation_y"), or_one(n, "dilation_x")}, {0}};
+        {ls__net_integer_or(n, "dilation_y", 1),
+         ls__net_integer_or(n, "dilation_x", 1)}, {0}};
 
     for (int i = 0; i < 2; i++)
         pad(n, i, (w.size[i] - 1) * w.gap[i] + 1, w.stride[i], &w.pads[i],
@@ -113,7 +106,7 @@ static const char *conv(ls__onnx *o, const ls__net_node *n)
     ls__proto list = {0};
 
     put_window(&list, &w);
-    ls__onnx_attribute_int(&list, "group", or_one(n, "groups"));
+    ls__onnx_attribute_int(&list, "group", ls__net_integer_or(n, "groups", 1));
     x = ls__onnx_call(o, "Conv", n->params > 1 ? 3 : 2, in, &list);
     return ls__onnx_transpose(o, x, 4, channels_last);
 }

@@ -171,6 +171,9 @@ ls_node *ls__node_table(ls_node *node, const char *name, ls__init init,
 int ls__graph_tie(ls_graph *graph, const char *name, const char *with,
                   bool transposed);
 
+/* Append p to a growing list of pointers of the graph's.  LS_ENOMEM. */
+int ls__graph_append(void ***list, int *count, int *capacity, void *p);
+
 /* Declare a stream of random numbers: its number, or a status. */
 int ls__graph_stream(ls_graph *graph, const char *scope);
 

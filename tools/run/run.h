@@ -88,8 +88,9 @@ int run_average(const run *r, bool use);
 /* The instruction level in use. */
 const char *run_isa(void);
 
-/* Returns the precision of the layers. */
+/* Returns the precision of the layers, and its name. */
 ls_precision run_precision(const run *r);
+const char *run_precision_name(const run *r);
 
 /* Do other machines make the same bits?  Known once the mesh is open. */
 bool run_is_portable(const run *r);

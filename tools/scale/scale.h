@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A run of lockstep-scale: what its stages share. */
+#ifndef TOOLS_SCALE_H
+#define TOOLS_SCALE_H
+
+#include "run/launch.h"
+#include "run/run.h"
+#include "scale/others.h"
+#include "scale/scale_findings.h"
+
+typedef struct scale_settings {
+    const char *counts; /* of workers, "1,2,4"; NULL: up to the cores */
+    const char *ranks;  /* likewise; NULL: up to those that there are */
+    double network;     /* Gb/s of each; 0: as fast as memory */
+    bool weak, no_roofs, oversubscribe;
+    int64_t repeats, steps; /* steps 0: about half a second of them */
+    const char *json, *csv, *plot;
+} scale_settings;
+
+enum { SCALE_COUNTS = 64, SCALE_RANKS = 64 };
+
+typedef struct scale {
+    run run;
+    launch launch;
+    scale_settings set;
+    settings asked;    /* rows and model as the command line has them */
+    int counts, ranks; /* how many follow */
+    int count[SCALE_COUNTS], rank[SCALE_COUNTS];
+    ls_ranks *threads;             /* ranks made here; NULL: none */
+    const ls_transport *transport; /* between ranks; NULL: there are none */
+    int status; /* of what failed inside of the measurement */
+    others others;
+    bool tells; /* stderr is a terminal */
+    scaling *scaling;
+    findings findings;
+    char *command;
+} scale;
+
+/* scale_measure.c: open what each count trains, and time it. */
+int scale_measure(scale *s);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What lockstep-scale measures: the trainer of a count, and its ranks. */
+#define _GNU_SOURCE
+#include "scale/scale.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --weak: the batch, and generated data, as many times. */
+static int fold_settings(data_settings *s, int64_t fold)
+{
+    bool generated = !s->x && !s->path;
+
+    if (fold == 1)
+        return OPT_GO;
+    if (!generated && !s->batch && !s->batch_per_device)
+        return opt_fail(OPT_WRONG, "--weak needs --batch: a batch of all rows "
+                        "cannot grow");
+    s->batch *= fold;
+    s->batch_per_device *= fold;
+    s->rows *= generated ? fold : 1;
+    if (s->rows > INT32_MAX || s->batch > INT32_MAX)
+        return opt_fail(OPT_WRONG, "--weak: %lld times the rows are more than "
+                        "%d", (long long)fold, INT32_MAX);
+    return OPT_GO;
+}
+
+/* Anew for each trainer, which takes the data over. */
+static int load(scale *s, int fold)
+{
+    run *r = &s->run;
+    int status;
+
+    data_free(&r->data);
+    r->set = s->asked;
+    status = fold_settings(&r->set.data, fold);
+    return status == OPT_GO ? run_open_data(r) : status;
+}
+
+/* An scaling_open_on_fn. */
+static int open_trainer(void *user, ls_pool *pool, int fold,
+                        const ls_transport *transport, ls_trainer **trainer,
+                        ls_batch **batch)
+{
+    scale *s = user;
+    run *r = &s->run;
+
+    r->transport = transport;
+    s->status = load(s, fold);
+    if (s->status != OPT_GO)
+        return LS_EUSER;
+    r->pool = pool;
+    s->status = run_open_trainer(r);
+    r->pool = NULL;
+    *trainer = r->trainer;
+    *batch = r->batch;
+    ls_graph_free(r->graph);
+    r->graph = NULL;
+    r->trainer = NULL;
+    r->batch = NULL;
+    if (s->status != OPT_GO)
+        return LS_EUSER;
+    findings_count(&s->findings, *trainer);
+    return 0;
+}
+
+/* An scaling_fill_fn. */
+static int fill(void *user, int64_t step, ls_batch *batch)
+{
+    scale *s = user;
+    int64_t rows;
+
+    s->status = data_fill(&s->run.data, step, batch, &rows);
+    return s->status == OPT_GO ? 0 : LS_EUSER;
+}
+
+static void progress_line(void *user, int at, int runs, int workers)
+{
+    const scale *s = user;
+
+    if (s->tells)
+        fprintf(stderr, "\rrun %d of %d: %d worker%s    ", at + 1, runs,
+                workers, workers == 1 ? "" : "s");
+}
+
+static int measure_rank(scale *s)
+{
+    scaling_options o = {0};
+    ls_mesh_options mesh = ls_mesh_defaults();
+    int status;
+
+    o.open_on = open_trainer;
+    o.transport = s->transport;
+    o.ranks = s->ranks;
+    o.rank = s->rank;
+    o.fill = fill;
+    o.progress = progress_line;
+    o.user = s;
+    mesh.devices = (int)s->run.how.devices;
+    mesh.cpus = s->run.how.cpus;
+    o.mesh = &mesh;
+    o.counts = s->counts;
+    o.count = s->count;
+    o.weak = s->set.weak;
+    o.no_roofs = s->set.no_roofs;
+    o.precision = run_precision(&s->run);
+    o.repeats = (int)s->set.repeats;
+    o.steps = (int)s->set.steps;
+    status = scaling_run(&s->scaling, &o);
+    status = s->status != OPT_GO ? s->status : opt_check(status);
+    if (status != OPT_GO && s->transport && !s->launch.transport)
+        s->transport->abort(s->transport->user, "another rank failed");
+    return status; /* where they are a launcher's, launch_close ends them */
+}
+
+/* A rank that is a thread. */
+static void *start_rank(void *arg)
+{
+    scale *s = arg;
+
+    (void)measure_rank(s);
+    return NULL;
+}
+
+/* All ranks of this process, the first one here. */
+static int measure_threads(scale *s)
+{
+    int n = s->threads ? s->transport->ranks : 1, started = 1, status = OPT_GO;
+    scale *other = calloc((size_t)n, sizeof *other);
+    pthread_t thread[SCALE_RANKS];
+
+    for (; other && started < n && status == OPT_GO; started++) {
+        scale *o = &other[started];
+
+        *o = (scale){.run = s->run,
+                     .set = s->set,
+                     .asked = s->asked,
+                     .counts = s->counts,
+                     .ranks = s->ranks};
+        memset(&o->run.data, 0, sizeof o->run.data);
+        memcpy(o->count, s->count, sizeof o->count);
+        memcpy(o->rank, s->rank, sizeof o->rank);
+        o->transport = ls_ranks_transport(s->threads, started);
+        if (pthread_create(&thread[started], NULL, start_rank, o) != 0) {
+            status = opt_fail(OPT_FAILED, "a thread cannot be started");
+            s->transport->abort(s->transport->user, "a rank is missing");
+            break;
+        }
+    }
+    if (!other)
+        status = opt_fail(OPT_FAILED, "out of memory");
+    if (status == OPT_GO)
+        status = measure_rank(s);
+    while (started-- > 1) {
+        pthread_join(thread[started], NULL);
+        data_free(&other[started].run.data);
+        scaling_free(other[started].scaling);
+    }
+    free(other);
+    return status;
+}
+
+int scale_measure(scale *s)
+{
+    int status;
+
+    s->tells = isatty(STDERR_FILENO) && launch_first(&s->launch);
+    others_start(&s->others);
+    status = measure_threads(s);
+    if (s->tells)
+        fprintf(stderr, "\r%40s\r", "");
+    s->findings.others = others_used(&s->others);
+    return status;
+}

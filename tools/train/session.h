@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A run of lockstep-train: what its stages share. */
+#ifndef TOOLS_SESSION_H
+#define TOOLS_SESSION_H
+
+#include "run/launch.h"
+#include "run/progress.h"
+#include "run/run.h"
+#include "train/close_look.h"
+#include "train/curve.h"
+#include "train/evaluate.h"
+#include "train/explain.h"
+#include "train/healing.h"
+#include "train/keeper.h"
+#include "train/metrics.h"
+#include "train/recorder.h"
+#include "train/stall.h"
+
+typedef struct session {
+    launch launch;
+    run run;
+    train_settings set;
+    metrics metrics;
+    progress bar;
+    ls_trace *trace;
+    stall watchdog;
+    keeper keeper;
+    recorder recorder;
+    healing healing;
+    position at;
+    evaluation eval;
+    explain explain;
+    close_look look;
+    curve curve;
+    bool saves;      /* --save: the first rank writes, all prepare it */
+    bool told_empty; /* of a batch whose weights are all 0 */
+    int stopped;     /* the signal that ends the run, on whichever rank */
+} session;
+
+/* session_steps.c: take the steps, then keep what the run needs to go on. */
+int session_train(session *s);
+
+/* session_end.c: save the weights, with --ema the average, where --save says
+ * so. */
+int session_save(session *s);
+
+/* Leave after a failure, which gives the status: the trainer is as the last
+ * good step left it, and hours of training are not thrown away; but neither
+ * what no update has changed nor what is no number replaces what was saved
+ * before. */
+int session_leave(session *s, int status);
+
+/* Save, write and say what the run ends with. */
+int session_finish(session *s);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How a run ends: what is saved, written and said. */
+#include "data/normal.h"
+#include "model/adapt.h"
+#include "run/sample.h"
+#include "train/session.h"
+
+#include <stdio.h>
+
+/* ------ Saving ------ */
+
+/* The model, and of a table what its columns are, of images what becomes of
+ * them. */
+static int write_model(session *s)
+{
+    const data *d = &s->run.data;
+    ls_setting note = {NORMAL_KEY, d->images};
+
+    if (!s->set.save)
+        return OPT_GO;
+    if (d->table)
+        note = (ls_setting){LS_CODING_NOTE, ls_coding_note(data_coding(d))};
+    return adapt_save(s->run.trainer, &s->run.set.start, s->set.save,
+                      note.value != NULL, &note);
+}
+
+int session_save(session *s)
+{
+    int status = s->saves ? run_average(&s->run, true) : OPT_GO, back;
+
+    if (!s->saves || status != OPT_GO)
+        return status;
+    status = write_model(s);
+    back = run_average(&s->run, false);
+    return status == OPT_GO ? back : status;
+}
+
+/* Saves at the end, unless the best weights are there already. */
+static int save_last(session *s)
+{
+    bool best = s->set.early_stop && s->at.score.is_saved;
+
+    return best ? OPT_GO : session_save(s);
+}
+
+/* ------ The end ------ */
+
+static int write_curve(session *s)
+{
+    if (!s->set.curve)
+        return OPT_GO;
+    curve_show(&s->curve, stderr);
+    return curve_write(&s->curve, s->set.curve, run_model_name(&s->run));
+}
+
+static int write_trace(session *s)
+{
+    if (!s->trace)
+        return OPT_GO;
+    return opt_check(ls_trace_write(s->trace, s->set.trace));
+}
+
+int session_leave(session *s, int status)
+{
+    write_trace(s);
+    if (s->set.save && !s->set.early_stop &&
+        ls_trainer_step(s->run.trainer) > 0 &&
+        ls_trainer_check(s->run.trainer) == 0 && session_save(s) == OPT_GO)
+        fprintf(stderr, "%s: %s: the parameters after %lld updates\n",
+                opt_program_name, s->set.save,
+                (long long)ls_trainer_step(s->run.trainer));
+    return status;
+}
+
+static int sample_text(session *s)
+{
+    sample want = {.model = run_model_name(&s->run),
+                   .key = sample_key(s->run.set.data.seed),
+                   .temperature = s->set.temperature,
+                   .count = s->set.sample};
+    int status = run_average(&s->run, true), back;
+    sampler *writer = NULL;
+
+    if (status != OPT_GO)
+        return status;
+    status = opt_check(ls_predictor_open(&want.predictor, s->run.trainer));
+    if (status == OPT_GO)
+        status = sample_open(&writer, &want);
+    if (status == OPT_GO)
+        status = sample_print(writer, stdout);
+    sample_close(writer);
+    ls_predictor_close(want.predictor);
+    back = run_average(&s->run, false);
+    return opt_end(status == OPT_GO ? back : status);
+}
+
+/* A run that was stopped has no end: it is gone on with, or compared as far as
+ * it came. */
+static int end_recorder(session *s)
+{
+    bool whole = !s->stopped && !s->set.stop_at;
+
+    if (whole)
+        return recorder_end(&s->recorder, &s->at, s->saves);
+    recorder_stop(&s->recorder, &s->at);
+    return OPT_GO;
+}
+
+/* Print the root of runs that keep something which has it too. */
+static int print_root(session *s)
+{
+    const train_settings *set = &s->set;
+    char root[65];
+    int status;
+
+    if (!set->transcript && !set->against && !set->checkpoint)
+        return OPT_GO;
+    status = opt_check(keeper_root(&s->run, &s->at, root));
+    if (status == OPT_GO)
+        printf("root %s\n", root);
+    return status;
+}
+
+int session_finish(session *s)
+{
+    char hex[65];
+    int status = metrics_close(&s->metrics);
+    int kept = keeper_finish(&s->keeper);
+
+    if (status == OPT_GO)
+        status = opt_check(ls_trainer_check(s->run.trainer));
+    if (status == OPT_GO && s->set.sample && !s->stopped)
+        status = sample_text(s);
+    if (status != OPT_GO)
+        return session_leave(s, status);
+    status = write_trace(s);
+    if (write_curve(s) != OPT_GO)
+        status = OPT_FAILED;
+    if (save_last(s) != OPT_GO)
+        status = OPT_FAILED;
+    if (status == OPT_GO)
+        status = end_recorder(s);
+    if (status == OPT_GO)
+        status = close_look_close(&s->look);
+    if (print_root(s) != OPT_GO)
+        return OPT_FAILED;
+    if (ls_trainer_hash(s->run.trainer, hex) < 0)
+        return opt_fail(OPT_FAILED, "%s", ls_errmsg());
+    printf("state %s\n", hex);
+    if (launch_first(&s->launch))
+        healing_end(&s->healing, &s->run);
+    return opt_end(status == OPT_GO ? kept : status);
+}

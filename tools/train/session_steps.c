@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The steps of a run, one after the other, and what is said of each. */
+#include "train/session.h"
+#include "train/stop.h"
+
+#include <stdio.h>
+
+static int log_line(session *s, const ls_result *result)
+{
+    progress_clear(&s->bar);
+    printf("[lockstep] step %04lld  loss %.4f\n", (long long)result->step,
+           opt_shown((double)result->loss));
+    return opt_end(metrics_flush(&s->metrics));
+}
+
+/* Sums with the weight of each step; a line when the epoch is over. */
+static int count_epoch(session *s, const ls_result *result)
+{
+    int64_t done = result->step + 1, batches = s->run.data.batches;
+
+    if (result->weight > 0) {
+        s->at.loss += result->weight * (double)result->loss;
+        s->at.right += result->weight * (double)result->accuracy;
+        s->at.weight += result->weight;
+    }
+    if (done % batches)
+        return OPT_GO;
+    progress_clear(&s->bar);
+    printf("Epoch %lld: Loss=%.4f", (long long)(done / batches),
+           opt_shown(s->at.loss / s->at.weight));
+    if (!s->run.set.model.regression)
+        printf(", Acc=%.4f", opt_shown(s->at.right / s->at.weight));
+    putchar('\n');
+    s->at.loss = s->at.right = s->at.weight = 0;
+    return opt_end(metrics_flush(&s->metrics));
+}
+
+static bool wants_log(const session *s, int64_t step)
+{
+    int64_t every = s->set.log_every;
+
+    return every && (step % every == 0 || step == s->run.set.data.steps - 1);
+}
+
+static int fill(session *s, int64_t step, int64_t *rows)
+{
+    ls_mark mark = ls_mark_begin(s->run.pool, "data");
+    int status = data_fill(&s->run.data, step, s->run.batch, rows);
+
+    ls_mark_end(s->run.pool, mark);
+    return status;
+}
+
+static int write_metrics(session *s, const ls_result *result, int64_t rows,
+                         double ms)
+{
+    ls_mark mark = ls_mark_begin(s->run.pool, "metrics");
+    int status = metrics_step(&s->metrics, result, rows, ms);
+
+    ls_mark_end(s->run.pool, mark);
+    return status;
+}
+
+/* The metrics are flushed first, so that they reach as far as what is saved. */
+static int keep(session *s)
+{
+    char note[LS_TRANSCRIPT_NOTE];
+    int status = metrics_flush(&s->metrics);
+    ls_mark mark;
+
+    if (status != OPT_GO)
+        return status;
+    mark = ls_mark_begin(s->run.pool, "checkpoint");
+    s->at.epoch = run_epoch(&s->run, s->at.done);
+    s->at.metrics = metrics_size(&s->metrics);
+    keeper_save(&s->keeper, &s->run, &s->at,
+                recorder_note(&s->recorder, note));
+    ls_mark_end(s->run.pool, mark);
+    return OPT_GO;
+}
+
+/* Its loss is no number; say why, once. */
+static void tell_empty(session *s, int64_t step)
+{
+    progress_clear(&s->bar);
+    if (!s->told_empty && launch_first(&s->launch))
+        fprintf(stderr, "note: step %lld: all rows have weight 0, or a label "
+                "below 0, so nothing is updated\n", (long long)step);
+    s->told_empty = true;
+}
+
+/* Evaluate.  With --early-stop the file is that of the best weights, from the
+ * moment that they are the best: whatever ends the run, it is there. */
+static int evaluate_now(session *s, int64_t done)
+{
+    int status = evaluate(&s->eval, done);
+
+    if (status == OPT_GO)
+        curve_add(&s->curve.evaluation, done, s->at.score.loss);
+    if (status == OPT_GO)
+        status = recorder_evaluation(&s->recorder, &s->at, s->eval.accuracy);
+    if (status == OPT_GO && s->set.early_stop && evaluation_better(&s->eval)) {
+        status = session_save(s);
+        s->at.score.is_saved = s->saves;
+    }
+    return status;
+}
+
+static int one_step(session *s, int64_t step)
+{
+    ls_result result;
+    int64_t rows;
+    double start;
+    int status = fill(s, step, &rows);
+
+    if (status == OPT_GO && s->set.explain)
+        status = explain_begin(&s->explain, &s->run, step);
+    if (status != OPT_GO)
+        return status;
+    start = progress_clock();
+    status = close_look_step(&s->look, &s->run, step, &result);
+    if (status == OPT_GO)
+        status = explain_end(&s->explain, &result);
+    if (status != OPT_GO)
+        return status;
+    result.step = step; /* batches count here, those of weight 0 too */
+    if ((status = recorder_step(&s->recorder, &result)) != OPT_GO)
+        return status;
+    if (!result.updated)
+        tell_empty(s, step);
+    curve_add(&s->curve.training, step + 1, (double)result.loss);
+    status = write_metrics(s, &result, rows, 1e3 * (progress_clock() - start));
+    if (healing_step(&s->healing, s->run.trainer)) {
+        progress_clear(&s->bar);
+        healing_tell(&s->healing, &s->metrics);
+    }
+    if (status == OPT_GO && wants_log(s, step))
+        status = log_line(s, &result);
+    if (status == OPT_GO && s->run.model->epochs && s->run.data.batches)
+        status = count_epoch(s, &result);
+    if (status == OPT_GO && evaluation_due(&s->eval, step + 1)) {
+        progress_clear(&s->bar);
+        status = evaluate_now(s, step + 1);
+    }
+    s->at.done = step + 1;
+    progress_step(&s->bar, step + 1, result.loss, rows);
+    if (status == OPT_GO)
+        status = recorder_rest(&s->recorder, &s->at);
+    if (status == OPT_GO && keeper_due(&s->keeper, s->at.done))
+        status = keep(s);
+    return status;
+}
+
+/* Nothing is read while a step is computed that it could wait for; say so with
+ * a number where files are read. */
+static void tell_waiting(const session *s, double seconds)
+{
+    const ls_loader *loader = s->run.data.loader;
+    double waited = loader ? ls_loader_seconds(loader) : 0;
+    double unit = seconds < 1 ? 1e3 : 1;
+
+    if ((s->run.set.data.x || s->run.set.data.path) && loader &&
+        s->run.set.data.steps)
+        fprintf(stderr, "waited for data: %.3f of %.3f %s (%.2f %%)\n",
+                unit * waited, unit * seconds, unit > 1 ? "ms" : "s",
+                100 * waited / seconds);
+}
+
+static void tell_end(session *s)
+{
+    if (!evaluation_enough(&s->eval))
+        return;
+    progress_clear(&s->bar);
+    printf("[lockstep] eval none better in %lld: the end, after step %04lld\n",
+           (long long)s->at.score.stop.since, (long long)s->at.done);
+}
+
+/* The last step; a run with --stop-at ends before its schedule does. */
+static int64_t last_step(const session *s)
+{
+    int64_t at = s->set.stop_at, steps = s->run.set.data.steps;
+
+    return at && at < steps ? at : steps;
+}
+
+int session_train(session *s)
+{
+    int status = OPT_GO;
+
+    if ((status = evaluation_open(&s->eval, &s->run, &s->set, &s->at.score)) !=
+        OPT_GO)
+        return status;
+    stop_open();
+    progress_start(&s->bar, s->at.done, s->run.set.data.steps);
+    if (s->run.set.data.steps == 0 && evaluation_due(&s->eval, 0))
+        status = evaluate_now(s, 0);
+    for (int64_t i = s->at.done; i < last_step(s) && status == OPT_GO &&
+                                 !evaluation_enough(&s->eval);
+         i++) {
+        status = one_step(s, i);
+        stall_step(&s->watchdog, i + 1);
+        if (status == OPT_GO)
+            s->stopped = launch_most(&s->launch, stop_signal());
+        if (s->stopped)
+            break; /* a step is done: the run ends as if it were the last */
+    }
+    if (status == OPT_GO)
+        tell_end(s);
+    stall_close(&s->watchdog);
+    progress_clear(&s->bar);
+    if (status == OPT_GO && s->run.set.data.steps)
+        status = evaluation_sum(&s->eval);
+    if (status == OPT_GO && launch_first(&s->launch))
+        tell_waiting(s, progress_clock() - s->bar.started);
+    return status == OPT_GO ? keep(s) : session_leave(s, status);
+}
