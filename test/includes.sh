@@ -11,7 +11,7 @@
 # No line is wider than 80 characters, and each source names its license.
 # Comments above functions and types begin with a verb or a noun: a comment that
 # begins with a bare preposition ("Of a device.") sends the reader on to look for
-# what it speaks of.
+# what it speaks of.  No file is longer than 500 lines.
 tool=
 . "$(dirname "$0")/shell.sh"
 : >"$dir/err"
@@ -139,6 +139,13 @@ wide() {
     done
 }
 
+# long ROOT: files of more than 500 lines, which hold more than one idea; the
+# header for C++ is one for all of them.
+long() {
+    (cd "$1" && find include lib data tools -name '*.[ch]' | sort |
+        xargs awk 'FNR == 501 { print FILENAME }')
+}
+
 # bare ROOT: comments at the beginning of a line that begin with a preposition.
 bare() {
     (cd "$1" && find include lib data tools examples bench test \
@@ -165,6 +172,8 @@ twice "$top_srcdir" >"$dir/wrong"
 none "file names are unique" "$dir/wrong"
 wide "$top_srcdir" >"$dir/wrong"
 none "lines fit 80 columns" "$dir/wrong"
+long "$top_srcdir" >"$dir/wrong"
+none "files have 500 lines at the most" "$dir/wrong"
 bare "$top_srcdir" >"$dir/wrong"
 none "comments begin with a verb or a noun" "$dir/wrong"
 unlicensed "$top_srcdir" >"$dir/wrong"
@@ -219,6 +228,8 @@ is "a name twice" "$(twice "$tree")" "b lib/high lib/low"
 printf '\n%081d\n' 0 >"$tree/lib/low/b.h"
 is "a wide line" "$(wide "$tree")" "lib/low/b.h:2"
 printf '/* Of a device. */\n/* A device. */\n' >"$tree/lib/low/b.h"
+yes '' | sed 501q >"$tree/lib/low/long.h"
+is "a long file" "$(long "$tree")" lib/low/long.h
 is "a comment without a subject" "$(bare "$tree")" \
     "lib/low/b.h:1:/* Of a device. */"
 is "a source without license" "$(unlicensed "$tree" | sed 1q)" \
