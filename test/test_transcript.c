@@ -20,6 +20,7 @@ typedef struct course {
     int workers;
     int first, last;     /* batches taken; a run that goes on begins later */
     bool compare, is_short;
+    bool rows, gradient;
     int flip;            /* after so many batches a bit of a parameter flips */
     int spoil;           /* in this batch a bit of x is another */
     double lr;           /* 0: the usual one */
@@ -144,6 +145,8 @@ static int open_transcript(ls_transcript **r, ls_trainer *t, const course *c)
     o.n_settings = 1;
     o.settings = &setting;
     o.step_flops = c->is_short ? 1e6 : 0;
+    o.rows = c->rows;
+    o.gradient = c->gradient;
     o.resume = c->resume;
     return ls_transcript_open(r, t, &o, 1, &cursor);
 }
@@ -396,6 +399,142 @@ START_TEST(any_ranks)
 }
 END_TEST
 
+/* ------ rows and gradients ------ */
+
+/* The root in a field of the line of a step, as 64 digits. */
+static void root_of_step(const char *path, int s, const char *field,
+                         char root[65])
+{
+    char want[2][40], line[800];
+    FILE *f = fopen(path, "r");
+    const char *at = NULL;
+
+    snprintf(want[0], sizeof want[0], "\"n\":%d,\"norm\"", s);
+    snprintf(want[1], sizeof want[1], "\"%s\":\"", field);
+    while (!at && fgets(line, sizeof line, f))
+        if (strstr(line, want[0]))
+            at = strstr(line, want[1]);
+    fclose(f);
+    ck_assert_ptr_nonnull(at);
+    snprintf(root, 65, "%.64s", at + strlen(want[1]));
+}
+
+static void hex_of(const ls__digest *d, char hex[65])
+{
+    ls__digest_text(d, hex);
+    hex[64] = 0;
+}
+
+/* The root of rows as docs/transcript.md says it. */
+static void rows_by_hand(int s, char hex[65])
+{
+    float x[ROWS * IN], y[ROWS * OUT];
+    ls__digest leaf[DEVICES], top;
+    enum { EACH = ROWS / DEVICES };
+
+    ls_random_normal(ls_key_new(1), (uint64_t)s * ROWS * IN, ROWS * IN, x);
+    ls_random_normal(ls_key_new(2), (uint64_t)s * ROWS * OUT, ROWS * OUT, y);
+    for (int d = 0; d < DEVICES; d++) {
+        ls__sha256 sha;
+
+        ls__sha256_init(&sha);
+        add_int(&sha, EACH);
+        ls__sha256_update(&sha, x + d * EACH * IN, sizeof(float) * EACH * IN);
+        ls__sha256_update(&sha, y + d * EACH * OUT,
+                          sizeof(float) * EACH * OUT);
+        ls__sha256_update(&sha, "", 1);
+        ls__sha256_final(&sha, leaf[d].byte);
+    }
+    top = ls__merkle_root(leaf, DEVICES);
+    hex_of(&top, hex);
+}
+
+/* The root of the first step's gradient as ls_gradients gives it. */
+static void gradient_by_hand(char hex[65])
+{
+    static float flat[IN * HIDDEN + HIDDEN * OUT + HIDDEN + OUT + 64];
+    float x[ROWS * IN], y[ROWS * OUT];
+    course c = usual("");
+    ls_pool *pool = open_pool(DEVICES, 2);
+    ls_gradients *g;
+    ls_result result;
+    ls__digest leaf[8], top;
+    ls_trainer *t;
+    ls_batch *b;
+    static const struct {
+        const char *name;
+        int n;
+    } of[] = {{"h.bias", HIDDEN}, {"h.kernel", IN * HIDDEN}, {"o.bias", OUT},
+              {"o.kernel", HIDDEN * OUT}};
+    size_t n = 0;
+
+    OK(open_trainer(&t, pool, &c, NULL));
+    OK(ls_batch_open(&b, t));
+    OK(set_batch(b, 0, false, x, y));
+    OK(ls_gradients_open(&g, t, 1));
+    OK(ls_gradients_compute(g, b, &result));
+    for (int i = 0; i < 4; i++) {
+        OK(ls_gradients_get(g, of[i].name, of[i].n, flat + n));
+        n += ((size_t)of[i].n + 15) / 16 * 16;
+    }
+    ls__merkle_hash(flat, (int64_t)n, 0, ls__merkle_leaves((int64_t)n), leaf);
+    top = ls__merkle_root(leaf, ls__merkle_leaves((int64_t)n));
+    hex_of(&top, hex);
+    ls_gradients_close(g);
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+}
+
+START_TEST(rows_and_gradients)
+{
+    course one = usual(in_folder("one"));
+    ls_transcript_facts facts;
+    char want[65], got[65];
+
+    one.rows = one.gradient = true;
+    OK(take(NULL, &one));
+    OK(ls_transcript_check(one.path, &facts));
+    for (int s = 0; s < STEPS; s++) {
+        rows_by_hand(s, want);
+        root_of_step(one.path, s, "rows", got);
+        ck_assert_str_eq(got, want);
+    }
+    gradient_by_hand(want);
+    root_of_step(one.path, 0, "gradient", got);
+    ck_assert_str_eq(got, want);
+    for (int n = 0; n <= 4; n++) {
+        course c = usual(in_folder("more"));
+
+        c.rows = c.gradient = true;
+        c.workers = 3;
+        if (n != 1)
+            take_on(n, &c);
+        if (n != 1)
+            expect_same_files(one.path, c.path);
+    }
+    /* What to hash is read from the file. */
+    one.rows = one.gradient = false;
+    one.compare = true;
+    expect(one, 0, NULL);
+    one.spoil = 3;
+    expect(one, LS_EDIFFERS, "(step of 3): gradient is");
+    one.gradient = true;
+    one.rows = true;
+    one.compare = false;
+    one.spoil = -1;
+    one.last = 5;
+    one.checkpoint = in_folder("c");
+    OK(take(NULL, &one));
+    one.resume = one.note;
+    one.first = 5;
+    one.last = STEPS;
+    one.rows = one.gradient = false;
+    OK(take(NULL, &one));
+    expect_same_files(one.path, in_folder("more"));
+}
+END_TEST
+
 /* A run that was killed some batches after its checkpoint goes on from there. */
 START_TEST(goes_on)
 {
@@ -549,6 +688,7 @@ static Suite *transcript_suite(void)
     tcase_add_test(t, root_in_checkpoint);
     tcase_add_loop_test(t, any_workers, 0, 2);
     tcase_add_test(t, any_ranks);
+    tcase_add_test(t, rows_and_gradients);
     tcase_add_loop_test(t, goes_on, 0, 4);
     tcase_add_loop_test(t, same_or_not, 0, 2);
     tcase_add_loop_test(t, changed_files, 0, 2);

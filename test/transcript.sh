@@ -76,6 +76,29 @@ for model in "$mlp" "$gpt" "$linear"; do
 done
 is "short steps share lines" "$(wc -l <"$dir/linear.lst" | tr -d ' ')" 5
 
+# ------ rows and gradients ------
+
+# A step that is recorded too, one that is checked, and another placement give
+# the same roots; each of these reduces in its own way.
+more="--transcript-rows --transcript-every-gradient"
+for model in "$mlp" "$gpt" "$linear"; do
+    name=${model%% *}
+    run $model $more --transcript "$dir/a.lst" --workers 1
+    is "$name: each step has both" "$(grep -c '"kind":"step"' "$dir/a.lst")" \
+        "$(grep -c '"gradient":".*"rows":"' "$dir/a.lst")"
+    for with in "--workers 2" "--state shard" "--check 1" \
+        "--record 3 $dir/b.lsr"; do
+        run $model $more --transcript "$dir/b" $with
+        is "$name $with" $status 0
+        same "$name: rows and gradients $with" "$dir/a.lst" "$dir/b"
+    done
+    ask 0 "replay  same: " "$dir/a.lst" --data "$dir/text"
+done
+run $mlp --transcript-rows --transcript "$dir/a.lst"
+run $mlp --against "$dir/a.lst"
+is "rows are as the file says" $status 0
+expect 2 "--transcript-rows needs --transcript" $mlp --transcript-rows
+
 # ------ a run that was killed ------
 
 for every in 3 7; do

@@ -72,6 +72,10 @@ typedef struct ls_transcript_options {
     const char *sum;    /* a checksum of what the model is given; or NULL */
     double step_flops;  /* of a batch; 0: not known */
     const char *resume; /* go on: what ls_transcript_note gave; NULL: begin */
+    bool rows;     /* each step has the root of its batch's rows: true by
+                      default, as nothing else says what a program's were */
+    bool gradient; /* and of its mean gradient, before it is clipped; comparing,
+                      both are as in the file */
 } ls_transcript_options;
 
 LS_API void ls_transcript_defaults_bytes(ls_transcript_options *options,
@@ -103,10 +107,12 @@ LS_API int ls_transcript_open(ls_transcript **transcript, ls_trainer *trainer,
                               int n_controls, const ls_control *controls);
 
 /* Write, after each batch that ls_step took, its number, loss, learning rate,
- * weight and norm.  `batch` counts from 0, and is the step but where masks
- * leave batches out.  Allocates nothing and asks the system for nothing but to
- * write.  LS_EDIFFERS, when comparing: ls_errmsg() names the line, the field
- * and both values.  It sticks: what follows is not compared. */
+ * weight and norm, and what options.rows and .gradient ask for.  `batch` counts
+ * from 0, and is the step but where masks leave batches out.  Allocates nothing
+ * and asks the system for nothing but to write.  LS_ENOTSUP: with rows, the
+ * step took several batches.  LS_EDIFFERS, when comparing: ls_errmsg() names
+ * the line, the field and both values.  It sticks: what follows is not
+ * compared. */
 LS_API int ls_transcript_step(ls_transcript *transcript, int64_t batch,
                               const ls_result *result);
 

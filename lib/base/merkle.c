@@ -96,3 +96,13 @@ ls__digest ls__merkle_pieces(const float *values, int64_t n)
                                   n - i < LS__PIECE ? n - i : LS__PIECE);
     return ls__merkle_root(piece, count);
 }
+
+void ls__digest_text(const ls__digest *d, char *text)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (int i = 0; i < 32; i++) {
+        text[2 * i] = digits[d->byte[i] >> 4];
+        text[2 * i + 1] = digits[d->byte[i] & 15];
+    }
+}

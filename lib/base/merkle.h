@@ -41,4 +41,7 @@ ls__digest ls__merkle_pieces(const float *values, int64_t n);
 /* SHA-256 of two children and a byte 1. */
 ls__digest ls__merkle_pair(const ls__digest *children);
 
+/* A digest as 64 hex digits, without a zero behind them. */
+void ls__digest_text(const ls__digest *d, char *text);
+
 #endif

@@ -11,14 +11,6 @@
 
 static const char digits[] = "0123456789abcdef";
 
-void ls__digest_text(const ls__digest *d, char *text)
-{
-    for (int i = 0; i < 32; i++) {
-        text[2 * i] = digits[d->byte[i] >> 4];
-        text[2 * i + 1] = digits[d->byte[i] & 15];
-    }
-}
-
 /* Eight digits, big end first. */
 static void word_text(uint32_t x, char *text)
 {

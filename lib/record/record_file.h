@@ -103,8 +103,7 @@ int64_t ls__record_leaf(ls__record_reader *r, uint32_t value[LS__LEAF]);
 
 /* ------ both ------ */
 
-/* A digest as 64 hex digits, and back; false: it has none. */
-void ls__digest_text(const ls__digest *d, char *text);
+/* A digest from 64 hex digits; false: there are none. */
 bool ls__digest_read(ls__digest *d, const char *text);
 
 /* Bits of so many hex digits. */

@@ -44,6 +44,14 @@ int ls__riders_add(ls__riding *to, const ls__rider *rider, void *own)
     return 0;
 }
 
+void ls__riders_drop(ls__riding *from, const void *own)
+{
+    while (from->is && from->own != own)
+        from++;
+    for (; from->is; from++)
+        *from = from[1];
+}
+
 /* ------ a step ------ */
 
 int ls__riders_begin(ls__step *s)

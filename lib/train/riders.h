@@ -14,6 +14,9 @@ void ls__riders_close(ls__riding *to);
 /* One more, already open, at the end.  LS_EINVAL: there is no room. */
 int ls__riders_add(ls__riding *to, const ls__rider *rider, void *own);
 
+/* It leaves again; nothing is closed. */
+void ls__riders_drop(ls__riding *from, const void *own);
+
 /* The stations. */
 int ls__riders_begin(ls__step *s);
 void ls__riders_end(const ls__step *s, const ls_result *result);

@@ -72,10 +72,26 @@ static bool is_kind(const json_t *line, const char *kind)
     return strcmp(text_of(line, "kind"), kind) == 0;
 }
 
+/* What the lines before say of the next one. */
+typedef struct reading {
+    int64_t next; /* batch */
+    bool rows, gradient; /* each step has them */
+} reading;
+
+/* A step has the roots that the head promises. */
+static const char *wrong_step(const json_t *line, const reading *r)
+{
+    if (r->rows != !!json_object_get(line, "rows"))
+        return "a step has a root of its rows where the head says so";
+    if (r->gradient != !!json_object_get(line, "gradient"))
+        return "a step has a root of its gradient where the head says so";
+    return NULL;
+}
+
 /* A line that is out of its place: the head is the first one and none but the
  * end is the last; states, steps and events come in the order of batches. */
 static const char *misplaced(const ls__chain *c, const json_t *line,
-                             const ls_transcript_facts *f, int64_t *next)
+                             const ls_transcript_facts *f, reading *r)
 {
     int64_t n = count_of(line, "n");
 
@@ -84,17 +100,21 @@ static const char *misplaced(const ls__chain *c, const json_t *line,
     if (f->is_whole)
         return "nothing follows a line \"end\"";
     if (is_kind(line, "step"))
-        return n == (*next)++ ? NULL : "a step is missing before it";
+        return n == r->next++ ? wrong_step(line, r)
+                              : "a step is missing before it";
     if (is_kind(line, "steps")) {
-        if (count_of(line, "first") != *next ||
-            count_of(line, "last") < *next)
+        if (count_of(line, "first") != r->next ||
+            count_of(line, "last") < r->next)
             return "a step is missing before it";
-        *next = count_of(line, "last") + 1;
+        r->next = count_of(line, "last") + 1;
+        return wrong_step(line, r);
+    }
+    if (is_kind(line, "head")) {
+        r->rows = count_of(line, "rows") == 1;
+        r->gradient = count_of(line, "gradient") == 1;
         return NULL;
     }
-    if (is_kind(line, "head"))
-        return NULL;
-    if (n != *next)
+    if (n != r->next)
         return "its batches are not those of the steps before it";
     if (is_kind(line, "end") && count_of(line, "lines") != c->lines)
         return "the end counts other lines";
@@ -115,12 +135,12 @@ static void take(const json_t *line, ls_transcript_facts *f)
 
 static int read_all(ls__chain *c, ls_transcript_facts *f)
 {
-    int64_t next = 0;
+    reading r = {0};
     json_t *line;
     int status;
 
     while ((status = ls__chain_read(c, &line)) == 0 && line) {
-        const char *wrong = misplaced(c, line, f, &next);
+        const char *wrong = misplaced(c, line, f, &r);
 
         if (wrong)
             status = ls__fail(LS_EFORMAT, "%s: line %lld: %s", c->path,
@@ -132,7 +152,7 @@ static int read_all(ls__chain *c, ls_transcript_facts *f)
             return status;
     }
     f->lines = c->lines;
-    f->batches = next;
+    f->batches = r.next;
     return status < 0 || c->lines
                ? status
                : ls__fail(LS_EFORMAT, "%s: is empty", c->path);

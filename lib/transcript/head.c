@@ -129,24 +129,38 @@ const char *ls__head_maker(const ls_trainer *t, char text[128])
     return text;
 }
 
+/* A 1 where something is there, and no field where it is not. */
+static bool add_mark(json_t *line, const char *name, bool is)
+{
+    return !is || add(line, name, json_integer(1));
+}
+
 static json_t *head_line(const ls__chain *c, const ls_trainer *t,
-                         const ls_transcript_options *o, int64_t every)
+                         const ls_transcript_options *o, const ls__extent *has)
 {
     const ls__plan *plan = t->model.plan;
     char graph[LS__HEX], layout[LS__HEX], text[128];
+    json_t *line;
 
     if (ls__head_graph(t, graph) < 0)
         return NULL;
     ls__head_layout(&t->model.params, layout);
-    return json_pack(
+    line = json_pack(
         "{s:i,s:o,s:i,s:I,s:s,s:s,s:s,s:s,s:s,s:i,s:o,s:I,s:s,s:s,s:s,s:i}",
         "bits", LS_BITS, "data", files_array(o), "devices", t->devices.of,
-        "every", (json_int_t)every, "graph", graph, "kind", "head", "layout",
-        layout, "lockstep", ls_version(), "maker", ls__head_maker(t, text),
-        "micro", t->micro, "options", options_object(t, o), "plan",
+        "every", (json_int_t)has->every, "graph", graph, "kind", "head",
+        "layout", layout, "lockstep", ls_version(), "maker",
+        ls__head_maker(t, text), "micro", t->micro, "options",
+        options_object(t, o), "plan",
         (json_int_t)(plan ? plan->chunk_rows : 0), "prev", c->prev, "program",
         o->program, "sum", o->sum ? o->sum : "", "version",
         LS__TRANSCRIPT_VERSION);
+    if (line && (!add_mark(line, "rows", has->rows) ||
+                 !add_mark(line, "gradient", has->gradient))) {
+        json_decref(line);
+        line = NULL;
+    }
+    return line;
 }
 
 /* ------ the file's ------ */
@@ -175,8 +189,17 @@ static int check_version(const json_t *file, const char *path)
     return 0;
 }
 
+static ls__extent extent_of(const json_t *file)
+{
+    return (ls__extent){
+        .every = json_integer_value(json_object_get(file, "every")),
+        .rows = json_integer_value(json_object_get(file, "rows")) == 1,
+        .gradient = json_integer_value(json_object_get(file, "gradient")) ==
+                    1};
+}
+
 static int compare(ls__chain *c, const ls_trainer *t,
-                   const ls_transcript_options *o, int64_t *every)
+                   const ls_transcript_options *o, ls__extent *has)
 {
     static const char *const passed[] = {"lockstep", "data", "prev", NULL};
     char what[LS__MESSAGE / 2];
@@ -188,11 +211,11 @@ static int compare(ls__chain *c, const ls_trainer *t,
     if (status == 0)
         status = check_version(file, c->path);
     if (status == 0) {
-        *every = json_integer_value(json_object_get(file, "every"));
-        here = head_line(c, t, o, *every);
+        *has = extent_of(file);
+        here = head_line(c, t, o, has);
         if (!here)
             status = ls__no_memory("a transcript's head", 0);
-        else if (*every < 1)
+        else if (has->every < 1)
             status = ls__fail(LS_EFORMAT, "%s: its head has no number of "
                               "batches between states", c->path);
         else if (ls__line_differs(file, here, passed, what, sizeof what))
@@ -205,15 +228,15 @@ static int compare(ls__chain *c, const ls_trainer *t,
 }
 
 int ls__head_put(ls__chain *c, const ls_trainer *t,
-                 const ls_transcript_options *o, int64_t *every)
+                 const ls_transcript_options *o, ls__extent *has)
 {
     json_t *line;
     char *text;
     int status;
 
     if (c->compares)
-        return compare(c, t, o, every);
-    line = head_line(c, t, o, *every);
+        return compare(c, t, o, has);
+    line = head_line(c, t, o, has);
     text = line ? ls__line_write(line) : NULL;
     json_decref(line);
     if (!text)

@@ -9,12 +9,18 @@
 
 enum { LS__TRANSCRIPT_VERSION = 1 };
 
+/* What a transcript has, and when. */
+typedef struct ls__extent {
+    int64_t every;
+    bool rows, gradient;
+} ls__extent;
+
 /* Write the head of a training, or hold it against the file's.  Files that the
  * run reads are not compared: whether they are the same is another question
- * than whether the training is.  Comparing, *every becomes the file's.
+ * than whether the training is.  Comparing, *extent becomes the file's.
  * LS_EDIFFERS, LS_EFORMAT, LS_EIO, LS_ENOMEM. */
 int ls__head_put(ls__chain *c, const ls_trainer *t,
-                 const ls_transcript_options *o, int64_t *every);
+                 const ls_transcript_options *o, ls__extent *extent);
 
 /* What tells trainings apart: SHA-256 of the graph's JSON and of the layout of
  * its parameters, 64 hex digits; who makes products, where their bits are not

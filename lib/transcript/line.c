@@ -23,11 +23,13 @@ typedef struct kind {
 static const field head[] = {
     {"bits", LS__COUNT_FIELD},    {"data", LS__FILES_FIELD},
     {"devices", LS__COUNT_FIELD}, {"every", LS__COUNT_FIELD},
+    {"gradient", LS__ONE_OR_NONE},
     {"graph", LS__HEX64},         {"kind", LS__TEXT_FIELD},
     {"layout", LS__HEX64},        {"lockstep", LS__TEXT_FIELD},
     {"maker", LS__TEXT_FIELD},    {"micro", LS__COUNT_FIELD},
     {"options", LS__TEXTS_FIELD}, {"plan", LS__COUNT_FIELD},
     {"prev", LS__HEX64},          {"program", LS__TEXT_FIELD},
+    {"rows", LS__ONE_OR_NONE},
     {"sum", LS__TEXT_FIELD},      {"version", LS__COUNT_FIELD},
     {0},
 };
@@ -38,8 +40,10 @@ static const field state[] = {
 };
 
 static const field step[] = {
+    {"gradient", LS__HEX64_OR_NONE},
     {"kind", LS__TEXT_FIELD}, {"loss", LS__HEX8}, {"lr", LS__HEX8},
     {"n", LS__COUNT_FIELD}, {"norm", LS__HEX8}, {"prev", LS__HEX64},
+    {"rows", LS__HEX64_OR_NONE},
     {"updated", LS__COUNT_FIELD}, {"weight", LS__HEX16}, {0},
 };
 
@@ -201,12 +205,19 @@ static bool holds(const json_t *value, ls__field_type type)
     case LS__COUNT_FIELD: return is_count(value);
     case LS__HEX8: return is_hex(value, 8);
     case LS__HEX16: return is_hex(value, 16);
-    case LS__HEX64: return is_hex(value, 64);
+    case LS__HEX64:
+    case LS__HEX64_OR_NONE: return is_hex(value, 64);
+    case LS__ONE_OR_NONE: return json_integer_value(value) == 1;
     case LS__TEXT_FIELD: return json_is_string(value);
     case LS__TEXTS_FIELD: return is_texts(value);
     case LS__FILES_FIELD: return is_files(value);
     }
     return false;
+}
+
+static bool may_lack(ls__field_type type)
+{
+    return type == LS__ONE_OR_NONE || type == LS__HEX64_OR_NONE;
 }
 
 /* ------ reading ------ */
@@ -218,7 +229,7 @@ static int check_fields(const json_t *line, const kind *k, const char *where)
 
     for (const field *f = k->fields; f->name; f++) {
         value = json_object_get(line, f->name);
-        if (!value || !holds(value, f->type))
+        if (value ? !holds(value, f->type) : !may_lack(f->type))
             return ls__fail(LS_EFORMAT, "%s: a line \"%s\" whose field \"%s\" "
                             "is %s", where, k->name, f->name,
                             value ? "not what it must be" : "missing");

@@ -19,6 +19,7 @@ enum {
 typedef enum ls__field_type {
     LS__COUNT_FIELD, /* a whole number from 0 to 2^53 */
     LS__HEX8, LS__HEX16, LS__HEX64, /* so many lower-case hex digits */
+    LS__ONE_OR_NONE, LS__HEX64_OR_NONE, /* a line may be without */
     LS__TEXT_FIELD,
     LS__TEXTS_FIELD, /* an object of texts */
     LS__FILES_FIELD  /* an array of objects: bytes, name, sha256 */

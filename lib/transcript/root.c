@@ -125,10 +125,12 @@ static ls__digest *move_leaves(const hashing *h, int rank, ls__digest *row,
     return row;
 }
 
-static int gather(const hashing *h, ls__digest *row, int64_t *border)
+int ls__root_gather(const ls_trainer *t, int arrays, ls__digest *leaf,
+                    ls__digest *row, int64_t *border)
 {
-    const ls_trainer *t = h->trainer;
     const ls_transport *link = t->ranks->link;
+    hashing h = {.trainer = t, .arrays = arrays, .leaf = leaf,
+                 .leaves = ls__merkle_leaves(t->model.params.floats)};
     ls__digest *at = row;
     int status;
 
@@ -138,14 +140,14 @@ static int gather(const hashing *h, ls__digest *row, int64_t *border)
 
         o.rank = r;
         if (r == link->rank)
-            move_leaves(h, r, at, true);
-        at += h->arrays * owned_leaves(&o);
+            move_leaves(&h, r, at, true);
+        at += arrays * owned_leaves(&o);
         border[r + 1] = (at - row) * (int64_t)sizeof *row;
     }
     status = ls__link_gather(link, row, border);
     at = row;
     for (int r = 0; r < link->ranks && status == 0; r++)
-        at = move_leaves(h, r, at, false);
+        at = move_leaves(&h, r, at, false);
     return status;
 }
 
@@ -206,45 +208,51 @@ int ls__controls_check(const char *function, int n, const ls_control *control)
     return 0;
 }
 
-/* All ranks come here; the leaves are this process's to be freed. */
-static int hash_all(hashing *h)
-{
-    const ls_trainer *t = h->trainer;
-    size_t n = (size_t)(h->arrays * h->leaves), bytes = n * sizeof *h->leaf;
-    bool is_spread = ls__spread_is(t);
-    int64_t *border = NULL;
-    ls__digest *row = NULL;
-    int status = 0;
+/* ------ room ------ */
 
-    h->leaf = ls__new(n + !n, sizeof *h->leaf, "leaves of a state");
-    if (is_spread) {
-        row = ls__new(n + !n, sizeof *row, "leaves of a state");
-        border = ls__new((size_t)t->owned.ranks + 1, sizeof *border, "ranks");
+int ls__root_room_open(ls__root_room *room, const ls_trainer *t)
+{
+    size_t n = (size_t)((1 + t->moments) *
+                        ls__merkle_leaves(t->model.params.floats)) + 1;
+
+    *room = (ls__root_room){.leaf = ls__new(n, sizeof *room->leaf,
+                                            "leaves of a state")};
+    if (room->leaf && ls__spread_is(t)) {
+        room->row = ls__new(n, sizeof *room->row, "leaves of a state");
+        room->border = ls__new((size_t)t->owned.ranks + 1,
+                               sizeof *room->border, "ranks");
     }
-    if (!h->leaf || (is_spread && !(row && border)))
-        status = ls__no_memory("leaves of a state", bytes);
-    status = ls__spread_agree(t, status);
-    if (status == 0)
-        ls__pool_run(t->pool, hash_share, h);
-    if (status == 0 && is_spread)
-        status = gather(h, row, border);
-    free(row);
-    free(border);
-    return status;
+    if (!room->leaf || (ls__spread_is(t) && !(room->row && room->border)))
+        return LS_ENOMEM;
+    return 0;
 }
 
-int ls__root_text(ls_trainer *t, int64_t batches, int n,
-                  const ls_control *control, char root[65])
+void ls__root_room_close(ls__root_room *room)
 {
-    hashing h = {0};
-    int status;
+    free(room->leaf);
+    free(room->row);
+    free(room->border);
+    *room = (ls__root_room){0};
+}
+
+/* ------ */
+
+int ls__root_text(ls_trainer *t, const ls__root_room *room, int64_t batches,
+                  int n, const ls_control *control, char root[65])
+{
+    hashing h = {.leaf = room->leaf};
+    int status = ls__pool_take(t->pool);
 
     root[0] = 0;
+    if (status < 0)
+        return status;
     list_arrays(&h, t);
-    status = hash_all(&h);
+    ls__pool_run(t->pool, hash_share, &h);
+    if (ls__spread_is(t))
+        status = ls__root_gather(t, h.arrays, h.leaf, room->row, room->border);
+    ls__pool_give(t->pool);
     if (status == 0)
         finish(&h, batches, n, control, root);
-    free(h.leaf);
     return status;
 }
 
@@ -254,16 +262,18 @@ int ls_trainer_root(ls_trainer *t, int64_t batches, int n,
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(root);
 
+    ls__root_room room = {0};
     int status = ls__controls_check(__func__, n, control);
 
+    root[0] = 0;
     if (status == 0 && batches < 0)
         status = ls__fail(LS_EINVAL, "ls_trainer_root: %lld batches",
                           (long long)batches);
-    if (status == 0)
-        status = ls__pool_take(t->pool);
     if (status < 0)
         return status;
-    status = ls__root_text(t, batches, n, control, root);
-    ls__pool_give(t->pool);
+    status = ls__spread_agree(t, ls__root_room_open(&room, t));
+    if (status == 0)
+        status = ls__root_text(t, &room, batches, n, control, root);
+    ls__root_room_close(&room);
     return status;
 }

@@ -2,34 +2,12 @@
 /* Which lines a training has, and when. */
 #include <lockstep/transcript.h>
 #include "base/error.h"
-#include "base/memory.h"
-#include "base/sized.h"
 #include "together/spread.h"
-#include "transcript/lines.h"
-#include "transcript/head.h"
-#include "transcript/line.h"
-#include "transcript/root.h"
+#include "transcript/transcript.h"
 #include "base/sha.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct ls_transcript {
-    ls_trainer *trainer;
-    ls__chain chain;   /* of the first rank; closed on the others */
-    bool is_first;
-    int64_t every;
-    int64_t batches;   /* taken */
-    int64_t stated;    /* at the last state line; -1: there was none */
-    char root[LS__HEX]; /* on it */
-    int64_t same;      /* comparing: at the last state that was equal */
-    bool is_short;     /* steps take a line together */
-    int64_t first;     /* of them */
-    char records[LS__HEX]; /* the hash of their records, one after the other */
-};
-
-/* A model of fewer FLOP a batch has steps below a millisecond. */
-static const double SHORT = 1e8;
 
 /* ------ numbers as hex ------ */
 
@@ -74,15 +52,28 @@ static int put_state(ls_transcript *r)
     return put(r, text);
 }
 
+/* A field of a line, or none where there is no root. */
+static void add_root(char field[96], const char *name, const char *root)
+{
+    *field = 0;
+    if (*root)
+        snprintf(field, 96, "\"%s\":\"%s\",", name, root);
+}
+
 static int put_step(ls_transcript *r, const ls_result *of)
 {
-    char text[LS__LINE_STEP];
+    char text[LS__LINE_STEP], root[2][LS__HEX], rows[96], gradient[96];
+    int status = ls__details_roots(&r->details, of->updated, root[0], root[1]);
 
-    snprintf(text, sizeof text, "{\"kind\":\"step\",\"loss\":\"%08x\",\"lr\":"
-             "\"%08x\",\"n\":%lld,\"norm\":\"%08x\",\"prev\":\"%s\","
-             "\"updated\":%d,\"weight\":\"%016llx\"}", float_bits(of->loss),
-             float_bits(of->lr), (long long)r->batches,
-             float_bits(of->grad_norm), r->chain.prev, of->updated,
+    if (status < 0)
+        return status;
+    add_root(rows, "rows", root[0]);
+    add_root(gradient, "gradient", root[1]);
+    snprintf(text, sizeof text, "{%s\"kind\":\"step\",\"loss\":\"%08x\","
+             "\"lr\":\"%08x\",\"n\":%lld,\"norm\":\"%08x\",\"prev\":\"%s\",%s"
+             "\"updated\":%d,\"weight\":\"%016llx\"}", gradient,
+             float_bits(of->loss), float_bits(of->lr), (long long)r->batches,
+             float_bits(of->grad_norm), r->chain.prev, rows, of->updated,
              (unsigned long long)double_bits(of->weight));
     return put(r, text);
 }
@@ -149,10 +140,11 @@ static int put_root(ls_transcript *r, const char root[LS__HEX])
     return 0;
 }
 
-static int state(ls_transcript *r, int n, const ls_control *control)
+int ls__transcript_state(ls_transcript *r, int n, const ls_control *control)
 {
     char root[LS__HEX];
-    int status = ls_trainer_root(r->trainer, r->batches, n, control, root);
+    int status = ls__root_text(r->trainer, &r->room, r->batches, n, control,
+                               root);
 
     return status < 0 ? status : put_root(r, root);
 }
@@ -160,7 +152,7 @@ static int state(ls_transcript *r, int n, const ls_control *control)
 bool ls_transcript_is_due(const ls_transcript *r)
 {
     LS__NEED_AS(r, "transcript", false);
-    return r->batches % r->every == 0 && r->stated != r->batches;
+    return r->batches % r->has.every == 0 && r->stated != r->batches;
 }
 
 int ls_transcript_state(ls_transcript *r, int n, const ls_control *control)
@@ -171,7 +163,7 @@ int ls_transcript_state(ls_transcript *r, int n, const ls_control *control)
 
     if (status < 0 || r->stated == r->batches)
         return status;
-    return state(r, n, control);
+    return ls__transcript_state(r, n, control);
 }
 
 /* ------ steps and events ------ */
@@ -211,8 +203,8 @@ static json_t *event_line(const ls_transcript *r, const char *what, int n,
     return line;
 }
 
-static int check_values(const char *function, const char *called, int n,
-                        const ls_setting *value)
+int ls__values_check(const char *function, const char *called, int n,
+                     const ls_setting *value)
 {
     static const char *const taken[] = {"kind", "n", "prev", "what", NULL};
 
@@ -238,7 +230,7 @@ int ls_transcript_event(ls_transcript *r, const char *what, int n,
     LS__NEED_AS(r, "transcript", LS_EINVAL);
     LS__NEED(what);
 
-    int status = check_values(__func__, "values", n, value);
+    int status = ls__values_check(__func__, "values", n, value);
     json_t *line = NULL;
     char *text = NULL;
 
@@ -272,7 +264,8 @@ static int put_end(ls_transcript *r, const char *hash, const char *model)
 static int last_state(ls_transcript *r, int n, const ls_control *control)
 {
     char root[LS__HEX];
-    int status = ls_trainer_root(r->trainer, r->batches, n, control, root);
+    int status = ls__root_text(r->trainer, &r->room, r->batches, n, control,
+                               root);
 
     if (status < 0 || (r->stated == r->batches && strcmp(root, r->root) == 0))
         return status;
@@ -307,194 +300,4 @@ int64_t ls_transcript_same(const ls_transcript *r)
 {
     LS__NEED_AS(r, "transcript", LS_EINVAL);
     return r->same;
-}
-
-/* ------ notes of checkpoints ------ */
-
-int ls_transcript_note(ls_transcript *r, char note[LS_TRANSCRIPT_NOTE])
-{
-    LS__NEED_AS(r, "transcript", LS_EINVAL);
-    LS__NEED(note);
-
-    int64_t at = r->is_first ? ls__chain_sync(&r->chain) : 0;
-
-    *note = 0;
-    if (at < 0)
-        return (int)at;
-    snprintf(note, LS_TRANSCRIPT_NOTE, "%lld %lld %lld %lld %lld %lld %s %s %s",
-             (long long)at, (long long)r->chain.lines, (long long)r->every,
-             (long long)r->batches, (long long)r->stated, (long long)r->first,
-             r->chain.prev, r->records, *r->root ? r->root : "-");
-    return 0;
-}
-
-/* A note may be anybody's: a checkpoint's seal is no signature. */
-static int read_note(ls_transcript *r, const char *note, const char *path)
-{
-    long long at, lines, every, batches, stated, first;
-    char prev[LS__HEX];
-
-    if (sscanf(note, "%lld %lld %lld %lld %lld %lld %64s %64s %64s", &at,
-               &lines, &every, &batches, &stated, &first, prev, r->records,
-               r->root) != 9 ||
-        at < 0 || lines < 1 || every < 1 || batches < 0 || stated > batches ||
-        first < 0 || first > batches || !ls__is_digest(prev) ||
-        !ls__is_digest(r->records) || !ls__is_digest(r->root))
-        return ls__fail(LS_EFORMAT, "%s: the checkpoint's note of the "
-                        "transcript is not one that lockstep writes", path);
-    r->every = every;
-    r->batches = batches;
-    r->stated = stated;
-    r->first = first;
-    return r->is_first ? ls__chain_go_on(&r->chain, path, at, lines, prev) : 0;
-}
-
-/* ------ opening ------ */
-
-/* What the first rank's file says goes for all. */
-static int tell_every(ls_transcript *r)
-{
-    return ls__spread_is(r->trainer)
-               ? ls__spread_tell(r->trainer, &r->every, sizeof r->every)
-               : 0;
-}
-
-static int begin(ls_transcript *r, const ls_transcript_options *o, int n,
-                 const ls_control *control)
-{
-    int status = 0;
-
-    if (r->is_first)
-        status = o->compare ? ls__chain_open(&r->chain, o->path)
-                            : ls__chain_create(&r->chain, o->path);
-    if (status == 0 && r->is_first)
-        status = ls__head_put(&r->chain, r->trainer, o, &r->every);
-    status = ls__spread_agree(r->trainer, status);
-    if (status == 0)
-        status = tell_every(r);
-    r->stated = -1;
-    return status < 0 ? status : state(r, n, control);
-}
-
-/* Read on to the state line of so many batches, and compare it. */
-static int begin_at(ls_transcript *r, const ls_transcript_options *o, int n,
-                    const ls_control *control)
-{
-    int status = 0;
-
-    if (r->is_first) {
-        status = ls__chain_open(&r->chain, o->path);
-        if (status == 0)
-            status = ls__head_put(&r->chain, r->trainer, o, &r->every);
-        if (status == 0)
-            status = ls__head_seek(&r->chain, o->from);
-    }
-    status = ls__spread_agree(r->trainer, status);
-    if (status == 0)
-        status = tell_every(r);
-    r->batches = r->first = o->from;
-    r->stated = -1;
-    return status < 0 ? status : state(r, n, control);
-}
-
-static int open_any(ls_transcript *r, const ls_transcript_options *o, int n,
-                    const ls_control *control)
-{
-    if (o->resume)
-        return ls__spread_agree(r->trainer, read_note(r, o->resume, o->path));
-    if (o->compare && o->from >= 0)
-        return begin_at(r, o, n, control);
-    r->batches = r->first = 0;
-    return begin(r, o, n, control);
-}
-
-static int take_options(ls_transcript_options *o,
-                        const ls_transcript_options *from)
-{
-    int status;
-
-    *o = ls_transcript_defaults();
-    status = ls__sized_take("transcript", o, sizeof *o, from);
-
-    if (status < 0)
-        return status;
-    if (!o->path || !o->program)
-        return ls__fail(LS_EINVAL, "ls_transcript_open: options.%s is NULL",
-                        o->path ? "program" : "path");
-    if (o->every < 0 || o->n_files < 0 || (o->n_files && !o->files))
-        return ls__fail(LS_EINVAL, "ls_transcript_open: every %lld, %d "
-                        "settings, %d files", (long long)o->every,
-                        o->n_settings, o->n_files);
-    if (o->compare && o->resume)
-        return ls__fail(LS_EINVAL, "ls_transcript_open: a comparison does not "
-                        "go on: options.from says where it begins");
-    return check_values("ls_transcript_open", "options.settings",
-                        o->n_settings, o->settings);
-}
-
-int ls_transcript_open(ls_transcript **out, ls_trainer *t,
-                       const ls_transcript_options *options, int n,
-                       const ls_control *control)
-{
-    LS__NEED_AS(out, "transcript", LS_EINVAL);
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(options);
-
-    ls_transcript_options o;
-    ls_transcript *r;
-    int status = ls__controls_check(__func__, n, control);
-
-    *out = NULL;
-    if (status == 0)
-        status = take_options(&o, options);
-    if (status < 0)
-        return status;
-    if (!(r = ls__new(1, sizeof *r, "a transcript")))
-        return LS_ENOMEM;
-    r->trainer = t;
-    r->is_first = ls__spread_first(t);
-    r->is_short = o.step_flops > 0 && o.step_flops < SHORT;
-    r->every = o.every ? o.every : ls_transcript_every(t, o.step_flops);
-    r->same = -1;
-    memset(r->records, '0', LS__HEX - 1);
-    status = open_any(r, &o, n, control);
-    if (status < 0)
-        ls_transcript_close(r);
-    else
-        *out = r;
-    return status;
-}
-
-int ls_transcript_close(ls_transcript *r)
-{
-    int status = r ? ls__chain_close(&r->chain) : 0;
-
-    free(r);
-    return status;
-}
-
-/* ------ */
-
-void ls_transcript_defaults_bytes(ls_transcript_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-
-    ls_transcript_options o = {.from = -1};
-
-    ls__sized_defaults(options, size, &o, sizeof o);
-}
-
-int64_t ls_transcript_every(const ls_trainer *t, double step_flops)
-{
-    LS__NEED_AS(t, "trainer", 0);
-
-    double bytes = 4. * (double)t->model.params.floats *
-                   (1 + t->moments);
-    int64_t every = 1;
-
-    if (!(step_flops > 0))
-        return 256;
-    while (every < 4096 && (double)every < 12000 * bytes / step_flops)
-        every *= 2;
-    return every;
 }

@@ -454,7 +454,8 @@ class TranscriptOptions(Struct):
         ("program", C.c_char_p), ("n_settings", C.c_int),
         ("settings", C.POINTER(Setting)), ("n_files", C.c_int),
         ("files", C.POINTER(DataFile)), ("sum", C.c_char_p),
-        ("step_flops", C.c_double), ("resume", C.c_char_p)]
+        ("step_flops", C.c_double), ("resume", C.c_char_p), ("rows", C.c_bool),
+        ("gradient", C.c_bool)]
 
 
 class TranscriptFacts(Struct):

@@ -100,6 +100,8 @@ int recorder_open(recorder *r, const run *of, const train_settings *set,
     set_options(&o, of, l, sum);
     o.path = r->path;
     o.every = set->transcript_every;
+    o.rows = set->transcript_rows;
+    o.gradient = set->transcript_gradient;
     o.compare = r->compares;
     o.from = r->compares && at->done ? at->done : -1;
     o.resume = r->compares ? NULL : note;

@@ -24,6 +24,7 @@ typedef struct train_settings {
     double stall_seconds; /* 0: nobody watches */
     const char *transcript, *against;
     int64_t transcript_every; /* batches; 0: by the model's size */
+    bool transcript_rows, transcript_gradient; /* of each step */
     const char *record; /* STEP[:DEVICE]; NULL: none */
     bool values;        /* in it */
     int64_t stop_at;          /* batches; 0: never */

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where a transcript begins, goes on and ends being open. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/sha.h"
+#include "base/sized.h"
+#include "together/spread.h"
+#include "transcript/transcript.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A model of fewer FLOP a batch has steps below a millisecond. */
+static const double SHORT = 1e8;
+
+/* ------ notes of checkpoints ------ */
+
+int ls_transcript_note(ls_transcript *r, char note[LS_TRANSCRIPT_NOTE])
+{
+    LS__NEED_AS(r, "transcript", LS_EINVAL);
+    LS__NEED(note);
+
+    int64_t at = r->is_first ? ls__chain_sync(&r->chain) : 0;
+
+    *note = 0;
+    if (at < 0)
+        return (int)at;
+    snprintf(note, LS_TRANSCRIPT_NOTE, "%lld %lld %lld %lld %lld %lld %s %s %s "
+             "%d %d",
+             (long long)at, (long long)r->chain.lines, (long long)r->has.every,
+             (long long)r->batches, (long long)r->stated, (long long)r->first,
+             r->chain.prev, r->records, *r->root ? r->root : "-",
+             r->has.rows, r->has.gradient);
+    return 0;
+}
+
+/* A note may be anybody's: a checkpoint's seal is no signature. */
+static int read_note(ls_transcript *r, const char *note, const char *path)
+{
+    long long at, lines, every, batches, stated, first;
+    char prev[LS__HEX];
+    int rows, gradient;
+
+    if (sscanf(note, "%lld %lld %lld %lld %lld %lld %64s %64s %64s %d %d", &at,
+               &lines, &every, &batches, &stated, &first, prev, r->records,
+               r->root, &rows, &gradient) != 11 ||
+        at < 0 || lines < 1 || every < 1 || batches < 0 || stated > batches ||
+        first < 0 || first > batches || !ls__is_digest(prev) ||
+        !ls__is_digest(r->records) || !ls__is_digest(r->root))
+        return ls__fail(LS_EFORMAT, "%s: the checkpoint's note of the "
+                        "transcript is not one that lockstep writes", path);
+    r->has = (ls__extent){.every = every, .rows = rows == 1,
+                          .gradient = gradient == 1};
+    r->batches = batches;
+    r->stated = stated;
+    r->first = first;
+    return r->is_first ? ls__chain_go_on(&r->chain, path, at, lines, prev) : 0;
+}
+
+/* ------ opening ------ */
+
+/* What the first rank's file says goes for all. */
+static int tell_extent(ls_transcript *r)
+{
+    return ls__spread_is(r->trainer)
+               ? ls__spread_tell(r->trainer, &r->has, sizeof r->has)
+               : 0;
+}
+
+static int begin(ls_transcript *r, const ls_transcript_options *o, int n,
+                 const ls_control *control)
+{
+    int status = 0;
+
+    if (r->is_first)
+        status = o->compare ? ls__chain_open(&r->chain, o->path)
+                            : ls__chain_create(&r->chain, o->path);
+    if (status == 0 && r->is_first)
+        status = ls__head_put(&r->chain, r->trainer, o, &r->has);
+    status = ls__spread_agree(r->trainer, status);
+    if (status == 0)
+        status = tell_extent(r);
+    r->stated = -1;
+    return status < 0 ? status : ls__transcript_state(r, n, control);
+}
+
+/* Read on to the state line of so many batches, and compare it. */
+static int begin_at(ls_transcript *r, const ls_transcript_options *o, int n,
+                    const ls_control *control)
+{
+    int status = 0;
+
+    if (r->is_first) {
+        status = ls__chain_open(&r->chain, o->path);
+        if (status == 0)
+            status = ls__head_put(&r->chain, r->trainer, o, &r->has);
+        if (status == 0)
+            status = ls__head_seek(&r->chain, o->from);
+    }
+    status = ls__spread_agree(r->trainer, status);
+    if (status == 0)
+        status = tell_extent(r);
+    r->batches = r->first = o->from;
+    r->stated = -1;
+    return status < 0 ? status : ls__transcript_state(r, n, control);
+}
+
+static int open_any(ls_transcript *r, const ls_transcript_options *o, int n,
+                    const ls_control *control)
+{
+    if (o->resume)
+        return ls__spread_agree(r->trainer, read_note(r, o->resume, o->path));
+    if (o->compare && o->from >= 0)
+        return begin_at(r, o, n, control);
+    r->batches = r->first = 0;
+    return begin(r, o, n, control);
+}
+
+static int take_options(ls_transcript_options *o,
+                        const ls_transcript_options *from)
+{
+    int status;
+
+    *o = ls_transcript_defaults();
+    status = ls__sized_take("transcript", o, sizeof *o, from);
+
+    if (status < 0)
+        return status;
+    if (!o->path || !o->program)
+        return ls__fail(LS_EINVAL, "ls_transcript_open: options.%s is NULL",
+                        o->path ? "program" : "path");
+    if (o->every < 0 || o->n_files < 0 || (o->n_files && !o->files))
+        return ls__fail(LS_EINVAL, "ls_transcript_open: every %lld, %d "
+                        "settings, %d files", (long long)o->every,
+                        o->n_settings, o->n_files);
+    if (o->compare && o->resume)
+        return ls__fail(LS_EINVAL, "ls_transcript_open: a comparison does not "
+                        "go on: options.from says where it begins");
+    return ls__values_check("ls_transcript_open", "options.settings",
+                        o->n_settings, o->settings);
+}
+
+int ls_transcript_open(ls_transcript **out, ls_trainer *t,
+                       const ls_transcript_options *options, int n,
+                       const ls_control *control)
+{
+    LS__NEED_AS(out, "transcript", LS_EINVAL);
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(options);
+
+    ls_transcript_options o;
+    ls_transcript *r;
+    int status = ls__controls_check(__func__, n, control);
+
+    *out = NULL;
+    if (status == 0)
+        status = take_options(&o, options);
+    if (status < 0)
+        return status;
+    if (!(r = ls__new(1, sizeof *r, "a transcript")))
+        return LS_ENOMEM;
+    r->trainer = t;
+    r->is_first = ls__spread_first(t);
+    r->has = (ls__extent){
+        .every = o.every ? o.every : ls_transcript_every(t, o.step_flops),
+        .rows = o.rows, .gradient = o.gradient};
+    r->same = -1;
+    memset(r->records, '0', LS__HEX - 1);
+    status = ls__spread_agree(t, ls__root_room_open(&r->room, t));
+    if (status == 0)
+        status = open_any(r, &o, n, control);
+    if (status == 0)
+        status = ls__spread_agree(t, ls__details_open(&r->details, t,
+                                                      r->has.rows,
+                                                      r->has.gradient));
+    r->is_short = o.step_flops > 0 && o.step_flops < SHORT && !r->has.rows &&
+                  !r->has.gradient;
+    if (status < 0)
+        ls_transcript_close(r);
+    else
+        *out = r;
+    return status;
+}
+
+int ls_transcript_close(ls_transcript *r)
+{
+    int status = 0;
+
+    if (!r)
+        return 0;
+    status = ls__chain_close(&r->chain);
+    ls__details_close(&r->details);
+    ls__root_room_close(&r->room);
+    free(r);
+    return status;
+}
+
+/* ------ */
+
+void ls_transcript_defaults_bytes(ls_transcript_options *options, size_t size)
+{
+    LS__NEED_OR(options, );
+
+    ls_transcript_options o = {.from = -1, .rows = true};
+
+    ls__sized_defaults(options, size, &o, sizeof o);
+}
+
+int64_t ls_transcript_every(const ls_trainer *t, double step_flops)
+{
+    LS__NEED_AS(t, "trainer", 0);
+
+    double bytes = 4. * (double)t->model.params.floats *
+                   (1 + t->moments);
+    int64_t every = 1;
+
+    if (!(step_flops > 0))
+        return 256;
+    while (every < 4096 && (double)every < 12000 * bytes / step_flops)
+        every *= 2;
+    return every;
+}

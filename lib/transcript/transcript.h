@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A transcript that is being written or compared. */
+#ifndef LS_TRANSCRIPT_TRANSCRIPT_H
+#define LS_TRANSCRIPT_TRANSCRIPT_H
+
+#include "transcript/details.h"
+#include "transcript/head.h"
+#include "transcript/lines.h"
+#include "transcript/root.h"
+#include <lockstep/transcript.h>
+
+struct ls_transcript {
+    ls_trainer *trainer;
+    ls__chain chain;   /* of the first rank; closed on the others */
+    bool is_first;
+    ls__extent has;
+    ls__details details;
+    ls__root_room room;
+    int64_t batches;   /* taken */
+    int64_t stated;    /* at the last state line; -1: there was none */
+    char root[LS__HEX]; /* on it */
+    int64_t same;      /* comparing: at the last state that was equal */
+    bool is_short;     /* steps take a line together */
+    int64_t first;     /* of them */
+    char records[LS__HEX]; /* the hash of their records, one after the other */
+};
+
+/* The state line of now, of all ranks. */
+int ls__transcript_state(ls_transcript *r, int n, const ls_control *control);
+
+/* LS_EINVAL says what is wrong with the texts that a function was given. */
+int ls__values_check(const char *function, const char *called, int n,
+                     const ls_setting *value);
+
+#endif
