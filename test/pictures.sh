@@ -44,6 +44,33 @@ expect 2 "--valid and --eval-data exclude" cnn --data "$dir/pets" \
     --image 8x8x3 --valid 0.1 --eval-data "$dir/pets"
 expect 2 "is none of crop|fit|stretch" cnn --data "$dir/pets" --image-fit cut
 
+# ------ What it gets wrong ------
+
+# shellcheck disable=SC2086
+run cnn --data "$dir/pets" --image 16x16x3 --valid 0.25 --epochs 1 $small \
+    --top-k 2 --mistakes "$dir/wrong.png" --lr 0.001
+is "mistakes" $status 0
+has "top-k" out "  top-2 "
+is "a table of confusions" "$(grep -A 1 confusion "$dir/out" | tail -n 1 |
+    tr -s ' ')" " cat dog green frog"
+is "of all that is held back" \
+    "$(awk '/confusion/ { on = 1; next } /^state/ { on = 0 }
+        on { for (i = 2; i <= NF; i++) if ($i ~ /^[0-9]+$/) n += $i }
+        END { print n }' "$dir/out")" 9
+is "a sheet of them" "$(head -c 4 "$dir/wrong.png" | tail -c 3)" PNG
+even=$(state)
+# shellcheck disable=SC2086
+run cnn --data "$dir/pets" --image 16x16x3 --valid 0.25 --epochs 1 $small \
+    --lr 0.001 --class-weights balanced
+if [ "$(state)" != "$even" ]; then pass; else fail "classes weigh the same"; fi
+# shellcheck disable=SC2086
+run cnn --data "$dir/pets" --image 16x16x3 --valid 0.25 --epochs 2 $small \
+    --early-stop 5 --ema 0.5 --mistakes "$dir/wrong.png"
+is "mistakes of the best weights" $status 0
+expect 2 "some of which are held out" cnn --data "$dir/pets" --image 8x8x3 \
+    --mistakes "$dir/wrong.png"
+expect 2 "--class-weights is for files" cnn --class-weights balanced
+
 # ------ Predicting ------
 
 ask() {

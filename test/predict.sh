@@ -205,8 +205,14 @@ expect 2 "images of (4,5,1); the model takes those of 16 numbers" \
     mlp.safetensors x.npy
 npy x.npy '<f4' '2, 8, 2, 1' # as many numbers
 expect 2 "images of (8,2,1); the model takes (4,4,1)" cnn.safetensors x.npy
-npy x.npy '<f4' '4, 4, 1'
+npy x.npy '<f4' '5, 4, 1'
 expect 2 "in a .npy one alone is (1,4,4,1)" cnn.safetensors x.npy
+npy x.npy '<f4' '1, 4, 4, 1'
+run cnn.safetensors x.npy
+cp out alone
+npy x.npy '<f4' '4, 4, 1'
+run cnn.safetensors x.npy
+same "one (H,W,C) is one image" alone out
 head -c 128 normal.npy >header
 { cat header; printf '\0\0\300\177'; tail -c +133 normal.npy; } >nan.npy
 expect 1 "nan.npy: row 0: a number is not finite" cnn.safetensors nan.npy

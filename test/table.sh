@@ -129,7 +129,7 @@ expect 2 "no/where: its folder: No such file" kind.st t.csv -o no/where
 expect 2 "-: is not a file; /dev/stdout is the standard" kind.st t.csv -o -
 expect 2 "no/where: its folder: No such file" kind.st --onnx no/where
 run help
-has "help is --help" out "Usage: lockstep-predict MODEL INPUT [options]"
+has "help is --help" out "Usage: lockstep-predict MODEL INPUT.. [options]"
 expect 1 'line 2, column 3 "colour": "mauve" is none of the 3 words' p.st new.csv
 { head -n 1 t.csv; cat rows; echo "1,,red,,"; } >gap.csv
 expect 1 'line 4, column 2 "the b": the value is missing' p.st gap.csv

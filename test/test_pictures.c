@@ -555,6 +555,7 @@ START_TEST(folders)
     static const char *const both[] = {"a", "b"}, *const one[] = {"a"};
     ls_images_options o = ls_images_defaults();
     ls_source s, t;
+    int32_t last;
 
     make_sets();
     OK(ls_source_images(&s, at(""), NULL));
@@ -567,6 +568,9 @@ START_TEST(folders)
     ck_assert_ptr_nonnull(strstr(ls_images_file(&s, 2), "train/b/2.png"));
     ck_assert_ptr_null(ls_images_file(&s, 5));
     check_rows(&s, 5, shade, label);
+    ck_assert(ls_images_label(&s, 1, &last) && last == 0);
+    ck_assert(ls_images_label(&s, 4, &last) && last == 1);
+    ck_assert(!ls_images_label(&s, 5, &last));
     ls_source_close(&s);
     o.test = true;
     o.n_classes = 2;
@@ -717,6 +721,28 @@ START_TEST(split)
 }
 END_TEST
 
+/* Two sources of all rows, of which one goes on when the other is closed. */
+START_TEST(share)
+{
+    static const float x[] = {3, 4, 5};
+    ls_array array = {.name = "x", .dtype = LS_F32, .rank = 1, .shape = {3},
+                      .data = (void *)x};
+    int32_t label;
+    float is[3];
+    ls_source s, again;
+
+    OK(ls_source_arrays(&s, 1, &array));
+    OK(ls_source_share(&s, &again));
+    ck_assert_int_eq(again.rows, 3);
+    ck_assert(!ls_images_label(&again, 0, &label));
+    ls_source_close(&s);
+    ck_assert_int_eq(again.fill(again.user, 3, (int64_t[]){2, 0, 1},
+                                (void *[]){is}), 0);
+    ck_assert(is[0] == 5 && is[1] == 3 && is[2] == 4);
+    ls_source_close(&again);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("pictures");
@@ -728,6 +754,7 @@ static Suite *suite(void)
     tcase_add_test(t, orientations);
     tcase_add_test(t, exif);
     tcase_add_test(t, split);
+    tcase_add_test(t, share);
 #ifdef WITH_PICTURES
     tcase_add_loop_test(t, png, 0, PNGS);
     tcase_add_loop_test(t, jpeg, 0, 8);

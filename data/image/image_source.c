@@ -264,6 +264,19 @@ static const ls__album *album_of(const ls_source *source)
     return s ? s->set.album : NULL;
 }
 
+bool ls_images_label(const ls_source *source, int64_t row, int32_t *label)
+{
+    LS__NEED_OR(source, false);
+    LS__NEED_OR(label, false);
+
+    const image_source *s = source->fill == fill ? source->user : NULL;
+
+    if (!s || s->unlabelled || row < 0 || row >= s->set.rows)
+        return false;
+    *label = s->set.label[row];
+    return true;
+}
+
 const char *ls_images_class(const ls_source *source, int64_t i)
 {
     LS__NEED_OR(source, NULL);

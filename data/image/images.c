@@ -176,7 +176,7 @@ static int open_cifar(ls__images *im, const char *folder, const char *path,
 
 /* ------ The others ------ */
 
-static int open_pixels(ls__images *im, const char *path)
+static int open_pixels(ls__images *im, const char *path, bool alone)
 {
     uint8_t head[LS__HEAD];
     int status = ls__head_read(head, path);
@@ -184,7 +184,7 @@ static int open_pixels(ls__images *im, const char *path)
     if (status < 0)
         return status;
     if (memcmp(head, "\x93NUMPY", 6) == 0)
-        return ls__npy_images(im, path);
+        return ls__npy_images(im, path, alone);
     if (ls__idx_looks(head))
         return ls__idx_images(im, path);
     return ls__fail(LS_EFORMAT, "%s: begins neither as .npy nor as IDX, plain "
@@ -199,7 +199,7 @@ static int open_pair(ls__images *im, const char *path,
     int status = look ? find_labels(beside, path) : 0;
 
     if (status == 0)
-        status = open_pixels(im, path);
+        status = open_pixels(im, path, o->alone);
     if (status < 0 || o->unlabelled)
         return status;
     return ls__labels_read(im, o->labels ? o->labels : beside);

@@ -60,9 +60,10 @@ const uint8_t *ls__images_row(const ls__images *im, int64_t i, void *room);
  * adds a file. */
 int ls__cifar_add(ls__images *im, const char *path);
 
-/* Pixels of an IDX or a .npy file: (N,H,W) or (N,H,W,C). */
+/* Pixels of an IDX or a .npy file: (N,H,W) or (N,H,W,C); of the latter with
+ * `alone` (H,W,C), one image. */
 int ls__idx_images(ls__images *im, const char *path);
-int ls__npy_images(ls__images *im, const char *path);
+int ls__npy_images(ls__images *im, const char *path, bool alone);
 
 /* The set's labels, whole numbers (N) of an IDX or a .npy file. */
 int ls__labels_read(ls__images *im, const char *path);

@@ -121,12 +121,22 @@ static int load_npy(ls__images *im, ls__npy *f)
     return 0;
 }
 
-int ls__npy_images(ls__images *im, const char *path)
+/* The axes of one image get the one that counts images. */
+static int alone_shape(ls__images *im, const char *path, const int64_t *shape)
+{
+    const int64_t one[4] = {1, shape[0], shape[1], shape[2]};
+
+    return ls__images_shape(im, path, 4, one);
+}
+
+int ls__npy_images(ls__images *im, const char *path, bool alone)
 {
     ls__npy f;
     int status = ls__npy_open(&f, path);
 
-    if (status == 0)
+    if (status == 0 && alone && f.rank == 3)
+        status = alone_shape(im, path, f.shape);
+    else if (status == 0)
         status = ls__images_shape(im, path, f.rank, f.shape);
     if (status == 0)
         status = fits(&f) ? leave_npy(im, &f, path) : load_npy(im, &f);

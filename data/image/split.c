@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One source as two, of other rows each. */
+/* One source as two, of other rows each or of the same ones. */
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -18,7 +18,7 @@ typedef struct whole {
 typedef struct part {
     whole *of;
     int64_t rows, room;
-    int64_t *row;   /* [rows] of the whole */
+    int64_t *row;   /* [rows] of the whole; NULL: all, as they are */
     int64_t *index; /* [room] rows that are asked for */
 } part;
 
@@ -38,14 +38,14 @@ static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
 {
     part *p = user;
     const ls_source *s = &p->of->source;
-    int status = make_room(p, n);
+    int status = p->row ? make_room(p, n) : 0;
 
     if (status < 0)
         return status;
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; p->row && i < n; i++)
         p->index[i] = p->row[index[i]];
     pthread_mutex_lock(&p->of->lock);
-    status = s->fill(s->user, n, p->index, out);
+    status = s->fill(s->user, n, p->row ? p->index : index, out);
     pthread_mutex_unlock(&p->of->lock);
     return status;
 }
@@ -86,17 +86,33 @@ static int mark(const ls_source *s, int64_t n, const int64_t *rows, bool *held)
     return 0;
 }
 
-static part *new_part(whole *of, int64_t rows)
+static part *new_part(whole *of)
 {
     part *p = ls__new(1, sizeof *p, "part of a source");
+
+    if (p)
+        p->of = of;
+    return p;
+}
+
+/* The same with room for a list of rows. */
+static part *new_list(whole *of, int64_t rows)
+{
+    part *p = new_part(of);
 
     if (p && !(p->row = ls__new((size_t)rows, sizeof *p->row, "rows"))) {
         free(p);
         return NULL;
     }
-    if (p)
-        p->of = of;
     return p;
+}
+
+/* The source becomes what two parts share. */
+static void start(whole *w, const ls_source *source)
+{
+    w->source = *source;
+    w->parts = 2;
+    pthread_mutex_init(&w->lock, NULL);
 }
 
 static ls_source source_of(part *p)
@@ -115,8 +131,8 @@ static int cut(ls_source *source, int64_t n, const int64_t *rows,
                const bool *held, ls_source *out)
 {
     whole *w = ls__new(1, sizeof *w, "parts of a source");
-    part *rest = w ? new_part(w, source->rows - n) : NULL;
-    part *taken = rest ? new_part(w, n) : NULL;
+    part *rest = w ? new_list(w, source->rows - n) : NULL;
+    part *taken = rest ? new_list(w, n) : NULL;
 
     if (!taken) {
         free(rest ? rest->row : NULL);
@@ -124,9 +140,7 @@ static int cut(ls_source *source, int64_t n, const int64_t *rows,
         free(w);
         return LS_ENOMEM;
     }
-    w->source = *source;
-    w->parts = 2;
-    pthread_mutex_init(&w->lock, NULL);
+    start(w, source);
     for (int64_t i = 0; i < source->rows; i++)
         if (!held[i])
             rest->row[rest->rows++] = i;
@@ -159,4 +173,24 @@ int ls_source_split(ls_source *source, int64_t n, const int64_t *rows,
         status = cut(source, n, rows, marks, held);
     free(marks);
     return status;
+}
+
+int ls_source_share(ls_source *source, ls_source *again)
+{
+    LS__NEED(source);
+    LS__NEED(again);
+
+    whole *w = ls__new(1, sizeof *w, "parts of a source");
+    part *one = w ? new_part(w) : NULL, *two = one ? new_part(w) : NULL;
+
+    if (!two) {
+        free(one);
+        free(w);
+        return LS_ENOMEM;
+    }
+    start(w, source);
+    one->rows = two->rows = source->rows;
+    *source = source_of(one);
+    *again = source_of(two);
+    return 0;
 }

@@ -32,6 +32,8 @@ typedef struct ls_images_options {
     const double *mean, *std;
     bool unlabelled;     /* the images alone: no labels are looked for, and the
                             source has one array */
+    bool alone;          /* a .npy file of (H,W,C) is one image, not N of (H,W)
+                          */
 
     /* Of pictures in files of their own: */
     int64_t shape[3];    /* height, width, channels (1: grey, 3: colour, 4: and
@@ -112,12 +114,21 @@ LS_API const char *ls_images_class(const ls_source *source, int64_t i);
 LS_API const char *ls_images_file(const ls_source *source, int64_t row);
 LS_API int64_t ls_images_left_out(const ls_source *source);
 
+/* Get the label of a row of such a source without reading its image.  Returns
+ * false past the last, and where there are no labels. */
+LS_API bool ls_images_label(const ls_source *source, int64_t row,
+                            int32_t *label);
+
 /* Cut a source in two: `held` becomes a source of these rows of it, in this
  * order, each named once, and `source` one of the others, in theirs.  Both
  * share what the source was, which is closed with the second of them; they may
  * be used by two threads.  On a failure the source is as it was. */
 LS_API int ls_source_split(ls_source *source, int64_t n, const int64_t *rows,
                            ls_source *held);
+
+/* Make a second source of the same rows, for what reads them beside a loader;
+ * both share what the source was, as after ls_source_split. */
+LS_API int ls_source_share(ls_source *source, ls_source *again);
 
 /* How images are changed before they are seen, other than the time before; all
  * 0: not at all. */

@@ -158,6 +158,8 @@ void data_free(data *d)
     ls_loader_close(d->held);
     ls_source_close(&d->source);
     ls_source_close(&d->evaluation);
+    ls_source_close(&d->again);
+    free(d->labels);
     for (int i = 0; i < d->inputs; i++)
         ls_array_free(&d->input[i].all);
     for (int i = 0; i < DATA_INPUTS; i++)

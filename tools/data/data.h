@@ -47,6 +47,8 @@ typedef struct data {
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
     ls_source evaluation; /* rows 0: none */
+    ls_source again;      /* the same of images, for who computes figures */
+    int32_t *labels;      /* of images: [rows]; NULL: not known beforehand */
     int64_t rows;         /* of every input */
     int64_t batch;        /* rows of a full batch */
     int64_t usual;        /* the default that was too many for it; or 0 */

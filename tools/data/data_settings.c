@@ -56,7 +56,7 @@ static const opt rows[] = {
               FOR("linear", "lm", "cnn", TABLES), "0",
               "share of the rows of files to hold back, as 0.2"),
       .not_with = "mask" },
-    { OPT_ROW("class-weights", NULL, OPT_CHOICE, AT(balance), FOR("mlp"),
+    { OPT_ROW("class-weights", NULL, OPT_CHOICE, AT(balance), FOR(IMAGES),
               "even", "balanced: the rarer a class, the heavier its rows"),
       .words = balances, .not_with = "mask" },
     { OPT_ROW("eval-data", "PATH", OPT_TEXT, AT(eval_path),

@@ -100,7 +100,7 @@ int data_hold_rows(data *d, const bool *held)
 
 int data_balance(data *d, int64_t classes)
 {
-    const int32_t *y = d->input[1].all.data;
+    const int32_t *y = d->labels ? d->labels : d->input[1].all.data;
     double *count = calloc((size_t)classes, sizeof *count), there = 0;
     float *w = malloc((size_t)d->rows * sizeof *w);
 

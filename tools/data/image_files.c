@@ -129,7 +129,7 @@ static int open_evaluation(data *d, const image_files *f)
 /* --valid */
 static int hold_back(data *d, const image_files *f)
 {
-    int64_t all = d->source.rows, n = 0;
+    int64_t all = d->source.rows, n = 0, kept = 0;
     bool *held = data_choose(all, f->valid, f->seed);
     int64_t *rows = held ? malloc((size_t)all * sizeof *rows) : NULL;
     int status = OPT_WRONG;
@@ -137,6 +137,8 @@ static int hold_back(data *d, const image_files *f)
     for (int64_t i = 0; rows && i < all; i++)
         if (held[i])
             rows[n++] = i;
+        else
+            d->labels[kept++] = d->labels[i];
     if (rows)
         status = opt_check(ls_source_split(&d->source, n, rows,
                                            &d->evaluation));
@@ -160,6 +162,16 @@ static int read_augment(data *d, const image_files *f)
     return augment_read(f->augment, &d->augment);
 }
 
+static int take_labels(data *d)
+{
+    d->labels = malloc((size_t)d->rows * sizeof *d->labels);
+    if (!d->labels)
+        return opt_fail(OPT_FAILED, "no memory for the labels");
+    for (int64_t i = 0; i < d->rows; i++)
+        ls_images_label(&d->source, i, &d->labels[i]);
+    return OPT_GO;
+}
+
 /* What is augmented is normalised afterwards. */
 static int open_training(data *d, const image_files *f)
 {
@@ -176,7 +188,9 @@ static int open_training(data *d, const image_files *f)
         return opt_check(status);
     d->rows = d->source.rows;
     tell_left_out(&d->source, f->path);
-    status = normal_take(n, &d->source);
+    status = take_labels(d);
+    if (status == OPT_GO)
+        status = normal_take(n, &d->source);
     if (status == OPT_GO && !(d->images = normal_write(n)))
         status = OPT_FAILED;
     return status;
@@ -198,5 +212,8 @@ int data_images(data *d, const image_files *f)
         status = open_training(d, f);
     if (status != OPT_GO)
         return status;
-    return f->valid > 0 ? hold_back(d, f) : open_evaluation(d, f);
+    status = f->valid > 0 ? hold_back(d, f) : open_evaluation(d, f);
+    if (status == OPT_GO && d->evaluation.rows)
+        status = opt_check(ls_source_share(&d->evaluation, &d->again));
+    return status;
 }

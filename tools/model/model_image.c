@@ -402,8 +402,9 @@ static int cnn_load(data *d, settings *s, const opt_line *line)
     if (s->data.x || s->data.path)
         return cnn_images(d, s, line);
     status = check_no_images(s, line);
-    if (status == OPT_GO && s->data.valid > 0)
-        status = opt_fail(OPT_WRONG, "--valid is for files, --data or --x");
+    if (status == OPT_GO && (s->data.valid > 0 || s->data.balance))
+        status = opt_fail(OPT_WRONG, "--%s is for files, --data or --x",
+                          s->data.valid > 0 ? "valid" : "class-weights");
     return status == OPT_GO ? cnn_noise(d, s, line, image) : status;
 }
 

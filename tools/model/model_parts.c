@@ -64,9 +64,9 @@ int model_load_rest(data *d, const settings *s)
         !d->table)
         status = hold_back(d, s);
     if (status == OPT_GO && s->data.balance &&
-        (!d->inputs || s->model.regression))
+        ((!d->inputs && !d->labels) || s->model.regression))
         status = opt_fail(OPT_WRONG, "--class-weights is for classes, of "
-                          "tables or of rows of --x");
+                          "tables, images or rows of --x");
     if (status == OPT_GO && s->data.balance)
         status = data_balance(d, s->model.classes);
     if (status == OPT_GO && s->data.eval_x && d->inputs)

@@ -94,6 +94,13 @@ static int check_images(feed *f, const ls_array_spec *in)
                          : check_count(f, is, want);
 }
 
+static bool ends_as_npy(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 4 && strcmp(path + n - 4, ".npy") == 0;
+}
+
 /* A folder's pictures become what the model takes, where no shape is known from
  * training. */
 static ls_images_options options_of(const normal *n, const ls_array_spec *in,
@@ -134,9 +141,13 @@ int feed_images(feed *f, const char *path, const ls_array_spec *in,
                 const normal *n, bool skip)
 {
     ls_images_options o = options_of(n, in, skip);
+    int64_t shape[LS_MAX_RANK];
     int status;
 
     *f = (feed){.path = path};
+    o.alone = in->rank == 3 && ends_as_npy(path) &&
+              ls_npy_shape(path, shape) == 3 &&
+              !memcmp(shape, in->shape, 3 * sizeof *shape);
     status = opt_check_usage(ls_source_images(&f->images, path, &o));
     return status == OPT_GO ? start_images(f, in) : status;
 }

@@ -3,6 +3,7 @@
 #include "train/evaluate.h"
 #include "opt/opt.h"
 #include "run/rate.h"
+#include "train/mistakes.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -114,6 +115,9 @@ static int keep_best(evaluation *e)
     e->best.kept = true;
     e->best.loss = e->score->loss;
     e->best.accuracy = e->accuracy;
+    if (!figures_each(&e->figures) &&
+        figures_compute(&e->figures) != OPT_GO)
+        return OPT_FAILED;
     return figures_keep(&e->figures);
 }
 
@@ -190,7 +194,8 @@ static int print_line(evaluation *e, int64_t done)
         return status;
     printf("[lockstep] eval step %04lld", (long long)done);
     print_means(e, loss, accuracy);
-    status = figures_compute(&e->figures);
+    if (figures_each(&e->figures))
+        status = figures_compute(&e->figures);
     if (status == OPT_GO)
         figures_print(&e->figures);
     putchar('\n');
@@ -239,9 +244,25 @@ static void tell_lost(const evaluation *e)
                 (long long)s->best_step);
 }
 
+/* Figures that were not made on the way, of the weights of the end. */
+static int compute_last(evaluation *e)
+{
+    int status, back;
+
+    if (figures_each(&e->figures) || e->best.kept ||
+        !(e->set->mistakes || e->run->data.normal.classes))
+        return OPT_GO;
+    status = run_average(e->run, true);
+    if (status == OPT_GO)
+        status = figures_compute(&e->figures);
+    back = run_average(e->run, false);
+    return status == OPT_GO ? back : status;
+}
+
 int evaluation_sum(evaluation *e)
 {
     const score *s = e->score;
+    int status;
 
     if (!s->stop.values || !data_holds_rows(&e->run->data))
         return OPT_GO;
@@ -255,6 +276,10 @@ int evaluation_sum(evaluation *e)
         printf("[lockstep] eval best weights are in %s, from before this run "
                "went on; what follows is of the last\n",
                e->set->save);
-    figures_confusion(&e->figures, e->done);
-    return opt_end(OPT_GO);
+    status = compute_last(e);
+    if (status == OPT_GO)
+        figures_confusion(&e->figures, e->done, e->set->mistakes != NULL);
+    if (status == OPT_GO && e->set->mistakes && run_is_first(e->run))
+        status = mistakes_write(&e->figures, e->set->mistakes);
+    return opt_end(status);
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SHOWN = 20 };
+enum { MOST_SHOWN = 20, CHUNK_BYTES = 1 << 26 };
 
 /* ------ The outputs ------ */
 
@@ -25,7 +25,7 @@ static int make_room(figures *f)
 {
     size_t rows = (size_t)f->rows;
 
-    f->x = malloc(DATA_CHUNK * data_row_bytes(&f->held.arrays[0]));
+    f->x = malloc((size_t)f->chunk * data_row_bytes(&f->held.arrays[0]));
     f->y = malloc(rows * data_row_bytes(&f->held.arrays[1]));
     f->out = malloc(rows * (size_t)f->width * sizeof *f->out);
     return f->x && f->y && f->out
@@ -36,7 +36,7 @@ int figures_check(const run *r, int64_t top_k)
 {
     const model_settings *s = &r->set.model;
 
-    if (!top_k || !r->data.inputs)
+    if (!top_k || (!r->data.inputs && !r->data.again.rows))
         return OPT_GO;
     if (s->regression)
         return opt_fail(OPT_WRONG, "--top-k is for classes, and here numbers "
@@ -49,6 +49,15 @@ int figures_check(const run *r, int64_t top_k)
     return OPT_GO;
 }
 
+/* Large images are not read by hundreds. */
+static int64_t choose_chunk(const figures *f)
+{
+    size_t bytes = data_row_bytes(&f->held.arrays[0]);
+    int64_t n = bytes < CHUNK_BYTES ? (int64_t)(CHUNK_BYTES / bytes) : 1;
+
+    return n < DATA_CHUNK ? n : DATA_CHUNK;
+}
+
 int figures_open(figures *f, const run *r, int64_t top_k)
 {
     const data *d = &r->data;
@@ -58,18 +67,23 @@ int figures_open(figures *f, const run *r, int64_t top_k)
     *f = (figures){.run = r, .top_k = top_k};
     if (r->model->tokens && !d->table)
         return OPT_GO;
-    status = data_held_source(d, &f->held);
+    f->of_images = d->again.rows > 0;
+    status = f->of_images ? OPT_GO : data_held_source(d, &f->held);
+    if (f->of_images)
+        f->held = d->again;
     if (status != OPT_GO || f->held.rows == 0)
         return status;
     status = opt_check(ls_predictor_open(&f->predictor, r->trainer));
     if (status == OPT_GO)
-        status = opt_check(ls_context_open(&f->context, f->predictor, NULL));
+        status = opt_check(ls_context_open(&f->context, f->predictor,
+                                           f->of_images ? r->pool : NULL));
     if (status != OPT_GO)
         return status;
     ls_predictor_output(f->predictor, 0, &spec);
     f->output = spec.name;
     f->rows = f->held.rows;
     f->width = spec.rank ? spec.shape[0] : 1;
+    f->chunk = choose_chunk(f);
     return make_room(f);
 }
 
@@ -81,8 +95,8 @@ int figures_compute(figures *f)
         return OPT_GO;
     status = ls_predictor_refresh(f->predictor, f->run->trainer);
 
-    for (int64_t i = 0; i < f->rows && status == 0; i += DATA_CHUNK) {
-        int64_t n = f->rows - i < DATA_CHUNK ? f->rows - i : DATA_CHUNK;
+    for (int64_t i = 0; i < f->rows && status == 0; i += f->chunk) {
+        int64_t n = f->rows - i < f->chunk ? f->rows - i : f->chunk;
 
         if ((status = read_rows(f, i, n)) == 0)
             status = ls_context_set(f->context, "x", LS_F32, f->x, n);
@@ -127,15 +141,22 @@ static void print_classes(const figures *f)
 {
     int64_t k = f->top_k;
 
-    if (f->width == 2)
+    if (f->width == 2 && !f->of_images)
         print_auc(f);
     if (k)
         printf("  top-%lld %.4f", (long long)k,
                score_top(f->rows, f->width, f->out, f->y, k));
 }
 
+bool figures_each(const figures *f)
+{
+    return !f->of_images || f->top_k;
+}
+
 void figures_print(const figures *f)
 {
+    if (!f->computed)
+        return;
     if (f->rows && f->held.arrays[1].dtype == LS_I32)
         print_classes(f);
     else if (f->rows)
@@ -177,51 +198,76 @@ static int64_t largest(int64_t n, const float *y)
     return top;
 }
 
+int64_t figures_said(const figures *f, int64_t row)
+{
+    return largest(f->width, f->out + row * f->width);
+}
+
+const char *figures_class(const figures *f, int64_t i, char room[FIGURES_NAME])
+{
+    ls_column target = data_target(&f->run->data);
+    const normal *n = &f->run->data.normal;
+
+    if (i < target.words)
+        return target.word[i];
+    if (i < n->classes)
+        return n->class_name[i];
+    snprintf(room, FIGURES_NAME, "%lld", (long long)i);
+    return room;
+}
+
 static void print_cell(const char *text)
 {
     printf(" %11.11s", text);
 }
 
-static void print_counts(const ls_column *w, const int64_t *count,
-                         int64_t done)
+static void print_counts(const figures *f, const int64_t *count, int64_t done)
 {
-    char text[32];
+    char text[FIGURES_NAME];
+    int64_t n = f->width;
 
     printf("[lockstep] eval confusion at step %04lld: a line for each class, a "
            "column for what it was taken for\n", (long long)done);
     print_cell("");
-    for (int k = 0; k < w->words; k++)
-        print_cell(w->word[k]);
+    for (int64_t k = 0; k < n; k++)
+        print_cell(figures_class(f, k, text));
     putchar('\n');
-    for (int i = 0; i < w->words; i++) {
-        print_cell(w->word[i]);
-        for (int k = 0; k < w->words; k++) {
-            snprintf(text, sizeof text, "%lld",
-                     (long long)count[i * w->words + k]);
+    for (int64_t i = 0; i < n; i++) {
+        print_cell(figures_class(f, i, text));
+        for (int64_t k = 0; k < n; k++) {
+            snprintf(text, sizeof text, "%lld", (long long)count[i * n + k]);
             print_cell(text);
         }
         putchar('\n');
     }
 }
 
-void figures_confusion(const figures *f, int64_t done)
+/* Are there classes to be confused, and is it known what they are called? */
+static bool are_named(const figures *f)
 {
-    ls_column target = data_target(&f->run->data), *w = &target;
+    const data *d = &f->run->data;
+
+    return data_target(d).words > 0 || d->normal.classes > 0;
+}
+
+void figures_confusion(const figures *f, int64_t done, bool all)
+{
     const int32_t *label = f->y;
     int64_t count[MOST_SHOWN * MOST_SHOWN] = {0};
 
-    if (!f->computed || w->words < 1 || w->words > MOST_SHOWN)
+    if (!f->computed || f->width > MOST_SHOWN || (!are_named(f) && !all))
         return;
     for (int64_t i = 0; i < f->rows; i++)
-        count[label[i] * w->words + largest(w->words, f->out + i * w->words)]++;
-    print_counts(w, count, done);
+        count[label[i] * f->width + figures_said(f, i)]++;
+    print_counts(f, count, done);
 }
 
 void figures_close(figures *f)
 {
     ls_context_close(f->context);
     ls_predictor_close(f->predictor);
-    ls_source_close(&f->held);
+    if (!f->of_images)
+        ls_source_close(&f->held);
     free(f->x);
     free(f->y);
     free(f->out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a model is worth on the rows held out, by names people know: R2 and RMSE
  * of numbers, AUC of two classes, top-k, and a table of confusions.  For rows
- * in memory, of tables and arrays. */
+ * in memory, of tables and arrays, and for images. */
 #ifndef TOOLS_FIGURES_H
 #define TOOLS_FIGURES_H
 
@@ -10,7 +10,9 @@
 typedef struct figures {
     const run *run;
     int64_t top_k;  /* 0: not asked for */
-    ls_source held; /* rows held out, "x" and "y"; rows 0: none in memory */
+    ls_source held; /* rows held out, "x" and "y"; rows 0: none */
+    bool of_images; /* the data's; figures are made at the end, but top-k */
+    int64_t chunk;  /* rows that are read at once */
     float *x;       /* of a chunk of them */
     void *y;        /* of all: floats, or labels */
     ls_predictor *predictor;
@@ -27,6 +29,16 @@ typedef struct figures {
  * are not. */
 int figures_check(const run *r, int64_t top_k);
 
+/* Are they made with each evaluation? */
+bool figures_each(const figures *f);
+
+/* The name of class i of images: their folder's, or its number in room. */
+enum { FIGURES_NAME = 32 };
+const char *figures_class(const figures *f, int64_t i, char room[FIGURES_NAME]);
+
+/* The class with the largest output in a row. */
+int64_t figures_said(const figures *f, int64_t row);
+
 /* Once the trainer is open.  Nothing to do where no rows are in memory. */
 int figures_open(figures *f, const run *r, int64_t top_k);
 
@@ -41,10 +53,11 @@ void figures_print(const figures *f);
 int figures_keep(figures *f);
 void figures_take_back(figures *f);
 
-/* How often which class was taken for which, of a table, after `done` updates.
+/* How often which class was taken for which, of a table or of images whose
+ * classes have names (or `all`), after `done` updates.
  * Nothing where nothing was computed: a run that went on from a checkpoint and
  * was ended, or had been at its end. */
-void figures_confusion(const figures *f, int64_t done);
+void figures_confusion(const figures *f, int64_t done, bool all);
 
 void figures_close(figures *f);
 

@@ -5,6 +5,7 @@
  * gives the exit status.  Results go to stdout, remarks to stderr. */
 #include "model/adapt.h"
 #include "run/writable.h"
+#include "train/mistakes.h"
 #include "train/session.h"
 #include "train/stop.h"
 
@@ -58,6 +59,7 @@ static int check_writable(session *s)
                                {"--metrics", set->metrics, APART_WRITTEN},
                                {"--transcript", set->transcript,
                                 APART_WRITTEN},
+                               {"--mistakes", set->mistakes, APART_ASIDE},
                                {"--augment-show",
                                 s->run.set.data.augment_show, APART_ASIDE}};
     int n = sizeof file / sizeof *file;
@@ -89,6 +91,8 @@ static int open_run(session *s)
         status = run_open_data(r);
     if (status == OPT_GO)
         status = figures_check(r, set->top_k);
+    if (status == OPT_GO && set->mistakes)
+        status = mistakes_check(r);
     if (status == OPT_GO && (set->eval_every || r->set.data.eval_path ||
                              set->early_stop || set->plateau))
         status = evaluation_check(r, set);

@@ -10,6 +10,7 @@ typedef struct train_settings {
     int64_t log_every;  /* 0: never */
     int64_t eval_every; /* 0: see evaluation_due */
     int64_t top_k;      /* 0: not asked for */
+    const char *mistakes; /* a file for the picture; NULL: none */
     int64_t early_stop; /* evaluations; 0: never */
     int64_t plateau;    /* evaluations; 0: never */
     double plateau_factor, plateau_least;
