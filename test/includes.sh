@@ -11,7 +11,8 @@
 # No line is wider than 80 characters, and each source names its license.
 # Comments above functions and types begin with a verb or a noun: a comment that
 # begins with a bare preposition ("Of a device.") sends the reader on to look for
-# what it speaks of.  No file is longer than 500 lines.
+# what it speaks of.  No file is longer than 500 lines, and among those of a step
+# none leads back to itself.
 tool=
 . "$(dirname "$0")/shell.sh"
 : >"$dir/err"
@@ -139,6 +140,15 @@ wide() {
     done
 }
 
+# upward ROOT: files of the rooms of a step that lead back to themselves, a .c
+# counting as its .h: none includes what stands above it.
+upward() {
+    (cd "$1/lib" && for room in train riders rules together passes trainer; do
+        grep -HoE '^#include "[a-z]+/[a-z0-9_]+' "$room"/*.[ch] 2>/dev/null
+    done) | sed 's/\.[ch]:#include "/ /' | awk '$1 != $2' | tsort 2>&1 >/dev/null |
+        sed 1d
+}
+
 # long ROOT: files of more than 500 lines, which hold more than one idea; the
 # header for C++ is one for all of them.
 long() {
@@ -172,6 +182,8 @@ twice "$top_srcdir" >"$dir/wrong"
 none "file names are unique" "$dir/wrong"
 wide "$top_srcdir" >"$dir/wrong"
 none "lines fit 80 columns" "$dir/wrong"
+upward "$top_srcdir" >"$dir/wrong"
+none "no file of a step includes what is above it" "$dir/wrong"
 long "$top_srcdir" >"$dir/wrong"
 none "files have 500 lines at the most" "$dir/wrong"
 bare "$top_srcdir" >"$dir/wrong"
@@ -228,6 +240,12 @@ is "a name twice" "$(twice "$tree")" "b lib/high lib/low"
 printf '\n%081d\n' 0 >"$tree/lib/low/b.h"
 is "a wide line" "$(wide "$tree")" "lib/low/b.h:2"
 printf '/* Of a device. */\n/* A device. */\n' >"$tree/lib/low/b.h"
+mkdir "$tree/lib/train"
+echo '#include "train/b.h"' >"$tree/lib/train/a.h"
+is "nothing runs back up" "$(upward "$tree")" ""
+echo '#include "train/a.h"' >"$tree/lib/train/b.c"
+is "a file that includes what is above it" \
+    "$(upward "$tree" | sed 's/.* //' | sort | tr '\n' ' ')" "train/a train/b "
 yes '' | sed 501q >"$tree/lib/low/long.h"
 is "a long file" "$(long "$tree")" lib/low/long.h
 is "a comment without a subject" "$(bare "$tree")" \
