@@ -1,7 +1,7 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
 dnl LS_MPI: finds MPI, which is optional, by asking its compiler.
 dnl
-dnl Sets  MPI_CFLAGS, MPI_LIBS  for lib/mpi and what uses it (both may be given),
+dnl Sets  MPI_CFLAGS, MPI_LIBS  for mpi and what uses it (both may be given),
 dnl       MPIRUN                for the tests; empty without MPI,
 dnl       ls_mpi                for the summary,
 dnl and the conditional MPI.

@@ -126,7 +126,7 @@ calls() {
 
 # twice ROOT: file names, without what follows the dot, that two files have.
 twice() {
-    (cd "$1" && find lib data tools test bench examples -name '*.[ch]') |
+    (cd "$1" && find lib data tools mpi test bench examples -name '*.[ch]') |
         sed 's|^\(.*\)/\([^/]*\)\.\([ch]\)$|\2 \1 \3|' | sort |
         awk '$1 == name && ($2 != folder || $3 == kind) { print $1, folder, $2 }
             { name = $1; folder = $2; kind = $3 }'
@@ -134,7 +134,7 @@ twice() {
 
 # wide ROOT: lines of code of more than 80 characters.
 wide() {
-    (cd "$1" && find include lib data tools examples bench \
+    (cd "$1" && find include lib data tools mpi examples bench \
         -name '*.[ch]' -o -name '*.hpp') | sort | while read -r file; do
         awk -v file="$file" 'length > 80 { print file ":" FNR }' "$1/$file"
     done
@@ -152,13 +152,13 @@ upward() {
 # long ROOT: files of more than 500 lines, which hold more than one idea; the
 # header for C++ is one for all of them.
 long() {
-    (cd "$1" && find include lib data tools -name '*.[ch]' | sort |
+    (cd "$1" && find include lib data tools mpi -name '*.[ch]' | sort |
         xargs awk 'FNR == 501 { print FILENAME }')
 }
 
 # bare ROOT: comments at the beginning of a line that begin with a preposition.
 bare() {
-    (cd "$1" && find include lib data tools examples bench test \
+    (cd "$1" && find include lib data tools mpi examples bench test \
         -name '*.[ch]' -o -name '*.hpp' | sort | xargs grep -nHE "^(/[*]|//) \
 ?(After|Among|Around|As|At|Before|Behind|Between|By|For|From|In|Into|Of|On|Over|\
 Through|To|Under|Until|With|Within|Without) " /dev/null)
@@ -166,7 +166,7 @@ Through|To|Under|Until|With|Within|Without) " /dev/null)
 
 # unlicensed ROOT: sources that name no license in their first lines.
 unlicensed() {
-    (cd "$1" && find include lib data tools examples bench test python referee \
+    (cd "$1" && find include lib data tools mpi examples bench test python referee \
         \( -name golden -o -name '*venv*' \) -prune -o \
         \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.sh' -o -name '*.py' \
         -o -name '*.awk' \) -print) 2>/dev/null | sort | while read -r file; do
@@ -194,7 +194,8 @@ none "sources name their license" "$dir/wrong"
 # The check itself sees what is wrong.
 tree=$dir/tree
 mkdir -p "$tree/lib/base" "$tree/lib/low" "$tree/lib/high" "$tree/data/up" \
-    "$tree/tools/one" "$tree/test" "$tree/include" "$tree/bench" "$tree/examples"
+    "$tree/tools/one" "$tree/test" "$tree/include" "$tree/bench" "$tree/examples" \
+    "$tree/mpi"
 says() { printf 'may include: %s\n\ntested by: %s\n' "$2" "${3:-test_a}" \
     >"$tree/$1/README.md"; }
 says lib/low ""

@@ -28,17 +28,17 @@ export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM \
 # example
 build() {
     "mpicc.$1" -std=gnu11 -O2 -DLS_MPI_PIECE=1000 -I"$top_srcdir/include" \
-        "$top_srcdir/test/mpi_ranks.c" "$top_srcdir/lib/mpi/mpi.c" \
+        "$top_srcdir/test/mpi_ranks.c" "$top_srcdir/mpi/mpi.c" \
         -o "$dir/ranks.$1" -L"$library" -llockstep -Wl,-rpath,"$library" \
         >"$dir/out" 2>"$dir/err" &&
         "mpicc.$1" -std=gnu11 -O2 -I"$top_srcdir/include" \
             "$top_srcdir/examples/surrogate_mpi.c" \
-            "$top_srcdir/lib/mpi/mpi.c" -o "$dir/example.$1" \
+            "$top_srcdir/mpi/mpi.c" -o "$dir/example.$1" \
             -L"$library" -llockstep -Wl,-rpath,"$library" \
             >"$dir/out" 2>"$dir/err" &&
         "mpicc.$1" -std=gnu11 -O2 -DBATCHES=40 -I"$top_srcdir/include" \
             "$top_srcdir/examples/lorenz96_mpi.c" \
-            "$top_srcdir/lib/mpi/mpi.c" -o "$dir/lorenz96.$1" \
+            "$top_srcdir/mpi/mpi.c" -o "$dir/lorenz96.$1" \
             -L"$library" -llockstep -Wl,-rpath,"$library" \
             >"$dir/out" 2>"$dir/err"
 }
@@ -95,7 +95,7 @@ fortran() {
     objects=$dir/fortran.$1
     mkdir -p "$objects"
     if ! "mpicc.$1" -std=gnu11 -I"$top_srcdir/include" \
-        -c "$top_srcdir/lib/mpi/mpi.c" -o "$objects/mpi.o" 2>"$dir/err" ||
+        -c "$top_srcdir/mpi/mpi.c" -o "$objects/mpi.o" 2>"$dir/err" ||
         ! "mpifort.$1" -I"$top_builddir/fortran" -J"$objects" \
             "$top_srcdir/fortran/lockstep_mpi.f90" \
             "$top_srcdir/test/fortran/ranks.f90" "$objects/mpi.o" \
