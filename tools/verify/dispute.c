@@ -203,6 +203,8 @@ static int ask_referee(const quarrel *q, const char *path)
     return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
 
+enum { REFUSED = 3 };
+
 static void judge(quarrel *q, const char *path)
 {
     static const char *const say[] = {"a is right", "b is right",
@@ -212,6 +214,9 @@ static void judge(quarrel *q, const char *path)
     if (verdict >= 0 && verdict < 3)
         quarrel_settle(q, "%s: the referee made the number again",
                        say[verdict]);
+    else if (verdict == REFUSED)
+        quarrel_settle(q, "not settled: the referee refuses %s, or its numbers "
+                       "are not in both records", path);
     else
         quarrel_settle(q, "for the referee: cc -O2 -std=c99 "
                        "referee/referee.c -o referee && ./referee %s %s %s",
