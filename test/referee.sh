@@ -42,14 +42,31 @@ evidence sgd update.sgd "3f733333 3f733334" "g 3f000000" "lr 3dcccccd" \
 evidence parts column "40800000 00000000" "a 3f800000 40000000 3f800000" \
     "parts 00000002 00000001"
 
+# words HASH: eight words.
+words() {
+    echo "$1" | sed 's/......../& /g; s/ $//'
+}
+
+# 1 + 2, of an array of two numbers, which is one piece.
+root=$(printf '\000\000\200\077\000\000\000\100\000' | sha256sum |
+    cut -d ' ' -f 1)
+opened() {
+    evidence "$1" column "40400000 40400001" "a $2" \
+        "a@ 00000000 00000000 00000001 00000002" \
+        "@ 00000002 $(words "$root")" "@proof $3"
+}
+opened opened "3f800000 40000000" "3f800000 40000000"
+
 runner=
 judge() {
-    $runner "$dir/referee" "$dir/$1.ev" >"$dir/out" 2>"$dir/err"
+    one=$1
+    shift
+    $runner "$dir/referee" "$dir/$one.ev" "$@" >"$dir/out" 2>"$dir/err"
     status=$?
 }
 
 verdicts() {
-    for one in first second neither gelu tanh mean sgd parts; do
+    for one in first second neither gelu tanh mean sgd parts opened; do
         judge $one
         printf '%s %s ' $one $status
         cat "$dir/out"
@@ -70,7 +87,7 @@ command -v "${cc%% *}" >/dev/null || cc=cc
 if build $cc -O2 -Wall -Wextra -Werror; then pass; else fail "it compiles"; fi
 verdicts >"$dir/want"
 for one in "first 0" "second 1" "neither 2" "gelu 0" "tanh 0" "mean 0" \
-    "sgd 0" "parts 0"; do
+    "sgd 0" "parts 0" "opened 0"; do
     cp "$dir/want" "$dir/out"
     has "the verdict" out "$one $(sed -n "s/^$one //p" "$dir/want")"
 done
@@ -124,6 +141,13 @@ runner=
 
 build $cc -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all ||
     build $cc -O1
+opened other "3f800000 40000001" "3f800000 40000000"
+opened proof "3f800000 40000001" "3f800000 40000001"
+opened longer "3f800000 40000000" "3f800000 40000000 00000000"
+evidence bare column "40400000 40400001" "a 3f800000 40000000" \
+    "@ 00000002 $(words "$root")"
+evidence noroot column "40400000 40400001" "a 3f800000 40000000" \
+    "a@ 00000001 00000000 00000001 00000002" "@ 00000002 $(words "$root")"
 evidence short product "3f800000 3f800001" "a 3f800000 40000000" "b 3f000000"
 evidence twice product "3f800000 3f800001" "a 3f800000" "a 3f800000"
 evidence word product "3f800000 3f80000g" "a 3f800000" "b 3f000000"
@@ -132,18 +156,28 @@ evidence far softmax "3f800000 3f800001" "x 3f800000 40000000" "at 00000002"
 evidence long column "3f800000 3f800001" "a 3f800000" "parts 7fffffff"
 printf 'lockstep evidence 2\n' >"$dir/version.ev"
 : >"$dir/empty.ev"
-for one in short twice word norule far long version empty; do
+for one in short twice word norule far long version empty other proof longer \
+    bare noroot; do
     judge $one
     is "$one is refused" $status 3
     has "$one says why" err "evidence refused"
 done
 judge none
 is "no file" $status 3
+echo "{\"pieces\":\"$root\"}" >"$dir/record"
+judge opened "$dir/record"
+is "a record that has the array" $status 0
+echo '{}' >"$dir/record"
+judge opened "$dir/record"
+is "a record that does not" $status 3
+has "a record that does not" err "an array is not in the record"
+judge first "$dir/record"
+has "evidence that opens nothing" err "nothing is opened"
 
 # Digits changed, lines cut and doubled: any verdict, but no crash.
 i=0
 while [ $i -lt 60 ]; do
-    for one in first gelu mean sgd parts; do
+    for one in first gelu mean sgd parts opened; do
         awk -v seed=$i 'BEGIN { srand(seed) }
             { if (rand() < .1) next
               if (rand() < .3) {

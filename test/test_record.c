@@ -11,13 +11,13 @@
 #include "folder.h"
 #include "graph/graph.h"
 #include "models.h"
+#include "on_ranks.h"
 #include "record/record_compare.h"
 #include "record/record_step.h"
+#include "spoilt_evidence.h"
 
 #include <lockstep/transcript.h>
 #include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 static void forget_evidence(void)
 {
@@ -65,17 +65,6 @@ typedef struct course {
     const char *path;      /* of its record; NULL: no file */
     char root[STEPS + 1][65]; /* out */
 } course;
-
-static uint32_t draw(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
-static int64_t between(uint32_t *state, int64_t least, int64_t most)
-{
-    return least + draw(state) % (most - least + 1);
-}
 
 /* ------ models ------ */
 
@@ -334,91 +323,23 @@ static void check_place(const fault *f, const ls_record_difference *d,
     ck_assert_int_eq(w->index, f->where.index);
 }
 
-/* ------ evidence that was changed ------ */
+/* ------ judging ------ */
 
-static char *read_text(const char *path, size_t *bytes)
+/* Add it to the file that LS_EVIDENCE names, which test/referee.sh gives to
+ * builds of the referee (EVIDENCE). */
+static void keep_evidence(const char *path)
 {
-    FILE *f = fopen(path, "r");
-    char *text = malloc(1 << 21);
-
-    ck_assert(f && text);
-    *bytes = fread(text, 1, (1 << 21) - 1, f);
-    text[*bytes] = 0;
-    fclose(f);
-    return text;
-}
-
-/* Where a list begins that the proofs hold: the arrays, the proof, where the
- * numbers of a list stand, or numbers that stand in an array. */
-static char *proved_line(char *text, uint32_t *r)
-{
-    char *line[64], name[32];
-    int count = 0;
-
-    for (char *at = text; (at = strchr(at, '\n')) && at[1]; at++) {
-        size_t n = strcspn(at + 1, " \n");
-
-        if (n > 20 || strncmp(at + 1, "op", n) == 0 ||
-            strncmp(at + 1, "claim", n) == 0)
-            continue;
-        snprintf(name, sizeof name, "\n%.*s@ ", (int)n, at + 1);
-        if (!memchr(at + 1, '@', n) &&
-            (!strstr(text, name) ||
-             strncmp(strstr(text, name) + n + 3, "ffffffff", 8) == 0))
-            continue;
-        ck_assert_int_lt(count, 64);
-        line[count++] = at + 1 + n;
-    }
-    ck_assert_int_gt(count, 0);
-    return line[between(r, 0, count - 1)];
-}
-
-/* Judge in a process of its own: 0 the number is `is`, 1 it is another, 3 it
- * was refused. */
-static int judge_text(const char *text, size_t bytes, uint32_t is)
-{
-    int state;
-    pid_t child;
-
-    fflush(NULL);
-    child = fork();
-    ck_assert_int_ge(child, 0);
-    if (child == 0) {
-        FILE *f = fmemopen((void *)(uintptr_t)text, bytes, "r");
-        char op[32];
-
-        if (!freopen("/dev/null", "w", stderr) || !f || !read_evidence(f, op))
-            exit(4);
-        exit(make(op) != is);
-    }
-    ck_assert_int_eq(waitpid(child, &state, 0), child);
-    ck_assert_msg(WIFEXITED(state), "a crash on: %.200s", text);
-    return WEXITSTATUS(state);
-}
-
-/* One digit, a word that is taken out, or one that is doubled: what is proved
- * is refused, or is the same. */
-static void spoil(const char *path, uint32_t is, uint32_t *r)
-{
+    const char *all = getenv("LS_EVIDENCE");
+    FILE *f = all ? fopen(all, "a") : NULL;
     size_t bytes;
-    char *text = read_text(path, &bytes), *line = proved_line(text, r), *at;
-    int64_t words = (int64_t)strcspn(line, "\n") / 9;
-    int status;
+    char *text = f ? read_text(path, &bytes) : NULL;
 
-    ck_assert_int_gt(words, 0);
-    at = line + 1 + 9 * between(r, 0, words - 1);
-    switch (between(r, 0, 3)) {
-    case 0: memmove(at - 1, at + 8, strlen(at + 8) + 1); break;
-    case 1: memmove(at + 9, at, strlen(at) + 1); at[8] = ' '; break;
-    default: at += between(r, 0, 7); *at = *at == 'f' ? '0' : 'f';
-    }
-    status = judge_text(text, strlen(text), is);
-    ck_assert_msg(status == 3 || status == 0, "spoilt evidence gives status "
-                  "%d", status);
+    if (f)
+        fprintf(f, "%s\n", text);
+    if (f)
+        fclose(f);
     free(text);
 }
-
-/* ------ judging ------ */
 
 /* Where the referee has a rule, the clean side is right; where it has none, or
  * nothing was computed, that is said. */
@@ -442,8 +363,9 @@ static void judge(const ls_record_difference *d, uint32_t *r)
     fclose(f);
     ck_assert_msg(make(op) == d->a, "%s", d->text);
     ck_assert_msg(open_count > 0, "%s: nothing is opened", d->place);
+    keep_evidence(path);
     for (int i = 0; i < (long_run() ? 70 : 3); i++)
-        spoil(path, d->a, r);
+        spoil_evidence(path, d->a, r);
 }
 
 /* Draw faults until one shows in a state: what no state depends on, as what a
@@ -491,6 +413,45 @@ START_TEST(test_fault)
 }
 END_TEST
 
+/* Devices that are spread over processes are refused by name. */
+static int record_on_rank(const ls_transport *transport, void *user)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_record_options of = ls_record_defaults();
+    ls_pool *pool = NULL;
+    ls_trainer *t = NULL;
+    ls_batch *batch = NULL;
+    ls_graph *graph = linear_graph(3, 2);
+    ls_result result;
+    int status = pool_with(&pool, 4, 1);
+
+    (void)user;
+    of.path = "no.lsr";
+    o.transport = transport;
+    if (status == 0)
+        status = ls_trainer_open(&t, pool, graph, &o);
+    if (status == 0)
+        status = ls_batch_open(&batch, t);
+    if (status == 0)
+        status = ls_trainer_record(t, batch, &of, &result);
+    ls_batch_close(batch);
+    ls_trainer_close(t);
+    ls_graph_free(graph);
+    ls_pool_close(pool);
+    return status == LS_ENOTSUP && strstr(ls_errmsg(), "several processes")
+               ? 0 : LS_EINVAL;
+}
+
+START_TEST(test_ranks)
+{
+    ls_ranks *all;
+
+    OK(ls_ranks_open(&all, 2, NULL));
+    all_succeed(all, 2, record_on_rank, NULL);
+    ls_ranks_close(all);
+}
+END_TEST
+
 static Suite *record_suite(void)
 {
     Suite *s = suite_create("record");
@@ -498,6 +459,7 @@ static Suite *record_suite(void)
 
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, test_same_bytes, 0, long_run() ? 1000 : 12);
+    tcase_add_test(t, test_ranks);
     tcase_add_loop_test(t, test_fault, 0, long_run() ? 25 * KINDS : 2 * KINDS);
     suite_add_tcase(s, t);
     return s;
