@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which processing units (PUs) this process may use, and how a thread is put
- * on one.  The only place, with topology.c and machine.c, that knows of hwloc.
+ * on one.  The only room that knows of hwloc.
  *
  * Invariants: pu[] begins with one PU of each core that may be used, the
  * fastest kind of cores first, in the topology's logical order, so neighbours
