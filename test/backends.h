@@ -29,12 +29,6 @@ static inline const ls__products *products_of(const ls__kernel_table *k)
     return k->native[LS_F32_LAYERS].products;
 }
 
-/* Do they keep the contract of bits? */
-static inline bool fuses(const ls__kernel_table *k)
-{
-    return k->native[LS_F32_LAYERS].portable;
-}
-
 /* Is the backend "blis" in this build, and right on this machine?  Says so if
  * not. */
 static inline bool have_blis(void)

@@ -22,7 +22,7 @@
 static const ls__backend *way(int i)
 {
     static ls__backend software = {
-        .text = "a matrix unit in software", .portable = true, .bf16 = true};
+        .text = "a matrix unit in software", .bf16 = true};
     const ls__backend *be = maker(LS_BF16_LAYERS, i);
 
     if (be || (i > 0 && !maker(LS_BF16_LAYERS, i - 1)))

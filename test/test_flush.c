@@ -185,8 +185,6 @@ START_TEST(test_flush)
 {
     int differ = 0;
 
-    if (!ls__kernels()->native[LS_F32_LAYERS].portable)
-        return;
     state = 2463534242u;
     for (int i = 0; i < CASES; i++) {
         operands x = operation[_i].near();

@@ -195,13 +195,6 @@ static bool is_right(const ls__kernel_table *kernel, const problem *p)
     return right;
 }
 
-static const ls__kernel_table *bound_level(int i)
-{
-    const ls__kernel_table *k = level(i);
-
-    return k && fuses(k) ? k : NULL;
-}
-
 #define RIGHT(kernel, ...) \
     do { \
         problem p_ = __VA_ARGS__; \
@@ -219,7 +212,7 @@ START_TEST(test_sizes)
 {
     static const int sizes[] = {64, 65, 79, 96, 127, 128, 129, 144, 273};
     static const int depths[] = {64, 65, 80, 128, 200, 256, 257, 300};
-    const ls__kernel_table *kernel = bound_level(_i);
+    const ls__kernel_table *kernel = level(_i);
 
     if (!kernel)
         return;
@@ -241,7 +234,7 @@ END_TEST
 /* Every combination of what a product may end with. */
 START_TEST(test_epilogues)
 {
-    const ls__kernel_table *kernel = bound_level(_i);
+    const ls__kernel_table *kernel = level(_i);
 
     if (!kernel)
         return;
@@ -260,7 +253,7 @@ END_TEST
 /* Zeros that were left out do not show in the sign of a sum that underflows. */
 START_TEST(test_tiny)
 {
-    const ls__kernel_table *kernel = bound_level(_i);
+    const ls__kernel_table *kernel = level(_i);
 
     if (!kernel)
         return;
@@ -277,7 +270,7 @@ END_TEST
 /* All zeros, and what is nearly all zeros. */
 START_TEST(test_empty)
 {
-    const ls__kernel_table *kernel = bound_level(_i);
+    const ls__kernel_table *kernel = level(_i);
 
     if (!kernel)
         return;

@@ -85,7 +85,7 @@ static const char *const means_something[] = {
     "ls_all_gather axis", "ls_all_reduce axis", "ls_avg_pool_with options",
     "ls_attention_with options", "ls_cross_attention_with options",
     "ls_cross_attention_with mask",
-    "ls_backend_portable backend", "ls_max_pool_with options",
+    "ls_max_pool_with options",
     "ls_backend_text backend", "ls_batch_set_weights weights",
     "ls_broadcast axis", "ls_checkpoints_save note", "ls_context_open pool",
     "ls_conv1d_with options", "ls_conv2d_with options",

@@ -105,7 +105,7 @@ static void run_levels(const problem *p, bool products, levels_of *all)
 {
     all->count = 0;
     for (int i = 0; i < levels() && all->count < LEVELS; i++)
-        if (level(i) && (!products || fuses(level(i)))) {
+        if (level(i)) {
             machine m = machine_of(level(i));
 
             all->name[all->count] = level(i)->name;

@@ -369,7 +369,7 @@ START_TEST(test_scalar)
     *(bool *)ls__attribute_named(n, "ends") = true;
     ck_assert_ptr_nonnull(ls__node_done(n));
     for (int i = 0; i < levels(); i++)
-        if (level(i) && fuses(level(i)))
+        if (level(i))
             check_level(&s, n, _i / 2, level(i));
     ls_graph_free(g);
     fences_free();

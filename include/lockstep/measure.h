@@ -95,8 +95,6 @@ typedef struct ls_isa {
     const char *name; /* "x86-64-v4" */
     bool here;        /* this CPU has it */
     bool used;        /* the best there is, or what LS_ISA names */
-    bool portable;    /* the same bits as the other levels; false without a
-                         fused multiply-add in matrix products */
 } ls_isa;
 
 /* Stores level i = 0, 1, .. of those compiled in, the best first, and returns
@@ -123,10 +121,6 @@ LS_API const char *ls_backend_name(int i);
  * LS_EINVAL, LS_ENOTSUP: as opening a trainer with it. */
 LS_API int ls_backend_text(char text[LS_TEXT], const char *backend,
                            ls_precision precision);
-
-/* Whether that backend keeps the contract of bits on this CPU: its bytes are
- * those of every other CPU for which this holds. */
-LS_API bool ls_backend_portable(const char *backend, ls_precision precision);
 
 /* The most multiply-adds a second, in FLOP/s (two each), of the pool's first
  * workers with an instruction level (NULL: the one in use): the best of five

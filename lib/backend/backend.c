@@ -103,10 +103,3 @@ int ls_backend_text(char text[LS_TEXT], const char *backend,
                  strerror(ls__amx_answer()));
     return status;
 }
-
-bool ls_backend_portable(const char *backend, ls_precision precision)
-{
-    ls__backend b;
-
-    return ls__backend_find(&b, backend, precision) == 0 && b.portable;
-}

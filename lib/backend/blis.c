@@ -259,5 +259,5 @@ static const ls__products products = {
     .gemm = blis_gemm, .scratch = blis_scratch};
 
 const ls__backend ls__backend_blis = {
-    .name = "blis", .text = "f32 products", .portable = true,
+    .name = "blis", .text = "f32 products",
     .products = &products};

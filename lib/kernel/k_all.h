@@ -25,27 +25,30 @@
 #include "kernel/k_amx_split.h"
 #include "kernel/kernel.h"
 
+#if defined(__FMA__) || defined(__aarch64__)
+#define F32_TEXT "f32 products"
+#else
+#define F32_TEXT "f32 products in software, slow"
+#endif
+
 #define LS__KERNEL_TABLE \
     .fma_loop = fma_loop, .round_bf16 = round_bf16, \
     .dropout = dropout, .dropout_grad = dropout_grad, \
     .random_bits = fill_bits, .random_uniform = fill_uniform, \
     .random_normal = fill_normal, .digest = digest, \
     .random_truncated_normal = fill_truncated_normal, .tree_sum = tree_sum, \
-    .native = {[LS_F32_LAYERS] = {.name = "native", .text = "f32 products", \
-                                  .portable = FUSED, .products = &products, \
+    .native = {[LS_F32_LAYERS] = {.name = "native", .text = F32_TEXT, \
+                                  .products = &products, \
                                   .convs = &convs}, \
                [LS_BF16_LAYERS] = {.name = "native", \
                                    .text = "rounding, then f32 products", \
-                                   .portable = true, .bf16 = true, \
-                                   .products = &bf16_products, \
+                                   .bf16 = true, .products = &bf16_products, \
                                    .convs = &bf16_convs}, \
                [LS_F32X3_LAYERS] = {.name = "native", \
                                     .text = "f32x3 in software, slow", \
-                                    .portable = true, \
                                     .products = &x3_products}, \
                [LS_F32X6_LAYERS] = {.name = "native", \
                                     .text = "f32x6 in software, slow", \
-                                    .portable = true, \
                                     .products = &x6_products}}, \
     .epilogue = epilogue, \
     .depthwise = depthwise, .depthwise_grad = depthwise_grad, \

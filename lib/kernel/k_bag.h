@@ -41,7 +41,7 @@ SIMD void bag_step(int vecs, float value, const float *row, int64_t left,
     v16 x = v16_set(value);
 
     EACH_BAG(vecs)
-        chain[v] = mul_add(x, take(row + 16 * v, left - 16 * v), chain[v]);
+        chain[v] = v16_fma(x, take(row + 16 * v, left - 16 * v), chain[v]);
 }
 
 /* A chunk ends: total += chain. */
@@ -163,7 +163,7 @@ static void bag_dots(int64_t n, int count, const float *const row[16],
         }
         bag_columns(count, row, j, left, x);
         for (int64_t l = 0; l < left; l++)
-            chain = mul_add(v16_set(d[j + l]), x[l], chain);
+            chain = v16_fma(v16_set(d[j + l]), x[l], chain);
     }
     total = v16_add(v16_add(total, chain), v16_zero());
     put(out, total, count);

@@ -31,8 +31,8 @@ static int64_t pairs_loop(int64_t n, float io[16])
 }
 
 #define LS__BF16_PAIRS \
-    .name = "native", .text = "AVX512-BF16 products", .portable = true, \
-    .bf16 = true, .products = &bf16_products, .convs = &bf16_convs, \
+    .name = "native", .text = "AVX512-BF16 products", .bf16 = true, \
+    .products = &bf16_products, .convs = &bf16_convs, \
     .roof = pairs_loop
 
 #endif

@@ -239,7 +239,7 @@ static void conv_bias_chunk(const conv_chunk *q, int64_t n, float *dbias)
             for (int64_t x = 0; x < q->w; x += 2)
                 for (int64_t i = y; i < y + conv_pair(y, q->h); i++)
                     for (int64_t k = x; k < x + conv_pair(x, q->w); k++)
-                        sum = mul_add(v16_set(1), take(q->dy + i * q->dy_row +
+                        sum = v16_fma(v16_set(1), take(q->dy + i * q->dy_row +
                                                     k * q->dy_col + j, n - j),
                                       sum);
         if (q->add)

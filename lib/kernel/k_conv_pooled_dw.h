@@ -98,7 +98,7 @@ SIMD void sparse_block(const ls__conv *v, int runs, int vecs, int channels,
                 v16 p = s < vecs - 1 ? v16_load(from) : take(from, left);
                 int i = (k * runs + y) * vecs + s;
 
-                acc[i] = bf16 ? bf16_fma(p, d, acc[i]) : mul_add(p, d, acc[i]);
+                acc[i] = bf16 ? bf16_fma(p, d, acc[i]) : v16_fma(p, d, acc[i]);
             }
     }
 }

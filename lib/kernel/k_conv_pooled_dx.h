@@ -172,7 +172,7 @@ SIMD void conv_part_sum(int pixels, const conv_part *part, uint32_t e,
 
             UNROLL(2)
             for (int s = 0; s < VECS; s++)
-                acc[i * VECS + s] = mul_add(d, v16_load(row + 16 * s),
+                acc[i * VECS + s] = v16_fma(d, v16_load(row + 16 * s),
                                             acc[i * VECS + s]);
         }
 }

@@ -23,7 +23,7 @@ SIMD void depthwise_step(int rows, int64_t left, const float *a, int64_t step,
 
             UNROLL(14)
             for (int r = 0; r < rows; r++)
-                acc[r][v] = mul_add(take(a + r * step + 16 * v, left - 16 * v),
+                acc[r][v] = v16_fma(take(a + r * step + 16 * v, left - 16 * v),
                                     b, acc[r][v]);
         }
 }
@@ -103,7 +103,7 @@ SIMD void depthwise_taps(const ls__conv *v, const conv_chunk *q, int taps,
 
                     UNROLL(14)
                     for (int t = 0; t < taps; t++)
-                        acc[t] = mul_add(take(a + at[t], left), d, acc[t]);
+                        acc[t] = v16_fma(take(a + at[t], left), d, acc[t]);
                 }
     UNROLL(14)
     for (int t = 0; t < taps; t++, dw += v->out.c_row) {

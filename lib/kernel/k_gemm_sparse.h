@@ -161,7 +161,7 @@ SIMD void lists_row(int vecs, int32_t n, const float *value,
 
         UNROLL(8)
         for (int v = 0; v < vecs; v++)
-            acc[v] = mul_add(x, v16_load(row + 16 * v), acc[v]);
+            acc[v] = v16_fma(x, v16_load(row + 16 * v), acc[v]);
     }
     UNROLL(8)
     for (int v = 0; v < vecs; v++)

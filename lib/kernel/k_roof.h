@@ -26,7 +26,7 @@ static int64_t fma_loop(int64_t n, float io[16])
         chain[c] = v16_add(start, v16_set(1.0f + 0.01f * (float)c));
     for (int64_t i = 0; i < n; i++)
         for (int c = 0; c < CHAINS; c++)
-            chain[c] = mul_add(chain[c], x, y);
+            chain[c] = v16_fma(chain[c], x, y);
     for (int c = 0; c < CHAINS; c++)
         sum = v16_add(sum, chain[c]);
     v16_store(io, sum);

@@ -194,12 +194,32 @@ SIMD v16 v16_sqrt(v16 x) { return (v16)EACH(v4_sqrt, x); }
 
 // clang-format on
 
+typedef double d2 __attribute__((vector_size(16)));
+typedef int64_t q2 __attribute__((vector_size(16)));
+
+/* p + c rounded to odd: ls__fmaf_soft of base/fma.h on two lanes, where true is
+ * -1 and what is away from zero counts down. */
+SIMD d2 d2_add_to_odd(d2 p, d2 c)
+{
+    d2 s = p + c, t = s - p;
+    d2 lost = (p - (s - t)) + (c - t);
+    q2 bits = (q2)s, negative = bits < 0;
+    q2 away = (lost < 0) - (lost > 0);
+
+    away = (away ^ negative) - negative;
+    return (d2)(bits + (away & ((bits & 1) - 1)));
+}
+
 /* Never inlined: the long way round, at every fma of every kernel, would take
  * a compiler minutes. */
 __attribute__((noinline, unused)) static v4 v4_fma(v4 x, v4 y, v4 z)
 {
-    return (v4){ls__fmaf(x[0], y[0], z[0]), ls__fmaf(x[1], y[1], z[1]),
-                ls__fmaf(x[2], y[2], z[2]), ls__fmaf(x[3], y[3], z[3])};
+    d2 p = {x[0], x[1]}, q = {x[2], x[3]};
+    d2 by_p = {y[0], y[1]}, by_q = {y[2], y[3]};
+
+    p = d2_add_to_odd(p * by_p, (d2){z[0], z[1]});
+    q = d2_add_to_odd(q * by_q, (d2){z[2], z[3]});
+    return (v4){(float)p[0], (float)p[1], (float)q[0], (float)q[1]};
 }
 
 SIMD v16 v16_fma(v16 x, v16 y, v16 z)

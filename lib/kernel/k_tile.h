@@ -66,19 +66,6 @@ static int64_t tile_height(int64_t left, int64_t most)
     return (left + tiles - 1) / tiles;
 }
 
-/* Whether mul_add rounds once: without that f32 products are not portable. */
-#if defined(__FMA__) || defined(__aarch64__)
-enum { FUSED = 1 };
-#else
-enum { FUSED = 0 };
-#endif
-
-/* A multiply-add, for matrix products only: fused where the level has FMA. */
-SIMD v16 mul_add(v16 a, v16 b, v16 c)
-{
-    return FUSED ? v16_fma(a, b, c) : v16_add(v16_mul(a, b), c);
-}
-
 /* a b + c rounded once, of numbers of bf16: their product is a float, exactly,
  * where it neither flows over nor under, so that a level without the
  * instruction seldom needs more than two others. */
@@ -87,8 +74,9 @@ SIMD v16 bf16_fma(v16 a, v16 b, v16 c)
     v16 p, size;
     m16 exact;
 
-    if (FUSED)
-        return v16_fma(a, b, c);
+#if defined(__FMA__) || defined(__aarch64__)
+    return v16_fma(a, b, c);
+#endif
     p = v16_mul(a, b);
     size = v16_abs(p);
     exact = m16_and(v16_ge(size, v16_set(0x1p-126f)),
@@ -125,7 +113,7 @@ SIMD void tile_steps(int rows, int64_t k, const float *a, int64_t a_row,
 
             UNROLL(2)
             for (int v = 0; v < VECS; v++)
-                acc[r][v] = mul_add(x, line[v], acc[r][v]);
+                acc[r][v] = v16_fma(x, line[v], acc[r][v]);
         }
     }
 }

@@ -4,8 +4,8 @@
  *
  * All levels give the same bits: a kernel is written in 16 lanes (k_simd.h)
  * with every rounding spelled out, so the width of the machine's registers
- * shows only in the speed.  The level v2 of x86-64 has no FMA in its matrix
- * product, which is why its f32 products alone are not portable. */
+ * shows only in the speed.  The level v2 of x86-64 has no fused multiply-add
+ * and computes each in software (k_simd_plain.h). */
 #ifndef LS_KERNEL_KERNEL_H
 #define LS_KERNEL_KERNEL_H
 

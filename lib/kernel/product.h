@@ -175,11 +175,11 @@ typedef struct ls__convs {
  * and return the floating-point operations done (k_roof.h). */
 typedef int64_t ls__roof(int64_t n, float io[16]);
 
-/* A maker of products and convolutions, and what it says of itself. */
+/* A maker of products and convolutions, and what it says of itself.  Its bits
+ * are those of the contract, whatever the CPU. */
 typedef struct ls__backend {
     const char *name;  /* "native" */
     char text[64];     /* "f32 products" */
-    bool portable;     /* it keeps the contract of bits */
     bool bf16;         /* a, b are rounded to bf16, and x w + bias is */
     const ls__products *products;
     const ls__convs *convs;       /* NULL: patches are written out and

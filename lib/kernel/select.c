@@ -205,7 +205,6 @@ bool ls_isa_level_bytes(int i, ls_isa *isa, size_t size)
     if (!k)
         return false;
     level = (ls_isa){.name = k->name, .here = levels[i].here(),
-                     .portable = k->native[LS_F32_LAYERS].portable,
                      .used = k == ls__kernels()};
     ls__sized_put(isa, size, &level, sizeof level);
     return true;

@@ -34,13 +34,13 @@ static int64_t amx_loop(int64_t n, float io[16])
 }
 
 const ls__backend ls__bf16_amx = {
-    .name = "native", .text = "AMX products", .portable = true, .bf16 = true,
+    .name = "native", .text = "AMX products", .bf16 = true,
     .products = &amx_bf16_products, .convs = &amx_convs, .roof = amx_loop};
 
 const ls__backend ls__x3_amx = {
     .name = "native", .text = "AMX products, three for one of f32",
-    .portable = true, .products = &x3_products, .roof = amx_loop};
+    .products = &x3_products, .roof = amx_loop};
 
 const ls__backend ls__x6_amx = {
     .name = "native", .text = "AMX products, six for one of f32",
-    .portable = true, .products = &x6_products, .roof = amx_loop};
+    .products = &x6_products, .roof = amx_loop};

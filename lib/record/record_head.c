@@ -32,7 +32,7 @@ const char *ls__shape_sizes(char out[LS__SHAPE_TEXT], int rank,
 static json_t *head_line(const writer *r)
 {
     const ls_trainer *t = r->trainer;
-    char graph[LS__HEX], layout[LS__HEX], text[128], device[20] = "all";
+    char graph[LS__HEX], layout[LS__HEX], device[20] = "all";
 
     if (ls__head_graph(t, graph) < 0)
         return NULL;
@@ -44,7 +44,7 @@ static json_t *head_line(const writer *r)
                      "bits", LS_BITS, "device", device, "devices",
                      t->devices.of, "graph", graph, "kind", "record", "layout",
                      layout, "lockstep", ls_version(), "maker",
-                     ls__head_maker(t, text), "micro", t->micro, "options",
+                     "any", "micro", t->micro, "options",
                      ls__head_options(t), "plan",
                      (json_int_t)r->plan->chunk_rows, "prev",
                      r->file->chain.prev, "step", (json_int_t)t->step, "values",

@@ -13,17 +13,6 @@ static void put_devices(ls__facts *f, const ls_trainer *t)
     ls__facts_put(f, "devices", "%d", t->devices.of);
 }
 
-/* Where products have bits of their own, all ranks need the same. */
-static void put_maker(ls__facts *f, const ls__model *m)
-{
-    if (m->plan && !m->plan->backend.portable)
-        ls__facts_put(f, "the maker of products", "%s %s on %s",
-                      m->plan->backend.name, m->plan->backend.text,
-                      ls__kernels()->name);
-    else
-        ls__facts_put(f, "the maker of products", "any");
-}
-
 static void put_values(ls__facts *f, const ls__model *m)
 {
     char hex[65];
@@ -62,7 +51,6 @@ static void put_all(const ls_trainer *t, ls__facts *f)
     ls__facts_put(f, "the number of parameters", "%d, %lld floats",
                   t->model.params.count, (long long)t->model.params.floats);
     ls__facts_of_graph(t, false, f);
-    put_maker(f, &t->model);
     put_values(f, &t->model);
 }
 

@@ -117,18 +117,6 @@ static json_t *files_array(const ls_transcript_options *o)
     return array;
 }
 
-/* Who makes products, where their bits are not everybody's. */
-const char *ls__head_maker(const ls_trainer *t, char text[128])
-{
-    const ls__plan *plan = t->model.plan;
-
-    if (!plan || plan->backend.portable)
-        return "any";
-    snprintf(text, 128, "%s %s on %s", plan->backend.name, plan->backend.text,
-             ls__kernels()->name);
-    return text;
-}
-
 /* A 1 where something is there, and no field where it is not. */
 static bool add_mark(json_t *line, const char *name, bool is)
 {
@@ -139,7 +127,7 @@ static json_t *head_line(const ls__chain *c, const ls_trainer *t,
                          const ls_transcript_options *o, const ls__extent *has)
 {
     const ls__plan *plan = t->model.plan;
-    char graph[LS__HEX], layout[LS__HEX], text[128];
+    char graph[LS__HEX], layout[LS__HEX];
     json_t *line;
 
     if (ls__head_graph(t, graph) < 0)
@@ -150,7 +138,7 @@ static json_t *head_line(const ls__chain *c, const ls_trainer *t,
         "bits", LS_BITS, "data", files_array(o), "devices", t->devices.of,
         "every", (json_int_t)has->every, "graph", graph, "kind", "head",
         "layout", layout, "lockstep", ls_version(), "maker",
-        ls__head_maker(t, text), "micro", t->micro, "options",
+        "any", "micro", t->micro, "options",
         options_object(t, o), "plan",
         (json_int_t)(plan ? plan->chunk_rows : 0), "prev", c->prev, "program",
         o->program, "sum", o->sum ? o->sum : "", "version",

@@ -28,7 +28,6 @@ int ls__head_put(ls__chain *c, const ls_trainer *t,
  */
 int ls__head_graph(const ls_trainer *t, char hex[LS__HEX]);
 void ls__head_layout(const ls__params *p, char hex[LS__HEX]);
-const char *ls__head_maker(const ls_trainer *t, char text[128]);
 json_t *ls__head_options(const ls_trainer *t);
 
 /* Is a line the state of so many batches? */

@@ -342,8 +342,7 @@ class Times(Struct):
 
 
 class Isa(Struct):
-    _fields_ = [("name", C.c_char_p), ("here", C.c_bool), ("used", C.c_bool),
-        ("portable", C.c_bool)]
+    _fields_ = [("name", C.c_char_p), ("here", C.c_bool), ("used", C.c_bool)]
 
 
 class SaveOptions(Struct):
@@ -728,8 +727,6 @@ ls_isa_level_bytes = function("ls_isa_level_bytes", C.c_bool, INT, P,
 ls_isa_check = function("ls_isa_check", C.c_int)
 ls_backend_name = function("ls_backend_name", C.c_char_p, INT)
 ls_backend_text = function("ls_backend_text", C.c_int, P, Text, ls_precision)
-ls_backend_portable = function("ls_backend_portable", C.c_bool, Text,
-    ls_precision)
 ls_measure_flops = function("ls_measure_flops", C.c_int, P, INT, Text, P)
 ls_measure_products = function("ls_measure_products", C.c_int, P, INT,
     ls_precision, P)

@@ -431,11 +431,6 @@ const char *run_isa(void)
     return find_isa(&isa) ? isa.name : "";
 }
 
-bool run_is_portable(const run *r)
-{
-    return ls_backend_portable(r->how.backend, run_precision(r));
-}
-
 /* The data first: its thread fills batches. */
 void run_close(run *r)
 {

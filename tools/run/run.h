@@ -93,7 +93,6 @@ ls_precision run_precision(const run *r);
 const char *run_precision_name(const run *r);
 
 /* Do other machines make the same bits?  Known once the mesh is open. */
-bool run_is_portable(const run *r);
 
 /* Close what is open. */
 void run_close(run *r);

@@ -54,8 +54,8 @@ static void list_settings(list *l, const run *r, const train_settings *s)
     add(l, "the checksum of the data", l->sum);
     if (s->plateau)
         list_evaluation(l, r, s->eval_every);
-    add(l, "the maker of products",
-        run_is_portable(r) ? "any" : *r->products ? r->products : run_isa());
+    /* Before 0.3.0 a CPU without fused multiply-adds had bits of its own. */
+    add(l, "the maker of products", "any");
 }
 
 /* What may differ from the run that a run goes on from, but not between ranks,

@@ -137,8 +137,6 @@ static int init(session *s)
 
 static int open_metrics(session *s)
 {
-    if (!run_is_portable(&s->run))
-        puts("bits: not portable");
     return metrics_open(&s->metrics, &s->run, s->set.metrics, s->at.metrics,
                         s->at.done);
 }

@@ -66,9 +66,8 @@ static void put_header(FILE *file, const run *r)
             opt_program_name, run_model_name(r));
     put_options(file, r);
     fprintf(file,
-            "},\"devices\":%d,\"workers\":%d,\"bits\":\"%s\",",
-            ls_mesh_devices(r->mesh), ls_mesh_workers(r->mesh),
-            run_is_portable(r) ? "portable" : "not portable");
+            "},\"devices\":%d,\"workers\":%d,\"bits\":\"portable\",",
+            ls_mesh_devices(r->mesh), ls_mesh_workers(r->mesh));
     if (*r->products)
         fprintf(file, "\"products\":\"%s\",", r->products);
     fprintf(file, "\"versions\":{\"lockstep\":\"%s\",\"compiler\":",
