@@ -92,7 +92,8 @@ expect 2 "unknown option --zzzzzz; see" linear --zzzzzz
 expect 2 "unexpected argument \"3\"" linear --steps 3 3
 expect 2 "unexpected argument \"-x\"" linear -x
 expect 2 "unknown option --dev; did you mean --devices?" linear --dev 2
-expect 2 "did you mean --transcript or --transcript-every?" linear --transc c
+expect 2 "did you mean --transcript or --transcript-every or --transcript-rows" \
+    linear --transc c
 expect 2 "unknown model \"gptt\"; did you mean gpt?" help gptt
 expect 2 "--steps needs a value: N" linear --steps
 expect 2 "--allow-single takes no value" lm --allow-single=1
