@@ -180,9 +180,10 @@ static void free_source(augmented *s)
 static void close_source(void *user)
 {
     augmented *s = user;
+    ls_source inner = s->inner;
 
-    ls_source_close(&s->inner);
-    free_source(s);
+    free_source(s); /* which looks at its arrays */
+    ls_source_close(&inner);
 }
 
 /* ------ Opening ------ */

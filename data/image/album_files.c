@@ -194,30 +194,31 @@ static int take_folders(ls__album *a, const char *root, names *all)
     return status;
 }
 
-static bool has_pictures(const char *folder)
+/* Whether it has pictures: 1 or 0, or a status. */
+static int has_pictures(const char *folder)
 {
-    bool has = false;
     names all;
+    int status = list(&all, folder);
 
-    if (list(&all, folder) < 0)
-        return false;
-    for (int64_t i = 0; i < all.n && !has; i++)
-        has = ls__picture_named(all.name[i]);
+    for (int64_t i = 0; i < all.n && status == 0; i++)
+        status = ls__picture_named(all.name[i]);
     free_names(&all);
-    return has;
+    return status;
 }
 
-/* Are there folders of pictures in it? */
-static bool has_folders(const char *root, const names *all)
+/* Whether there are folders of pictures in it, likewise. */
+static int has_folders(const char *root, const names *all)
 {
-    for (int64_t i = 0; i < all->n; i++) {
+    int status = 0;
+
+    for (int64_t i = 0; i < all->n && status == 0; i++) {
         char path[PATH];
 
-        if (join(path, root, all->name[i]) == 0 && is_folder(path) &&
-            has_pictures(path))
-            return true;
+        status = join(path, root, all->name[i]);
+        if (status == 0 && is_folder(path))
+            status = has_pictures(path);
     }
-    return false;
+    return status;
 }
 
 /* Pictures that are of no class may lie in the folder itself. */
@@ -225,16 +226,16 @@ static int find_in(ls__album *a, const char *root, const ls_images_options *o)
 {
     names all;
     int status = list(&all, root);
-    bool folders = status == 0 && has_folders(root, &all);
+    int folders = status == 0 ? has_folders(root, &all) : 0;
 
-    if (status < 0)
-        return status;
-    if (!folders && o->unlabelled && all.n)
+    if (folders < 0)
+        status = folders;
+    else if (status == 0 && !folders && o->unlabelled && all.n)
         status = add_class(a, root, 0);
-    else if (!folders)
+    else if (status == 0 && !folders)
         status = ls__fail(LS_ENOTFOUND, "%s: holds no folders of pictures, one "
                           "for each class", root);
-    else if ((status = take_folders(a, root, &all)) == 0)
+    else if (status == 0 && (status = take_folders(a, root, &all)) == 0)
         status = add_classes(a, root, &all, o);
     free_names(&all);
     return status;
