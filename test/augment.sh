@@ -57,7 +57,7 @@ for wrong in turn "is none of flip" crop "is not as crop:4" \
     crop:1.5 "is not as crop:4" rotate:181 "0 to 180" \
     scale:1.2-0.8 "as scale:0.8-1.2" scale:1 "as scale:0.8-1.2" \
     flip:1 "takes no number" flip,flip "twice" mixup:2 "0.001 to 1" \
-    flip, "is none of" crop:x "is not as"; do
+    "flip," "is none of" crop:x "is not as"; do
     if [ -z "${word-}" ]; then word=$wrong; continue; fi
     expect 2 "$wrong" $small --steps 1 --augment "$word"
     word=
