@@ -114,6 +114,7 @@ module lockstep
   public :: ls_graph_new
   public :: ls_group
   public :: ls_group_norm
+  public :: ls_group_norm_with
   public :: ls_grouped_attention
   public :: ls_gru
   public :: ls_gru_with
@@ -131,6 +132,7 @@ module lockstep
   public :: ls_kl_divergence
   public :: ls_label_terms
   public :: ls_layer_norm
+  public :: ls_layer_norm_with
   public :: ls_leaky_relu
   public :: LS_LINEAR
   public :: LS_LINEAR_ONE_CYCLE

@@ -209,6 +209,11 @@ module lockstep_c
     logical(c_bool) :: no_bias
   end type c_dense_options
 
+  type, bind(c) :: c_norm_options
+    integer(c_size_t) :: size
+    real(c_double) :: epsilon
+  end type c_norm_options
+
   type, bind(c) :: c_attention_options
     integer(c_size_t) :: size
     logical(c_bool) :: causal
@@ -1189,6 +1194,22 @@ module lockstep_c
       type(c_ptr) :: r
     end function c_layer_norm
 
+    subroutine c_norm_defaults_bytes(options, size) bind(c, &
+      name="ls_norm_defaults_bytes")
+      import
+      type(c_ptr), value :: options
+      integer(c_size_t), value :: size
+    end subroutine c_norm_defaults_bytes
+
+    function c_layer_norm_with(x, options, name) result(r) bind(c, &
+      name="ls_layer_norm_with")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr), value :: options
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_layer_norm_with
+
     function c_rms_norm(x, epsilon, name) result(r) bind(c, &
       name="ls_rms_norm")
       import
@@ -1444,6 +1465,16 @@ module lockstep_c
       character(kind=c_char), intent(in), optional :: name(*)
       type(c_ptr) :: r
     end function c_group_norm
+
+    function c_group_norm_with(x, groups, options, name) result(r) bind(c, &
+      name="ls_group_norm_with")
+      import
+      type(c_ptr), value :: x
+      integer(c_int), value :: groups
+      type(c_ptr), value :: options
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_group_norm_with
 
     function c_gelu(x) result(r) bind(c, name="ls_gelu")
       import

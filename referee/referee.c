@@ -628,7 +628,7 @@ static f32 times_slope(f32 d, f32 slope)
 
 /* ------ layer norm of a row ------ */
 
-static void norm_stats(const f32 *x, long n, f32 *mean, f32 *r)
+static void norm_stats(const f32 *x, long n, f32 eps, f32 *mean, f32 *r)
 {
     f32 by = f_div(F(1.0f), f_int(n)), square, var;
 
@@ -636,7 +636,7 @@ static void norm_stats(const f32 *x, long n, f32 *mean, f32 *r)
     square = f_mul(row_sum(x, x, n), by);
     var = f_sub(square, f_mul(*mean, *mean));
     var = f_lt(0, var) ? var : 0;
-    *r = f_div(F(1.0f), f_sqrt(f_add(var, F(1e-6f))));
+    *r = f_div(F(1.0f), f_sqrt(f_add(var, eps)));
 }
 
 static f32 norm_y(f32 x, f32 mean, f32 r, f32 scale, f32 bias)
@@ -651,12 +651,12 @@ static f32 norm_xh(f32 x, f32 mean, f32 r)
 
 /* room: 2 n */
 static void norm_dx(const f32 *x, const f32 *dy, const f32 *scale, long n,
-                    f32 *dx, f32 *room)
+                    f32 eps, f32 *dx, f32 *room)
 {
     f32 by = f_div(F(1.0f), f_int(n)), mean, r, md, mdx;
     f32 *d = room, *xh = room + n;
 
-    norm_stats(x, n, &mean, &r);
+    norm_stats(x, n, eps, &mean, &r);
     for (long j = 0; j < n; j++) {
         d[j] = f_mul(dy[j], scale[j]);
         xh[j] = norm_xh(x[j], mean, r);
@@ -1979,13 +1979,15 @@ static f32 avg_pool_back_rule(const char *kind)
 
 /* ------ rules: norms ------ */
 
+static f32 norm_eps(void) { return has("eps") ? one("eps") : F(1e-6f); }
+
 static f32 norm_stats_rule(const char *kind) /* at 0: the mean, 1: 1 / dev. */
 {
     const list *x = want("x", -1);
     f32 s[2];
 
     (void)kind;
-    norm_stats(x->x, x->n, &s[0], &s[1]);
+    norm_stats(x->x, x->n, norm_eps(), &s[0], &s[1]);
     return s[place(2)];
 }
 
@@ -2002,7 +2004,7 @@ static f32 norm_back_rule(const char *kind)
     f32 *dx = room_for(3 * x->n);
 
     (void)kind;
-    norm_dx(x->x, dy->x, scale->x, x->n, dx, dx + x->n);
+    norm_dx(x->x, dy->x, scale->x, x->n, norm_eps(), dx, dx + x->n);
     return plus_add(dx[place(x->n)]);
 }
 

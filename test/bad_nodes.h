@@ -48,6 +48,15 @@ static ls_node *mean_with_gaps(ls_node *x)
     return ls_avg_pool_with(x, 2, 2, &o);
 }
 
+static const ls_norm_options *epsilon(double of)
+{
+    static ls_norm_options o;
+
+    o = ls_norm_defaults();
+    o.epsilon = of;
+    return &o;
+}
+
 static ls_node *conv(const leaves *l, ls_conv_options o)
 {
     return ls_conv2d_with(l->image, 6, 3, 3, &o, "conv");
@@ -80,6 +89,10 @@ static ls_window window_of(int64_t h, int64_t w, int64_t sy, int64_t sx,
     ROW(leading_axes, ls_matmul(l.image, ls_reshape(l.image, 3, \
                                 (int64_t[]){4, 4, 12})), LS_ESHAPE, \
         "(8,6,4) by (4,4,12)") \
+    ROW(epsilon_below, ls_layer_norm_with(l.x, epsilon(-1), "n"), LS_EINVAL, \
+        "epsilon -1") \
+    ROW(epsilon_infinite, ls_group_norm_with(l.image, 2, \
+        epsilon((double)INFINITY), "n"), LS_EINVAL, "epsilon inf") \
     ROW(axes_twice, ls_transpose(l.x, (int[]){1, 1}), LS_EINVAL, "once") \
     ROW(axis_below, ls_transpose(l.x, (int[]){0, -1}), LS_EINVAL, "once") \
     ROW(axis_above, ls_transpose(l.x, (int[]){0, 2}), LS_EINVAL, "once") \

@@ -157,10 +157,19 @@ static void build_parameter(problem *p, const sample *s, int kind)
     p->node = ls_parameter(p->graph, "p", s->rank, s->dim);
 }
 
+/* The second kind has another epsilon. */
+static const ls_norm_options *norm_options(int kind)
+{
+    static ls_norm_options o;
+
+    o = ls_norm_defaults();
+    o.epsilon = 0.0625;
+    return kind ? &o : NULL;
+}
+
 static void build_norm(problem *p, const sample *s, int kind)
 {
-    (void)kind;
-    p->node = ls_layer_norm(input_x(p, s), "n");
+    p->node = ls_layer_norm_with(input_x(p, s), norm_options(kind), "n");
 }
 
 static void build_rms(problem *p, const sample *s, int kind)
@@ -390,7 +399,8 @@ static void build_group(problem *p, const sample *s, int kind)
         groups++;
     if (c % groups || c < 2 * groups)
         groups = 1;
-    p->node = ls_group_norm(input_x(p, s), (int)groups, "g");
+    p->node = ls_group_norm_with(input_x(p, s), (int)groups, norm_options(kind),
+                                 "g");
 }
 
 static void build_squared(problem *p, const sample *s, int kind)
@@ -600,7 +610,7 @@ static const row rows[] = {
     {&ls__op_embed,         build_embed,     1, 1, 3, 1, 1, 0,    false, 0},
     {&ls__op_position,      build_position,  1, 2, 3, 1, 1, 0,    false, 0},
     {&ls__op_parameter,     build_parameter, 1, 1, 3, 1, 1, 0,    false, 0},
-    {&ls__op_layer_norm,    build_norm,      1, 1, 3, 1, 1, 1.5f, false, 0},
+    {&ls__op_layer_norm,    build_norm,      2, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_rms_norm,      build_rms,       2, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_batch_norm,    build_batch,     2, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_rotary,        build_rotary,    3, 2, 2, 1, 1, 0,    false, 0},

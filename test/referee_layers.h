@@ -263,6 +263,11 @@ static float matmul(const question *q)
 
 /* ------ norms ------ */
 
+static float epsilon_of(const question *q)
+{
+    return (float)ls__attribute_number(q->p->node, "epsilon");
+}
+
 /* Statistics of `count` lists of n numbers, `given` by name. */
 static void know_stats(const question *q, int64_t count, int64_t n,
                        void (*give)(const question *q, int64_t list))
@@ -272,6 +277,7 @@ static void know_stats(const question *q, int64_t count, int64_t n,
             for (int64_t i = 0; i < count; i++) {
                 give(q, i);
                 asked_word("at", (uint32_t)s);
+                asked_number("eps", epsilon_of(q));
                 q->known[s][i] = asked("norm.stats");
             }
     (void)n;
@@ -306,6 +312,7 @@ static float layer_norm(const question *q)
         give_row(q, "dy", q->p->dy);
         asked_copy("scale", n, q->p->param[0]);
         asked_word("at", (uint32_t)(q->at % n));
+        asked_number("eps", epsilon_of(q));
         return asked("norm.back");
     }
     give_column("x", vectors, n, q->p->x[0], q->at);
@@ -313,11 +320,6 @@ static float layer_norm(const question *q)
     asked_copy("mean", vectors, q->known[0]);
     asked_copy("r", vectors, q->known[1]);
     return asked("norm.scale");
-}
-
-static float epsilon_of(const question *q)
-{
-    return (float)ls__attribute_number(q->p->node, "epsilon");
 }
 
 static float rms_norm(const question *q)
@@ -469,6 +471,7 @@ static float group_norm(const question *q)
     give_group(q, "dy", list, q->p->dy, n);
     give_group(q, "scale", list % groups, q->p->param[0], 0);
     asked_word("at", (uint32_t)(q->at % q->p->node->size / n * run + c % run));
+    asked_number("eps", epsilon_of(q));
     return asked("norm.back");
 }
 

@@ -545,8 +545,8 @@ static inline void ref_parameter_grad(const ref *r)
 
 /* ------ layer norm ------ */
 
-static inline void norm_stats(int64_t n, const double *x, double *mean,
-                              double *r)
+static inline void norm_stats(const ref *of, int64_t n, const double *x,
+                              double *mean, double *r)
 {
     double m = 0, var = 0;
 
@@ -555,7 +555,7 @@ static inline void norm_stats(int64_t n, const double *x, double *mean,
     for (int64_t j = 0; j < n; j++)
         var += (x[j] - m) * (x[j] - m) / (double)n;
     *mean = m;
-    *r = 1 / sqrt(var + 1e-6);
+    *r = 1 / sqrt(var + ls__attribute_number(of->node, "epsilon"));
 }
 
 static inline void ref_norm(const ref *r)
@@ -566,7 +566,7 @@ static inline void ref_norm(const ref *r)
         const double *x = r->x[0] + v * n;
         double mean, by;
 
-        norm_stats(n, x, &mean, &by);
+        norm_stats(r, n, x, &mean, &by);
         for (int64_t j = 0; j < n; j++)
             r->y[v * n + j] =
                 (x[j] - mean) * by * r->param[0][j] + r->param[1][j];
@@ -581,7 +581,7 @@ static inline void ref_norm_grad(const ref *r)
         const double *x = r->x[0] + v * n, *dy = r->dy + v * n;
         double mean, by, md = 0, mdx = 0;
 
-        norm_stats(n, x, &mean, &by);
+        norm_stats(r, n, x, &mean, &by);
         for (int64_t j = 0; j < n; j++) {
             double d = dy[j] * r->param[0][j], xh = (x[j] - mean) * by;
 
@@ -733,7 +733,7 @@ static inline void group_stats(const ref *r, int64_t row, int64_t k,
     for (int64_t e = 0; x && e < n; e++)
         x[e] = r->x[0][group_at(r, row, k, e, &c)];
     if (x)
-        norm_stats(n, x, &s[0], &s[1]);
+        norm_stats(r, n, x, &s[0], &s[1]);
     for (int64_t e = 0; x && r->dy && e < n; e++) {
         double d = r->dy[group_at(r, row, k, e, &c)];
 

@@ -104,10 +104,13 @@ static ls_node *of_steps(ls_graph *g)
 {
     ls_node *x = floats(g, 2, 7, 3, 0), *last, *h;
     ls_recurrent_options o = ls_recurrent_defaults();
+    ls_norm_options norm = ls_norm_defaults();
 
     o.last = &last;
     h = ls_lstm_with(x, 20, &o, "lstm");
-    h = ls_gru(ls_layer_norm(h, "norm"), 10, "gru");
+    norm.epsilon = 0.25;
+    h = ls_layer_norm_with(ls_layer_norm(h, "norm"), &norm, "norm_2");
+    h = ls_gru(h, 10, "gru");
     o = ls_recurrent_defaults();
     o.two_biases = true;
     h = ls_gru_with(h, 6, &o, "two");

@@ -93,8 +93,9 @@ static const char *const means_something[] = {
     "ls_dense_with options",
     "ls_error text", "ls_gradients_between fn", "ls_graph_output name",
     "ls_group_frozen names", "ls_group_of names", /* ls_trainer_open says */
-    "ls_gru_with options",
-    "ls_images_save caption", "ls_input shape", "ls_loader_fill rows", "ls_loader_open options",
+    "ls_group_norm_with options", "ls_gru_with options",
+    "ls_images_save caption", "ls_input shape", "ls_loader_fill rows",
+    "ls_layer_norm_with options", "ls_loader_open options",
     "ls_lstm_with options",
     "ls_mean_loss weights", "ls_measure_flops isa", "ls_mesh_open options",
     "ls_npz_load name", "ls_npz_shape name",

@@ -169,7 +169,8 @@ static void row_forward(long i)
         pre[i * HIDDEN + j] = f_add(y, p[BH][j]);
         hidden[i * HIDDEN + j] = e_gelu(pre[i * HIDDEN + j]);
     }
-    norm_stats(hidden + i * HIDDEN, HIDDEN, &stat[i][0], &stat[i][1]);
+    norm_stats(hidden + i * HIDDEN, HIDDEN, F(1e-6f), &stat[i][0],
+               &stat[i][1]);
     for (long j = 0; j < HIDDEN; j++)
         normed[i * HIDDEN + j] = norm_y(hidden[i * HIDDEN + j], stat[i][0],
                                         stat[i][1], p[SN][j], p[BN][j]);
@@ -196,7 +197,7 @@ static void row_backward(long i)
         dnormed[i * HIDDEN + k] = product(NULL, dlogits + i * OUT, 1,
                                           p[WO] + k * OUT, 1, OUT);
     norm_dx(hidden + i * HIDDEN, dnormed + i * HIDDEN, p[SN], HIDDEN,
-            dgelu + i * HIDDEN, room);
+            F(1e-6f), dgelu + i * HIDDEN, room);
     for (long k = 0; k < HIDDEN; k++) {
         long at = i * HIDDEN + k;
 

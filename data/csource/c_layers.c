@@ -89,9 +89,10 @@ static int put_layer_norm(ls__writer *w, int node)
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)",
              (long long)ls__net_vectors(n->of));
-    ls__call(w, "    layer_norm(%lld, v%d + i * %lld, %s, %s, %lld, "
-             "v%d + i * %lld);", c, value(w, node, 0), c, scale, bias, c, node,
-             c);
+    ls__text_put(&w->calls, "        layer_norm(%lld, ", c);
+    ls__text_float(&w->calls, ls__net_epsilon(n->of));
+    ls__text_put(&w->calls, ", v%d + i * %lld, %s, %s, %lld, v%d + i * "
+                 "%lld);\n", value(w, node, 0), c, scale, bias, c, node, c);
     return status;
 }
 
@@ -104,9 +105,12 @@ static int put_group_norm(ls__writer *w, int node)
 
     want(w, size / groups);
     ls__call(w, "for (i = 0; i < m; i++)");
-    ls__call(w, "    group_norm(%lld, %lld, %lld, v%d + i * %lld, %s, %s,",
-             (long long)ls__net_vectors(n->of), (long long)ls__net_width(n->of),
-             groups, value(w, node, 0), size, scale, bias);
+    ls__text_put(&w->calls, "        group_norm(%lld, %lld, %lld, ",
+                 (long long)ls__net_vectors(n->of), (long long)ls__net_width(n->of),
+                 groups);
+    ls__text_float(&w->calls, ls__net_epsilon(n->of));
+    ls__text_put(&w->calls, ", v%d + i * %lld, %s, %s,\n", value(w, node, 0),
+                 size, scale, bias);
     ls__call(w, "               v%d + i * %lld, t);", node, size);
     return status;
 }

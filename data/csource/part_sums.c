@@ -50,14 +50,15 @@ static float square_sum(long n, const float *x)
 
 /* == layer_norm: mul sub div root squares == */
 /* scale and bias of element j stand at j % period. */
-static void layer_norm(long n, const float *x, const float *scale,
-                       const float *bias, long period, float *y)
+static void layer_norm(long n, float epsilon, const float *x,
+                       const float *scale, const float *bias, long period,
+                       float *y)
 {
     float by = divide(1.0f, (float)n), mean = mul(row_sum(n, x), by);
     float var = sub(mul(square_sum(n, x), by), mul(mean, mean)), r;
     long j;
 
-    r = divide(1.0f, root(add(var > 0 ? var : 0, 1e-6f)));
+    r = divide(1.0f, root(add(var > 0 ? var : 0, epsilon)));
     for (j = 0; j < n; j++)
         y[j] = fused(sub(x[j], mean), mul(r, scale[j % period]),
                      bias[j % period]);
@@ -65,9 +66,9 @@ static void layer_norm(long n, const float *x, const float *scale,
 
 /* == group_norm: layer_norm == */
 /* An image of `pixels` of c channels in `groups`; t: room for a group. */
-static void group_norm(long pixels, long c, long groups, const float *x,
-                       const float *scale, const float *bias, float *y,
-                       float *t)
+static void group_norm(long pixels, long c, long groups, float epsilon,
+                       const float *x, const float *scale, const float *bias,
+                       float *y, float *t)
 {
     long run = c / groups, g, p, i;
 
@@ -75,7 +76,7 @@ static void group_norm(long pixels, long c, long groups, const float *x,
         for (p = 0; p < pixels; p++)
             for (i = 0; i < run; i++)
                 t[p * run + i] = x[p * c + g + i];
-        layer_norm(pixels * run, t, scale + g, bias + g, run, t);
+        layer_norm(pixels * run, epsilon, t, scale + g, bias + g, run, t);
         for (p = 0; p < pixels; p++)
             for (i = 0; i < run; i++)
                 y[p * c + g + i] = t[p * run + i];

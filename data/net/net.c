@@ -207,6 +207,12 @@ double ls__net_number(const ls__net_node *n, const char *name)
                 : json_number_value(value);
 }
 
+float ls__net_epsilon(const ls__net_node *n)
+{
+    return json_object_get(n->attributes, "epsilon")
+               ? (float)ls__net_number(n, "epsilon") : 1e-6f;
+}
+
 int64_t ls__net_size(const ls__net_node *n, const char *name, int i)
 {
     const json_t *list = json_object_get(n->attributes, name);

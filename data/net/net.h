@@ -70,6 +70,9 @@ int64_t ls__net_integer_or(const ls__net_node *node, const char *name,
                            int64_t usual); /* where there is none */
 double ls__net_number(const ls__net_node *node, const char *name);
 
+/* What a norm adds to a variance: 1e-6 where the archive says no other. */
+float ls__net_epsilon(const ls__net_node *node);
+
 /* Size i of a list of sizes, and whether a word is that one. */
 int64_t ls__net_size(const ls__net_node *node, const char *name, int i);
 bool ls__net_says(const ls__net_node *node, const char *name,

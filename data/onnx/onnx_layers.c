@@ -234,7 +234,7 @@ static const char *layer_norm(ls__onnx *o, const ls__net_node *n)
     ls__proto list = {0};
 
     ls__onnx_attribute_int(&list, "axis", n->rank); /* the last, after rows */
-    ls__onnx_attribute_float(&list, "epsilon", 1e-6f);
+    ls__onnx_attribute_float(&list, "epsilon", ls__net_epsilon(n));
     return ls__onnx_call(o, "LayerNormalization", 3, in, &list);
 }
 
@@ -266,18 +266,13 @@ static const char *group_norm(ls__onnx *o, const ls__net_node *n)
     in[0] = ls__onnx_reshape(o, x, 3, (int64_t[]){0, g, c / g * pixels});
     in[1] = equal_floats(o, g, 1);
     in[2] = equal_floats(o, g, 0);
-    ls__onnx_attribute_float(&list, "epsilon", 1e-6f);
+    ls__onnx_attribute_float(&list, "epsilon", ls__net_epsilon(n));
     x = ls__onnx_call(o, "InstanceNormalization", 3, in, &list);
     x = ls__onnx_transpose(
         o, ls__onnx_reshape(o, x, 3, (int64_t[]){0, c, pixels}), 3, swap);
     x = ls__onnx_two(o, "Mul", ls__onnx_shaped_as(o, x, n),
                      ls__onnx_param(o, n, 0, NULL));
     return ls__onnx_two(o, "Add", x, ls__onnx_param(o, n, 1, NULL));
-}
-
-static float epsilon_of(const ls__net_node *n)
-{
-    return (float)ls__net_number(n, "epsilon");
 }
 
 /* x scale / sqrt(mean(x^2) + epsilon) */
@@ -289,7 +284,7 @@ static const char *rms_norm(ls__onnx *o, const ls__net_node *n)
                         ls__onnx_integers(o, 1, &axis)};
 
     r = ls__onnx_call(o, "ReduceMean", 2, in, NULL);
-    r = ls__onnx_two(o, "Add", r, equal_floats(o, 1, epsilon_of(n)));
+    r = ls__onnx_two(o, "Add", r, equal_floats(o, 1, ls__net_epsilon(n)));
     r = ls__onnx_call(o, "Sqrt", 1, &r, NULL);
     return ls__onnx_two(o, "Mul", ls__onnx_two(o, "Div", x, r),
                         ls__onnx_param(o, n, 0, NULL));
@@ -312,7 +307,7 @@ static const char *batch_norm(ls__onnx *o, const ls__net_node *n)
     }
     if (n->rank > 1)
         in[0] = ls__onnx_transpose(o, in[0], n->rank + 1, first);
-    ls__onnx_attribute_float(&list, "epsilon", epsilon_of(n));
+    ls__onnx_attribute_float(&list, "epsilon", ls__net_epsilon(n));
     y = ls__onnx_call(o, "BatchNormalization", 5, in, &list);
     return n->rank > 1 ? ls__onnx_transpose(o, y, n->rank + 1, last) : y;
 }

@@ -54,6 +54,29 @@ LS_API ls_node *ls_position(ls_node *x, const char *name);
  * ones, "<name>.bias" zeros. */
 LS_API ls_node *ls_layer_norm(ls_node *x, const char *name);
 
+/* More of a layer norm, or of a group norm; ls_norm_defaults() writes what
+ * those have. */
+typedef struct ls_norm_options {
+    size_t size;    /* ls_norm_defaults() writes it */
+    double epsilon; /* added to the variance, 1e-6; 0 and above.  PyTorch has
+                       1e-5: a network that was trained there needs it */
+} ls_norm_options;
+
+/* Write the default options into the program's struct of `size` bytes. */
+LS_API void ls_norm_defaults_bytes(ls_norm_options *options, size_t size);
+static inline ls_norm_options ls_norm_defaults(void)
+{
+    ls_norm_options o;
+
+    ls_norm_defaults_bytes(&o, sizeof o);
+    return o;
+}
+
+/* ls_layer_norm with these options, NULL: the defaults.  LS_EINVAL: epsilon is
+ * negative or not finite. */
+LS_API ls_node *ls_layer_norm_with(ls_node *x, const ls_norm_options *options,
+                                   const char *name);
+
 /* y = x / sqrt(mean(x^2) + epsilon) * scale over the last axis (Zhang and
  * Sennrich 2019).  epsilon >= 0; Flax has 1e-6.  Parameter "<name>.scale" ones:
  * nnx.RMSNorm. */
@@ -408,6 +431,12 @@ LS_API ls_node *ls_flatten(ls_node *x);
  * layer would have to wait for all devices).  ls_batch_norm has those that are
  * stored. */
 LS_API ls_node *ls_group_norm(ls_node *x, int groups, const char *name);
+
+/* ls_group_norm with these options, NULL: the defaults; as ls_layer_norm_with.
+ */
+LS_API ls_node *ls_group_norm_with(ls_node *x, int groups,
+                                   const ls_norm_options *options,
+                                   const char *name);
 
 /* ------ Activations, sums, outputs ------ */
 

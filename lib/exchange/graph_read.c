@@ -118,9 +118,9 @@ static int read_attributes(const reader *r, ls_node *n)
             if (a->type == LS__YES_NO)
                 *(bool *)at = false;
             else if (a->type == LS__NUMBER)
-                *(double *)at = (double)a->usual;
+                *(double *)at = a->usual;
             else
-                *(int64_t *)at = a->usual;
+                *(int64_t *)at = (int64_t)a->usual;
             continue;
         }
         if (!read_value(value, a, at))

@@ -72,10 +72,10 @@ static bool is_usual(const ls_node *n, const ls__attribute *a)
     const void *at = ls__attribute_in(n, a);
 
     if (a->type == LS__NUMBER)
-        return a->may_lack && *(const double *)at == (double)a->usual;
+        return a->may_lack && *(const double *)at == a->usual;
     return a->may_lack && (a->type == LS__YES_NO
                                ? !*(const bool *)at
-                               : *(const int64_t *)at == a->usual);
+                               : *(const int64_t *)at == (int64_t)a->usual);
 }
 
 static json_t *attributes(const writer *w, const ls_node *n)

@@ -28,7 +28,7 @@ typedef struct ls__attribute {
     const char *const *words; /* LS__WORD: one for each value, then NULL */
     bool may_lack;  /* no LS__SIZES nor LS__WORD; of LS__YES_NO false is usual:
                        files have it where it is not `usual`, */
-    int64_t usual;  /* so those that know no other lack it */
+    double usual;   /* so those that know no other lack it */
 } ls__attribute;
 
 /* A row for a member of struct `of` that needs no words. */
@@ -38,6 +38,11 @@ typedef struct ls__attribute {
 /* One for an integer that files lack where it is as usual. */
 #define LS__FIELD_UNLESS(in_files, of, member, as_usual) \
     {.name = in_files, .type = LS__INTEGER, .offset = offsetof(of, member), \
+     .may_lack = true, .usual = as_usual}
+
+/* The same of a number. */
+#define LS__NUMBER_UNLESS(in_files, of, member, as_usual) \
+    {.name = in_files, .type = LS__NUMBER, .offset = offsetof(of, member), \
      .may_lack = true, .usual = as_usual}
 
 /* One for a bool that files lack where it is false. */

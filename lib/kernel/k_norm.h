@@ -2,7 +2,7 @@
 /* Layer normalisation over rows of width n, forward and backward.
  *
  *     y = (x - mean) (r scale) + bias,   r = 1 / sqrt(max(0, E[x^2] - mean^2)
- *                                                      + 1e-6)
+ *                                                      + epsilon)
  *     xh = (x - mean) r,  d = dy scale
  *     dx = r (d - mean(d) - xh mean(d xh))
  *     dscale = sum over rows of dy xh,  dbias = sum over rows of dy
@@ -45,7 +45,7 @@ SIMD void row_moments(int64_t n, const float *x, float *mean, float *square)
     *square = q * (1.0f / (float)n);
 }
 
-static void layer_norm(int64_t rows, int64_t n, const float *x,
+static void layer_norm(int64_t rows, int64_t n, float epsilon, const float *x,
                        const float *gain, const float *bias, float *y,
                        float *stats)
 {
@@ -57,7 +57,7 @@ static void layer_norm(int64_t rows, int64_t n, const float *x,
         var = square - mean * mean;
         var = var > 0 ? var : 0;
         stats[0] = mean;
-        stats[1] = 1.0f / __builtin_sqrtf(var + 1e-6f);
+        stats[1] = 1.0f / __builtin_sqrtf(var + epsilon);
         m = v16_set(stats[0]);
         r = v16_set(stats[1]);
         for (int64_t j = 0; j < n; j += 16) {

@@ -115,7 +115,7 @@ typedef struct ls__kernel_table {
     void (*term_grad)(const ls__term *t, const ls__term_run *r);
 
     /* k_norm.h: rows of width n; stats keeps (mean, 1/deviation) a row. */
-    void (*layer_norm)(int64_t rows, int64_t n, const float *x,
+    void (*layer_norm)(int64_t rows, int64_t n, float epsilon, const float *x,
                        const float *scale, const float *bias, float *y,
                        float *stats);
     /* dx = addend + gradient; dscale and dbias (+)= column sums. */

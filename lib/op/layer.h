@@ -18,6 +18,16 @@ ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
 /* Declare "scale" and "bias", one each for the last axis: what norms learn. */
 ls_node *ls__declare_scale_bias(ls_node *n);
 
+/* What norms add to a variance where nothing else is said. */
+#define LS__NORM_EPSILON 1e-6
+
+/* Check epsilon and the input, and set the shape: its input's. */
+int ls__norm_shape(ls_node *n, double epsilon);
+
+/* The options of a norm, taken into *o; false: the graph has failed. */
+bool ls__norm_options(ls_graph *graph, ls_norm_options *o,
+                      const ls_norm_options *options);
+
 /* The constants of rotary positions, in an arena: for each position the cosines
  * of a head's pairs, then their sines.  NULL: there is no memory. */
 const float *ls__rotary_table(const ls_node *n, ls__arena *arena);

@@ -17,6 +17,7 @@ typedef struct group {
 
 typedef struct group_norm {
     int64_t groups;
+    double epsilon;
 } group_norm;
 
 static int64_t groups_of(const ls_node *n)
@@ -37,15 +38,17 @@ static group group_of(const ls_node *n)
 
 static int group_shape(ls_node *n)
 {
+    const group_norm *of = n->of;
     const ls_node *x = n->in[0];
+    int status = ls__norm_shape(n, of->epsilon);
 
-    if (ls__want(n, 0, LS_F32, 1) < 0)
-        return LS_ESHAPE;
+    if (status < 0)
+        return status;
     if (groups_of(n) < 1 || ls__width(x) % groups_of(n))
         return ls__fail(LS_ESHAPE, "group norm \"%s\": %lld channels do not "
                         "divide into %lld groups", n->name,
                         (long long)ls__width(x), (long long)groups_of(n));
-    return ls__node_set_shape(n, LS_F32, x->rank, x->shape);
+    return 0;
 }
 
 /* Mean and 1/deviation. */
@@ -86,6 +89,7 @@ static void spread(const group *g, const float *from, float *to)
 
 static void group_fwd(const ls__run *r)
 {
+    const group_norm *of = r->node->of;
     group g = group_of(r->node);
     float *x = r->scratch, *y = x + g.size, *scale = y + 2 * g.size;
     float *bias = scale + g.size;
@@ -97,8 +101,8 @@ static void group_fwd(const ls__run *r)
             int64_t at = i * r->node->size + k * g.run;
 
             gather(&g, (const float *)r->x[0] + at, x);
-            r->kernels->layer_norm(1, g.size, x, scale, bias, y,
-                                   r->stash + 2 * (i * groups_of(r->node) + k));
+            r->kernels->layer_norm(1, g.size, (float)of->epsilon, x, scale,
+                                   bias, y, r->stash + 2 * (i * groups_of(r->node) + k));
             scatter(&g, y, r->y + at);
         }
     }
@@ -145,7 +149,8 @@ static void group_bwd(const ls__run *r)
 }
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("groups", LS__INTEGER, group_norm, groups), {0}};
+    LS__FIELD("groups", LS__INTEGER, group_norm, groups),
+    LS__NUMBER_UNLESS("epsilon", group_norm, epsilon, LS__NORM_EPSILON), {0}};
 
 const ls__op ls__op_group_norm = {
     .name = "group_norm", .inputs = 1, .reads = 1, .dx_over_addend = true,
@@ -154,11 +159,20 @@ const ls__op ls__op_group_norm = {
     .declare = ls__declare_scale_bias, .stash = group_stash,
     .plan = group_plan, .forward = group_fwd, .backward = group_bwd};
 
+ls_node *ls_group_norm_with(ls_node *x, int groups,
+                            const ls_norm_options *options, const char *name)
+{
+    ls_norm_options o;
+    ls_node *y;
+
+    if (!x || x->graph->status || !ls__norm_options(x->graph, &o, options))
+        return NULL;
+    if ((y = ls__node_new(&ls__op_group_norm, name, x, NULL, NULL)))
+        *(group_norm *)y->of = (group_norm){groups, o.epsilon};
+    return ls__node_done(y);
+}
+
 ls_node *ls_group_norm(ls_node *x, int groups, const char *name)
 {
-    ls_node *y = ls__node_new(&ls__op_group_norm, name, x, NULL, NULL);
-
-    if (y)
-        *(group_norm *)y->of = (group_norm){groups};
-    return ls__node_done(y);
+    return ls_group_norm_with(x, groups, NULL, name);
 }

@@ -1,15 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Layer normalisation, and that by the root of the mean square; the formulas
  * stand in kernel/k_norm.h. */
+#include "base/sized.h"
 #include "op/layer.h"
 #include "op/op_table.h"
 #include "op/product_plan.h"
 
-static int norm_shape(ls_node *n)
+/* Of all operators here. */
+typedef struct norm {
+    double epsilon;
+} norm;
+
+static double epsilon_of(const ls_node *n)
 {
+    const norm *of = n->of;
+
+    return of->epsilon;
+}
+
+int ls__norm_shape(ls_node *n, double epsilon)
+{
+    if (!(epsilon >= 0 && epsilon < __builtin_inf()))
+        return ls__fail(LS_EINVAL, "%s \"%s\": epsilon %g is not 0 or above",
+                        n->op->name, n->name, epsilon);
     if (ls__want(n, 0, LS_F32, 1) < 0)
         return LS_ESHAPE;
     return ls__node_set_shape(n, LS_F32, n->in[0]->rank, n->in[0]->shape);
+}
+
+static int norm_shape(ls_node *n)
+{
+    return ls__norm_shape(n, epsilon_of(n));
 }
 
 /* Mean and 1/deviation. */
@@ -38,8 +59,8 @@ static void norm_words(const ls__run *r)
     float *stats = r->stash, *y = r->y;
 
     for (int64_t left = r->rows * r->node->size; left > 0; left -= band) {
-        r->kernels->layer_norm(LS__BF16_STEP, n, x, r->param[0], r->param[1],
-                               r->scratch, stats);
+        r->kernels->layer_norm(LS__BF16_STEP, n, (float)epsilon_of(r->node), x,
+                               r->param[0], r->param[1], r->scratch, stats);
         r->backend->products->to_bf16(LS__BF16_STEP, n, r->scratch, y);
         x += band;
         y += band / 2;
@@ -54,8 +75,8 @@ static void norm_fwd(const ls__run *r)
         return;
     }
     r->kernels->layer_norm(r->rows * ls__vectors(r->node),
-                           ls__width(r->node), r->x[0], r->param[0],
-                           r->param[1], r->y, r->stash);
+                           ls__width(r->node), (float)epsilon_of(r->node),
+                           r->x[0], r->param[0], r->param[1], r->y, r->stash);
 }
 
 static void norm_bwd(const ls__run *r)
@@ -74,39 +95,56 @@ ls_node *ls__declare_scale_bias(ls_node *n)
     return n ? ls__node_param(n, "bias", LS__INIT_ZEROS, c, c, 1, &c) : NULL;
 }
 
+static const ls__attribute norm_attributes[] = {
+    LS__NUMBER_UNLESS("epsilon", norm, epsilon, LS__NORM_EPSILON), {0}};
+
 const ls__op ls__op_layer_norm = {
     .name = "layer_norm", .step = &ls__op_layer_norm, .inputs = 1, .reads = 1,
-    .dx_over_addend = true, .dx_over_dy = true, .shape = norm_shape,
+    .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(norm),
+    .attributes = norm_attributes, .shape = norm_shape,
     .declare = ls__declare_scale_bias, .may_bf16 = norm_bf16_fits,
     .stash = norm_stash, .plan = norm_plan, .forward = norm_fwd,
     .backward = norm_bwd};
 
+void ls_norm_defaults_bytes(ls_norm_options *options, size_t size)
+{
+    const ls_norm_options o = {.size = sizeof o, .epsilon = LS__NORM_EPSILON};
+
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &o, sizeof o);
+}
+
+bool ls__norm_options(ls_graph *graph, ls_norm_options *o,
+                      const ls_norm_options *options)
+{
+    int status;
+
+    *o = ls_norm_defaults();
+    status = ls__sized_take("norm", o, sizeof *o, options);
+    if (status < 0)
+        ls__graph_failed(graph, status);
+    return status == 0;
+}
+
+ls_node *ls_layer_norm_with(ls_node *x, const ls_norm_options *options,
+                            const char *name)
+{
+    ls_norm_options o;
+    ls_node *y;
+
+    if (!x || x->graph->status || !ls__norm_options(x->graph, &o, options))
+        return NULL;
+    if ((y = ls__node_new(&ls__op_layer_norm, name, x, NULL, NULL)))
+        *(norm *)y->of = (norm){o.epsilon};
+    return ls__node_done(y);
+}
+
 ls_node *ls_layer_norm(ls_node *x, const char *name)
 {
-    return ls__node_done(
-        ls__node_new(&ls__op_layer_norm, name, x, NULL, NULL));
+    return ls_layer_norm_with(x, NULL, name);
 }
 
 /* ------ rms norm ------ */
-
-typedef struct rms {
-    double epsilon;
-} rms;
-
-static double epsilon_of(const ls_node *n)
-{
-    const rms *of = n->of;
-
-    return of->epsilon;
-}
-
-static int rms_shape(ls_node *n)
-{
-    if (!(epsilon_of(n) >= 0 && epsilon_of(n) < __builtin_inf()))
-        return ls__fail(LS_EINVAL, "rms_norm \"%s\": epsilon %g is not 0 or "
-                        "above", n->name, epsilon_of(n));
-    return norm_shape(n);
-}
 
 static ls_node *rms_declare(ls_node *n)
 {
@@ -138,12 +176,12 @@ static void rms_bwd(const ls__run *r)
 }
 
 static const ls__attribute rms_attributes[] = {
-    LS__FIELD("epsilon", LS__NUMBER, rms, epsilon), {0}};
+    LS__FIELD("epsilon", LS__NUMBER, norm, epsilon), {0}};
 
 const ls__op ls__op_rms_norm = {
     .name = "rms_norm", .step = &ls__op_rms_norm, .inputs = 1, .reads = 1,
-    .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(rms),
-    .attributes = rms_attributes, .shape = rms_shape,
+    .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(norm),
+    .attributes = rms_attributes, .shape = norm_shape,
     .declare = rms_declare, .stash = rms_stash, .forward = rms_fwd,
     .backward = rms_bwd};
 
@@ -152,6 +190,6 @@ ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name)
     ls_node *y = ls__node_new(&ls__op_rms_norm, name, x, NULL, NULL);
 
     if (y)
-        *(rms *)y->of = (rms){epsilon};
+        *(norm *)y->of = (norm){epsilon};
     return ls__node_done(y);
 }

@@ -514,6 +514,18 @@ def layer_norm(x, name):
     return _.made(c.ls_layer_norm, x, name)
 
 
+c.ls_layer_norm_with = c.function("ls_layer_norm_with", c.P, c.NodeOrNull, c.P,
+    c.Text)
+
+def layer_norm_with(x, name, **options):
+    """layer_norm with these options, NULL: the defaults.  LS_EINVAL: epsilon
+    is negative or not finite.
+    """
+    return _.made(c.ls_layer_norm_with, x,
+        C.byref(_.defaults(c.ls_norm_defaults_bytes, c.NormOptions, **options)),
+        name)
+
+
 c.ls_rms_norm = c.function("ls_rms_norm", c.P, c.NodeOrNull, C.c_double,
     c.Text)
 
@@ -817,6 +829,16 @@ def group_norm(x, groups, name):
     return _.made(c.ls_group_norm, x, groups, name)
 
 
+c.ls_group_norm_with = c.function("ls_group_norm_with", c.P, c.NodeOrNull,
+    c.INT, c.P, c.Text)
+
+def group_norm_with(x, groups, name, **options):
+    """group_norm with these options, NULL: the defaults; as layer_norm_with."""
+    return _.made(c.ls_group_norm_with, x, groups,
+        C.byref(_.defaults(c.ls_norm_defaults_bytes, c.NormOptions, **options)),
+        name)
+
+
 c.ls_gelu = c.function("ls_gelu", c.P, c.NodeOrNull)
 
 def gelu(x):
@@ -964,11 +986,12 @@ __all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
     "mean_absolute_error", "huber_loss", "binary_cross_entropy",
     "kl_divergence", "gaussian_loss", "label_terms", "sgd", "momentum",
     "nesterov", "adam", "adamw", "rmsprop", "adagrad", "lion", "amsgrad",
-    "dense", "dense_with", "embed", "position", "layer_norm", "rms_norm",
-    "batch_norm", "rotary", "swiglu", "self_attention", "grouped_attention",
-    "cross_attention", "attention_with", "cross_attention_with", "lstm", "gru",
-    "lstm_with", "gru_with", "conv2d", "conv2d_with", "conv1d_with", "conv1d",
-    "max_pool", "avg_pool", "max_pool_with", "avg_pool_with", "flatten",
-    "group_norm", "gelu", "relu", "tanh", "sigmoid", "add", "dropout",
+    "dense", "dense_with", "embed", "position", "layer_norm",
+    "layer_norm_with", "rms_norm", "batch_norm", "rotary", "swiglu",
+    "self_attention", "grouped_attention", "cross_attention", "attention_with",
+    "cross_attention_with", "lstm", "gru", "lstm_with", "gru_with", "conv2d",
+    "conv2d_with", "conv1d_with", "conv1d", "max_pool", "avg_pool",
+    "max_pool_with", "avg_pool_with", "flatten", "group_norm",
+    "group_norm_with", "gelu", "relu", "tanh", "sigmoid", "add", "dropout",
     "round_bf16", "mean_squared_error", "cross_entropy", "next_token_loss",
     "sparse_dense", "sparse_dense_with", "embed_bag"]

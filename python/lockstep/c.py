@@ -355,6 +355,10 @@ class DenseOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("no_bias", C.c_bool)]
 
 
+class NormOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("epsilon", C.c_double)]
+
+
 class AttentionOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("causal", C.c_bool),
         ("qkv_bias", C.c_bool), ("out_bias", C.c_bool), ("kv_heads", C.c_int),
@@ -495,7 +499,7 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_level": Level, "ls_core_kind": CoreKind, "ls_cost": Cost,
     "ls_work": Work, "ls_times": Times, "ls_isa": Isa,
     "ls_save_options": SaveOptions, "ls_dense_options": DenseOptions,
-    "ls_attention_options": AttentionOptions,
+    "ls_norm_options": NormOptions, "ls_attention_options": AttentionOptions,
     "ls_recurrent_options": RecurrentOptions, "ls_window": Window,
     "ls_conv_options": ConvOptions, "ls_pooling_options": PoolingOptions,
     "ls_shard": Shard, "ls_ratio": Ratio, "ls_sums": Sums,
@@ -740,6 +744,8 @@ ls_archive_of_trainer = function("ls_archive_of_trainer", C.c_int, P, P)
 ls_data_parallel_step = function("ls_data_parallel_step", C.c_int, INT64, P, P,
     INT64, INT64, INT64, INT, C.c_double, P)
 ls_dense_defaults_bytes = function("ls_dense_defaults_bytes", None, P,
+    C.c_size_t)
+ls_norm_defaults_bytes = function("ls_norm_defaults_bytes", None, P,
     C.c_size_t)
 ls_attention_defaults_bytes = function("ls_attention_defaults_bytes", None, P,
     C.c_size_t)
