@@ -102,7 +102,8 @@ static void group_fwd(const ls__run *r)
 
             gather(&g, (const float *)r->x[0] + at, x);
             r->kernels->layer_norm(1, g.size, (float)of->epsilon, x, scale,
-                                   bias, y, r->stash + 2 * (i * groups_of(r->node) + k));
+                                   bias, y,
+                                   r->stash + 2 * (i * of->groups + k));
             scatter(&g, y, r->y + at);
         }
     }
