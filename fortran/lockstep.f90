@@ -205,6 +205,7 @@ module lockstep
   public :: ls_reshape
   public :: LS_RESTARTS
   public :: ls_result
+  public :: ls_reverse
   public :: ls_rms_norm
   public :: ls_rmsprop
   public :: ls_rotary

@@ -230,6 +230,7 @@ module lockstep_c
     type(c_ptr) :: lengths
     type(c_ptr) :: last
     logical(c_bool) :: two_biases
+    logical(c_bool) :: bidirectional
   end type c_recurrent_options
 
   type, bind(c) :: ls_window
@@ -542,6 +543,13 @@ module lockstep_c
       type(c_ptr), value :: shape
       type(c_ptr) :: r
     end function c_broadcast_to
+
+    function c_reverse(x, lengths) result(r) bind(c, name="ls_reverse")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr), value :: lengths
+      type(c_ptr) :: r
+    end function c_reverse
 
     function c_sum_over(x, count, axes) result(r) bind(c, name="ls_sum_over")
       import

@@ -28,7 +28,7 @@ INTEGERS = {"int": "INT", "int64_t": "INT64"}
 LEFT_OUT = {"ls_input", "ls_parameter", "ls_own", "ls_own_loss"}
 
 # The word for NULL is None; these may be left out too.
-OPTIONAL = {"weights", "axes"}
+OPTIONAL = {"weights", "axes", "lengths"}
 
 LICENSE = "# SPDX-License-" "Identifier: BSD-3-Clause\n"
 

@@ -57,6 +57,8 @@ static inline void all_recurrent(ls_graph *g, ls_node *lengths)
     gru_from(x, 4, NULL, lengths, NULL, "gru_3");
     gru_two_biases(x, 4, NULL, NULL, NULL, "gru_5");
     x = gru_from(x, 4, last, lengths, NULL, "gru_4");
+    ls_reverse(x, NULL);
+    x = ls_reverse(x, lengths);
     ck_assert_msg(x != NULL, "%s", ls_errmsg());
 }
 

@@ -57,6 +57,15 @@ static const ls_norm_options *epsilon(double of)
     return &o;
 }
 
+static ls_node *both_ways(ls_node *x, ls_node *state)
+{
+    ls_recurrent_options o = ls_recurrent_defaults();
+
+    o.bidirectional = true;
+    o.state = state;
+    return ls_lstm_with(x, 3, &o, "both");
+}
+
 static ls_node *conv(const leaves *l, ls_conv_options o)
 {
     return ls_conv2d_with(l->image, 6, 3, 3, &o, "conv");
@@ -93,6 +102,10 @@ static ls_window window_of(int64_t h, int64_t w, int64_t sy, int64_t sx,
         "epsilon -1") \
     ROW(epsilon_infinite, ls_group_norm_with(l.image, 2, \
         epsilon((double)INFINITY), "n"), LS_EINVAL, "epsilon inf") \
+    ROW(reverse_i32, ls_reverse(l.i, NULL), LS_ESHAPE, "LS_I32") \
+    ROW(reverse_lengths, ls_reverse(l.x, l.i), LS_ESHAPE, "one LS_I32 a row") \
+    ROW(one_state, both_ways(l.x, l.x), LS_ESHAPE, \
+        "the state is (6,4); of a bidirectional layer it must be LS_F32 (2,2,3)") \
     ROW(axes_twice, ls_transpose(l.x, (int[]){1, 1}), LS_EINVAL, "once") \
     ROW(axis_below, ls_transpose(l.x, (int[]){0, -1}), LS_EINVAL, "once") \
     ROW(axis_above, ls_transpose(l.x, (int[]){0, 2}), LS_EINVAL, "once") \

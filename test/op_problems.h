@@ -566,6 +566,15 @@ static void build_gather(problem *p, const sample *s, int kind)
                                              shape + 1 - kind));
 }
 
+static void build_reverse(problem *p, const sample *s, int kind)
+{
+    ls_node *x = input_x(p, s);
+
+    (void)kind;
+    p->node = ls_reverse(x, p->op->inputs > 1 ? input(p, "lengths", LS_I32, 0,
+                                                      NULL) : NULL);
+}
+
 /* The sample is (steps, units), units being few; without and with the state
  * after the last step, and with a bias. */
 static void build_recurrent(problem *p, const sample *s, int kind)
@@ -647,6 +656,8 @@ static const row rows[] = {
     {&ls__op_sparse_dense,  build_bag,       2, 1, 3, 1, 1, 0,    true, 0},
     {&ls__op_sparse_dense_values, build_bag, 2, 1, 3, 1, 1, 0,    true, 0},
     {&ls__op_embed_bag,     build_bag,       2, 1, 3, 1, 1, 0,    true, 0},
+    {&ls__op_reverse[0],    build_reverse,   1, 1, 3, 1, 1, 0,    false, 0},
+    {&ls__op_reverse[1],    build_reverse,   1, 1, 3, 1, 1, 0,    false, 0},
     {RECURRENT(lstm, 0)}, {RECURRENT(lstm, 1)}, {RECURRENT(lstm, 2)},
     {RECURRENT(lstm, 3)}, {RECURRENT(gru, 0)}, {RECURRENT(gru, 1)},
     {RECURRENT(gru, 2)}, {RECURRENT(gru, 3)},

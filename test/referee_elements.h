@@ -265,6 +265,17 @@ static float view(const question *q)
     return asked("adds");
 }
 
+/* Steps the other way round, values and gradients alike. */
+static float reversed(const question *q)
+{
+    const ls_node *n = q->p->node;
+    int64_t width = n->size / n->shape[0], t = q->at / width % n->shape[0];
+    int64_t count = n->in[1] ? indices(q, 1)[q->at / n->size] : n->shape[0];
+    int64_t at = t < count ? q->at + (count - 1 - 2 * t) * width : q->at;
+
+    return moved_number(q->which < 0 ? q->p->x[0][at] : q->p->dy[at]);
+}
+
 static float flat(const question *q)
 {
     return moved_number(q->p->x[0][q->at]);

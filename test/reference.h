@@ -1194,6 +1194,8 @@ static inline const reference *reference_of(const ls__op *op)
         {&ls__op_dense, ref_dense, ref_dense_grad},
         {&ls__op_embed, ref_embed, ref_embed_grad},
         {&ls__op_position, ref_position, ref_position_grad},
+        {&ls__op_reverse[0], ref_reverse, ref_reverse_grad},
+        {&ls__op_reverse[1], ref_reverse, ref_reverse_grad},
         {&ls__op_parameter, ref_parameter, ref_parameter_grad},
         {&ls__op_layer_norm, ref_norm, ref_norm_grad},
         {&ls__op_rms_norm, ref_rms, ref_rms_grad},

@@ -242,4 +242,28 @@ static inline void ref_gather_grad(const ref *r)
         r->dx[0][gathered(r, i)] += r->dy[i];
 }
 
+/* ------ steps the other way round ------ */
+
+/* Where element i of all rows comes from. */
+static inline int64_t reversed_from(const ref *r, int64_t i)
+{
+    int64_t steps = r->node->shape[0], width = r->node->size / steps;
+    int64_t row = i / r->node->size, t = i / width % steps;
+    int64_t count = r->node->in[1] ? (int64_t)r->x[1][row] : steps;
+
+    return t < count ? i + (count - 1 - 2 * t) * width : i;
+}
+
+static inline void ref_reverse(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->y[i] = r->x[0][reversed_from(r, i)];
+}
+
+static inline void ref_reverse_grad(const ref *r)
+{
+    for (int64_t i = 0; i < r->rows * r->node->size; i++)
+        r->dx[0][reversed_from(r, i)] += r->dy[i];
+}
+
 #endif

@@ -114,6 +114,8 @@ static ls_node *of_steps(ls_graph *g)
     o = ls_recurrent_defaults();
     o.two_biases = true;
     h = ls_gru_with(h, 6, &o, "two");
+    o.bidirectional = true;
+    h = ls_gru_with(h, 5, &o, "both");
     return ls_concat((ls_node *[]){ls_flatten(h), ls_flatten(last)}, 2, 0);
 }
 

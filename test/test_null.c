@@ -99,7 +99,7 @@ static const char *const means_something[] = {
     "ls_lstm_with options",
     "ls_mean_loss weights", "ls_measure_flops isa", "ls_mesh_open options",
     "ls_npz_load name", "ls_npz_shape name",
-    "ls_pool_open options",
+    "ls_pool_open options", "ls_reverse lengths",
     "ls_ranks_open options", "ls_reduce_scatter axis",
     "ls_sharding_data_parallel data_axis", "ls_source_images options",
     "ls_source_pictures options",

@@ -36,6 +36,7 @@ static const struct {
     {&ls__op_gather, gather}, {&ls__op_mean_loss, loss_gradient},
     {&ls__op_weighted_loss, loss_gradient}, {&ls__op_sparse_dense, bag},
     {&ls__op_sparse_dense_values, bag}, {&ls__op_embed_bag, bag},
+    {&ls__op_reverse[0], reversed}, {&ls__op_reverse[1], reversed},
     {&ls__op_lstm[0], recurred}, {&ls__op_lstm[1], recurred},
     {&ls__op_lstm[2], recurred}, {&ls__op_lstm[3], recurred},
     {&ls__op_gru[0], recurred}, {&ls__op_gru[1], recurred},

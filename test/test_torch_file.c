@@ -2,9 +2,11 @@
 /* Parameters from PyTorch's state_dict (test/golden/make_torch_file.py): the
  * model then puts out what PyTorch put out, for a convolution and the Linear
  * behind its Flatten, with batch norms folded into them
- * (make_torch_norm.py), for a block of a transformer, and for LSTM, GRU and a
- * batch norm that stands alone (make_torch_steps.py); what does not fit is
- * refused by name, and nothing has changed. */
+ * (make_torch_norm.py), for a block of a transformer, for LSTM, GRU and a batch
+ * norm that stands alone (make_torch_steps.py), and for both of them both ways
+ * (make_torch_both.py); what does not fit is refused by name, and nothing has
+ * changed. */
+#include "golden/torch_both_outputs.h"
 #include "golden/torch_norm_outputs.h"
 #include "golden/torch_outputs.h"
 #include "golden/torch_steps_outputs.h"
@@ -87,6 +89,30 @@ static ls_node *steps_layers(ls_node *x, int64_t two_biases)
 static ls_graph *steps_graph(bool two_biases)
 {
     return classes(2, (int64_t[]){5, 3}, steps_layers, two_biases);
+}
+
+enum { ROWS = 3, STEPS = 5, IN = 3, UNITS = 4, OUT = 2 };
+
+/* LSTM and GRU, each both ways, on rows of different lengths. */
+static ls_graph *both_ways(void)
+{
+    ls_recurrent_options o = ls_recurrent_defaults();
+    ls_node *x, *last;
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){STEPS, IN});
+    o.bidirectional = true;
+    o.lengths = ls_input(g, "lengths", LS_I32, 0, NULL);
+    o.last = &last;
+    x = ls_lstm_with(x, UNITS, &o, "rnn");
+    OK(ls_output(g, last, "last"));
+    o.last = NULL;
+    o.two_biases = true;
+    x = ls_gru_with(x, OUT, &o, "unit");
+    OK(ls_output(g, x, "y"));
+    OK(ls_loss(g, ls_mean_loss(ls_square(x), NULL)));
+    return g;
 }
 
 static ls_graph *text_graph(void)
@@ -338,6 +364,34 @@ START_TEST(steps)
 }
 END_TEST
 
+/* Values, last states and the gradient by the input are PyTorch's. */
+START_TEST(both)
+{
+    enum { XS = ROWS * STEPS * IN, YS = ROWS * STEPS * 2 * OUT,
+           LAST = ROWS * 2 * 2 * UNITS };
+    static const int32_t lengths[ROWS] = {5, 2, 3};
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_run(pool, both_ways(), NULL);
+    float x[XS], y[YS], last[LAST], dx[XS];
+
+    for (int i = 0; i < XS; i++)
+        x[i] = (float)torch_both_x[i];
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(r.batch, "lengths", LS_I32, lengths, ROWS));
+    spoil(r.trainer);
+    OK(ls_trainer_load_torch(r.trainer, golden_file("torch_both.safetensors"),
+                             NULL, NULL));
+    OK(ls_predict(r.trainer, r.batch, "y", YS, y));
+    ck_assert_double_le(max_relative(YS, y, torch_both_y), 1e-6);
+    OK(ls_predict(r.trainer, r.batch, "last", LAST, last));
+    ck_assert_double_le(max_relative(LAST, last, torch_both_last), 1e-6);
+    OK(ls_input_gradient(r.trainer, r.batch, false, "x", XS, dx));
+    ck_assert_double_le(max_relative(XS, dx, torch_both_dx), 2e-6);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
 START_TEST(steps_refused)
 {
     static const struct {
@@ -379,6 +433,7 @@ int main(void)
     tcase_add_test(t, norm_operators);
     tcase_add_test(t, steps);
     tcase_add_test(t, steps_refused);
+    tcase_add_test(t, both);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

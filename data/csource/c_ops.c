@@ -130,6 +130,20 @@ static int put_broadcast(ls__writer *w, int node)
     return 0;
 }
 
+static int put_reverse(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node];
+    long long steps = n->shape[0], width = n->size / steps;
+
+    ls__call(w, "for (i = 0; i < m * %lld; i++) {", steps);
+    ls__call(w, "    long j, from = i + %lld - 2 * (i %% %lld);\n", steps - 1,
+             steps);
+    ls__call(w, "    for (j = 0; j < %lld; j++)", width);
+    ls__call(w, "        v%d[i * %lld + j] = v%d[from * %lld + j];\n    }",
+             node, width, value(w, node, 0), width);
+    return 0;
+}
+
 static int put_concat(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
@@ -265,6 +279,7 @@ const ls__crow ls__crows[] = {
     {"slice", NULL, put_slice, NULL, {NULL, NULL}},
     {"broadcast", NULL, put_broadcast, NULL, {NULL, NULL}},
     {"concat", NULL, put_concat, NULL, {NULL, NULL}},
+    {"reverse", NULL, put_reverse, NULL, {NULL, NULL}},
     {"sum", "sum", put_reduction, NULL, {NULL, NULL}},
     {"max_over", "max_over", put_reduction, NULL, {NULL, NULL}},
     {"embed", "embed", put_embed, NULL, {NULL, NULL}},

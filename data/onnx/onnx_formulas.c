@@ -192,6 +192,31 @@ static const char *broadcast(ls__onnx *o, const ls__net_node *n)
         ls__onnx_integers(o, n->rank + 1, to));
 }
 
+/* All steps by a slice that goes back, some by a length each. */
+static const char *reversed(ls__onnx *o, const ls__net_node *n)
+{
+    static const int64_t last = -1, end = INT64_MIN, axis = 1;
+    const char *x = ls__onnx_input(o, n, 0);
+    ls__proto list = {0};
+
+    if (n->inputs == 1) {
+        const char *in[] = {x, ls__onnx_integers(o, 1, &last),
+                            ls__onnx_integers(o, 1, &end),
+                            ls__onnx_integers(o, 1, &axis),
+                            ls__onnx_integers(o, 1, &last)};
+
+        return ls__onnx_call(o, "Slice", 5, in, NULL);
+    }
+    ls__onnx_attribute_int(&list, "batch_axis", 0);
+    ls__onnx_attribute_int(&list, "time_axis", 1);
+    return ls__onnx_call(
+        o, "ReverseSequence", 2,
+        (const char *[]){x, ls__onnx_cast(o, ls__onnx_reshape(
+                                o, ls__onnx_input(o, n, 1), 1,
+                                (const int64_t[]){-1}), LS__ONNX_INT64)},
+        &list);
+}
+
 static const char *reduced(ls__onnx *o, const ls__net_node *n, const char *type)
 {
     int64_t axes[LS_MAX_RANK], count = ls__net_integer(n, "axes");
@@ -265,6 +290,8 @@ const ls__onnx_row ls__onnx_formulas[] = {
     {"transpose", exchanged_axes},
     {"slice", slice},
     {"broadcast", broadcast},
+    {"reverse", reversed},
+    {"reverse_lengths", reversed},
     {"sum", sum},
     {"max_over", max_over},
     {"one_hot", one_hot},

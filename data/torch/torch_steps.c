@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See torch_steps.h. */
 #include "torch/torch_steps.h"
+#include "torch/torch_names.h"
 #include "base/error.h"
 
 #include <stdio.h>
@@ -60,12 +61,19 @@ static const char *layer_number(const char *module)
 void ls__torch_steps_name(const ls__torch_steps *s, const char *module,
                           bool other, char *out, size_t size)
 {
-    const char *number = layer_number(module);
+    const char *back = strrchr(module, '.');
+    bool is_back = back && !strcmp(back, ".reverse");
+    char own[LS__TORCH_NAME];
     bool of_h = other || (!s->of_x && !s->both);
+    const char *number;
 
-    snprintf(out, size, "%.*s%s%s_%s%s", (int)(number - module), module,
-             number > module ? "." : "", s->bias ? "bias" : "weight",
-             of_h ? "hh" : "ih", *number ? number : "_l0");
+    snprintf(own, sizeof own, "%.*s",
+             (int)(is_back ? (size_t)(back - module) : strlen(module)), module);
+    number = layer_number(own);
+    snprintf(out, size, "%.*s%s%s_%s%s%s", (int)(number - own), own,
+             number > own ? "." : "", s->bias ? "bias" : "weight",
+             of_h ? "hh" : "ih", *number ? number : "_l0",
+             is_back ? "_reverse" : "");
 }
 
 int ls__torch_steps_check(const ls__torch_steps *s, int64_t n,

@@ -8,7 +8,8 @@
  *     lstm  dense_h.bias                bias_ih_lK + bias_hh_lK
  *     gru   dense_i.bias                the same, if the last n of bias_hh_lK,
  *                                       which r multiplies there, are zeros
- *     gru of two biases: each           bias_ih_lK, bias_hh_lK */
+ *     gru of two biases: each           bias_ih_lK, bias_hh_lK
+ *     reverse.dense_i.kernel, ..        weight_ih_lK_reverse, .. */
 #ifndef LS_TORCH_TORCH_STEPS_H
 #define LS_TORCH_TORCH_STEPS_H
 

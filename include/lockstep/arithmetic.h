@@ -128,6 +128,11 @@ LS_API ls_node *ls_concat(ls_node *const *x, int count, int axis);
  * only one element, are repeated, as NumPy's broadcast_to does. */
 LS_API ls_node *ls_broadcast_to(ls_node *x, int rank, const int64_t *shape);
 
+/* y is x (T,..) with its first axis the other way round.  lengths (NULL: none),
+ * one LS_I32 a row from 0 to T: only so many steps change places, and those
+ * beyond stay where they are, as ONNX's ReverseSequence has it. */
+LS_API ls_node *ls_reverse(ls_node *x, ls_node *lengths);
+
 /* ------ Reductions ------ */
 
 /* The sum over `count` axes, which y does not have; count 0 with NULL: over

@@ -222,6 +222,12 @@ typedef struct ls_recurrent_options {
                          "<name>.dense_h.bias" (3 n) zeros, as PyTorch's nn.GRU
                          has it; only the last n of bias_h make it another
                          layer.  LS_EINVAL for an LSTM */
+    bool bidirectional; /* a second layer "<name>.reverse" of n units goes
+                           through the steps from the last one (of a row's
+                           length) to the first: y (T,2n) is the first layer's
+                           and then the second's, step by step.  `state` and
+                           what goes to `last` have an axis of 2 before theirs,
+                           the first layer's in front */
 } ls_recurrent_options;
 
 /* Write the default options into the program's struct of `size` bytes. */

@@ -18,6 +18,7 @@ const ls__op *const ls__ops[] = {
     &ls__op_mean_loss, &ls__op_weighted_loss,
     &ls__op_sparse_dense, &ls__op_sparse_dense_values, &ls__op_embed_bag,
     &ls__op_parameter,
+    &ls__op_reverse[0], &ls__op_reverse[1],
     &ls__op_lstm[0], &ls__op_lstm[1], &ls__op_lstm[2], &ls__op_lstm[3],
     &ls__op_gru[0], &ls__op_gru[1], &ls__op_gru[2], &ls__op_gru[3],
     LS__TERMS_BY_KIND(OF_KIND) NULL};

@@ -31,6 +31,9 @@ static inline bool ls__is_bag(const ls__op *op)
 enum { LS__RECURRENT = 4 };
 extern const ls__op ls__op_lstm[LS__RECURRENT], ls__op_gru[LS__RECURRENT];
 
+/* Without and with lengths. */
+extern const ls__op ls__op_reverse[2];
+
 /* Elementwise operators by their kinds of term, from LS__SUB on; and a chain
  * of them, which only a plan makes. */
 extern const ls__op ls__op_term[LS__TERM_KINDS], ls__op_formula;

@@ -131,22 +131,106 @@ static ls_node *steps(ls_node *gates, const ls__cell *c,
     return ls__node_done(y);
 }
 
-static ls_node *layer(ls_node *x, const ls__cell *c, int64_t n,
-                      const ls_recurrent_options *o, const char *name)
+/* One way through the steps. */
+static ls_node *one_way(ls_node *x, const ls__cell *c, int64_t n,
+                        const ls_recurrent_options *o, const char *name)
 {
     const char *of_x, *of_h;
     ls_node *y;
 
-    if (x->rank != 2 || n < 1 || n > INT32_MAX)
-        return refused(x, c, n, name);
-    if (!(of_x = ls__path(x->graph, name, "dense_i")) ||
+    if (!x || !(of_x = ls__path(x->graph, name, "dense_i")) ||
         !(of_h = ls__path(x->graph, name, "dense_h")))
         return NULL;
-    ls__undo_enter(x->graph);
     y = ls__dense(x, c->gates * n, of_x, c->bias_of_x,
                   (ls__extents){2, {ls__width(x), c->gates * n}});
     y = steps(y, c, o, of_h);
-    y = y && o->last ? separate(y, c, x->shape[0], n, o->last) : y;
+    return y && o->last ? separate(y, c, x->shape[0], n, o->last) : y;
+}
+
+/* ------ both ways ------ */
+
+/* The shape of a state of one way, with an axis before it. */
+static ls__extents state_shape(const ls__cell *c, int64_t n, int64_t ways)
+{
+    return c->states > 1 ? (ls__extents){3, {ways, c->states, n}}
+                         : (ls__extents){2, {ways, n}};
+}
+
+static bool has_both(const ls_node *state, const ls__cell *c, int64_t n,
+                     const char *name)
+{
+    ls__extents want = state_shape(c, n, 2);
+    char is[LS__SHAPE_TEXT], must[LS__SHAPE_TEXT];
+
+    if (state->dtype == LS_F32 && state->rank == want.rank &&
+        !memcmp(state->shape, want.of, (size_t)want.rank * sizeof *want.of))
+        return true;
+    ls__fail(LS_ESHAPE, "%s \"%s\": the state is %s; of a bidirectional layer "
+             "it must be LS_F32 %s", c->name, name,
+             ls__shape_text(is, state->rank, state->shape),
+             ls__shape_text(must, want.rank, want.of));
+    ls__graph_failed(state->graph, LS_ESHAPE);
+    return false;
+}
+
+/* One way's state out of that of both. */
+static ls_node *state_of(ls_node *both, const ls__cell *c, int64_t n, int way)
+{
+    ls__extents one = state_shape(c, n, 1);
+
+    return ls_reshape(ls_slice(both, 0, way, 1), one.rank - 1, one.of + 1);
+}
+
+/* Way 0 and way 1 through the steps, the latter put right again. */
+static ls_node *way(ls_node *x, const ls__cell *c, int64_t n,
+                    const ls_recurrent_options *options, int which,
+                    const char *name)
+{
+    ls__extents one = state_shape(c, n, 1);
+    ls_recurrent_options o = *options;
+    ls_node *y;
+
+    if (o.state && !(o.state = state_of(o.state, c, n, which)))
+        return NULL;
+    y = which ? one_way(ls_reverse(x, o.lengths), c, n, &o, name)
+              : one_way(x, c, n, &o, name);
+    if (o.last)
+        *o.last = ls_reshape(*o.last, one.rank, one.of);
+    return which ? ls_reverse(y, o.lengths) : y;
+}
+
+static ls_node *both_ways(ls_node *x, const ls__cell *c, int64_t n,
+                          const ls_recurrent_options *options,
+                          const char *name)
+{
+    const char *other = ls__path(x->graph, name, "reverse");
+    ls_recurrent_options o = *options;
+    ls_node *y[2], *last[2] = {NULL, NULL};
+
+    if (!other || (o.state && !has_both(o.state, c, n, name)))
+        return NULL;
+    for (int k = 0; k < 2; k++) {
+        o.last = options->last ? &last[k] : NULL;
+        if (!(y[k] = way(x, c, n, &o, k, k ? other : name)))
+            return NULL;
+    }
+    if (options->last && !(*options->last = ls_concat(last, 2, 0)))
+        return NULL;
+    return ls_concat(y, 2, 1);
+}
+
+static ls_node *layer(ls_node *x, const ls__cell *c, int64_t n,
+                      const ls_recurrent_options *o, const char *name)
+{
+    ls_node *y;
+
+    if (x->rank != 2 || n < 1 || n > INT32_MAX)
+        return refused(x, c, n, name);
+    ls__undo_enter(x->graph);
+    y = o->bidirectional ? both_ways(x, c, n, o, name)
+                         : one_way(x, c, n, o, name);
+    if (!y && o->last)
+        *o->last = NULL;
     return ls__undo_leave(x->graph, y);
 }
 

@@ -253,6 +253,16 @@ def broadcast_to(x, shape):
     return _.made(c.ls_broadcast_to, x, _.count(shape), _.whole(shape))
 
 
+c.ls_reverse = c.function("ls_reverse", c.P, c.NodeOrNull, c.NodeOrNull)
+
+def reverse(x, lengths=None):
+    """y is x (T,..) with its first axis the other way round.  lengths (NULL:
+    none), one LS_I32 a row from 0 to T: only so many steps change places,
+    and those beyond stay where they are, as ONNX's ReverseSequence has it.
+    """
+    return _.made(c.ls_reverse, x, lengths)
+
+
 c.ls_sum_over = c.function("ls_sum_over", c.P, c.NodeOrNull, c.INT, c.P)
 
 def sum_over(x, axes=None):
@@ -981,7 +991,7 @@ __all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
     "sqrt", "exp", "log", "sin", "cos", "abs", "clamp", "pow", "leaky_relu",
     "elu", "softplus", "silu", "selu", "mish", "gelu_exact", "clipped_relu",
     "squared_clipped_relu", "reshape", "transpose", "slice", "concat",
-    "broadcast_to", "sum_over", "mean_over", "max_over", "softmax",
+    "broadcast_to", "reverse", "sum_over", "mean_over", "max_over", "softmax",
     "log_softmax", "matmul", "one_hot", "gather", "mean_loss",
     "mean_absolute_error", "huber_loss", "binary_cross_entropy",
     "kl_divergence", "gaussian_loss", "label_terms", "sgd", "momentum",

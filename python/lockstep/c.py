@@ -367,7 +367,7 @@ class AttentionOptions(Struct):
 
 class RecurrentOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("state", P), ("lengths", P),
-        ("last", P), ("two_biases", C.c_bool)]
+        ("last", P), ("two_biases", C.c_bool), ("bidirectional", C.c_bool)]
 
 
 class Window(Struct):

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The first axis the other way round: of each row all its steps, or as many as
+ * its length says, those beyond it staying where they are.  Backward is the
+ * same way again. */
+#include "op/op_table.h"
+#include <lockstep/arithmetic.h>
+
+#include <string.h>
+
+static int reverse_shape(ls_node *n)
+{
+    const ls_node *x = n->in[0], *l = n->in[1];
+    char text[LS__SHAPE_TEXT];
+
+    if (ls__want(n, 0, LS_F32, 1) < 0)
+        return LS_ESHAPE;
+    if (l && (l->dtype != LS_I32 || l->size != 1))
+        return ls__fail(LS_ESHAPE, "%s \"%s\": lengths are %s; they must be "
+                        "one LS_I32 a row", n->op->name, n->name,
+                        ls__shape_text(text, l->rank, l->shape));
+    return ls__node_set_shape(n, LS_F32, x->rank, x->shape);
+}
+
+/* Batches are checked against the smallest limit. */
+static ls_node *reverse_declare(ls_node *n)
+{
+    ls_node *l = n->in[1];
+
+    if (l && n->shape[0] + 1 < l->limit)
+        l->limit = n->shape[0] + 1;
+    return n;
+}
+
+/* to = from the other way round, + addend (NULL: none) */
+static void reverse(const ls__run *r, const float *from, const float *addend,
+                    float *to)
+{
+    int64_t steps = r->node->shape[0], n = r->node->size / steps;
+    const int32_t *length = r->node->in[1] ? r->x[1] : NULL;
+
+    for (int64_t i = 0; i < r->rows * steps; i++) {
+        int64_t t = i % steps, count = length ? length[i / steps] : steps;
+        const float *x = from + (t < count ? i + count - 1 - 2 * t : i) * n;
+
+        if (addend)
+            r->kernels->add(n, addend + i * n, x, to + i * n);
+        else
+            memcpy(to + i * n, x, (size_t)n * sizeof *to);
+    }
+}
+
+static void reverse_fwd(const ls__run *r)
+{
+    reverse(r, r->x[0], NULL, r->y);
+}
+
+static void reverse_bwd(const ls__run *r)
+{
+    if (r->dx[0])
+        reverse(r, r->dy, r->addend[0], r->dx[0]);
+}
+
+#define OPERATOR(text, count, indices) \
+    {.name = text, .inputs = count, .reads = indices, \
+     .dx_over_addend = true, .shape = reverse_shape, \
+     .declare = reverse_declare, .forward = reverse_fwd, \
+     .backward = reverse_bwd}
+
+const ls__op ls__op_reverse[2] = {OPERATOR("reverse", 1, 0),
+                                  OPERATOR("reverse_lengths", 2, 2)};
+
+ls_node *ls_reverse(ls_node *x, ls_node *lengths)
+{
+    return ls__node_done(ls__node_unnamed(&ls__op_reverse[lengths != NULL], x,
+                                          lengths));
+}
