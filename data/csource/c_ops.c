@@ -133,7 +133,7 @@ static int put_broadcast(ls__writer *w, int node)
 static int put_reverse(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
-    long long steps = n->shape[0], width = n->size / steps;
+    long long steps = n->of->shape[0], width = n->size / steps;
 
     ls__call(w, "for (i = 0; i < m * %lld; i++) {", steps);
     ls__call(w, "    long j, from = i + %lld - 2 * (i %% %lld);\n", steps - 1,
