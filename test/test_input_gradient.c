@@ -348,6 +348,40 @@ END_TEST
 
 /* ------ what is refused ------ */
 
+/* A graph without parameters has gradients, losses and outputs; there is nothing
+ * to train. */
+START_TEST(no_parameters)
+{
+    enum { IN = 5, ALL = ROWS * IN };
+    ls_pool *pool = open_pool(3, 1 + _i);
+    float x[ALL], t[ALL], dx[ALL], y[ALL];
+    ls_result result;
+    ls_node *node;
+    ls_graph *g;
+    run r;
+
+    fill_uniform(1, ALL, x);
+    fill_uniform(2, ALL, t);
+    OK(ls_graph_new(&g));
+    node = ls_sin(input(g, "x", 1, IN, 0, 0));
+    OK(ls_output(g, node, "y"));
+    OK(ls_loss(g, ls_mean_squared_error(node, input(g, "t", 1, IN, 0, 0))));
+    r = open_run(pool, g, NULL);
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(r.batch, "t", LS_F32, t, ROWS));
+    OK(ls_input_gradient(r.trainer, r.batch, true, "x", ALL, dx));
+    OK(ls_predict(r.trainer, r.batch, "y", ALL, y));
+    OK(ls_evaluate(r.trainer, r.batch, &result));
+    for (int i = 0; i < ALL; i++)
+        ck_assert(fabs((double)dx[i] - 2 * (sin((double)x[i]) - (double)t[i]) *
+                                           cos((double)x[i]) / ALL) < 1e-7);
+    ck_assert(result.loss > 0);
+    FAILS(ls_step(r.trainer, r.batch, &result), LS_EINVAL, "nothing to train");
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
 START_TEST(refused)
 {
     static const float none[ROWS];
@@ -395,6 +429,7 @@ int main(void)
     tcase_add_test(t, dropout);
     tcase_add_test(t, steps_around);
     tcase_add_test(t, passed_on);
+    tcase_add_loop_test(t, no_parameters, 0, 2);
     tcase_add_test(t, refused);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -106,8 +106,8 @@ static int put_group_norm(ls__writer *w, int node)
     want(w, size / groups);
     ls__call(w, "for (i = 0; i < m; i++)");
     ls__text_put(&w->calls, "        group_norm(%lld, %lld, %lld, ",
-                 (long long)ls__net_vectors(n->of), (long long)ls__net_width(n->of),
-                 groups);
+                 (long long)ls__net_vectors(n->of),
+                 (long long)ls__net_width(n->of), groups);
     ls__text_float(&w->calls, ls__net_epsilon(n->of));
     ls__text_put(&w->calls, ", v%d + i * %lld, %s, %s,\n", value(w, node, 0),
                  size, scale, bias);

@@ -90,7 +90,8 @@ LS_API void ls_gradients_clear(ls_gradients *gradients);
  * where train, and as in ls_evaluate where not.  Nothing is updated.  The
  * bytes depend on neither workers nor ranks; over ranks all of them call it
  * and get all rows.  The first call allocates, and what ls_gradients_add has
- * added up is lost.  jax.grad by an argument.  LS_ENOTFOUND: no such input;
+ * added up is lost.  The graph may be one without parameters, which no step
+ * trains.  jax.grad by an argument.  LS_ENOTFOUND: no such input;
  * LS_EINVAL: its numbers are integers; LS_ESHAPE: n is another number;
  * LS_ENOTSUP: the trainer is around a gradient function of your own;
  * LS_ENONFINITE, LS_EUSER as ls_step. */

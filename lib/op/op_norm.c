@@ -6,7 +6,7 @@
 #include "op/op_table.h"
 #include "op/product_plan.h"
 
-/* Of all operators here. */
+/* The attributes of all operators here. */
 typedef struct norm {
     double epsilon;
 } norm;

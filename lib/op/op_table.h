@@ -31,7 +31,7 @@ static inline bool ls__is_bag(const ls__op *op)
 enum { LS__RECURRENT = 4 };
 extern const ls__op ls__op_lstm[LS__RECURRENT], ls__op_gru[LS__RECURRENT];
 
-/* Without and with lengths. */
+/* The first axis turned round, without and with lengths. */
 extern const ls__op ls__op_reverse[2];
 
 /* Elementwise operators by their kinds of term, from LS__SUB on; and a chain

@@ -341,8 +341,6 @@ static int check_graph(const ls_graph *graph, ls__purpose purpose)
     if (graph->open_ties)
         return ls__fail(LS_EINVAL, "ls_tie named a parameter that no layer "
                         "declared");
-    if (!graph->param_count)
-        return ls__fail(LS_EINVAL, "the graph has no parameters");
     return 0;
 }
 

@@ -144,6 +144,9 @@ static void run_phases(void *user, int worker)
 
 int ls__trainer_check_weights(const ls_trainer *t)
 {
+    if (!t->model.params.count)
+        return ls__fail(LS_EINVAL, "the graph has no parameters: there is "
+                        "nothing to train");
     if (!t->averaged)
         return 0;
     return ls__fail(LS_EINVAL, "the average stands in the place of the "
