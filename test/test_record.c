@@ -75,10 +75,12 @@ static ls_node *cnn_of(ls_graph *g, uint32_t *r)
     int64_t side = between(r, 6, 9), c = 4 * between(r, 1, 3);
     ls_window w = {.height = 3, .width = 3, .padding = LS_SAME};
     ls_window two = {.height = 2, .width = 2, .stride_y = 2, .stride_x = 2};
+    ls_norm_options o = ls_norm_defaults();
     ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){side, side, 3});
 
     x = ls_max_pool(ls_relu(ls_conv2d(x, c, w, "c1")), two);
-    x = ls_group_norm(ls_conv2d(x, c, w, "c2"), 2, "n");
+    o.epsilon = 0.25;
+    x = ls_group_norm_with(ls_conv2d(x, c, w, "c2"), 2, &o, "n");
     return ls_dense(ls_flatten(ls_gelu(x)), 5, "out");
 }
 
@@ -86,8 +88,11 @@ static ls_node *rnn_of(ls_graph *g, uint32_t *r)
 {
     int64_t t = between(r, 3, 7), n = between(r, 5, 20);
     ls_node *x = ls_input(g, "x", LS_F32, 2, (int64_t[]){t, 4});
+    ls_recurrent_options o = ls_recurrent_defaults();
 
-    x = between(r, 0, 1) ? ls_lstm(x, n, "cell") : ls_gru(x, n, "cell");
+    o.bidirectional = between(r, 0, 1);
+    x = between(r, 0, 1) ? ls_lstm_with(x, n, &o, "cell")
+                         : ls_gru_with(x, n, &o, "cell");
     return ls_dense(ls_flatten(x), 5, "out");
 }
 
@@ -95,8 +100,10 @@ static ls_node *mlp_of(ls_graph *g, uint32_t *r)
 {
     int64_t in = between(r, 3, 30), n = between(r, 5, 90);
     ls_node *x = ls_input(g, "x", LS_F32, 1, &in), *h;
+    ls_norm_options o = ls_norm_defaults();
 
-    h = ls_layer_norm(ls_dense(x, n, "h1"), "n");
+    o.epsilon = between(r, 0, 1) ? 0.25 : 1e-6;
+    h = ls_layer_norm_with(ls_dense(x, n, "h1"), &o, "n");
     h = ls_add(h, ls_tanh(ls_dense(ls_gelu(h), n, "h2")));
     return ls_dense(h, 5, "out");
 }

@@ -17,6 +17,13 @@ static void give_columns(const ls__asked *q)
     ls__evidence_list(q->e, "x", q->vectors, q->x + q->at, q->width);
 }
 
+/* Records of before it was an attribute have none: the referee knows 1e-6. */
+static void give_epsilon(const ls__asked *q)
+{
+    if (ls__evidence_of(q->n, "epsilon"))
+        ls__evidence_word(q->e, "eps", ls__asked_real(q, "epsilon"));
+}
+
 static int norm_stats(const ls__asked *q)
 {
     int64_t i = q->at / 2;
@@ -24,6 +31,7 @@ static int norm_stats(const ls__asked *q)
     ls__asked_rule(q, "norm.stats");
     ls__evidence_list(q->e, "x", q->width, q->x + i * q->width, 1);
     ls__evidence_word(q->e, "at", (uint32_t)(q->at % 2));
+    give_epsilon(q);
     return 0;
 }
 
@@ -46,6 +54,7 @@ static int norm_dx(const ls__asked *q, const uint32_t *scale)
     give_row(q, "dy", q->dy);
     ls__evidence_list(q->e, "scale", q->width, scale, 1);
     ls__evidence_word(q->e, "at", (uint32_t)(q->at % q->width));
+    give_epsilon(q);
     ls__asked_addend(q);
     return 0;
 }
@@ -153,6 +162,7 @@ static int group_dx(const ls__asked *q, const group *g, int64_t list)
     give_group(q, g, "scale", list % g->groups, g->scale, 0);
     ls__evidence_word(q->e, "at",
                       (uint32_t)(at + q->at % q->width % g->run));
+    give_epsilon(q);
     ls__asked_addend(q);
     return 0;
 }
@@ -212,6 +222,7 @@ static int group_stats(const ls__asked *q, const group *g)
     ls__asked_rule(q, "norm.stats");
     give_group(q, g, "x", q->at / 2, q->x, q->width);
     ls__evidence_word(q->e, "at", (uint32_t)(q->at % 2));
+    give_epsilon(q);
     return 0;
 }
 

@@ -168,6 +168,8 @@ static const struct {
     {"flatten", ls__evidence_flat}, {"reshape", ls__evidence_flat},
     {"transpose", ls__evidence_view}, {"slice", ls__evidence_view},
     {"broadcast", ls__evidence_view}, {"concat", ls__evidence_concat},
+    {"reverse", ls__evidence_reverse},
+    {"reverse_lengths", ls__evidence_reverse},
     {"sparse_dense", ls__evidence_bag},
     {"sparse_dense_values", ls__evidence_bag},
     {"embed_bag", ls__evidence_bag}, {"attention", ls__evidence_attention},

@@ -74,7 +74,7 @@ ls__answer ls__evidence_term, ls__evidence_round,
     ls__evidence_loss, ls__evidence_mean_loss;            /* evidence_along.c */
 ls__answer ls__evidence_parameter, ls__evidence_embed, ls__evidence_position,
     ls__evidence_gather, ls__evidence_one_hot, ls__evidence_flat,
-    ls__evidence_view, ls__evidence_concat,
+    ls__evidence_view, ls__evidence_reverse, ls__evidence_concat,
     ls__evidence_bag;                                    /* evidence_tables.c */
 ls__answer ls__evidence_attention, ls__evidence_rotary; /* evidence_heads.c */
 ls__answer ls__evidence_steps;                          /* evidence_steps.c */

@@ -221,6 +221,29 @@ int ls__evidence_concat(const ls__asked *q)
                                  q->at % inner);
 }
 
+/* Find the same step counted from the other end, of as many as the row has. */
+int ls__evidence_reverse(const ls__asked *q)
+{
+    const uint32_t *length = ls__asked_x(q, 1);
+    int64_t shape[LS_MAX_RANK], at = q->at, width, t, count;
+
+    if (ls__evidence_axes(q->n->shape, shape) < 1 || shape[0] < 1)
+        return ls__asked_unknown(q->n->op);
+    width = q->size / shape[0];
+    t = at / width % shape[0];
+    count = length ? (int64_t)length[at / q->size] : shape[0];
+    if (t < count && count <= shape[0])
+        at += (count - 1 - 2 * t) * width;
+    if (ls__asked_y(q))
+        return ls__asked_move(q, &q->x[at]);
+    if (!ls__asked_dx(q, 0))
+        return ls__asked_unknown(q->n->op);
+    ls__asked_rule(q, "adds");
+    ls__evidence_number(q->e, "a", &q->dy[at]);
+    ls__asked_addend(q);
+    return 0;
+}
+
 /* ------ bags ------ */
 
 /* What a bag has of the index: its value's place, NULL for 1; false: nothing.
