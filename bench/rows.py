@@ -164,6 +164,17 @@ def tokens(name, window):
                     str(window)).command)
 
 
+def transcript(model, rows, steps, quick, *more):
+    """Turns of one trainer without a transcript and with one, in processor
+    time."""
+    side = Side("transcript", ["{build}/bench-transcript_cost", "--init",
+                               "{init}", "--rows", str(rows)],
+                parts={"without": "without", "with": "with"})
+    return Row(model + " transcript", steps, quick, [side],
+               [Ratio("with / without", "with", "without")], init=model,
+               start=train("", model, 2, 2, *more).command)
+
+
 def state(name, cold):
     parts = {"reduce": "reduce", "update": "update", "both": "ms",
              "copy": "copy", "in place": "in_place", "copy roof": "roof"}
@@ -292,6 +303,9 @@ ROWS = [
     sparse("sparse few", 4),
     tokens("tokens", 64),
     tokens("tokens 256", 256),
+    transcript("lm", 32, 9, 6),
+    transcript("cnn", 128, 203, 103),
+    transcript("mlp", 256, 23, 13, "--x", "{x}", "--y", "{y}", *MLP),
     Row("chain", 33, 13, [chain("chained"), chain("apart", "--apart", "1")],
         [Ratio("chained / apart", "chained", "apart")]),
     Row("chain wide", 33, 13,

@@ -68,6 +68,29 @@ same "the output with checkpoints" "$dir/alone" "$dir/out"
 if diff -r "$dir/c1" "$dir/c4" >"$dir/err"; then pass; else fail "files"; fi
 is "of three saves" "$(ls -A "$dir/c4" | wc -l | tr -d ' ')" 3
 
+# A transcript of one process, verified by one to five ranks; and written by
+# them, with the roots of rows and gradients, and their leaves by their owners.
+# shellcheck disable=SC2086
+./lockstep-train $args --transcript "$dir/t.lst" --transcript-every 2 \
+    --transcript-rows --transcript-every-gradient >"$dir/alone" 2>"$dir/err"
+root=$(sed -n 's/^root //p' "$dir/alone")
+is "a root" ${#root} 64
+for ranks in 1 2 3 4 5; do
+    # shellcheck disable=SC2086
+    $MPIRUN -n $ranks ./lockstep-train $args --against "$dir/t.lst" \
+        >"$dir/out" 2>"$dir/err"
+    has "verified by $ranks ranks" out "against same 5 batches"
+    rm -rf "$dir/cr"
+    # shellcheck disable=SC2086
+    $MPIRUN -n $ranks ./lockstep-train $args --transcript "$dir/r.lst" \
+        --transcript-every 2 --transcript-rows --transcript-every-gradient \
+        --checkpoint "$dir/cr" >"$dir/out" 2>"$dir/err"
+    same "written by $ranks ranks" "$dir/t.lst" "$dir/r.lst"
+    is "the root of $ranks ranks" "$(sed -n 's/^root //p' "$dir/out")" "$root"
+    is "the root in the checkpoint of $ranks ranks" \
+        "$(grep -c "\"root\": \"$root\"" "$dir"/cr/*/checkpoint.json)" 1
+done
+
 # Ranks that are killed at any moment, and others, with other instructions, that
 # go on: the launcher starts a shell, which leaves its number and becomes the
 # rank.  KILLS says how many must be killed.

@@ -11,6 +11,7 @@
 #include "folder.h"
 #include "lockstep/transcript.h"
 #include "on_ranks.h"
+#include "train/trainer.h"
 
 enum { DEVICES = 4, ROWS = 24, IN = 20, HIDDEN = 150, OUT = 64, STEPS = 10 };
 
@@ -21,6 +22,7 @@ typedef struct course {
     int first, last;     /* batches taken; a run that goes on begins later */
     bool compare, is_short;
     bool rows, gradient;
+    bool sets;           /* the program flips it */
     int flip;            /* after so many batches a bit of a parameter flips */
     int spoil;           /* in this batch a bit of x is another */
     double lr;           /* 0: the usual one */
@@ -81,13 +83,17 @@ static int set_batch(ls_batch *b, int s, bool is_spoilt, float *x, float *y)
     return status < 0 ? status : ls_batch_set(b, "y", LS_F32, y, ROWS);
 }
 
-static int flip(ls_trainer *t)
+/* Flip a bit of a parameter as a fault would; set: as a program does. */
+static int flip(ls_trainer *t, bool set)
 {
     float b[OUT];
     int status = ls_trainer_get(t, "o.bias", OUT, b);
 
     ((uint32_t *)b)[12] ^= 1u << 20;
-    return status < 0 ? status : ls_trainer_set(t, "o.bias", OUT, b);
+    if (status == 0)
+        status = ls_trainer_set(t, "o.bias", OUT, b);
+    t->sets -= !set;
+    return status;
 }
 
 static int step(ls_transcript *r, ls_trainer *t, const course *c, int s)
@@ -106,7 +112,7 @@ static int step(ls_transcript *r, ls_trainer *t, const course *c, int s)
         status = ls_transcript_step(r, s, &result);
     ls_batch_close(b);
     if (status == 0 && s + 1 == c->flip)
-        status = flip(t);
+        status = flip(t, c->sets);
     if (status == 0 && s == 6)
         status = ls_transcript_event(r, "evaluation", 1,
                                      &(ls_setting){"loss", "3f800000"});
@@ -140,6 +146,7 @@ static int open_transcript(ls_transcript **r, ls_trainer *t, const course *c)
 
     o.path = c->path;
     o.compare = c->compare;
+    o.from = c->compare && c->first ? c->first : -1;
     o.every = c->compare ? 0 : c->every;
     o.program = "test";
     o.n_settings = 1;
@@ -296,7 +303,7 @@ START_TEST(root_of_average)
     OK(ls_trainer_use_average(t, true));
     OK(ls_trainer_root(t, 1, 0, NULL, after));
     ck_assert_str_eq(before, after);
-    OK(flip(t));
+    OK(flip(t, false));
     OK(ls_trainer_root(t, 1, 0, NULL, after));
     ck_assert_str_ne(before, after);
     ls_batch_close(b);
@@ -606,6 +613,67 @@ START_TEST(same_or_not)
 }
 END_TEST
 
+/* What a program sets is an event, which the same program repeats and another
+ * run has not. */
+START_TEST(values_set)
+{
+    course c = usual(in_folder("run"));
+    size_t n;
+    char *text;
+
+    c.is_short = _i;
+    c.sets = true;
+    c.flip = 5;
+    OK(take(NULL, &c));
+    text = get_file(c.path, &n);
+    text[n - 1] = 0;
+    ck_assert_ptr_nonnull(strstr(text, "\"n\":5,\"prev\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"times\":\"1\",\"what\":\"set\""));
+    free(text);
+    c.compare = true;
+    expect(c, 0, NULL);
+    c.flip = -1;
+    expect(c, LS_EDIFFERS, _i ? "(steps)" : "(event of 5)");
+}
+END_TEST
+
+/* A run that goes on with another option says which, and can be compared from
+ * there on, or before. */
+START_TEST(options_changed)
+{
+    course c = usual(in_folder("run")), rest;
+    ls_transcript_facts facts;
+    size_t n;
+    char *text;
+
+    c.last = 5;
+    c.checkpoint = in_folder("c");
+    OK(take(NULL, &c));
+    rest = c;
+    rest.resume = c.note;
+    rest.first = 5;
+    rest.last = STEPS;
+    rest.setting = "square";
+    OK(take(NULL, &rest));
+    OK(ls_transcript_check(c.path, &facts));
+    text = get_file(c.path, &n);
+    text[n - 1] = 0;
+    ck_assert_ptr_nonnull(strstr(
+        text, "{\"from\":{\"shape of the moon\":\"round\"},\"kind\":"
+              "\"event\",\"n\":5,"));
+    ck_assert_ptr_nonnull(strstr(
+        text, "\"to\":{\"shape of the moon\":\"square\"},\"what\":"
+              "\"change\"}"));
+    free(text);
+    rest.resume = NULL;
+    rest.compare = true;
+    expect(rest, 0, NULL);
+    rest.setting = NULL;
+    expect(rest, LS_EDIFFERS, "line 1 (head): options shape of the moon is "
+                              "square in the file, round here");
+}
+END_TEST
+
 /* ------ hostile files ------ */
 
 static void expect_refused(const char *name, const char *bytes, size_t n)
@@ -691,6 +759,8 @@ static Suite *transcript_suite(void)
     tcase_add_test(t, rows_and_gradients);
     tcase_add_loop_test(t, goes_on, 0, 4);
     tcase_add_loop_test(t, same_or_not, 0, 2);
+    tcase_add_loop_test(t, values_set, 0, 2);
+    tcase_add_test(t, options_changed);
     tcase_add_loop_test(t, changed_files, 0, 2);
     tcase_add_test(t, strange_files);
     suite_add_tcase(s, t);

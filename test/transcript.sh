@@ -126,6 +126,44 @@ run $mlp --checkpoint "$dir/d" --stop-at 8
 expect 1 "was saved without --transcript" $mlp --checkpoint "$dir/d" --resume \
     --transcript "$dir/late.lst"
 
+# ------ options that changed, a rate that was lowered, an early end ------
+
+rm -rf "$dir/c"
+run $mlp --checkpoint "$dir/c" --stop-at 14 --transcript "$dir/s.lst"
+run $mlp --checkpoint "$dir/c" --resume --change lr,clip-norm --lr 0.003 \
+    --clip-norm 0.5 --transcript "$dir/s.lst" --stop-at 20
+run $mlp --lr 0.003 --clip-norm 0.5 --steps 50 --checkpoint "$dir/c" --resume \
+    --change steps --transcript "$dir/s.lst" --keep 0
+is "changed twice" "$(grep -c '"what":"change"' "$dir/s.lst")" 2
+holds "from and to" grep -q \
+    '"from":{"--clip-norm":"1".*"to":{"--clip-norm":"0.5","--lr":"0.003"' \
+    "$dir/s.lst"
+ask 0 "replay  same: 50 batches" "$dir/s.lst"
+ask 0 "replay  same: 50 batches" "$dir/s.lst" --from 14 --checkpoint "$dir/c"
+sed 's/"--lr":"0.003"/"--lr":"0.004"/' "$dir/s.lst" >"$dir/bad.lst"
+ask 1 "does not have the hash" "$dir/bad.lst"
+run $mlp --checkpoint "$dir/c2" --stop-at 14 --transcript "$dir/s2.lst"
+run $mlp --checkpoint "$dir/c2" --resume --transcript "$dir/s2.lst" \
+    --change lr --lr 0.004
+ask 5 "differs" "$dir/s.lst" "$dir/s2.lst"
+awk 'BEGIN {
+    print "a,b,c"
+    for (i = 0; i < 150; i++)
+        print i * i % 31 "," i * 7 % 23 "," (i * i % 31 + i * 7 % 23 > 26)
+}' >"$dir/t.csv"
+table="mlp --data $dir/t.csv --target c --valid 0.2 --hidden 24 --batch 24
+    --devices 2 --eval-every 5 --steps 200 --lr 0.2"
+run $table --early-stop 3 --plateau 1 --transcript "$dir/p.lst"
+holds "a plateau" grep -q '"scale":"[0-9a-f]*","what":"plateau"' "$dir/p.lst"
+is "it stops once" "$(grep -c '"since":"3","what":"stop"' "$dir/p.lst")" 1
+ask 0 "replay  same: " "$dir/p.lst" --data "$dir/t.csv"
+
+# What a program did by itself is named, not passed over.
+head -n 3 "$dir/mlp.lst" >"$dir/own.lst"
+printf '{"kind":"event","n":1,"prev":"%s","times":"1","what":"set"}\n' \
+    "$(tail -n 1 "$dir/own.lst" | sha256sum | cut -c1-64)" >>"$dir/own.lst"
+ask 1 "event \"set\" of 1 is its program's own act" "$dir/own.lst"
+
 # ------ another run ------
 
 against() {

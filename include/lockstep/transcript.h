@@ -89,7 +89,7 @@ static inline ls_transcript_options ls_transcript_defaults(void)
 
 /* How many batches from one state line to the next keep hashing at about half a
  * percent of the time or less: the power of two at or above
- * 12000 x (bytes of the state) / (FLOP of a batch), 1 to 4096; 256 where the
+ * 48000 x (bytes of the state) / (FLOP of a batch), 1 to 4096; 256 where the
  * FLOP are not known.  It follows from the model, never from a clock, so that
  * two machines write the same file. */
 LS_API int64_t ls_transcript_every(const ls_trainer *trainer,

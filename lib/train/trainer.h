@@ -44,6 +44,7 @@ struct ls_trainer {
                               NULL: none does */
 
     double lr;        /* the peak that schedules go by */
+    int64_t sets;     /* how often the program set values */
     ls__riding rider[LS__RIDERS];
     const char *data_axis;     /* of the mesh */
     struct ls__place *place[2]; /* [slot] of parameters, of moments */

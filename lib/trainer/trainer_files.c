@@ -110,5 +110,6 @@ int ls_trainer_load(ls_trainer *t, const char *path, const char *names)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
+    t->sets++;
     return ls__weights_load(&t->model, path, names);
 }

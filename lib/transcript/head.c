@@ -6,6 +6,7 @@
 #include "base/sha.h"
 #include "exchange/graph_json.h"
 #include "trainer/facts.h"
+#include "transcript/changes.h"
 #include "transcript/line.h"
 
 #include <stdlib.h>
@@ -85,8 +86,8 @@ json_t *ls__head_options(const ls_trainer *t)
     return NULL;
 }
 
-static json_t *options_object(const ls_trainer *t,
-                              const ls_transcript_options *o)
+json_t *ls__head_all_options(const ls_trainer *t,
+                             const ls_transcript_options *o)
 {
     json_t *object = ls__head_options(t);
 
@@ -138,8 +139,8 @@ static json_t *head_line(const ls__chain *c, const ls_trainer *t,
         "bits", LS_BITS, "data", files_array(o), "devices", t->devices.of,
         "every", (json_int_t)has->every, "graph", graph, "kind", "head",
         "layout", layout, "lockstep", ls_version(), "maker",
-        "any", "micro", t->micro, "options",
-        options_object(t, o), "plan",
+        "any", "micro", t->micro, "options", ls__head_all_options(t, o),
+        "plan",
         (json_int_t)(plan ? plan->chunk_rows : 0), "prev", c->prev, "program",
         o->program, "sum", o->sum ? o->sum : "", "version",
         LS__TRANSCRIPT_VERSION);
@@ -189,7 +190,9 @@ static ls__extent extent_of(const json_t *file)
 static int compare(ls__chain *c, const ls_trainer *t,
                    const ls_transcript_options *o, ls__extent *has)
 {
-    static const char *const passed[] = {"lockstep", "data", "prev", NULL};
+    /* Of a run that begins later, options are compared there. */
+    const char *const passed[] = {"lockstep", "data", "prev",
+                                  o->from >= 0 ? "options" : NULL, NULL};
     char what[LS__MESSAGE / 2];
     json_t *file, *here = NULL;
     int status = ls__chain_read(c, &file);
@@ -265,20 +268,53 @@ bool ls__head_is_state(const json_t *line, int64_t batches)
            json_integer_value(json_object_get(line, "n")) == batches;
 }
 
-int ls__head_seek(ls__chain *c, int64_t batches)
+/* Fail: the state with the options that are wanted was passed, or there is
+ * none. */
+static int not_found(const ls__chain *c, int64_t batches, const json_t *before,
+                     const json_t *options, bool seen)
 {
+    char what[LS__MESSAGE / 2] = "";
+    json_t *a = json_pack("{s:O}", "options", before);
+    json_t *b = json_pack("{s:O}", "options", options);
+    bool differ = seen && a && b &&
+                  ls__line_differs(a, b, NULL, what, sizeof what);
+
+    json_decref(a);
+    json_decref(b);
+    if (differ)
+        return ls__fail(LS_EDIFFERS, "%s: line 1 (head): %s", c->path, what);
+    return ls__fail(LS_ENOTFOUND, "%s: has no state of %lld batches", c->path,
+                    (long long)batches);
+}
+
+int ls__head_seek_with(ls__chain *c, int64_t batches, json_t *before,
+                       const json_t *options)
+{
+    bool seen = false;
+
     for (;;) {
-        mark before = mark_of(c);
+        mark here = mark_of(c);
         json_t *line;
         int status = ls__chain_read(c, &line);
-        bool found = line && ls__head_is_state(line, batches);
-        bool none = status == 0 && (!line || (c->lines == 1 && found));
+        bool is = line && ls__head_is_state(line, batches);
+        bool past = seen && line &&
+                    !is && !json_object_get(line, "what");
 
+        if (status == 0 && line && before)
+            status = ls__changes_follow(before, line);
         json_decref(line);
-        if (none)
-            return ls__fail(LS_ENOTFOUND, "%s: has no state of %lld batches",
-                            c->path, (long long)batches);
-        if (status < 0 || found)
-            return status < 0 ? status : go_back(c, &before);
+        if (status < 0)
+            return status;
+        if (is && c->lines > 1 &&
+            (!options || json_equal(before, options)))
+            return go_back(c, &here);
+        seen = seen || is;
+        if (!line || past)
+            return not_found(c, batches, before, options, seen);
     }
+}
+
+int ls__head_seek(ls__chain *c, int64_t batches)
+{
+    return ls__head_seek_with(c, batches, NULL, NULL);
 }

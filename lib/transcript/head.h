@@ -30,11 +30,22 @@ int ls__head_graph(const ls_trainer *t, char hex[LS__HEX]);
 void ls__head_layout(const ls__params *p, char hex[LS__HEX]);
 json_t *ls__head_options(const ls_trainer *t);
 
+/* All options of a training: the trainer's and the program's, a new object.
+ * NULL: no memory. */
+json_t *ls__head_all_options(const ls_trainer *t,
+                             const ls_transcript_options *o);
+
 /* Is a line the state of so many batches? */
 bool ls__head_is_state(const json_t *line, int64_t batches);
 
 /* Read on until the next line is the state of so many batches.  LS_ENOTFOUND:
  * there is none. */
 int ls__head_seek(ls__chain *c, int64_t batches);
+
+/* The same of a run that has these options there; `before` are those of the
+ * lines read so far, and become those of there.  LS_EDIFFERS: there are such
+ * states, and other options. */
+int ls__head_seek_with(ls__chain *c, int64_t batches, json_t *before,
+                       const json_t *options);
 
 #endif

@@ -4,6 +4,7 @@
 #include "transcript/lines.h"
 #include "base/file.h"
 #include "base/sha.h"
+#include "transcript/changes.h"
 #include "transcript/line.h"
 
 #include <fcntl.h>
@@ -55,6 +56,14 @@ int ls__chain_open(ls__chain *c, const char *path)
     if (status == 0 && !S_ISREG(info.st_mode))
         status = ls__fail(LS_EFORMAT, "%s: no regular file", path);
     return status;
+}
+
+int ls__chain_rewind(ls__chain *c)
+{
+    c->lines = 0;
+    memcpy(c->prev, nothing, sizeof nothing);
+    return fseeko(c->file, 0, SEEK_SET) < 0 ? ls__io_error(c->path, "seek")
+                                            : 0;
 }
 
 int ls__chain_close(ls__chain *c)
@@ -149,7 +158,7 @@ int ls__chain_read(ls__chain *c, json_t **line)
 /* ------ going on ------ */
 
 static int check_beginning(ls__chain *c, int64_t bytes, int64_t lines,
-                           const char *prev)
+                           const char *prev, json_t *options)
 {
     int status = 0;
 
@@ -159,6 +168,8 @@ static int check_beginning(ls__chain *c, int64_t bytes, int64_t lines,
         status = ls__chain_read(c, &line);
         if (status == 0 && !line)
             break;
+        if (status == 0)
+            status = ls__changes_follow(options, line);
         json_decref(line);
     }
     if (status == 0 && (c->lines != lines || ftello(c->file) != bytes ||
@@ -170,14 +181,14 @@ static int check_beginning(ls__chain *c, int64_t bytes, int64_t lines,
 }
 
 int ls__chain_go_on(ls__chain *c, const char *path, int64_t bytes,
-                    int64_t lines, const char *prev)
+                    int64_t lines, const char *prev, json_t *options)
 {
     ls__chain old;
     int status = ls__chain_open(&old, path);
 
     *c = (ls__chain){0};
     if (status == 0)
-        status = check_beginning(&old, bytes, lines, prev);
+        status = check_beginning(&old, bytes, lines, prev, options);
     if (status == 0)
         status = begin(c, path, O_WRONLY, "w");
     ls__chain_close(&old);

@@ -31,9 +31,13 @@ int ls__chain_create(ls__chain *c, const char *path);
 int ls__chain_open(ls__chain *c, const char *path);
 
 /* Open a file to write on behind its first `bytes`, which must hold `lines`
- * whole lines, the hash of the last being `prev`; what follows is cut off. */
+ * whole lines, the hash of the last being `prev`; what follows is cut off.
+ * *options become those that the run had there (changes.h). */
 int ls__chain_go_on(ls__chain *c, const char *path, int64_t bytes,
-                    int64_t lines, const char *prev);
+                    int64_t lines, const char *prev, json_t *options);
+
+/* Go back to the first line of a file that is read. */
+int ls__chain_rewind(ls__chain *c);
 
 /* Accepts a cleared one.  LS_EIO: what was written is not there. */
 int ls__chain_close(ls__chain *c);

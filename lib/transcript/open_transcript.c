@@ -5,6 +5,7 @@
 #include "base/sha.h"
 #include "base/sized.h"
 #include "together/spread.h"
+#include "transcript/changes.h"
 #include "transcript/transcript.h"
 
 #include <stdlib.h>
@@ -54,7 +55,9 @@ static int read_note(ls_transcript *r, const char *note, const char *path)
     r->batches = batches;
     r->stated = stated;
     r->first = first;
-    return r->is_first ? ls__chain_go_on(&r->chain, path, at, lines, prev) : 0;
+    return r->is_first ? ls__chain_go_on(&r->chain, path, at, lines,
+                                         prev, r->options)
+                       : 0;
 }
 
 /* ------ opening ------ */
@@ -84,6 +87,19 @@ static int begin(ls_transcript *r, const ls_transcript_options *o, int n,
     return status < 0 ? status : ls__transcript_state(r, n, control);
 }
 
+/* The head has been read, and is read again for its options. */
+static int seek(ls_transcript *r, const ls_transcript_options *o)
+{
+    json_t *now = ls__head_all_options(r->trainer, o);
+    int status = now ? ls__chain_rewind(&r->chain)
+                     : ls__no_memory("a transcript's options", 0);
+
+    if (status == 0)
+        status = ls__head_seek_with(&r->chain, o->from, r->options, now);
+    json_decref(now);
+    return status;
+}
+
 /* Read on to the state line of so many batches, and compare it. */
 static int begin_at(ls_transcript *r, const ls_transcript_options *o, int n,
                     const ls_control *control)
@@ -95,7 +111,7 @@ static int begin_at(ls_transcript *r, const ls_transcript_options *o, int n,
         if (status == 0)
             status = ls__head_put(&r->chain, r->trainer, o, &r->has);
         if (status == 0)
-            status = ls__head_seek(&r->chain, o->from);
+            status = seek(r, o);
     }
     status = ls__spread_agree(r->trainer, status);
     if (status == 0)
@@ -105,11 +121,36 @@ static int begin_at(ls_transcript *r, const ls_transcript_options *o, int n,
     return status < 0 ? status : ls__transcript_state(r, n, control);
 }
 
+/* A run that goes on with other options says so. */
+static int go_on(ls_transcript *r, const ls_transcript_options *o, int n,
+                 const ls_control *control)
+{
+    json_t *now = NULL, *change = NULL;
+    int status = ls__spread_agree(r->trainer, read_note(r, o->resume, o->path));
+    bool differs = false;
+
+    if (status == 0 && r->is_first) {
+        now = ls__head_all_options(r->trainer, o);
+        change = now ? ls__changes_between(r->options, now) : NULL;
+        differs = change && !json_equal(r->options, now);
+        if (!change)
+            status = ls__no_memory("a transcript's options", 0);
+    }
+    status = ls__spread_agree(r->trainer, status);
+    if (status == 0 && ls__spread_is(r->trainer))
+        status = ls__spread_tell(r->trainer, &differs, sizeof differs);
+    if (status == 0 && differs)
+        status = ls__transcript_change(r, change, n, control);
+    json_decref(now);
+    json_decref(change);
+    return status;
+}
+
 static int open_any(ls_transcript *r, const ls_transcript_options *o, int n,
                     const ls_control *control)
 {
     if (o->resume)
-        return ls__spread_agree(r->trainer, read_note(r, o->resume, o->path));
+        return go_on(r, o, n, control);
     if (o->compare && o->from >= 0)
         return begin_at(r, o, n, control);
     r->batches = r->first = 0;
@@ -166,7 +207,11 @@ int ls_transcript_open(ls_transcript **out, ls_trainer *t,
         .rows = o.rows, .gradient = o.gradient};
     r->same = -1;
     memset(r->records, '0', LS__HEX - 1);
-    status = ls__spread_agree(t, ls__root_room_open(&r->room, t));
+    r->sets = t->sets;
+    r->options = json_object();
+    status = r->options ? ls__root_room_open(&r->room, t)
+                        : ls__no_memory("a transcript's options", 0);
+    status = ls__spread_agree(t, status);
     if (status == 0)
         status = open_any(r, &o, n, control);
     if (status == 0)
@@ -191,6 +236,7 @@ int ls_transcript_close(ls_transcript *r)
     status = ls__chain_close(&r->chain);
     ls__details_close(&r->details);
     ls__root_room_close(&r->room);
+    json_decref(r->options);
     free(r);
     return status;
 }
@@ -216,7 +262,7 @@ int64_t ls_transcript_every(const ls_trainer *t, double step_flops)
 
     if (!(step_flops > 0))
         return 256;
-    while (every < 4096 && (double)every < 12000 * bytes / step_flops)
+    while (every < 4096 && (double)every < 48000 * bytes / step_flops)
         every *= 2;
     return every;
 }

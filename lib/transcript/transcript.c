@@ -155,37 +155,7 @@ bool ls_transcript_is_due(const ls_transcript *r)
     return r->batches % r->has.every == 0 && r->stated != r->batches;
 }
 
-int ls_transcript_state(ls_transcript *r, int n, const ls_control *control)
-{
-    LS__NEED_AS(r, "transcript", LS_EINVAL);
-
-    int status = ls__controls_check(__func__, n, control);
-
-    if (status < 0 || r->stated == r->batches)
-        return status;
-    return ls__transcript_state(r, n, control);
-}
-
 /* ------ steps and events ------ */
-
-int ls_transcript_step(ls_transcript *r, int64_t batch,
-                       const ls_result *result)
-{
-    LS__NEED_AS(r, "transcript", LS_EINVAL);
-    LS__NEED(result);
-
-    int status = 0;
-
-    if (batch != r->batches)
-        return ls__fail(LS_EINVAL, "batch %lld: the transcript's next one is "
-                        "%lld", (long long)batch, (long long)r->batches);
-    if (r->is_short)
-        add_record(r, result);
-    else
-        status = put_step(r, result);
-    r->batches++;
-    return status;
-}
 
 static json_t *event_line(const ls_transcript *r, const char *what, int n,
                           const ls_setting *value)
@@ -224,6 +194,57 @@ int ls__values_check(const char *function, const char *called, int n,
     return 0;
 }
 
+/* Put an event with so many texts, and the fields of `more`; NULL: none. */
+static int put_event(ls_transcript *r, const char *what, int n,
+                     const ls_setting *value, json_t *more)
+{
+    int status = put_steps(r);
+    json_t *line = status == 0 ? event_line(r, what, n, value) : NULL;
+    bool good = line && (!more || json_object_update(line, more) == 0);
+    char *text = good ? ls__line_write(line) : NULL;
+
+    if (status == 0)
+        status = text ? put(r, text) : ls__no_memory("an event", 0);
+    free(text);
+    json_decref(line);
+    return status;
+}
+
+/* What the program set since the last line is an event, which only the program
+ * itself can repeat. */
+static int tell_sets(ls_transcript *r)
+{
+    char times[24];
+    ls_setting value = {"times", times};
+
+    if (r->sets == r->trainer->sets)
+        return 0;
+    snprintf(times, sizeof times, "%lld",
+             (long long)(r->trainer->sets - r->sets));
+    r->sets = r->trainer->sets;
+    return put_event(r, "set", 1, &value, NULL);
+}
+
+int ls_transcript_step(ls_transcript *r, int64_t batch,
+                       const ls_result *result)
+{
+    LS__NEED_AS(r, "transcript", LS_EINVAL);
+    LS__NEED(result);
+
+    int status = 0;
+
+    if (batch != r->batches)
+        return ls__fail(LS_EINVAL, "batch %lld: the transcript's next one is "
+                        "%lld", (long long)batch, (long long)r->batches);
+    status = tell_sets(r);
+    if (status == 0 && r->is_short)
+        add_record(r, result);
+    else if (status == 0)
+        status = put_step(r, result);
+    r->batches++;
+    return status;
+}
+
 int ls_transcript_event(ls_transcript *r, const char *what, int n,
                         const ls_setting *value)
 {
@@ -231,19 +252,35 @@ int ls_transcript_event(ls_transcript *r, const char *what, int n,
     LS__NEED(what);
 
     int status = ls__values_check(__func__, "values", n, value);
-    json_t *line = NULL;
-    char *text = NULL;
 
     if (status == 0)
-        status = put_steps(r);
-    if (status < 0)
-        return status;
-    line = event_line(r, what, n, value);
-    text = line ? ls__line_write(line) : NULL;
-    status = text ? put(r, text) : ls__no_memory("an event", 0);
-    free(text);
-    json_decref(line);
+        status = tell_sets(r);
+    if (status == 0)
+        status = put_event(r, what, n, value, NULL);
     return status;
+}
+
+int ls__transcript_change(ls_transcript *r, json_t *change, int n,
+                          const ls_control *control)
+{
+    int status = 0;
+
+    if (r->is_first)
+        status = put_event(r, "change", 0, NULL, change);
+    status = ls__spread_agree(r->trainer, status);
+    return status < 0 ? status : ls__transcript_state(r, n, control);
+}
+
+int ls_transcript_state(ls_transcript *r, int n, const ls_control *control)
+{
+    LS__NEED_AS(r, "transcript", LS_EINVAL);
+
+    int status = ls__controls_check(__func__, n, control);
+
+    if (status < 0 || r->stated == r->batches)
+        return status;
+    status = tell_sets(r);
+    return status < 0 ? status : ls__transcript_state(r, n, control);
 }
 
 /* ------ the end ------ */
@@ -281,6 +318,8 @@ int ls_transcript_end(ls_transcript *r, int n, const ls_control *control,
     int64_t bytes;
     int status = ls__controls_check(__func__, n, control);
 
+    if (status == 0)
+        status = tell_sets(r);
     if (status == 0)
         status = last_state(r, n, control);
 

@@ -16,6 +16,8 @@ struct ls_transcript {
     ls__extent has;
     ls__details details;
     ls__root_room room;
+    int64_t sets;      /* of the trainer, when a line last told */
+    json_t *options;   /* of the first rank: before those of now */
     int64_t batches;   /* taken */
     int64_t stated;    /* at the last state line; -1: there was none */
     char root[LS__HEX]; /* on it */
@@ -27,6 +29,11 @@ struct ls_transcript {
 
 /* The state line of now, of all ranks. */
 int ls__transcript_state(ls_transcript *r, int n, const ls_control *control);
+
+/* The event "change", and behind it the state from which on options are others:
+ * of all ranks, *change is the first one's. */
+int ls__transcript_change(ls_transcript *r, json_t *change, int n,
+                          const ls_control *control);
 
 /* LS_EINVAL says what is wrong with the texts that a function was given. */
 int ls__values_check(const char *function, const char *called, int n,

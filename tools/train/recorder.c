@@ -156,6 +156,28 @@ int recorder_evaluation(recorder *r, const position *at, double accuracy)
     return check(r, ls_transcript_event(r->all, "evaluation", 2, value));
 }
 
+int recorder_stop_event(recorder *r, const position *at)
+{
+    char since[24];
+    ls_setting value = {"since", since};
+
+    if (!r->all)
+        return OPT_GO;
+    snprintf(since, sizeof since, "%" PRId64, at->score.stop.since);
+    return check(r, ls_transcript_event(r->all, "stop", 1, &value));
+}
+
+int recorder_plateau(recorder *r, double scale)
+{
+    char text[20];
+    ls_setting value = {"scale", text};
+
+    if (!r->all)
+        return OPT_GO;
+    put_double(text, scale);
+    return check(r, ls_transcript_event(r->all, "plateau", 1, &value));
+}
+
 int recorder_rest(recorder *r, const position *at)
 {
     ls_control control[KEEPER_CONTROLS];

@@ -28,6 +28,12 @@ int recorder_open(recorder *r, const run *of, const train_settings *set,
  * belongs to a batch is done. */
 int recorder_step(recorder *r, const ls_result *result);
 int recorder_evaluation(recorder *r, const position *at, double accuracy);
+
+/* Record, after that, that it ended the run, or made the rate this share of its
+ * peak. */
+int recorder_stop_event(recorder *r, const position *at);
+int recorder_plateau(recorder *r, double scale);
+
 int recorder_rest(recorder *r, const position *at);
 
 /* The run ended as its options say; `saved`: --save has a file now. */

@@ -89,16 +89,32 @@ static void tell_empty(session *s, int64_t step)
     s->told_empty = true;
 }
 
+/* Record an evaluation, and what followed from it; `before` is the share of the
+ * rate's peak that there was. */
+static int record_evaluation(session *s, double before)
+{
+    recorder *r = &s->recorder;
+    double now = s->at.score.plateau.scale;
+    int status = recorder_evaluation(r, &s->at, s->eval.accuracy);
+
+    if (status == OPT_GO && now != before)
+        status = recorder_plateau(r, now);
+    if (status == OPT_GO && evaluation_enough(&s->eval))
+        status = recorder_stop_event(r, &s->at);
+    return status;
+}
+
 /* Evaluate.  With --early-stop the file is that of the best weights, from the
  * moment that they are the best: whatever ends the run, it is there. */
 static int evaluate_now(session *s, int64_t done)
 {
+    double before = s->at.score.plateau.scale;
     int status = evaluate(&s->eval, done);
 
     if (status == OPT_GO)
         curve_add(&s->curve.evaluation, done, s->at.score.loss);
     if (status == OPT_GO)
-        status = recorder_evaluation(&s->recorder, &s->at, s->eval.accuracy);
+        status = record_evaluation(s, before);
     if (status == OPT_GO && s->set.early_stop && evaluation_better(&s->eval)) {
         status = session_save(s);
         s->at.score.is_saved = s->saves;

@@ -111,18 +111,22 @@ typedef struct run {
 
 /* ------ one checkpoint in a folder of its own ------ */
 
-/* A folder that holds a link to one checkpoint, so that a run can go on from it
- * and change nothing there. */
+/* A folder that holds a link to one checkpoint (of 0 batches: none), so that a
+ * run can go on from it and change nothing there. */
 typedef struct start {
     char folder[64];
 } start;
 
 static int start_open(start *s, const char *all, int64_t batches)
 {
-    char *from = NULL, *to = NULL, *full = realpath(all, NULL);
+    char *from = NULL, *to = NULL, *full = batches ? realpath(all, NULL) : NULL;
     int status = OPT_GO;
 
     snprintf(s->folder, sizeof s->folder, "/tmp/lockstep-verify-XXXXXX");
+    if (!batches)
+        return mkdtemp(s->folder) ? OPT_GO
+                                  : opt_fail(OPT_FAILED, "%s: no folder could "
+                                             "be made", s->folder);
     if (!full)
         return opt_fail(OPT_FAILED, "%s: no such folder", all);
     if (!mkdtemp(s->folder) ||
@@ -169,19 +173,22 @@ static int replay_part(run *r, int64_t first, int64_t last, answer *a)
 {
     replay part = {.of = &r->of, .data = r->set.data,
                    .workers = r->set.workers, .trainer = r->set.trainer,
+                   .first = first,
                    .until = last < published_batches(&r->of) || !last
                                 ? last
                                 : -1};
+    bool folder = first || published_part(&r->of, last) >
+                               published_part(&r->of, first);
     start from;
-    int status = first ? start_open(&from, r->set.checkpoint, first) : OPT_GO;
+    int status = folder ? start_open(&from, r->set.checkpoint, first) : OPT_GO;
 
     if (status != OPT_GO)
         return status;
-    part.checkpoint = first ? from.folder : NULL;
+    part.checkpoint = folder ? from.folder : NULL;
     if (!r->of.facts.is_whole)
         part.until = last;
     status = replay_run(&part, last, &a->same, a->text);
-    if (first)
+    if (folder)
         start_close(&from);
     return status;
 }

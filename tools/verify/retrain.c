@@ -83,10 +83,36 @@ static int add_option(command *c, const replay *r, const char *name,
     return OPT_GO;
 }
 
-static int make_command(command *c, const replay *r, const char *program)
+/* Add --change, with the names of what differs between two objects. */
+static void add_changes(command *c, const json_t *before, const json_t *now)
+{
+    char list[1024] = "";
+    size_t at = 0;
+
+    for (int side = 0; side < 2; side++) {
+        const char *name;
+        json_t *value;
+
+        json_object_foreach ((json_t *)(side ? now : before), name, value) {
+            const json_t *a = json_object_get(before, name);
+            const json_t *b = json_object_get(now, name);
+
+            if (strncmp(name, "--", 2) == 0 && at < sizeof list &&
+                !(a && b && (side || json_equal(a, b))))
+                at += (size_t)snprintf(list + at, sizeof list - at, "%s%s",
+                                       at ? "," : "", name + 2);
+        }
+    }
+    add(c, "--change=%s", list);
+}
+
+/* Put the command together that trains a part of the run; where it begins with
+ * a change there is a checkpoint of the part before. */
+static int make_command(command *c, const replay *r, const char *program,
+                        int part, bool changes)
 {
     const char *model = model_of(r->of), *name;
-    json_t *options = json_object_get(r->of->head, "options"), *value;
+    json_t *options = r->of->part[part].options, *value;
     int status = OPT_GO;
 
     if (!model)
@@ -110,6 +136,8 @@ static int make_command(command *c, const replay *r, const char *program)
         add(c, "--keep=0");
         add(c, "--resume");
     }
+    if (changes)
+        add_changes(c, r->of->part[part - 1].options, options);
     if (r->until >= 0)
         add(c, "--stop-at=%" PRId64, r->until);
     if (status == OPT_GO && c->failed)
@@ -194,20 +222,31 @@ static void take_words(int64_t batches, bool *same, char text[REPLAY_TEXT])
     *same = *same && done == batches;
 }
 
-int replay_run(const replay *r, int64_t batches, bool *same,
-               char text[REPLAY_TEXT])
+/* Run the command of part i; text: what it said of the comparison. */
+static int run_part(const replay *r, int i, bool changes, int *ended,
+                    char text[REPLAY_TEXT])
 {
-    enum { DIFFERS = 5 };
     char program[PATH_MAX];
     command c = {0};
-    int status, ended = -1;
+    int status;
 
     find_program(program);
     *text = 0;
-    status = make_command(&c, r, r->trainer ? r->trainer : program);
+    *ended = -1;
+    status = make_command(&c, r, r->trainer ? r->trainer : program, i,
+                          changes);
     if (status == OPT_GO)
-        status = run(&c, &ended, text);
+        status = run(&c, ended, text);
     clear(&c);
+    return status;
+}
+
+static int compare_part(const replay *r, int i, bool changes, int64_t batches,
+                        bool *same, char text[REPLAY_TEXT])
+{
+    enum { DIFFERS = 5 };
+    int ended, status = run_part(r, i, changes, &ended, text);
+
     if (status == OPT_GO && (!*text || (ended != 0 && ended != DIFFERS)))
         status = opt_fail(OPT_FAILED, "lockstep-train ended with status %d",
                           ended);
@@ -216,17 +255,65 @@ int replay_run(const replay *r, int64_t batches, bool *same,
     return status;
 }
 
+/* Refuse what a program did by itself, as nobody else can repeat it. */
+static int check_events(const published *p)
+{
+    if (!*p->own)
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: event \"%s\" of %" PRId64 " is its "
+                    "program's own act (%s), which alone can train it again",
+                    p->path, p->own, p->own_at,
+                    published_text(p, "program"));
+}
+
+/* Is a state asked for that has a line only behind a change of options? */
+static bool is_behind(const replay *r, int i, int64_t batches)
+{
+    const leg *next = r->of->part + i + 1;
+
+    return i + 1 < r->of->parts && r->first == batches &&
+           next->first == batches && !next->stated;
+}
+
+int replay_run(const replay *r, int64_t batches, bool *same,
+               char text[REPLAY_TEXT])
+{
+    const published *p = r->of;
+    int status = check_events(p), i = published_part(p, r->first);
+    bool changes = is_behind(r, i, batches);
+    int64_t at = r->first;
+    replay part = *r;
+
+    *same = true;
+    i += changes;
+    while (status == OPT_GO && *same) {
+        bool more = i + 1 < p->parts && p->part[i + 1].first < batches;
+        int64_t end = more ? p->part[i + 1].first : batches;
+
+        part.until = more ? end : r->until;
+        if (!more || end > at)
+            status = compare_part(&part, i, changes, end, same, text);
+        if (!more)
+            break;
+        at = end;
+        changes = true;
+        i++;
+    }
+    return status;
+}
+
 int replay_write(const replay *r)
 {
-    char program[PATH_MAX], text[REPLAY_TEXT] = "";
-    command c = {0};
-    int status, ended = -1;
+    char text[REPLAY_TEXT];
+    int ended, status = check_events(r->of);
 
-    find_program(program);
-    status = make_command(&c, r, r->trainer ? r->trainer : program);
+    if (status == OPT_GO && r->of->parts > 1)
+        status = opt_fail(OPT_FAILED, "%s: options changed after %" PRId64
+                          " batches: a run of several parts is compared, and "
+                          "not made again whole", r->of->path,
+                          r->of->part[1].first);
     if (status == OPT_GO)
-        status = run(&c, &ended, text);
-    clear(&c);
+        status = run_part(r, 0, false, &ended, text);
     if (status == OPT_GO && ended != 0)
         status = opt_fail(OPT_FAILED, "lockstep-train ended with status %d",
                           ended);

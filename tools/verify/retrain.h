@@ -12,15 +12,17 @@ typedef struct replay {
     const char *data;       /* where its files are; or NULL */
     const char *workers;    /* for --workers; or NULL */
     const char *checkpoint; /* a folder of one, to begin with; or NULL */
+    int64_t first;          /* batches that it has */
     int64_t until;          /* batches at which to end; -1: the run's end */
     const char *trainer;    /* the program; NULL: lockstep-train */
     const char *const *more; /* words in the place of --against, ended by NULL;
                                NULL: compare */
 } replay;
 
-/* Train, to so many batches.  *same: every line was the transcript's; text says
- * of how many, or which is not.  OPT_FAILED after a message: it could not be
- * done. */
+/* Train, to so many batches, part by part where options changed between, for
+ * which there must be a folder of checkpoints.  *same: every line was the
+ * transcript's; text says of how many, or which is not.  OPT_FAILED after a
+ * message: it could not be done. */
 int replay_run(const replay *r, int64_t batches, bool *same,
                char text[REPLAY_TEXT]);
 

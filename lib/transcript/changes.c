@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See changes.h. */
+#include "transcript/changes.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool has_text(const json_t *line, const char *name, const char *text)
+{
+    const char *is = json_string_value(json_object_get(line, name));
+
+    return is && strcmp(is, text) == 0;
+}
+
+int ls__changes_follow(json_t *options, const json_t *line)
+{
+    json_t *from = json_object_get(line, "from");
+    json_t *to = json_object_get(line, "to");
+    const char *name;
+    json_t *value;
+
+    if (has_text(line, "kind", "head")) {
+        to = json_object_get(line, "options");
+    } else if (!has_text(line, "kind", "event") ||
+               !has_text(line, "what", "change")) {
+        return 0;
+    } else if (!json_is_object(from) || !json_is_object(to)) {
+        return ls__fail(LS_EFORMAT, "an event \"change\" without options "
+                        "\"from\" and \"to\"");
+    }
+    json_object_foreach (from, name, value)
+        (void)json_object_del(options, name);
+    return json_object_update(options, to) < 0
+               ? ls__no_memory("a transcript's options", 0) : 0;
+}
+
+/* Add to `out` what of `all` the other one has otherwise, or lacks. */
+static bool add_others(json_t *out, const json_t *all, const json_t *other)
+{
+    const char *name;
+    json_t *value;
+
+    json_object_foreach ((json_t *)all, name, value) {
+        const json_t *there = json_object_get(other, name);
+
+        if ((!there || !json_equal(value, there)) &&
+            json_object_set(out, name, value) < 0)
+            return false;
+    }
+    return true;
+}
+
+json_t *ls__changes_between(const json_t *before, const json_t *now)
+{
+    json_t *from = json_object(), *to = json_object();
+
+    if (from && to && add_others(from, before, now) &&
+        add_others(to, now, before))
+        return json_pack("{s:o,s:o}", "from", from, "to", to);
+    json_decref(from);
+    json_decref(to);
+    return NULL;
+}

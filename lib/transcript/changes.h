@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Options as the lines of a transcript have them: those of its head, and what
+ * its events "change" made of them since. */
+#ifndef LS_TRANSCRIPT_CHANGES_H
+#define LS_TRANSCRIPT_CHANGES_H
+
+#include <jansson.h>
+
+/* Follow a line: of a head all options, of an event "change" what became of
+ * them.  LS_EFORMAT: that event is not as it must be; LS_ENOMEM. */
+int ls__changes_follow(json_t *options, const json_t *line);
+
+/* A new object {"from": .., "to": ..} of what differs between two objects of
+ * options; a name that one lacks is not in it.  NULL: no memory. */
+json_t *ls__changes_between(const json_t *before, const json_t *now);
+
+#endif
