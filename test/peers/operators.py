@@ -53,10 +53,11 @@ class Case:
         self.tensors[name] = (tensor, rows, last)
         return self.g.input(name, a.shape[1:], a.dtype)
 
-    def param(self, name, tensor, turn=lambda a: a, back=lambda a: a):
-        """Parameter `name` of a layer has a tensor's values, turned."""
+    def param(self, name, tensor, turn=lambda a: a):
+        """Parameter `name` of a layer has a tensor's values, turned; so has
+        its gradient."""
         if tensor is not None:
-            self.params[name] = (tensor, turn, back)
+            self.params[name] = (tensor, turn)
 
     def back(self, name, gradient):
         tensor, rows, last = self.tensors[name]
@@ -166,8 +167,7 @@ def power(c, x, by):
 
 
 def gelu(c, x, approximate="none"):
-    need(approximate == "tanh", "by erf")
-    return ls.gelu(c.given(x))
+    return (ls.gelu if approximate == "tanh" else ls.gelu_exact)(c.given(x))
 
 
 def softplus(c, x, beta=1, threshold=20):
@@ -201,7 +201,7 @@ def bce(y, t):
 
 def linear(c, x, w, b=None):
     need(x.ndim > 1 and w.ndim == 2, "not a matrix")
-    c.param("l.kernel", w, lambda a: a.T, lambda a: a.T)
+    c.param("l.kernel", w, lambda a: a.T)
     c.param("l.bias", b)
     return ls.dense_with(c.given(x, rows=True), w.shape[0], "l",
                          no_bias=b is None)
@@ -223,8 +223,7 @@ def conv2d(c, x, w, b=None, stride=1, padding=0, dilation=1, groups=1):
         top, left = pair(padding)
         options.update(padding="explicit", top=top, bottom=top, left=left,
                        right=left)
-    c.param("c.kernel", w, lambda a: a.transpose(2, 3, 1, 0),
-            lambda a: a.transpose(3, 2, 0, 1))
+    c.param("c.kernel", w, lambda a: a.transpose(2, 3, 1, 0))
     c.param("c.bias", b)
     return ls.conv2d_with(c.given(x, True, True), n, height, width, "c",
                           no_bias=b is None, groups=groups, **options)
@@ -256,11 +255,9 @@ def norm(f, epsilon):
     """Over the last axis, with ones and zeros where no weights are given."""
     def build(c, x, shape, weight=None, bias=None, eps=None, **k):
         need(len(shape) == 1 and x.ndim > 1, "more than the last axis")
-        need(eps is None or epsilon is None or eps == epsilon,
-             "another epsilon")
         c.param("n.scale", weight)
         c.param("n.bias", bias)
-        return f(c.given(x, rows=True), eps)
+        return f(c.given(x, rows=True), epsilon if eps is None else eps)
     return build
 
 
@@ -285,6 +282,8 @@ def expand(c, x, *shape):
 OPERATORS = {
     "abs": unary(ls.abs), "exp": unary(ls.exp), "log": unary(ls.log),
     "sqrt": unary(ls.sqrt), "square": unary(ls.square), "neg": unary(ls.neg),
+    "sin": unary(ls.sin), "cos": unary(ls.cos),
+    "nn.functional.selu": unary(ls.selu), "nn.functional.mish": unary(ls.mish),
     "tanh": unary(ls.tanh), "sigmoid": unary(ls.sigmoid),
     "reciprocal": unary(lambda x: x ** -1), "positive": unary(lambda x: x * 1),
     "rsqrt": unary(lambda x: ls.sqrt(x) ** -1),
@@ -335,40 +334,114 @@ OPERATORS = {
     "nn.functional.max_pool2d": pool(ls.max_pool_with),
     "nn.functional.avg_pool2d": avg_pool,
     "nn.functional.layer_norm":
-        norm(lambda x, e: ls.layer_norm(x, "n"), 1e-6),
+        norm(lambda x, e: ls.layer_norm_with(x, "n", epsilon=e), 1e-5),
     "nn.functional.rms_norm":
-        norm(lambda x, e: ls.rms_norm(x, 2.0 ** -23 if e is None else e, "n"),
-             None),
+        norm(lambda x, e: ls.rms_norm(x, e, "n"), 2.0 ** -23),
     "nn.functional.embedding": embedding, "index_select": index_select,
 }
 
 
 def recurrent(build, gates):
-    """One layer of nn.LSTM or nn.GRU, its rows first, from a state of zeros."""
+    """nn.LSTM or nn.GRU: layers, both ways, from a state; steps alone are one
+    row."""
     def make(c, m, x, state=None):
-        need(m.num_layers == 1 and not m.bidirectional, "more than one layer")
-        need(m.batch_first and x.ndim == 3, "steps before rows")
+        need(m.batch_first or x.ndim == 2, "steps before rows")
         need(not getattr(m, "proj_size", 0), "a projection")
-        need(m.bias and state is None, "a state, or no bias")
-        turn = dict(turn=lambda a: a.T, back=lambda a: a.T)
-        c.param("r.dense_i.kernel", m.weight_ih_l0, **turn)
-        c.param("r.dense_h.kernel", m.weight_hh_l0, **turn)
-        if gates == 3:
-            c.param("r.dense_i.bias", m.bias_ih_l0)
-            c.param("r.dense_h.bias", m.bias_hh_l0)
-            return build(c.given(x, rows=True), m.hidden_size, "r",
-                         two_biases=True)[0]
-        c.param("r.dense_h.bias", m.bias_hh_l0)
-        return build(c.given(x, rows=True), m.hidden_size, "r")
+        need(state is None or x.ndim == 2, "states of several rows")
+        ways = 2 if m.bidirectional else 1
+        states = [] if state is None else [
+            c.given(s) for s in (state if gates == 4 else (state,))]
+        y = c.given(x, rows=x.ndim == 3)
+        for k in range(m.num_layers):
+            options = {"two_biases": True} if gates == 3 else {}
+            if states:
+                options["state"] = of_layer(states, k, ways, m.hidden_size)
+            for way in range(ways):
+                weights(c, m, f"r{k}" + ".reverse" * way,
+                        f"_l{k}" + "_reverse" * way, gates)
+            y = build(y, m.hidden_size, f"r{k}", bidirectional=ways == 2,
+                      **options)[0]
+        return y
     return make
 
 
+def of_layer(states, k, ways, n):
+    """Layer k's share of PyTorch's h, and c: c before h, way by way."""
+    parts = [ls.reshape(ls.slice(s, 0, ways * k, ways), (ways, 1, n))
+             for s in reversed(states)]
+    shape = (ways,) * (ways > 1) + (2,) * (len(states) > 1) + (n,)
+    return ls.reshape(ls.concat(parts, 1), shape)
+
+
+def weights(c, m, ours, theirs, gates):
+    c.param(f"{ours}.dense_i.kernel", getattr(m, "weight_ih" + theirs),
+            lambda a: a.T)
+    c.param(f"{ours}.dense_h.kernel", getattr(m, "weight_hh" + theirs),
+            lambda a: a.T)
+    if m.bias:
+        c.param(f"{ours}.dense_h.bias", getattr(m, "bias_hh" + theirs))
+    if m.bias and gates == 3:
+        c.param(f"{ours}.dense_i.bias", getattr(m, "bias_ih" + theirs))
+
+
 def group_norm(c, m, x):
-    need(m.eps == 1e-6, "another epsilon")
     need(x.ndim > 2, "no axis of rows")
     c.param("n.scale", m.weight)
     c.param("n.bias", m.bias)
-    return ls.group_norm(c.given(x, True, True), m.num_groups, "n")
+    return ls.group_norm_with(c.given(x, True, True), m.num_groups, "n",
+                              epsilon=m.eps)
+
+
+def attention(c, m, q, k, v, **masks):
+    """nn.MultiheadAttention: the layer where all three are one tensor, else by
+    parts."""
+    w, b, e = m.in_proj_weight, m.in_proj_bias, m.embed_dim
+    if q is k is v and not masks and m.bias_k is None and not m.add_zero_attn:
+        heads = lambda a: a.reshape(*a.shape[:-1], m.num_heads, -1)
+        for i, part in enumerate(("query", "key", "value")):
+            cut = slice(i * e, i * e + e)
+            c.param(f"a.{part}.kernel", w, lambda a, s=cut: heads(a[s].T))
+            if b is not None:
+                c.param(f"a.{part}.bias", b, lambda a, s=cut: a[s])
+        c.param("a.out.kernel", m.out_proj.weight,
+                lambda a: a.T.reshape(m.num_heads, -1, e))
+        c.param("a.out.bias", m.out_proj.bias)
+        return ls.attention_with(c.given(q, rows=q.ndim == 3), m.num_heads, "a",
+                                 qkv_bias=b is not None, out_bias=b is not None)
+    need(q.ndim == 2, "an axis of rows")
+    x = []
+    for i, (part, t) in enumerate(zip("qkv", (q, k, v))):
+        cut = slice(i * e, i * e + e)
+        c.param(f"{part}.kernel", w, lambda a, s=cut: a[s].T)
+        if b is not None:
+            c.param(f"{part}.bias", b, lambda a, s=cut: a[s])
+        x.append(ls.dense_with(c.given(t), e, part, no_bias=b is None))
+    if m.bias_k is not None:
+        for i, name in ((1, "bias_k"), (2, "bias_v")):
+            c.param(name, getattr(m, name), lambda a: a.reshape(1, e))
+            x[i] = ls.concat([x[i], c.g.parameter(name, (1, e))], 0)
+    if m.add_zero_attn:
+        x[1:] = [ls.concat([a, ls.slice(a, 0, 0, 1) * 0], 0) for a in x[1:]]
+    split = [ls.transpose(ls.reshape(a, (a.shape[0], m.num_heads,
+                                         e // m.num_heads)), (1, 0, 2))
+             for a in x]
+    s = split[0] @ ls.transpose(split[1]) * (e / m.num_heads) ** -0.5
+    if masks:
+        s = s + c.given(shut(s.shape, **masks))
+    y = ls.transpose(ls.softmax(s) @ split[2], (1, 0, 2))
+    c.param("out.kernel", m.out_proj.weight, lambda a: a.T)
+    c.param("out.bias", m.out_proj.bias)
+    return ls.dense_with(ls.reshape(y, (q.shape[0], e)), e, "out",
+                         no_bias=b is None)
+
+
+def shut(shape, key_padding_mask=None, attn_mask=None):
+    """What masks add to scores (heads,T,S): -infinity where they are true."""
+    mask = torch.zeros(shape)
+    for m in (key_padding_mask, attn_mask):
+        if m is not None:
+            mask[..., :m.shape[-1]].masked_fill_(m, -torch.inf)
+    return mask
 
 
 def of_function(name, *members):
@@ -388,7 +461,8 @@ MODULES = {
         c, x, m.normalized_shape, m.weight, eps=m.eps),
     nn.GroupNorm: group_norm,
     nn.Embedding: lambda c, m, i: embed(c, m, i),
-    nn.LSTM: recurrent(ls.lstm, 4), nn.GRU: recurrent(ls.gru_with, 3),
+    nn.LSTM: recurrent(ls.lstm_with, 4), nn.GRU: recurrent(ls.gru_with, 3),
+    nn.MultiheadAttention: attention,
     nn.MaxPool2d: of_function("max_pool2d", "kernel_size", "stride", "padding",
                               "dilation", "ceil_mode"),
     nn.AvgPool2d: of_function("avg_pool2d", "kernel_size", "stride", "padding",
@@ -433,7 +507,7 @@ def largest(a):
 def check(name, want, build, onnx_counts, folder):
     """build(case) is a node whose value is the tensor `want`."""
     want = want[0] if isinstance(want, tuple) and name in (
-        "LSTM", "GRU") else want
+        "LSTM", "GRU", "MultiheadAttention") else want
     need(isinstance(want, torch.Tensor) and want.dtype == torch.float32,
          "an output that is not one float32 tensor")
     need(want.numel() > 0, "no elements")
@@ -454,7 +528,7 @@ def check(name, want, build, onnx_counts, folder):
     except (ls.Error, TypeError, ValueError, IndexError) as e:
         raise Refused(str(e)[:70])
     with t:
-        for name, (tensor, turn, _) in c.params.items():
+        for name, (tensor, turn) in c.params.items():
             t[name] = turn(tensor.detach().numpy())
         compare(t, c, want)
         if onnx:
@@ -482,19 +556,20 @@ def compare(t, c, want):
     g = np.moveaxis(g, 1, -1) if last else g
     inputs["g"] = np.ascontiguousarray(g if rows else g[None])
     size = inputs["g"].size
+    # Sums that cancel leave the roundings of what was added.
+    scale = max(largest(s.numpy()) for s in slopes.values() if s is not None)
     try:
         for name, (x, *_) in c.tensors.items():
             if slopes.get(id(x)) is not None:
                 s = slopes[id(x)].numpy()
                 near(f"gradient by {name}", size * c.back(
-                    name, t.input_gradient(name, **inputs)), s, largest(s))
+                    name, t.input_gradient(name, **inputs)), s, scale)
         hand = ls.Gradients(t)
         hand.compute(**inputs)
-        for name, (x, _, back) in c.params.items():
+        for name, (x, turn) in c.params.items():
             if slopes.get(id(x)) is not None:
-                s = slopes[id(x)].numpy()
-                near(f"gradient by {name}", size * back(hand[name]), s,
-                     largest(s))
+                s = turn(slopes[id(x)].numpy())
+                near(f"gradient by {name}", size * hand[name], s, scale)
     except ls.Error as e:
         assert e.status == ls.ENONFINITE and any(
             s is not None and not torch.isfinite(s).all()
@@ -543,6 +618,10 @@ def main(only=None):
                     info, "cpu", torch.float32, True, True):
                 modules.take(name, lambda: check_module(
                     info.module_cls, name, sample, in_onnx, folder))
+        if only in (None, "MultiheadAttention"):
+            for bias in (True, False):
+                modules.take("MultiheadAttention", lambda: check_attention(
+                    bias, in_onnx, folder))
     return counts.close() + modules.close() + in_onnx.close()
 
 
@@ -551,13 +630,26 @@ def check_module(cls, name, sample, in_onnx, folder):
     given = sample.forward_input
     need(given is not None, "no input")
     build = MODULES[cls]
-    need(not given.kwargs, "arguments by name")
+    named = {k: v for k, v in given.kwargs.items() if v is not None}
+    need(not named or cls is nn.MultiheadAttention, "arguments by name")
     if isinstance(m, torch.nn.LSTM) and m.bias:
         with torch.no_grad():  # its two biases are one here
-            for k in range(m.num_layers):
-                getattr(m, f"bias_ih_l{k}").zero_()
-    check(name, m(*given.args), lambda c: build(c, m, *given.args), in_onnx,
-          folder)
+            for p, of in m.named_parameters():
+                if p.startswith("bias_ih"):
+                    of.zero_()
+    check(name, m(*given.args, **named),
+          lambda c: build(c, m, *given.args, **named), in_onnx, folder)
+
+
+def check_attention(bias, in_onnx, folder):
+    """Of a sequence to itself, which no sample of module_db is."""
+    m = nn.MultiheadAttention(12, 3, bias=bias, batch_first=True)
+    x = torch.rand(4, 5, 12, requires_grad=True)
+    with torch.no_grad():
+        for p in m.parameters():
+            p.uniform_(-1, 1)
+    check("MultiheadAttention", m(x, x, x), lambda c: attention(c, m, x, x, x),
+          in_onnx, folder)
 
 
 sys.exit(main(*sys.argv[1:]) > 0)
