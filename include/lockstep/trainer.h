@@ -226,8 +226,9 @@ static inline int ls_evaluate(ls_trainer *trainer, const ls_batch *batch,
  * ls_step returns LS_EDIFFERS where nobody can say who is right.  A gradient
  * function or operator of one's own is called again with the same arguments,
  * and must do the same again.  Rows of tables that stand still
- * (lockstep/sparse.h) are summed twice and updated once.  Over ranks there is
- * no check: LS_ENOTSUP. */
+ * (lockstep/sparse.h) are summed twice and updated once.  Over ranks each one
+ * checks what it computes, with its own workers, and tells that here; a rank
+ * that cannot decide ends the step of all with LS_EDIFFERS. */
 typedef struct ls_checks {
     int64_t steps, drawn;  /* of these steps, these were drawn */
     int64_t checks, wrong; /* parts that were computed; of them, not right */

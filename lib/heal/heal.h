@@ -6,18 +6,25 @@
 
 #include "heal/votes.h"
 #include "reduce/reduce.h"
+#include "train/rider.h"
 #include "train/trainer.h"
 #include <lockstep/random.h>
 
 #include <stdatomic.h>
 
-enum { LS__PACKS, LS__SHARDS, LS__SUMS, LS__CHANGES, LS__PART_KINDS };
+enum {
+    LS__PACKS, LS__SHARDS,
+    LS__PARTIALS, /* of ranks: what each sums of its own devices */
+    LS__SUMS, LS__CHANGES, LS__PART_KINDS
+ };
 
 /* A block of the layout that is checked in this step, and what it was before:
- * copies of the first device's gradient, then of the mean, the parameters and
- * the moments. */
+ * copies of what the reduction writes over (the first device's gradient, or all
+ * partial sums of ranks; where the means are of shards all devices'), then of
+ * the mean in their place, the parameters and the moments. */
 typedef struct ls__kept_block {
     int64_t block;  /* -1: none */
+    int64_t at;     /* how many floats are owned before it */
     atomic_int owner; /* who updated it, where several did one of them; -1:
                          nobody did; relaxed: barriers order it */
     float *gradient, *value, *moment[LS__MOMENTS];
@@ -33,7 +40,11 @@ typedef struct ls__heal {
     const ls__model *model;
     ls__context **context; /* [worker]; NULL without a plan */
     ls__context **own;     /* [worker] those that no device has */
-    int workers, devices, moments;
+    struct ls__ranks *ranks; /* NULL: this process is alone */
+    ls__owned owned;
+    int workers, moments;
+    int over[LS__PART_KINDS]; /* arrays that are written over */
+    ls__span devices;
     bool moves;            /* rows stand still: no update is checked */
     bool all;              /* every block, in every step */
     ls_key key;
@@ -47,7 +58,11 @@ typedef struct ls__heal {
     int kept_count;
     ls__kept_block *kept;
     float *room;           /* of the copies */
+    int partial_count;
+    ls__kept_block *partial; /* of LS__PARTIALS, likewise */
+    float *partial_room;
 
+    int tied; /* the status of a part that nobody could decide, or 0 */
     ls_checks told;
     char text[2 * LS_TEXT]; /* of the last fault */
 } ls__heal;
@@ -66,8 +81,16 @@ void ls__part_again(const ls__heal *h, ls__step *s, int kind, int part,
 uint64_t ls__part_digest(const ls__heal *h, const ls__step *s, int kind,
                          int part);
 
+/* What no worker could decide is computed on a thread beside them, if it can be
+ * had: on the caller, when the rounds of a kind are over. */
+void ls__witness(ls__heal *h, ls__step *s, int kind, int part);
+
 /* What it is called in a message. */
 void ls__part_name(const ls__heal *h, int kind, int part, char text[LS_TEXT]);
+
+/* Copy what a reduction is about to write over, of a kept block. */
+void ls__part_keep_sum(const ls__heal *h, const ls__step *s, int kind,
+                       int part);
 
 /* Copy what an update is about to change, where its block is checked. */
 void ls__part_keep(const ls__heal *h, const ls__step *s, const ls__patch *p,

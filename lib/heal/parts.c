@@ -6,6 +6,9 @@
 #include "pool/pool.h"
 #include "rules/clip.h"
 #include "rules/optim.h"
+#include "together/leaving.h"
+#include "together/meetings.h"
+#include "together/ranks.h"
 #include "train/device.h"
 #include "train/phases.h"
 #include "train/riders.h"
@@ -20,7 +23,8 @@ int ls__part_count(const ls__heal *h, int kind)
 {
     switch (kind) {
     case LS__PACKS: return h->model->plan ? (int)h->model->plan->packs : 0;
-    case LS__SHARDS: return h->devices;
+    case LS__SHARDS: return h->devices.count;
+    case LS__PARTIALS: return h->partial_count;
     case LS__SUMS: return h->kept_count;
     default: return h->moves ? 0 : h->kept_count;
     }
@@ -31,22 +35,31 @@ int ls__part_count(const ls__heal *h, int kind)
 static int owner_of_device(const ls__heal *h, int device)
 {
     for (int w = 0, first, last; w < h->workers; w++) {
-        ls__pool_shards_of(h->pool, h->devices, w, &first, &last);
+        ls__pool_shards_of(h->pool, h->devices.count, w, &first, &last);
         if (device >= first && device < last)
             return w;
     }
     return -1;
 }
 
-static int owner_of_block(const ls__heal *h, const ls__step *s, int64_t block)
+static int owner_of_block(const ls__heal *h, const ls__step *s,
+                          const ls__kept_block *k)
 {
-    for (int w = 0; block >= 0 && w < h->workers; w++) {
+    for (int w = 0; k->block >= 0 && w < h->workers; w++) {
         ls__range r = ls__reduce_mine(s, w);
 
-        if (block * BLOCK >= r.first && block * BLOCK < r.last)
+        if (k->at >= r.first && k->at < r.last)
             return w;
     }
     return -1;
+}
+
+static int owner_of_partial(const ls__heal *h, const ls__step *s,
+                            const ls__kept_block *k)
+{
+    return k->block < 0 ? -1
+                        : ls__leaving_adder(h->ranks->leaving, s,
+                                            k->block * BLOCK);
 }
 
 int ls__part_owner(const ls__heal *h, const ls__step *s, int kind, int part)
@@ -54,7 +67,8 @@ int ls__part_owner(const ls__heal *h, const ls__step *s, int kind, int part)
     switch (kind) {
     case LS__PACKS: return part % h->workers;
     case LS__SHARDS: return owner_of_device(h, part);
-    case LS__SUMS: return owner_of_block(h, s, h->kept[part].block);
+    case LS__PARTIALS: return owner_of_partial(h, s, &h->partial[part]);
+    case LS__SUMS: return owner_of_block(h, s, &h->kept[part]);
     default:
         return h->kept[part].block < 0
                    ? -1 : atomic_load_explicit(&h->kept[part].owner,
@@ -71,23 +85,97 @@ static ls__range range_of(const ls__heal *h, const ls__kept_block *k)
                             (ls__range){0, h->model->params.floats});
 }
 
-/* Sum as ls__phase_reduce does: the other devices' gradients are as they were,
- * but for the scale of their means. */
+static const ls__kept_block *block_of(const ls__heal *h, int kind, int part)
+{
+    return kind == LS__PARTIALS ? &h->partial[part] : &h->kept[part];
+}
+
+/* Where this rank's partial sum i becomes one. */
+static float *partial(const ls__heal *h, const ls__step *s, int i)
+{
+    const ls__exchange *x = &h->ranks->exchange;
+    int first = x->cut.part[ls__exchange_parts(x).first + i].first;
+
+    return s->trainer->grad.device[first - h->devices.first];
+}
+
+/* Array i of those that are written over, at a block: devices' gradients, or
+ * partial sums, of which those of others are where they were received. */
+static float *written(const ls__heal *h, const ls__step *s, int kind,
+                      const ls__kept_block *k, int i)
+{
+    const ls__exchange *x = h->ranks ? &h->ranks->exchange : NULL;
+    const ls_trainer *t = s->trainer;
+    int64_t first = k->block * BLOCK;
+
+    if (x && kind == LS__SUMS)
+        return x->partial[i] +
+               (ls__span_has(ls__exchange_parts(x), i) ? first : k->at);
+    if (x && t->options.mean != LS_MEAN_OF_SHARDS)
+        return partial(h, s, i) + first;
+    return t->grad.device[i] + first;
+}
+
+static size_t bytes_of(const ls__heal *h, const ls__kept_block *k)
+{
+    ls__range r = range_of(h, k);
+
+    return (size_t)(r.last - r.first) * sizeof(float);
+}
+
+void ls__part_keep_sum(const ls__heal *h, const ls__step *s, int kind, int part)
+{
+    const ls__kept_block *k = block_of(h, kind, part);
+
+    for (int i = 0; i < h->over[kind]; i++)
+        memcpy(k->gradient + i * BLOCK, written(h, s, kind, k, i),
+               bytes_of(h, k));
+}
+
+static void put_back(const ls__heal *h, const ls__step *s, int kind,
+                     const ls__kept_block *k)
+{
+    for (int i = 0; i < h->over[kind]; i++)
+        memcpy(written(h, s, kind, k, i), k->gradient + i * BLOCK,
+               bytes_of(h, k));
+}
+
+/* As ls__phase_reduce does it, or over ranks ls__phase_complete. */
 static void sum_again(const ls__heal *h, ls__step *s, const ls__kept_block *k)
 {
-    const ls_trainer *t = s->trainer;
-    ls__reduction r = {.buffer = t->grad.device, .count = h->devices,
+    ls__reduction r = {.buffer = s->trainer->grad.device,
+                       .count = h->devices.count,
                        .factor = ls__verdict_factor(s)};
     ls__range mine = range_of(h, k);
-    int64_t n = mine.last - mine.first;
-    float *g = t->grad.device[0] + mine.first;
 
-    memcpy(g, k->gradient, (size_t)n * sizeof *g);
-    if (t->options.mean == LS_MEAN_OF_SHARDS)
-        ls__kernels()->scale(
-            n, 1.0f / (float)ls__step_report_of(s, 0)->sums.weight, g);
+    put_back(h, s, LS__SUMS, k);
+    if (h->ranks)
+        r = ls__completion(s, k->at - mine.first);
+    else
+        ls__reduce_means(s, mine);
     ls__reduce_ask(s, &r);
     ls__reduce_trained(s, &r, mine);
+}
+
+/* As ls__phase_partials. */
+static void partial_again(const ls__heal *h, const ls__step *s,
+                          const ls__kept_block *k)
+{
+    put_back(h, s, LS__PARTIALS, k);
+    ls__leaving_add(s, range_of(h, k));
+}
+
+static uint64_t digest_partial(const ls__heal *h, const ls__step *s,
+                               const ls__kept_block *k)
+{
+    int n = ls__exchange_parts(&h->ranks->exchange).count;
+    ls__range r = range_of(h, k);
+    uint64_t d = 0;
+
+    for (int i = 0; i < n; i++)
+        d = ls__kernels()->digest(r.last - r.first, partial(h, s, i) + r.first,
+                                  d);
+    return d;
 }
 
 static uint64_t digest_sum(const ls__heal *h, const ls__step *s,
@@ -122,10 +210,11 @@ void ls__part_keep(const ls__heal *h, const ls__step *s, const ls__patch *p,
     copy(k->gradient, s->gradient, at, p->range);
     copy(k->value, t->model.value, at, p->range);
     for (int i = 0; i < t->moments; i++)
-        copy(k->moment[i], t->moment[i], at, p->range);
+        memcpy(k->moment[i] + at, t->moment[i] + p->at,
+               (size_t)(p->range.last - p->range.first) * sizeof(float));
 }
 
-/* Put one parameter back to what it was, and update it again. */
+/* Of one parameter: back to what it was, and on. */
 static void update_again(const ls__step *s, const ls__kept_block *k,
                          const ls__patch *p)
 {
@@ -159,7 +248,8 @@ static void update_block_again(const ls__heal *h, const ls__step *s,
             range_of(h, k), (ls__range){p->offset, p->offset + p->size});
 
         if (r.first < r.last)
-            update_again(s, k, &(ls__patch){i, r, r.first});
+            update_again(s, k, &(ls__patch){
+                i, r, k->at + r.first - k->block * BLOCK});
     }
 }
 
@@ -172,7 +262,7 @@ static uint64_t digest_update(const ls__heal *h, const ls__step *s,
     uint64_t d = ls__kernels()->digest(n, t->model.value + r.first, 0);
 
     for (int i = 0; i < t->moments; i++)
-        d = ls__kernels()->digest(n, t->moment[i] + r.first, d);
+        d = ls__kernels()->digest(n, t->moment[i] + k->at, d);
     return d;
 }
 
@@ -186,8 +276,7 @@ static uint64_t digest_pack(const ls__heal *h, int part)
                                  h->model->weights.packed + q->offset, 0);
 }
 
-/* The digest of a device's gradient, as far as it is trained, and of its
- * sums. */
+/* Of a device's gradient, as far as it is trained, and its sums. */
 static uint64_t digest_shard(const ls__heal *h, const ls__step *s, int device)
 {
     const ls_trainer *t = s->trainer;
@@ -216,6 +305,7 @@ void ls__part_again(const ls__heal *h, ls__step *s, int kind, int part,
             ls__gradients_in(s, h->context ? h->context[worker] : NULL,
                              worker, part);
         break;
+    case LS__PARTIALS: partial_again(h, s, &h->partial[part]); break;
     case LS__SUMS: sum_again(h, s, &h->kept[part]); break;
     default: update_block_again(h, s, &h->kept[part]);
     }
@@ -227,6 +317,7 @@ uint64_t ls__part_digest(const ls__heal *h, const ls__step *s, int kind,
     switch (kind) {
     case LS__PACKS: return digest_pack(h, part);
     case LS__SHARDS: return digest_shard(h, s, part);
+    case LS__PARTIALS: return digest_partial(h, s, &h->partial[part]);
     case LS__SUMS: return digest_sum(h, s, &h->kept[part]);
     default: return digest_update(h, s, &h->kept[part]);
     }
@@ -234,17 +325,20 @@ uint64_t ls__part_digest(const ls__heal *h, const ls__step *s, int kind,
 
 void ls__part_name(const ls__heal *h, int kind, int part, char text[LS_TEXT])
 {
-    int64_t at = kind < LS__SUMS ? 0 : h->kept[part].block * BLOCK;
+    int64_t at = kind < LS__PARTIALS ? 0
+                                     : block_of(h, kind, part)->block * BLOCK;
 
     switch (kind) {
     case LS__PACKS:
         snprintf(text, LS_TEXT, "the packed weights of \"%s\"",
                  h->model->plan->pack[part].node->name);
         break;
-    case LS__SHARDS: snprintf(text, LS_TEXT, "device %d", part); break;
+    case LS__SHARDS: 
+        snprintf(text, LS_TEXT, "device %d", h->devices.first + part);
+        break;
     default:
         snprintf(text, LS_TEXT, "the %s of \"%s\"",
-                 kind == LS__SUMS ? "sum" : "update",
+                 kind == LS__CHANGES ? "update" : "sum",
                  ls__params_at(&h->model->params, at)->name);
     }
 }

@@ -3,19 +3,23 @@
 #include "heal/told.h"
 #include "base/error.h"
 #include "pool/pool.h"
+#include "together/ranks.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* "PU 3 (worker 1)", or "worker 1" where it is not pinned. */
+/* "PU 3 (worker 1)", or "worker 1" where it is not pinned; of ranks "rank 2: PU
+ * 3 (worker 1)". */
 static const char *name_of(const ls__heal *h, int worker, char text[64])
 {
-    int pu = ls__pool_pu(h->pool, worker);
+    int pu = ls__pool_pu(h->pool, worker), at = 0;
 
+    if (h->ranks)
+        at = snprintf(text, 64, "rank %d: ", h->ranks->link->rank);
     if (pu >= 0)
-        snprintf(text, 64, "PU %d (worker %d)", pu, worker);
+        snprintf(text + at, 64 - (size_t)at, "PU %d (worker %d)", pu, worker);
     else
-        snprintf(text, 64, "worker %d", worker);
+        snprintf(text + at, 64 - (size_t)at, "worker %d", worker);
     return text;
 }
 
@@ -26,7 +30,7 @@ int ls__told_tie(const ls__heal *h, const ls__step *s, int kind, int part)
     ls__part_name(h, kind, part, what);
     return ls__fail(LS_EDIFFERS, "step %lld: %s was computed %d times, and no "
                     "two cores agree; %s", (long long)s->number, what,
-                    LS__ROUNDS,
+                    LS__VOTES,
                     kind == LS__CHANGES
                         ? "go on from what was saved before"
                         : "nothing was updated");
@@ -50,7 +54,7 @@ static void count_part(const ls__heal *h, const ls__step *s, int kind, int part,
 
     if (owner < 0)
         return;
-    while (rounds < LS__ROUNDS &&
+    while (rounds < LS__VOTES &&
            !ls__votes_decide(&h->jury, b, owner, rounds, &right))
         rounds++;
     ls__votes_decide(&h->jury, b, owner, rounds, &right);

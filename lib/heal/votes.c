@@ -23,11 +23,18 @@ static int voter_of_two(const ls__ballot *b, int owner, int round)
     return round % 2 ? 1 - owner : owner;
 }
 
+static int witness(const ls__jury *of, int owner, int i)
+{
+    return of->elsewhere ? of->workers : (owner + i) % of->workers;
+}
+
 int ls__votes_voter(const ls__jury *of, const ls__ballot *b, int owner,
                     int round)
 {
     int others = of->workers - 1;
 
+    if (round >= LS__ROUNDS)
+        return witness(of, owner, round - LS__ROUNDS);
     if (round == 0 || others == 0)
         return owner;
     if (others == 1)
@@ -37,11 +44,11 @@ int ls__votes_voter(const ls__jury *of, const ls__ballot *b, int owner,
 
 static bool decide_two(const ls__ballot *b, int rounds, uint64_t *right)
 {
-    if (rounds == LS__ROUNDS - 1 && other_repeats(b) && !owner_repeats(b)) {
+    if (rounds >= LS__ROUNDS - 1 && other_repeats(b) && !owner_repeats(b)) {
         *right = b->vote[1];
         return true;
     }
-    if (rounds == LS__ROUNDS && owner_repeats(b) && !other_repeats(b) &&
+    if (rounds >= LS__ROUNDS && owner_repeats(b) && !other_repeats(b) &&
         b->vote[LS__ROUNDS - 1] == b->vote[0]) {
         *right = b->vote[0];
         return true;
@@ -49,15 +56,22 @@ static bool decide_two(const ls__ballot *b, int rounds, uint64_t *right)
     return false;
 }
 
+/* Are two rounds' votes those of two cores, as far as there are two? */
+static bool are_two(const ls__jury *of, const ls__ballot *b, int owner, int i,
+                    int j)
+{
+    int one = ls__votes_voter(of, b, owner, i);
+    int other = ls__votes_voter(of, b, owner, j);
+
+    return one >= 0 && other >= 0 && (of->cores == 1 || one != other);
+}
+
 bool ls__votes_decide(const ls__jury *of, const ls__ballot *b, int owner,
                       int rounds, uint64_t *right)
 {
     for (int j = 1; j < rounds; j++)
         for (int i = 0; i < j; i++) {
-            bool apart = of->cores == 1 || ls__votes_voter(of, b, owner, i) !=
-                                               ls__votes_voter(of, b, owner, j);
-
-            if (!apart || b->vote[i] != b->vote[j])
+            if (b->vote[i] != b->vote[j] || !are_two(of, b, owner, i, j))
                 continue;
             *right = b->vote[j];
             return true;

@@ -8,21 +8,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Rounds: the owner's vote, another's, and three more where these differ. */
-enum { LS__ROUNDS = 5 };
+/* Rounds: the owner's vote, another's, and three more where these differ.  Then
+ * there may be two witnesses, threads that are no workers. */
+enum { LS__ROUNDS = 5, LS__VOTES = 7 };
 
 typedef struct ls__ballot {
-    uint64_t vote[LS__ROUNDS];
+    uint64_t vote[LS__VOTES];
 } ls__ballot;
 
 /* Who computes when. */
 typedef struct ls__jury {
     int workers, turn; /* worker w is checked by w + turn, 1 .. workers-1 */
     int cores;         /* on how many different ones they run */
+    bool elsewhere;    /* witnesses run on a core that no worker has; or else
+                          one on the owner's, one on the next worker's */
 } ls__jury;
 
 /* The worker whose vote a round is, after those before it; -1: nobody's, it
- * stays undecided.  The owner's is round 0. */
+ * stays undecided.  The owner's is round 0.  A witness votes as the worker whose
+ * core it has, or as a number that no worker has. */
 int ls__votes_voter(const ls__jury *of, const ls__ballot *b, int owner,
                     int round);
 

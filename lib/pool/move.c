@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moving a worker to another PU.  Shards, memory, barriers stay the worker's,
- * so no result depends on where it runs. */
+/* Moving a worker to another PU, and running something beside the workers.
+ * Shards, memory, barriers stay the worker's, so no result depends on where it
+ * runs. */
 #include "base/error.h"
 #include "kernel/fault.h"
 #include "pool/pool_seats.h"
+#include "pool/thread.h"
 #include <lockstep/machine.h>
 
 #include <string.h>
@@ -24,6 +26,47 @@ static void bind(void *user, int worker)
     m->error = ls__topology_bind(&m->pool->mesh->topology, m->pu);
     ls__fault_here(-1);
 }
+
+/* ------ a thread beside the workers ------ */
+
+typedef struct aside {
+    const ls_pool *pool;
+    int pu;
+    void (*run)(void *user);
+    void *user;
+    int error; /* by the thread; read when it has ended */
+} aside;
+
+static void *go_aside(void *user)
+{
+    aside *a = user;
+
+    if (a->pu < 0)
+        ls__pool_unpin(a->pool);
+    else
+        a->error = ls__topology_bind(&a->pool->mesh->topology, a->pu);
+    (void)ls__fpmode_set(); /* ends with the thread */
+    if (!a->error)
+        a->run(a->user);
+    return NULL;
+}
+
+int ls__pool_aside(const ls_pool *p, int pu, void (*run)(void *user),
+                   void *user)
+{
+    aside a = {p, pu, run, user, 0};
+    pthread_t thread;
+    int error = ls__thread_start(&thread, go_aside, &a);
+
+    if (!error)
+        error = pthread_join(thread, NULL);
+    error = error ? error : a.error;
+    return error ? ls__fail(LS_ETHREAD, "no thread beside the workers: %s",
+                            strerror(error))
+                 : 0;
+}
+
+/* ------ moving ------ */
 
 static bool shares(const ls_pool *p, int worker, int pu)
 {
@@ -75,13 +118,22 @@ int ls__pool_move(ls_pool *p, int worker, int pu)
 }
 
 /* Second PUs of cores stand behind the first ones, and share their faults. */
-int ls__pool_other_pu(const ls_pool *p, int worker)
+int ls__pool_spare_pu(const ls_pool *p)
 {
     const ls__topology *t = &p->mesh->topology;
 
     for (int i = 0; i < t->limits.chosen && i < t->pus; i++)
         if (!was_given(p, t->pu[i]))
             return t->pu[i];
+    return -1;
+}
+
+int ls__pool_other_pu(const ls_pool *p, int worker)
+{
+    int spare = ls__pool_spare_pu(p);
+
+    if (spare >= 0)
+        return spare;
     for (int i = 1; i < p->mesh->workers; i++) {
         const ls__seat *s = &p->seat[(worker + i) % p->mesh->workers];
 

@@ -125,10 +125,9 @@ static void count(void *own, ls__step *s, int worker, int sections)
 {
     ls__giving *g = own;
 
-    (void)s;
     atomic_store_explicit(&g->updated[worker].done, sections,
                           memory_order_release);
-    if (worker != 0)
+    if (worker != 0 || s->checked) /* nothing goes before the check */
         return;
     give_to(g, updated(g));
     if (sections < g->sections)

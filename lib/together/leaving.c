@@ -6,6 +6,7 @@
 #include "rank/link.h"
 #include "train/phases.h"
 #include "together/ranks.h"
+#include "train/trainer.h"
 
 #include <limits.h>
 #include <stdatomic.h>
@@ -271,6 +272,24 @@ static int adder_of(const ls__leaving *l, int worker)
     return adder;
 }
 
+/* An adder's part of a section; a block that is checked is one worker's. */
+static ls__range share_of(const ls__leaving *l, const ls__step *s,
+                          ls__range section, int adder)
+{
+    return ls__range_part(section, l->adders, adder,
+                          s->checked ? LS__REDUCE_BLOCK : 16);
+}
+
+void ls__leaving_add(const ls__step *s, ls__range mine)
+{
+    const ls_trainer *t = s->trainer;
+
+    ls__reduce_means(s, mine);
+    for (ls__range r = {mine.first, mine.first};
+         ls__ranges_next(&t->trained.runs, mine, &r);)
+        ls__reduce_partials(t->grad.device, t->devices, r);
+}
+
 /* Add a worker's share of the sections before `end`. */
 static void add_to(ls__leaving *l, const ls__step *s, int worker, int end)
 {
@@ -280,15 +299,24 @@ static void add_to(ls__leaving *l, const ls__step *s, int worker, int end)
     if (first >= end || !has_devices(l, worker))
         return;
     adder = adder_of(l, worker);
-    for (int k = first; k < end; k++) {
-        ls__range mine = ls__range_part(range_of(l, k), l->adders, adder, 16);
-
-        ls__reduce_means(s, mine);
-        for (ls__range r = {mine.first, mine.first};
-             ls__ranges_next(&l->trained->runs, mine, &r);)
-            ls__reduce_partials(l->grad->device, l->devices, r);
-    }
+    for (int k = first; k < end; k++)
+        ls__leaving_add(s, share_of(l, s, range_of(l, k), adder));
     set_done(added, end);
+}
+
+int ls__leaving_adder(const ls__leaving *l, const ls__step *s, int64_t at)
+{
+    int k = 0;
+
+    while (at < range_of(l, k).first || at >= range_of(l, k).last)
+        k++;
+    for (int w = 0; w < l->workers; w++) {
+        ls__range mine = share_of(l, s, range_of(l, k), adder_of(l, w));
+
+        if (has_devices(l, w) && at >= mine.first && at < mine.last)
+            return w;
+    }
+    return -1;
 }
 
 static int computed(const ls__leaving *l)
@@ -365,7 +393,7 @@ static void enter(void *own, ls__step *s, const ls__turn *turn)
     if (!is_last(s, turn))
         return;
     *w = (sweep){l, s, turn->worker, turn->device, 0, turn->later};
-    if (l->leaves_early)
+    if (l->leaves_early && !s->checked)
         ls__context_after(l->context[turn->device], after, w);
 }
 
@@ -375,7 +403,7 @@ static void leave(void *own, ls__step *s, ls__turn *turn)
 
     if (!is_last(s, turn))
         return;
-    if (l->context)
+    if (l->leaves_early && !s->checked)
         ls__context_after(l->context[turn->device], NULL, NULL);
     count_to(&l->sweep[turn->worker], l->sections);
     turn->added = true;

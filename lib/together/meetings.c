@@ -72,19 +72,27 @@ bool ls__phase_exchange(ls__step *s, int worker)
     return true;
 }
 
-bool ls__phase_complete(ls__step *s, int worker)
+ls__reduction ls__completion(const ls__step *s, int64_t shift)
 {
     const ls_trainer *t = s->trainer;
     const ls__exchange *x = &t->ranks->exchange;
+
+    return (ls__reduction){.buffer = x->partial, .count = x->cut.parts,
+                           .part = x->cut.part, .of = t->devices.of,
+                           .here = ls__exchange_parts(x), .shift = shift,
+                           .factor = ls__verdict_factor(s)};
+}
+
+bool ls__phase_complete(ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
     ls__range mine = ls__reduce_mine(s, worker);
-    ls__reduction r = {.buffer = x->partial, .count = x->cut.parts,
-                       .part = x->cut.part, .of = t->devices.of,
-                       .here = ls__exchange_parts(x)};
+    ls__reduction r;
     int64_t bad = -1;
 
     if (s->status < 0 || ls__verdict_judge(s) != LS__GOES_ON)
         return false;
-    r.factor = ls__verdict_factor(s);
+    r = ls__completion(s, 0);
     ls__reduce_ask(s, &r);
     for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {
         int64_t first;

@@ -20,6 +20,7 @@
 #ifndef LS_TOGETHER_MEETINGS_H
 #define LS_TOGETHER_MEETINGS_H
 
+#include "reduce/reduce.h"
 #include "train/step.h"
 
 bool ls__phase_reports(ls__step *s, int worker);
@@ -27,6 +28,10 @@ bool ls__phase_reports(ls__step *s, int worker);
 /* What no worker has added yet, and then its leaving, and the reports. */
 bool ls__phase_partials(ls__step *s, int worker);
 bool ls__phase_exchange(ls__step *s, int worker);
+
+/* The completion of the tree from partial sums, over a stretch of what is owned
+ * whose floats are `shift` further on in memory of what is owned alone. */
+ls__reduction ls__completion(const ls__step *s, int64_t shift);
 
 /* ls__phase_reduce from partial sums, over what this process owns. */
 bool ls__phase_complete(ls__step *s, int worker);

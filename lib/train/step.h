@@ -31,7 +31,7 @@ typedef struct ls__phase {
     void (*run_device)(ls__step *s, int worker, int device);
 } ls__phase;
 
-enum { LS__PHASES = 32 };
+enum { LS__PHASES = 64 };
 
 /* A kind of pass: its phases, up to one without a function. */
 typedef struct ls__pass {

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The pass of a drawn step, and its rounds of votes. */
+#include "heal/rounds.h"
+#include "heal/told.h"
+#include "pool/pool.h"
+#include "together/meetings.h"
+#include "together/spread.h"
+#include "train/phases.h"
+
+#include <string.h>
+
+/* ------ a round ------ */
+
+static ls__heal *heal_of(const ls__step *s)
+{
+    return ls__heal_of(s->trainer);
+}
+
+static bool is_decided(const ls__heal *h, const ls__step *s, int kind, int part,
+                       int rounds, uint64_t *right)
+{
+    return ls__votes_decide(&h->jury, &h->ballot[kind][part],
+                            ls__part_owner(h, s, kind, part), rounds, right);
+}
+
+static void vote(ls__heal *h, ls__step *s, int kind, int part, int worker)
+{
+    int round = h->healer[worker].round[kind];
+    int owner = ls__part_owner(h, s, kind, part);
+    ls__ballot *b = &h->ballot[kind][part];
+    uint64_t right;
+
+    if (owner < 0 || ls__votes_decide(&h->jury, b, owner, round, &right) ||
+        ls__votes_voter(&h->jury, b, owner, round) != worker)
+        return;
+    if (round > 0)
+        ls__part_again(h, s, kind, part, worker);
+    b->vote[round] = ls__part_digest(h, s, kind, part);
+}
+
+/* Each worker goes through all parts, and does those that are its own in this
+ * round.  Votes of earlier rounds stand; those of this one are not read. */
+static bool round_of(ls__step *s, int kind, int worker)
+{
+    ls__heal *h = heal_of(s);
+
+    for (int i = 0; i < ls__part_count(h, kind); i++)
+        vote(h, s, kind, i, worker);
+    h->healer[worker].round[kind]++;
+    return true;
+}
+
+/* Worker 0, while the others wait: what is still undecided. */
+static bool witness_of(ls__step *s, int kind, int worker)
+{
+    ls__heal *h = heal_of(s);
+    uint64_t right;
+
+    for (int i = 0; worker == 0 && i < ls__part_count(h, kind); i++)
+        if (ls__part_owner(h, s, kind, i) >= 0 &&
+            !is_decided(h, s, kind, i, LS__ROUNDS, &right))
+            ls__witness(h, s, kind, i);
+    return true;
+}
+
+/* After the last one: every worker sees alike whether the step goes on. */
+static bool settle(ls__step *s, int kind, int worker)
+{
+    ls__heal *h = heal_of(s);
+    uint64_t right;
+
+    for (int i = 0; i < ls__part_count(h, kind); i++)
+        if (ls__part_owner(h, s, kind, i) >= 0 &&
+            !is_decided(h, s, kind, i, LS__VOTES, &right)) {
+            if (worker == 0)
+                h->tied = ls__told_tie(h, s, kind, i);
+            if (worker == 0 && !h->ranks)
+                s->status = h->tied;
+            return h->ranks != NULL;
+        }
+    return true;
+}
+
+/* A rank that could not decide ends the step of all, once the gradients that
+ * the others wait for have left. */
+static bool agree(ls__step *s, int worker)
+{
+    const ls__heal *h = heal_of(s);
+
+    if (worker == 0 && s->status >= 0)
+        s->status = ls__spread_agree(s->trainer, h->tied);
+    return true;
+}
+
+static bool agreed(ls__step *s, int worker)
+{
+    (void)worker;
+    return s->status >= 0;
+}
+
+/* ------ the phases ------ */
+
+static bool prepare(ls__step *s, int worker)
+{
+    ls__heal *h = heal_of(s);
+
+    for (int i = worker; i < ls__part_count(h, LS__PACKS); i += h->workers)
+        ls__exec_pack_one(h->model->plan, &h->model->weights, i);
+    return true;
+}
+
+static bool vote_packs(ls__step *s, int w) { return round_of(s, LS__PACKS, w); }
+static bool vote_shards(ls__step *s, int w)
+{
+    return round_of(s, LS__SHARDS, w);
+}
+static bool vote_partials(ls__step *s, int w)
+{
+    return round_of(s, LS__PARTIALS, w);
+}
+static bool vote_sums(ls__step *s, int w) { return round_of(s, LS__SUMS, w); }
+static bool vote_changes(ls__step *s, int w)
+{
+    return round_of(s, LS__CHANGES, w);
+}
+static bool witness_packs(ls__step *s, int w)
+{
+    return witness_of(s, LS__PACKS, w);
+}
+
+static bool witness_shards(ls__step *s, int w)
+{
+    return witness_of(s, LS__SHARDS, w);
+}
+
+static bool witness_partials(ls__step *s, int w)
+{
+    return witness_of(s, LS__PARTIALS, w);
+}
+
+static bool witness_sums(ls__step *s, int w)
+{
+    return witness_of(s, LS__SUMS, w);
+}
+
+static bool witness_changes(ls__step *s, int w)
+{
+    return witness_of(s, LS__CHANGES, w);
+}
+
+static bool settle_packs(ls__step *s, int w) { return settle(s, LS__PACKS, w); }
+
+static bool settle_shards(ls__step *s, int worker)
+{
+    return settle(s, LS__SHARDS, worker);
+}
+
+static bool settle_partials(ls__step *s, int w)
+{
+    return settle(s, LS__PARTIALS, w);
+}
+
+/* Before a reduction writes over them. */
+static void keep(ls__step *s, int kind, int worker)
+{
+    ls__heal *h = heal_of(s);
+
+    for (int i = 0; i < ls__part_count(h, kind); i++)
+        if (ls__part_owner(h, s, kind, i) == worker)
+            ls__part_keep_sum(h, s, kind, i);
+}
+
+static bool keep_partials(ls__step *s, int w)
+{
+    keep(s, LS__PARTIALS, w);
+    return true;
+}
+
+static bool keep_sums(ls__step *s, int w)
+{
+    keep(s, LS__SUMS, w);
+    return true;
+}
+
+/* Look again for what is not finite, where a sum has changed since. */
+static int64_t look_for_bad(const ls__step *s, int worker)
+{
+    ls__range mine = ls__reduce_mine(s, worker);
+
+    for (ls__stretch part = {0}; ls__owned_next(&s->trainer->owned, &part);) {
+        ls__range r = ls__stretch_common(&part, mine);
+        int64_t n = r.last - r.first, bad;
+
+        if (n <= 0)
+            continue;
+        bad = ls__kernels()->first_nonfinite(n, s->gradient + r.first);
+        if (bad < n)
+            return r.first + bad;
+    }
+    return -1;
+}
+
+static bool settle_sums(ls__step *s, int worker)
+{
+    const ls__heal *h = heal_of(s);
+    bool changed = false;
+    uint64_t right;
+
+    for (int i = 0; i < h->kept_count; i++)
+        changed |= ls__part_owner(h, s, LS__SUMS, i) == worker &&
+                   !is_decided(h, s, LS__SUMS, i, 2, &right);
+    if (changed)
+        s->notes.bad[worker] = look_for_bad(s, worker);
+    return settle(s, LS__SUMS, worker);
+}
+
+static bool settle_changes(ls__step *s, int w)
+{
+    return settle(s, LS__CHANGES, w);
+}
+
+/* What is put at the end of a pass. */
+static void put(ls__pass *p, ls__phase what)
+{
+    ls__phase *at = p->phase;
+
+    while (at->run || at->run_device)
+        at++;
+    *at = what;
+}
+
+typedef bool phase(ls__step *s, int worker);
+
+/* Rounds of votes, their witnesses, and what they come to. */
+static void put_check(ls__pass *p, const char *name, ls__lap_kind lap,
+                      phase *votes, phase *witness, phase *settles)
+{
+    for (int i = 0; i < LS__ROUNDS; i++)
+        put(p, (ls__phase){name, lap, .run = votes});
+    put(p, (ls__phase){name, lap, .run = witness});
+    put(p, (ls__phase){name, lap, .run = settles});
+}
+
+static void put_agreement(ls__pass *p, bool ranks, ls__lap_kind lap)
+{
+    if (!ranks)
+        return;
+    put(p, (ls__phase){"agree", lap, .run = agree});
+    put(p, (ls__phase){"agree", lap, .run = agreed});
+}
+
+static void put_gradients(ls__pass *p)
+{
+    put(p, (ls__phase){"prepare", LS__GRADIENTS, .run = prepare});
+    put_check(p, "check weights", LS__GRADIENTS, vote_packs, witness_packs,
+              settle_packs);
+    put(p, (ls__phase){"gradients", LS__GRADIENTS,
+                       .run_device = ls__phase_gradients});
+    put_check(p, "check gradients", LS__GRADIENTS, vote_shards, witness_shards,
+              settle_shards);
+}
+
+static void put_sums(ls__pass *p, bool ranks)
+{
+    if (ranks) {
+        put(p, (ls__phase){"copies", LS__REDUCE, .run = keep_partials});
+        put(p, (ls__phase){"partial sums", LS__REDUCE,
+                           .run = ls__phase_partials});
+        put_check(p, "check sums", LS__REDUCE, vote_partials, witness_partials,
+                  settle_partials);
+        put(p, (ls__phase){"exchange", LS__REDUCE, .run = ls__phase_exchange});
+        put_agreement(p, ranks, LS__REDUCE);
+    }
+    put(p, (ls__phase){"copies", LS__REDUCE, .run = keep_sums});
+    put(p, (ls__phase){"reduce", LS__REDUCE,
+                       .run = ranks ? ls__phase_complete : ls__phase_reduce});
+    put_check(p, "check sums", LS__REDUCE, vote_sums, witness_sums,
+              settle_sums);
+    put_agreement(p, ranks, LS__REDUCE);
+    if (ranks)
+        put(p, (ls__phase){"soundness", LS__REDUCE, .run = ls__phase_sound});
+}
+
+static void put_update(ls__pass *p, bool ranks)
+{
+    put(p, (ls__phase){"update", LS__UPDATE, .run = ls__phase_update});
+    put_check(p, "check update", LS__UPDATE, vote_changes, witness_changes,
+              settle_changes);
+    put_agreement(p, ranks, LS__UPDATE);
+    if (ranks)
+        put(p, (ls__phase){"values", LS__UPDATE, .run = ls__phase_values});
+}
+
+ls__pass ls__heal_pass(bool ranks)
+{
+    ls__pass p = {.train = true, .reduces = true, .updates = true};
+
+    put_gradients(&p);
+    put_sums(&p, ranks);
+    put_update(&p, ranks);
+    return p;
+}
