@@ -138,7 +138,8 @@ static int open_check(void **own, const ls__rig *rig)
                     .workers = rig->workers, .devices = rig->devices,
                     .owned = rig->owned, .ranks = rig->ranks,
                     .rate = rig->options->check, .moments = count_moments(rig),
-                    .all = rig->options->check >= 1, .pass = ls__heal_pass(rig->ranks),
+                    .all = rig->options->check >= 1,
+                    .pass = ls__heal_pass(rig->ranks),
                     .key = ls_key_new(rig->options->seed)};
     h->told = (ls_checks){.step = -1, .worker = -1, .pu = -1};
     count_over(h, rig);

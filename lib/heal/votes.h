@@ -25,8 +25,8 @@ typedef struct ls__jury {
 } ls__jury;
 
 /* The worker whose vote a round is, after those before it; -1: nobody's, it
- * stays undecided.  The owner's is round 0.  A witness votes as the worker whose
- * core it has, or as a number that no worker has. */
+ * stays undecided.  The owner's is round 0.  A witness votes as the worker
+ * whose core it has, or as a number that no worker has. */
 int ls__votes_voter(const ls__jury *of, const ls__ballot *b, int owner,
                     int round);
 
