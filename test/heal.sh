@@ -36,4 +36,48 @@ if grep -q 'wrongly' "$dir/err"; then
     has 'a row of the metrics' metrics '"check":"wrong"'
 fi
 unset LS_FAULT
+
+# The oldest stays, from the beginning on; --heal wants the options it goes by.
+run $small --checkpoint "$dir/first" --checkpoint-every 2 --keep-first
+is 'what is kept' "$(ls "$dir/first" | tr '\n' ' ')" \
+    'step-000000000000 step-000000000008 step-000000000010 step-000000000012 '
+expect 2 '--heal needs --check' $small --heal --checkpoint "$dir/none"
+expect 2 '--heal needs --checkpoint' $small --heal --check 0.1
+
+# A core that errs from some step on, long before it is found: the run goes back
+# to the beginning and ends as a sound one does, transcript and metrics too.
+# (A worker that no other PU takes stays, and nothing is undone.)
+long="mlp --steps 40 --batch 24 --devices 8 --workers 2 --transcript-every 4"
+run $long --transcript "$dir/clean.lst" --metrics "$dir/clean"
+state=$(grep '^state' "$dir/out")
+went=0
+for worker in 0 1; do
+    LS_FAULT=gemm,$worker,20,-1,1,7,400,1000000
+    export LS_FAULT
+    run $long --check 0.1 --heal --transcript "$dir/$worker.lst" \
+        --metrics "$dir/$worker" --checkpoint "$dir/heal$worker" \
+        --checkpoint-every 5
+    unset LS_FAULT
+    is 'the status of a run that healed' $status 0
+    grep -q 'its work moves' "$dir/err" || continue
+    went=1
+    has 'that it went back' err 'goes back to step 0'
+    has 'the onset' err 'steps is the first that was wrong; that after'
+    has 'how often' out '1 times gone back'
+    is 'the state of a run that healed' "$(grep '^state' "$dir/out")" "$state"
+    cmp -s "$dir/clean.lst" "$dir/$worker.lst"
+    is 'the transcript is the clean one' $? 0
+    has 'the onset in the metrics' $worker '"check":"onset"'
+    is 'each step once' "$(grep -c '"step":' "$dir/$worker")" 40
+done
+[ $went = 1 ] || echo "skipped: no fault in this build, or no other core"
+
+# Without it the run says what to type.
+LS_FAULT=gemm,1,20,-1,1,7,400,1000000
+export LS_FAULT
+run $long --check 0.1 --checkpoint "$dir/told" --checkpoint-every 5
+unset LS_FAULT
+if grep -q 'wrongly' "$dir/err"; then
+    has 'what to type' err 'with --resume --heal, without PU'
+fi
 finish

@@ -258,6 +258,49 @@ START_TEST(keeps)
 }
 END_TEST
 
+/* The oldest stays beside the newest; and going back comes to it, step by step,
+ * in the bytes that were saved, while the younger ones go. */
+START_TEST(goes_back)
+{
+    ls_checkpoints_options o = options_in("c");
+    char hex[5][65], now[65];
+    int64_t at = INT64_MAX;
+    world w;
+
+    open_with(&w, 0, 1, LS_REPLICATE, NULL);
+    o.keep = 2;
+    o.keep_first = true;
+    OK(ls_checkpoints_open(&w.saved, w.r.trainer, &o));
+    for (int s = 0; s <= 4; s++) {
+        steps(&w, 0, s);
+        OK(ls_trainer_hash(w.r.trainer, hex[s]));
+        save(&w);
+    }
+    OK(ls_checkpoints_wait(w.saved));
+    ck_assert(there("c/step-000000000000"));
+    ck_assert(!there("c/step-000000000001"));
+    ck_assert(!there("c/step-000000000002"));
+    for (int i = 0; i < 3; i++) {
+        static const int step[] = {4, 3, 0};
+
+        OK(ls_checkpoints_back(w.saved, at, &at));
+        ck_assert_int_eq(at, step[i]);
+        ck_assert_int_eq(ls_trainer_step(w.r.trainer), at);
+        OK(ls_trainer_hash(w.r.trainer, now));
+        ck_assert_str_eq(now, hex[at]);
+    }
+    ck_assert(!there("c/step-000000000003"));
+    ck_assert(!there("c/step-000000000004"));
+    OK(ls_checkpoints_back(w.saved, at, &at));
+    ck_assert_int_eq(at, -1);
+    ck_assert(there("c/step-000000000000"));
+    steps(&w, 0, 4);
+    OK(ls_trainer_hash(w.r.trainer, now));
+    ck_assert_str_eq(now, hex[4]);
+    close_world(&w);
+}
+END_TEST
+
 /* ------ What does not fit ------ */
 
 static ls_trainer_options changed(int which)
@@ -853,6 +896,7 @@ int main(void)
     tcase_add_test(t, consistent);
     tcase_add_test(t, archived);
     tcase_add_test(t, keeps);
+    tcase_add_test(t, goes_back);
     tcase_add_loop_test(t, contradicts, 0, CONTRADICTIONS);
     tcase_add_test(t, changes);
     tcase_add_test(t, contradicts_more);

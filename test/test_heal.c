@@ -318,7 +318,7 @@ START_TEST(test_over_ranks)
 }
 END_TEST
 
-/* Of 600 steps about an eighth is drawn: within 5 deviations. */
+/* About an eighth of 600 steps is drawn: within 5 deviations. */
 START_TEST(test_rate)
 {
     char hash[65], clean[65];

@@ -31,6 +31,7 @@ typedef struct ls_checkpoints_options {
     const char *may_change; /* which of these need not be, by commas and as
                                patterns of fnmatch: "lr,boundary *", of the
                                graph "node *: rate"; NULL: all must */
+    bool keep_first;        /* the oldest stays too, beside the newest */
 } ls_checkpoints_options;
 
 /* Returns options that keep the newest 3.  A folder must be named besides. */
@@ -86,6 +87,14 @@ LS_API int ls_checkpoints_count(const ls_checkpoints *checkpoints);
  * shape.  LS_EFORMAT: all there are are damaged.  The trainer is then as it was
  * before. */
 LS_API int ls_checkpoints_load(ls_checkpoints *checkpoints, int64_t *step);
+
+/* Go back: load as ls_checkpoints_load does, but the newest checkpoint of fewer
+ * than `before` updates, and then delete the younger ones, which the run will
+ * save anew.  *step is -1 where there is none; nothing is changed then.  So a
+ * program that calls it with INT64_MAX, and then with each step it was given,
+ * comes to the oldest.  What is being saved is awaited. */
+LS_API int ls_checkpoints_back(ls_checkpoints *checkpoints, int64_t before,
+                               int64_t *step);
 
 /* Returns a note of the checkpoint that was loaded, or NULL if it has none of
  * that name.  "not compared" is the library's: what a checkpoint of an older

@@ -60,9 +60,14 @@ typedef struct ls__kept {
 int ls__checkpoint_write(const ls__folder *dir, const ls__kept *snapshot,
                          ls__stamp *stamp);
 
-/* Delete the oldest until `keep` are left (0: all stay), never `newest`.  A
- * link to a checkpoint that is kept elsewhere stays and is not counted. */
-int ls__checkpoint_prune(const ls__folder *dir, int keep, ls__stamp newest);
+/* Delete the oldest until `keep` are left (0: all stay), never `newest`, nor,
+ * with `first`, the very oldest, which is not counted.  A link to a checkpoint
+ * that is kept elsewhere stays and is not counted. */
+int ls__checkpoint_prune(const ls__folder *dir, int keep, bool first,
+                         ls__stamp newest);
+
+/* Delete those of more updates than `step`. */
+int ls__checkpoint_drop(const ls__folder *dir, int64_t step);
 
 /* ------ Reading ------ */
 

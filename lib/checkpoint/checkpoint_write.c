@@ -283,7 +283,8 @@ static int delete(const ls__folder *dir, ls__stamp stamp)
                ? name_error(dir, text, "an old checkpoint stays") : 0;
 }
 
-int ls__checkpoint_prune(const ls__folder *dir, int keep, ls__stamp newest)
+int ls__checkpoint_prune(const ls__folder *dir, int keep, bool first,
+                         ls__stamp newest)
 {
     ls__stamp *list = NULL;
     int count = 0, left, status = 0;
@@ -292,13 +293,29 @@ int ls__checkpoint_prune(const ls__folder *dir, int keep, ls__stamp newest)
         return 0;
     if ((status = list_in(dir, &list, &count)) < 0)
         return status;
-    left = count = keep_folders(dir, list, count);
-    for (int i = 0; status == 0 && i < count && left > keep; i++) {
+    count = keep_folders(dir, list, count);
+    left = count - first;
+    for (int i = first; status == 0 && i < count && left > keep; i++) {
         if (list[i].step == newest.step && list[i].serial == newest.serial)
             continue;
         status = delete(dir, list[i]);
         left--;
     }
+    free(list);
+    return status;
+}
+
+/* The youngest goes first, so that what is left is always a run's. */
+int ls__checkpoint_drop(const ls__folder *dir, int64_t step)
+{
+    ls__stamp *list = NULL;
+    int count = 0, status = list_in(dir, &list, &count);
+
+    if (status < 0)
+        return status;
+    count = keep_folders(dir, list, count);
+    for (int i = count - 1; i >= 0 && list[i].step > step && status == 0; i--)
+        status = delete(dir, list[i]);
     free(list);
     return status;
 }

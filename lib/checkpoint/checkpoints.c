@@ -42,7 +42,8 @@ static int write_copy(ls_checkpoints *c)
     if (status == 0)
         status = ls__checkpoint_write(&c->dir, &s, &stamp);
     return status < 0 ? status
-                      : ls__checkpoint_prune(&c->dir, c->keep, stamp);
+                      : ls__checkpoint_prune(&c->dir, c->keep,
+                                             c->keep_first, stamp);
 }
 
 static void enter(ls_checkpoints *c, phase to)
@@ -223,6 +224,7 @@ int ls_checkpoints_open(ls_checkpoints **checkpoints, ls_trainer *trainer,
         return ls__spread_agree(trainer, LS_ENOMEM);
     c->trainer = trainer;
     c->keep = o.keep;
+    c->keep_first = o.keep_first;
     c->dir.fd = -1;
     c->process = ls__process_open();
     if ((status = ls__spread_agree(trainer, fill(c, &o))) < 0 ||

@@ -21,6 +21,7 @@ struct ls_checkpoints {
     ls__process process; /* the thread's */
     ls__folder dir;      /* locked, by the rank that writes */
     int keep;
+    bool keep_first;
     int blocks;                   /* the parameters and each moment */
     float *copy[1 + LS__MOMENTS]; /* [block][params.floats]; NULL: this rank
                                      writes none */

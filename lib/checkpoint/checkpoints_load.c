@@ -182,8 +182,9 @@ static int list_all(const ls_checkpoints *c, ls__stamp **list, int *count)
     return ls__checkpoint_list(AT_FDCWD, c->dir.path, list, count);
 }
 
-/* The newest that can be read; *step stays where there is none. */
-static int load_newest(ls_checkpoints *c, int64_t *step)
+/* The newest of fewer updates that can be read; *step stays where there is
+ * none. */
+static int load_newest(ls_checkpoints *c, int64_t before, int64_t *step)
 {
     ls__stamp *list;
     int count, i, status = list_all(c, &list, &count);
@@ -192,6 +193,8 @@ static int load_newest(ls_checkpoints *c, int64_t *step)
         return status;
     *c->skipped = 0;
     for (i = count - 1; i >= 0; i--) {
+        if (list[i].step >= before)
+            continue;
         status = load(c, list[i], step);
         if (!is_damage(status))
             break;
@@ -204,18 +207,15 @@ static int load_newest(ls_checkpoints *c, int64_t *step)
     return status;
 }
 
-int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
+static int load_before(ls_checkpoints *c, int64_t before, int64_t *step)
 {
-    LS__NEED_AS(c, "checkpoints", LS_EINVAL);
-    LS__NEED(step);
-
     int64_t found = -1;
     int status = 0;
 
     if (c->started && ls__spread_is(c->trainer))
         ls__checkpoints_idle(c); /* it needs the copy */
     if (c->started)
-        status = load_newest(c, &found);
+        status = load_newest(c, before, &found);
     if (ls__spread_is(c->trainer))
         status = ls__checkpoints_deal(c, status, &found);
     if (status < 0)
@@ -224,6 +224,29 @@ int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
         ls__checkpoints_set(c, found);
     *step = found;
     return 0;
+}
+
+int ls_checkpoints_load(ls_checkpoints *c, int64_t *step)
+{
+    LS__NEED_AS(c, "checkpoints", LS_EINVAL);
+    LS__NEED(step);
+    return load_before(c, INT64_MAX, step);
+}
+
+int ls_checkpoints_back(ls_checkpoints *c, int64_t before, int64_t *step)
+{
+    LS__NEED_AS(c, "checkpoints", LS_EINVAL);
+    LS__NEED(step);
+
+    int status;
+
+    if (c->started)
+        ls__checkpoints_idle(c); /* the folder is the thread's until then */
+    if ((status = load_before(c, before, step)) < 0 || *step < 0)
+        return status;
+    return ls__spread_agree(c->trainer,
+                            c->started ? ls__checkpoint_drop(&c->dir, *step)
+                                       : 0);
 }
 
 int ls_checkpoints_count(const ls_checkpoints *c)

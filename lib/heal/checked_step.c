@@ -173,7 +173,7 @@ static void close_check(void *own)
 
 /* ------ a step ------ */
 
-/* By seed and step, so that no period hides from it. */
+/* The key depends on seed and step, so that no period hides from it. */
 static ls_key key_of(const ls__heal *h, int64_t step)
 {
     ls_key key = ls_key_fold_in(h->key, 0x6865616c); /* nobody else's stream */
@@ -231,7 +231,7 @@ static void draw_partials(ls__heal *h, ls_key key)
     }
 }
 
-/* On how many cores the workers are; two on one PU are no two witnesses. */
+/* Count the workers' cores; two workers on one PU are no two witnesses. */
 static int count_cores(const ls__heal *h)
 {
     int cores = 0;

@@ -140,7 +140,7 @@ static void put_back(const ls__heal *h, const ls__step *s, int kind,
                bytes_of(h, k));
 }
 
-/* As ls__phase_reduce does it, or over ranks ls__phase_complete. */
+/* Sum as ls__phase_reduce does, or over ranks ls__phase_complete. */
 static void sum_again(const ls__heal *h, ls__step *s, const ls__kept_block *k)
 {
     ls__reduction r = {.buffer = s->trainer->grad.device,
@@ -157,7 +157,7 @@ static void sum_again(const ls__heal *h, ls__step *s, const ls__kept_block *k)
     ls__reduce_trained(s, &r, mine);
 }
 
-/* As ls__phase_partials. */
+/* Sum as ls__phase_partials does. */
 static void partial_again(const ls__heal *h, const ls__step *s,
                           const ls__kept_block *k)
 {
@@ -214,7 +214,7 @@ void ls__part_keep(const ls__heal *h, const ls__step *s, const ls__patch *p,
                (size_t)(p->range.last - p->range.first) * sizeof(float));
 }
 
-/* Of one parameter: back to what it was, and on. */
+/* Put one parameter back to what it was, and update it again. */
 static void update_again(const ls__step *s, const ls__kept_block *k,
                          const ls__patch *p)
 {
@@ -276,7 +276,8 @@ static uint64_t digest_pack(const ls__heal *h, int part)
                                  h->model->weights.packed + q->offset, 0);
 }
 
-/* Of a device's gradient, as far as it is trained, and its sums. */
+/* The digest of a device's gradient, as far as it is trained, and of its
+ * sums. */
 static uint64_t digest_shard(const ls__heal *h, const ls__step *s, int device)
 {
     const ls_trainer *t = s->trainer;

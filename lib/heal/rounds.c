@@ -50,7 +50,8 @@ static bool round_of(ls__step *s, int kind, int worker)
     return true;
 }
 
-/* Worker 0, while the others wait: what is still undecided. */
+/* Ask witnesses for what is still undecided: worker 0, while the others wait.
+ */
 static bool witness_of(ls__step *s, int kind, int worker)
 {
     ls__heal *h = heal_of(s);
@@ -63,7 +64,8 @@ static bool witness_of(ls__step *s, int kind, int worker)
     return true;
 }
 
-/* After the last one: every worker sees alike whether the step goes on. */
+/* Decide after the last round: every worker sees alike whether the step goes
+ * on. */
 static bool settle(ls__step *s, int kind, int worker)
 {
     ls__heal *h = heal_of(s);
@@ -160,7 +162,7 @@ static bool settle_partials(ls__step *s, int w)
     return settle(s, LS__PARTIALS, w);
 }
 
-/* Before a reduction writes over them. */
+/* Copy blocks before a reduction writes over them. */
 static void keep(ls__step *s, int kind, int worker)
 {
     ls__heal *h = heal_of(s);

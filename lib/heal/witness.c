@@ -12,7 +12,7 @@ typedef struct view {
     uint64_t digest;
 } view;
 
-/* With the memory of worker 0, which waits. */
+/* Compute with the memory of worker 0, which waits. */
 static void compute(void *user)
 {
     view *v = user;

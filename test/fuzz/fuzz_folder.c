@@ -131,7 +131,7 @@ static void save(const ls__folder *dir, int64_t step, int keep)
     ls__stamp stamp;
 
     if (ls__checkpoint_write(dir, &s, &stamp) == 0)
-        (void)ls__checkpoint_prune(dir, keep, stamp);
+        (void)ls__checkpoint_prune(dir, keep, false, stamp);
     json_decref(texts);
 }
 

@@ -46,6 +46,21 @@ void curve_add(curve_line *l, int64_t step, double value)
         halve(l);
 }
 
+/* Of a point that is the mean of several values all are left out. */
+static void line_back(curve_line *l, int64_t done)
+{
+    while (l->points > 0 && l->step[l->points - 1] > (double)done)
+        l->points--;
+    l->step_sum = l->value_sum = 0;
+    l->waiting = 0;
+}
+
+void curve_back(curve *c, int64_t done)
+{
+    line_back(&c->training, done);
+    line_back(&c->evaluation, done);
+}
+
 /* ------ The frame ------ */
 
 typedef struct range {

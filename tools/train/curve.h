@@ -26,6 +26,9 @@ typedef struct curve {
 /* A value that is not finite is passed over. */
 void curve_add(curve_line *line, int64_t step, double value);
 
+/* The run is after so many steps again: what came behind is left out. */
+void curve_back(curve *c, int64_t done);
+
 /* Write an SVG; OPT_GO, or OPT_FAILED after a message. */
 int curve_write(const curve *c, const char *path, const char *title);
 

@@ -1,38 +1,227 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See healing.h. */
+#define _GNU_SOURCE /* getline */
 #include "train/healing.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool healing_step(healing *h, const ls_trainer *trainer)
 {
-    int64_t wrong = h->found.wrong;
+    ls_checks was = h->found;
 
     h->found = ls_trainer_checks(trainer);
-    return h->found.wrong > wrong;
+    h->wrong = h->found.wrong > was.wrong;
+    h->moved = h->found.moved > was.moved;
+    h->drew = h->found.drawn > was.drawn;
+    return h->wrong;
+}
+
+/* All of all steps. */
+static bool checks_all(const run *r)
+{
+    return strcmp(r->how.check, "all") == 0 || atof(r->how.check) >= 1;
 }
 
 /* Steps that were not drawn may have taken the same core's errors in. */
-static void tell_onset(const healing *h)
+static void tell_onset(const healing *h, const train_settings *set)
 {
-    if (h->found.drawn == h->found.steps)
-        return;
     fprintf(stderr, "note: of the %lld steps so far %lld were checked; what "
-            "this core did in the others stays in the weights.  To be sure, "
-            "end the run and go on from a checkpoint that is older than the "
-            "fault (delete the younger ones, then --resume), or start again; "
-            "without PU %d (--cpus)\n", (long long)h->found.steps,
-            (long long)h->found.drawn, h->found.pu);
+            "this core did in the others stays in the weights.  ",
+            (long long)h->found.steps, (long long)h->found.drawn);
+    if (!set->checkpoint)
+        fprintf(stderr, "To be sure, start again without PU %d (--cpus), with "
+                "--checkpoint DIR --heal, which goes back by itself\n",
+                h->found.pu);
+    else
+        fprintf(stderr, "To be sure, end the run, delete what is in %s but "
+                "the oldest, and type the same with --resume --heal, without "
+                "PU %d (--cpus)\n", set->checkpoint, h->found.pu);
 }
 
-void healing_tell(const healing *h, metrics *m)
+void healing_tell(const healing *h, const run *r, const train_settings *set)
 {
     fprintf(stderr, "%s: %s\n", opt_program_name, h->found.text);
-    tell_onset(h);
-    metrics_check(m, &h->found);
+    if (!checks_all(r) && !(set->heal && h->moved))
+        tell_onset(h, set);
 }
+
+void healing_note(healing *h, metrics *m)
+{
+    if (h->wrong)
+        metrics_check(m, &h->found);
+    if (!h->arrived)
+        return;
+    metrics_check(m, &h->then);
+    metrics_onset(m, h->same, h->other);
+    h->arrived = false;
+}
+
+bool healing_is_late(const healing *h, const run *r)
+{
+    return h->wrong && h->moved && !checks_all(r);
+}
+
+/* ------ going back ------ */
+
+static int add_root(healing *h, int64_t done, const char *root)
+{
+    healing_root *more = realloc(h->root,
+                                 (size_t)(h->roots + 1) * sizeof *more);
+
+    if (!more)
+        return opt_fail(OPT_FAILED, "out of memory");
+    h->root = more;
+    h->root[h->roots].done = done;
+    snprintf(h->root[h->roots++].root, 65, "%.64s", root);
+    return OPT_GO;
+}
+
+/* The states of a transcript, whose lines have one form (docs/transcript.md). */
+static int add_lines(healing *h, FILE *file)
+{
+    static const char kind[] = "{\"kind\":\"state\",\"n\":";
+    char *line = NULL;
+    size_t room = 0;
+    int status = OPT_GO;
+
+    while (status == OPT_GO && getline(&line, &room, file) > 0) {
+        const char *root = strstr(line, "\"root\":\"");
+
+        if (strncmp(line, kind, sizeof kind - 1) == 0 && root)
+            status = add_root(h, atoll(line + sizeof kind - 1), root + 8);
+    }
+    free(line);
+    return status;
+}
+
+static int add_transcript(healing *h, const char *path)
+{
+    FILE *file = path ? fopen(path, "r") : NULL;
+    int status = file ? add_lines(h, file) : OPT_GO;
+
+    if (file)
+        fclose(file);
+    return status;
+}
+
+/* From the newest checkpoint to the oldest, whose states are noted. */
+static int to_oldest(healing *h, const run *r, keeper *k, position *at,
+                     bool *went)
+{
+    int64_t before = INT64_MAX, step;
+    char root[65];
+    int status;
+
+    while ((status = keeper_back(k, r, before, &step, at)) == OPT_GO &&
+           step >= 0) {
+        *went = true;
+        before = step;
+        status = opt_check(keeper_root(r, at, root));
+        if (status == OPT_GO)
+            status = add_root(h, at->done, root);
+        if (status != OPT_GO)
+            return status;
+    }
+    return status;
+}
+
+int healing_back(healing *h, const run *r, keeper *k, const char *transcript,
+                 position *at, int64_t done, bool *went)
+{
+    int status = opt_check(ls_trainer_hash(r->trainer, h->hash));
+
+    h->roots = 0;
+    h->until = done;
+    h->then = h->found;
+    if (status == OPT_GO && !r->transport)
+        status = add_transcript(h, transcript);
+    if (status == OPT_GO)
+        status = to_oldest(h, r, k, at, went);
+    if (status != OPT_GO || !*went)
+        return status;
+    h->replays = true;
+    h->from = h->same = at->done;
+    h->other = -1;
+    h->backs++;
+    if (run_is_first(r))
+        fprintf(stderr, "%s: goes back to step %lld, and computes again what "
+                "%lld steps were, of which not all was checked\n",
+                opt_program_name, (long long)at->done,
+                (long long)(done - at->done));
+    return OPT_GO;
+}
+
+/* ------ coming to where it was ------ */
+
+static const healing_root *root_of(const healing *h, int64_t done)
+{
+    for (int i = 0; i < h->roots; i++)
+        if (h->root[i].done == done)
+            return &h->root[i];
+    return NULL;
+}
+
+int healing_compare(healing *h, const run *r, const position *at)
+{
+    const healing_root *was = h->replays && h->other < 0
+                                  ? root_of(h, at->done) : NULL;
+    char root[65];
+    int status;
+
+    if (!was)
+        return OPT_GO;
+    if ((status = opt_check(keeper_root(r, at, root))) != OPT_GO)
+        return status;
+    if (strcmp(root, was->root) == 0)
+        h->same = at->done;
+    else
+        h->other = at->done;
+    return OPT_GO;
+}
+
+static void tell_arrival(const healing *h)
+{
+    fprintf(stderr, "%s: onset: ", opt_program_name);
+    if (h->other < 0)
+        fprintf(stderr, "none: the state after %lld steps is what it was\n",
+                (long long)h->until);
+    else
+        fprintf(stderr, "the state after %lld steps is the first that was "
+                "wrong; that after %lld was right\n", (long long)h->other,
+                (long long)h->same);
+    if (h->from > 0)
+        fprintf(stderr, "note: not known before step %lld, where the oldest "
+                "checkpoint is; --keep-first keeps the beginning\n",
+                (long long)h->from);
+}
+
+int healing_arrive(healing *h, const run *r, int64_t done)
+{
+    char hash[65];
+    int status;
+
+    if (!h->replays || done < h->until)
+        return OPT_GO;
+    if ((status = opt_check(ls_trainer_hash(r->trainer, hash))) != OPT_GO)
+        return status;
+    if (h->other < 0 && strcmp(hash, h->hash))
+        h->other = done;
+    h->replays = false;
+    h->arrived = true;
+    if (run_is_first(r))
+        tell_arrival(h);
+    return OPT_GO;
+}
+
+void healing_free(healing *h)
+{
+    free(h->root);
+}
+
+/* ------ the end ------ */
 
 /* How likely a core that errs in a share p of its devices' gradients is in no
  * check of the drawn steps. */
@@ -58,7 +247,10 @@ void healing_end(const healing *h, const run *r)
     if (ls_mesh_workers(r->mesh) == 1)
         fputs("note: the only worker checked itself, which finds what passes, "
               "and not what stays\n", stderr);
-    printf("check %lld of %lld computations wrong, %lld of %lld steps drawn\n",
+    printf("check %lld of %lld computations wrong, %lld of %lld steps drawn",
            (long long)c->wrong, (long long)c->checks, (long long)c->drawn,
            (long long)c->steps);
+    if (h->backs)
+        printf(", %lld times gone back", (long long)h->backs);
+    putchar('\n');
 }

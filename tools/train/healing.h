@@ -1,21 +1,60 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --check: what the checks of a run found, told when it happens and summed at
- * the end, with what they cannot have seen. */
+ * the end, with what they cannot have seen.  --heal: what the core did in steps
+ * that were not checked is undone: the run goes back to its oldest checkpoint,
+ * computes again on the other cores, and finds where it went wrong. */
 #ifndef TOOLS_HEALING_H
 #define TOOLS_HEALING_H
 
 #include "run/run.h"
+#include "train/keeper.h"
 #include "train/metrics.h"
+
+/* The root of a state, as the run had it before it went back. */
+typedef struct healing_root {
+    int64_t done; /* batches */
+    char root[65];
+} healing_root;
 
 typedef struct healing {
     ls_checks found; /* until the last step */
+    bool wrong;      /* it found another fault in this one, */
+    bool moved;      /* whose worker has another core now */
+    bool drew;       /* this one was checked */
+    healing_root *root;
+    int roots;
+    bool replays;    /* the run went back, and is not yet where it was */
+    int64_t until;   /* batches done there, */
+    char hash[65];   /* and the state hash before anything else was done */
+    bool arrived;    /* in this step */
+    ls_checks then;
+    int64_t from, same, other; /* batches: the checkpoint; the last root that
+                                  was the same; the first that was not, -1 */
+    int64_t backs;
 } healing;
 
-/* Did another step find a fault?  Then it is told. */
+/* After a step: did it find another fault?  Then it is told. */
 bool healing_step(healing *h, const ls_trainer *trainer);
-void healing_tell(const healing *h, metrics *m);
+void healing_tell(const healing *h, const run *r, const train_settings *set);
+/* The same in the metrics, after the step's row. */
+void healing_note(healing *h, metrics *m);
+
+/* Was a core wrong in this step that may have been before, and is it out of the
+ * way now? */
+bool healing_is_late(const healing *h, const run *r);
+
+/* Go back from a step that so many batches were done after; all ranks call it.
+ * *went: there was a checkpoint, and *at is where the run is. */
+int healing_back(healing *h, const run *r, keeper *k, const char *transcript,
+                 position *at, int64_t done, bool *went);
+
+/* After the update of a batch, and when all that belongs to it is done: is the
+ * run where it was, and as it was? */
+int healing_arrive(healing *h, const run *r, int64_t done);
+int healing_compare(healing *h, const run *r, const position *at);
 
 /* The last line of a run that is checked; nothing without --check. */
 void healing_end(const healing *h, const run *r);
+void healing_free(healing *h);
 
 #endif

@@ -295,6 +295,22 @@ static int go_on(keeper *k, const run *r, const char *folder, position *at)
     return OPT_GO;
 }
 
+int keeper_back(keeper *k, const run *r, int64_t before, int64_t *step,
+                position *at)
+{
+    const char *folder = k->folder;
+    int status = opt_check(ls_checkpoints_back(k->all, before, step));
+
+    if (status != OPT_GO || *step < 0)
+        return status;
+    *at = (position){0};
+    if ((status = read_notes(k, r, folder, at)) != OPT_GO)
+        return status;
+    k->saved = at->done;
+    k->went_on = true;
+    return check_root(k, r, folder, at);
+}
+
 static int refuse_others(const keeper *k, const char *folder)
 {
     int n = ls_checkpoints_count(k->all);
@@ -313,12 +329,13 @@ int keeper_open(keeper *k, const run *r, const train_settings *s, position *at)
     int status;
 
     *k = (keeper){.every = s->checkpoint_every, .saved = -1,
-                  .quiet = !run_is_first(r)};
+                  .quiet = !run_is_first(r), .folder = s->checkpoint};
     if (!s->checkpoint)
         return OPT_GO;
     list_settings(&l, r, s);
     o.folder = s->checkpoint;
     o.keep = s->keep > INT32_MAX ? 0 : (int)s->keep;
+    o.keep_first = s->keep_first || s->heal;
     o.n_settings = l.count;
     o.settings = l.setting;
     o.may_change = change_patterns(r, s->change, patterns);

@@ -22,6 +22,7 @@ typedef struct position {
 
 typedef struct keeper {
     ls_checkpoints *all; /* NULL: none are wanted */
+    const char *folder;
     int64_t every;       /* batches; 0: at the end only */
     int64_t saved;       /* batches done when it was; -1: never */
     bool went_on;        /* from one of them */
@@ -38,6 +39,12 @@ int keeper_compare(const run *r, const train_settings *set);
  * the same when a run goes on is every option of the model whose row does not
  * say that it may differ, and the data itself. */
 int keeper_open(keeper *k, const run *r, const train_settings *set,
+                position *at);
+
+/* Go back to the newest checkpoint of fewer than `before` updates (INT64_MAX:
+ * to the newest), *at being where; younger ones are deleted.  *step: its
+ * updates; -1: there is none, and nothing is changed. */
+int keeper_back(keeper *k, const run *r, int64_t before, int64_t *step,
                 position *at);
 
 /* What a run that goes on reads of a position, but where its files are: the

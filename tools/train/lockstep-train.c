@@ -42,6 +42,8 @@ static int check_usage(session *s)
 
     r->sums = set->checkpoint || set->transcript || set->against;
     r->sums_held = set->plateau > 0;
+    if (set->heal && !run_given(r, "check"))
+        return opt_fail(OPT_WRONG, "--heal needs --check");
     if (status == OPT_GO)
         status = change_check(r, set->change);
     if (status == OPT_GO)
@@ -144,8 +146,7 @@ static int open_metrics(session *s)
 /* Comes after the metrics, whose first lines are the run's. */
 static int open_recorder(session *s)
 {
-    return recorder_open(&s->recorder, &s->run, &s->set, &s->at,
-                         keeper_transcript(&s->keeper));
+    return session_record(s);
 }
 
 static int open_trace(session *s)
@@ -188,6 +189,7 @@ static void close_all(session *s)
     explain_free(&s->explain);
     evaluation_close(&s->eval);
     recorder_close(&s->recorder);
+    healing_free(&s->healing);
     keeper_close(&s->keeper);
     run_close(&s->run);
 }

@@ -195,6 +195,13 @@ void metrics_check(metrics *m, const ls_checks *c)
                 c->worker, c->pu, (long long)c->wrong);
 }
 
+void metrics_onset(metrics *m, int64_t same, int64_t other)
+{
+    if (m->file)
+        fprintf(m->file, "{\"check\":\"onset\",\"same\":%lld,\"other\":%lld}\n",
+                (long long)same, (long long)other);
+}
+
 int metrics_flush(metrics *m)
 {
     if (m->file && (fflush(m->file) != 0 || ferror(m->file)))

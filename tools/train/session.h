@@ -40,6 +40,9 @@ typedef struct session {
 /* session_steps.c: take the steps, then keep what the run needs to go on. */
 int session_train(session *s);
 
+/* Open the transcript where the run begins or goes on. */
+int session_record(session *s);
+
 /* session_end.c: save the weights, with --ema the average, where --save says
  * so. */
 int session_save(session *s);

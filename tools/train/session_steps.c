@@ -122,6 +122,48 @@ static int evaluate_now(session *s, int64_t done)
     return status;
 }
 
+int session_record(session *s)
+{
+    return recorder_open(&s->recorder, &s->run, &s->set, &s->at,
+                         keeper_transcript(&s->keeper));
+}
+
+/* What is of the run, and not of a step, is as the checkpoint has it; its files
+ * are cut back there, as on a resume. */
+static int reopen(session *s)
+{
+    int status = metrics_close(&s->metrics);
+
+    recorder_close(&s->recorder);
+    curve_back(&s->curve, s->at.done);
+    s->eval.enough = s->eval.best.kept = false;
+    if (status == OPT_GO)
+        status = metrics_open(&s->metrics, &s->run, s->set.metrics,
+                              s->at.metrics, s->at.done);
+    return status == OPT_GO ? session_record(s) : status;
+}
+
+/* Go back, with --heal, once a fault was found, on whichever rank. */
+static int go_back(session *s, int64_t done)
+{
+    char note[LS_TRANSCRIPT_NOTE];
+    bool went = false;
+    int status = metrics_flush(&s->metrics);
+
+    (void)recorder_note(&s->recorder, note); /* it is on disk then */
+    if (status == OPT_GO)
+        status = healing_back(&s->healing, &s->run, &s->keeper,
+                              s->set.transcript, &s->at, done, &went);
+    return status == OPT_GO && went ? reopen(s) : status;
+}
+
+/* Was some core wrong in this step, so that the run goes back? */
+static bool has_to_go_back(session *s)
+{
+    return s->set.heal && s->healing.drew &&
+           launch_most(&s->launch, healing_is_late(&s->healing, &s->run));
+}
+
 static int one_step(session *s, int64_t step)
 {
     ls_result result;
@@ -140,16 +182,22 @@ static int one_step(session *s, int64_t step)
     if (status != OPT_GO)
         return status;
     result.step = step; /* batches count here, those of weight 0 too */
-    if ((status = recorder_step(&s->recorder, &result)) != OPT_GO)
+    if (healing_step(&s->healing, s->run.trainer)) {
+        progress_clear(&s->bar);
+        healing_tell(&s->healing, &s->run, &s->set);
+    }
+    if (has_to_go_back(s))
+        return go_back(s, step + 1);
+    status = healing_arrive(&s->healing, &s->run, step + 1);
+    if (status == OPT_GO)
+        status = recorder_step(&s->recorder, &result);
+    if (status != OPT_GO)
         return status;
     if (!result.updated)
         tell_empty(s, step);
     curve_add(&s->curve.training, step + 1, (double)result.loss);
     status = write_metrics(s, &result, rows, 1e3 * (progress_clock() - start));
-    if (healing_step(&s->healing, s->run.trainer)) {
-        progress_clear(&s->bar);
-        healing_tell(&s->healing, &s->metrics);
-    }
+    healing_note(&s->healing, &s->metrics);
     if (status == OPT_GO && wants_log(s, step))
         status = log_line(s, &result);
     if (status == OPT_GO && s->run.model->epochs && s->run.data.batches)
@@ -162,6 +210,8 @@ static int one_step(session *s, int64_t step)
     progress_step(&s->bar, step + 1, result.loss, rows);
     if (status == OPT_GO)
         status = recorder_rest(&s->recorder, &s->at);
+    if (status == OPT_GO)
+        status = healing_compare(&s->healing, &s->run, &s->at);
     if (status == OPT_GO && keeper_due(&s->keeper, s->at.done))
         status = keep(s);
     return status;
@@ -210,11 +260,13 @@ int session_train(session *s)
     progress_start(&s->bar, s->at.done, s->run.set.data.steps);
     if (s->run.set.data.steps == 0 && evaluation_due(&s->eval, 0))
         status = evaluate_now(s, 0);
-    for (int64_t i = s->at.done; i < last_step(s) && status == OPT_GO &&
-                                 !evaluation_enough(&s->eval);
-         i++) {
-        status = one_step(s, i);
-        stall_step(&s->watchdog, i + 1);
+    if (status == OPT_GO && s->at.done == 0 &&
+        (s->set.keep_first || s->set.heal))
+        status = keep(s);
+    while (s->at.done < last_step(s) && status == OPT_GO &&
+           !evaluation_enough(&s->eval)) {
+        status = one_step(s, s->at.done);
+        stall_step(&s->watchdog, s->at.done);
         if (status == OPT_GO)
             s->stopped = launch_most(&s->launch, stop_signal());
         if (s->stopped)

@@ -33,6 +33,8 @@ typedef struct train_settings {
     const char *checkpoint;   /* a folder */
     int64_t checkpoint_every; /* batches; 0: at the end only */
     int64_t keep;             /* 0: all */
+    bool keep_first;          /* and that of the beginning */
+    bool heal;                /* go back to it when a core was wrong */
     bool resume;
     const char *change; /* names of options, by commas */
 } train_settings;
