@@ -247,7 +247,8 @@ class Checks(Struct):
 class CheckpointsOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("folder", C.c_char_p),
         ("keep", C.c_int), ("n_settings", C.c_int),
-        ("settings", C.POINTER(Setting)), ("may_change", C.c_char_p)]
+        ("settings", C.POINTER(Setting)), ("may_change", C.c_char_p),
+        ("keep_first", C.c_bool)]
 
 
 class Change(Struct):
@@ -647,6 +648,7 @@ ls_checkpoints_save = function("ls_checkpoints_save", C.c_int, P, INT, P)
 ls_checkpoints_wait = function("ls_checkpoints_wait", C.c_int, P)
 ls_checkpoints_count = function("ls_checkpoints_count", C.c_int, P)
 ls_checkpoints_load = function("ls_checkpoints_load", C.c_int, P, P)
+ls_checkpoints_back = function("ls_checkpoints_back", C.c_int, P, INT64, P)
 ls_checkpoints_note = function("ls_checkpoints_note", C.c_char_p, P, Text)
 ls_checkpoints_change = function("ls_checkpoints_change", C.c_bool, P, INT, P)
 ls_checkpoints_skipped = function("ls_checkpoints_skipped", C.c_char_p, P)
