@@ -10,6 +10,7 @@
 #include "models.h"
 #include "on_ranks.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -332,6 +333,78 @@ START_TEST(test_rate)
 }
 END_TEST
 
+/* ------ how soon ------ */
+
+/* After how many steps the worker that always errs is named; most + 1: not
+ * within `most`. */
+static int named_after(uint64_t seed, double rate, int most)
+{
+    bad b = {.device = DEVICES - 1, .every = 1};
+    ls_array_spec x = {"x", LS_F32, 0, {0}}, p = {"p", LS_F32, 1, {5000}};
+    ls_gradient g = {gradient, &b, 1, 1, &x, &p};
+    ls_trainer_options o = ls_trainer_defaults();
+    float *data = normals(3, ROWS);
+    ls_pool *pool;
+    int n = 1;
+    run r;
+
+    o.check = rate;
+    o.seed = seed;
+    OK(pool_with(&pool, DEVICES, 3));
+    OK(ls_trainer_open_gradient(&r.trainer, pool, &g, &o));
+    OK(ls_batch_open(&r.batch, r.trainer));
+    OK(ls_batch_set(r.batch, "x", LS_F32, data, ROWS));
+    for (step(&r); n <= most && !ls_trainer_checks(r.trainer).wrong; n++)
+        step(&r);
+    close_run(&r);
+    ls_pool_close(pool);
+    free(data);
+    return n;
+}
+
+/* Is so many of n within the middle 99 % of the binomial distribution? */
+static bool is_usual(int hits, int n, double p)
+{
+    double one = pow(1 - p, n), below = 0, above = 0;
+
+    for (int k = 0; k <= n; k++) {
+        below += k <= hits ? one : 0;
+        above += k >= hits ? one : 0;
+        one *= (double)(n - k) / (k + 1) * p / (1 - p);
+    }
+    return below > 0.005 && above > 0.005;
+}
+
+/* Each drawn step names it, so that it is named within s steps with probability
+ * 1 - (1 - rate)^s; always within 70 at an eighth, 1000 at a hundredth. */
+START_TEST(test_how_soon)
+{
+    static const struct {
+        double rate;
+        int runs, most, within[3];
+    } of[] = {{0.125, 100, 70, {2, 5, 12}}, {0.01, 20, 1000, {20, 70, 160}}};
+    int scale = getenv("LS_LONG") ? 5 : 1;
+
+    for (int i = 0; i < 2; i++) {
+        int runs = of[i].runs * scale, within[3] = {0};
+
+        for (int k = 0; k < runs; k++) {
+            int n = named_after((uint64_t)k, of[i].rate, of[i].most);
+
+            ck_assert_msg(n <= of[i].most, "rate %g, seed %d: not named in %d "
+                          "steps", of[i].rate, k, of[i].most);
+            for (int j = 0; j < 3; j++)
+                within[j] += n <= of[i].within[j];
+        }
+        for (int j = 0; j < 3; j++)
+            ck_assert_msg(is_usual(within[j], runs,
+                                   1 - pow(1 - of[i].rate, of[i].within[j])),
+                          "rate %g: named in %d of %d runs within %d steps",
+                          of[i].rate, within[j], runs, of[i].within[j]);
+    }
+}
+END_TEST
+
 START_TEST(test_refused)
 {
     ls_trainer_options o = ls_trainer_defaults();
@@ -368,6 +441,33 @@ static ls__fault fault_of(uint32_t i, int workers)
         f.last = f.first + 1;
     return f;
 }
+
+/* Workers on different levels agree, always. */
+START_TEST(test_levels)
+{
+    int64_t most = getenv("LS_LONG") ? 1000000 : 20000, checks = 0;
+    int steps = getenv("LS_LONG") ? 400 : STEPS;
+    char clean[6][65], hash[65];
+    ls_checks found;
+
+    setenv("LS_ISA", "x86-64-v3", 1); /* which packs as "test" does */
+    if (ls_isa_check() < 0)
+        unsetenv("LS_ISA");
+    ls__fault_set(NULL);
+    for (int kind = 0; kind < 6; kind++)
+        OK(train_graph(1, kind, 0, steps, clean[kind], &found));
+    ls__fault_mix(true);
+    for (int i = 0; checks < most; i++) {
+        OK(train_graph(3 + i % 3, i % 6, 1, steps, hash, &found));
+        ck_assert_str_eq(hash, clean[i % 6]);
+        ck_assert_int_eq(found.wrong, 0);
+        checks += found.checks;
+    }
+    ls__fault_mix(false);
+    unsetenv("LS_ISA");
+    printf("%lld checks on mixed levels\n", (long long)checks);
+}
+END_TEST
 
 /* Random schedules: always, p = 0.1, 0.01, once; any onset; 2 to 8 workers. */
 START_TEST(test_schedules)
@@ -442,8 +542,10 @@ static Suite *suite(void)
     tcase_add_test(t, test_clean);
     tcase_add_test(t, test_over_ranks);
     tcase_add_test(t, test_rate);
+    tcase_add_test(t, test_how_soon);
     tcase_add_test(t, test_refused);
 #ifdef LS_TEST_LEVEL
+    tcase_add_test(t, test_levels);
     tcase_add_test(t, test_schedules);
     tcase_add_test(t, test_repeated);
 #endif

@@ -35,10 +35,26 @@ is 'each core by itself' $status 0
 for pu in $(taskset -pc $$ | sed 's/.*: //; s/[,-].*//'); do
     has 'the first PU' out "  PU $pu:"
 done
-is 'a line a PU' "$(grep -c ' 0 different' "$dir/out")" "$(nproc)"
-run --verify --each-core --json
-is 'an object a PU' "$(grep -c "\"level\":\"$best\",\"pu\":[0-9]" "$dir/out")" \
+is 'a line a PU' "$(grep -c ' PU [0-9]*: .* 0 different' "$dir/out")" \
     "$(nproc)"
+if [ "$(nproc)" -gt 1 ]; then
+    is 'a line a PU, all at once' \
+        "$(grep -c ', all at once: .* 0 different' "$dir/out")" "$(nproc)"
+fi
+run --verify --each-core --json
+is 'an object a PU' "$(grep -c \
+    "\"level\":\"$best\",\"pu\":[0-9]*,\"at_once\":false" "$dir/out")" "$(nproc)"
+# A library that can err: the PU that does, and no other, is named.
+last=$(nproc)
+last=$((last - 1))
+LS_FAULT=gemm,-1,20,-1,1,7,0,1000000,$last
+export LS_FAULT
+run --verify --each-core
+unset LS_FAULT
+if [ $status -ne 0 ] && [ $last -gt 0 ]; then
+    has 'the PU that errs' err "PU $last gave other bytes than those recorded"
+    is 'a PU that does not' "$(grep -c 'PU 0: .* 0 different' "$dir/out")" 1
+fi
 run --verify --minutes 0.02
 is 'for a while' $status 0
 expect 2 '--each-core needs --verify' --each-core

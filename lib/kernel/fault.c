@@ -98,43 +98,81 @@ static void spoil(const char *kernel, int64_t rows, int64_t n, int64_t row,
     turn(x + i / n * row + i % n, draw);
 }
 
+/* ------ workers on other levels ------ */
+
+enum { LEVELS = 8 };
+static const ls__kernel_table *level[LEVELS];
+static int levels; /* 0: all workers are on one */
+
+void ls__fault_mix(bool mix)
+{
+    const ls__kernel_table *k;
+
+    levels = 0;
+    for (int i = 0; mix && levels < LEVELS && (k = ls__kernels_level(i)); i++)
+        if (ls__kernels_by_name(k->name))
+            level[levels++] = k;
+    is_set = true;
+}
+
+static const ls__kernel_table *level_here(void)
+{
+    return levels && here >= 0 ? level[here % levels] : right;
+}
+
+static const ls__products *products_of(const ls__kernel_table *k)
+{
+    return k->native[LS_F32_LAYERS].products;
+}
+
+/* Panels of the same width, and sums that are fused, or else those of all. */
+static const ls__products *products_here(void)
+{
+    const ls__kernel_table *k = level_here();
+    bool fits = k->native[LS_F32_LAYERS].portable &&
+                products_of(k)->packed_size(1, 1) ==
+                    products_of(right)->packed_size(1, 1);
+
+    return products_of(fits ? k : right);
+}
+
 /* ------ the kernels ------ */
 
 static void gemm(const ls__product *g, float *scratch)
 {
-    right->native[LS_F32_LAYERS].products->gemm(g, scratch);
+    products_here()->gemm(g, scratch);
     spoil("gemm", g->m, g->n, g->c_row, g->c);
 }
 
 static void pack(int64_t k, int64_t n, const float *b, int64_t b_row,
                  int64_t b_col, void *packed)
 {
-    right->native[LS_F32_LAYERS].products->pack(k, n, b, b_row, b_col, packed);
+    products_here()->pack(k, n, b, b_row, b_col, packed);
     spoil("pack", 1, k * n, 0, packed);
 }
 
 static void add(int64_t n, const float *a, const float *b, float *out)
 {
-    right->add(n, a, b, out);
+    level_here()->add(n, a, b, out);
     spoil("add", 1, n, 0, out);
 }
 
 static void scale(int64_t n, float by, float *x)
 {
-    right->scale(n, by, x);
+    level_here()->scale(n, by, x);
     spoil("scale", 1, n, 0, x);
 }
 
 static void tree_sum(float *const *buffers, int devices, int64_t first,
                      int64_t last, float by, float *out)
 {
-    right->tree_sum(buffers, devices, first, last, by, out);
+    level_here()->tree_sum(buffers, devices, first, last, by, out);
     spoil("tree_sum", 1, last - first, 0, out);
 }
 
 static float square_sum(int64_t n, const float *x)
 {
-    float y = right->square_sum(n, x);
+    float y = level_here()->square_sum(n, x);
 
     spoil("square_sum", 1, 1, 0, &y);
     return y;
@@ -142,7 +180,7 @@ static float square_sum(int64_t n, const float *x)
 
 static uint64_t digest(int64_t n, const void *x, uint64_t before)
 {
-    uint64_t y = right->digest(n, x, before);
+    uint64_t y = level_here()->digest(n, x, before);
 
     return errs("digest") ? y ^ 1 : y;
 }
@@ -150,7 +188,7 @@ static uint64_t digest(int64_t n, const void *x, uint64_t before)
 static void update(const ls__rule *r, int64_t n, const float *g, float *p,
                    float *const moment[3])
 {
-    right->update[r->of->kind](r, n, g, p, moment);
+    level_here()->update[r->of->kind](r, n, g, p, moment);
     spoil("update", 1, n, 0, p);
 }
 
@@ -161,9 +199,9 @@ static void from_environment(void)
     const char *text = getenv("LS_FAULT");
     ls__fault f = {.pu = -1};
 
-    if (!text || sscanf(text, "%15[a-z_],%d,%d,%d,%lf,%u,%lld,%lld", f.kernel,
-                        &f.worker, &f.bit, &f.lane, &f.p, &f.seed, &f.first,
-                        &f.last) != 8)
+    if (!text || sscanf(text, "%15[a-z_],%d,%d,%d,%lf,%u,%lld,%lld,%d",
+                        f.kernel, &f.worker, &f.bit, &f.lane, &f.p, &f.seed,
+                        &f.first, &f.last, &f.pu) < 8)
         return;
     ls__fault_set(&f);
 }

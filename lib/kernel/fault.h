@@ -26,8 +26,13 @@ typedef struct ls__fault {
 /* Let calls err from now on; NULL: none errs.  Call it once before the first
  * use of a kernel, so that the table is wrapped:
  * LS_FAULT="kernel,worker,bit,lane,p,seed,first,last" in the environment does
- * it too.  No job is running. */
+ * it too, with ",PU" behind it if only that one errs.  No job is running. */
 void ls__fault_set(const ls__fault *f);
+
+/* Let workers compute on different instruction levels of this CPU, worker w on
+ * the one number w, or all on one again: the kernels above, products where the
+ * levels pack alike.  Before the first use of a kernel, as ls__fault_set. */
+void ls__fault_mix(bool mix);
 
 /* How many calls erred since. */
 long long ls__fault_count(void);

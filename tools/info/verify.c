@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -56,6 +57,7 @@ static ls_trainer_options options_of(const verify_run *run)
 static int open_trial(trial *t)
 {
     ls_mesh_options m = ls_mesh_defaults();
+    ls_pool_options p = ls_pool_defaults();
     ls_trainer_options o = options_of(t->run);
     char cpus[16];
     int status;
@@ -67,9 +69,10 @@ static int open_trial(trial *t)
         snprintf(cpus, sizeof cpus, "%d", t->pu);
         m.cpus = cpus;
         m.workers = 1;
+        p.pin_caller = true; /* who is that worker */
     }
     if ((status = ls_mesh_open(&t->mesh, &m)) < 0 ||
-        (status = ls_pool_open(&t->pool, t->mesh, NULL)) < 0 ||
+        (status = ls_pool_open(&t->pool, t->mesh, &p)) < 0 ||
         (status = verify_graph(&t->graph, t->run->model)) < 0 ||
         (status = ls_trainer_open(&t->trainer, t->pool, t->graph, &o)) < 0)
         return status;
@@ -215,6 +218,7 @@ static json_t *json_run(const trial *t)
 typedef struct tally {
     int same, different, skipped;
     int pu;       /* that computes alone; -1: all do */
+    bool crowd;   /* all PUs compute alone, at once */
     json_t *runs; /* NULL: as text */
 } tally;
 
@@ -261,7 +265,7 @@ static int end_level(tally *sum, const char *level)
 
     if (!sum->runs) {
         if (sum->pu >= 0)
-            printf("  PU %d:", sum->pu);
+            printf("  PU %d%s:", sum->pu, sum->crowd ? ", all at once" : "");
         printf("  %d the same, %d different", sum->same, sum->different);
         if (sum->skipped)
             printf(", %d left out (no such backend, or bits that depend on the "
@@ -269,8 +273,9 @@ static int end_level(tally *sum, const char *level)
         putchar('\n');
         return OPT_GO;
     }
-    o = json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:o}", "version",
-                  ls_version(), "level", level, "pu", sum->pu, "same",
+    o = json_pack("{s:s, s:s, s:i, s:b, s:i, s:i, s:i, s:o}", "version",
+                  ls_version(), "level", level, "pu", sum->pu, "at_once",
+                  sum->crowd, "same",
                   sum->same, "different", sum->different, "skipped",
                   sum->skipped, "runs", sum->runs);
     if (!o || json_dumpf(o, stdout, JSON_COMPACT))
@@ -280,43 +285,102 @@ static int end_level(tally *sum, const char *level)
     return OPT_GO;
 }
 
+static int verify_runs(tally *sum)
+{
+    int status = OPT_GO;
+
+    for (int i = 0; verify_run_at(i) && status == OPT_GO; i++)
+        status = verify_one(verify_run_at(i), sum);
+    return status;
+}
+
+static int tell(tally *sum, const char *level)
+{
+    int status = end_level(sum, level);
+
+    if (status != OPT_GO || !sum->different)
+        return status;
+    if (sum->pu >= 0)
+        return opt_fail(OPT_FAILED, "%s: PU %d gave other bytes than those "
+                        "recorded in %d of %d runs", level, sum->pu,
+                        sum->different, sum->different + sum->same);
+    return opt_fail(OPT_FAILED, "%s: %d of %d runs did not give the bytes that "
+                    "are recorded", level, sum->different,
+                    sum->different + sum->same);
+}
+
 /* All runs on one PU, or, -1, on those that each run says. */
 static int verify_on(const char *level, int pu, bool json)
 {
     tally sum = {.pu = pu, .runs = json ? json_array() : NULL};
-    int status = OPT_GO;
+    int status = verify_runs(&sum);
 
-    for (int i = 0; verify_run_at(i) && status == OPT_GO; i++)
-        status = verify_one(verify_run_at(i), &sum);
-    if (status == OPT_GO)
-        status = end_level(&sum, level);
-    if (status != OPT_GO || !sum.different)
-        return status;
-    if (pu >= 0)
-        return opt_fail(OPT_FAILED, "%s: PU %d gave other bytes than those "
-                        "recorded in %d of %d runs", level, pu, sum.different,
-                        sum.different + sum.same);
-    return opt_fail(OPT_FAILED, "%s: %d of %d runs did not give the bytes that "
-                    "are recorded", level, sum.different,
-                    sum.different + sum.same);
+    return status == OPT_GO ? tell(&sum, level) : status;
 }
 
-/* Each PU that this process may run on, one after the other. */
+/* ------ all PUs at once, which heats ------ */
+
+typedef struct seat {
+    pthread_t thread;
+    bool runs;
+    tally sum;
+    int status;
+} seat;
+
+static void *sit(void *user)
+{
+    seat *s = user;
+
+    s->status = verify_runs(&s->sum);
+    return NULL;
+}
+
+static int verify_at_once(const char *level, const int *pu, int pus, bool json)
+{
+    seat *all = calloc((size_t)pus, sizeof *all);
+    int status = all ? OPT_GO : opt_fail(OPT_FAILED, "out of memory"), one;
+
+    for (int i = 0; all && i < pus; i++) {
+        all[i].sum = (tally){.pu = pu[i], .crowd = true,
+                             .runs = json ? json_array() : NULL};
+        all[i].runs = pthread_create(&all[i].thread, NULL, sit, &all[i]) == 0;
+    }
+    for (int i = 0; all && i < pus; i++) {
+        if (all[i].runs)
+            pthread_join(all[i].thread, NULL);
+        one = !all[i].runs ? opt_fail(OPT_FAILED, "no thread for PU %d", pu[i])
+              : all[i].status == OPT_GO ? tell(&all[i].sum, level)
+                                        : all[i].status;
+        status = one > status ? one : status;
+    }
+    free(all);
+    return status;
+}
+
+/* Each PU that this process may run on, one after the other, and then all. */
 static int verify_cores(const char *level, bool json)
 {
     cpu_set_t *set = CPU_ALLOC(MOST_PUS);
     size_t bytes = CPU_ALLOC_SIZE(MOST_PUS);
-    int status = OPT_GO, one;
+    int *list = calloc(MOST_PUS, sizeof *list);
+    int status = OPT_GO, one, pus = 0;
 
-    if (!set || sched_getaffinity(0, bytes, set) < 0)
+    if (!set || !list || sched_getaffinity(0, bytes, set) < 0)
         status = opt_fail(OPT_FAILED, "the processors are not known: %s",
                           strerror(errno));
-    for (int pu = 0; pu < MOST_PUS && status != OPT_WRONG && set; pu++)
-        if (CPU_ISSET_S(pu, bytes, set)) {
-            one = verify_on(level, pu, json);
-            status = one > status ? one : status;
-        }
+    for (int pu = 0; pu < MOST_PUS && set && list; pu++)
+        if (CPU_ISSET_S(pu, bytes, set))
+            list[pus++] = pu;
+    for (int i = 0; i < pus && status != OPT_WRONG; i++) {
+        one = verify_on(level, list[i], json);
+        status = one > status ? one : status;
+    }
+    if (pus > 1 && status != OPT_WRONG) {
+        one = verify_at_once(level, list, pus, json);
+        status = one > status ? one : status;
+    }
     CPU_FREE(set);
+    free(list);
     return status;
 }
 

@@ -130,7 +130,7 @@ static int set(ls_batch *b, const char *name, ls_dtype type, const void *data)
 
 int verify_rows(ls_batch *b, const verify_run *run, int step)
 {
-    static rows r;
+    static _Thread_local rows r; /* PUs may compute at once */
     int status;
 
     draw(&r, step);
