@@ -335,8 +335,8 @@ END_TEST
 
 /* ------ how soon ------ */
 
-/* After how many steps the worker that always errs is named; most + 1: not
- * within `most`. */
+/* Returns after how many steps the worker that always errs is named; most + 1:
+ * not within `most`. */
 static int named_after(uint64_t seed, double rate, int most)
 {
     bad b = {.device = DEVICES - 1, .every = 1};

@@ -66,8 +66,8 @@ int ls__pool_other_pu(const ls_pool *pool, int worker);
 /* The first half of that: the PU of a core that no worker has had. */
 int ls__pool_spare_pu(const ls_pool *pool);
 
-/* Run a function, inside a job, on a thread that is no worker, pinned to a PU of
- * the mesh's (-1: wherever the caller could run), and wait for it.
+/* Run a function, inside a job, on a thread that is no worker, pinned to a PU
+ * of the mesh's (-1: wherever the caller could run), and wait for it.
  * LS_ETHREAD. */
 int ls__pool_aside(const ls_pool *pool, int pu, void (*run)(void *user),
                    void *user);

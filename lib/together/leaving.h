@@ -32,7 +32,8 @@ void ls__leaving_add(const ls__step *s, ls__range mine);
 void ls__leaving_add_rest(ls__leaving *l, const ls__step *s, int worker);
 int ls__leaving_rest(ls__leaving *l);
 
-/* In a step that is checked: who adds the block that begins at a float. */
+/* Returns who adds the block that begins at a float, in a step that is
+ * checked. */
 int ls__leaving_adder(const ls__leaving *l, const ls__step *s, int64_t at);
 
 #endif

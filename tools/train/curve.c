@@ -46,7 +46,7 @@ void curve_add(curve_line *l, int64_t step, double value)
         halve(l);
 }
 
-/* Of a point that is the mean of several values all are left out. */
+/* Leave out a point whole, that is the mean of several values. */
 static void line_back(curve_line *l, int64_t done)
 {
     while (l->points > 0 && l->step[l->points - 1] > (double)done)

@@ -79,7 +79,8 @@ static int add_root(healing *h, int64_t done, const char *root)
     return OPT_GO;
 }
 
-/* The states of a transcript, whose lines have one form (docs/transcript.md). */
+/* Note the states of a transcript: its lines have one form, which
+ * docs/transcript.md describes. */
 static int add_lines(healing *h, FILE *file)
 {
     static const char kind[] = "{\"kind\":\"state\",\"n\":";
@@ -107,7 +108,7 @@ static int add_transcript(healing *h, const char *path)
     return status;
 }
 
-/* From the newest checkpoint to the oldest, whose states are noted. */
+/* Go from the newest checkpoint to the oldest, and note their states. */
 static int to_oldest(healing *h, const run *r, keeper *k, position *at,
                      bool *went)
 {

@@ -33,7 +33,7 @@ typedef struct healing {
     int64_t backs;
 } healing;
 
-/* After a step: did it find another fault?  Then it is told. */
+/* Look at what the step found: is it another fault?  Then it is told. */
 bool healing_step(healing *h, const ls_trainer *trainer);
 void healing_tell(const healing *h, const run *r, const train_settings *set);
 /* The same in the metrics, after the step's row. */
@@ -48,8 +48,8 @@ bool healing_is_late(const healing *h, const run *r);
 int healing_back(healing *h, const run *r, keeper *k, const char *transcript,
                  position *at, int64_t done, bool *went);
 
-/* After the update of a batch, and when all that belongs to it is done: is the
- * run where it was, and as it was? */
+/* Compare the run with what it was: after the update of a batch, and when all
+ * that belongs to it is done. */
 int healing_arrive(healing *h, const run *r, int64_t done);
 int healing_compare(healing *h, const run *r, const position *at);
 

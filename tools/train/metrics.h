@@ -27,9 +27,9 @@ int metrics_step(metrics *m, const ls_result *result, int64_t rows, double ms);
 /* What the check of the last step found. */
 void metrics_check(metrics *m, const ls_checks *found);
 
-/* A run that went back: of the recorded states the one after `same` batches (-1:
- * none) is the last that is the same again, that after `other` the first that
- * is not; -1: all are the same. */
+/* What a run that went back came to: of the recorded states the one after
+ * `same` batches is the last that is the same again, that after `other` the
+ * first that is not; -1: all are the same. */
 void metrics_onset(metrics *m, int64_t same, int64_t other);
 
 /* Let readers see what is there; OPT_FAILED when it could not be written. */

@@ -154,7 +154,10 @@ static int go_back(session *s, int64_t done)
     if (status == OPT_GO)
         status = healing_back(&s->healing, &s->run, &s->keeper,
                               s->set.transcript, &s->at, done, &went);
-    return status == OPT_GO && went ? reopen(s) : status;
+    if (status == OPT_GO && !went)
+        return opt_fail(OPT_FAILED, "--heal: %s holds no checkpoint to go back "
+                        "to", s->set.checkpoint);
+    return status == OPT_GO ? reopen(s) : status;
 }
 
 /* Was some core wrong in this step, so that the run goes back? */
