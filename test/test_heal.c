@@ -365,12 +365,14 @@ static int named_after(uint64_t seed, double rate, int most)
 /* Is so many of n within the middle 99 % of the binomial distribution? */
 static bool is_usual(int hits, int n, double p)
 {
-    double one = pow(1 - p, n), below = 0, above = 0;
+    double below = 0, above = 0;
 
     for (int k = 0; k <= n; k++) {
+        double one = exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) +
+                         k * log(p) + (n - k) * log(1 - p));
+
         below += k <= hits ? one : 0;
         above += k >= hits ? one : 0;
-        one *= (double)(n - k) / (k + 1) * p / (1 - p);
     }
     return below > 0.005 && above > 0.005;
 }
