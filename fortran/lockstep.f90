@@ -57,6 +57,7 @@ module lockstep
   public :: ls_conv2d_with
   public :: ls_cos
   public :: LS_COSINE
+  public :: LS_COSLOG
   public :: ls_cross_attention
   public :: ls_cross_attention_with
   public :: ls_cross_entropy
@@ -92,6 +93,7 @@ module lockstep
   public :: LS_FAN_AVERAGE
   public :: LS_FAN_IN
   public :: LS_FAN_OUT
+  public :: LS_FLAT_COSINE
   public :: ls_flatten
   public :: ls_gather
   public :: ls_gaussian_loss

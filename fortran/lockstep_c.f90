@@ -40,6 +40,8 @@ module lockstep_c
   integer, parameter :: LS_ONE_CYCLE = 7
   integer, parameter :: LS_LINEAR_ONE_CYCLE = 8
   integer, parameter :: LS_WARM_RESTARTS = 9
+  integer, parameter :: LS_COSLOG = 10
+  integer, parameter :: LS_FLAT_COSINE = 11
   integer, parameter :: LS_F32_LAYERS = 0
   integer, parameter :: LS_BF16_LAYERS = 1
   integer, parameter :: LS_F32X3_LAYERS = 2
@@ -127,7 +129,8 @@ module lockstep_c
     real(c_double) :: div_factor
     real(c_double) :: final_div_factor
     real(c_double) :: pct_final
-    real(c_double) :: room(8)
+    integer(c_int64_t) :: cycles
+    real(c_double) :: room(7)
   end type ls_schedule
 
   type, bind(c) :: c_mesh_options
@@ -177,6 +180,8 @@ module lockstep_c
     integer(c_int64_t) :: bucket
     integer(c_int) :: rows
     real(c_double) :: check
+    type(ls_schedule) :: decay_schedule
+    type(ls_schedule) :: dropout_schedule
   end type c_trainer_options
 
   type, bind(c) :: c_result

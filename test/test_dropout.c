@@ -134,6 +134,40 @@ START_TEST(any_workers)
 }
 END_TEST
 
+/* Proves that the schedules of dropout and of weight decay count: in their
+ * warm-up's first step there is none of either, in the third there is all, and
+ * what was changed by the first two is another model. */
+START_TEST(scheduled)
+{
+    ls_trainer_options o = adam(1);
+    session with, without;
+    float first[2], second[2];
+    ls_graph *g;
+
+    o.optimizer = ls_adamw(1e-2);
+    o.optimizer.weight_decay = 0.5;
+    o.dropout_schedule.warmup = o.decay_schedule.warmup = 2;
+    with = open_session(net(&nnx_names, 1), &o, 4, 2);
+    o.optimizer.weight_decay = 0;
+    without = open_session(net(&nnx_names, 0), &o, 4, 2);
+    for (int i = 0; i < 2; i++) {
+        first[i] = step(&with.run).loss;
+        second[i] = step(&without.run).loss;
+    }
+    ck_assert(first[0] == second[0]);
+    ck_assert(first[1] != second[1]);
+    close_session(&with);
+    close_session(&without);
+    o.dropout_schedule = ls_schedule_defaults(LS_PIECEWISE);
+    with.pool = open_pool(1, 1);
+    g = net(&nnx_names, 1);
+    FAILS(ls_trainer_open(&with.run.trainer, with.pool, g, &o), LS_EINVAL,
+          "dropout_schedule: schedule piecewise: no boundaries");
+    ls_graph_free(g);
+    ls_pool_close(with.pool);
+}
+END_TEST
+
 /* Copy parameters, moments and the step: all that a checkpoint holds. */
 static void copy_state(const ls_trainer *from, ls_trainer *to)
 {
@@ -319,6 +353,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, flax, 0, COUNT(golden_dropouts));
     tcase_add_loop_test(t, any_workers, 0, 2);
+    tcase_add_test(t, scheduled);
     tcase_add_test(t, resumed);
     tcase_add_test(t, levels_agree);
     tcase_add_test(t, drops_anything);

@@ -106,7 +106,7 @@ START_TEST(test_schedules)
         for (int i = 0; ls_schedule_option((ls_schedule_kind)kind, i, &x); i++)
             told += !strcmp(x.name, "decay_steps") && x.whole &&
                     isnan(x.start) && x.least == 1;
-    ck_assert_int_eq(told, 8);
+    ck_assert_int_eq(told, 10);
     ck_assert_str_eq(ls_schedule_name(LS_PIECEWISE), "piecewise");
     ck_assert_ptr_null(ls_schedule_name((ls_schedule_kind)-1));
     ck_assert(!ls_schedule_option((ls_schedule_kind)-1, 0, &x));
@@ -200,6 +200,36 @@ START_TEST(test_golden_rules)
 }
 END_TEST
 
+/* Proves that half of a rule's weight decay is that of half its weight decay,
+ * and likewise of its l2. */
+START_TEST(test_share)
+{
+    static const ls_optimizer_kind kind[] = {LS_ADAMW, LS_LION, LS_MOMENTUM};
+    ls_optimizer o = ls_optimizer_defaults(kind[_i], 0.1), half;
+    float at[2][20] = {{0}}, one[20] = {0}, two[20] = {0};
+    float *const moment[3] = {one, two};
+
+    o.weight_decay = _i < 2 ? 0.5 : 0;
+    o.l2 = _i < 2 ? 0 : 0.5;
+    half = o;
+    half.weight_decay /= 2;
+    half.l2 /= 2;
+    for (int k = 0; k < 2; k++) {
+        ls__rule rule = ls__optim_rule(k ? &half : &o, 0.1f, 1);
+        float g[20];
+
+        for (int i = 0; i < 20; i++) {
+            at[k][i] = (float)(i - 7);
+            g[i] = (float)(i % 3) - 1;
+            one[i] = two[i] = 0;
+        }
+        rule.decay = k ? 1 : 0.5f;
+        ls__optim_update(o.kind, &rule, 20, g, at[k], moment, 0);
+    }
+    ck_assert_mem_eq(at[0], at[1], sizeof at[0]);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("optim");
@@ -209,6 +239,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_options);
     tcase_add_test(t, test_set);
     tcase_add_test(t, test_schedules);
+    tcase_add_loop_test(t, test_share, 0, 3);
     tcase_add_loop_test(t, test_rmsprop, 0,
                         sizeof rmsprop_want / sizeof *rmsprop_want);
     tcase_add_loop_test(t, test_golden_rules, 0,

@@ -432,7 +432,7 @@ START_TEST(all_updates)
     mode = ls__fpmode_set();
     for (int i = 0; i < UPDATES; i++) {
         ls_optimizer o = ls_optimizer_defaults(of[i], 0.02);
-        ls__rule r = {&o, -0.02f, 0.3f, 1.7f};
+        ls__rule r = {&o, -0.02f, 0.3f, 1.7f, 1};
 
         draw(1, g);
         draw(2, p);

@@ -74,10 +74,10 @@ START_TEST(test_far)
 {
     static const double want[] = {0.1, 0.001, 0.001, 0.001, 0.1 * 0.1, 0.001,
                                   0.001, 0.1 / 25 / 1e4, 0.1 / 25 / 1e4,
-                                  0.001};
+                                  0.001, 0, 0.001};
     static const ls_boundary boundary[] = {{7, 0.1}};
 
-    for (int kind = LS_CONSTANT; kind <= LS_WARM_RESTARTS; kind++) {
+    for (int kind = LS_CONSTANT; kind <= LS_FLAT_COSINE; kind++) {
         ls_schedule s = ls_schedule_defaults((ls_schedule_kind)kind);
         float lr = 0;
 
@@ -120,6 +120,33 @@ START_TEST(test_restarts_far)
 }
 END_TEST
 
+/* RealMLP's two schedules are their formulas in double, to a few roundings. */
+START_TEST(test_realmlp)
+{
+    ls_schedule wave = ls_schedule_defaults(LS_COSLOG);
+    ls_schedule fall = ls_schedule_defaults(LS_FLAT_COSINE);
+    const double pi = 0x1.921fb54442d18p+1;
+    float lr;
+
+    wave.decay_steps = fall.decay_steps = 1000;
+    for (int c = 0; c <= 1000; c++) {
+        double t = c / 1000.0, want = (1 - cos(2 * pi * log2(1 + 15 * t))) / 2;
+
+        OK(ls_schedule_lr(&wave, 0.04, c, &lr));
+        ck_assert_double_eq_tol((double)lr, 0.04 * want, 1e-8);
+        want = t < 0.5 ? 1 : (1 + cos(pi * (2 * t - 1))) / 2;
+        OK(ls_schedule_lr(&fall, 0.02, c, &lr));
+        ck_assert_double_eq_tol((double)lr, 0.02 * want, 1e-8);
+    }
+    wave.cycles = 1;
+    wave.warmup = 10;
+    OK(ls_schedule_lr(&wave, 1, 5, &lr));
+    ck_assert(lr == 0.5f);
+    OK(ls_schedule_lr(&wave, 1, 10, &lr));
+    ck_assert(lr == 0);
+}
+END_TEST
+
 /* The linear scaling rule is exact for powers of two. */
 START_TEST(test_scale)
 {
@@ -138,7 +165,11 @@ START_TEST(test_refused_schedules)
         ls_schedule s;
         const char *words;
     } row[] = {
-        {{.kind = (ls_schedule_kind)10}, "kind 10 is unknown"},
+        {{.kind = (ls_schedule_kind)12}, "kind 12 is unknown"},
+        {{.kind = LS_COSLOG, .decay_steps = 9, .cycles = 31},
+         "coslog: cycles is 31; it must be a whole number from 1 to 30"},
+        {{.kind = LS_FLAT_COSINE, .decay_steps = 9, .warmup = 9},
+         "flat-cosine: 9 decay steps end within the warm-up of 9"},
         {{.kind = LS_LINEAR_ONE_CYCLE, .decay_steps = 9, .div_factor = 1,
           .final_div_factor = 1, .pct_start = .5, .pct_final = .55},
          "it turns at 4 and 4 of 9 decay steps"},
@@ -210,6 +241,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_optax);
     tcase_add_test(t, test_far);
     tcase_add_test(t, test_restarts_far);
+    tcase_add_test(t, test_realmlp);
     tcase_add_test(t, test_scale);
     tcase_add_test(t, test_refused_schedules);
     suite_add_tcase(s, t);

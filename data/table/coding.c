@@ -2,6 +2,7 @@
 /* Columns to numbers.  coding_learn.c finds out what they are. */
 #include "table/coding.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/number.h"
 #include "base/real_text.h"
 
@@ -109,16 +110,56 @@ static void fit(ls__column *column, int64_t rows, const double *raw,
     }
 }
 
-void ls__coding_fit(ls_coding *c, int64_t rows, const double *raw,
-                    const bool *held)
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, int64_t n, double q)
+{
+    double at = q * (double)(n - 1), low = floor(at);
+    const double *x = sorted + (int64_t)low;
+
+    return at > low ? x[0] + (x[1] - x[0]) * (at - low) : x[0];
+}
+
+/* The same by median and quartiles; room is for all rows. */
+static void fit_robust(ls__column *column, int64_t rows, const double *raw,
+                       int stride, const bool *held, double *room)
+{
+    int64_t n = 0;
+
+    for (int64_t r = 0; r < rows; r++, raw += stride)
+        if (!(held && held[r]) && !isnan(*raw))
+            room[n++] = *raw;
+    qsort(room, (size_t)n, sizeof *room, by_value);
+    column->mean = n ? quantile(room, n, 0.5) : 0;
+    column->scale = n ? quantile(room, n, 0.75) - quantile(room, n, 0.25) : 0;
+    if (n && !(column->scale > 0))
+        column->scale = (room[n - 1] - room[0]) / 2;
+    if (!(column->scale > 0) || !isfinite(column->scale))
+        column->scale = 1;
+}
+
+int ls__coding_fit(ls_coding *c, int64_t rows, const double *raw,
+                   const bool *held)
 {
     int stride = c->columns + 1;
+    double *room = NULL;
 
+    if (c->robust && !(room = ls__new((size_t)rows, sizeof *room, "a column")))
+        return LS_ENOMEM;
     for (int i = 0; i < c->columns; i++)
-        if (!c->column[i].words.count)
+        if (!c->column[i].words.count && c->robust)
+            fit_robust(&c->column[i], rows, raw + i, stride, held, room);
+        else if (!c->column[i].words.count)
             fit(&c->column[i], rows, raw + i, stride, held);
     if (!c->target.words.count)
         fit(&c->target, rows, raw + c->columns, stride, held);
+    free(room);
+    return 0;
 }
 
 /* ------ Cells ------ */

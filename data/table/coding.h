@@ -23,6 +23,7 @@ struct ls_coding {
     int columns;
     ls__column *column; /* the inputs */
     ls__column target;  /* with words: classes */
+    bool robust;        /* ls_table_data_options; while it is learnt */
     bool impute;        /* a missing value becomes the mean, or no word */
     int64_t width;      /* numbers that a row becomes; of a series one more,
                            the target */
@@ -45,8 +46,8 @@ int ls__coding_learn(ls_coding *c, ls_table *t,
 
 /* Take mean and scale from the rows of raw values (rows, columns + 1), the
  * target last, that are not held out (NULL: none is). */
-void ls__coding_fit(ls_coding *c, int64_t rows, const double *raw,
-                    const bool *held);
+int ls__coding_fit(ls_coding *c, int64_t rows, const double *raw,
+                   const bool *held);
 
 /* What it owns. */
 void ls__coding_clear(ls_coding *c);

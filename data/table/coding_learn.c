@@ -404,7 +404,8 @@ int ls__coding_learn(ls_coding *c, ls_table *t,
     learner l = {.c = c, .t = t, .want = want,
                  .p = want->prefix ? want->prefix : "option "};
 
-    *c = (ls_coding){.impute = want->missing_mean, .window = want->window,
+    *c = (ls_coding){.robust = want->robust, .impute = want->missing_mean,
+                     .window = want->window,
                      .horizon = want->horizon};
     l.s = ls__new((size_t)n, sizeof *l.s, t->path);
     c->column = ls__new((size_t)n, sizeof *c->column, t->path);

@@ -226,8 +226,9 @@ int ls_table_data_take(ls_table_data *data, const bool *held, ls_array *x,
 
     if (!data->raw)
         return ls__fail(LS_EINVAL, "%s: its rows were taken", data->path);
-    if (own)
-        ls__coding_fit(&data->own, data->rows, data->raw, held);
+    if (own &&
+        ls__coding_fit(&data->own, data->rows, data->raw, held) < 0)
+        return LS_ENOMEM;
     in = new_array(LS_F32, data->rows, ls_coding_width(c));
     out = new_array(classes ? LS_I32 : LS_F32, data->rows, !classes);
     if (in.data && out.data)

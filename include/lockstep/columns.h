@@ -100,6 +100,10 @@ typedef struct ls_table_data_options {
                             "option " */
     ls_log_fn *log;      /* called with what one may want to know; NULL: not */
     void *log_user;
+    bool robust;         /* of columns of numbers the median and the distance of
+                            the quartiles (half of the range where that is 0)
+                            take the place of mean and deviation, by NumPy's
+                            quantiles; of the target they do not */
 } ls_table_data_options;
 
 /* Returns options that predict the last column, whatever it is, and refuse

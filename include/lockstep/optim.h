@@ -144,7 +144,7 @@ LS_API ls_group ls_group_no_decay(void);
 typedef enum ls_schedule_kind {
     LS_CONSTANT, LS_LINEAR, LS_COSINE, LS_EXPONENTIAL, LS_PIECEWISE,
     LS_POLYNOMIAL, LS_RESTARTS, LS_ONE_CYCLE, LS_LINEAR_ONE_CYCLE,
-    LS_WARM_RESTARTS
+    LS_WARM_RESTARTS, LS_COSLOG, LS_FLAT_COSINE
 } ls_schedule_kind;
 
 /* A step of a piecewise schedule. */
@@ -176,6 +176,11 @@ typedef struct ls_boundary {
  *     warm-restarts  cosine-restarts of which each cycle begins with warmup
  *                   updates from 0 to its peak: cycle k takes
  *                   warmup + S cycle_factor^k
+ *     coslog        peak (1 - cos(2 pi log2(1 + (2^cycles - 1) x))) / 2:
+ *                   `cycles` waves from 0 to 0, each twice as long as the one
+ *                   before (RealMLP's coslog4; Holzmueller et al. 2024)
+ *     flat-cosine   peak up to U = floor(pct_start S), then the cosine from
+ *                   there on (RealMLP's flat_cos)
  *
  * So decay_steps counts the warm-up for all but exponential, and is the update
  * at which end_lr is reached: as in optax's warmup_cosine_decay_schedule and
@@ -194,16 +199,17 @@ typedef struct ls_schedule {
     double power;            /* polynomial; above 0 */
     int64_t cycle_factor;    /* restarts; from 1 */
     double restart_factor;   /* restarts; above 0, to 1 */
-    double pct_start;        /* one-cycle; from 0 to below 1 */
+    double pct_start;        /* one-cycle, flat-cosine; from 0 to below 1 */
     double div_factor;       /* one-cycle; from 1 */
     double final_div_factor; /* one-cycle; from 1 */
     double pct_final;        /* linear-one-cycle; above pct_start, below 1 */
-    double room[8];
+    int64_t cycles;          /* coslog; from 1 to 30 */
+    double room[7];
 } ls_schedule;
 
 /* Returns the schedule of a kind with the defaults of its options: cycle_factor
- * and restart_factor 1, pct_start 0.3, pct_final 0.85, div_factor 25,
- * final_div_factor 1e4;
+ * and restart_factor 1, pct_start 0.3 (flat-cosine: 0.5), pct_final 0.85,
+ * div_factor 25, final_div_factor 1e4, cycles 4;
  * decay_steps, decay_rate and power have none and are 0. */
 LS_API ls_schedule ls_schedule_defaults(ls_schedule_kind kind);
 

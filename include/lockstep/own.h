@@ -23,6 +23,7 @@ typedef struct ls_shard {
      * many devices and workers there are. */
     int64_t call;            /* step x micro-batches + micro-batch */
     int64_t row;             /* of the micro-batch: the shard's first */
+    float drop;              /* rates of dropout are times this, in training */
 } ls_shard;
 
 /* A mean over devices and micro-batches in the making. */

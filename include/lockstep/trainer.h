@@ -95,6 +95,10 @@ typedef struct ls_trainer_options {
     double check;           /* share of the steps in which all is computed a
                                second time by other workers, 0: none, 1: all,
                                see ls_trainer_checks; no bit depends on it */
+    ls_schedule decay_schedule;   /* weight_decay and l2 of an update are times
+                               this schedule's rate of peak 1; all zero: 1.
+                               LS_EINVAL for a piecewise one, here and below */
+    ls_schedule dropout_schedule; /* and so is the rate of each dropout */
 } ls_trainer_options;
 
 /* Keys for dropout, with D = dropout_key or that of seed; c is the call.

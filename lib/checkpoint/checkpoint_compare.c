@@ -41,7 +41,8 @@ static const struct {
     const char *of; /* as long as this one is the same; NULL: always */
 } young[] = {{"groups", "0", NULL}, {"group *", "", NULL},
              {"average", "", NULL}, {"clip_value", "", NULL}, {"l2", "", NULL},
-             {"lazy", "", NULL}, {"boundary *", "", "schedule"}};
+             {"lazy", "", NULL}, {"boundary *", "", "schedule"},
+             {"decay_schedule", "", NULL}, {"dropout_schedule", "", NULL}};
 
 /* Options of which nobody knows what they were: those that have been told only
  * as long as graphs. */

@@ -45,6 +45,7 @@ typedef struct ls__chunk {
     const float *packed;    /* weights; NULL: none are */
     bool backward;          /* gradients follow */
     bool train;             /* dropout drops; else values pass through */
+    float drop;             /* its rate is times this */
     int64_t first;          /* its first row, counted in the micro-batch; step
                                by step: its position */
     int64_t before, left;   /* rows of the shard before the chunk, and from its

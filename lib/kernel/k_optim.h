@@ -18,6 +18,12 @@ SIMD v16 complement(double x)
     return v16_set((float)(1 - x));
 }
 
+/* The weight decay of this update. */
+SIMD v16 pull(const ls__rule *r)
+{
+    return v16_set((float)r->of->weight_decay * r->decay);
+}
+
 static void sgd(const ls__rule *r, int64_t n, const float *g, float *p,
                 float *const moment[3])
 {
@@ -64,7 +70,7 @@ SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,
     v16 b1 = option(r->of->b1), c1 = complement(r->of->b1);
     v16 b2 = option(r->of->b2), c2 = complement(r->of->b2);
     v16 r1 = v16_set(r->r1), r2 = v16_set(r->r2);
-    v16 wd = option(r->of->weight_decay);
+    v16 wd = pull(r);
 
     for (int64_t i = 0; i < n; i += 16) {
         v16 d = take(g + i, n - i), q = take(p + i, n - i), u;
@@ -167,7 +173,7 @@ SIMD v16 sign_of(v16 x)
 static void lion(const ls__rule *r, int64_t n, const float *g, float *p,
                  float *const moment[3])
 {
-    v16 lr = v16_set(r->neg_lr), wd = option(r->of->weight_decay);
+    v16 lr = v16_set(r->neg_lr), wd = pull(r);
     v16 b1 = option(r->of->b1), c1 = complement(r->of->b1);
     v16 b2 = option(r->of->b2), c2 = complement(r->of->b2);
     float *mu = moment[0];

@@ -26,6 +26,7 @@ typedef struct ls__rule {
     const ls_optimizer *of; /* its options; kernels round them to float */
     float neg_lr;           /* of this update */
     float r1, r2;           /* 1 / (1 - b^n), its bias corrections */
+    float decay;            /* the share of its weight_decay and l2 */
 } ls__rule;
 
 /* One update of n parameters p with gradient g, and of as many moments as the

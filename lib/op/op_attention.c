@@ -229,6 +229,11 @@ static int64_t place(const ls__run *r, head h, int64_t i, int64_t number)
     return (i * heads_of(r->node) + number) * h.t * h.t;
 }
 
+static float keep_of(const ls__run *r)
+{
+    return (float)(1 - rate_of(r->node) * (double)r->of->drop);
+}
+
 static bool drops(const ls__run *r)
 {
     return rate_of(r->node) > 0 && r->of->train;
@@ -245,7 +250,7 @@ static const float *drop(const ls__run *r, head h, float *p, int64_t i,
     if (!drops(r))
         return p;
     r->kernels->dropout(ls__draw_key(r).word, at, all,
-                        (float)(1 - rate_of(r->node)), p, to,
+                        keep_of(r), p, to,
                         (void *)(p + all));
     return to;
 }
@@ -256,7 +261,7 @@ static const float *drop_again(const ls__run *r, head h, const float *p,
 {
     if (!drops(r))
         return x;
-    r->kernels->dropout_grad(h.t * h.t, (float)(1 - rate_of(r->node)),
+    r->kernels->dropout_grad(h.t * h.t, keep_of(r),
                              (const void *)(p + h.t * h.t), x, NULL, to);
     return to;
 }

@@ -22,7 +22,7 @@ static double rate_of(const ls_node *n)
 
 static float keep_of(const ls__run *r)
 {
-    return (float)(1 - rate_of(r->node));
+    return (float)(1 - rate_of(r->node) * (double)r->of->drop);
 }
 
 static int dropout_shape(ls_node *n)

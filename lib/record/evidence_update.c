@@ -316,9 +316,10 @@ static int update(const side *s)
 
     if (strcmp(s->e->of->place.what, "average") == 0)
         return average(s);
-    if (is_set(s, "groups") || is_set(s, "lazy"))
-        return ls__asked_unknown("an update with groups of parameters, or a "
-                                 "lazy one");
+    if (is_set(s, "groups") || is_set(s, "lazy") ||
+        is_set(s, "decay_schedule"))
+        return ls__asked_unknown("an update with groups of parameters, with a "
+                                 "schedule of weight decay, or a lazy one");
     if (!kind || !p || !g || !lr || at >= p->n || at >= g->n ||
         !ls__evidence_whole(s->e, "rule", "norm"))
         return ls__asked_unknown("an update");

@@ -200,7 +200,8 @@ ls__rule ls__optim_rule(const ls_optimizer *o, float lr, int64_t n)
 {
     return (ls__rule){.of = o, .neg_lr = -lr,
                       .r1 = correction((float)o->b1, n),
-                      .r2 = correction((float)o->b2, n)};
+                      .r2 = correction((float)o->b2, n),
+                     .decay = 1};
 }
 
 float ls__optim_start(const ls_optimizer *o)
@@ -218,6 +219,6 @@ void ls__optim_update(ls_optimizer_kind kind, const ls__rule *rule, int64_t n,
         at[i] = moment[i] + offset;
 
     if (rule->of->l2 > 0)
-        ls__kernels()->regularise(n, (float)rule->of->l2, p, g);
+        ls__kernels()->regularise(n, (float)rule->of->l2 * rule->decay, p, g);
     ls__kernels()->update[kind](rule, n, g, p, at);
 }

@@ -203,6 +203,29 @@ static float linear_one_cycle(const moment *m)
     return end;
 }
 
+/* The place within a wave is a double: the longest one loses no digits. */
+static float coslog(const moment *m)
+{
+    double x = (double)(m->done < m->steps ? m->done : m->steps);
+    double at = 1 + (double)((INT64_C(1) << m->s->cycles) - 1) *
+                        (x / (double)m->steps);
+    double waves = ls__log(at) / 0x1.62e42fefa39efp-1;
+    float turn = (float)(0x1.921fb54442d18p+2 *
+                         (waves - (double)(int64_t)waves));
+
+    return (float)m->peak * (0.5f * (1.0f - ls__cosf(turn)));
+}
+
+static float flat_cosine(const moment *m)
+{
+    int64_t flat = (int64_t)(m->s->pct_start * (double)m->steps);
+    moment of_fall = *m;
+
+    of_fall.done = m->done < flat ? 0 : m->done - flat;
+    of_fall.steps = m->steps - flat;
+    return cosine(&of_fall);
+}
+
 /* ------ the table ------ */
 
 #define AT(member) offsetof(ls_schedule, member)
@@ -235,7 +258,10 @@ static const ls__option
                       OVER_ONE, "a number above 0, at most 1",
                       "each cycle begins with so much of the rate before"},
     pct_start = {"pct_start", AT(pct_start), LS__REAL, 0, 1,
-                 "a number from 0 to below 1", "share of the steps that rise"},
+                 "a number from 0 to below 1",
+                 "share of the steps that rise, or stay"},
+    waves = {"cycles", AT(cycles), LS__WHOLE, 1, 31,
+             "a whole number from 1 to 30", "waves of coslog"},
     div_factor = {"div_factor", AT(div_factor), LS__REAL, 1, NO_FLOAT,
                   "a finite number from 1 up", "it begins at lr over this"},
     pct_final = {"pct_final", AT(pct_final), LS__REAL, 0, 1,
@@ -287,6 +313,13 @@ static const struct row {
                            {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0},
                             {&cycle_factor, 1}, {&restart_factor, 1}}},
                           warm_restarts, true, false, false},
+    [LS_COSLOG] = {{"schedule", "coslog",
+                    {{&warmup, 0}, {&decay_steps, NONE}, {&waves, 4}}},
+                   coslog, true, false, false},
+    [LS_FLAT_COSINE] = {{"schedule", "flat-cosine",
+                         {{&warmup, 0}, {&decay_steps, NONE}, {&end_lr, 0},
+                          {&pct_start, 0.5}}},
+                        flat_cosine, true, false, false},
 };
 /* clang-format on */
 
@@ -408,6 +441,18 @@ int ls__schedule_check(const ls_schedule *s)
     if (s->kind == LS_LINEAR_ONE_CYCLE)
         return check_turns(s);
     return table[s->kind].boundaries ? check_boundaries(s) : 0;
+}
+
+int ls__share_check(const ls_schedule *s, const char *name)
+{
+    int status = ls__schedule_check(s);
+
+    if (status < 0)
+        return ls__fail(status, "%s: %s", name, ls_errmsg());
+    return table[s->kind].boundaries
+               ? ls__fail(LS_EINVAL, "%s: a piecewise schedule is for learning "
+                          "rates", name)
+               : 0;
 }
 
 /* ------ a learning rate ------ */

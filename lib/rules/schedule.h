@@ -15,6 +15,10 @@ bool ls__schedule_has_boundaries(ls_schedule_kind kind);
 /* LS_EINVAL for a value that makes no sense, naming it. */
 int ls__schedule_check(const ls_schedule *s);
 
+/* The same of one whose values are shares that a trainer's `name` is times:
+ * without boundaries. */
+int ls__share_check(const ls_schedule *s, const char *name);
+
 /* The rate of the update that follows `done` of them; s was checked.  Runs in
  * the mode of base/fpmode.h. */
 float ls__schedule_lr(const ls_schedule *s, double peak, int64_t done);

@@ -118,6 +118,27 @@ static void put_schedule(ls__facts *f, const ls__member *m, const options *o,
     }
 }
 
+/* Put it in one line, where it is not all zero: a checkpoint from before there
+ * was one lacks it. */
+static void put_share(ls__facts *f, const ls__member *m, const options *o,
+                      ls__whose to)
+{
+    const ls_schedule *s = in(o, m);
+    const ls__choice *c = ls__schedule_choice(s->kind);
+    char text[256], value[LS__REAL_TEXT];
+    size_t n = (size_t)snprintf(text, sizeof text, "%s", c->name);
+    const ls__option *each;
+
+    if (to != LS__OF_RANKS && s->kind == LS_CONSTANT && s->warmup == 0)
+        return;
+    for (int i = 0; (each = ls__choice_option(c, i)) && n < sizeof text; i++) {
+        ls__real_text(value, ls__option_get(each, s));
+        n += (size_t)snprintf(text + n, sizeof text - n, ", %s %s", each->name,
+                              value);
+    }
+    ls__facts_put(f, m->name, "%s", text);
+}
+
 /* ------ groups, keys ------ */
 
 static void put_group(ls__facts *f, int i, const ls_group *g)
@@ -186,6 +207,8 @@ const ls__member ls__trainer_members[] = {
     {ROW(mean), .put = put_word, .words = means},
     {ROW(precision), .put = put_precision},
     {ROW(average), .put = put_later},
+    {ROW(decay_schedule), .put = put_share},
+    {ROW(dropout_schedule), .put = put_share},
     {ROW(groups)}, /* told with their number */
     {ROW(n_groups), .put = put_groups},
     {ROW(own_dropout_key)}, /* told with the key */

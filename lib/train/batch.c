@@ -290,6 +290,7 @@ ls_shard ls__step_shard(const ls__step *s, int device, int micro)
     return (ls_shard){.first = mine.first,
                       .rows = mine.rows,
                       .train = s->pass->train,
+                      .drop = s->drop,
                       .call = t->step * s->calls + s->before + micro,
                       .row = of_all * s->rows,
                       .data = b->shard_data + i * t->model.inputs,

@@ -158,8 +158,10 @@ static ls__rule next_rule(const ls_trainer *t)
 {
     const ls_optimizer *o = &t->options.optimizer;
     float lr = ls__schedule_lr(&t->options.schedule, t->lr, t->step);
+    ls__rule rule = ls__optim_rule(o, lr, t->step + 1);
 
-    return ls__optim_rule(o, lr, t->step + 1);
+    rule.decay = ls__schedule_lr(&t->options.decay_schedule, 1, t->step);
+    return rule;
 }
 
 /* What the kinds of passes have in common; the time of the last phase ends with
@@ -188,6 +190,7 @@ static int run_and_judge(ls__step *s)
     s->gradient = s->gradient ? s->gradient : t->grad.device[0];
     s->calls = s->calls ? s->calls : t->micro;
     s->rule = next_rule(t);
+    s->drop = ls__schedule_lr(&t->options.dropout_schedule, 1, t->step);
     if ((status = ls__riders_begin(s)) < 0)
         return status;
     run_pass(s);

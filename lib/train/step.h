@@ -99,6 +99,7 @@ struct ls__step {
     bool checked;       /* it is computed twice: blocks are one worker's */
     bool fates;         /* blocks of the gradient have a fate: rider.h */
     ls__rule rule;      /* the scalars of the update */
+    float drop;         /* rates of dropout are times this */
     const ls__rule *rules; /* [slot] where parameters have their own; NULL */
     ls__notes notes;
     int status;         /* of the processes' last meeting */

@@ -33,7 +33,10 @@ int ls__trainer_options_check(const ls_trainer_options *o)
         return ls__fail(LS_EINVAL, "%d micro-batches: there must be 1 to 65536",
                         o->accumulate);
     if ((status = ls__optim_check(&o->optimizer)) < 0 ||
-        (status = ls__schedule_check(&o->schedule)) < 0)
+        (status = ls__schedule_check(&o->schedule)) < 0 ||
+        (status = ls__share_check(&o->decay_schedule, "decay_schedule")) < 0 ||
+        (status = ls__share_check(&o->dropout_schedule,
+                                  "dropout_schedule")) < 0)
         return status;
     if ((status = ls__groups_check(o)) < 0)
         return status;

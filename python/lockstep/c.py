@@ -52,6 +52,8 @@ RESTARTS = 6
 ONE_CYCLE = 7
 LINEAR_ONE_CYCLE = 8
 WARM_RESTARTS = 9
+COSLOG = 10
+FLAT_COSINE = 11
 F32_LAYERS = 0
 BF16_LAYERS = 1
 F32X3_LAYERS = 2
@@ -106,7 +108,7 @@ ls_optimizer_kind = Enum("optimizer_kind", SGD=0, MOMENTUM=1, NESTEROV=2,
     ADAM=3, ADAMW=4, RMSPROP=5, ADAGRAD=6, LION=7, AMSGRAD=8)
 ls_schedule_kind = Enum("schedule_kind", CONSTANT=0, LINEAR=1, COSINE=2,
     EXPONENTIAL=3, PIECEWISE=4, POLYNOMIAL=5, RESTARTS=6, ONE_CYCLE=7,
-    LINEAR_ONE_CYCLE=8, WARM_RESTARTS=9)
+    LINEAR_ONE_CYCLE=8, WARM_RESTARTS=9, COSLOG=10, FLAT_COSINE=11)
 ls_precision = Enum("precision", F32_LAYERS=0, BF16_LAYERS=1, F32X3_LAYERS=2,
     F32X6_LAYERS=3)
 ls_mean = Enum("mean", MEAN_EXACT=0, MEAN_OF_SHARDS=1, SUM=2)
@@ -183,7 +185,7 @@ class Schedule(Struct):
         ("cycle_factor", C.c_int64), ("restart_factor", C.c_double),
         ("pct_start", C.c_double), ("div_factor", C.c_double),
         ("final_div_factor", C.c_double), ("pct_final", C.c_double),
-        ("room", C.c_double * 8)]
+        ("cycles", C.c_int64), ("room", C.c_double * 7)]
     enums = {"kind": ls_schedule_kind}
 
 
@@ -224,7 +226,8 @@ class TrainerOptions(Struct):
         ("even_rows", C.c_bool), ("average", C.c_double),
         ("n_groups", C.c_int), ("groups", C.POINTER(Group)),
         ("clip_value", C.c_double), ("bucket", C.c_int64), ("rows", C.c_int),
-        ("check", C.c_double)]
+        ("check", C.c_double), ("decay_schedule", Schedule),
+        ("dropout_schedule", Schedule)]
     enums = {"keys": ls_keys, "mean": ls_mean, "state": ls_state,
         "precision": ls_precision, "rows": ls_rows}
 
@@ -399,7 +402,7 @@ class PoolingOptions(Struct):
 class Shard(Struct):
     _fields_ = [("first", C.c_int64), ("rows", C.c_int64), ("data", P),
         ("weights", P), ("train", C.c_bool), ("call", C.c_int64),
-        ("row", C.c_int64)]
+        ("row", C.c_int64), ("drop", C.c_float)]
 
 
 class Ratio(Struct):

@@ -17,7 +17,7 @@
 #define TOKENS "lm", "gpt"
 #define TEXT "gpt", "rnn"
 #define ROWS "linear", "lm", IMAGES
-#define TABLES "mlp", "rnn"
+#define TABLES "mlp", "rnn", "table"
 
 #define TRAIN .only = "lockstep-train"
 #define MAY_DIFFER .may_differ = true

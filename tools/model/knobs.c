@@ -163,15 +163,18 @@ void knobs_add(opt_program *p, knobs_of of, knobs values)
     }
 }
 
-/* Was --NAME on the command line? */
+/* Was --NAME on the command line, or has the model a default of its own? */
 static bool given(const opt_line *line, const char *member)
 {
     const opt_program *p = line->program;
+    const opt_start *own = p->models[line->model]->own;
 
     for (int i = 0; i < p->count; i++)
         if (line->given[i] && same_name(member, p->option[i].name))
             return true;
-    return false;
+    while (own && own->name && !same_name(member, own->name))
+        own++;
+    return own && own->name;
 }
 
 void knobs_settle(double *values, knobs_of of, int64_t kind,

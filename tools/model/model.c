@@ -3,5 +3,6 @@
 #include "model/model.h"
 
 const opt_model *const models[MODELS] = {
-    &model_linear, &model_lm, &model_mlp, &model_gpt, &model_rnn, &model_cnn,
+    &model_linear, &model_lm,  &model_mlp, &model_table,
+    &model_gpt,    &model_rnn, &model_cnn,
 };

@@ -18,21 +18,38 @@ typedef struct settings {
     start_settings start;
 } settings;
 
+enum { MODEL_LAYERS = 64, MODEL_GROUPS = MODEL_LAYERS + 8, MODEL_NAME = 32 };
+
+/* What a trainer was opened with. */
+typedef struct model_means {
+    ls_pool *pool;
+    const ls_trainer_options *options;
+} model_means;
+
 typedef struct model {
     ls_keys keys;
     bool parallel_only; /* one device is refused unless --allow-single */
     bool tokens;        /* its inputs are no floats that could be rounded */
     bool epochs;        /* a line for each epoch, with its accuracy */
+    bool last_best; /* of evaluations that are equal the last is the best */
     /* May change the settings: sizes, and shuffle where it was not said. */
     int (*load)(data *d, settings *s, const opt_line *line);
     void (*build)(ls_graph *g, const model_settings *s); /* errors stick to g */
+    /* NULL, or: groups of parameters, in the order of their making, whose names
+     * may be in room; the learning rate that belongs to the data; and first
+     * values that depend on the rows, a status of the library's. */
+    int (*groups)(const model_settings *s, ls_group group[MODEL_GROUPS],
+                  char room[MODEL_GROUPS][MODEL_NAME]);
+    double (*lr)(const model_settings *s);
+    int (*start)(ls_trainer *t, const data *d, const settings *s,
+                 const model_means *with);
 } model;
 
 extern const opt_model model_linear, model_mlp, model_cnn, model_lm, model_gpt,
-    model_rnn;
+    model_rnn, model_table;
 
 /* All of them, as opt_program has them; each impl is of type model. */
-enum { MODELS = 6 };
+enum { MODELS = 7 };
 extern const opt_model *const models[MODELS];
 
 #endif

@@ -7,14 +7,13 @@
 
 /* ------ What both take ------ */
 
-enum { MOST_LAYERS = 64, WIDEST = 1000000000 };
+enum { WIDEST = 1000000000 };
 
-/* --hidden and --channels: *n widths in order. */
-static int read_widths(const char *option, const char *text,
-                       int64_t widths[MOST_LAYERS], int *n)
+int model_widths(const char *option, const char *text,
+                 int64_t widths[MODEL_LAYERS], int *n)
 {
     const opt_list list = {.option = option, .between = ',', .high = WIDEST,
-                           .least = 1, .most = MOST_LAYERS,
+                           .least = 1, .most = MODEL_LAYERS,
                            .no_list = "is not a list of widths as 512,512"};
 
     return opt_numbers(&list, text, widths, n);
@@ -157,7 +156,7 @@ static void table_defaults(settings *s, const opt_line *line)
         s->data.uneven = UNEVEN_PAD;
 }
 
-static int mlp_table(data *d, settings *s, const opt_line *line)
+int model_table_rows(data *d, settings *s, const opt_line *line)
 {
     table_file f = {.path = s->data.path,
                     .valid = s->data.valid,
@@ -166,12 +165,13 @@ static int mlp_table(data *d, settings *s, const opt_line *line)
                               .ignore = s->data.ignore,
                               .task = (ls_table_task)s->data.task,
                               .missing_mean = s->data.missing == DATA_MEAN,
+                              .robust = s->model.recipe != MODEL_PLAIN,
                               .drop_no_target =
                                   s->data.missing_target == DATA_DROP}};
     int status = check_rows(s, line);
     int64_t rows;
 
-    if (status == OPT_GO)
+    if (status == OPT_GO && s->data.text_columns)
         status = embed_read(s->data.text_columns, &s->model.words);
     if (status == OPT_GO)
         status = data_table(d, &f);
@@ -180,7 +180,6 @@ static int mlp_table(data *d, settings *s, const opt_line *line)
     if (status != OPT_GO)
         return status;
     s->model.coding = data_coding(d);
-    table_defaults(s, line);
     s->model.regression = data_target(d).words == 0;
     if (s->model.regression && opt_given(line, "classes"))
         return opt_fail(OPT_WRONG,
@@ -264,16 +263,20 @@ static bool names_table(const char *path)
 
 static int mlp_load(data *d, settings *s, const opt_line *line)
 {
-    int64_t widths[MOST_LAYERS];
+    int64_t widths[MODEL_LAYERS];
     int n, status = model_check_files(s);
     ls_numpy rs;
 
     if (status == OPT_GO)
-        status = read_widths("hidden", s->model.hidden, widths, &n);
+        status = model_widths("hidden", s->model.hidden, widths, &n);
     if (status != OPT_GO)
         return status;
-    if (s->data.target)
-        return mlp_table(d, s, line);
+    if (s->data.target) {
+        table_defaults(s, line);
+        return model_table_rows(d, s, line);
+    }
+    if (model_check_target(s, line) != OPT_GO)
+        return OPT_WRONG;
     if (s->data.path && names_table(s->data.path))
         return opt_fail(OPT_WRONG,
                         "%s: --target names the column that is to "
@@ -304,31 +307,38 @@ static ls_node *mlp_layer(ls_node *x, int64_t width, int i)
 }
 
 /* The words of --activation; the value is the place of its function. */
-enum { RELU, TANH, GELU, SIGMOID };
 
 const opt_word model_activations[] = {
-    {"relu", RELU}, {"tanh", TANH}, {"gelu", GELU}, {"sigmoid", SIGMOID},
+    {"relu", MODEL_RELU}, {"tanh", MODEL_TANH},
+    {"gelu", MODEL_GELU}, {"sigmoid", MODEL_SIGMOID},
+    {"selu", MODEL_SELU}, {"mish", MODEL_MISH},
     {NULL, 0}};
 
 static ls_node *(*const activations[])(ls_node *) = {
-    [RELU] = ls_relu, [TANH] = ls_tanh, [GELU] = ls_gelu,
-    [SIGMOID] = ls_sigmoid};
+    [MODEL_RELU] = ls_relu, [MODEL_TANH] = ls_tanh, [MODEL_GELU] = ls_gelu,
+    [MODEL_SIGMOID] = ls_sigmoid, [MODEL_SELU] = ls_selu,
+    [MODEL_MISH] = ls_mish};
+
+ls_node *model_activate(ls_node *x, int64_t activation)
+{
+    return activations[activation](x);
+}
 
 static void mlp_build(ls_graph *g, const model_settings *s)
 {
-    int64_t widths[MOST_LAYERS];
+    int64_t widths[MODEL_LAYERS];
     ls_node *x = ls_input(g, "x", LS_F32, 1, &s->d_in);
     int64_t wanted = s->regression ? s->d_out : s->classes;
     ls_node *y = s->regression ? ls_input(g, "y", LS_F32, 1, &s->d_out)
                                : ls_input(g, "y", LS_I32, 0, NULL);
     int n;
 
-    read_widths("hidden", s->hidden, widths, &n);
+    model_widths("hidden", s->hidden, widths, &n);
     x = model_rounded(x, s);
     if (s->words.is)
         x = embed_words(g, x, s->coding, &s->words);
     for (int i = 0; i < n; i++) {
-        x = activations[s->activation](mlp_layer(x, widths[i], i));
+        x = model_activate(mlp_layer(x, widths[i], i), s->activation);
         x = model_drop(x, s->dropout, "dropout");
     }
     x = mlp_layer(x, wanted, n);
@@ -385,13 +395,13 @@ static int cnn_noise(data *d, settings *s, const opt_line *line,
 
 static int cnn_load(data *d, settings *s, const opt_line *line)
 {
-    int64_t image[3], widths[MOST_LAYERS];
+    int64_t image[3], widths[MODEL_LAYERS];
     int n, status = model_check_files(s);
 
     if (status == OPT_GO)
         status = read_image(s->model.image, image);
     if (status == OPT_GO)
-        status = read_widths("channels", s->model.channels, widths, &n);
+        status = model_widths("channels", s->model.channels, widths, &n);
     if (status != OPT_GO)
         return status;
     if (s->data.path && names_table(s->data.path))
@@ -420,12 +430,12 @@ static ls_node *cnn_layer(ls_node *x, int64_t width, int number)
 
 static void cnn_build(ls_graph *g, const model_settings *s)
 {
-    int64_t image[3], widths[MOST_LAYERS];
+    int64_t image[3], widths[MODEL_LAYERS];
     ls_node *x, *y = ls_input(g, "y", LS_I32, 0, NULL);
     int n;
 
     read_image(s->image, image);
-    read_widths("channels", s->channels, widths, &n);
+    model_widths("channels", s->channels, widths, &n);
     x = model_rounded(ls_input(g, "x", LS_F32, 3, image), s);
     for (int i = 0; i < n; i++)
         x = cnn_layer(x, widths[i], i + 1);

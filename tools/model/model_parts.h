@@ -14,6 +14,20 @@ int model_follow(const opt_line *line, const char *name, int64_t *size,
 int model_check_files(const settings *s);
 int model_load_rest(data *d, const settings *s);
 
+/* --hidden and --channels: *n widths in order. */
+int model_widths(const char *option, const char *text,
+                 int64_t widths[MODEL_LAYERS], int *n);
+
+/* --data as a table for mlp and table: rows, sizes, what is held back. */
+int model_table_rows(data *d, settings *s, const opt_line *line);
+
+/* The options of tables that only --target makes one: OPT_WRONG after a message
+ * where one was given without it. */
+int model_check_target(const settings *s, const opt_line *line);
+
+/* The function of --activation. */
+ls_node *model_activate(ls_node *x, int64_t activation);
+
 /* An input of floats in the precision asked for. */
 ls_node *model_rounded(ls_node *x, const model_settings *s);
 

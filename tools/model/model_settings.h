@@ -10,7 +10,11 @@
 typedef struct model_settings {
     int64_t d_in, d_out, classes;
     const char *hidden;   /* widths, "512,512"; checked by load */
-    int64_t activation;   /* model_image.c */
+    int64_t activation;   /* MODEL_RELU.. */
+    int64_t recipe;       /* of table; else MODEL_PLAIN */
+    double smoothing;     /* of labels */
+    double periodic;      /* deviation of its waves' weights; 0: there are
+                             none */
     double dropout;       /* rate */
     int64_t initialiser;  /* of kernels; 0: as layers have it, else 1 + its
                             number for ls_init_name */
@@ -29,10 +33,15 @@ typedef struct model_settings {
     embedding words;      /* what --text-columns says */
     const ls_coding *coding; /* of the table; the data's */
     bool regression;
+    double low, high; /* of the targets of a table's regression */
     bool rounds; /* inputs are rounded to bf16 */
 } model_settings;
 
 enum { MODEL_LSTM, MODEL_GRU };
+enum { MODEL_PLAIN, MODEL_TD, MODEL_TD_S };
+enum {
+    MODEL_RELU, MODEL_TANH, MODEL_GELU, MODEL_SIGMOID, MODEL_SELU, MODEL_MISH
+};
 
 typedef struct start_settings {
     const char *init, *init_only;
@@ -51,7 +60,7 @@ enum { ADAPT_ALONE, ADAPT_MODEL, ADAPT_MERGED };
 /* Its sizes; what it starts from. */
 extern const opt_rows model_options, start_options;
 
-/* The words of --activation and --cell, which their files define. */
-extern const opt_word model_activations[], model_cells[];
+/* The words of --activation, --cell and --recipe, which their files define. */
+extern const opt_word model_activations[], model_cells[], model_recipes[];
 
 #endif

@@ -59,6 +59,7 @@ int rate_read(const run_settings *s, const data_settings *d,
         .decay_steps = decay_steps(s, d->steps),
         .boundaries = room,
         .cycle_factor = s->cycle_factor,
+        .cycles = s->cycles,
     };
     if (out->kind != LS_PIECEWISE)
         return knobs_set(s->of_schedule, KNOBS_SCHEDULE, s->schedule, out);
@@ -68,4 +69,12 @@ int rate_read(const run_settings *s, const data_settings *d,
 double rate_peak(const run_settings *s, const data_settings *d)
 {
     return s->scale_lr ? ls_scale_lr(s->lr, d->batch) : s->lr;
+}
+
+ls_schedule rate_share(int64_t kind, const data_settings *d)
+{
+    ls_schedule s = ls_schedule_defaults((ls_schedule_kind)kind);
+
+    s.decay_steps = d->steps > 0 ? d->steps : 1;
+    return s;
 }

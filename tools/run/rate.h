@@ -18,4 +18,8 @@ int rate_read(const run_settings *s, const data_settings *d,
 /* The peak: --lr, or with --scale-lr what the rule makes of it. */
 double rate_peak(const run_settings *s, const data_settings *d);
 
+/* The schedule of a share, --decay-schedule or --dropout-schedule, over all
+ * steps. */
+ls_schedule rate_share(int64_t kind, const data_settings *d);
+
 #endif

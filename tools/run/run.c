@@ -207,6 +207,8 @@ int run_open_data(run *r)
     if (status == OPT_GO)
         status = data_plan(&r->data, &cut);
     s->batch = r->data.batch;
+    if (status == OPT_GO && r->model->lr && !run_given(r, "lr"))
+        r->how.lr = r->model->lr(&r->set.model);
     if (run_given(r, "steps"))
         s->epochs = 0;
     if (s->epochs)
@@ -318,6 +320,9 @@ static int open_trainer(run *r, const ls_trainer_options *o)
         status = adapt_add(r->graph, &r->set.start);
     if (status == 0)
         status = ls_trainer_open(&r->trainer, r->pool, r->graph, o);
+    if (status == 0 && r->model->start)
+        status = r->model->start(r->trainer, &r->data, &r->set,
+                                 &(model_means){r->pool, o});
     if (status == 0)
         status = ls_state_place(r->trainer, LS_STATE_ALL, r->how.state);
     if (status == 0)
@@ -328,9 +333,10 @@ static int open_trainer(run *r, const ls_trainer_options *o)
 /* The groups that --freeze and --no-decay ask for; their names are in `text`,
  * which the caller frees. */
 typedef struct groups {
-    ls_group group[MOST_GROUPS];
+    ls_group group[MOST_GROUPS + MODEL_GROUPS];
     int count;
     char *text;
+    char room[MODEL_GROUPS][MODEL_NAME]; /* the model's */
 } groups;
 
 static int read_groups(const run *r, groups *g)
@@ -391,8 +397,12 @@ int run_open_trainer(run *r)
         free(g.text);
         return status;
     }
+    if (r->model->groups)
+        g.count += r->model->groups(&r->set.model, g.group + g.count, g.room);
     o.n_groups = g.count;
     o.groups = g.group;
+    o.decay_schedule = rate_share(r->how.decay_schedule, &r->set.data);
+    o.dropout_schedule = rate_share(r->how.dropout_schedule, &r->set.data);
     o.seed = r->how.seed;
     o.keys = r->model->keys;
     o.clip_norm = r->how.clip_norm;

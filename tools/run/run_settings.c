@@ -24,6 +24,13 @@ static const char *backend_word(int64_t i)
     return ls_backend_name((int)i);
 }
 
+static const opt_word shares[] = {{"constant", LS_CONSTANT},
+                                  {"linear", LS_LINEAR},
+                                  {"cosine", LS_COSINE},
+                                  {"coslog", LS_COSLOG},
+                                  {"flat-cosine", LS_FLAT_COSINE},
+                                  {NULL, 0}};
+
 #define AT(member) offsetof(run_settings, member)
 
 /* clang-format off */
@@ -66,6 +73,9 @@ static const opt schedule[] = {
     { OPT_ROW("cycle-factor", "N", OPT_COUNT, AT(cycle_factor), ALL, "1",
               "each cycle is N times as long as the one before"),
       MAY_CHANGE, .of = "schedule", .fits = knobs_schedule_has },
+    { OPT_ROW("cycles", "N", OPT_COUNT, AT(cycles), ALL, "4",
+              "waves, each twice as long as the one before"),
+      MAY_CHANGE, .of = "schedule", .fits = knobs_schedule_has },
 };
 
 static const opt step[] = {
@@ -74,6 +84,12 @@ static const opt step[] = {
               ALL, "", "factors from these steps on"),
       .of = "schedule", .fits = is_piecewise, .required = true, MAY_CHANGE,
       .kept_as = "boundary *" },
+    { OPT_ROW("decay-schedule", NULL, OPT_CHOICE, AT(decay_schedule), ALL,
+              "constant", "what share of weight decay an update has, to 0"),
+      .words = shares, MAY_CHANGE },
+    { OPT_ROW("dropout-schedule", NULL, OPT_CHOICE, AT(dropout_schedule), ALL,
+              "constant", "and of the rates of dropout"), .words = shares,
+      MAY_CHANGE },
     { OPT_ROW("scale-lr", NULL, OPT_FLAG, AT(scale_lr), ALL, "",
               "multiply lr by batch / 32"), MAY_CHANGE },
     { OPT_ROW("clip-norm", "X", OPT_REAL, AT(clip_norm), ALL, "0",

@@ -18,9 +18,10 @@ typedef struct run_settings {
     int64_t schedule;   /* an ls_schedule_kind */
     int64_t warmup;
     int64_t decay_steps; /* 0: steps */
-    int64_t cycle_factor;
+    int64_t cycle_factor, cycles;
     knobs of_schedule; /* its other options */
     const char *boundaries;
+    int64_t decay_schedule, dropout_schedule; /* shares of peak 1 */
     bool scale_lr;
     double clip_norm;   /* 0: no clipping */
     double clip_value;  /* 0: none either */

@@ -98,6 +98,8 @@ static void count(evaluation *e, double loss, double accuracy, int64_t done)
     s->loss = loss;
     s->stop.rising = s->plateau.rising = !s->by_loss;
     e->enough = ls_early_stop_take(&s->stop, s->last);
+    if (e->run->model->last_best && s->last == s->stop.best)
+        s->stop.since = 0;
     if (evaluation_better(e)) {
         s->best_step = done;
         s->is_saved = 0;
@@ -192,10 +194,12 @@ static int print_line(evaluation *e, int64_t done)
 
     if (status != OPT_GO)
         return status;
-    printf("[lockstep] eval step %04lld", (long long)done);
-    print_means(e, loss, accuracy);
     if (figures_each(&e->figures))
         status = figures_compute(&e->figures);
+    if (status == OPT_GO && isnan(accuracy))
+        accuracy = figures_accuracy(&e->figures);
+    printf("[lockstep] eval step %04lld", (long long)done);
+    print_means(e, loss, accuracy);
     if (status == OPT_GO)
         figures_print(&e->figures);
     putchar('\n');

@@ -163,6 +163,28 @@ void figures_print(const figures *f)
         print_numbers(f);
 }
 
+static int64_t largest(int64_t n, const float *y)
+{
+    int64_t top = 0;
+
+    for (int64_t i = 1; i < n; i++)
+        if (y[i] > y[top])
+            top = i;
+    return top;
+}
+
+double figures_accuracy(const figures *f)
+{
+    const int32_t *label = f->y;
+    double right = 0;
+
+    if (!f->rows || f->held.arrays[1].dtype != LS_I32)
+        return (double)NAN;
+    for (int64_t i = 0; i < f->rows; i++)
+        right += largest(f->width, f->out + i * f->width) == label[i];
+    return right / (double)f->rows;
+}
+
 /* ------ Those of the best weights ------ */
 
 int figures_keep(figures *f)
@@ -187,16 +209,6 @@ void figures_take_back(figures *f)
 }
 
 /* ------ Confusions ------ */
-
-static int64_t largest(int64_t n, const float *y)
-{
-    int64_t top = 0;
-
-    for (int64_t i = 1; i < n; i++)
-        if (y[i] > y[top])
-            top = i;
-    return top;
-}
 
 int64_t figures_said(const figures *f, int64_t row)
 {

@@ -49,6 +49,10 @@ int figures_compute(figures *f);
  * taken back last: "  R2 0.4321  RMSE 53.1". */
 void figures_print(const figures *f);
 
+/* The share of what was computed last that is right; NaN of numbers, or where
+ * nothing was. */
+double figures_accuracy(const figures *f);
+
 /* Keep what was computed last, and take it back. */
 int figures_keep(figures *f);
 void figures_take_back(figures *f);

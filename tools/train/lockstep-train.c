@@ -95,6 +95,8 @@ static int open_run(session *s)
         status = figures_check(r, set->top_k);
     if (status == OPT_GO && set->mistakes)
         status = mistakes_check(r);
+    if (!run_given(r, "early-stop") && !data_holds_rows(&r->data))
+        s->set.early_stop = 0; /* a model's own default */
     if (status == OPT_GO && (set->eval_every || r->set.data.eval_path ||
                              set->early_stop || set->plateau))
         status = evaluation_check(r, set);

@@ -3,6 +3,7 @@
 #include "train/session.h"
 #include "train/stop.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static int log_line(session *s, const ls_result *result)
@@ -28,7 +29,7 @@ static int count_epoch(session *s, const ls_result *result)
     progress_clear(&s->bar);
     printf("Epoch %lld: Loss=%.4f", (long long)(done / batches),
            opt_shown(s->at.loss / s->at.weight));
-    if (!s->run.set.model.regression)
+    if (!s->run.set.model.regression && !isnan(s->at.right))
         printf(", Acc=%.4f", opt_shown(s->at.right / s->at.weight));
     putchar('\n');
     s->at.loss = s->at.right = s->at.weight = 0;

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How good models of tables are: lockstep-train table beside pytabkit's RealMLP
+and scikit-learn's models, on the data sets that scikit-learn brings along.
+
+    bench/tables_quality.py --build build --splits 3 --out results.csv
+    bench/tables_quality.py --table results.csv
+
+Split s holds a fifth of the rows back to test on (train_test_split, seed s,
+stratified for classes); every method gets the same rows in the same order, and
+holds back its own rows of these where it needs some.  A row of the CSV is
+data set, split, method, metric, value, processor seconds of the training.
+Needs scikit-learn, and pytabkit for its two rows, of which TD-S, which takes a
+minute for the smallest of them, is measured on split 0 alone.  Processor seconds of
+lockstep include its start and the reading of the table."""
+import argparse
+import csv
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
+import numpy as np
+
+
+def data_sets():
+    from sklearn import datasets
+
+    for name in ("iris", "wine", "breast_cancer", "digits"):
+        x, y = getattr(datasets, "load_" + name)(return_X_y=True)
+        yield name, True, x, y
+    yield ("diabetes", False) + datasets.load_diabetes(return_X_y=True)
+    x, y = datasets.load_linnerud(return_X_y=True)
+    yield "linnerud", False, x, y[:, 0]
+
+
+def scaled(model):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return make_pipeline(StandardScaler(), model)
+
+
+def peers(classes, seed):
+    from sklearn import ensemble, linear_model, neural_network
+
+    if classes:
+        yield "LogisticRegression", lambda: scaled(
+            linear_model.LogisticRegression(max_iter=1000))
+        yield "sklearn MLP", lambda: scaled(
+            neural_network.MLPClassifier(random_state=seed))
+        yield "RandomForest", lambda: ensemble.RandomForestClassifier(
+            random_state=seed)
+        yield "HistGradientBoosting", lambda: (
+            ensemble.HistGradientBoostingClassifier(random_state=seed))
+    else:
+        yield "Ridge", lambda: scaled(linear_model.Ridge())
+        yield "sklearn MLP", lambda: scaled(
+            neural_network.MLPRegressor(random_state=seed))
+        yield "RandomForest", lambda: ensemble.RandomForestRegressor(
+            random_state=seed)
+        yield "HistGradientBoosting", lambda: (
+            ensemble.HistGradientBoostingRegressor(random_state=seed))
+    try:
+        from pytabkit import (RealMLP_TD_Classifier, RealMLP_TD_Regressor,
+                              RealMLP_TD_S_Classifier, RealMLP_TD_S_Regressor)
+    except ImportError:
+        print("without pytabkit", file=sys.stderr)
+        return
+    own = dict(random_state=seed, device="cpu", n_threads=1, verbosity=0)
+    yield "pytabkit TD", lambda: (RealMLP_TD_Classifier if classes
+                                  else RealMLP_TD_Regressor)(**own)
+    if seed:
+        return  # a minute each
+    yield "pytabkit TD-S", lambda: (RealMLP_TD_S_Classifier if classes
+                                    else RealMLP_TD_S_Regressor)(
+        random_state=seed, device="cpu")
+
+
+def write_csv(path, x, y, classes):
+    with open(path, "w") as f:
+        columns = [f"x{i}" for i in range(x.shape[1])] + ["y"]
+        print(",".join(columns), file=f)
+        for row, target in zip(x, y):
+            values = [repr(float(v)) for v in row]
+            values.append(f"c{target}" if classes else repr(float(target)))
+            print(",".join(values), file=f)
+
+
+def lockstep(build, recipe, classes, seed, train, test):
+    with tempfile.TemporaryDirectory() as folder:
+        at = [os.path.join(folder, n) for n in ("a.csv", "b.csv", "m.st")]
+        write_csv(at[0], *train, classes)
+        write_csv(at[1], *test, classes)
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([os.path.join(build, "lockstep-train"), "table",
+                        "--data", at[0], "--recipe", recipe, "--seed",
+                        str(seed), "--data-seed", str(seed), "--workers", "1",
+                        "--save", at[2]], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        text = subprocess.run([os.path.join(build, "lockstep-predict"), at[2],
+                               at[1]], check=True, text=True,
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL).stdout
+    rows = list(csv.reader(text.splitlines()))[1:]
+    found = [r[0] for r in rows]
+    out = (np.array([int(v[1:]) for v in found]) if classes
+           else np.array([float(v) for v in found]))
+    return out, (after.ru_utime + after.ru_stime - before.ru_utime -
+                 before.ru_stime)
+
+
+def score(classes, y, out):
+    if classes:
+        return "accuracy", float(np.mean(y == out))
+    return "R2", float(1 - np.sum((y - out) ** 2) /
+                       np.sum((y - np.mean(y)) ** 2))
+
+
+def run_split(options, name, classes, x, y, split, write):
+    from sklearn.model_selection import train_test_split
+
+    xa, xb, ya, yb = train_test_split(x, y, test_size=0.2, random_state=split,
+                                      stratify=y if classes else None)
+
+    def put(method, out, seconds):
+        metric, value = score(classes, yb, np.asarray(out).reshape(-1))
+        write([name, split, method, metric, f"{value:.6f}", f"{seconds:.3f}"])
+
+    if options.build:
+        for recipe in ("td", "td-s"):
+            out, seconds = lockstep(options.build, recipe, classes, split,
+                                    (xa, ya), (xb, yb))
+            put("lockstep " + recipe.upper(), out, seconds)
+    if options.no_peers:
+        return
+    for method, make in peers(classes, split):
+        begin = time.process_time()
+        model = make().fit(xa.astype(np.float32), ya)
+        seconds = time.process_time() - begin
+        put(method, model.predict(xb.astype(np.float32)), seconds)
+
+
+def show_table(path):
+    rows = list(csv.DictReader(open(path)))
+    linear = ("Ridge", "LogisticRegression")
+    methods, sets, value, cost = [], [], {}, {}
+    for r in rows:
+        method = "linear" if r["method"] in linear else r["method"]
+        key = (r["data"], method)
+        for each, names in ((method, methods), (r["data"], sets)):
+            if each not in names:
+                names.append(each)
+        value.setdefault(key, []).append(float(r["value"]))
+        cost.setdefault(key, []).append(float(r["seconds"]))
+    rank = {m: [] for m in methods}
+    for s in sets:
+        mean = {m: np.mean(value[s, m]) for m in methods if (s, m) in value}
+        for m in mean:
+            rank[m].append(sum(v > mean[m] for v in mean.values()) +
+                           (1 + sum(v == mean[m] for v in mean.values())) / 2)
+    print("| method | " + " | ".join(sets) + " | mean rank |")
+    print("|---|" + "---:|" * (len(sets) + 1))
+    for m in sorted(methods, key=lambda m: np.mean(rank[m])):
+        cells = [f"{np.mean(value[s, m]):.3f} ({np.mean(cost[s, m]):.1f})"
+                 if (s, m) in value else "" for s in sets]
+        print(f"| {m} | " + " | ".join(cells) + f" | {np.mean(rank[m]):.2f} |")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--build", help="folder of lockstep's programs")
+    p.add_argument("--splits", type=int, default=10)
+    p.add_argument("--no-peers", action="store_true")
+    p.add_argument("--data", help="names of data sets, commas between them")
+    p.add_argument("--out", default="/dev/stdout")
+    p.add_argument("--table", help="print the table of such a CSV")
+    options = p.parse_args()
+    if options.table:
+        return show_table(options.table)
+    with open(options.out, "w", newline="") as f:
+        writer = csv.writer(f)
+
+        def write(row):
+            writer.writerow(row)
+            f.flush()
+
+        write(["data", "split", "method", "metric", "value", "seconds"])
+        for name, classes, x, y in data_sets():
+            if options.data and name not in options.data.split(","):
+                continue
+            for split in range(options.splits):
+                run_split(options, name, classes, x, y, split, write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Proves that lockstep-train table trains RealMLP: classes and numbers, words
+# that are coded and words that are embedded, missing values; the same bytes on
+# any number of workers; the weights of the best epoch; what lockstep-predict
+# makes of its file; and what it refuses.
+build=${top_builddir:-.}
+case $build in /*) ;; *) build=$PWD/$build ;; esac
+tool=$build/lockstep-train
+. "$(dirname "$0")/shell.sh"
+cd "$dir" || exit 1
+
+# Numbers (one is constant), two words, three, and twelve; a target of classes
+# that follows from a, b and the colour, and one of numbers.
+awk 'BEGIN { print "a,b,same,side,colour,town,kind,price"
+    for (i = 0; i < 200; i++) {
+        a = (i * 7 % 23) / 4; b = 100 * (i * 13 % 17)
+        c = i % 3 == 0 ? "red" : i % 3 == 1 ? "green" : "blue"
+        s = i % 5 < 2 ? "left" : "right"
+        k = a * 300 + (c == "red") * 400 > b ? "big" : "small"
+        p = 1000 + 300 * a - 2 * b + (c == "red") * 500 + (s == "left") * 300
+        printf "%.2f,%d,7,%s,%s,t%d,%s,%.1f\n", a, b, s, c, i * 5 % 12, k, p }
+    }' >t.csv
+short="table --data t.csv --epochs 24 --devices 2 --hidden 32,32"
+
+for w in 1 2 3; do
+    # shellcheck disable=SC2086 # words
+    run $short --ignore price --target kind --workers $w --save kind.st
+    is "classes are trained on" $status 0
+    [ $w = 1 ] && cp out out1 && cp kind.st kind1
+    same "the same lines on $w workers" out out1
+    same "the same file on $w workers" kind.st kind1
+done
+is "each epoch is evaluated" \
+    "$(grep -c '^.lockstep. eval step 0[0-9]*  loss .* acc [0-9.]*  AUC' out1)" \
+    24
+best=$(sed -n 's/.*eval best acc \([0-9.]*\) at step.*/\1/p' out1)
+is "the last of the best counts" \
+    "$(sed -n "s/.*eval step \([0-9]*\)  .*acc $best .*/\1/p" out1 |
+        tail -n 1)" \
+    "$(sed -n 's/.*eval best acc .* at step \([0-9]*\),.*/\1/p' out1)"
+is "they are learned" "$(echo "$best" | awk '{ print ($1 > 0.9) }')" 1
+
+# The last column is predicted unless told otherwise, in its own unit.
+# shellcheck disable=SC2086 # words
+run $short --ignore kind --batch 32 --save price.st
+is "numbers" "$status $(grep -c 'eval best step .* R2 0.9' out)" "0 1"
+tool=$build/lockstep-predict
+run price.st t.csv
+is "a prediction for each row" "$status $(wc -l <out)" "0 201"
+is "within the range that was trained on" "$(awk 'NR > 1 {
+    if ($1 < -2200 || $1 > 3500) wrong++ } END { print wrong + 0 }' out)" 0
+is "most are near" "$(awk -F, 'NR == FNR { y[FNR] = $8; next }
+    FNR > 1 { d = y[FNR] - $1; s += d * d } END { print (s / 200 < 40000) }' \
+    t.csv out)" 1
+tool=$build/lockstep-inspect
+run kind1
+is "two words, then three, share four places; twelve are embedded" \
+    "$(grep -c -E 'codes.scale +F32 +\(4\)|embed.0.kernel +F32 +\(12,8\)' out)" 2
+tool=$build/lockstep-train
+
+# ------ The smaller recipe ------
+
+# shellcheck disable=SC2086 # words
+run $short --ignore price --target kind --recipe td-s --save small.st
+is "td-s" $status 0
+is "learns too" "$(sed -n 's/.*eval best acc \([0-9.]*\) .*/\1/p' out |
+    awk '{ print ($1 > 0.85) }')" 1
+is "of equal outputs the first class counts" \
+    "$(sed -n 's/.*eval step 0001 .*acc \([0-9.]*\) .*/\1/p' out |
+        awk '{ print ($1 < 0.8) }')" 1
+tool=$build/lockstep-inspect
+run small.st
+is "it has neither waves nor learned activations nor embeddings" \
+    "$(grep -c -E 'periodic|act\.|embed' out)" 0
+tool=$build/lockstep-train
+
+# ------ Missing values, other rows, no rows to evaluate on ------
+
+sed '5s/^[^,]*/NA/;9s/red\|green\|blue/NA/;12s/left\|right/NA/' t.csv >gaps.csv
+run table --data gaps.csv --ignore price --target kind --epochs 2 --devices 2
+is "missing values are refused" "$status $(grep -c 'line 5, column "a"' err)" \
+    "1 1"
+run table --data gaps.csv --ignore price --target kind --epochs 2 --devices 2 \
+    --missing mean
+is "or become the median, or no word" $status 0
+# shellcheck disable=SC2086 # words
+run $short --ignore kind --eval-data t.csv
+is "another table to evaluate on" "$status $(grep -c 'eval step' out)" "0 24"
+# shellcheck disable=SC2086 # words
+run $short --ignore kind --valid 0 --save all.st
+is "nothing held back" "$status $(grep -c 'eval' out)" "0 0"
+expect 2 "table needs --data FILE.csv" table
+expect 2 "--smoothing" table --data t.csv --smoothing 1
+expect 2 "--ignore needs --target" mlp --data t.csv --ignore a
+finish
