@@ -85,11 +85,16 @@ static void other_average(ls_trainer_options *o)
     o->average = 0.5;
 }
 
-static void other_shares(ls_trainer_options *o)
+static void falling_decay(ls_trainer_options *o)
 {
     o->decay_schedule = ls_schedule_defaults(LS_FLAT_COSINE);
     o->decay_schedule.decay_steps = 9;
-    o->dropout_schedule = o->decay_schedule;
+}
+
+static void falling_dropout(ls_trainer_options *o)
+{
+    o->dropout_schedule = ls_schedule_defaults(LS_FLAT_COSINE);
+    o->dropout_schedule.decay_steps = 9;
 }
 
 static void one_group(ls_trainer_options *o)
@@ -207,10 +212,10 @@ static const struct change {
      "precision is bf16"},
     {"ls_trainer_options", "average", other_average, "average is 0.5",
      "average is 0.5"},
-    {"ls_trainer_options", "decay_schedule", other_shares,
+    {"ls_trainer_options", "decay_schedule", falling_decay,
      "decay_schedule is flat-cosine, w", "decay_schedule is flat-cosine, w"},
-    {"ls_trainer_options", "dropout_schedule", other_shares, "_schedule is ",
-     "dropout_schedule is flat-cosine"},
+    {"ls_trainer_options", "dropout_schedule", falling_dropout,
+     "dropout_schedule is flat-cosine", "dropout_schedule is flat-cosine"},
     {"ls_trainer_options", "n_groups", one_group, "groups is 1",
      "group 1 is not set"},
     {"ls_trainer_options", "groups", other_rate, "group 1 is ",
