@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { OPT_MAX = 144, OPT_VALUE = 64, OPT_ROOM = 2048 };
+enum { OPT_MAX = 192, OPT_VALUE = 64, OPT_ROOM = 2048 };
 
 typedef enum opt_type {
     OPT_FLAG,    /* bool: no value */
