@@ -104,6 +104,8 @@ static ls_node *mlp_of(ls_graph *g, uint32_t *r)
 
     o.epsilon = between(r, 0, 1) ? 0.25 : 1e-6;
     h = ls_layer_norm_with(ls_dense(x, n, "h1"), &o, "n");
+    if (between(r, 0, 1))
+        h = ls_dropout(h, 0.25, "drop");
     h = ls_add(h, ls_tanh(ls_dense(ls_gelu(h), n, "h2")));
     return ls_dense(h, 5, "out");
 }

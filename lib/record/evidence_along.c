@@ -2,6 +2,8 @@
 /* Evidence of elementwise operators, of what goes along rows, and of losses. */
 #include "record/evidence_rules.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ------ elementwise ------ */
@@ -38,6 +40,35 @@ int ls__evidence_round(const ls__asked *q)
     if (!ls__asked_y(q) && !ls__asked_dx(q, 0))
         return ls__asked_unknown("round_bf16");
     ls__asked_rule(q, "round_bf16");
+    ls__evidence_number(q->e, "x", ls__asked_y(q) ? &q->x[q->at]
+                                                  : &q->dy[q->at]);
+    if (!ls__asked_y(q))
+        ls__asked_addend(q);
+    return 0;
+}
+
+/* The node's key and first row are among what its shard is given. */
+int ls__evidence_dropout(const ls__asked *q)
+{
+    const char *rate = ls__evidence_of(q->n, "rate");
+    const ls__kept *k;
+    char what[40];
+    uint64_t place;
+
+    snprintf(what, sizeof what, "key of node %" PRId64, q->n->node);
+    k = ls__evidence_rows(q->e, what);
+    if (!k || k->n != 3 || !rate || (!ls__asked_y(q) && !ls__asked_dx(q, 0)))
+        return ls__asked_unknown("dropout");
+    place = ((uint64_t)k->x[2] + (uint64_t)q->e->of->place.first) *
+                (uint64_t)q->size + (uint64_t)q->at;
+    ls__asked_rule(q, "dropout");
+    ls__evidence_list(q->e, "key", 2, k->x, 1);
+    ls__evidence_begin(q->e, "place");
+    ls__evidence_say(q->e, (uint32_t)(place >> 32));
+    ls__evidence_say(q->e, (uint32_t)place);
+    ls__evidence_end(q->e);
+    ls__evidence_word(q->e, "keep",
+                      ls__asked_bits((float)(1 - strtod(rate, NULL))));
     ls__evidence_number(q->e, "x", ls__asked_y(q) ? &q->x[q->at]
                                                   : &q->dy[q->at]);
     if (!ls__asked_y(q))

@@ -69,7 +69,7 @@ ls__answer ls__evidence_dense, ls__evidence_matmul;     /* evidence_dense.c */
 ls__answer ls__evidence_conv, ls__evidence_pool;       /* evidence_windows.c */
 ls__answer ls__evidence_layer_norm, ls__evidence_rms_norm,
     ls__evidence_group_norm, ls__evidence_batch_norm;    /* evidence_norms.c */
-ls__answer ls__evidence_term, ls__evidence_round,
+ls__answer ls__evidence_term, ls__evidence_round, ls__evidence_dropout,
     ls__evidence_softmax, ls__evidence_reduced,
     ls__evidence_loss, ls__evidence_mean_loss;            /* evidence_along.c */
 ls__answer ls__evidence_parameter, ls__evidence_embed, ls__evidence_position,

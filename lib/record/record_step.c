@@ -154,6 +154,31 @@ static void look_at_rows(recording *r, const ls_shard *shard)
         write_array(r, &w, shard->weights, shard->rows, false);
 }
 
+/* The key of each node that draws, and the row of the micro-batch that its
+ * first one is. */
+static void look_at_keys(recording *r, const ls_shard *shard)
+{
+    char what[40];
+    ls__where w = {.phase = "rows", .what = what, .device = r->device,
+                   .micro = r->micro, .first = shard->first,
+                   .rows = shard->rows};
+    const ls__chunk chunk = {.draw = r->plan->draw,
+                             .call = (uint32_t)shard->call};
+
+    for (int i = 0; i < r->plan->count; i++) {
+        const ls_node *n = r->plan->instr[i].node;
+        const ls__run run = {.node = n, .of = &chunk};
+        ls_key key;
+
+        if (n->stream < 0)
+            continue;
+        key = ls__draw_key(&run);
+        snprintf(what, sizeof what, "key of node %d", n->id);
+        write_array(r, &w, (uint32_t[]){key.word[0], key.word[1],
+                                        (uint32_t)shard->row}, 3, true);
+    }
+}
+
 static int run_micro(recording *r, int m, ls_sums *total)
 {
     ls__step *s = &r->step;
@@ -166,6 +191,7 @@ static int run_micro(recording *r, int m, ls_sums *total)
 
     r->micro = m;
     look_at_rows(r, &shard);
+    look_at_keys(r, &shard);
     if (shard.rows == 0)
         status = ls__device_run(t, r->context, r->device, &shard, grads, &sums);
     else
