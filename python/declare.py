@@ -48,7 +48,9 @@ def read_all(folder):
             read(inner)
         texts.append(text)
 
-    for name in "lockstep.h", "lockstep/onnx.h", "lockstep/torch.h":
+    for name in ("lockstep.h", "lockstep/onnx.h", "lockstep/torch.h",
+                 "lockstep/columns.h", "lockstep/files.h", "lockstep/images.h",
+                 "lockstep/csource.h"):
         read(name)
     return "\n".join(texts)
 

@@ -111,7 +111,8 @@ cp -R "$libdir/cmake/lockstep" "$lib/cmake"
 # The layer for Python over what was installed.
 status=0
 [ ! -f "$libdir/liblockstep.so" ] ||
-    library=$libdir/liblockstep.so.2 sh "$top_srcdir/test/python.sh" ||
+    library=$libdir/liblockstep.so.2 tool=$bindir/lockstep-train \
+        sh "$top_srcdir/test/python.sh" ||
     status=$?
 [ $status = 0 ] || [ $status = 77 ]
 "$bindir/lockstep-train" --version

@@ -8,6 +8,7 @@ a model goes through a file, and other threads run during a step.
 OFFSETS: "struct.member offset" for each member; STATE_DICT: one of PyTorch's.
 """
 
+import ctypes
 import os
 import sys
 import threading
@@ -36,7 +37,7 @@ def check_layouts(path):
             want = int(offsets.pop(f"{name}.{member}"))
             assert got == want, f"{name}.{member} is at {want}, not {got}"
         size = int(offsets.pop(f"{name}.sizeof"))
-        got = ls.C.sizeof(struct)
+        got = ctypes.sizeof(struct)
         # Structs that begin with their size may have grown since.
         may_grow = struct._fields_[0][0] == "size" or name == "ls_result"
         assert got == size or (may_grow and got < size), f"{name}: {size}"

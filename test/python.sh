@@ -32,8 +32,10 @@ done
 
 "$python" - >"$work/offsets.c" <<'END' || exit 1
 import lockstep
-print("#include <lockstep.h>\n#include <stddef.h>\n#include <stdio.h>\n"
-      "int main(void)\n{")
+for header in ("lockstep.h", "lockstep/columns.h", "lockstep/csource.h",
+               "lockstep/images.h", "stddef.h", "stdio.h"):
+    print(f"#include <{header}>")
+print("int main(void)\n{")
 for name, struct in lockstep.c.STRUCTS.items():
     print(f'printf("{name}.sizeof %zu\\n", sizeof({name}));')
     for member, _ in struct._fields_:
@@ -44,4 +46,6 @@ END
 $CC -std=c11 -I"$include" -o "$work/offsets" "$work/offsets.c" &&
     "$work/offsets" >"$work/offsets.txt" || exit 1
 "$python" "$top_srcdir/test/python.py" "$work/offsets.txt" "$work" \
-    "$top_srcdir/test/golden/torch.safetensors"
+    "$top_srcdir/test/golden/torch.safetensors" || exit 1
+: "${tool:=$top_builddir/lockstep-train}"
+"$python" "$top_srcdir/test/python_runs.py" "$work" "$tool"

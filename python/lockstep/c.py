@@ -101,6 +101,9 @@ RANK_SOUND = 0
 RANK_DIES = 1
 RANK_STALLS = 2
 RANK_LIES = 3
+TABLE_AUTO = 0
+TABLE_CLASSIFICATION = 1
+TABLE_REGRESSION = 2
 
 ls_dtype = Enum("dtype", F32=1, I32=2, F64=3, I64=4, U8=5)
 ls_uneven = Enum("uneven", UNEVEN_ERROR=0, UNEVEN_PAD=1, UNEVEN_CUT=2)
@@ -127,6 +130,8 @@ ls_state_part = Enum("state_part", STATE_PARAMS=1, STATE_OPTIMIZER=2,
 ls_bag = Enum("bag", BAG_SUM=0, BAG_MEAN=1)
 ls_rank_fault = Enum("rank_fault", RANK_SOUND=0, RANK_DIES=1, RANK_STALLS=2,
     RANK_LIES=3)
+ls_table_task = Enum("table_task", TABLE_AUTO=0, TABLE_CLASSIFICATION=1,
+    TABLE_REGRESSION=2)
 
 
 class ArraySpec(Struct):
@@ -489,6 +494,35 @@ class RanksOptions(Struct):
     enums = {"fault": ls_rank_fault}
 
 
+class Column(Struct):
+    _fields_ = [("name", C.c_char_p), ("words", C.c_int), ("word", P),
+        ("mean", C.c_double), ("scale", C.c_double), ("at", C.c_int64)]
+
+
+class TableDataOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("target", C.c_char_p),
+        ("ignore", C.c_char_p), ("task", C.c_int), ("missing_mean", C.c_bool),
+        ("drop_no_target", C.c_bool), ("window", C.c_int64),
+        ("horizon", C.c_int64), ("prefix", C.c_char_p), ("log", P),
+        ("log_user", P)]
+    enums = {"task": ls_table_task}
+
+
+class TableModelOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("adapters", C.c_char_p)]
+
+
+class ImagesOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("test", C.c_bool),
+        ("labels", C.c_char_p), ("image", C.c_char_p), ("label", C.c_char_p),
+        ("channels", C.c_int), ("mean", P), ("std", P),
+        ("unlabelled", C.c_bool)]
+
+
+class CsourceOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("name", C.c_char_p)]
+
+
 STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_setting": Setting, "ls_entry": Entry, "ls_option": Option,
     "ls_optimizer": Optimizer, "ls_group": Group, "ls_boundary": Boundary,
@@ -512,7 +546,10 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_control": Control, "ls_data_file": DataFile,
     "ls_transcript_options": TranscriptOptions,
     "ls_transcript_facts": TranscriptFacts, "ls_record_options": RecordOptions,
-    "ls_record_difference": RecordDifference, "ls_ranks_options": RanksOptions}
+    "ls_record_difference": RecordDifference, "ls_ranks_options": RanksOptions,
+    "ls_column": Column, "ls_table_data_options": TableDataOptions,
+    "ls_table_model_options": TableModelOptions,
+    "ls_images_options": ImagesOptions, "ls_csource_options": CsourceOptions}
 
 ls_version = function("ls_version", C.c_char_p)
 ls_strerror = function("ls_strerror", C.c_char_p, INT)
@@ -848,3 +885,55 @@ ls_ranks_close = function("ls_ranks_close", None, P)
 ls_predictor_save_onnx = function("ls_predictor_save_onnx", C.c_int, P, Text)
 ls_trainer_load_torch = function("ls_trainer_load_torch", C.c_int, P, Text,
     Text, Text)
+ls_table_open = function("ls_table_open", C.c_int, P, Text)
+ls_table_close = function("ls_table_close", None, P)
+ls_table_columns = function("ls_table_columns", C.c_int, P)
+ls_table_column = function("ls_table_column", C.c_char_p, P, INT)
+ls_table_find = function("ls_table_find", C.c_int, P, Text)
+ls_table_next = function("ls_table_next", C.c_int, P)
+ls_table_rewind = function("ls_table_rewind", C.c_int, P)
+ls_table_line = function("ls_table_line", C.c_int64, P)
+ls_table_text = function("ls_table_text", C.c_char_p, P, INT)
+ls_table_missing = function("ls_table_missing", C.c_bool, P, INT)
+ls_table_number = function("ls_table_number", C.c_int, P, INT, P)
+ls_coding_column = function("ls_coding_column", C.c_bool, P, INT, P)
+ls_coding_target = function("ls_coding_target", C.c_bool, P, P)
+ls_coding_width = function("ls_coding_width", C.c_int64, P)
+ls_coding_window = function("ls_coding_window", C.c_int64, P, P)
+ls_coding_note = function("ls_coding_note", C.c_char_p, P)
+ls_coding_read = function("ls_coding_read", C.c_int, P, Text, Text)
+ls_coding_free = function("ls_coding_free", None, P)
+ls_table_data_defaults_bytes = function("ls_table_data_defaults_bytes", None,
+    P, C.c_size_t)
+ls_table_data_open = function("ls_table_data_open", C.c_int, P, Text, P)
+ls_table_data_open_as = function("ls_table_data_open_as", C.c_int, P, Text, P)
+ls_table_data_close = function("ls_table_data_close", None, P)
+ls_table_data_rows = function("ls_table_data_rows", C.c_int64, P)
+ls_table_data_coding = function("ls_table_data_coding", P, P)
+ls_table_data_take = function("ls_table_data_take", C.c_int, P, P, P, P)
+ls_table_model_defaults_bytes = function("ls_table_model_defaults_bytes", None,
+    P, C.c_size_t)
+ls_table_model_open = function("ls_table_model_open", C.c_int, P, Text, P)
+ls_table_model_of = function("ls_table_model_of", C.c_int, P, P, P)
+ls_table_model_close = function("ls_table_model_close", None, P)
+ls_table_model_coding = function("ls_table_model_coding", P, P)
+ls_table_model_predictor = function("ls_table_model_predictor", P, P)
+ls_table_context_open = function("ls_table_context_open", C.c_int, P, P, P)
+ls_table_context_close = function("ls_table_context_close", None, P)
+ls_table_predict_text = function("ls_table_predict_text", C.c_int, P, INT64,
+    INT, P, P, P, P)
+ls_table_predict_doubles = function("ls_table_predict_doubles", C.c_int, P,
+    INT64, P, P, P, P)
+ls_table_predict_from = function("ls_table_predict_from", C.c_int, P, P)
+ls_table_predict_next = function("ls_table_predict_next", C.c_int, P, INT64, P,
+    P, P)
+ls_npy_load = function("ls_npy_load", C.c_int, P, Text, ls_dtype)
+ls_npy_shape = function("ls_npy_shape", C.c_int, Text, P)
+ls_npz_load = function("ls_npz_load", C.c_int, P, Text, Text, ls_dtype)
+ls_npz_shape = function("ls_npz_shape", C.c_int, Text, Text, P)
+ls_images_defaults_bytes = function("ls_images_defaults_bytes", None, P,
+    C.c_size_t)
+ls_source_images = function("ls_source_images", C.c_int, P, Text, P)
+ls_csource_defaults_bytes = function("ls_csource_defaults_bytes", None, P,
+    C.c_size_t)
+ls_csource_save = function("ls_csource_save", C.c_int, Text, Text, P)

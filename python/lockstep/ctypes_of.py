@@ -63,7 +63,7 @@ class Text:
 
     @staticmethod
     def from_param(x):
-        if x is None or isinstance(x, (str, bytes)):
+        if x is None or isinstance(x, (str, bytes, os.PathLike)):
             return C.c_char_p(encoded(x))
         raise TypeError(f"a text is wanted, not {type(x).__name__}")
 
@@ -152,17 +152,31 @@ class Struct(C.Structure):
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def function(name, returns, *takes):
-    if not hasattr(library, name):
-        return functools.partial(_call_data, name, returns, takes)
-    f = getattr(library, name)
+def declared(f, returns, takes):
     f.restype, f.argtypes = returns, takes
     return f
 
 
-def _call_data(name, returns, takes, *given):
+class _OfData:
+    """A function of liblockstep_data, which is opened when one is called."""
+
+    def __init__(self, name, returns, takes):
+        self.__name__, self._is = name, (returns, takes)
+
+    def __call__(self, *given):
+        if not hasattr(self, "_f"):
+            self._f = declared(getattr(_data(), self.__name__), *self._is)
+        return self._f(*given)
+
+
+@functools.lru_cache(maxsize=None)
+def _data():
     folder, file = os.path.split(path)
-    file = file.replace("liblockstep", "liblockstep_data", 1)
-    f = getattr(C.CDLL(os.path.join(folder, file)), name)
-    f.restype, f.argtypes = returns, takes
-    return f(*given)
+    return C.CDLL(os.path.join(
+        folder, file.replace("liblockstep", "liblockstep_data", 1)))
+
+
+def function(name, returns, *takes):
+    if not hasattr(library, name):
+        return _OfData(name, returns, takes)
+    return declared(getattr(library, name), returns, takes)

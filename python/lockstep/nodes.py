@@ -9,6 +9,7 @@ import os
 import numpy as np
 
 from . import c
+from .ctypes_of import encoded  # noqa: F401
 
 
 class Error(RuntimeError):
@@ -265,7 +266,7 @@ def _part(x, at):
 
 # ------ graphs ------
 
-_DTYPES = {np.dtype(np.float32): c.F32, np.dtype(np.int32): c.I32}
+DTYPES = {np.dtype(np.float32): c.F32, np.dtype(np.int32): c.I32}
 
 
 class Graph:
@@ -286,9 +287,9 @@ class Graph:
 
     def input(self, name, shape=(), dtype=np.float32):
         """An array of every batch, by the shape of one of its rows."""
-        if np.dtype(dtype) not in _DTYPES:
+        if np.dtype(dtype) not in DTYPES:
             raise TypeError("inputs are float32 or int32")
-        return Node(self, c.ls_input(self.of, name, _DTYPES[np.dtype(dtype)],
+        return Node(self, c.ls_input(self.of, name, DTYPES[np.dtype(dtype)],
                                      count(shape), whole(shape)))
 
     def parameter(self, name, shape=(), init=None):
