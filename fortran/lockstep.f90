@@ -246,6 +246,9 @@ module lockstep
   public :: LS_SUM
   public :: ls_sum_over
   public :: ls_swiglu
+  public :: LS_TABLE_AUTO
+  public :: LS_TABLE_CLASSIFICATION
+  public :: LS_TABLE_REGRESSION
   public :: ls_tanh
   public :: LS_TEXT
   public :: ls_trainer

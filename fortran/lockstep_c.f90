@@ -84,6 +84,9 @@ module lockstep_c
   integer, parameter :: LS_RANK_DIES = 1
   integer, parameter :: LS_RANK_STALLS = 2
   integer, parameter :: LS_RANK_LIES = 3
+  integer, parameter :: LS_TABLE_AUTO = 0
+  integer, parameter :: LS_TABLE_CLASSIFICATION = 1
+  integer, parameter :: LS_TABLE_REGRESSION = 2
 
   type, bind(c) :: ls_optimizer
     integer(c_int) :: kind
