@@ -123,6 +123,9 @@ module lockstep
   public :: ls_huber_loss
   public :: LS_I32
   public :: LS_I64
+  public :: LS_IMAGE_CROP
+  public :: LS_IMAGE_FIT
+  public :: LS_IMAGE_STRETCH
   public :: LS_INIT_LAYER
   public :: LS_INIT_OWN
   public :: ls_init_params

@@ -87,6 +87,9 @@ module lockstep_c
   integer, parameter :: LS_TABLE_AUTO = 0
   integer, parameter :: LS_TABLE_CLASSIFICATION = 1
   integer, parameter :: LS_TABLE_REGRESSION = 2
+  integer, parameter :: LS_IMAGE_CROP = 0
+  integer, parameter :: LS_IMAGE_FIT = 1
+  integer, parameter :: LS_IMAGE_STRETCH = 2
 
   type, bind(c) :: ls_optimizer
     integer(c_int) :: kind

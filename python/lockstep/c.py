@@ -104,6 +104,9 @@ RANK_LIES = 3
 TABLE_AUTO = 0
 TABLE_CLASSIFICATION = 1
 TABLE_REGRESSION = 2
+IMAGE_CROP = 0
+IMAGE_FIT = 1
+IMAGE_STRETCH = 2
 
 ls_dtype = Enum("dtype", F32=1, I32=2, F64=3, I64=4, U8=5)
 ls_uneven = Enum("uneven", UNEVEN_ERROR=0, UNEVEN_PAD=1, UNEVEN_CUT=2)
@@ -132,6 +135,7 @@ ls_rank_fault = Enum("rank_fault", RANK_SOUND=0, RANK_DIES=1, RANK_STALLS=2,
     RANK_LIES=3)
 ls_table_task = Enum("table_task", TABLE_AUTO=0, TABLE_CLASSIFICATION=1,
     TABLE_REGRESSION=2)
+ls_image_fit = Enum("image_fit", IMAGE_CROP=0, IMAGE_FIT=1, IMAGE_STRETCH=2)
 
 
 class ArraySpec(Struct):
@@ -516,7 +520,10 @@ class ImagesOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("test", C.c_bool),
         ("labels", C.c_char_p), ("image", C.c_char_p), ("label", C.c_char_p),
         ("channels", C.c_int), ("mean", P), ("std", P),
-        ("unlabelled", C.c_bool)]
+        ("unlabelled", C.c_bool), ("shape", C.c_int64 * 3), ("fit", C.c_int),
+        ("skip_broken", C.c_bool), ("threads", C.c_int),
+        ("n_classes", C.c_int), ("class_names", P)]
+    enums = {"fit": ls_image_fit}
 
 
 class CsourceOptions(Struct):
@@ -934,6 +941,11 @@ ls_npz_shape = function("ls_npz_shape", C.c_int, Text, Text, P)
 ls_images_defaults_bytes = function("ls_images_defaults_bytes", None, P,
     C.c_size_t)
 ls_source_images = function("ls_source_images", C.c_int, P, Text, P)
+ls_source_pictures = function("ls_source_pictures", C.c_int, P, INT64, P, P)
+ls_images_class = function("ls_images_class", C.c_char_p, P, INT64)
+ls_images_file = function("ls_images_file", C.c_char_p, P, INT64)
+ls_images_left_out = function("ls_images_left_out", C.c_int64, P)
+ls_source_split = function("ls_source_split", C.c_int, P, INT64, P, P)
 ls_csource_defaults_bytes = function("ls_csource_defaults_bytes", None, P,
     C.c_size_t)
 ls_csource_save = function("ls_csource_save", C.c_int, Text, Text, P)
