@@ -48,4 +48,5 @@ $CC -std=c11 -I"$include" -o "$work/offsets" "$work/offsets.c" &&
 "$python" "$top_srcdir/test/python.py" "$work/offsets.txt" "$work" \
     "$top_srcdir/test/golden/torch.safetensors" || exit 1
 : "${tool:=$top_builddir/lockstep-train}"
-"$python" "$top_srcdir/test/python_runs.py" "$work" "$tool"
+"$python" "$top_srcdir/test/python_runs.py" "$work" "$tool" \
+    "$top_srcdir/docs/guide/python.md"

@@ -3,10 +3,11 @@
 checkpoints, transcripts, generators, models of tables, weights to and from a
 state_dict, and Ctrl-C.
 
-    python_runs.py FOLDER
+    python_runs.py FOLDER LOCKSTEP-TRAIN GUIDE
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -295,6 +296,34 @@ def check_interrupt():
             other.step(x=x, y=y)
         assert t.hash == other.hash
         t.step(x=x, y=y)
+        try:
+            t.steps = Ringing()
+            raise AssertionError("Ctrl-C went by while arguments were read")
+        except KeyboardInterrupt:
+            pass
+
+
+class Ringing:
+    """A number during whose reading Ctrl-C comes."""
+
+    def __index__(self):
+        raise KeyboardInterrupt
+
+
+def check_guide(path):
+    """The pieces of docs/guide/python.md run, one after the other; those that
+    need scikit-learn are test/estimators.py's."""
+    with open(path) as f:
+        pieces = re.findall(r"```python\n(.*?)```", f.read(), re.S)
+    assert len(pieces) > 3
+    names, here = {}, os.getcwd()
+    os.mkdir(os.path.join(folder, "guide"))
+    os.chdir(os.path.join(folder, "guide"))
+    try:
+        for piece in pieces:
+            exec(piece, names)
+    finally:
+        os.chdir(here)
 
 
 def when_begun(t, begin):
@@ -318,6 +347,6 @@ check_transcript()
 check_generator()
 check_state_dict()
 check_interrupt()
-if len(sys.argv) > 2:
-    check_table(sys.argv[2])
+check_table(sys.argv[2])
+check_guide(sys.argv[3])
 print("python: runs, files and other libraries too")

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import c
 from .arrays import look, shared
-from .nodes import Error, defaults, do, encoded, opened
+from .nodes import Error, called, defaults, do, encoded, opened
 
 
 class Source:
@@ -154,9 +154,9 @@ class Loader:
         batch, rows = self._batch, C.byref(self._rows)
         fill, step = c.ls_loader_fill, c.ls_step_bytes
         for i in range(first, first + count):
-            status = fill(of, i, batch, rows)
+            status = called(fill, of, i, batch, rows)
             if status >= 0:
-                status = step(trainer, batch, result, size)
+                status = called(step, trainer, batch, result, size)
             if status < 0:
                 raise Error(status)
             if r.weight > 0:

@@ -35,6 +35,8 @@ def called(f, *given):
     except C.ArgumentError as e:
         at, _, rest = str(e).partition(": ")
         kind, _, words = rest.partition(": ")
+        if kind == "KeyboardInterrupt":  # Ctrl-C while arguments were looked at
+            raise KeyboardInterrupt from None
         raise (ValueError if kind == "ValueError" else TypeError)(
             f"{f.__name__[3:]}, {at}: {words}") from None
 

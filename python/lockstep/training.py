@@ -87,6 +87,7 @@ class Trainer:
         o = defaults(c.ls_trainer_defaults_bytes, c.TrainerOptions, **options)
         self._inputs, self._outputs = graph.inputs(), graph.outputs()
         self._held, self._users = {}, weakref.WeakSet()
+        self._shapes = None
         self._open(graph, o, (devices, workers, axes, cpus, pin))
         if path is not None:
             self.load(path)
@@ -251,10 +252,13 @@ class Trainer:
 
     def shapes(self):
         """The shape of each parameter."""
-        shape = (C.c_int64 * c.MAX_RANK)()
-        return {c.ls_trainer_param_name(self.of, i).decode():
+        if self._shapes is None:
+            shape = (C.c_int64 * c.MAX_RANK)()
+            self._shapes = {
+                c.ls_trainer_param_name(self.of, i).decode():
                 tuple(shape[:c.ls_trainer_param_shape(self.of, i, shape)])
                 for i in range(c.ls_trainer_params(self.of))}
+        return dict(self._shapes)
 
     def __getitem__(self, name):
         """A copy of a parameter, or of a moment such as mu.NAME."""
@@ -267,7 +271,7 @@ class Trainer:
         do.trainer_set(self.of, name, y.size, y.ctypes.data)
 
     def _shape(self, name):
-        shapes = self.shapes()
+        shapes = self._shapes or self.shapes()
         of = name if name in shapes else name.partition(".")[2]
         if of not in shapes:
             raise KeyError(name)

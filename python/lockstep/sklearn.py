@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Estimators of scikit-learn (1.6 and later) that lockstep trains.
+
+    from lockstep.sklearn import MLPClassifier
+
+    model = MLPClassifier(random_state=0).fit(X, y)
+    model.predict_proba(X)
+
+MLPClassifier and MLPRegressor have the parameters and attributes of
+scikit-learn's, and these besides:
+
+    class_weight          a dict of classes, or "balanced"
+    categorical_features  "from_dtype": columns of text or categories of a frame
+                          (pandas, polars); or names, places or a mask of columns
+    n_jobs                threads; the bits are the same for any
+    devices               in how many parts a batch is summed: the bits do depend
+                          on it, and there are no more threads
+
+and activations gelu, silu, selu and mish.  A NaN in X is the mean of its column.
+Numbers are float32.  The rows of fit are put in an order of their own before they
+are shuffled, and a weight that is a whole number stands for so many equal rows
+where all are: so a fit depends on what rows there are, not on how they came.
+partial_fit with early_stopping holds out rows of its first call, and does nothing
+more once n_iter_no_change calls have brought nothing.
+loss_curve_ is the loss without the penalty of alpha; history_ has it with
+learning rates and scores.  The solver lbfgs is not there.
+"""
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import (check_classification_targets,
+                                      type_of_target)
+from sklearn.utils.validation import column_or_1d
+
+from .mlp import MLP, set_parameters
+
+__all__ = ["MLPClassifier", "MLPRegressor"]
+
+class MLPClassifier(ClassifierMixin, MLP):
+    """Dense layers that tell classes.  help(lockstep.sklearn) has what differs
+    from scikit-learn's MLPClassifier; parameters are as there."""
+
+    _numeric = False
+
+    def __init__(self, hidden_layer_sizes=(100,), activation="relu", *,
+                 solver="adam", alpha=0.0001, batch_size="auto",
+                 learning_rate="constant", learning_rate_init=0.001,
+                 power_t=0.5, max_iter=200, shuffle=True, random_state=None,
+                 tol=1e-4, verbose=False, warm_start=False, momentum=0.9,
+                 nesterovs_momentum=True, early_stopping=False,
+                 validation_fraction=0.1, beta_1=0.9, beta_2=0.999,
+                 epsilon=1e-8, n_iter_no_change=10, max_fun=15000,
+                 class_weight=None, categorical_features="from_dtype",
+                 n_jobs=None, devices=8):
+        set_parameters(self, locals())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _loss(self):
+        multi = self._multilabel or len(self.classes_) <= 2
+        return "logistic" if multi else "log_loss"
+
+    def _targets(self, y, new):
+        """y as numbers; what the classes are, where the training is new."""
+        check_classification_targets(y)
+        self._is(y, new)
+        if self._multilabel:
+            return np.asarray(y.toarray() if hasattr(y, "toarray") else y,
+                              np.float32)
+        y = column_or_1d(y, warn=True)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"`y` has classes not in `self.classes_`. "
+                             f"`self.classes_` has {self.classes_}. 'y' has "
+                             f"{unknown}.")
+        t = np.searchsorted(self.classes_, y).astype(np.int32)
+        if self._loss() == "logistic":
+            return t.astype(np.float32)[:, None]
+        return t
+
+    def _is(self, y, new):
+        multilabel = type_of_target(y) == "multilabel-indicator"
+        if not new:
+            if multilabel != self._multilabel:
+                raise ValueError("y has another kind of target than the model "
+                                 "was trained on")
+            return
+        self._multilabel = multilabel
+        if multilabel:
+            self.classes_ = np.arange(y.shape[1])
+        elif self._announced is not None:
+            self.classes_ = np.unique(self._announced)
+        else:
+            self.classes_ = np.unique(column_or_1d(y))
+        self.n_outputs_ = len(self.classes_) if (
+            multilabel or len(self.classes_) > 2) else 1
+
+    _announced = None
+
+    def fit(self, X, y, sample_weight=None):
+        """Train on rows X of the classes y; returns the model."""
+        return self._fit(X, y, sample_weight, False)
+
+    def partial_fit(self, X, y, sample_weight=None, classes=None):
+        """Train on each of these rows once; the first call must say which
+        classes there are."""
+        if not hasattr(self, "_network"):
+            if classes is None:
+                raise ValueError("classes must be passed on the first call to "
+                                 "partial_fit.")
+            self._announced = classes
+        try:
+            return self._fit(X, y, sample_weight, True)
+        finally:
+            self.__dict__.pop("_announced", None)
+
+    def predict(self, X):
+        """The classes of rows."""
+        p = self._outputs(X)
+        if self._multilabel:
+            return (p > 0.5).astype(int)
+        if p.shape[1] == 1:
+            at = (p[:, 0] > 0.5).astype(int)
+            return self.classes_[np.minimum(at, len(self.classes_) - 1)]
+        return self.classes_[p.argmax(1)]
+
+    def predict_proba(self, X):
+        """(rows, classes), in the order of classes_."""
+        p = self._outputs(X)
+        if self._multilabel:
+            return p
+        if len(self.classes_) == 1:
+            return np.ones_like(p)
+        if p.shape[1] == 1:
+            return np.hstack([1 - p, p])
+        return p / p.sum(1, keepdims=True)
+
+    def predict_log_proba(self, X):
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _score_of(self, p, t, w):
+        if t.ndim == 1:
+            right = p.argmax(1) == t
+        else:
+            right = ((p > 0.5) == (t > 0.5)).all(1)
+        return float(np.average(right, weights=w))
+
+
+class MLPRegressor(RegressorMixin, MLP):
+    """Dense layers that tell numbers, one or several a row.
+    help(lockstep.sklearn) has what differs from scikit-learn's MLPRegressor;
+    parameters are as there."""
+
+    _numeric = True
+
+    def __init__(self, loss="squared_error", hidden_layer_sizes=(100,),
+                 activation="relu", *, solver="adam", alpha=0.0001,
+                 batch_size="auto", learning_rate="constant",
+                 learning_rate_init=0.001, power_t=0.5, max_iter=200,
+                 shuffle=True, random_state=None, tol=1e-4, verbose=False,
+                 warm_start=False, momentum=0.9, nesterovs_momentum=True,
+                 early_stopping=False, validation_fraction=0.1, beta_1=0.9,
+                 beta_2=0.999, epsilon=1e-8, n_iter_no_change=10,
+                 max_fun=15000, categorical_features="from_dtype",
+                 n_jobs=None, devices=8):
+        set_parameters(self, locals())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.loss not in ("squared_error", "poisson"):
+            raise ValueError(f"loss is {self.loss!r}; it is to be "
+                             "squared_error or poisson")
+
+    def _loss(self):
+        return self.loss
+
+    def _loss_scale(self):
+        return 1 / self.n_outputs_
+
+    def _targets(self, y, new):
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        with np.errstate(over="ignore"):
+            t = np.asarray(y, np.float32).reshape(len(y), -1)
+        if not np.isfinite(t).all():
+            raise ValueError("y has a value too large for float32")
+        if self.loss == "poisson" and (t < 0).any():
+            raise ValueError("poisson wants numbers from 0 on in y")
+        if new:
+            self.n_outputs_ = t.shape[1]
+        elif t.shape[1] != self.n_outputs_:
+            raise ValueError(f"y has {t.shape[1]} numbers a row, and had "
+                             f"{self.n_outputs_}")
+        return t
+
+    def fit(self, X, y, sample_weight=None):
+        """Train on rows X of the numbers y; returns the model."""
+        return self._fit(X, y, sample_weight, False)
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Train on each of these rows once."""
+        return self._fit(X, y, sample_weight, True)
+
+    def predict(self, X):
+        """The numbers of rows."""
+        y = self._outputs(X)
+        return y[:, 0] if self.n_outputs_ == 1 else y
+
+    def _score_of(self, p, t, w):
+        rest = np.average((t - p) ** 2, axis=0, weights=w)
+        mean = np.average(t, axis=0, weights=w)
+        whole = np.average((t - mean) ** 2, axis=0, weights=w)
+        good = np.where(whole > 0, 1 - rest / np.where(whole > 0, whole, 1),
+                        (rest == 0).astype(float))
+        return float(good.mean())

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Proves that lockstep.sklearn's estimators are scikit-learn's: its own
+check_estimator, the same weights from the same start, and what is more.
+
+    estimators.py GUIDE
+"""
+
+import os
+import pickle
+import re
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+import sklearn.neural_network as theirs
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.inspection import permutation_importance
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import check_estimator
+
+import lockstep as ls
+import lockstep.sklearn as ours
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 5))
+TARGETS = {
+    "two": ("MLPClassifier", (X[:, 0] > 0).astype(int)),
+    "three": ("MLPClassifier", np.digitize(X[:, 0], [-.4, .4])),
+    "several": ("MLPClassifier", (X[:, :3] > 0).astype(int)),
+    "number": ("MLPRegressor", X[:, 0] * 2 + X[:, 1] ** 2),
+    "numbers": ("MLPRegressor", np.c_[X[:, 0], X[:, 1] * 3]),
+}
+
+
+def raises(words, call, *arguments, **named):
+    try:
+        call(*arguments, **named)
+    except (ValueError, TypeError) as e:
+        assert words in str(e), f"{e} does not say {words}"
+        return
+    raise AssertionError(f"nothing was refused that should say {words}")
+
+
+def check_conventions():
+    for model in ours.MLPClassifier(), ours.MLPRegressor():
+        for check in check_estimator(model, on_skip=None):
+            assert check["status"] in ("passed", "skipped"), check
+
+
+def from_the_start_of(model, start):
+    """The same estimator, whose weights begin as those of another."""
+    class From(type(model)):
+        def _begin(self, *given):
+            super()._begin(*given)
+            self._network.set_weights({
+                f"layer_{i}.{kind}": w
+                for kind, all_ in (("kernel", start.coefs_),
+                                   ("bias", start.intercepts_))
+                for i, w in enumerate(all_)})
+
+        @classmethod
+        def _get_param_names(cls):
+            return type(model)._get_param_names()
+
+    return From(**model.get_params())
+
+
+def check_weights():
+    """Twenty epochs from the same start, in the same order of rows, end in
+    scikit-learn's weights."""
+    sgd = {"solver": "sgd", "momentum": 0.8}
+    for kind, (name, y) in TARGETS.items():
+        for more in ({}, sgd, {**sgd, "nesterovs_momentum": False},
+                     {**sgd, "learning_rate": "invscaling", "power_t": .3},
+                     {"activation": "logistic"}, {"activation": "identity"}):
+            o = dict(hidden_layer_sizes=(7, 4), activation="tanh", alpha=.5,
+                     shuffle=False, random_state=0, batch_size=40, tol=0,
+                     learning_rate_init=.02, n_iter_no_change=1000)
+            o.update(more)
+            them = getattr(theirs, name)(**o, max_iter=20).fit(X, y)
+            start = getattr(theirs, name)(**{**o, "learning_rate_init": 1e-30},
+                                          max_iter=1).fit(X, y)
+            us = from_the_start_of(
+                getattr(ours, name)(**o, max_iter=20), start).fit(X, y)
+            for a, b in zip(them.coefs_ + them.intercepts_,
+                            us.coefs_ + us.intercepts_):
+                np.testing.assert_allclose(b, a, atol=2e-4, rtol=1e-4,
+                                           err_msg=f"{kind} {more}")
+            assert us.out_activation_ == them.out_activation_
+            assert us.n_layers_ == them.n_layers_
+            assert us.n_outputs_ == them.n_outputs_
+            assert us.n_iter_ == 20 and us.t_ == them.t_
+            np.testing.assert_allclose(us.predict(X[:9]), them.predict(X[:9]),
+                                       rtol=1e-3, atol=1e-3)
+
+
+def proba(model):
+    return model.predict_proba(X)
+
+
+def check_bits():
+    """The same for any n_jobs, for any order of rows, for whole weights and
+    rows, and through a pickle, also in the midst of a training."""
+    y = TARGETS["three"][1]
+    a = ours.MLPClassifier(random_state=3, max_iter=9, batch_size=32)
+    one = proba(clone(a).fit(X, y))
+    for n_jobs in 1, 2, -1:
+        other = clone(a).set_params(n_jobs=n_jobs).fit(X, y)
+        np.testing.assert_array_equal(proba(other), one)
+    turned = rng.permutation(len(X))
+    np.testing.assert_array_equal(proba(clone(a).fit(X[turned], y[turned])),
+                                  one)
+    w = rng.integers(0, 4, len(X))
+    np.testing.assert_array_equal(
+        proba(clone(a).fit(X, y, w)),
+        proba(clone(a).fit(X.repeat(w, 0), y.repeat(w))))
+    for solver in "adam", "sgd":
+        b = clone(a).set_params(solver=solver).partial_fit(X, y, classes=[
+            0, 1, 2])
+        c = pickle.loads(pickle.dumps(b))
+        np.testing.assert_array_equal(proba(c), proba(b))
+        again = pickle.loads(pickle.dumps(c))
+        for m in b, c, again:
+            m.partial_fit(X, y)
+            np.testing.assert_array_equal(proba(m), proba(b))
+        assert again.n_iter_ == 2 and len(again.loss_curve_) == 2
+    fitted = clone(a).fit(X, y)
+    fitted.partial_fit(X, y)
+    assert fitted.n_iter_ == 10
+
+
+def check_weighting():
+    y = TARGETS["two"][1]
+    w = np.where(y == 1, 2.5, 0.3)
+    a = ours.MLPClassifier(random_state=0, max_iter=30)
+    plain, heavy = clone(a).fit(X, y), clone(a).fit(X, y, w)
+    assert proba(heavy)[:, 1].mean() > proba(plain)[:, 1].mean()
+    by_class = clone(a).set_params(class_weight={0: 0.3, 1: 2.5}).fit(X, y)
+    np.testing.assert_array_equal(proba(by_class), proba(heavy))
+    clone(a).set_params(class_weight="balanced").fit(X, y)
+    raises("eights", clone(a).fit, X, y, np.zeros(len(X)))
+
+
+def check_going_on():
+    y = TARGETS["number"][1]
+    a = ours.MLPRegressor(random_state=0, max_iter=5, warm_start=True,
+                          batch_size=30)
+    once = clone(a).set_params(max_iter=10).fit(X, y)
+    twice = clone(a).fit(X, y).fit(X, y)
+    np.testing.assert_array_equal(once.predict(X), twice.predict(X))
+    assert twice.n_iter_ == 10 and len(twice.history_["loss"]) == 10
+    raises("inputs", twice.fit, X[:, :3], y)
+    early = ours.MLPRegressor(early_stopping=True, random_state=0,
+                              n_iter_no_change=3, tol=0, batch_size=20,
+                              learning_rate_init=.05)
+    for i in range(300):
+        early.partial_fit(X, y)
+    n = early.n_iter_
+    assert n < 300 and len(early.validation_scores_) == n
+    assert max(early.validation_scores_) == early.best_validation_score_
+    early.fit(X, y)
+    held, t, _ = early._held_out
+    score = early._score_of(early._network.predict(held), t, None)
+    assert score == early.best_validation_score_
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        ours.MLPRegressor(max_iter=1).fit(X, y)
+    assert any(w.category is ConvergenceWarning for w in seen)
+    poisson = ours.MLPRegressor("poisson", max_iter=50, random_state=0)
+    assert (poisson.fit(X, y - y.min()).predict(X) > 0).all()
+    raises("from 0 on", poisson.fit, X, y)
+
+
+def check_holes():
+    x, y = X.copy(), TARGETS["number"][1]
+    x[::3, 0] = np.nan
+    filled = x.copy()
+    filled[::3, 0] = np.nanmean(x[:, 0])
+    a = ours.MLPRegressor(random_state=0, max_iter=20, shuffle=False)
+    np.testing.assert_array_equal(clone(a).fit(x, y).predict(x),
+                                  clone(a).fit(filled, y).predict(filled))
+    raises("infinity", a.fit, np.where(np.isnan(x), np.inf, x), y)
+    words = np.c_[x.astype(object), np.array(["a", "b", None] * 40)]
+    a.set_params(categorical_features=[5])
+    b = clone(a).fit(words, y)
+    assert b._columns.width == 7
+    words[:, 5] = "unknown"
+    assert np.isfinite(b.predict(words)).all()
+    raises("string", ours.MLPRegressor().fit, words, y)
+    raises("columns", clone(a).set_params(categorical_features=[9]).fit,
+           words, y)
+
+
+def check_frames():
+    """Frames of pandas and polars are the same rows."""
+    data = {"size": X[:, 0].tolist(), "town": ["Oslo", "Vik", None] * 40,
+            "rooms": [1, 2, None, 4] * 30, "new": [True, False] * 60}
+    y = X[:, 0] + np.array([0, 3, 1] * 40)
+    frames = []
+    try:
+        import pandas
+        frames.append(pandas.DataFrame(data))
+        frames.append(pandas.DataFrame(data).astype(
+            {"town": "category", "rooms": "Int64"}))
+        frames.append(pandas.DataFrame(data).astype({"town": object}))
+    except ImportError:
+        print("skipped: no pandas")
+    try:
+        import polars
+        frames.append(polars.DataFrame(data))
+        frames.append(polars.DataFrame(data).cast(
+            {"town": polars.Categorical}))
+    except ImportError:
+        print("skipped: no polars")
+    told = []
+    for f in frames:
+        m = ours.MLPRegressor(max_iter=100, random_state=0,
+                              learning_rate_init=.01).fit(f, y)
+        assert list(m.feature_names_in_) == list(data)
+        assert m.score(f, y) > 0.8, m.score(f, y)
+        told.append(m.predict(f))
+        np.testing.assert_array_equal(told[-1], told[0])
+        by_name = clone(m).set_params(categorical_features=["town", "rooms"])
+        assert by_name.fit(f, y)._columns.width == 7
+        raises("feature names", m.predict, f[["town", "size", "rooms", "new"]])
+    if frames:
+        m = ours.MLPRegressor(max_iter=100, random_state=0,
+                              learning_rate_init=.01).fit(frames[0], y)
+        p = permutation_importance(m, frames[0], y, n_repeats=3,
+                                   random_state=0).importances_mean
+        assert p.argmax() in (0, 1) and p[3] < p[1]
+
+
+def check_searches():
+    y = TARGETS["two"][1]
+    grid = GridSearchCV(ours.MLPClassifier(max_iter=5, random_state=0),
+                        {"alpha": [1e-4, 1], "hidden_layer_sizes": [(4,), 9]},
+                        cv=3, n_jobs=2)
+    one = clone(grid).set_params(n_jobs=1).fit(X, y)
+    two = grid.fit(X, y)
+    for name in "mean_test_score", "split0_test_score":
+        np.testing.assert_array_equal(one.cv_results_[name],
+                                      two.cv_results_[name])
+
+
+def check_files():
+    y = TARGETS["three"][1]
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.safetensors")
+        m = ours.MLPClassifier(max_iter=5, random_state=0).fit(X, y)
+        m.save_model(path)
+        p = ls.Predictor(path).predict("y", x=X.astype(np.float32))
+        np.testing.assert_allclose(m.predict_proba(X), p, atol=1e-7)
+    assert len(m.coefs_) == 2 and m.coefs_[0].shape == (5, 100)
+    raises("solver", ours.MLPClassifier(solver="lbfgs").fit, X, y)
+    raises("batch_size", ours.MLPClassifier(batch_size=0).fit, X, y)
+    raises("classes", ours.MLPClassifier().partial_fit, X, y)
+
+
+def check_guide(path):
+    with open(path) as f:
+        pieces = re.findall(r"```python sklearn\n(.*?)```", f.read(), re.S)
+    assert len(pieces) == 1
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        try:
+            exec(pieces[0], {})
+        finally:
+            os.chdir(here)
+
+
+if __name__ == "__main__":
+    check_guide(sys.argv[1])
+    check_weights()
+    check_bits()
+    check_weighting()
+    check_going_on()
+    check_holes()
+    check_frames()
+    check_searches()
+    check_files()
+    check_conventions()
+    print("estimators: as scikit-learn", sys.modules["sklearn"].__version__)
