@@ -526,6 +526,15 @@ class ImagesOptions(Struct):
     enums = {"fit": ls_image_fit}
 
 
+class AugmentOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("key", Key), ("image", C.c_char_p),
+        ("label", C.c_char_p), ("flip", C.c_bool), ("crop", C.c_int),
+        ("rotate", C.c_double), ("scale_low", C.c_double),
+        ("scale_high", C.c_double), ("brightness", C.c_double),
+        ("contrast", C.c_double), ("cutout", C.c_int), ("mixup", C.c_double),
+        ("channels", C.c_int), ("mean", P), ("std", P), ("threads", C.c_int)]
+
+
 class CsourceOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("name", C.c_char_p)]
 
@@ -556,7 +565,8 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_record_difference": RecordDifference, "ls_ranks_options": RanksOptions,
     "ls_column": Column, "ls_table_data_options": TableDataOptions,
     "ls_table_model_options": TableModelOptions,
-    "ls_images_options": ImagesOptions, "ls_csource_options": CsourceOptions}
+    "ls_images_options": ImagesOptions, "ls_augment_options": AugmentOptions,
+    "ls_csource_options": CsourceOptions}
 
 ls_version = function("ls_version", C.c_char_p)
 ls_strerror = function("ls_strerror", C.c_char_p, INT)
@@ -946,6 +956,10 @@ ls_images_class = function("ls_images_class", C.c_char_p, P, INT64)
 ls_images_file = function("ls_images_file", C.c_char_p, P, INT64)
 ls_images_left_out = function("ls_images_left_out", C.c_int64, P)
 ls_source_split = function("ls_source_split", C.c_int, P, INT64, P, P)
+ls_augment_defaults_bytes = function("ls_augment_defaults_bytes", None, P,
+    C.c_size_t)
+ls_source_augment = function("ls_source_augment", C.c_int, P, P)
+ls_images_save = function("ls_images_save", C.c_int, Text, INT64, P, P, INT, P)
 ls_csource_defaults_bytes = function("ls_csource_defaults_bytes", None, P,
     C.c_size_t)
 ls_csource_save = function("ls_csource_save", C.c_int, Text, Text, P)
