@@ -520,9 +520,9 @@ class ImagesOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("test", C.c_bool),
         ("labels", C.c_char_p), ("image", C.c_char_p), ("label", C.c_char_p),
         ("channels", C.c_int), ("mean", P), ("std", P),
-        ("unlabelled", C.c_bool), ("shape", C.c_int64 * 3), ("fit", C.c_int),
-        ("skip_broken", C.c_bool), ("threads", C.c_int),
-        ("n_classes", C.c_int), ("class_names", P)]
+        ("unlabelled", C.c_bool), ("alone", C.c_bool),
+        ("shape", C.c_int64 * 3), ("fit", C.c_int), ("skip_broken", C.c_bool),
+        ("threads", C.c_int), ("n_classes", C.c_int), ("class_names", P)]
     enums = {"fit": ls_image_fit}
 
 
@@ -955,7 +955,9 @@ ls_source_pictures = function("ls_source_pictures", C.c_int, P, INT64, P, P)
 ls_images_class = function("ls_images_class", C.c_char_p, P, INT64)
 ls_images_file = function("ls_images_file", C.c_char_p, P, INT64)
 ls_images_left_out = function("ls_images_left_out", C.c_int64, P)
+ls_images_label = function("ls_images_label", C.c_bool, P, INT64, P)
 ls_source_split = function("ls_source_split", C.c_int, P, INT64, P, P)
+ls_source_share = function("ls_source_share", C.c_int, P, P)
 ls_augment_defaults_bytes = function("ls_augment_defaults_bytes", None, P,
     C.c_size_t)
 ls_source_augment = function("ls_source_augment", C.c_int, P, P)
