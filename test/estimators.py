@@ -144,6 +144,23 @@ def check_weighting():
     raises("eights", clone(a).fit, X, y, np.zeros(len(X)))
 
 
+def check_lbfgs():
+    """Where there is one minimum, its search ends there too."""
+    w = rng.uniform(0.5, 2, len(X))
+    for kind, (name, y) in TARGETS.items():
+        o = dict(hidden_layer_sizes=(), solver="lbfgs", alpha=2,
+                 random_state=0, max_iter=500, tol=1e-6)
+        them = getattr(theirs, name)(**o).fit(X, y, w)
+        us = getattr(ours, name)(**o, n_jobs=2).fit(X, y, w)
+        tell = "predict_proba" if name == "MLPClassifier" else "predict"
+        np.testing.assert_allclose(getattr(us, tell)(X), getattr(them, tell)(X),
+                                   atol=5e-3, err_msg=kind)
+        if kind != "numbers":  # of which both are means, here the penalty too
+            assert abs(us.loss_ - them.loss_) < 1e-3 * abs(them.loss_), kind
+        assert us.loss_curve_[0] > us.loss_
+    assert not hasattr(us, "partial_fit")
+
+
 def check_going_on():
     y = TARGETS["number"][1]
     a = ours.MLPRegressor(random_state=0, max_iter=5, warm_start=True,
@@ -255,7 +272,7 @@ def check_files():
         p = ls.Predictor(path).predict("y", x=X.astype(np.float32))
         np.testing.assert_allclose(m.predict_proba(X), p, atol=1e-7)
     assert len(m.coefs_) == 2 and m.coefs_[0].shape == (5, 100)
-    raises("solver", ours.MLPClassifier(solver="lbfgs").fit, X, y)
+    raises("solver", ours.MLPClassifier(solver="newton").fit, X, y)
     raises("batch_size", ours.MLPClassifier(batch_size=0).fit, X, y)
     raises("classes", ours.MLPClassifier().partial_fit, X, y)
 
@@ -278,6 +295,7 @@ if __name__ == "__main__":
     check_weights()
     check_bits()
     check_weighting()
+    check_lbfgs()
     check_going_on()
     check_holes()
     check_frames()

@@ -24,16 +24,19 @@ numbers, and x[0:2].  An option that is a constant in C is its word or the
 constant: precision="bf16" or ls.BF16_LAYERS.  ls.c has all functions and
 structs of the headers.
 
-Arrays are float32 or int32 and C-contiguous, and are read where they are: NumPy's,
-and what shares its memory by DLPack (__dlpack__), as tensors of PyTorch do.
-Others are refused; ls.array(x) makes one that is good, a copy where it must.
-A failure raises ls.Error, which has a status and the words of ls_errmsg().
-Each call stands alone: what it needs is given to it.
-Ctrl-C ends the step that runs: KeyboardInterrupt comes when it is done, and the
-trainer is as that step left it.  Every call of the library leaves the interpreter's lock (GIL) free, so that
-other threads go on during a step.
+Arrays are float32 or int32 and C-contiguous, and are read where they are:
+NumPy's, and what shares its memory by DLPack (__dlpack__), as tensors of
+PyTorch do.  Others are refused; ls.array(x) makes one that is good, a copy
+where it must.  A failure raises ls.Error, which has a status and the words of
+ls_errmsg().  Each call stands alone: what it needs is given to it.
 
-The library is liblockstep.so.2; LOCKSTEP_LIBRARY names another file.
+Every call of the library leaves the interpreter's lock (GIL) free, so that
+other threads go on during a step.  Ctrl-C ends the step that runs:
+KeyboardInterrupt comes when it is done, and the trainer is as that step left
+it.
+
+The library is the one in this package, where it came as a wheel, else
+liblockstep.so.2 of the system; LOCKSTEP_LIBRARY names another file.
 """
 
 import builtins

@@ -2,8 +2,9 @@
 """What the declarations in c.py are made of: structs whose members may be given
 as words, and parameters that take what a Python program has at hand.
 
-The library is liblockstep.so.2; LOCKSTEP_LIBRARY names another file.  What is
-of liblockstep_data is asked of the file beside it, when it is called.
+LOCKSTEP_LIBRARY names the library; without it that is the one in this package,
+as a wheel has it, or the system's.  What is of liblockstep_data is asked of the
+file beside it, when it is called.
 """
 
 import ctypes as C
@@ -11,7 +12,10 @@ import functools
 import operator
 import os
 
-path = os.environ.get("LOCKSTEP_LIBRARY", "liblockstep.so.2")
+_NAME = "liblockstep.so.2"
+_bundled = os.path.join(os.path.dirname(os.path.abspath(__file__)), _NAME)
+path = os.environ.get("LOCKSTEP_LIBRARY") or (
+    _bundled if os.path.exists(_bundled) else _NAME)
 library = C.CDLL(path)
 P = C.c_void_p
 

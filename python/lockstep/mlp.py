@@ -21,8 +21,7 @@ from .data import Loader, Source
 _MAY_BE = [
     ("activation", "one of " + ", ".join(network.ACTIVATIONS),
      lambda v: v in network.ACTIVATIONS),
-    ("solver", "adam or sgd (lbfgs is not there)",
-     lambda v: v in ("adam", "sgd")),
+    ("solver", "adam, sgd or lbfgs", lambda v: v in ("adam", "sgd", "lbfgs")),
     ("learning_rate", "constant, invscaling or adaptive",
      lambda v: v in ("constant", "invscaling", "adaptive")),
     ("batch_size", "auto or a whole number from 1",
@@ -36,6 +35,7 @@ _MAY_BE = [
     ("power_t", "0 or above", lambda v: v >= 0),
     ("max_iter", "a whole number from 1", lambda v: _whole(v)),
     ("devices", "a whole number from 1", lambda v: _whole(v)),
+    ("max_fun", "a whole number from 1", lambda v: _whole(v)),
     ("n_iter_no_change", "from 1", lambda v: v >= 1),
     ("validation_fraction", "between 0 and 1", lambda v: 0 < v < 1),
 ]
@@ -43,6 +43,14 @@ _MAY_BE = [
 # Weights that are whole numbers become rows while there are no more than this
 # many times the rows given.
 _MOST_REPEATS = 8
+
+
+def takes_parts(estimator):
+    """Is there a partial_fit?"""
+    if estimator.solver == "lbfgs":
+        raise AttributeError("partial_fit is only available for stochastic "
+                             "optimizers. lbfgs is not stochastic.")
+    return True
 
 
 def _whole(v):
@@ -195,7 +203,7 @@ class MLP(BaseEstimator):
         if self.solver == "adam":
             return builders.adam(rate, b1=self.beta_1, b2=self.beta_2,
                                  eps=self.epsilon, l2=l2)
-        if self.momentum == 0:
+        if self.momentum == 0 or self.solver == "lbfgs":
             return builders.sgd(rate, l2=l2)
         rule = (builders.nesterov if self.nesterovs_momentum
                 else builders.momentum)
@@ -203,7 +211,7 @@ class MLP(BaseEstimator):
 
     def _split(self, x, t, w):
         """The rows to train on, and those that are held out."""
-        if not self.early_stopping:
+        if not self.early_stopping or self.solver == "lbfgs":
             return (x, t, w), None
         one_class = self._loss() in ("log_loss", "logistic") and (
             self.n_outputs_ == 1 or t.ndim == 1)
@@ -234,14 +242,19 @@ class MLP(BaseEstimator):
             raise ValueError(f"warm_start goes on with a model of "
                              f"{self._network.shape['inputs']} inputs, and "
                              f"there are {x.shape[1]} now")
+        weight = 1 if w is None else w.mean()
         if new:
-            self._begin(x, t, len(x), 1 if w is None else w.mean())
+            self._begin(x, t, len(x), weight)
         train = x, t, w
         if not incremental or self._held_out is None:
             train, self._held_out = self._split(x, t, w)
         if w is not None:
-            train = (*train[:2], (train[2] / w.mean()).astype(np.float32))
-        self._train(train, 1 if incremental else self.max_iter, incremental)
+            train = (*train[:2], (train[2] / weight).astype(np.float32))
+        if self.solver == "lbfgs":
+            self._search(train, weight)
+        else:
+            self._train(train, 1 if incremental else self.max_iter,
+                        incremental)
         if not incremental and not self.warm_start:
             self._network.rest()
         return self
@@ -270,6 +283,21 @@ class MLP(BaseEstimator):
         finally:
             loader.close()
         self._end(incremental)
+
+    def _search(self, rows, weight):
+        x, t, w = (a if a is None else np.ascontiguousarray(a) for a in rows)
+        found = network.search(
+            self._network, x, t, w, self.alpha / (len(x) * weight), self.tol,
+            self.max_iter, self.max_fun)
+        self.n_iter_ += min(found.nit, self.max_iter)
+        self.t_ += len(x)
+        scale = self._loss_scale()
+        self.history_["loss"] += [v * scale for v in found.curve]
+        self.loss_ = self.best_loss_ = found.fun * scale
+        if found.status == 1:
+            warnings.warn(f"lbfgs ended before it converged: {found.message}",
+                          ConvergenceWarning)
+        self._network.trained()
 
     def _epoch(self, loader, rows):
         n = len(loader)

@@ -12,7 +12,7 @@ from . import c
 from .data import archive
 from .nodes import Graph, do, opened
 from .predicting import Predictor
-from .training import Trainer, no_decay
+from .training import Gradients, Trainer, no_decay
 
 ACTIVATIONS = {
     "identity": lambda x: x, "logistic": b.sigmoid, "tanh": b.tanh,
@@ -62,6 +62,8 @@ def workers(n_jobs, devices):
     import joblib
 
     wanted = joblib.effective_n_jobs(n_jobs)
+    if wanted == 1:
+        return 1
     mesh = opened(do.mesh_open, None)
     try:
         usable = c.ls_mesh_usable_cores(mesh)
@@ -182,3 +184,37 @@ class Network:
                       s["threads"])
         self._file, self.steps = s["file"], s["steps"]
         self.state = {**self._from_file(archive)[0], **s["moments"]}
+
+
+def search(net, x, t, w, alpha, tol, max_iter, max_fun):
+    """Train by SciPy's L-BFGS on all rows at once: gradients have the bits of
+    steps, and the search is SciPy's, in doubles.  alpha: the penalty for each
+    weight of a kernel.  Returns what SciPy does, with the loss of each
+    iteration as `curve`."""
+    from scipy.optimize import minimize
+
+    trainer, curve, last = net.trainer, [], [None]
+    shapes, hand = trainer.shapes(), Gradients(trainer)
+    ends = np.cumsum([np.prod(s) for s in shapes.values()])[:-1]
+    penalty = np.concatenate([np.full(np.prod(s), alpha * (len(s) > 1))
+                              for s in shapes.values()])
+
+    def put(v):
+        for (name, shape), part in zip(shapes.items(), np.split(v, ends)):
+            trainer[name] = part.reshape(shape)
+
+    def loss(v):
+        put(v)
+        r = hand.compute(w, x=x, t=t)
+        g = np.concatenate([hand[n].ravel() for n in shapes])
+        last[0] = r.loss + 0.5 * np.dot(penalty * v, v)
+        return last[0], g + penalty * v
+
+    found = minimize(
+        loss, np.concatenate([trainer[n].ravel() for n in shapes]),
+        method="L-BFGS-B", jac=True, callback=lambda v: curve.append(last[0]),
+        options={"maxiter": max_iter, "maxfun": max_fun, "gtol": tol})
+    put(found.x)
+    hand.close()
+    found.curve = curve
+    return found

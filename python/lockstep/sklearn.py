@@ -23,16 +23,18 @@ where all are: so a fit depends on what rows there are, not on how they came.
 partial_fit with early_stopping holds out rows of its first call, and does nothing
 more once n_iter_no_change calls have brought nothing.
 loss_curve_ is the loss without the penalty of alpha; history_ has it with
-learning rates and scores.  The solver lbfgs is not there.
+learning rates and scores.  With the solver lbfgs the search is SciPy's, in
+doubles, over gradients of lockstep's: its bits are as SciPy's are.
 """
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import (check_classification_targets,
                                       type_of_target)
 from sklearn.utils.validation import column_or_1d
 
-from .mlp import MLP, set_parameters
+from .mlp import MLP, set_parameters, takes_parts
 
 __all__ = ["MLPClassifier", "MLPRegressor"]
 
@@ -104,6 +106,7 @@ class MLPClassifier(ClassifierMixin, MLP):
         """Train on rows X of the classes y; returns the model."""
         return self._fit(X, y, sample_weight, False)
 
+    @available_if(takes_parts)
     def partial_fit(self, X, y, sample_weight=None, classes=None):
         """Train on each of these rows once; the first call must say which
         classes there are."""
@@ -206,6 +209,7 @@ class MLPRegressor(RegressorMixin, MLP):
         """Train on rows X of the numbers y; returns the model."""
         return self._fit(X, y, sample_weight, False)
 
+    @available_if(takes_parts)
     def partial_fit(self, X, y, sample_weight=None):
         """Train on each of these rows once."""
         return self._fit(X, y, sample_weight, True)
