@@ -508,7 +508,7 @@ class TableDataOptions(Struct):
         ("ignore", C.c_char_p), ("task", C.c_int), ("missing_mean", C.c_bool),
         ("drop_no_target", C.c_bool), ("window", C.c_int64),
         ("horizon", C.c_int64), ("prefix", C.c_char_p), ("log", P),
-        ("log_user", P)]
+        ("log_user", P), ("robust", C.c_bool)]
     enums = {"task": ls_table_task}
 
 
