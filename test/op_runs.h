@@ -185,6 +185,7 @@ static void start(const problem *p, const machine *m, outputs *o, running *x)
     of->draw = &x->draw;
     of->call = REF_CALL;
     of->train = true;
+    of->drop = 1;
     of->first = REF_FIRST;
     of->weights = p->weights;
     of->sums = &o->forward_sums;
