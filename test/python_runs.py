@@ -280,6 +280,8 @@ def check_interrupt():
     """Ctrl-C during steps raises KeyboardInterrupt after one of them; the
     trainer is then that of so many steps, and goes on."""
     x, y = data()
+    # A shell's background jobs begin with this signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with trainer() as t, trainer() as other:
         loader = ls.Loader(t, {"x": x, "y": y})
         for train in lambda: loader.train(0, 10 ** 8), lambda: forever(t):
