@@ -48,6 +48,7 @@ run()
 {
     for source in "$top_srcdir"/examples/[0-9]*.c; do # the others want MPI
         $CC -std=c11 -o "$work/program" "$source" $(flags_"$1" "$source") -lm
+        case $source in */16_answer.c) continue ;; esac # wants a model
         "$work/program" >"$work/out" || {
             echo "install: $source, $1, failed:"
             cat "$work/out"
