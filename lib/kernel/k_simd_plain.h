@@ -197,6 +197,8 @@ SIMD v16 v16_sqrt(v16 x) { return (v16)EACH(v4_sqrt, x); }
 typedef double d2 __attribute__((vector_size(16)));
 typedef int64_t q2 __attribute__((vector_size(16)));
 
+SIMD d2 d2_of(float a, float b) { return (d2){(double)a, (double)b}; }
+
 /* p + c rounded to odd: ls__fmaf_soft of base/fma.h on two lanes, where true is
  * -1 and what is away from zero counts down. */
 SIMD d2 d2_add_to_odd(d2 p, d2 c)
@@ -214,11 +216,11 @@ SIMD d2 d2_add_to_odd(d2 p, d2 c)
  * a compiler minutes. */
 __attribute__((noinline, unused)) static v4 v4_fma(v4 x, v4 y, v4 z)
 {
-    d2 p = {x[0], x[1]}, q = {x[2], x[3]};
-    d2 by_p = {y[0], y[1]}, by_q = {y[2], y[3]};
+    d2 p = d2_of(x[0], x[1]) * d2_of(y[0], y[1]);
+    d2 q = d2_of(x[2], x[3]) * d2_of(y[2], y[3]);
 
-    p = d2_add_to_odd(p * by_p, (d2){z[0], z[1]});
-    q = d2_add_to_odd(q * by_q, (d2){z[2], z[3]});
+    p = d2_add_to_odd(p, d2_of(z[0], z[1]));
+    q = d2_add_to_odd(q, d2_of(z[2], z[3]));
     return (v4){(float)p[0], (float)p[1], (float)q[0], (float)q[1]};
 }
 
