@@ -125,13 +125,12 @@ static const ls__products *products_of(const ls__kernel_table *k)
     return k->native[LS_F32_LAYERS].products;
 }
 
-/* Panels of the same width, and sums that are fused, or else those of all. */
+/* Panels of the same width, or else those of all. */
 static const ls__products *products_here(void)
 {
     const ls__kernel_table *k = level_here();
-    bool fits = k->native[LS_F32_LAYERS].portable &&
-                products_of(k)->packed_size(1, 1) ==
-                    products_of(right)->packed_size(1, 1);
+    bool fits = products_of(k)->packed_size(1, 1) ==
+                products_of(right)->packed_size(1, 1);
 
     return products_of(fits ? k : right);
 }
