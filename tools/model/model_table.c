@@ -331,16 +331,18 @@ static double table_lr(const model_settings *s)
 
 /* ------ The rows ------ */
 
-/* The least and the greatest target that is trained on. */
+/* The least and the greatest target that is trained on.  (gcc 12 for arm64
+ * fails on a loop of fmin and fmax.) */
 static void find_range(const data *d, model_settings *s)
 {
-    const float *y = d->input[1].all.data;
+    const float *y = d->input[1].all.data, *low = y, *high = y;
 
-    s->low = s->high = (double)*y;
     for (int64_t i = 1; i < d->rows; i++) {
-        s->low = fmin(s->low, (double)y[i]);
-        s->high = fmax(s->high, (double)y[i]);
+        low = y[i] < *low ? y + i : low;
+        high = y[i] > *high ? y + i : high;
     }
+    s->low = (double)*low;
+    s->high = (double)*high;
 }
 
 static int table_load(data *d, settings *s, const opt_line *line)
