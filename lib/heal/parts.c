@@ -334,7 +334,7 @@ void ls__part_name(const ls__heal *h, int kind, int part, char text[LS_TEXT])
         snprintf(text, LS_TEXT, "the packed weights of \"%s\"",
                  h->model->plan->pack[part].node->name);
         break;
-    case LS__SHARDS: 
+    case LS__SHARDS:
         snprintf(text, LS_TEXT, "device %d", h->devices.first + part);
         break;
     default:

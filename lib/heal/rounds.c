@@ -64,6 +64,38 @@ static bool witness_of(ls__step *s, int kind, int worker)
     return true;
 }
 
+/* The first number of the worker's range that is not finite; -1: all are. */
+static int64_t first_bad(const ls__step *s, int worker)
+{
+    ls__range mine = ls__reduce_mine(s, worker);
+
+    for (ls__stretch part = {0}; ls__owned_next(&s->trainer->owned, &part);) {
+        ls__range r = ls__stretch_common(&part, mine);
+        int64_t n = r.last - r.first, bad;
+
+        if (n <= 0)
+            continue;
+        bad = ls__kernels()->first_nonfinite(n, s->gradient + r.first);
+        if (bad < n)
+            return r.first + bad;
+    }
+    return -1;
+}
+
+/* Look again for what is not finite where others corrected a sum: the worker
+ * looked at the wrong one. */
+static void look_again(const ls__heal *h, ls__step *s, int worker)
+{
+    bool changed = false;
+    uint64_t right;
+
+    for (int i = 0; i < h->kept_count; i++)
+        changed |= ls__part_owner(h, s, LS__SUMS, i) == worker &&
+                   !is_decided(h, s, LS__SUMS, i, 2, &right);
+    if (changed)
+        s->notes.bad[worker] = first_bad(s, worker);
+}
+
 /* Decide after the last round: every worker sees alike whether the step goes
  * on. */
 static bool settle(ls__step *s, int kind, int worker)
@@ -71,6 +103,8 @@ static bool settle(ls__step *s, int kind, int worker)
     ls__heal *h = heal_of(s);
     uint64_t right;
 
+    if (kind == LS__SUMS)
+        look_again(h, s, worker);
     for (int i = 0; i < ls__part_count(h, kind); i++)
         if (ls__part_owner(h, s, kind, i) >= 0 &&
             !is_decided(h, s, kind, i, LS__VOTES, &right)) {
@@ -111,57 +145,6 @@ static bool prepare(ls__step *s, int worker)
     return true;
 }
 
-static bool vote_packs(ls__step *s, int w) { return round_of(s, LS__PACKS, w); }
-static bool vote_shards(ls__step *s, int w)
-{
-    return round_of(s, LS__SHARDS, w);
-}
-static bool vote_partials(ls__step *s, int w)
-{
-    return round_of(s, LS__PARTIALS, w);
-}
-static bool vote_sums(ls__step *s, int w) { return round_of(s, LS__SUMS, w); }
-static bool vote_changes(ls__step *s, int w)
-{
-    return round_of(s, LS__CHANGES, w);
-}
-static bool witness_packs(ls__step *s, int w)
-{
-    return witness_of(s, LS__PACKS, w);
-}
-
-static bool witness_shards(ls__step *s, int w)
-{
-    return witness_of(s, LS__SHARDS, w);
-}
-
-static bool witness_partials(ls__step *s, int w)
-{
-    return witness_of(s, LS__PARTIALS, w);
-}
-
-static bool witness_sums(ls__step *s, int w)
-{
-    return witness_of(s, LS__SUMS, w);
-}
-
-static bool witness_changes(ls__step *s, int w)
-{
-    return witness_of(s, LS__CHANGES, w);
-}
-
-static bool settle_packs(ls__step *s, int w) { return settle(s, LS__PACKS, w); }
-
-static bool settle_shards(ls__step *s, int worker)
-{
-    return settle(s, LS__SHARDS, worker);
-}
-
-static bool settle_partials(ls__step *s, int w)
-{
-    return settle(s, LS__PARTIALS, w);
-}
-
 /* Copy blocks before a reduction writes over them. */
 static void keep(ls__step *s, int kind, int worker)
 {
@@ -184,43 +167,6 @@ static bool keep_sums(ls__step *s, int w)
     return true;
 }
 
-/* Look again for what is not finite, where a sum has changed since. */
-static int64_t look_for_bad(const ls__step *s, int worker)
-{
-    ls__range mine = ls__reduce_mine(s, worker);
-
-    for (ls__stretch part = {0}; ls__owned_next(&s->trainer->owned, &part);) {
-        ls__range r = ls__stretch_common(&part, mine);
-        int64_t n = r.last - r.first, bad;
-
-        if (n <= 0)
-            continue;
-        bad = ls__kernels()->first_nonfinite(n, s->gradient + r.first);
-        if (bad < n)
-            return r.first + bad;
-    }
-    return -1;
-}
-
-static bool settle_sums(ls__step *s, int worker)
-{
-    const ls__heal *h = heal_of(s);
-    bool changed = false;
-    uint64_t right;
-
-    for (int i = 0; i < h->kept_count; i++)
-        changed |= ls__part_owner(h, s, LS__SUMS, i) == worker &&
-                   !is_decided(h, s, LS__SUMS, i, 2, &right);
-    if (changed)
-        s->notes.bad[worker] = look_for_bad(s, worker);
-    return settle(s, LS__SUMS, worker);
-}
-
-static bool settle_changes(ls__step *s, int w)
-{
-    return settle(s, LS__CHANGES, w);
-}
-
 /* What is put at the end of a pass. */
 static void put(ls__pass *p, ls__phase what)
 {
@@ -231,16 +177,54 @@ static void put(ls__pass *p, ls__phase what)
     *at = what;
 }
 
+/* What a phase of a kind calls: a phase has no argument for its kind. */
+#define PHASES_OF(name, kind) \
+    static bool vote_##name(ls__step *s, int worker) \
+    { \
+        return round_of(s, kind, worker); \
+    } \
+    static bool witness_##name(ls__step *s, int worker) \
+    { \
+        return witness_of(s, kind, worker); \
+    } \
+    static bool settle_##name(ls__step *s, int worker) \
+    { \
+        return settle(s, kind, worker); \
+    }
+#define CHECK(name) vote_##name, witness_##name, settle_##name
+
+PHASES_OF(packs, LS__PACKS)
+PHASES_OF(shards, LS__SHARDS)
+PHASES_OF(partials, LS__PARTIALS)
+PHASES_OF(sums, LS__SUMS)
+PHASES_OF(changes, LS__CHANGES)
+
 typedef bool phase(ls__step *s, int worker);
 
+static const struct {
+    const char *name;
+    ls__lap_kind lap;
+    phase *votes, *witness, *settles;
+} checks[] = {
+    [LS__PACKS] = {"check weights", LS__GRADIENTS, CHECK(packs)},
+    [LS__SHARDS] = {"check gradients", LS__GRADIENTS, CHECK(shards)},
+    [LS__PARTIALS] = {"check sums", LS__REDUCE, CHECK(partials)},
+    [LS__SUMS] = {"check sums", LS__REDUCE, CHECK(sums)},
+    [LS__CHANGES] = {"check update", LS__UPDATE, CHECK(changes)},
+};
+
 /* Rounds of votes, their witnesses, and what they come to. */
-static void put_check(ls__pass *p, const char *name, ls__lap_kind lap,
-                      phase *votes, phase *witness, phase *settles)
+static void put_check(ls__pass *p, int kind)
 {
+    ls__phase at = {.name = checks[kind].name, .lap = checks[kind].lap};
+
+    at.run = checks[kind].votes;
     for (int i = 0; i < LS__ROUNDS; i++)
-        put(p, (ls__phase){name, lap, .run = votes});
-    put(p, (ls__phase){name, lap, .run = witness});
-    put(p, (ls__phase){name, lap, .run = settles});
+        put(p, at);
+    at.run = checks[kind].witness;
+    put(p, at);
+    at.run = checks[kind].settles;
+    put(p, at);
 }
 
 static void put_agreement(ls__pass *p, bool ranks, ls__lap_kind lap)
@@ -254,12 +238,10 @@ static void put_agreement(ls__pass *p, bool ranks, ls__lap_kind lap)
 static void put_gradients(ls__pass *p)
 {
     put(p, (ls__phase){"prepare", LS__GRADIENTS, .run = prepare});
-    put_check(p, "check weights", LS__GRADIENTS, vote_packs, witness_packs,
-              settle_packs);
+    put_check(p, LS__PACKS);
     put(p, (ls__phase){"gradients", LS__GRADIENTS,
                        .run_device = ls__phase_gradients});
-    put_check(p, "check gradients", LS__GRADIENTS, vote_shards, witness_shards,
-              settle_shards);
+    put_check(p, LS__SHARDS);
 }
 
 static void put_sums(ls__pass *p, bool ranks)
@@ -268,16 +250,14 @@ static void put_sums(ls__pass *p, bool ranks)
         put(p, (ls__phase){"copies", LS__REDUCE, .run = keep_partials});
         put(p, (ls__phase){"partial sums", LS__REDUCE,
                            .run = ls__phase_partials});
-        put_check(p, "check sums", LS__REDUCE, vote_partials, witness_partials,
-                  settle_partials);
+        put_check(p, LS__PARTIALS);
         put(p, (ls__phase){"exchange", LS__REDUCE, .run = ls__phase_exchange});
         put_agreement(p, ranks, LS__REDUCE);
     }
     put(p, (ls__phase){"copies", LS__REDUCE, .run = keep_sums});
     put(p, (ls__phase){"reduce", LS__REDUCE,
                        .run = ranks ? ls__phase_complete : ls__phase_reduce});
-    put_check(p, "check sums", LS__REDUCE, vote_sums, witness_sums,
-              settle_sums);
+    put_check(p, LS__SUMS);
     put_agreement(p, ranks, LS__REDUCE);
     if (ranks)
         put(p, (ls__phase){"soundness", LS__REDUCE, .run = ls__phase_sound});
@@ -286,8 +266,7 @@ static void put_sums(ls__pass *p, bool ranks)
 static void put_update(ls__pass *p, bool ranks)
 {
     put(p, (ls__phase){"update", LS__UPDATE, .run = ls__phase_update});
-    put_check(p, "check update", LS__UPDATE, vote_changes, witness_changes,
-              settle_changes);
+    put_check(p, LS__CHANGES);
     put_agreement(p, ranks, LS__UPDATE);
     if (ranks)
         put(p, (ls__phase){"values", LS__UPDATE, .run = ls__phase_values});
