@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "image/crew.h"
+#include "image/normalise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ typedef struct augmented {
     ls_augment_options o;
     int64_t shape[3], size; /* of an image */
     int image, label;       /* which arrays; -1: none */
-    float *mean, *std;      /* [channels], NULL: no normalisation */
+    ls__normal normal;
     ls__arena arena;
     /* For up to `room` rows: */
     int64_t room;
@@ -99,9 +100,9 @@ static void normalise(const augmented *s, float *x)
 {
     int64_t channels = s->shape[2];
 
-    for (int64_t i = 0; s->mean && i < s->size; i += channels)
+    for (int64_t i = 0; s->normal.mean && i < s->size; i += channels)
         for (int64_t c = 0; c < channels; c++)
-            x[i + c] = (x[i + c] - s->mean[c]) / s->std[c];
+            x[i + c] = ls__normal_of(&s->normal, c, x[i + c]);
 }
 
 static void mix(const augmented *s, const ls__draw *d, float *x,
@@ -263,34 +264,6 @@ static int check_options(const augmented *s)
     return status;
 }
 
-static int take_normal(augmented *s)
-{
-    const ls_augment_options *o = &s->o;
-    int64_t n = s->shape[2];
-
-    if (o->channels == 0)
-        return 0;
-    if (!o->mean || !o->std || (o->channels != 1 && o->channels != n))
-        return ls__fail(LS_ESHAPE, "mean and std have %d channels, the images "
-                        "%lld", o->mean && o->std ? o->channels : 0,
-                        (long long)n);
-    s->mean = ls__arena_new(&s->arena, (size_t)n, sizeof *s->mean);
-    s->std = ls__arena_new(&s->arena, (size_t)n, sizeof *s->std);
-    if (!s->mean || !s->std)
-        return LS_ENOMEM;
-    for (int64_t c = 0; c < n; c++) {
-        s->mean[c] = (float)o->mean[o->channels == 1 ? 0 : c];
-        s->std[c] = (float)o->std[o->channels == 1 ? 0 : c];
-        if (!(s->std[c] > 0) || s->std[c] - s->std[c] != 0 ||
-            s->mean[c] - s->mean[c] != 0)
-            return ls__fail(LS_EINVAL, "normalisation of channel %lld: mean "
-                            "%g, std %g: floats are wanted, std above 0",
-                            (long long)c, (double)s->mean[c],
-                            (double)s->std[c]);
-    }
-    return 0;
-}
-
 static const ls_augment_options defaults = {.size = sizeof defaults};
 
 void ls_augment_defaults_bytes(ls_augment_options *options, size_t size)
@@ -317,7 +290,8 @@ int ls_source_augment(ls_source *source, const ls_augment_options *options)
     if (status == 0)
         status = check_options(s);
     if (status == 0)
-        status = take_normal(s);
+        status = ls__normal_take(&s->normal, &s->arena, s->shape[2],
+                                 s->o.channels, s->o.mean, s->o.std);
     if (status < 0) {
         free_source(s);
         return status;

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "image/images.h"
+#include "image/normalise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@ typedef struct image_source {
     ls_array_spec spec[2];
     uint8_t *row;      /* room for one as it lies in its file */
     float *table;      /* [channel][byte]; neither is for floats */
-    float *mean, *std; /* [channel], NULL: no normalisation */
+    ls__normal normal;
     bool unlabelled;
 } image_source;
 
@@ -49,9 +50,9 @@ static void convert_floats(const image_source *s, const uint8_t *in,
 
     if (in != (const uint8_t *)out)
         memcpy(out, in, (size_t)(n * channels) * sizeof *out);
-    for (int64_t i = 0; s->mean && i < n; i++)
+    for (int64_t i = 0; s->normal.mean && i < n; i++)
         for (int64_t c = 0; c < channels; c++, out++)
-            *out = (*out - s->mean[c]) / s->std[c];
+            *out = ls__normal_of(&s->normal, c, *out);
 }
 
 /* Rows that threads convert, each when it is decoded. */
@@ -117,48 +118,6 @@ static void close_source(void *user)
     free(s);
 }
 
-static bool is_finite(double x)
-{
-    return (float)x - (float)x == 0;
-}
-
-static int check_normal(const image_source *s, const ls_images_options *o)
-{
-    if (o->channels == 0)
-        return 0;
-    if (!o->mean || !o->std)
-        return ls__fail(LS_EINVAL, "normalisation of %d channels: %s is NULL",
-                        o->channels, o->mean ? "std" : "mean");
-    if (o->channels != 1 && o->channels != s->set.shape[2])
-        return ls__fail(LS_ESHAPE, "mean and std have %d channels, the images "
-                        "%lld", o->channels, (long long)s->set.shape[2]);
-    for (int c = 0; c < o->channels; c++)
-        if (!((float)o->std[c] > 0) || !is_finite(o->std[c]) ||
-            !is_finite(o->mean[c]))
-            return ls__fail(LS_EINVAL, "normalisation of channel %d: mean %g, "
-                            "std %g: floats are wanted, std above 0", c,
-                            o->mean[c], o->std[c]);
-    return 0;
-}
-
-static int make_normal(image_source *s, const ls_images_options *o)
-{
-    int64_t n = s->set.shape[2];
-    int status = check_normal(s, o);
-
-    if (status < 0 || o->channels == 0)
-        return status;
-    s->mean = ls__arena_new(&s->arena, (size_t)n, sizeof *s->mean);
-    s->std = ls__arena_new(&s->arena, (size_t)n, sizeof *s->std);
-    if (!s->mean || !s->std)
-        return LS_ENOMEM;
-    for (int64_t c = 0; c < n; c++) {
-        s->mean[c] = (float)o->mean[o->channels == 1 ? 0 : c];
-        s->std[c] = (float)o->std[o->channels == 1 ? 0 : c];
-    }
-    return 0;
-}
-
 static int make_table(image_source *s)
 {
     int64_t n = s->set.shape[2];
@@ -174,8 +133,8 @@ static int make_table(image_source *s)
         for (int u = 0; u < BYTES; u++) {
             float x = (float)u / 255;
 
-            if (s->mean)
-                x = (x - s->mean[c]) / s->std[c];
+            if (s->normal.mean)
+                x = ls__normal_of(&s->normal, c, x);
             s->table[c * BYTES + u] = x;
         }
     return 0;
@@ -214,7 +173,8 @@ static int open_source(ls_source *source, int64_t n, const char *const *path,
     status = is_list ? ls__images_list(&s->set, n, path, o)
                      : ls__images_open(&s->set, *path, o);
     if (status == 0)
-        status = make_normal(s, o);
+        status = ls__normal_take(&s->normal, &s->arena, s->set.shape[2],
+                                 o->channels, o->mean, o->std);
     if (status == 0)
         status = make_table(s);
     if (status == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Predictions as lines of text. */
 #include "predict/table.h"
+#include "data/largest.h"
 #include "opt/opt.h"
 
 #include <math.h>
@@ -81,16 +82,6 @@ void table_head(const table *t)
         else
             fprintf(t->file, "%s", t->name);
     putc('\n', t->file);
-}
-
-static int64_t largest(int64_t n, const float *y)
-{
-    int64_t top = 0;
-
-    for (int64_t i = 1; i < n; i++)
-        if (y[i] > y[top])
-            top = i;
-    return top;
 }
 
 /* The class of the largest logit, and softmax of all. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See figures.h. */
 #include "train/figures.h"
+#include "data/largest.h"
 #include "run/score.h"
 
 #include <math.h>
@@ -161,16 +162,6 @@ void figures_print(const figures *f)
         print_classes(f);
     else if (f->rows)
         print_numbers(f);
-}
-
-static int64_t largest(int64_t n, const float *y)
-{
-    int64_t top = 0;
-
-    for (int64_t i = 1; i < n; i++)
-        if (y[i] > y[top])
-            top = i;
-    return top;
 }
 
 double figures_accuracy(const figures *f)
