@@ -73,4 +73,18 @@ static inline FILE *metrics(int argc, char **argv)
     return out;
 }
 
+/* A layer of the tool's lm: attention of 8 heads and two dense layers, each
+ * around a norm. */
+static inline ls_node *lm_block(ls_node *x, int i, int64_t width)
+{
+    char name[4][32];
+
+    for (int k = 0; k < 4; k++)
+        snprintf(name[k], sizeof name[k], "block%d.%d", i, k);
+    x = ls_add(x,
+               ls_self_attention(ls_layer_norm(x, name[0]), 8, false, name[1]));
+    return ls_add(
+        x, ls_dense(ls_gelu(ls_dense(x, 4 * width, name[2])), width, name[3]));
+}
+
 #endif

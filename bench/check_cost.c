@@ -23,18 +23,6 @@ typedef struct side {
     int64_t drawn; /* before this round */
 } side;
 
-static ls_node *block(ls_node *x, int i)
-{
-    char name[4][32];
-
-    for (int k = 0; k < 4; k++)
-        snprintf(name[k], sizeof name[k], "block%d.%d", i, k);
-    x = ls_add(x,
-               ls_self_attention(ls_layer_norm(x, name[0]), 8, false, name[1]));
-    return ls_add(
-        x, ls_dense(ls_gelu(ls_dense(x, 4 * WIDTH, name[2])), WIDTH, name[3]));
-}
-
 static ls_graph *build(bool small)
 {
     int64_t length = small ? 8 : LENGTH;
@@ -45,7 +33,7 @@ static ls_graph *build(bool small)
     tokens = ls_input(g, "x", LS_I32, 1, &length);
     x = ls_embed(tokens, VOCAB, small ? 32 : WIDTH, "embed");
     for (int i = 0; i < 2 && !small; i++)
-        x = block(x, i);
+        x = lm_block(x, i, WIDTH);
     must(ls_loss(g, ls_next_token_loss(ls_dense(x, VOCAB, "head"), tokens)));
     return g;
 }

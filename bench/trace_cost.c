@@ -14,18 +14,6 @@
 
 enum { DEVICES = 8, LENGTH = 64, WIDTH = 256, VOCAB = 512, LEVELS = 3 };
 
-static ls_node *block(ls_node *x, int i)
-{
-    char name[4][32];
-
-    for (int k = 0; k < 4; k++)
-        snprintf(name[k], sizeof name[k], "block%d.%d", i, k);
-    x = ls_add(x,
-               ls_self_attention(ls_layer_norm(x, name[0]), 8, false, name[1]));
-    return ls_add(
-        x, ls_dense(ls_gelu(ls_dense(x, 4 * WIDTH, name[2])), WIDTH, name[3]));
-}
-
 static void build(ls_graph *g, bool small)
 {
     int64_t length = small ? 8 : LENGTH;
@@ -33,7 +21,7 @@ static void build(ls_graph *g, bool small)
     ls_node *x = ls_embed(tokens, VOCAB, small ? 8 : WIDTH, "embed");
 
     for (int i = 0; i < 2 && !small; i++)
-        x = block(x, i);
+        x = lm_block(x, i, WIDTH);
     must(ls_loss(g, ls_next_token_loss(ls_dense(x, VOCAB, "head"), tokens)));
 }
 

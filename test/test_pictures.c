@@ -5,57 +5,14 @@
  * files are made here.  Meant to be run under the sanitizers as well. */
 #define _GNU_SOURCE
 #include "calls.h"
+#include "folder.h"
 #include "models.h"
 #include "picture/fit.h"
 #include "write_pictures.h"
 
 #include <lockstep/images.h>
 
-#include <ftw.h>
 #include <sys/stat.h>
-
-static char folder[64];
-
-static void setup(void)
-{
-    snprintf(folder, sizeof folder, "%s/lockstep-pictures-XXXXXX",
-             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static int remove_one(const char *path, const struct stat *info, int kind,
-                      struct FTW *at)
-{
-    (void)info;
-    (void)kind;
-    (void)at;
-    return remove(path);
-}
-
-static void teardown(void)
-{
-    nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-/* A path in the folder; good until the fourth one after it. */
-static const char *at(const char *name)
-{
-    static char room[4][160];
-    static int next;
-    char *path = room[next++ % 4];
-
-    snprintf(path, sizeof room[0], "%s/%s", folder, name);
-    return path;
-}
-
-static void put(const char *name, const void *bytes, size_t n)
-{
-    FILE *f = fopen(at(name), "wb");
-
-    ck_assert_ptr_nonnull(f);
-    ck_assert_uint_eq(fwrite(bytes, 1, n, f), n);
-    ck_assert_int_eq(fclose(f), 0);
-}
 
 /* ------ Sizes and channels: the formulas of the header once more ------ */
 
@@ -304,9 +261,9 @@ START_TEST(png)
 
     for (size_t i = 0; i < sizeof rows; i++)
         rows[i] = value((int64_t)i);
-    write_png(at("a.png"), H, W, f, rows);
-    OK(ls__picture_read(&p, at("a.png")));
-    OK(ls__picture_look(&q, at("a.png")));
+    write_png(in_folder("a.png"), H, W, f, rows);
+    OK(ls__picture_read(&p, in_folder("a.png")));
+    OK(ls__picture_look(&q, in_folder("a.png")));
     ck_assert_int_eq(p.height, H);
     ck_assert_int_eq(p.width, W);
     ck_assert_int_eq(p.channels, channels);
@@ -349,8 +306,8 @@ START_TEST(jpeg)
     if (f.channels == 2)
         return;
     make_ramp(rows, f.channels);
-    write_jpeg(at("a.jpg"), H, W, &f, rows);
-    OK(ls__picture_read(&p, at("a.jpg")));
+    write_jpeg(in_folder("a.jpg"), H, W, &f, rows);
+    OK(ls__picture_read(&p, in_folder("a.jpg")));
     ck_assert_int_eq(p.channels, f.channels == 1 ? 1 : 3);
     for (int64_t i = 0; i < H * W * p.channels; i++) {
         int64_t y = i / p.channels / W, x = i / p.channels % W;
@@ -373,13 +330,13 @@ START_TEST(turned)
     ls__picture p, q, look;
 
     make_ramp(rows, 3);
-    write_jpeg(at("a.jpg"), H, W, &f, rows);
+    write_jpeg(in_folder("a.jpg"), H, W, &f, rows);
     for (f.orientation = 1; f.orientation <= 8; f.orientation++) {
-        write_jpeg(at("b.jpg"), H, W, &f, rows);
-        OK(ls__picture_read(&p, at("a.jpg")));
+        write_jpeg(in_folder("b.jpg"), H, W, &f, rows);
+        OK(ls__picture_read(&p, in_folder("a.jpg")));
         OK(ls__picture_turn(&p, f.orientation));
-        OK(ls__picture_read(&q, at("b.jpg")));
-        OK(ls__picture_look(&look, at("b.jpg")));
+        OK(ls__picture_read(&q, in_folder("b.jpg")));
+        OK(ls__picture_look(&look, in_folder("b.jpg")));
         ck_assert(p.height == q.height && p.width == q.width);
         ck_assert(p.height == look.height && p.width == look.width);
         ck_assert_mem_eq(p.pixels, q.pixels, H * W * 3);
@@ -395,14 +352,14 @@ static void refuse(const char *name, int status, const char *words)
 {
     ls__picture p;
 
-    FAILS(ls__picture_read(&p, at(name)), status, words);
+    FAILS(ls__picture_read(&p, in_folder(name)), status, words);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), name));
     ck_assert_ptr_null(p.pixels);
 }
 
 static size_t load(const char *name, uint8_t *bytes, size_t room)
 {
-    FILE *f = fopen(at(name), "rb");
+    FILE *f = fopen(in_folder(name), "rb");
     size_t n = f ? fread(bytes, 1, room, f) : 0;
 
     ck_assert(n > 0 && n < room);
@@ -425,7 +382,7 @@ static void put_bomb(const char *name, const char *size)
     }
     for (int k = 0; k < 4; k++)
         b[29 + k] = (uint8_t)(~crc >> (24 - 8 * k));
-    put(name, b, sizeof b);
+    put_file(in_folder(name), b, sizeof b);
 }
 
 START_TEST(refused)
@@ -434,11 +391,12 @@ START_TEST(refused)
     size_t n;
 
     make_ramp(rows, 3);
-    put("empty.png", "", 0);
+    put_file(in_folder("empty.png"), "", 0);
     refuse("empty.png", LS_EFORMAT, "is empty");
-    put("text.jpg", "<html></html>", 13);
+    put_file(in_folder("text.jpg"), "<html></html>", 13);
     refuse("text.jpg", LS_EFORMAT, "neither as PNG nor as JPEG");
-    write_jpeg(at("j.png"), H, W, &(jpeg_form){.channels = 3, .quality = 90},
+    write_jpeg(in_folder("j.png"), H, W,
+               &(jpeg_form){.channels = 3, .quality = 90},
                rows);
     refuse("j.png", LS_EFORMAT, "is a JPEG picture, and named as PNG");
     refuse("none.png", LS_EIO, "No such file");
@@ -448,13 +406,14 @@ START_TEST(refused)
     refuse("wider.png", LS_EFORMAT, "PNG");
     put_bomb("none.png", "\0\0\0\0\0\0\0\1");
     refuse("none.png", LS_EFORMAT, "PNG");
-    write_jpeg(at("b.jpg"), H, W, &(jpeg_form){.channels = 3, .quality = 90},
+    write_jpeg(in_folder("b.jpg"), H, W,
+               &(jpeg_form){.channels = 3, .quality = 90},
                rows);
     n = load("b.jpg", bytes, sizeof bytes);
     for (size_t i = 0; i + 9 < n; i++) /* the size in the frame's header */
         if (bytes[i] == 0xff && bytes[i + 1] == 0xc0)
             memset(bytes + i + 5, 0xf0, 4);
-    put("b.jpg", bytes, n);
+    put_file(in_folder("b.jpg"), bytes, n);
     refuse("b.jpg", LS_ENOTSUP, "is too large");
 }
 END_TEST
@@ -467,15 +426,16 @@ static void damage(const char *name, const uint8_t *good, size_t n)
     ls__picture p;
 
     for (size_t i = 0; i < n - 2; i++) { /* JPEG's end mark is not needed */
-        put(name, good, i);
-        HOLDS(ls__picture_read(&p, at(name)) < 0, "%zu of %zu bytes", i, n);
+        put_file(in_folder(name), good, i);
+        HOLDS(ls__picture_read(&p, in_folder(name)) < 0,
+              "%zu of %zu bytes", i, n);
         ck_assert_ptr_nonnull(strstr(ls_errmsg(), name));
     }
     for (size_t i = 0; i < n; i++) {
         memcpy(bad, good, n);
         bad[i] ^= (uint8_t)(1 << i % 8);
-        put(name, bad, n);
-        if (ls__picture_read(&p, at(name)) == 0)
+        put_file(in_folder(name), bad, n);
+        if (ls__picture_read(&p, in_folder(name)) == 0)
             ck_assert_int_gt(p.height * p.width, 0);
         else
             ck_assert_ptr_nonnull(strstr(ls_errmsg(), name));
@@ -488,9 +448,10 @@ START_TEST(damaged)
     static uint8_t rows[H * W * 8], bytes[1 << 14];
 
     make_ramp(rows, 3);
-    write_png(at("a.png"), H, W, &pngs[8 + _i].form, rows);
+    write_png(in_folder("a.png"), H, W, &pngs[8 + _i].form, rows);
     damage("a.png", bytes, load("a.png", bytes, sizeof bytes));
-    write_jpeg(at("a.jpg"), H, W, &(jpeg_form){.channels = 3, .quality = 70,
+    write_jpeg(in_folder("a.jpg"), H, W,
+               &(jpeg_form){.channels = 3, .quality = 70,
                .orientation = 6, .progressive = _i}, rows);
     damage("a.jpg", bytes, load("a.jpg", bytes, sizeof bytes));
 }
@@ -503,7 +464,8 @@ static void put_picture(const char *name, int side, int shade)
     uint8_t rows[64 * 64];
 
     memset(rows, shade, sizeof rows);
-    write_png(at(name), side, side, &(png_form){PNG_COLOR_TYPE_GRAY, 8, false,
+    write_png(in_folder(name), side, side,
+              &(png_form){PNG_COLOR_TYPE_GRAY, 8, false,
               0, 0}, rows);
 }
 
@@ -514,7 +476,7 @@ static void make_folders(const char *train)
 
     for (int k = 0; k < 5; k++) {
         snprintf(name, sizeof name, "%s%s", train, k < 2 ? "a" : "b");
-        mkdir(at(name), 0777);
+        mkdir(in_folder(name), 0777);
         snprintf(name, sizeof name, "%s%s/%d.png", train, k < 2 ? "a" : "b", k);
         put_picture(name, 8, 10 * (k + 1));
     }
@@ -522,9 +484,9 @@ static void make_folders(const char *train)
 
 static void make_sets(void)
 {
-    mkdir(at("train"), 0777);
-    mkdir(at("test"), 0777);
-    mkdir(at("test/b"), 0777);
+    mkdir(in_folder("train"), 0777);
+    mkdir(in_folder("test"), 0777);
+    mkdir(in_folder("test/b"), 0777);
     make_folders("train/");
     put_picture("test/b/0.png", 8, 60);
 }
@@ -558,7 +520,7 @@ START_TEST(folders)
     int32_t last;
 
     make_sets();
-    OK(ls_source_images(&s, at(""), NULL));
+    OK(ls_source_images(&s, in_folder(""), NULL));
     ck_assert_int_eq(s.classes, 2);
     ck_assert_int_eq(s.arrays[0].shape[0], 8);
     ck_assert_int_eq(s.arrays[0].shape[2], 1);
@@ -575,15 +537,15 @@ START_TEST(folders)
     o.test = true;
     o.n_classes = 2;
     o.class_names = both;
-    OK(ls_source_images(&t, at(""), &o));
+    OK(ls_source_images(&t, in_folder(""), &o));
     check_rows(&t, 1, (int[]){60}, (int[]){1});
     ls_source_close(&t);
     o.n_classes = 1;
     o.class_names = one;
-    FAILS(ls_source_images(&t, at(""), &o), LS_ERANGE, "test/b");
+    FAILS(ls_source_images(&t, in_folder(""), &o), LS_ERANGE, "test/b");
     o = ls_images_defaults();
     o.test = true;
-    FAILS(ls_source_images(&t, at("train"), &o), LS_ENOTFOUND, "train");
+    FAILS(ls_source_images(&t, in_folder("train"), &o), LS_ENOTFOUND, "train");
 }
 END_TEST
 
@@ -594,23 +556,24 @@ START_TEST(left_out)
     ls_source s;
 
     make_folders("");
-    put("a/notes.txt", "x", 1);
-    FAILS(ls_source_images(&s, at(""), NULL), LS_EFORMAT, "a/notes.txt");
+    put_file(in_folder("a/notes.txt"), "x", 1);
+    FAILS(ls_source_images(&s, in_folder(""), NULL), LS_EFORMAT, "a/notes.txt");
     o.skip_broken = true;
-    OK(ls_source_images(&s, at(""), &o));
+    OK(ls_source_images(&s, in_folder(""), &o));
     ck_assert_int_eq(ls_images_left_out(&s), 1);
     ls_source_close(&s);
-    remove(at("a/notes.txt"));
-    put("b/0.png", "\x89PNG\r\n\x1a\nxxxxxxxx", 16);
-    mkdir(at("b/c"), 0777);
+    remove(in_folder("a/notes.txt"));
+    put_file(in_folder("b/0.png"), "\x89PNG\r\n\x1a\nxxxxxxxx", 16);
+    mkdir(in_folder("b/c"), 0777);
     put_picture("beside.png", 8, 0);
-    FAILS(ls_source_images(&s, at(""), NULL), LS_EFORMAT, "beside.png");
-    OK(ls_source_images(&s, at(""), &o));
+    FAILS(ls_source_images(&s, in_folder(""), NULL), LS_EFORMAT, "beside.png");
+    OK(ls_source_images(&s, in_folder(""), &o));
     ck_assert_int_eq(ls_images_left_out(&s), 3);
     check_rows(&s, 5, (int[]){10, 20, 30, 40, 50}, (int[]){0, 0, 1, 1, 1});
     ls_source_close(&s);
-    mkdir(at("c"), 0777);
-    FAILS(ls_source_images(&s, at(""), &o), LS_EFORMAT, "holds no pictures");
+    mkdir(in_folder("c"), 0777);
+    FAILS(ls_source_images(&s, in_folder(""), &o), LS_EFORMAT,
+          "holds no pictures");
 }
 END_TEST
 
@@ -621,13 +584,14 @@ START_TEST(unlike)
 
     make_folders("");
     put_picture("b/9.png", 9, 0);
-    FAILS(ls_source_images(&s, at(""), NULL), LS_ESHAPE, "b/9.png 9 and 9");
+    FAILS(ls_source_images(&s, in_folder(""), NULL), LS_ESHAPE,
+          "b/9.png 9 and 9");
     o.shape[0] = o.shape[1] = 4;
-    FAILS(ls_source_images(&s, at(""), &o), LS_EINVAL, "4x4x0");
+    FAILS(ls_source_images(&s, in_folder(""), &o), LS_EINVAL, "4x4x0");
     o.shape[2] = 2;
-    FAILS(ls_source_images(&s, at(""), &o), LS_EINVAL, "2 channels");
+    FAILS(ls_source_images(&s, in_folder(""), &o), LS_EINVAL, "2 channels");
     o.shape[2] = 3;
-    OK(ls_source_images(&s, at(""), &o));
+    OK(ls_source_images(&s, in_folder(""), &o));
     ck_assert_int_eq(s.rows, 6);
     ls_source_close(&s);
 }
@@ -640,7 +604,7 @@ START_TEST(threads)
     enum { ROWS = 40, SIZE = 16 * 16 * 3 };
     static float one[ROWS * SIZE], many[ROWS * SIZE];
     ls_images_options o = ls_images_defaults();
-    char name[ROWS][32];
+    char name[32];
     const char *path[ROWS];
     int64_t index[ROWS];
     ls_source s;
@@ -648,9 +612,9 @@ START_TEST(threads)
     o.shape[0] = o.shape[1] = 16;
     o.shape[2] = 3;
     for (int i = 0; i < ROWS; i++) {
-        snprintf(name[i], sizeof name[i], "%d.png", i);
-        put_picture(name[i], 20 + i, 5 * i);
-        path[i] = strdup(at(name[i]));
+        snprintf(name, sizeof name, "%d.png", i);
+        put_picture(name, 20 + i, 5 * i);
+        path[i] = strdup(in_folder(name));
         index[i] = i % 5 ? i : 0;
     }
     for (o.threads = 1; o.threads <= 8; o.threads += 7) {
@@ -664,7 +628,7 @@ START_TEST(threads)
     o.threads = 8;
     OK(ls_source_pictures(&s, ROWS, path, &o));
     for (int i = 21; i < ROWS; i++)
-        put(name[i], "\x89PNG\r\n\x1a\n", 8);
+        put_file(path[i], "\x89PNG\r\n\x1a\n", 8);
     ck_assert_int_lt(s.fill(s.user, ROWS, index, (void *[]){one}), 0);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "/21.png"));
     ls_source_close(&s);
@@ -680,10 +644,12 @@ START_TEST(none)
 {
     ls__picture p;
 
-    put("a.png", "\x89PNG\r\n\x1a\n", 8);
-    FAILS(ls__picture_read(&p, at("a.png")), LS_ENOTSUP, "without libpng");
-    put("a.jpg", "\xff\xd8\xff", 3);
-    FAILS(ls__picture_look(&p, at("a.jpg")), LS_ENOTSUP, "without libpng");
+    put_file(in_folder("a.png"), "\x89PNG\r\n\x1a\n", 8);
+    FAILS(ls__picture_read(&p, in_folder("a.png")), LS_ENOTSUP,
+          "without libpng");
+    put_file(in_folder("a.jpg"), "\xff\xd8\xff", 3);
+    FAILS(ls__picture_look(&p, in_folder("a.jpg")), LS_ENOTSUP,
+          "without libpng");
 }
 END_TEST
 #endif
@@ -748,7 +714,7 @@ static Suite *suite(void)
     Suite *s = suite_create("pictures");
     TCase *t = tcase_create("pictures");
 
-    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_checked_fixture(t, folder_open, folder_close);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, sizes);
     tcase_add_test(t, orientations);
