@@ -192,7 +192,8 @@ static inline ls_augment_options ls_augment_defaults(void)
  * RandomHorizontalFlip, ColorJitter, MixUp) but for the order, linear pixels
  * and whole labels; cutout is that of DeVries and Taylor.
  * The source is taken over, and is as it was on a failure.  LS_ENOTFOUND,
- * LS_ESHAPE: it has no such array; LS_ERANGE: an option beyond its range. */
+ * LS_ESHAPE: it has no such array; LS_ERANGE: an option beyond its range;
+ * LS_EINVAL: mean or std is missing, or no float. */
 LS_API int ls_source_augment(ls_source *source,
                              const ls_augment_options *options);
 
