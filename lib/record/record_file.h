@@ -9,7 +9,7 @@
 
 #include "base/merkle.h"
 #include "base/range.h"
-#include "transcript/lines.h"
+#include "chain/lines.h"
 
 enum { LS__RECORD_VERSION = 2, LS__BITS_TEXT = 17 };
 

@@ -5,7 +5,7 @@
 #include "base/sha.h"
 #include "base/sized.h"
 #include <lockstep/transcript.h>
-#include "transcript/lines.h"
+#include "chain/lines.h"
 #include "transcript/head.h"
 
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include "base/sha.h"
 #include "exchange/graph_json.h"
 #include "trainer/facts.h"
-#include "transcript/changes.h"
-#include "transcript/line.h"
+#include "chain/changes.h"
+#include "chain/line.h"
 
 #include <stdlib.h>
 #include <string.h>

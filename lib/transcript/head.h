@@ -5,7 +5,7 @@
 
 #include <lockstep/transcript.h>
 #include "model/params.h"
-#include "transcript/lines.h"
+#include "chain/lines.h"
 
 enum { LS__TRANSCRIPT_VERSION = 1 };
 

@@ -5,7 +5,7 @@
 #include "base/sha.h"
 #include "base/sized.h"
 #include "together/spread.h"
-#include "transcript/changes.h"
+#include "chain/changes.h"
 #include "transcript/transcript.h"
 
 #include <stdlib.h>

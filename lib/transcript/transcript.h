@@ -5,7 +5,7 @@
 
 #include "transcript/details.h"
 #include "transcript/head.h"
-#include "transcript/lines.h"
+#include "chain/lines.h"
 #include "transcript/root.h"
 #include <lockstep/transcript.h>
 

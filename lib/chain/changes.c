@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See changes.h. */
-#include "transcript/changes.h"
+#include "chain/changes.h"
 #include "base/error.h"
 
 #include <stdbool.h>

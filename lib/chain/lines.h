@@ -2,11 +2,11 @@
 /* The lines of a transcript one after the other, each with the hash of the one
  * before: written to a file, or held against those of a file.  The first
  * failure sticks. */
-#ifndef LS_TRANSCRIPT_LINES_H
-#define LS_TRANSCRIPT_LINES_H
+#ifndef LS_CHAIN_LINES_H
+#define LS_CHAIN_LINES_H
 
 #include "base/error.h"
-#include "transcript/line.h"
+#include "chain/line.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines that are written, or read and compared. */
 #define _GNU_SOURCE
-#include "transcript/lines.h"
+#include "chain/lines.h"
 #include "base/file.h"
 #include "base/sha.h"
-#include "transcript/changes.h"
-#include "transcript/line.h"
+#include "chain/changes.h"
+#include "chain/line.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

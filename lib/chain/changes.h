@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options as the lines of a transcript have them: those of its head, and what
  * its events "change" made of them since. */
-#ifndef LS_TRANSCRIPT_CHANGES_H
-#define LS_TRANSCRIPT_CHANGES_H
+#ifndef LS_CHAIN_CHANGES_H
+#define LS_CHAIN_CHANGES_H
 
 #include <jansson.h>
 

@@ -2,8 +2,8 @@
 /* A line of a transcript: canonical JSON (keys sorted, no blanks, whole numbers
  * only; floats and doubles are the hex digits of their bits, big end first),
  * and the table of which fields each kind of line has. */
-#ifndef LS_TRANSCRIPT_LINE_H
-#define LS_TRANSCRIPT_LINE_H
+#ifndef LS_CHAIN_LINE_H
+#define LS_CHAIN_LINE_H
 
 #include <jansson.h>
 #include <stdbool.h>

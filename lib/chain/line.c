@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines of a transcript, read as strictly as they are written. */
-#include "transcript/line.h"
+#include "chain/line.h"
 #include "base/error.h"
 
 #include <stdio.h>
