@@ -5,7 +5,8 @@
 # includes another room than these, and no circle leads from a room to itself.
 # Each says which tests test it ("tested by: test_text data.sh"), and these are
 # there.  Tools see nothing of lib/ and data/ but the public headers, and data/
-# these and base; lib/ and data/ include those that they need and not lockstep.h.
+# these, base and chain; lib/ and data/ include those that they need and not
+# lockstep.h, and lib/ neither includes nor calls data/.
 # File names are unique: two files share one only as a .c and its .h.  (Public
 # headers below lockstep/ are named as the room whose functions they declare.)
 # No line is wider than 80 characters, and each source names its license.
@@ -33,11 +34,16 @@ allowed() {
     done
 }
 
-# included ROOT: "room other file" for each include of another folder.
+# included ROOT: "room other file" for each include of another folder, which a
+# room of lib/ of the same name is, too.
 included() {
-    (cd "$1" && grep -Eo '^ *# *include "[a-z]+/' ./*/*.[ch]) |
-        sed -n 's|^\./\([a-z]*\)/\([^:]*\):.*"\([a-z]*\)/$|\1 \3 \2|p' |
-        awk '$1 != $2' | sort -u
+    (cd "$1" && grep -Eo '^ *# *include "[a-z]+/[a-z0-9_.]+' ./*/*.[ch]) |
+        sed -n 's|^\./\([a-z]*\)/\([^:]*\):.*"\([a-z]*\)/\(.*\)$|\1 \3 \2 \4|p' |
+        sort -u | while read -r room other file name; do
+        [ "$room" = "$other" ] && {
+            [ -f "$1/$room/$name" ] || [ ! -f "$1/../lib/$room/$name" ]
+        } || echo "$room $other $file"
+    done | sort -u
 }
 
 # unnamed ROOM: what its README.md does not say.
@@ -72,7 +78,8 @@ rooms_of() {
             echo "$2/$room/$file includes $other, which $room may not"
     done
     while read -r room other; do
-        [ -d "$1/$2/$other" ] || [ "$2/$other" = data/base ] ||
+        case $2/$other in data/base | data/chain) continue ;; esac
+        [ -d "$1/$2/$other" ] ||
             echo "$2/$room may include $other, which is no room of $2"
     done <"$dir/allowed"
     tsort <"$dir/allowed" 2>&1 >/dev/null | sed 's/^tsort: -: /a circle: /'
@@ -86,14 +93,15 @@ rooms() {
     (cd "$1" && grep -En '# *include [<"]lockstep\.h[>"]' lib/*/*.[ch] data/*/*.[ch])
 }
 
-# symbols TREE BUILD: "room kind symbol" from the objects of what is in lib/ now.
+# symbols TREE BUILD: "room kind symbol" from the objects of what is in lib/ and
+# data/ now.
 symbols() {
     # shellcheck disable=SC2086 # NM may be a command with an option
-    (cd "$2" && find lib -name '*.o' -exec ${NM:-nm} -A {} + 2>/dev/null) |
-        sed -n 's|^lib/\([a-z]*\)/\([^ ]*[-/]\)\{0,1\}|\1 |
-            s|^\([a-z]* [a-z0-9_]*\)\.o:.* \(.\) |\1 \2 |p' |
+    (cd "$2" && find lib data -name '*.o' -exec ${NM:-nm} -A {} + 2>/dev/null) |
+        sed -n 's|^\([a-z]*/[a-z]*\)/\([^ ]*[-/]\)\{0,1\}|\1 |
+            s|^\([a-z/]* [a-z0-9_]*\)\.o:.* \(.\) |\1 \2 |p' |
         awk -v tree="$1" '{
-            file = tree "/lib/" $1 "/" $2 ".c"
+            file = tree "/" $1 "/" $2 ".c"
             if (!(file in there)) {
                 there[file] = (getline line < file) > 0
                 close(file)
@@ -102,11 +110,16 @@ symbols() {
         }'
 }
 
-# calls TREE BUILD: a line for each call of one room of lib/ to another that it
-# may not see; the rooms that a room sees are those that it may include, those
-# that these may include, and so on.
+# calls TREE BUILD: a line for each call of one room to another that it may not
+# see; the rooms that a room sees are those that it may include, those that these
+# may include, and so on.  What is public data/ may call all the same.
 calls() {
-    allowed "$1/lib" >"$dir/allowed"
+    allowed "$1/lib" | sed 's|^|lib/|; s| | lib/|' >"$dir/allowed"
+    allowed "$1/data" | while read -r room other; do
+        tree=data
+        [ -d "$1/data/$other" ] || tree=lib
+        echo "data/$room $tree/$other"
+    done >>"$dir/allowed"
     symbols "$1" "$2" >"$dir/symbols"
     awk 'FILENAME ~ /allowed$/ { sees[$1, $2]; room[$1]; room[$2]; next }
         $2 ~ /^[TDRBCVW]$/ { home[$3] = $1 }
@@ -117,8 +130,10 @@ calls() {
             for (w in wants) {
                 split(w, of, " ")
                 to = home[of[2]]
+                if (of[1] ~ /^data/ && of[2] ~ /^ls_[a-z]/)
+                    continue
                 if (to != "" && to != of[1] && !((of[1], to) in sees))
-                    print "lib/" of[1] " calls " of[2] " of " to \
+                    print of[1] " calls " of[2] " of " to \
                         ", which it may not see"
             }
         }' "$dir/allowed" "$dir/symbols" | sort
@@ -215,17 +230,29 @@ is "an include that goes up" "$(rooms "$tree")" \
     "lib/low/a.h includes high, which low may not"
 says data/up low
 is "data that looks into the engine" "$(rooms "$tree" | grep -c 'no room of')" 1
+mkdir "$tree/data/low"
+says data/low base
+echo '#include "low/a.h"' >"$tree/data/low/c.c"
+is "data that looks into a room of its name" "$(rooms "$tree" | grep -c low/c.c)" 1
+rm -r "$tree/data/low"
 says data/up base
 echo '#include <lockstep.h>' >>"$tree/lib/high/b.c"
 is "all public headers" "$(rooms "$tree" | grep -c high/b.c)" 1
-mkdir -p "$dir/built/lib/low" "$dir/built/lib/high"
+mkdir -p "$dir/built/lib/low" "$dir/built/lib/high" "$dir/built/data/up"
 echo >"$tree/lib/low/a.c"
 if echo 'int up(void); int low(void); int low(void) { return up(); }' |
     ${CC:-cc} -c -x c -o "$dir/built/lib/low/a.o" - 2>/dev/null &&
     echo 'int low(void); int up(void); int up(void) { return low(); }' |
     ${CC:-cc} -c -x c -o "$dir/built/lib/high/b.o" - 2>/dev/null; then
     is "a call that goes up" "$(calls "$tree" "$dir/built")" \
-        "lib/low calls up of high, which it may not see"
+        "lib/low calls up of lib/high, which it may not see"
+    echo 'int low(void); int ls_a(void) { return low(); }' |
+        ${CC:-cc} -c -x c -o "$dir/built/data/up/u.o" - 2>/dev/null
+    echo 'int ls_a(void); int up(void); int up(void) { return ls_a(); }' |
+        ${CC:-cc} -c -x c -o "$dir/built/lib/high/b.o" - 2>/dev/null
+    is "calls between the engine and data" \
+        "$(calls "$tree" "$dir/built" | sed 's/ calls.*//' | tr '\n' ' ')" \
+        "data/up lib/high lib/low "
 fi
 rm "$tree/lib/low/a.c"
 says lib/low high

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { BITS_TEXT = 17 };
+
 static const char digits[] = "0123456789abcdef";
 
 /* Eight digits, big end first. */
@@ -198,7 +200,7 @@ static int write_number(ls__record_file *f, const ls__where *w,
 
 int ls__record_float(ls__record_file *f, const ls__where *w, float x)
 {
-    char text[LS__BITS_TEXT] = "";
+    char text[BITS_TEXT] = "";
     uint32_t bits;
 
     take(&x, 0, 1, false, &bits);
@@ -208,7 +210,7 @@ int ls__record_float(ls__record_file *f, const ls__where *w, float x)
 
 int ls__record_double(ls__record_file *f, const ls__where *w, double x)
 {
-    char text[LS__BITS_TEXT] = "7ff8000000000000";
+    char text[BITS_TEXT] = "7ff8000000000000";
     uint64_t bits;
 
     memcpy(&bits, &x, sizeof bits);

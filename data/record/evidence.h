@@ -7,7 +7,7 @@
 #ifndef LS_RECORD_EVIDENCE_H
 #define LS_RECORD_EVIDENCE_H
 
-#include "record/record_file.h"
+#include "record/record_read.h"
 
 #include <stdio.h>
 

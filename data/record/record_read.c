@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading a record: sizes, digits and hashes are checked before anybody uses
  * them, and no line says how much memory is taken but by its own length. */
-#include "record/record_file.h"
+#include "record/record_read.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef LS_RECORD_RECORD_COMPARE_H
 #define LS_RECORD_RECORD_COMPARE_H
 
-#include "record/record_file.h"
+#include "record/record_read.h"
 #include <lockstep/record.h>
 
 /* ls_record_compare; and, unless `at` is NULL, where it is: the first side's
