@@ -9,10 +9,12 @@ and scikit-learn's models, on the data sets that scikit-learn brings along.
 Split s holds a fifth of the rows back to test on (train_test_split, seed s,
 stratified for classes); every method gets the same rows in the same order, and
 holds back its own rows of these where it needs some.  A row of the CSV is
-data set, split, method, metric, value, processor seconds of the training.
-Needs scikit-learn, and pytabkit for its two rows, of which TD-S, which takes a
-minute for the smallest of them, is measured on split 0 alone.  Processor seconds of
-lockstep include its start and the reading of the table."""
+data set, split, method, metric, value, processor seconds of the training.  One that
+is in the file already is not measured again.
+Needs scikit-learn, and pytabkit for its two rows.  PyTorch flushes denormal numbers
+to zero here (torch.set_flush_denormal), without which pytabkit's TD-S takes ten
+times as long.  Processor seconds of lockstep include its start and the reading of
+the table."""
 import argparse
 import csv
 import os
@@ -72,14 +74,14 @@ def peers(classes, seed):
     except ImportError:
         print("without pytabkit", file=sys.stderr)
         return
+    import torch
+
+    torch.set_flush_denormal(True)
     own = dict(random_state=seed, device="cpu", n_threads=1, verbosity=0)
     yield "pytabkit TD", lambda: (RealMLP_TD_Classifier if classes
                                   else RealMLP_TD_Regressor)(**own)
-    if seed:
-        return  # a minute each
     yield "pytabkit TD-S", lambda: (RealMLP_TD_S_Classifier if classes
-                                    else RealMLP_TD_S_Regressor)(
-        random_state=seed, device="cpu")
+                                    else RealMLP_TD_S_Regressor)(**own)
 
 
 def write_csv(path, x, y, classes):
@@ -123,7 +125,7 @@ def score(classes, y, out):
                        np.sum((y - np.mean(y)) ** 2))
 
 
-def run_split(options, name, classes, x, y, split, write):
+def run_split(options, name, classes, x, y, split, write, done):
     from sklearn.model_selection import train_test_split
 
     xa, xb, ya, yb = train_test_split(x, y, test_size=0.2, random_state=split,
@@ -135,12 +137,16 @@ def run_split(options, name, classes, x, y, split, write):
 
     if options.build:
         for recipe in ("td", "td-s"):
+            if (name, str(split), "lockstep " + recipe.upper()) in done:
+                continue
             out, seconds = lockstep(options.build, recipe, classes, split,
                                     (xa, ya), (xb, yb))
             put("lockstep " + recipe.upper(), out, seconds)
     if options.no_peers:
         return
     for method, make in peers(classes, split):
+        if (name, str(split), method) in done:
+            continue
         begin = time.process_time()
         model = make().fit(xa.astype(np.float32), ya)
         seconds = time.process_time() - begin
@@ -184,19 +190,23 @@ def main():
     options = p.parse_args()
     if options.table:
         return show_table(options.table)
-    with open(options.out, "w", newline="") as f:
+    done = set()
+    if os.path.isfile(options.out):
+        done = {(r["data"], r["split"], r["method"])
+                for r in csv.DictReader(open(options.out))}
+    with open(options.out, "a", newline="") as f:
         writer = csv.writer(f)
 
         def write(row):
             writer.writerow(row)
             f.flush()
 
-        write(["data", "split", "method", "metric", "value", "seconds"])
-        for name, classes, x, y in data_sets():
-            if options.data and name not in options.data.split(","):
-                continue
-            for split in range(options.splits):
-                run_split(options, name, classes, x, y, split, write)
+        if not done:
+            write(["data", "split", "method", "metric", "value", "seconds"])
+        for split in range(options.splits):
+            for name, classes, x, y in data_sets():
+                if not options.data or name in options.data.split(","):
+                    run_split(options, name, classes, x, y, split, write, done)
 
 
 if __name__ == "__main__":

@@ -108,6 +108,7 @@
  *     lockstep/images.h      sets of images as a source
  *     lockstep/table.h       rows of tables (CSV)
  *     lockstep/columns.h     models of tables, and predictions for their rows
+ *     lockstep/realmlp.h     a network for tables with strong defaults
  */
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H

@@ -50,7 +50,7 @@ def read_all(folder):
 
     for name in ("lockstep.h", "lockstep/onnx.h", "lockstep/torch.h",
                  "lockstep/columns.h", "lockstep/files.h", "lockstep/images.h",
-                 "lockstep/csource.h"):
+                 "lockstep/csource.h", "lockstep/realmlp.h"):
         read(name)
     return "\n".join(texts)
 

@@ -13,7 +13,7 @@ BEGIN {
               "transport table source array buffers sharding gradient own_op " \
               "checkpoints_options save_options pmap_fn gradients_fn " \
               "coding table_data table_model table_context transcript " \
-              "control", \
+              "control realmlp", \
               names, " ")
     for (i = 1; i <= n; i++)
         held["ls_" names[i]] = "given." names[i]

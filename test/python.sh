@@ -33,7 +33,8 @@ done
 "$python" - >"$work/offsets.c" <<'END' || exit 1
 import lockstep
 for header in ("lockstep.h", "lockstep/columns.h", "lockstep/csource.h",
-               "lockstep/images.h", "stddef.h", "stdio.h"):
+               "lockstep/images.h", "lockstep/realmlp.h", "stddef.h",
+               "stdio.h"):
     print(f"#include <{header}>")
 print("int main(void)\n{")
 for name, struct in lockstep.c.STRUCTS.items():

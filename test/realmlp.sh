@@ -75,6 +75,37 @@ is "it has neither waves nor learned activations nor embeddings" \
     "$(grep -c -E 'periodic|act\.|embed' out)" 0
 tool=$build/lockstep-train
 
+# ------ Several networks side by side ------
+
+for w in 1 3; do
+    # shellcheck disable=SC2086 # words
+    run $short --ignore price --target kind --ensemble 3 --workers $w \
+        --save three.st
+    is "three are trained" $status 0
+    [ $w = 1 ] && cp three.st three1
+    same "to the same file on $w workers" three.st three1
+done
+is "they learn" "$(sed -n 's/.*eval best acc \([0-9.]*\) .*/\1/p' out |
+    awk '{ print ($1 > 0.9) }')" 1
+# shellcheck disable=SC2086 # words
+run $short --ignore kind --batch 32 --ensemble 2 --save two.st
+is "numbers too" "$status $(grep -c 'eval best step .* R2 0.9' out)" "0 1"
+tool=$build/lockstep-inspect
+run three.st
+is "each has its layers, and they share the coded words" \
+    "$(grep -c 'm[012].layers.1.kernel' out) $(grep -c 'codes.scale *F32' out)" "3 1"
+tool=$build/lockstep-predict
+run three.st t.csv
+is "what is predicted are probabilities" "$(awk -F, 'NR > 1 {
+    d = $2 + $3 - 1; if (d * d > 1e-8) wrong++ } END { print NR, wrong + 0 }' \
+    out)" "201 0"
+run two.st t.csv
+is "most are near" "$(awk -F, 'NR == FNR { y[FNR] = $8; next }
+    FNR > 1 { d = y[FNR] - $1; s += d * d } END { print (s / 200 < 40000) }' \
+    t.csv out)" 1
+tool=$build/lockstep-train
+expect 2 "members" table --data t.csv --ensemble 5000
+
 # ------ Missing values, other rows, no rows to evaluate on ------
 
 sed '5s/^[^,]*/NA/;9s/red\|green\|blue/NA/;12s/left\|right/NA/' t.csv >gaps.csv

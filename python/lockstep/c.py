@@ -107,6 +107,11 @@ TABLE_REGRESSION = 2
 IMAGE_CROP = 0
 IMAGE_FIT = 1
 IMAGE_STRETCH = 2
+REALMLP_TD = 0
+REALMLP_TD_S = 1
+REALMLP_RATE = 0
+REALMLP_DECAY = 1
+REALMLP_DROPOUT = 2
 
 ls_dtype = Enum("dtype", F32=1, I32=2, F64=3, I64=4, U8=5)
 ls_uneven = Enum("uneven", UNEVEN_ERROR=0, UNEVEN_PAD=1, UNEVEN_CUT=2)
@@ -136,6 +141,9 @@ ls_rank_fault = Enum("rank_fault", RANK_SOUND=0, RANK_DIES=1, RANK_STALLS=2,
 ls_table_task = Enum("table_task", TABLE_AUTO=0, TABLE_CLASSIFICATION=1,
     TABLE_REGRESSION=2)
 ls_image_fit = Enum("image_fit", IMAGE_CROP=0, IMAGE_FIT=1, IMAGE_STRETCH=2)
+ls_realmlp_recipe = Enum("realmlp_recipe", REALMLP_TD=0, REALMLP_TD_S=1)
+ls_realmlp_course = Enum("realmlp_course", REALMLP_RATE=0, REALMLP_DECAY=1,
+    REALMLP_DROPOUT=2)
 
 
 class ArraySpec(Struct):
@@ -539,6 +547,15 @@ class CsourceOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("name", C.c_char_p)]
 
 
+class RealmlpOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("recipe", C.c_int), ("hidden", C.c_int),
+        ("width", P), ("activate", P), ("dropout", C.c_double),
+        ("periodic", C.c_double), ("smoothing", C.c_double),
+        ("members", C.c_int64), ("low", C.c_double), ("high", C.c_double),
+        ("rounds", C.c_bool)]
+    enums = {"recipe": ls_realmlp_recipe}
+
+
 STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_setting": Setting, "ls_entry": Entry, "ls_option": Option,
     "ls_optimizer": Optimizer, "ls_group": Group, "ls_boundary": Boundary,
@@ -566,7 +583,7 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_column": Column, "ls_table_data_options": TableDataOptions,
     "ls_table_model_options": TableModelOptions,
     "ls_images_options": ImagesOptions, "ls_augment_options": AugmentOptions,
-    "ls_csource_options": CsourceOptions}
+    "ls_csource_options": CsourceOptions, "ls_realmlp_options": RealmlpOptions}
 
 ls_version = function("ls_version", C.c_char_p)
 ls_strerror = function("ls_strerror", C.c_char_p, INT)
@@ -965,3 +982,13 @@ ls_images_save = function("ls_images_save", C.c_int, Text, INT64, P, P, INT, P)
 ls_csource_defaults_bytes = function("ls_csource_defaults_bytes", None, P,
     C.c_size_t)
 ls_csource_save = function("ls_csource_save", C.c_int, Text, Text, P)
+ls_realmlp_defaults_bytes = function("ls_realmlp_defaults_bytes", None, P,
+    C.c_size_t)
+ls_realmlp_new = function("ls_realmlp_new", C.c_int, P, P, P)
+ls_realmlp_free = function("ls_realmlp_free", None, P)
+ls_realmlp_build = function("ls_realmlp_build", None, P, P)
+ls_realmlp_optimizer = function("ls_realmlp_optimizer", Optimizer, P)
+ls_realmlp_schedule = function("ls_realmlp_schedule", Schedule,
+    ls_realmlp_course, INT64)
+ls_realmlp_groups = function("ls_realmlp_groups", P, P, P)
+ls_realmlp_start = function("ls_realmlp_start", C.c_int, P, P, P, P, P)

@@ -319,9 +319,9 @@ static ls_node *(*const activations[])(ls_node *) = {
     [MODEL_SIGMOID] = ls_sigmoid, [MODEL_SELU] = ls_selu,
     [MODEL_MISH] = ls_mish};
 
-ls_node *model_activate(ls_node *x, int64_t activation)
+ls_node *(*model_activation(int64_t activation))(ls_node *x)
 {
-    return activations[activation](x);
+    return activation < 0 ? NULL : activations[activation];
 }
 
 static void mlp_build(ls_graph *g, const model_settings *s)
@@ -338,7 +338,7 @@ static void mlp_build(ls_graph *g, const model_settings *s)
     if (s->words.is)
         x = embed_words(g, x, s->coding, &s->words);
     for (int i = 0; i < n; i++) {
-        x = model_activate(mlp_layer(x, widths[i], i), s->activation);
+        x = model_activation(s->activation)(mlp_layer(x, widths[i], i));
         x = model_drop(x, s->dropout, "dropout");
     }
     x = mlp_layer(x, wanted, n);

@@ -25,8 +25,8 @@ int model_table_rows(data *d, settings *s, const opt_line *line);
  * where one was given without it. */
 int model_check_target(const settings *s, const opt_line *line);
 
-/* The function of --activation. */
-ls_node *model_activate(ls_node *x, int64_t activation);
+/* The function of --activation; below 0: NULL. */
+ls_node *(*model_activation(int64_t activation))(ls_node *x);
 
 /* An input of floats in the precision asked for. */
 ls_node *model_rounded(ls_node *x, const model_settings *s);

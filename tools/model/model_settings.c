@@ -49,6 +49,8 @@ static const opt layers[] = {
       .words = model_activations },
     { OPT_ROW("recipe", NULL, OPT_CHOICE, AT(recipe), FOR("table"), "td",
               "RealMLP-TD, or TD-S, which has less"), .words = model_recipes },
+    { OPT_ROW("ensemble", "K", OPT_COUNT, AT(ensemble), FOR("table"), "1",
+              "networks side by side, whose predictions are averaged") },
     { OPT_ROW("smoothing", "P", OPT_DECAY, AT(smoothing), FOR("table"), "0.1",
               "share of a label that all classes get") },
     { OPT_ROW("periodic", "SIGMA", OPT_REAL, AT(periodic), FOR("table"), "0.1",

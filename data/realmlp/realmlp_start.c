@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first values of table that depend on the rows it is trained on.  Coded
+/* The first values that depend on the rows a RealMLP is trained on.  Coded
  * words are centred by their median, scaled by the distance of quartiles and
  * clipped, as numbers are.  Kernels of TD are scaled so that what a layer gives
  * has the deviation 1, and its biases are minus a random mean of five rows
  * ("he+5").  Sums are in double, in the order of the rows. */
-#include "model/model_table.h"
-#include "model/model_parts.h"
+#include "realmlp/realmlp_parts.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include <lockstep/predictor.h>
+#include <lockstep/random.h>
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,26 +73,29 @@ static counts count_values(const ls_array *x, int64_t at, bool two)
     return c;
 }
 
-static int start_codes(ls_trainer *t, const data *d, const model_settings *s)
+static int start_codes(const ls_realmlp *m, ls_trainer *t, const ls_array *x)
 {
-    const ls_array *x = &d->input[0].all;
-    size_t width = (size_t)x->shape[1];
-    float *scale = calloc(2 * width, sizeof *scale), *shift = scale + width;
+    size_t width = (size_t)m->codes;
+    float *scale, *shift;
     int64_t n = 0;
     ls_column c;
     int status;
 
-    if (!scale)
+    if (!width)
+        return 0;
+    if (!(scale = ls__new(2 * width, sizeof *scale, "coded words")))
         return LS_ENOMEM;
-    for (int i = 0; ls_coding_column(s->coding, i, &c); i++)
-        for (int64_t k = 0; table_is_coded(s, &c) && k < table_codes(&c);
+    shift = scale + width;
+    for (int i = 0; ls_coding_column(m->coding, i, &c); i++)
+        for (int64_t k = 0;
+             ls__realmlp_is_coded(m, &c) && k < ls__realmlp_codes(&c);
              k++, n++) {
             counts of = count_values(x, c.at + k, c.words == 2);
 
             code_line(&of, &scale[n], &shift[n]);
         }
-    status = n ? ls_trainer_set(t, "codes.scale", n, scale) : 0;
-    if (n && status == 0)
+    status = ls_trainer_set(t, "codes.scale", n, scale);
+    if (status == 0)
         status = ls_trainer_set(t, "codes.shift", n, shift);
     free(scale);
     return status;
@@ -99,11 +104,12 @@ static int start_codes(ls_trainer *t, const data *d, const model_settings *s)
 /* ------ Layers ------ */
 
 typedef struct starter {
+    const ls_realmlp *m;
     ls_trainer *t, *probe; /* the probe tells what each layer gives */
     ls_batch *batch;
+    int64_t member;
     int64_t rows, inputs, units;
     float *x, *z, *kernel, *bias;
-    void *y;
     ls_key key;
 } starter;
 
@@ -170,20 +176,16 @@ static void start_bias(starter *s, ls_key key, int64_t u)
     s->bias[u] = (float)-sum;
 }
 
-static int start_layer(starter *s, int i)
+/* Its layer i, whose outputs are called so. */
+static int set_layer(starter *s, int i, const char *layer)
 {
-    char layer[32], kernel[48], bias[48];
+    char kernel[LS__REALMLP_NAME], bias[LS__REALMLP_NAME];
+    int64_t n = s->inputs * s->units;
     int status;
 
-    snprintf(layer, sizeof layer, "layers.%d", i);
-    snprintf(kernel, sizeof kernel, "%s.kernel", layer);
-    snprintf(bias, sizeof bias, "%s.bias", layer);
-    s->z = calloc((size_t)(s->rows * s->units), sizeof *s->z);
-    s->kernel = calloc((size_t)(s->inputs * s->units), sizeof *s->kernel);
-    s->bias = calloc((size_t)s->units, sizeof *s->bias);
-    status = s->z && s->kernel && s->bias ? 0 : LS_ENOMEM;
-    if (status == 0)
-        status = ls_trainer_get(s->t, kernel, s->inputs * s->units, s->kernel);
+    ls__realmlp_name(s->m, s->member, "layers.%d.kernel", i, kernel);
+    ls__realmlp_name(s->m, s->member, "layers.%d.bias", i, bias);
+    status = ls_trainer_get(s->t, kernel, n, s->kernel);
     if (status == 0)
         status = ls_predict(s->probe, s->batch, layer, s->rows * s->units,
                             s->z);
@@ -192,9 +194,22 @@ static int start_layer(starter *s, int i)
         start_bias(s, ls_key_fold_in(s->key, (uint32_t)i), u);
     }
     if (status == 0)
-        status = set_both(s, kernel, s->inputs * s->units, s->kernel);
-    if (status == 0)
-        status = set_both(s, bias, s->units, s->bias);
+        status = set_both(s, kernel, n, s->kernel);
+    return status == 0 ? set_both(s, bias, s->units, s->bias) : status;
+}
+
+static int start_layer(starter *s, int i)
+{
+    char layer[LS__REALMLP_NAME];
+    size_t units = (size_t)s->units, size = sizeof(float);
+    int status = LS_ENOMEM;
+
+    ls__realmlp_name(s->m, s->member, "layers.%d", i, layer);
+    s->z = ls__new((size_t)s->rows, units * size, layer);
+    s->kernel = ls__new((size_t)s->inputs, units * size, layer);
+    s->bias = ls__new(units, size, layer);
+    if (s->z && s->kernel && s->bias)
+        status = set_layer(s, i, layer);
     free(s->z);
     free(s->kernel);
     free(s->bias);
@@ -202,24 +217,30 @@ static int start_layer(starter *s, int i)
 }
 
 /* Layer by layer: the later ones see what the earlier ones give then. */
-static int start_layers(starter *s)
+static int start_member(starter *s)
 {
-    int64_t shape[LS_MAX_RANK];
+    const ls_realmlp *m = s->m;
     int status = 0;
 
-    for (int i = 0; status == 0; i++) {
-        char name[32];
-        int k = ls_trainer_params(s->t);
-
-        snprintf(name, sizeof name, "layers.%d.kernel", i);
-        while (--k >= 0 && strcmp(ls_trainer_param_name(s->t, k), name))
-            ;
-        if (k < 0)
-            break;
-        ls_trainer_param_shape(s->t, k, shape);
-        s->inputs = shape[0];
-        s->units = shape[1];
+    s->inputs = m->front;
+    for (int i = 0; i <= m->o.hidden && status == 0; i++) {
+        s->units = i < m->o.hidden ? m->width[i] : m->classes ? m->classes : 1;
         status = start_layer(s, i);
+        s->inputs = s->units;
+    }
+    return status;
+}
+
+static int start_members(starter *s, ls_key key)
+{
+    int status = 0;
+
+    for (s->member = 0; s->member < s->m->o.members && status == 0;
+         s->member++) {
+        s->key = s->member ? ls_key_fold_in(key, (uint32_t)(LS__MOST_LAYERS +
+                                                            s->member))
+                           : key;
+        status = start_member(s);
     }
     return status;
 }
@@ -238,7 +259,7 @@ static int copy_all(starter *s)
 
         for (int i = 0; i < rank; i++)
             n *= shape[i];
-        if (!(x = malloc((size_t)n * sizeof *x)))
+        if (!(x = ls__new((size_t)n, sizeof *x, name)))
             return LS_ENOMEM;
         status = ls_trainer_get(s->t, name, n, x);
         if (status == 0)
@@ -254,7 +275,8 @@ static int take_rows(starter *s, const ls_array *x)
     int64_t all = x->shape[0], width = x->shape[1];
 
     s->rows = all < MOST_ROWS ? all : MOST_ROWS;
-    if (!(s->x = malloc((size_t)(s->rows * width) * sizeof *s->x)))
+    s->x = ls__new((size_t)s->rows, (size_t)width * sizeof *s->x, "rows");
+    if (!s->x)
         return LS_ENOMEM;
     for (int64_t i = 0; i < s->rows; i++)
         memcpy(s->x + i * width,
@@ -263,8 +285,7 @@ static int take_rows(starter *s, const ls_array *x)
     return ls_batch_set(s->batch, "x", LS_F32, s->x, s->rows);
 }
 
-static int open_probe(starter *s, const settings *set, ls_pool *pool,
-                      const ls_trainer_options *o)
+static int open_probe(starter *s, ls_pool *pool, const ls_trainer_options *o)
 {
     ls_trainer_options own = ls_trainer_defaults();
     ls_graph *g = NULL;
@@ -275,29 +296,50 @@ static int open_probe(starter *s, const settings *set, ls_pool *pool,
     own.backend = o->backend;
     own.precision = o->precision;
     if (status == 0) {
-        table_net(g, &set->model, true);
+        ls__realmlp_net(s->m, g, true);
         status = ls_trainer_open(&s->probe, pool, g, &own);
     }
     ls_graph_free(g);
     return status == 0 ? ls_batch_open(&s->batch, s->probe) : status;
 }
 
-int table_start(ls_trainer *t, const data *d, const settings *set,
-                const model_means *with)
+/* x as ls_realmlp_build's network takes it. */
+static int check_rows(const ls_realmlp *m, const ls_array *x)
 {
-    starter s = {.t = t};
-    int status = start_codes(t, d, &set->model);
+    int64_t width = ls_coding_width(m->coding);
 
-    if (status < 0 || set->model.recipe != MODEL_TD)
+    if (x->dtype == LS_F32 && x->rank == 2 && x->shape[0] > 0 &&
+        x->shape[1] == width && x->data)
+        return 0;
+    return ls__fail(LS_ESHAPE, "ls_realmlp_start: x is to be floats, (rows,"
+                    "%lld)", (long long)width);
+}
+
+int ls_realmlp_start(const ls_realmlp *realmlp, ls_trainer *trainer,
+                     ls_pool *pool, const ls_trainer_options *options,
+                     const ls_array *x)
+{
+    LS__NEED(realmlp);
+    LS__NEED(trainer);
+    LS__NEED(pool);
+    LS__NEED(options);
+    LS__NEED(x);
+
+    starter s = {.m = realmlp, .t = trainer};
+    int status = check_rows(realmlp, x);
+
+    if (status == 0)
+        status = start_codes(realmlp, trainer, x);
+    if (status < 0 || realmlp->o.recipe != LS_REALMLP_TD)
         return status;
-    s.key = ls_key_fold_in(ls_key_new(with->options->seed), START_KEY);
-    status = open_probe(&s, set, with->pool, with->options);
+    status = open_probe(&s, pool, options);
     if (status == 0)
         status = copy_all(&s);
     if (status == 0)
-        status = take_rows(&s, &d->input[0].all);
+        status = take_rows(&s, x);
     if (status == 0)
-        status = start_layers(&s);
+        status = start_members(
+            &s, ls_key_fold_in(ls_key_new(options->seed), START_KEY));
     ls_batch_close(s.batch);
     ls_trainer_close(s.probe);
     free(s.x);
