@@ -7,7 +7,8 @@ module lockstep
     ls_nesterov => c_nesterov, ls_adam => c_adam, ls_adamw => c_adamw, &
     ls_rmsprop => c_rmsprop, ls_adagrad => c_adagrad, ls_lion => c_lion, &
     ls_amsgrad => c_amsgrad, ls_optimizer_defaults => c_optimizer_defaults, &
-    ls_schedule_defaults => c_schedule_defaults
+    ls_schedule_defaults => c_schedule_defaults, ls_realmlp_schedule => &
+    c_realmlp_schedule
   use lockstep_pool
   use lockstep_graph
   use lockstep_train
@@ -202,6 +203,12 @@ module lockstep
   public :: LS_RANK_LIES
   public :: LS_RANK_SOUND
   public :: LS_RANK_STALLS
+  public :: LS_REALMLP_DECAY
+  public :: LS_REALMLP_DROPOUT
+  public :: LS_REALMLP_RATE
+  public :: ls_realmlp_schedule
+  public :: LS_REALMLP_TD
+  public :: LS_REALMLP_TD_S
   public :: LS_RECORD_TEXT
   public :: LS_REDUCE_MEAN
   public :: LS_REDUCE_SUM

@@ -90,6 +90,11 @@ module lockstep_c
   integer, parameter :: LS_IMAGE_CROP = 0
   integer, parameter :: LS_IMAGE_FIT = 1
   integer, parameter :: LS_IMAGE_STRETCH = 2
+  integer, parameter :: LS_REALMLP_TD = 0
+  integer, parameter :: LS_REALMLP_TD_S = 1
+  integer, parameter :: LS_REALMLP_RATE = 0
+  integer, parameter :: LS_REALMLP_DECAY = 1
+  integer, parameter :: LS_REALMLP_DROPOUT = 2
 
   type, bind(c) :: ls_optimizer
     integer(c_int) :: kind
@@ -1663,6 +1668,14 @@ module lockstep_c
       character(kind=c_char), intent(in), optional :: name(*)
       type(c_ptr) :: r
     end function c_embed_bag
+
+    function c_realmlp_schedule(course, steps) result(r) bind(c, &
+      name="ls_realmlp_schedule")
+      import
+      integer(c_int), value :: course
+      integer(c_int64_t), value :: steps
+      type(ls_schedule) :: r
+    end function c_realmlp_schedule
 
   end interface
 end module lockstep_c
