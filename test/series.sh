@@ -74,6 +74,21 @@ run rnn --data hole.csv --target y --ignore day --window 4 --missing mean \
     --units 4 --devices 1 --steps 2
 is "means in the place of missing values" $status 0
 
+# Another table is evaluated on, after each epoch; all of the first is trained on.
+{ head -n 1 t.csv; tail -n 48 t.csv; } >later.csv
+run rnn --data t.csv --target y --ignore day --window 6 --units 4 --devices 1 \
+    --epochs 2 --eval-data later.csv --save later.st
+is "a table of its own" "$status $(grep -c 'eval step .* RMSE' out)" "0 2"
+rmse=$(sed -n 's/.* RMSE \([0-9.]*\)$/\1/p' out | tail -n 1)
+tool=$build/lockstep-predict
+run later.st later.csv -o p.csv
+is "has the figures of its predictions" "$(awk -F, -v rmse="$rmse" '
+    FNR == NR { if (FNR > 1) p[FNR + 4] = $1; next }
+    FNR - 2 in p { d = $3 - p[FNR - 2]; s += d * d; n++ }
+    END { d = sqrt(s / n) / rmse; print n, (d > 0.999 && d < 1.001) }' \
+    p.csv later.csv)" "42 1"
+tool=$build/lockstep-train
+
 # ------ What is refused ------
 
 series="rnn --devices 1 --units 4 --target y"
@@ -93,6 +108,10 @@ series="rnn --devices 1 --units 4 --target y"
     expect 2 "--sample is for texts, not tables" $series --data t.csv \
         --window 6 --sample 9
     expect 2 "--valid is for tables" rnn --data t.csv --valid 0.2
+    expect 2 "--valid and --eval-data exclude each other" $series --data t.csv \
+        --ignore day --window 6 --valid 0.2 --eval-data t.csv
+    expect 2 "--eval-data: 5 rows; a window of 6 and a horizon of 1 need 7" \
+        $series --data t.csv --ignore day --window 6 --eval-data few.csv
     expect 2 "--window needs --target" rnn --data t.csv --window 4
     expect 2 "--horizon needs --window" $series --data t.csv --horizon 4
 }

@@ -358,7 +358,16 @@ same "the same model" piped.st file.st
 cat words.csv | "$tool" $words --epochs 2 --log-every 0 --data - >piped 2>err
 same "or a pipe" piped out
 run mlp --data - --target kind
-is "which may be empty" "$status $(grep -c 'is empty' err)" "1 1"
+is "which may be empty" "$status $(grep -c '^lockstep-train: standard input: .* is empty' err)" "1 1"
+gzip -c words.csv >words.csv.gz
+"$tool" $words --epochs 2 --log-every 0 --data words.csv >file 2>err
+"$tool" $words --epochs 2 --log-every 0 --data words.csv.gz >piped 2>err
+same "what gzip packed is read" piped file
+"$tool" $words --epochs 2 --log-every 0 --data - <words.csv.gz >piped 2>err
+same "from the standard input, too" piped file
+head -c 90 words.csv.gz >cut.csv.gz
+expect 1 "cut.csv.gz: the gzip stream is cut short at byte 90" mlp \
+    --data cut.csv.gz --target kind
 
 tool=$build/lockstep-predict
 run words.st eval.csv
@@ -380,14 +389,55 @@ is "a target that is missing has none" "$status $(grep -c 'value is missing' \
 expect 2 'has no column "kind"' words.st none.csv --score
 tool=$build/lockstep-train
 
+# ------ Dates ------
+
+# Mondays, and the days of March, cost more.
+awk 'BEGIN { print "when,n,cost"; for (i = 0; i < 120; i++) {
+    m = i < 31 ? 1 : i < 59 ? 2 : i < 90 ? 3 : 4
+    d = i - (m > 1) * 31 - (m > 2) * 28 - (m > 3) * 31 + 1
+    printf "2026-%02d-%02d,%d,%.1f\n", m, d, i % 5,
+        10 + 5 * (i % 7 == 4) + 3 * (m == 3) + i % 5 } }' >days.csv
+days="mlp --data days.csv --target cost --hidden 32 --devices 2 --batch 24
+    --lr 0.01 --epochs 200 --log-every 0"
+# shellcheck disable=SC2086 # words
+run $days --save days.st
+is "dates become numbers" "$status $(grep -c \
+    '"when" is of dates, which become numbers: days, month, day, weekday, yearday$' \
+    err)" "0 1"
+tool=$build/lockstep-predict
+run days.st days.csv --score
+is "that tell" "$(sed -n 's/.*R2 \([0-9.]*\) .*/\1/p' out |
+    awk '{ print ($1 > 0.9) }')" 1
+{ head -n 1 days.csv; echo "2026-05-04T12:00,1,2"; } >next.csv
+run days.st next.csv
+is "of another form, too" "$status $(wc -l <out | tr -d ' ')" "0 2"
+{ head -n 1 days.csv; echo "2026-02-29,1,2"; } >next.csv
+expect 1 'line 2, column 1 "when": "2026-02-29" is no date, as 2026-11-25 is' \
+    days.st next.csv
+tool=$build/lockstep-train
+# shellcheck disable=SC2086 # words
+run $days --epochs 1 --ignore when
+is "or are left out" "$status $(grep -c 'is of dates' err)" "0 0"
+{ cat days.csv; echo "soon,1,2"; } >soon.csv
+expect 1 'line 122: "soon" is no date, as 120 of the 121 values of "when" are' \
+    mlp --data soon.csv --target cost
+{ cat days.csv; echo ",1,2"; } >late.csv
+# shellcheck disable=SC2086 # words
+run $days --epochs 1 --data late.csv --missing mean
+is "one may be missing" "$status" 0
+run rnn --data days.csv --target cost --window 7 --steps 1 --units 4 --devices 2 \
+    --save week.st
+is "a series has them, too" "$status" 0
+
 # ------ What is refused ------
 
 expect 2 "--top-k is for classes" mlp --data t.csv --target price --top-k 2
 expect 2 "--top-k: 4 is more than the 3 classes" mlp --data t.csv \
     --target colour --top-k 4
 expect 2 "t.csv: --target names the column" mlp --data t.csv
-expect 2 'has no column "prise"; the last one is "price"' mlp --data t.csv \
-    --target prise
+expect 2 'has no column "kid"; the nearest is "kind"' mlp --data t.csv \
+    --target kid
+expect 2 'has no column "x"; the last one is "price"' mlp --data t.csv --target x
 expect 2 '--ignore: t.csv has no column "x"' mlp --data t.csv --target kind \
     --ignore a,x
 expect 2 '"kind" is the target' mlp --data t.csv --target kind --ignore kind

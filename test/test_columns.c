@@ -6,6 +6,7 @@
 #include "fixture.h"
 #include "folder.h"
 
+#include "table/date.h"
 #include <lockstep/columns.h>
 
 #include <math.h>
@@ -206,7 +207,81 @@ static const struct {
     {"a,b,c\nNA,1,2\n,2,3\n?,3,4\n", NULL, true, LS_EFORMAT,
      "column \"a\": the value is missing in all of 3 rows; option ignore"},
     {"a,b\n1,2\n2,x\n3,4\n", NULL, false, LS_EFORMAT, "\"x\" is no number"},
+    {"a,b\n2026-11-25,2\n3,x\n2026-11-26,4\n", NULL, false, LS_EFORMAT,
+     "line 3: \"3\" is no date, as 2 of the 3 values of \"a\" are"},
+    {shapes, "shap", true, LS_EINVAL, "the nearest is \"shape\""},
 };
+
+/* days, year, month, day, weekday, yearday, hour; year 0: no date */
+static const struct {
+    const char *text;
+    double part[LS__DATE_PARTS];
+} dates[] = {
+    {"2026-11-25", {20782, 2026, 11, 25, 3, 329, 0}},
+    {"1969-12-31", {-1, 1969, 12, 31, 3, 365, 0}},
+    {"2000-02-29T06:00", {11016.25, 2000, 2, 29, 2, 60, 6}},
+    {"1900-03-01 23:59:30.5",
+     {-25508 + 86370.5 / 86400, 1900, 3, 1, 4, 60, 86370.5 / 3600}},
+    {"2026-01-01T00:30:00+02:00",
+     {20454 - 1.5 / 24, 2026, 1, 1, 4, 1, 0.5}},
+    {"2026-01-01T12:00Z", {20454.5, 2026, 1, 1, 4, 1, 12}},
+    {"2026-01-01T12:00-0630", {20454 + 18.5 / 24, 2026, 1, 1, 4, 1, 12}},
+    {"9999-12-31", {2932896, 9999, 12, 31, 5, 365, 0}},
+    {"0001-01-01", {-719162, 1, 1, 1, 1, 1, 0}},
+    {"1900-02-29", {0}}, {"2026-13-01", {0}}, {"2026-11-31", {0}},
+    {"26-11-25", {0}}, {"2026-1-1", {0}}, {"2026-11-25x", {0}},
+    {"2026-11-25T", {0}}, {"2026-11-25T24:00", {0}}, {"20261125", {0}},
+    {"2026-11-25 1:00", {0}}, {"2026-11-25T01:00+02:", {0}},
+    {"2026-11-25T01:00:61", {0}}, {"0000-01-01", {0}}, {"", {0}},
+};
+
+/* Proves what a date becomes, and what is none. */
+START_TEST(test_dates)
+{
+    const double *want = dates[_i].part;
+    double part[LS__DATE_PARTS];
+
+    ck_assert_int_eq(ls__date_read(dates[_i].text, part), want[LS__YEAR] > 0);
+    for (int i = 0; i < LS__DATE_PARTS && want[LS__YEAR] > 0; i++)
+        ck_assert_double_eq_tol(part[i], want[i], 1e-9);
+}
+END_TEST
+
+/* Proves that a column of dates is several of numbers, of those in which its
+ * rows differ, in the note, too; and that rows of text and numbers agree. */
+START_TEST(test_date_columns)
+{
+    static const char *const part[] = {"days", "day", "weekday", "yearday"};
+    ls_table_data *d = NULL;
+    ls_coding *again;
+    ls_column c;
+    ls_array x, y;
+
+    folder_open();
+    d = open_data(put_table("t.csv", "when,n\n2026-11-25,1\n2026-11-27,2\n"
+                                     "2026-11-30,4\n"), NULL, false);
+    OK(ls_table_data_take(d, NULL, &x, &y));
+    ck_assert_int_eq(x.shape[1], 4);
+    OK(ls_coding_read(&again, ls_coding_note(ls_table_data_coding(d)), "note"));
+    for (int i = 0; i < 4; i++) {
+        ck_assert(ls_coding_column(again, i, &c));
+        ck_assert_str_eq(c.name, "when");
+        ck_assert_str_eq(c.date, part[i]);
+        ck_assert_int_eq(c.at, i);
+    }
+    ck_assert_double_eq_tol(c.mean, (329 + 331 + 334) / 3.0, 1e-9);
+    FAILS(ls_coding_read(&again, "{\"version\":1,\"missing\":\"mean\","
+                         "\"inputs\":[{\"name\":\"a\",\"date\":\"week\","
+                         "\"mean\":0,\"scale\":1}],\"target\":{\"name\":"
+                         "\"b\",\"mean\":0,\"scale\":1}}", "note"),
+          LS_EFORMAT, "at \"a\": its date is no part of one");
+    ls_coding_free(again);
+    ls_array_free(&x);
+    ls_array_free(&y);
+    ls_table_data_close(d);
+    folder_close();
+}
+END_TEST
 
 /* Proves that what cannot be learned is refused, with what there is to do. */
 START_TEST(test_refused_tables)
@@ -458,6 +533,8 @@ int main(void)
     tcase_add_loop_test(t, test_refused_tables, 0,
                         sizeof no_tables / sizeof *no_tables);
     tcase_add_test(t, test_refused_options);
+    tcase_add_loop_test(t, test_dates, 0, sizeof dates / sizeof *dates);
+    tcase_add_test(t, test_date_columns);
     tcase_add_test(t, test_many_columns);
     suite_add_tcase(s, t);
     t = tcase_create("predictions");

@@ -101,8 +101,9 @@ static void put_inputs(ls__writer *w, ls__text *c, ls__text *h)
         char name[LS__NAME];
 
         ls__text_name(name, one.name);
-        ls__text_put(h, " *     %3d %s %s\n", i,
-                     one.words ? "word[]  " : "number[]", name);
+        ls__text_put(h, " *     %3d %s %s%s%s\n", i,
+                     one.words ? "word[]  " : "number[]", name,
+                     one.date ? ", a date: " : "", one.date ? one.date : "");
     }
     ls__text_put(h, " *\n * number[%d], NaN where there is none, and word[%d] "
                     "(may be NULL).  0, or the\n * number of the column, from "

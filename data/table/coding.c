@@ -38,6 +38,8 @@ static ls_column shown(const ls__column *column)
     return (ls_column){.name = column->name,
                        .words = column->words.count,
                        .word = (const char *const *)column->words.word,
+                       .date = column->date
+                                   ? ls__date_name[column->date - 1] : NULL,
                        .mean = column->mean,
                        .scale = column->scale,
                        .at = column->at};
@@ -231,6 +233,21 @@ static int read_number(const ls__column *column, const ls__cell *cell,
     return refuse(cell, column, what);
 }
 
+static int read_date(const ls__column *column, const ls__cell *cell,
+                     double *raw)
+{
+    double part[LS__DATE_PARTS];
+    char what[LS__MESSAGE];
+
+    if (ls__date_read(cell->text, part)) {
+        *raw = part[column->date - 1];
+        return 0;
+    }
+    snprintf(what, sizeof what, "\"%.80s\" is no date, as 2026-11-25 is",
+             cell->text);
+    return refuse(cell, column, what);
+}
+
 int ls__cell_missing(const ls_coding *c, const ls__column *column,
                      const ls__cell *cell)
 {
@@ -249,8 +266,10 @@ int ls__cell_value(const ls_coding *c, const ls__column *column,
         return c->impute && column != &c->target
                    ? 0 : ls__cell_missing(c, column, cell);
     }
-    return column->words.count ? read_word(c, column, cell, raw)
-                               : read_number(column, cell, raw);
+    if (column->words.count)
+        return read_word(c, column, cell, raw);
+    return column->date ? read_date(column, cell, raw)
+                        : read_number(column, cell, raw);
 }
 
 /* ------ Rows ------ */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the columns of a table become the numbers a model takes, and its outputs
  * the values of the target: columns of numbers are standardised, columns of
- * text become a 1 among zeros, one place for each word.  Made from the table
- * that is trained on, kept in the model file (docs/model-file.md), used again
- * by whoever predicts. */
+ * text become a 1 among zeros, one place for each word; a column of dates is
+ * here several times, once for each number that a date becomes.  Made from the
+ * table that is trained on, kept in the model file (docs/model-file.md), used
+ * again by whoever predicts. */
 #ifndef LS_TABLE_CODING_H
 #define LS_TABLE_CODING_H
 
 #include "table/csv.h"
+#include "table/date.h"
 #include "table/words.h"
 
 #include <lockstep/columns.h>
@@ -15,6 +17,7 @@
 typedef struct ls__column {
     char *name;
     ls__words words;    /* none: a column of numbers, */
+    int date;           /* or of dates: 1 + the part that it is; else 0 */
     double mean, scale; /* of which x becomes (x - mean) / scale */
     int64_t at;         /* its first input */
 } ls__column;

@@ -15,6 +15,10 @@ static json_t *column_json(const ls__column *column)
 {
     json_t *list, *out;
 
+    if (column->date)
+        return json_pack("{s:s, s:s, s:f, s:f}", "name", column->name, "date",
+                         ls__date_name[column->date - 1], "mean", column->mean,
+                         "scale", column->scale);
     if (!column->words.count)
         return json_pack("{s:s, s:f, s:f}", "name", column->name, "mean",
                          column->mean, "scale", column->scale);
@@ -110,13 +114,26 @@ static int read_words(const reader *r, ls__column *column, json_t *list)
     return 0;
 }
 
+/* The part of a date that it is, if it is one. */
+static int read_date(const reader *r, ls__column *column, json_t *from)
+{
+    json_t *date = json_object_get(from, "date");
+    const char *name = json_string_value(date);
+    ls__date_part part = name ? ls__date_named(name) : LS__DATE_PARTS;
+
+    if (date && part == LS__DATE_PARTS)
+        return refuse(r, "its date is no part of one");
+    column->date = date ? 1 + (int)part : 0;
+    return 0;
+}
+
 static int read_numbers(const reader *r, ls__column *column, json_t *from)
 {
     json_t *mean = json_object_get(from, "mean");
     json_t *scale = json_object_get(from, "scale");
 
     if (!json_is_number(mean) || !json_is_number(scale) ||
-        json_object_size(from) != 3)
+        json_object_size(from) != (column->date ? 4 : 3))
         return refuse(r, "it has neither words nor mean and scale");
     column->mean = json_number_value(mean);
     column->scale = json_number_value(scale);
@@ -138,6 +155,8 @@ static int read_column(reader *r, ls__column *column, json_t *from)
         return LS_ENOMEM;
     r->where = column->name;
     column->scale = 1;
+    if (read_date(r, column, from) < 0)
+        return LS_EFORMAT;
     if (!list)
         return read_numbers(r, column, from);
     if (!json_is_array(list) || json_object_size(from) != 2)
@@ -205,6 +224,8 @@ static int read_object(reader *r, ls_coding *c, json_t *all)
     status = read_inputs(r, c, json_object_get(all, "inputs"));
     if (status == 0)
         status = read_column(r, &c->target, json_object_get(all, "target"));
+    if (status == 0 && c->target.date)
+        return refuse(&(reader){r->path, "target"}, "it is no date");
     if (status == 0 && c->window && has_words(c))
         return refuse(r, "a series has numbers alone");
     return status;

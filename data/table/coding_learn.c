@@ -1,37 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the columns of a table are.  A column is of numbers if all that it has
- * are numbers; of text, if they are mostly none; and one of numbers with a text
- * here and there is a mistake that nobody should train on. */
+ * are numbers; of dates, if all are; of text, if they are mostly no numbers;
+ * and one of numbers or dates with something else here and there is a mistake
+ * that nobody should train on. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/number.h"
-#include "table/coding.h"
+#include "base/pattern.h"
+#include "table/survey.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WORDS = 1000, FEW_WORDS = 20, ROWS_OF_CLASS = 5 };
-
-/* What a column of the table was seen to hold. */
-typedef struct survey {
-    bool ignored;
-    int64_t numbers, texts, missing;
-    int64_t counted; /* rows with the number after that of the row before */
-    double last;     /* the number of that */
-    int64_t text_line, missing_line, part_line; /* the first of them */
-    char text[48];
-    char part[LS__WORD]; /* the first number that is not whole; or empty */
-    ls__words words;     /* of all that is not missing, up to one too many */
-} survey;
+enum { ROWS_OF_CLASS = 5 };
 
 typedef struct learner {
     ls_coding *c;
     ls_table *t;
     const ls_table_data_options *want;
     const char *p; /* before the names of options */
-    survey *s;     /* [columns of the table] */
+    ls__survey *s; /* [columns of the table] */
     int target;    /* its column */
     int64_t dropped; /* rows without it */
 } learner;
@@ -43,18 +32,34 @@ static const char *path_of(const learner *l)
 
 /* ------ Which columns ------ */
 
+/* The column whose name has most letters of this one, half of them at least;
+ * else the last. */
+static int no_target(const learner *l, const char *wanted)
+{
+    size_t least = (strlen(wanted) + 1) / 2;
+    int near = -1, n = ls_table_columns(l->t);
+
+    for (int i = 0; i < n; i++) {
+        size_t same = ls__name_nearness(wanted, ls_table_column(l->t, i));
+
+        if (same >= least) {
+            near = i;
+            least = same + 1;
+        }
+    }
+    return ls__fail(LS_EINVAL, "%starget: %s has no column \"%s\"; the %s is "
+                    "\"%s\"", l->p, path_of(l), wanted,
+                    near < 0 ? "last one" : "nearest",
+                    ls_table_column(l->t, near < 0 ? n - 1 : near));
+}
+
 static int find_target(learner *l)
 {
-    int last = ls_table_columns(l->t) - 1;
+    const char *wanted = l->want->target;
 
-    l->target = last;
-    if (l->want->target)
-        l->target = ls_table_find(l->t, l->want->target);
-    return l->target >= 0
-               ? 0
-               : ls__fail(LS_EINVAL, "%starget: %s has no column \"%s\"; the "
-                          "last one is \"%s\"", l->p, path_of(l),
-                          l->want->target, ls_table_column(l->t, last));
+    l->target = wanted ? ls_table_find(l->t, wanted)
+                       : ls_table_columns(l->t) - 1;
+    return l->target >= 0 ? 0 : no_target(l, wanted);
 }
 
 static int ignore(learner *l, const char *name)
@@ -90,43 +95,6 @@ static int ignore_all(learner *l)
 
 /* ------ Looking at all rows ------ */
 
-/* A number that is not whole is no class. */
-static void look_at_number(survey *s, const ls__cell *cell, const char *text)
-{
-    double x = 0;
-
-    s->numbers++;
-    if (*s->part || !ls__number_value(cell->text, cell->comma, &x))
-        return;
-    s->counted += x == (s->numbers > 1 ? s->last + 1 : 0);
-    s->last = x;
-    if (x == floor(x))
-        return;
-    snprintf(s->part, sizeof s->part, "%s", text);
-    s->part_line = ls_table_line(cell->table);
-}
-
-static int look(survey *s, const ls__cell *cell)
-{
-    char room[LS__WORD];
-    const char *text;
-
-    if (cell->missing) {
-        if (!s->missing++)
-            s->missing_line = ls_table_line(cell->table);
-        return 0;
-    }
-    text = ls__cell_word(cell, room);
-    if (text == room) {
-        look_at_number(s, cell, text);
-    } else if (!s->texts++) {
-        s->text_line = ls_table_line(cell->table);
-        snprintf(s->text, sizeof s->text, "%s", text);
-    }
-    return s->words.count > MOST_WORDS || ls__words_add(&s->words, text)
-               ? 0 : LS_ENOMEM;
-}
-
 static int look_at_all(learner *l, int64_t *rows)
 {
     int n = ls_table_columns(l->t), next, status = 0;
@@ -143,7 +111,7 @@ static int look_at_all(learner *l, int64_t *rows)
             ls__cell cell = ls__table_cell(l->t, i);
 
             if (!l->s[i].ignored)
-                status = look(&l->s[i], &cell);
+                status = ls__survey_look(&l->s[i], &cell);
         }
         ++*rows;
     }
@@ -156,31 +124,27 @@ static int look_at_all(learner *l, int64_t *rows)
 
 /* ------ What they are ------ */
 
-static int64_t values(const survey *s)
-{
-    return s->numbers + s->texts;
-}
-
-static int mixed(const learner *l, const survey *s, const char *name)
+static int mixed(const learner *l, const ls__survey *s, const char *name)
 {
     return ls__fail(LS_EFORMAT, "%s: line %lld: \"%s\" is no number, as %lld "
                     "of the %lld values of \"%s\" are", path_of(l),
                     (long long)s->text_line, s->text, (long long)s->numbers,
-                    (long long)values(s), name);
+                    (long long)ls__values(s), name);
 }
 
-static int too_many(const learner *l, const survey *s, const char *name)
+static int too_many(const learner *l, const ls__survey *s, const char *name)
 {
-    bool most = s->words.count > MOST_WORDS;
+    bool most = s->words.count > LS__MOST_WORDS;
 
     return ls__fail(LS_EFORMAT, "%s: column \"%s\" has %s%d different words in "
                     "%lld rows; %signore leaves the column out", path_of(l),
                     name, most ? "more than " : "",
-                    most ? MOST_WORDS : s->words.count, (long long)values(s),
-                    l->p);
+                    most ? LS__MOST_WORDS : s->words.count,
+                    (long long)ls__values(s), l->p);
 }
 
-static int refuse_missing(const learner *l, const survey *s, const char *name)
+static int refuse_missing(const learner *l, const ls__survey *s,
+                          const char *name)
 {
     if (l->c->impute)
         return ls__fail(LS_EFORMAT, "%s: column \"%s\": the value is missing "
@@ -190,22 +154,21 @@ static int refuse_missing(const learner *l, const survey *s, const char *name)
                     "missing, as in %lld of %lld rows; %smissing mean puts the "
                     "mean in its place, %signore leaves the column out",
                     path_of(l), (long long)s->missing_line, name,
-                    (long long)s->missing, (long long)(values(s) + s->missing),
-                    l->p, l->p);
+                    (long long)s->missing,
+                    (long long)(ls__values(s) + s->missing), l->p, l->p);
 }
 
-/* Has a word less than so many rows?  Then they are names, of which each row
- * has its own, or numbers that were measured. */
-static bool has_many(const survey *s, int rows)
+static int check_input(const learner *l, const ls__survey *s, const char *name)
 {
-    return s->words.count > MOST_WORDS ||
-           (s->words.count > FEW_WORDS && s->words.count > values(s) / rows);
-}
-
-static int check_input(const learner *l, const survey *s, const char *name)
-{
-    if (s->missing && (!l->c->impute || !values(s)))
+    if (s->missing && (!l->c->impute || !ls__values(s)))
         return refuse_missing(l, s, name);
+    if (ls__is_of_dates(s))
+        return 0;
+    if (s->dates > ls__values(s) / 2)
+        return ls__fail(LS_EFORMAT, "%s: line %lld: \"%s\" is no date, as %lld "
+                        "of the %lld values of \"%s\" are", path_of(l),
+                        (long long)s->other_line, s->other,
+                        (long long)s->dates, (long long)ls__values(s), name);
     if (s->texts && s->numbers > s->texts)
         return mixed(l, s, name);
     if (s->texts && l->c->window)
@@ -213,37 +176,65 @@ static int check_input(const learner *l, const survey *s, const char *name)
                         "no number, and a series has numbers alone; %signore "
                         "leaves the column out", path_of(l),
                         (long long)s->text_line, name, s->text, l->p);
-    return s->texts && has_many(s, 2) ? too_many(l, s, name) : 0;
+    return s->texts && ls__has_many(s, 2) ? too_many(l, s, name) : 0;
 }
 
-static void take_words(ls__column *column, survey *s)
+static void take_words(ls__column *column, ls__survey *s)
 {
     column->words = s->words;
     s->words = (ls__words){0};
     ls__words_sort(&column->words);
 }
 
-static int settle_input(learner *l, survey *s, const char *name)
+/* Add a column that becomes a number; NULL: no memory. */
+static ls__column *add_column(ls_coding *c, const char *name)
+{
+    ls__column *column = &c->column[c->columns];
+
+    if (!(column->name = ls__text_copy(name)))
+        return NULL;
+    column->at = c->width++;
+    column->scale = 1;
+    c->columns++;
+    return column;
+}
+
+/* Add those numbers of dates in which they differ, the days in any case. */
+static int add_dates(ls_coding *c, const ls__survey *s, const char *name)
+{
+    for (int i = 0; i < LS__DATE_PARTS; i++) {
+        ls__column *column;
+
+        if (i != LS__DAYS && !s->varies[i])
+            continue;
+        if (!(column = add_column(c, name)))
+            return LS_ENOMEM;
+        column->date = 1 + i;
+    }
+    return 0;
+}
+
+static int settle_input(learner *l, ls__survey *s, const char *name)
 {
     ls_coding *c = l->c;
-    ls__column *column = &c->column[c->columns];
+    ls__column *column;
     int status = check_input(l, s, name);
 
     if (status < 0)
         return status;
-    if (!(column->name = ls__text_copy(name)))
+    if (ls__is_of_dates(s))
+        return add_dates(c, s, name);
+    if (!(column = add_column(c, name)))
         return LS_ENOMEM;
-    column->at = c->width;
-    column->scale = 1;
-    if (s->texts)
+    if (s->texts) {
         take_words(column, s);
-    c->width += s->texts ? column->words.count : 1;
-    c->columns++;
+        c->width += column->words.count - 1;
+    }
     return 0;
 }
 
 /* Asked for a regression, or a series. */
-static int no_numbers(const learner *l, const survey *s, const char *name)
+static int no_numbers(const learner *l, const ls__survey *s, const char *name)
 {
     bool series = l->want->window > 0;
 
@@ -257,10 +248,11 @@ static int no_numbers(const learner *l, const survey *s, const char *name)
 }
 
 /* Whole numbers are classes, named by the number; others are measured. */
-static int check_classes(const learner *l, const survey *s, const char *name)
+static int check_classes(const learner *l, const ls__survey *s,
+                         const char *name)
 {
-    const char *more = s->words.count > MOST_WORDS ? "more than " : "";
-    int count = *more ? MOST_WORDS : s->words.count;
+    const char *more = s->words.count > LS__MOST_WORDS ? "more than " : "";
+    int count = *more ? LS__MOST_WORDS : s->words.count;
 
     if (!s->texts && *s->part)
         return ls__fail(LS_EINVAL, "%stask classification: %s: line %lld, "
@@ -269,18 +261,18 @@ static int check_classes(const learner *l, const survey *s, const char *name)
                         "regression predicts them", l->p, path_of(l),
                         (long long)s->part_line, name, s->part, more, count,
                         l->p);
-    if (!has_many(s, s->texts ? 2 : ROWS_OF_CLASS))
+    if (!ls__has_many(s, s->texts ? 2 : ROWS_OF_CLASS))
         return 0;
     return ls__fail(LS_EINVAL, "%starget: %s: column \"%s\" has %s%d "
                     "different %s in %lld rows, too many for classes; %s%s",
                     l->p, path_of(l), name, more, count,
-                    s->texts ? "words" : "numbers", (long long)values(s),
+                    s->texts ? "words" : "numbers", (long long)ls__values(s),
                     s->texts ? "" : l->p,
                     s->texts ? "name another column"
                              : "task regression predicts them");
 }
 
-static int check_target(const learner *l, const survey *s, const char *name,
+static int check_target(const learner *l, const ls__survey *s, const char *name,
                         bool classes)
 {
     ls_table_task task = l->want->task;
@@ -318,7 +310,7 @@ static void tell_dropped(const learner *l)
  * them; pandas writes one unless told not to. */
 static void tell_index(const learner *l, int64_t rows)
 {
-    const survey *s = &l->s[0];
+    const ls__survey *s = &l->s[0];
     char text[512];
 
     if (s->ignored || l->target == 0 || rows < 2 || s->counted != rows ||
@@ -329,13 +321,35 @@ static void tell_index(const learner *l, int64_t rows)
     tell(l, text);
 }
 
+/* Which numbers dates became. */
+static void tell_dates(const learner *l)
+{
+    const ls_coding *c = l->c;
+    char text[512];
+
+    for (int i = 0; i < c->columns; i++) {
+        bool begins = c->column[i].date == 1 + LS__DAYS;
+        int used;
+
+        if (!begins)
+            continue;
+        used = snprintf(text, sizeof text, "\"%.200s\" is of dates, which "
+                        "become numbers: days", c->column[i].name);
+        for (; i + 1 < c->columns && c->column[i + 1].date > 1 + LS__DAYS; i++)
+            used += snprintf(text + used, sizeof text - (size_t)used, ", %s",
+                             ls__date_name[c->column[i + 1].date - 1]);
+        tell(l, text);
+    }
+}
+
 /* A few numbers may be meant as classes. */
-static void tell_numbers(const learner *l, const survey *s, const char *name)
+static void tell_numbers(const learner *l, const ls__survey *s,
+                         const char *name)
 {
     char text[512];
 
     if (l->want->task != LS_TABLE_AUTO ||
-        s->words.count > FEW_WORDS)
+        s->words.count > LS__FEW_WORDS)
         return;
     snprintf(text, sizeof text, "\"%s\" is a number, so it is the target of a "
              "regression; %stask classification makes classes of its %d values",
@@ -343,7 +357,7 @@ static void tell_numbers(const learner *l, const survey *s, const char *name)
     tell(l, text);
 }
 
-static int settle_target(learner *l, survey *s, const char *name)
+static int settle_target(learner *l, ls__survey *s, const char *name)
 {
     ls_table_task task = l->want->task;
     bool classes =
@@ -362,9 +376,20 @@ static int settle_target(learner *l, survey *s, const char *name)
     return 0;
 }
 
+/* Room for the columns: a date becomes several. */
+static int make_columns(learner *l)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < ls_table_columns(l->t); i++)
+        n += ls__is_of_dates(&l->s[i]) ? LS__DATE_PARTS : 1;
+    l->c->column = ls__new(n, sizeof *l->c->column, path_of(l));
+    return l->c->column ? 0 : LS_ENOMEM;
+}
+
 static int settle(learner *l)
 {
-    int status = 0;
+    int status = make_columns(l);
 
     for (int i = 0; i < ls_table_columns(l->t) && status == 0; i++) {
         const char *name = ls_table_column(l->t, i);
@@ -393,6 +418,7 @@ static int learn(learner *l, int64_t *rows)
     if (status == 0) {
         tell_dropped(l);
         tell_index(l, *rows);
+        tell_dates(l);
     }
     return status;
 }
@@ -408,8 +434,7 @@ int ls__coding_learn(ls_coding *c, ls_table *t,
                      .window = want->window,
                      .horizon = want->horizon};
     l.s = ls__new((size_t)n, sizeof *l.s, t->path);
-    c->column = ls__new((size_t)n, sizeof *c->column, t->path);
-    if (l.s && c->column)
+    if (l.s)
         status = learn(&l, rows);
     for (int i = 0; l.s && i < n; i++)
         ls__words_free(&l.s[i].words);

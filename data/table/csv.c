@@ -20,17 +20,34 @@ static int malformed(const ls__csv *c, const char *what)
 
 /* ------ Bytes ------ */
 
-static int refill(ls__csv *c)
+/* The next bytes of the file: how many, or a status. */
+static int64_t fetch(ls__csv *c)
 {
     int64_t left = c->file.size - c->offset;
-    size_t n = left < CHUNK ? (size_t)left : CHUNK;
-    int status = ls__file_read(&c->file, c->chunk, n, c->offset);
+    int64_t n = left < CHUNK ? left : CHUNK;
+    int status = ls__file_read(&c->file, c->chunk, (size_t)n, c->offset);
 
-    if (status < 0)
-        return status;
-    c->offset += (int64_t)n;
+    return status < 0 ? status : n;
+}
+
+/* The same of what a stream of gzip holds, which ends where its file does. */
+static int64_t unpack(ls__csv *c)
+{
+    int64_t n = ls__gunzip_read(&c->gzip, c->chunk, CHUNK);
+    int status = n == 0 ? ls__gunzip_end(&c->gzip) : 0;
+
+    return status < 0 ? status : n;
+}
+
+static int refill(ls__csv *c)
+{
+    int64_t n = c->packed ? unpack(c) : fetch(c);
+
+    if (n < 0)
+        return (int)n;
+    c->offset += n;
     c->next = 0;
-    c->filled = n;
+    c->filled = (size_t)n;
     return 0;
 }
 
@@ -242,15 +259,32 @@ int ls__csv_next(ls__csv *c)
 
 /* ------ The file ------ */
 
+/* Go before the first byte; a stream of gzip begins anew. */
+static int begin(ls__csv *c)
+{
+    unsigned char head[2] = {0};
+    int status = c->file.size >= 2 ? ls__file_read(&c->file, head, 2, 0) : 0;
+
+    if (c->packed)
+        ls__gunzip_close(&c->gzip);
+    c->packed = false;
+    c->offset = 0;
+    c->line = 1;
+    if (status == 0 && head[0] == 0x1f && head[1] == 0x8b) {
+        status = ls__gunzip_open(&c->gzip, &c->file);
+        c->packed = status == 0;
+    }
+    return status;
+}
+
 /* A byte order mark is no part of the first name. */
 int ls__csv_rewind(ls__csv *c)
 {
     static const unsigned char mark[] = {0xef, 0xbb, 0xbf};
-    int status;
+    int status = begin(c);
 
-    c->offset = 0;
-    c->line = 1;
-    status = refill(c);
+    if (status == 0)
+        status = refill(c);
     if (status == 0 && c->filled >= sizeof mark &&
         !memcmp(c->chunk, mark, sizeof mark))
         c->next = sizeof mark;
@@ -299,6 +333,8 @@ int ls__csv_open(ls__csv *c, const char *path)
 
 void ls__csv_close(ls__csv *c)
 {
+    if (c->packed)
+        ls__gunzip_close(&c->gzip);
     ls__file_close(&c->file);
     free(c->chunk);
     free(c->text);

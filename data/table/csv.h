@@ -4,6 +4,7 @@
 #ifndef LS_TABLE_CSV_H
 #define LS_TABLE_CSV_H
 
+#include "array/gunzip.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -20,6 +21,8 @@ typedef struct ls__csv_field {
 typedef struct ls__csv {
     const char *path; /* borrowed */
     ls__file file;
+    bool packed;    /* by gzip, whose stream is open then */
+    ls__gunzip gzip;
     char separator;
     int64_t line;  /* of the file, that the next byte is on */
     int64_t began; /* line on which the record begins */

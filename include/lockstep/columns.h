@@ -12,7 +12,8 @@
  *     ls_table_predict_text(c, 1, 2, name, cell, &price, NULL);
  *
  * A column of numbers becomes one input, (x - mean) / scale.  A column of text
- * becomes as many as it has words, a 1 among zeros.  So does what is predicted:
+ * becomes as many as it has words, a 1 among zeros.  A column of dates becomes
+ * several numbers: ls_column.date.  So does what is predicted:
  * a number, or one of some classes.  The model file says so in a note, which
  * lockstep-train --data writes and ls_coding_note gives for programs that train
  * by themselves (docs/model-file.md).
@@ -36,9 +37,25 @@ extern "C" {
 /* What all columns of a table mean.  It belongs to what it was got from. */
 typedef struct ls_coding ls_coding;
 
-/* A column; its texts live as long as the coding. */
+/* A column; its texts live as long as the coding.
+ *
+ * Dates are as ISO 8601 has them: 2026-11-25, and with a time 2026-11-25T18:30,
+ * 2026-11-25 18:30:05.25, and with a zone 2026-11-25T18:30Z or +02:00.  A
+ * column of them becomes columns of numbers of one name, one for each of these
+ * that `date` names and in which its rows differ, "days" in any case:
+ *
+ *     days     since 1970-01-01, the time as a fraction, in UTC where there is
+ *              a zone; the others are of the date as it is written:
+ *     year
+ *     month    1 to 12
+ *     day      of the month, 1 to 31
+ *     weekday  Monday is 1, Sunday 7
+ *     yearday  1 to 366
+ *     hour     of the day, 0 to below 24, minutes and seconds as a fraction
+ */
 typedef struct ls_column {
     const char *name;
+    const char *date;        /* the number of a date that it is; or NULL */
     int words;               /* of a column of text, or classes; 0: numbers */
     const char *const *word; /* [words]: numbers by value, texts by bytes */
     double mean, scale;      /* of numbers x becomes (x - mean) / scale */
@@ -121,9 +138,10 @@ static inline ls_table_data_options ls_table_data_defaults(void)
 typedef struct ls_table_data ls_table_data;
 
 /* Read a table of which to train a model; options NULL means the defaults.  A
- * column is of numbers if all that it has are numbers, and of text if they are
- * mostly none; one of numbers with a text here and there is refused, as is text
- * of which nearly each row has its own.  LS_EINVAL: the options do not fit the
+ * column is of numbers if all that it has are numbers, of dates if all are
+ * dates, and of text if they are mostly no numbers; one of numbers with a text
+ * here and there is refused, as is one of dates, and text of which nearly each
+ * row has its own.  LS_EINVAL: the options do not fit the
  * table; LS_EIO; LS_EFORMAT names line and column; LS_ENOMEM. */
 LS_API int ls_table_data_open(ls_table_data **data, const char *path,
                               const ls_table_data_options *options);
@@ -228,9 +246,9 @@ LS_API int ls_table_predict_text(ls_table_context *context, int64_t rows,
 /* Predict rows of numbers: number (rows, columns) in the order of the model's
  * columns, NaN where one is missing, and in word (rows, columns) the words of
  * columns of text, NULL or "" where one is missing; what stands in the place of
- * the other is not looked at.  word may be NULL where no column is of text,
- * number where all are.  LS_EINVAL: it may not; LS_ENOTSUP: the model is of a
- * series. */
+ * the other is not looked at.  Each number of a date has a place of its own.
+ * word may be NULL where no column is of text, number where all are.
+ * LS_EINVAL: it may not; LS_ENOTSUP: the model is of a series. */
 LS_API int ls_table_predict_doubles(ls_table_context *context, int64_t rows,
                                     const double *number,
                                     const char *const *word, double *out,

@@ -14,7 +14,7 @@
  * stand there twice; of other fields the blanks at both ends do not count.
  * Lines end with LF, CR LF or CR; empty ones are passed over, as is a byte
  * order mark.  Rows are read one by one: a table of any length needs the memory
- * of its longest row.
+ * of its longest row.  A file that gzip packed is unpacked as it is read.
  *
  * Of liblockstep_data: link with -llockstep_data (pkg-config lockstep_data). */
 #ifndef LOCKSTEP_TABLE_H

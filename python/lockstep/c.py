@@ -507,8 +507,9 @@ class RanksOptions(Struct):
 
 
 class Column(Struct):
-    _fields_ = [("name", C.c_char_p), ("words", C.c_int), ("word", P),
-        ("mean", C.c_double), ("scale", C.c_double), ("at", C.c_int64)]
+    _fields_ = [("name", C.c_char_p), ("date", C.c_char_p), ("words", C.c_int),
+        ("word", P), ("mean", C.c_double), ("scale", C.c_double),
+        ("at", C.c_int64)]
 
 
 class TableDataOptions(Struct):

@@ -48,5 +48,6 @@ const char *standard_input(const char *path)
         return NULL;
     }
     snprintf(there, sizeof there, "/dev/fd/%d", fd);
+    opt_call(there, "standard input");
     return there;
 }

@@ -68,6 +68,8 @@ int data_table_held(data *d, const char *path)
     if (status == 0)
         status = ls_table_data_take(t, NULL, x, y);
     ls_table_data_close(t);
+    x->name = "x";
+    y->name = "y";
     status = opt_check_usage(status);
     return status == OPT_GO ? data_held_source(d, &d->evaluation) : status;
 }

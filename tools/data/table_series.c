@@ -7,8 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The windows of so many of the series' rows from `first` on. */
-static int windows(const data *d, int64_t first, int64_t rows, ls_source *out)
+/* The windows of so many of a series' rows from `first` on: what is seen and
+ * the targets. */
+static int windows(const data *d, const ls_array of[DATA_SERIES],
+                   int64_t first, int64_t rows, ls_source *out)
 {
     int64_t horizon, window = ls_coding_window(data_coding(d), &horizon);
     ls_series series[DATA_SERIES];
@@ -16,7 +18,7 @@ static int windows(const data *d, int64_t first, int64_t rows, ls_source *out)
     for (int i = 0; i < DATA_SERIES; i++) {
         ls_array *a = &series[i].array;
 
-        *a = d->series[i];
+        *a = of[i];
         a->data = (float *)a->data + first * a->shape[1];
         a->shape[0] = rows;
     }
@@ -68,11 +70,18 @@ static int see(data *d, int64_t first, int64_t rows)
 
 int data_series_held(const data *d, ls_source *source)
 {
-    int64_t rows = d->series[0].shape[0] - d->rows, horizon;
-    int64_t window = ls_coding_window(data_coding(d), &horizon);
+    bool other = d->held_out[0].data != NULL;
+    const ls_array *of = other ? d->held_out : d->series;
+    int64_t first = other ? 0 : d->rows, rows = of[0].shape[0] - first;
+    int64_t horizon, window = ls_coding_window(data_coding(d), &horizon);
 
-    return rows > window + horizon - 1 ? windows(d, d->rows, rows, source)
-                                       : OPT_GO;
+    if (rows > window + horizon - 1)
+        return windows(d, of, first, rows, source);
+    return other ? opt_fail(OPT_WRONG, "--eval-data: %lld row%s; a window of "
+                            "%lld and a horizon of %lld need %lld at least",
+                            (long long)rows, opt_s(rows), (long long)window,
+                            (long long)horizon, (long long)(window + horizon))
+                 : OPT_GO;
 }
 
 int data_series(data *d, const table_file *f)
@@ -86,7 +95,7 @@ int data_series(data *d, const table_file *f)
         return too_few(f, rows, first);
     status = see(d, first, rows);
     if (status == OPT_GO)
-        status = windows(d, 0, first, &d->source);
+        status = windows(d, d->series, 0, first, &d->source);
     d->rows = d->source.rows;
     return status == OPT_GO ? data_series_held(d, &d->evaluation) : status;
 }

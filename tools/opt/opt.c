@@ -28,6 +28,29 @@ const char *opt_said(void)
 
 /* A message may quote a file.  It is written at once, for other ranks may write
  * to the same place. */
+static struct {
+    const char *path, *name;
+} called;
+
+void opt_call(const char *path, const char *name)
+{
+    called.path = path;
+    called.name = name;
+}
+
+/* The first place of the path in a message becomes its name. */
+static void rename_file(char *text, size_t size)
+{
+    char *at = called.path ? strstr(text, called.path) : NULL;
+    size_t old = at ? strlen(called.path) : 0;
+    size_t new = at ? strlen(called.name) : 0;
+
+    if (!at || strlen(text) + new - old >= size)
+        return;
+    memmove(at + new, at + old, strlen(at + old) + 1);
+    memcpy(at, called.name, new);
+}
+
 int opt_fail(int status, const char *format, ...)
 {
     char text[4096];
@@ -38,6 +61,7 @@ int opt_fail(int status, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    rename_file(text, sizeof text);
     characters_clean(text);
     fprintf(stderr, "%s: %s\n", opt_program_name, text);
     strcpy(said, text);

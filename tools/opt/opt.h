@@ -222,6 +222,9 @@ const char *opt_said(void); /* the last message of this thread, or "" */
 int opt_fail(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Messages call a file by another name from now on; both are borrowed. */
+void opt_call(const char *path, const char *name);
+
 /* How wide the terminal on stderr is; 80 where it does not say. */
 int opt_columns(void);
 

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See date.h. */
+#include "table/date.h"
+
+#include <string.h>
+
+const char *const ls__date_name[LS__DATE_PARTS] = {
+    [LS__DAYS] = "days",       [LS__YEAR] = "year",
+    [LS__MONTH] = "month",     [LS__DAY] = "day",
+    [LS__WEEKDAY] = "weekday", [LS__YEARDAY] = "yearday",
+    [LS__HOUR] = "hour",
+};
+
+ls__date_part ls__date_named(const char *name)
+{
+    int part = 0;
+
+    while (part < LS__DATE_PARTS && strcmp(ls__date_name[part], name))
+        part++;
+    return (ls__date_part)part;
+}
+
+/* Read so many digits of a number from low to high; false: they are none. */
+static bool digits(const char **text, int count, int low, int high, int *out)
+{
+    const char *p = *text;
+    int x = 0;
+
+    for (int i = 0; i < count; i++, p++) {
+        if (*p < '0' || *p > '9')
+            return false;
+        x = 10 * x + (*p - '0');
+    }
+    *text = p;
+    *out = x;
+    return x >= low && x <= high;
+}
+
+static bool sign(const char **text, char wanted)
+{
+    if (**text != wanted)
+        return false;
+    ++*text;
+    return true;
+}
+
+static bool is_leap(int year)
+{
+    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+}
+
+/* Days before a month of a year, month 13 being the next year's first. */
+static int before_month(int year, int month)
+{
+    static const int before[] = {0,   31,  59,  90,  120, 151, 181,
+                                 212, 243, 273, 304, 334, 365};
+
+    return before[month - 1] + (month > 2 && is_leap(year));
+}
+
+/* Days from 1970-01-01 to the year's first. */
+static int before_year(int year)
+{
+    int y = year - 1; /* years that are over since the year 1 */
+
+    return 365 * y + y / 4 - y / 100 + y / 400 - 719162;
+}
+
+static bool read_day(const char **text, double *part)
+{
+    int year, month, day, days;
+
+    if (!digits(text, 4, 1, 9999, &year) || !sign(text, '-') ||
+        !digits(text, 2, 1, 12, &month) || !sign(text, '-') ||
+        !digits(text, 2, 1, 31, &day) ||
+        day > before_month(year, month + 1) - before_month(year, month))
+        return false;
+    part[LS__YEAR] = year;
+    part[LS__MONTH] = month;
+    part[LS__DAY] = day;
+    part[LS__YEARDAY] = before_month(year, month) + day;
+    days = before_year(year) + before_month(year, month) + day - 1;
+    part[LS__DAYS] = days;
+    part[LS__WEEKDAY] = (days + 719162) % 7 + 1; /* 0001-01-01 is a Monday */
+    return true;
+}
+
+/* The decimals of a second. */
+static double fraction(const char **text)
+{
+    double unit = 1, x = 0;
+
+    for (; **text >= '0' && **text <= '9'; ++*text) {
+        unit /= 10;
+        x += unit * (**text - '0');
+    }
+    return x;
+}
+
+/* "18:30:05.25" as seconds. */
+static bool read_time(const char **text, double *seconds)
+{
+    int hour, minute, second = 0;
+
+    if (!digits(text, 2, 0, 23, &hour) || !sign(text, ':') ||
+        !digits(text, 2, 0, 59, &minute))
+        return false;
+    *seconds = 3600 * hour + 60 * minute;
+    if (**text != ':')
+        return true;
+    ++*text;
+    if (!digits(text, 2, 0, 59, &second))
+        return false;
+    *seconds += second;
+    if (**text == '.' || **text == ',') {
+        ++*text;
+        *seconds += fraction(text);
+    }
+    return true;
+}
+
+/* "", "Z", "+02:00", "+0200" or "+02" as seconds. */
+static bool read_zone(const char **text, int *seconds)
+{
+    int hours, minutes = 0;
+    char first = **text;
+
+    *seconds = 0;
+    if (!first)
+        return true;
+    ++*text;
+    if (first == 'Z')
+        return true;
+    if ((first != '+' && first != '-') || !digits(text, 2, 0, 23, &hours))
+        return false;
+    if ((sign(text, ':') || **text) && !digits(text, 2, 0, 59, &minutes))
+        return false;
+    *seconds = (first == '-' ? -60 : 60) * (60 * hours + minutes);
+    return true;
+}
+
+bool ls__date_read(const char *text, double part[LS__DATE_PARTS])
+{
+    double seconds = 0;
+    int zone = 0;
+
+    if (!read_day(&text, part))
+        return false;
+    part[LS__HOUR] = 0;
+    if (!*text)
+        return true;
+    if ((*text != 'T' && *text != ' ') || !*++text ||
+        !read_time(&text, &seconds) || !read_zone(&text, &zone) || *text)
+        return false;
+    part[LS__HOUR] = seconds / 3600;
+    part[LS__DAYS] += (seconds - zone) / 86400;
+    return true;
+}
