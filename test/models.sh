@@ -266,13 +266,22 @@ any_workers "with dropout of what is added" $tiny $modern --steps 4 \
     --eval-every 2 --sample 30 --residual-dropout 0.2
 differ "--residual-dropout drops" "$dir/out" "$dir/modern"
 for one in "--norm rms" "--positions rotary" "--ffn swiglu" "--kv-heads 1" \
-    "--tie"; do
+    "--tie" "--start gpt2" "--norm-epsilon 1e-5" "--norm rms --norm-epsilon 1e-5"
+do
     # shellcheck disable=SC2086 # words
     run $tiny --steps 2 $one
     grep state "$dir/out" >>"$dir/states"
 done
 is "each option makes another model" \
-    "$(sort -u "$dir/states" | wc -l | tr -d ' ')" 5
+    "$(sort -u "$dir/states" | wc -l | tr -d ' ')" 8
+# The first loss of GPT-2's start is that of a guess, ln 256.
+# shellcheck disable=SC2086 # words
+run $tiny --steps 1 --start gpt2 --log-every 1
+is "GPT-2's start guesses" "$(sed -n 's/.*step 0000  loss //p' "$dir/out" |
+    awk '{ print ($1 > 5.5 && $1 < 5.6) }')" 1
+# shellcheck disable=SC2086 # words
+expect 2 "--start and --initialiser exclude each other" $tiny --start gpt2 \
+    --initialiser zeros
 # shellcheck disable=SC2086 # words
 run $tiny $modern --steps 150 --lr 0.003 --eval-every 150 --sample 64 \
     --temperature 0

@@ -67,7 +67,8 @@ def hidden(p, tokens):
 
 
 def loss_fn(p, tokens):
-    logits = F.linear(hidden(p, tokens), p["head.kernel"])
+    tied = p["tok_emb.embedding"]
+    logits = F.linear(hidden(p, tokens), p.get("head.kernel", tied))
     return F.cross_entropy(logits[:, :-1].reshape(-1, shared.V),
                            tokens[:, 1:].reshape(-1))
 

@@ -19,9 +19,8 @@ static int check_kind(const opt_line *line, const char *const *names,
 
 static const char *const of_tables[] = {"valid", "epochs", "shuffle",
                                         "no-shuffle", NULL};
-static const char *const of_text[] = {"eval-data", "vocab", "seq-len",
-                                      "d-model", "sample", "temperature",
-                                      NULL};
+static const char *const of_text[] = {"vocab", "seq-len", "d-model",
+                                      "sample", "temperature", NULL};
 
 /* 50 epochs in an order of their own, the last batch padded, as mlp has it of
  * tables. */
@@ -38,8 +37,13 @@ static int series_load(data *d, settings *s, const opt_line *line)
                               .horizon = s->model.horizon}};
     int status = check_kind(line, of_text, "texts, not tables");
 
+    if (status == OPT_GO && s->data.eval_path && s->data.valid > 0)
+        status = opt_fail(OPT_WRONG,
+                          "--valid and --eval-data exclude each other");
     if (status == OPT_GO)
         status = data_table(d, &f);
+    if (status == OPT_GO && s->data.eval_path)
+        status = data_table_held(d, s->data.eval_path);
     if (status != OPT_GO)
         return status;
     s->data.shuffle = !s->data.no_shuffle;
@@ -149,7 +153,7 @@ const opt_model model_rnn = {
             "time: all columns, standardised, of N rows go through the layers, "
             "and a dense\nlayer predicts the target --horizon rows after the "
             "last.  --valid 0.2 holds\nthe last fifth of the rows back to "
-            "evaluate on.",
+            "evaluate on; --eval-data is another table.",
     .impl = &rnn,
     .own = own_rnn,
 };

@@ -9,6 +9,8 @@ static const opt_word norms[] = {{"layer", 0}, {"rms", 1}, {NULL, 0}};
 
 static const opt_word positions[] = {{"learned", 0}, {"rotary", 1}, {NULL, 0}};
 
+static const opt_word starts[] = {{"layer", 0}, {"gpt2", 1}, {NULL, 0}};
+
 static const opt_word units[] = {{"gelu", 0}, {"swiglu", 1}, {NULL, 0}};
 
 static const opt_word layouts[] = {
@@ -83,7 +85,9 @@ static const opt layers[] = {
     { OPT_ROW("d-ff", "N", OPT_COUNT, AT(d_ff), FOR(TOKENS), "1024",
               "width inside a block's dense layers") },
     { OPT_ROW("norm", NULL, OPT_CHOICE, AT(norm), FOR("gpt"), "layer",
-              "rms: no mean and no bias (1e-6)"), .words = norms },
+              "rms: no mean and no bias"), .words = norms },
+    { OPT_ROW("norm-epsilon", "X", OPT_REAL, AT(norm_epsilon), FOR(TOKENS),
+              "1e-06", "keeps a norm's divisor from 0; PyTorch: 1e-5") },
     { OPT_ROW("positions", NULL, OPT_CHOICE, AT(positions), FOR("gpt"),
               "learned", "a table, or queries and keys turned (base 10000)"),
       .words = positions },
@@ -94,6 +98,9 @@ static const opt layers[] = {
               "of keys and values; must divide heads (heads)") },
     { OPT_ROW("tie", NULL, OPT_FLAG, AT(tie), FOR("gpt"), "",
               "the output layer is the transposed embedding") },
+    { OPT_ROW("start", NULL, OPT_CHOICE, AT(start), FOR("gpt"), "layer",
+              "gpt2: kernels and tables of deviation 0.02, as GPT-2 starts"),
+      .words = starts, .not_with = "initialiser" },
     { OPT_ROW("residual-dropout", "P", OPT_DECAY, AT(residual_dropout),
               FOR("gpt"), "0", "of what blocks add, in place of --dropout") },
 };

@@ -24,8 +24,10 @@ typedef struct model_settings {
     const char *channels; /* of convolutions, "32,64"; checked by load */
     int64_t vocab, seq_len, d_model, heads, layers, d_ff;
     int64_t norm, positions, ffn; /* of gpt: model_settings.c has their words */
+    double norm_epsilon;          /* of their norms */
     int64_t kv_heads;             /* 0: heads */
     bool tie;
+    int64_t start; /* of gpt: its words are there, too */
     double residual_dropout; /* 0: dropout's */
     int64_t cell, units;     /* MODEL_LSTM, MODEL_GRU */
     int64_t window, horizon; /* of a series; window 0: none */

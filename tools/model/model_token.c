@@ -2,6 +2,7 @@
 /* lm and gpt: a transformer on tokens. */
 #include "model/model_parts.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* ------ lm: a transformer on tokens, without a causal mask ------ */
@@ -36,7 +37,11 @@ static const char *block_name(char room[64], int64_t i, const char *layer)
 
 static ls_node *norm(ls_node *x, const char *name, const model_settings *s)
 {
-    return s->norm ? ls_rms_norm(x, 1e-6, name) : ls_layer_norm(x, name);
+    ls_norm_options o = ls_norm_defaults();
+
+    o.epsilon = s->norm_epsilon;
+    return s->norm ? ls_rms_norm(x, o.epsilon, name)
+                   : ls_layer_norm_with(x, &o, name);
 }
 
 /* "LayerNorm_0" of a block, or that of the other norm. */
@@ -159,9 +164,25 @@ static int gpt_load(data *d, settings *s, const opt_line *line)
                      ls_key_new(s->data.seed));
 }
 
+/* GPT-2's start: all kernels and tables are normal of deviation 0.02, and what
+ * blocks add, 2 x layers times, is less by the root of that. */
+static void start_small(ls_graph *g, int64_t layers)
+{
+    ls_init all = ls_init_random(LS_NORMAL, 0.02);
+    ls_init added =
+        ls_init_random(LS_NORMAL, 0.02 / sqrt(2.0 * (double)layers));
+
+    ls_init_params(g, "*kernel", &all);
+    ls_init_params(g, "*emb*", &all);
+    ls_init_params(g, "*.out.kernel", &added);
+    ls_init_params(g, "*.Dense_1.kernel", &added);
+}
+
 static void gpt_build(ls_graph *g, const model_settings *s)
 {
     transformer(g, true, s);
+    if (s->start)
+        start_small(g, s->layers);
 }
 
 static const model gpt = {
