@@ -44,8 +44,12 @@ def raises(words, call, *arguments, **named):
     raise AssertionError(f"nothing was refused that should say {words}")
 
 
+SMALL = {"max_iter": 40, "hidden_layer_sizes": (16,), "devices": 2}
+
+
 def check_conventions():
-    for model in ours.MLPClassifier(), ours.MLPRegressor():
+    for model in (ours.MLPClassifier(), ours.MLPRegressor(),
+                  ours.TableClassifier(**SMALL), ours.TableRegressor(**SMALL)):
         for check in check_estimator(model, on_skip=None):
             assert check["status"] in ("passed", "skipped"), check
 
@@ -243,6 +247,8 @@ def check_frames():
         by_name = clone(m).set_params(categorical_features=["town", "rooms"])
         assert by_name.fit(f, y)._columns.width == 7
         raises("feature names", m.predict, f[["town", "size", "rooms", "new"]])
+        t = ours.TableRegressor(random_state=0, **SMALL).fit(f, y)
+        assert t.score(f, y) > 0.8, t.score(f, y)
     if frames:
         m = ours.MLPRegressor(max_iter=100, random_state=0,
                               learning_rate_init=.01).fit(frames[0], y)
@@ -277,15 +283,123 @@ def check_files():
     raises("classes", ours.MLPClassifier().partial_fit, X, y)
 
 
+def check_table_bits():
+    """The same for any n_jobs, for any order of rows, for whole weights and
+    rows, and through a pickle, also in the midst of a training."""
+    y = TARGETS["three"][1]
+    for more in {}, {"n_ensemble": 3}, {"recipe": "td-s"}:
+        a = ours.TableClassifier(random_state=3, **{**SMALL, **more})
+        m = clone(a).fit(X, y)
+        one = proba(m)
+        assert (one.argmax(1) == y).mean() > 0.8
+        for n_jobs in 1, 2:
+            other = clone(a).set_params(n_jobs=n_jobs).fit(X, y)
+            np.testing.assert_array_equal(proba(other), one)
+        turned = rng.permutation(len(X))
+        np.testing.assert_array_equal(
+            proba(clone(a).fit(X[turned], y[turned])), one)
+        w = rng.integers(0, 4, len(X))
+        np.testing.assert_array_equal(
+            proba(clone(a).fit(X, y, w)),
+            proba(clone(a).fit(X.repeat(w, 0), y.repeat(w))))
+        np.testing.assert_array_equal(proba(pickle.loads(pickle.dumps(m))),
+                                      one)
+        b = clone(a).partial_fit(X, y, classes=[0, 1, 2]).partial_fit(X, y)
+        c = pickle.loads(pickle.dumps(b))
+        for m in b, c:
+            m.partial_fit(X, y)
+            np.testing.assert_array_equal(proba(m), proba(b))
+        assert c.n_iter_ == 3 and len(c.history_["validation_score"]) == 3
+
+
+def check_table_courses():
+    """Its course has an end; the best epoch counts; warm_start goes on."""
+    y = TARGETS["number"][1]
+    a = ours.TableRegressor(random_state=0, **SMALL)
+    m = clone(a).fit(X, y)
+    h = m.history_
+    assert m.n_iter_ == 40 and len(h["learning_rate"]) == 40
+    assert max(h["learning_rate"]) > 0.19 and h["learning_rate"][-1] < 1e-6
+    assert h["validation_score"][-1] <= m.best_validation_score_
+    held, t, _ = m._held_out
+    assert m._score_of(m._network.predict(held), t, None) == max(
+        h["validation_score"])
+    assert y.min() - 1e-3 <= m.predict(X * 9).min()
+    assert m.predict(X * 9).max() <= y.max() + 1e-3
+    few = clone(a).set_params(n_iter_no_change=2).fit(X, y)
+    assert few.n_iter_ < 40
+    part = clone(a).set_params(n_iter_no_change=3, max_iter=300)
+    for _ in range(200):
+        part.partial_fit(X, y)
+    assert part.n_iter_ < 200
+    held, t, _ = part._held_out
+    assert (part._score_of(part._network.predict(held), t, None) ==
+            part.best_validation_score_)
+    warm = clone(a).set_params(warm_start=True).fit(X, y)
+    before = warm.predict(X)
+    warm.set_params(learning_rate_init=1e-9, dropout=0).fit(X, y)
+    assert warm.n_iter_ == 80
+    np.testing.assert_allclose(warm.predict(X), before, atol=1e-4)
+    raises("columns", warm.fit, X[:, :3], y)
+    none = clone(a).set_params(validation_fraction=0).fit(X, y)
+    assert "validation_score" not in none.history_ and none.score(X, y) > 0.3
+    raises("recipe", clone(a).set_params(recipe="best").fit, X, y)
+    raises("several numbers", clone(a).fit, X, X[:, :2])
+
+
+def check_table_weights():
+    y = np.where(TARGETS["two"][1], "yes", "no")
+    w = np.where(y == "yes", 2.5, 0.3)
+    a = ours.TableClassifier(random_state=0, **SMALL)
+    plain, heavy = clone(a).fit(X, y), clone(a).fit(X, y, w)
+    assert proba(heavy)[:, 1].mean() > proba(plain)[:, 1].mean()
+    by_class = clone(a).set_params(class_weight={"no": 0.3, "yes": 2.5})
+    np.testing.assert_array_equal(proba(by_class.fit(X, y)), proba(heavy))
+    raises("labels", a.fit, X, TARGETS["several"][1])
+
+
+def check_table_files():
+    """Its file is lockstep-predict's; words and numbers in the order that it
+    has them in, which is none of Python's."""
+    towns = np.array(["10", "9", "Vik", "1e1", "Ås", None], object)
+    rows = np.c_[X[:, :2].astype(object), towns[np.arange(120) % 6],
+                 np.arange(120) % 11]
+    rows[::7, 0] = np.nan
+    y = np.array([10, 9, 100])[np.arange(120) % 3]
+    m = ours.TableClassifier(random_state=0, categorical_features=[2, 3],
+                             **SMALL).fit(rows, y)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.safetensors")
+        m.save_model(path)
+        table = ls.TableModel(path)
+    assert table.classes == ["9", "10", "100"]
+    told = table.predict_proba([dict(zip(table.columns, r)) for r in rows])
+    np.testing.assert_allclose(m.predict_proba(rows), told, atol=1e-12)
+    rows[:, 2] = "elsewhere"
+    assert np.isfinite(m.predict_proba(rows)).all()
+    number = ours.TableRegressor(random_state=0, n_ensemble=2, **SMALL).fit(
+        X, TARGETS["number"][1])
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.safetensors")
+        number.save_model(path)
+        table = ls.TableModel(path)
+    told = table.predict([dict(zip(table.columns, r)) for r in X.tolist()])
+    np.testing.assert_allclose(number.predict(X), told, rtol=1e-12)
+    p = permutation_importance(number, X, TARGETS["number"][1], n_repeats=3,
+                               random_state=0).importances_mean
+    assert p.argmax() == 0 and p[1] > p[2:].max()
+
+
 def check_guide(path):
     with open(path) as f:
         pieces = re.findall(r"```python sklearn\n(.*?)```", f.read(), re.S)
-    assert len(pieces) == 1
+    assert len(pieces) == 2
     here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            exec(pieces[0], {})
+            for piece in pieces:
+                exec(piece, {})
         finally:
             os.chdir(here)
 
@@ -301,5 +415,9 @@ if __name__ == "__main__":
     check_frames()
     check_searches()
     check_files()
+    check_table_bits()
+    check_table_courses()
+    check_table_weights()
+    check_table_files()
     check_conventions()
     print("estimators: as scikit-learn", sys.modules["sklearn"].__version__)

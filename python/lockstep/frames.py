@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the columns of a table become: numbers, in which a missing one is the
-mean of those trained on, and a 1 among zeros for a word, zeros for one that is
-missing or was not trained on.
+mean (or the median) of those trained on, and a 1 among zeros for a word, zeros for
+one that is missing or was not trained on.  Words are texts, in the order that
+lockstep-train has them in, as are those of a model file's note.
 
 Frames of pandas, polars and others are known by what they can do: they have
 columns, and x[name] is one that np.asarray takes.  Neither is imported.
 """
+
+import re
 
 import numpy as np
 
@@ -67,13 +70,12 @@ class Columns:
         self.names = list(x.columns) if is_frame(x) else None
         count = len(self.names) if self.names else x.shape[1]
         chosen = self._chosen(categorical, count)
-        self.words, self.means = [], []
+        self.words = []
         for i in range(count):
-            name, column = self._column(x, i)
+            column = self._column(x, i)[1]
             text = (_is_text(column) if chosen is None and self.names
                     else bool(chosen) and i in chosen)
-            self.words.append(_words(column) if text else None)
-            self.means.append(None if text else _mean(_numbers(name, column)))
+            self.words.append(words_of(column) if text else None)
 
     def _chosen(self, categorical, count):
         if isinstance(categorical, str) and categorical == "from_dtype":
@@ -105,16 +107,36 @@ class Columns:
         """How many numbers a row becomes."""
         return sum(1 if w is None else len(w) for w in self.words)
 
-    def rows(self, x):
+    def raw(self, x):
+        """(rows, columns) doubles: numbers, or the places of words; NaN where
+        one is missing."""
+        parts = []
+        for i, words in enumerate(self.words):
+            name, column = self._column(x, i)
+            parts.append(_numbers(name, column) if words is None
+                         else _places(column, words))
+        return np.stack(parts, axis=1) if parts else np.empty((len(x), 0))
+
+    def measure(self, raw, robust=False):
+        """Take from rows what a missing number becomes, and what is taken from
+        one and what that is divided by: nothing and 1, or where robust the
+        median and the distance of quartiles, as ls_table_data_options has
+        it."""
+        self.measured = [None if words is not None else
+                         _robust(x[~np.isnan(x)]) if robust else
+                         (_mean(x), 0, 1)
+                         for words, x in zip(self.words, raw.T)]
+
+    def coded(self, raw):
         """The rows as a model sees them, float32."""
         parts = []
-        for i, (words, mean) in enumerate(zip(self.words, self.means)):
-            name, column = self._column(x, i)
+        for words, of, x in zip(self.words, self.measured, raw.T):
             if words is None:
-                v = _numbers(name, column)
-                parts.append(np.where(np.isnan(v), mean, v)[:, None])
+                missing, middle, scale = of
+                x = np.where(np.isnan(x), missing, x)
+                parts.append(((x - middle) / scale)[:, None])
             else:
-                parts.append(_one_hot(column, words))
+                parts.append(x[:, None] == np.arange(len(words)))
         return as_floats(np.concatenate(parts, axis=1))
 
 
@@ -123,19 +145,44 @@ def _mean(x):
     return known.mean() if len(known) else 0.0
 
 
-def _words(column):
-    """The words there are, in an order of their own, with their places."""
-    found = {v for v in _values(column).tolist() if not _is_missing(v)}
-    return {v: i for i, v in enumerate(sorted(found, key=lambda v: (str(v))))}
+def _robust(x):
+    if not len(x):
+        return 0.0, 0.0, 1.0
+    low, middle, high = np.quantile(x, [.25, .5, .75])
+    scale = high - low if high > low else (x.max() - x.min()) / 2
+    good = np.isfinite(scale) and scale > 0
+    return float(middle), float(middle), float(scale) if good else 1.0
 
 
-def _one_hot(column, words):
-    y = np.zeros((len(column), len(words)), np.float32)
-    for i, v in enumerate(_values(column).tolist()):
-        at = None if _is_missing(v) else words.get(v)
-        if at is not None:
-            y[i, at] = 1
-    return y
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I | re.A)
+
+
+def word_of(v):
+    """A value as lockstep-train reads it in a file: 1 and "1.0" are one word."""
+    if isinstance(v, str) and _NUMBER.fullmatch(v):
+        v = float(v)
+    if isinstance(v, (int, float, np.number)) and not isinstance(v, bool):
+        v = float(v)
+        return f"{v + 0:.0f}" if v % 1 == 0 and abs(v) < 1e15 else repr(v)
+    return str(v)
+
+
+def _order(word):
+    """Numbers by their values first, then texts by their bytes."""
+    if _NUMBER.fullmatch(word) or word.strip().lower() in ("inf", "-inf"):
+        return 0, float(word), word.encode()
+    return 1, 0, word.encode()
+
+
+def words_of(column):
+    """The words there are, in order, with their places."""
+    found = {word_of(v) for v in _values(column).tolist() if not _is_missing(v)}
+    return {v: i for i, v in enumerate(sorted(found or {""}, key=_order))}
+
+
+def _places(column, words):
+    return np.array([np.nan if _is_missing(v) else words.get(word_of(v), np.nan)
+                     for v in _values(column).tolist()], np.float64)
 
 
 def as_floats(x):

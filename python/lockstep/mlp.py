@@ -73,6 +73,8 @@ def _row_order(*arrays):
 
 
 class MLP(BaseEstimator):
+    _MAY_BE, _uneven = _MAY_BE, "pad"
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
@@ -82,7 +84,7 @@ class MLP(BaseEstimator):
     # ------ what is given ------
 
     def _check_parameters(self):
-        for name, words, good in _MAY_BE:
+        for name, words, good in self._MAY_BE:
             value = getattr(self, name)
             try:
                 fine = good(value)
@@ -123,7 +125,12 @@ class MLP(BaseEstimator):
                                  "large for float64.")
         if reset:
             self._columns = frames.Columns(X, self.categorical_features)
-        return self._columns.rows(X), y
+        return self._coded(self._columns.raw(X), reset), y
+
+    def _coded(self, raw, reset):
+        if reset:
+            self._columns.measure(raw)
+        return self._columns.coded(raw)
 
     def _mixed(self, X, y, reset):
         if not frames.is_frame(X):
@@ -167,11 +174,14 @@ class MLP(BaseEstimator):
 
     def _begin(self, x, t, rows, weight):
         """Everything that a new training begins with."""
-        rng = check_random_state(self.random_state)
-        self._seed = int(rng.randint(2 ** 31 - 1))
+        self._begin_counts()
         self._network = network.Network(
             self._shape(x, t), self._seed, self._optimizer(rows, weight),
             int(self.devices), network.workers(self.n_jobs, self.devices))
+
+    def _begin_counts(self):
+        rng = check_random_state(self.random_state)
+        self._seed = int(rng.randint(2 ** 31 - 1))
         self.n_layers_ = len(self._hidden()) + 2
         self.n_iter_ = self.t_ = self._no_improvement = 0
         self._batches, self._rate, self._held_out = 0, None, None
@@ -264,9 +274,10 @@ class MLP(BaseEstimator):
         if incremental and self._is_over():
             return
         trainer = self._network.trainer
-        loader = Loader(trainer, Source({"x": x, "t": t}, w), thread=False,
+        source = Source({"x": x, self._network.target: t}, w)
+        loader = Loader(trainer, source, thread=False,
                         batch=self._batch(len(x)), shuffle=self.shuffle,
-                        uneven="pad", seed=self._seed)
+                        uneven=self._uneven, seed=self._seed)
         try:
             for epoch in range(epochs):
                 self._epoch(loader, len(x))
@@ -274,15 +285,17 @@ class MLP(BaseEstimator):
                     break
             else:
                 if not incremental:
-                    warnings.warn(
-                        "Stochastic Optimizer: Maximum iterations "
-                        f"({self.max_iter}) reached and the optimization "
-                        "hasn't converged yet.", ConvergenceWarning)
+                    self._tell_unfinished()
         except KeyboardInterrupt:
             warnings.warn("Training interrupted by user.")
         finally:
             loader.close()
         self._end(incremental)
+
+    def _tell_unfinished(self):
+        warnings.warn("Stochastic Optimizer: Maximum iterations "
+                      f"({self.max_iter}) reached and the optimization hasn't "
+                      "converged yet.", ConvergenceWarning)
 
     def _search(self, rows, weight):
         x, t, w = (a if a is None else np.ascontiguousarray(a) for a in rows)
@@ -307,8 +320,7 @@ class MLP(BaseEstimator):
         self.t_ += rows
         self.loss_ = loss
         self.history_["loss"].append(loss)
-        self.history_["learning_rate"].append(
-            self._rate or self.learning_rate_init)
+        self.history_["learning_rate"].append(self._rate_now())
         if self.verbose:
             print(f"Iteration {self.n_iter_}, loss = {loss:.8f}")
         if self.early_stopping:
@@ -318,6 +330,9 @@ class MLP(BaseEstimator):
         if self.solver == "sgd" and self.learning_rate == "invscaling":
             self._set_rate(self.learning_rate_init /
                            (self.t_ + 1) ** self.power_t)
+
+    def _rate_now(self):
+        return self._rate or self.learning_rate_init
 
     def _set_rate(self, rate):
         """The momentum that is under way keeps its pace, as scikit-learn has

@@ -21,7 +21,7 @@ ACTIVATIONS = {
 }
 
 # Of each solver what its state consists of, beside the weights.
-_MOMENTS = {c.ADAM: ("mu", "nu"), c.MOMENTUM: ("trace",),
+_MOMENTS = {c.ADAM: ("mu", "nu"), c.ADAMW: ("mu", "nu"), c.MOMENTUM: ("trace",),
             c.NESTEROV: ("trace",), c.SGD: ()}
 
 
@@ -75,6 +75,8 @@ def workers(n_jobs, devices):
 class Network:
     """shape: what _graph takes; options: of its Trainer."""
 
+    output, target = "y", "t"
+
     def __init__(self, shape, seed, optimizer, devices, threads):
         self.shape, self.threads = shape, threads
         self.options = {"seed": seed, "devices": devices}
@@ -87,14 +89,17 @@ class Network:
     def trainer(self):
         """The open trainer; one that rested goes on where it was."""
         if self._trainer is None:
-            t = Trainer(_graph(**self.shape), optimizer=self.optimizer,
-                        groups=[no_decay()], pin=False, workers=self.threads,
-                        **self.options)
+            t = self._open()
             for name, x in self.state.items():
                 t[name] = x
             t.steps = self.steps
             self._trainer = t
         return self._trainer
+
+    def _open(self):
+        return Trainer(_graph(**self.shape), optimizer=self.optimizer,
+                       groups=[no_decay()], pin=False, workers=self.threads,
+                       **self.options)
 
     def names(self, trainer):
         """Of all that a trainer's state consists of."""
@@ -119,7 +124,11 @@ class Network:
         if t is not None:
             return {n: t[n] for n in t.shapes()}
         return {n: x.copy() for n, x in self.state.items()
-                if n.startswith("layer_")}
+                if not self._is_moment(n)}
+
+    def _is_moment(self, name):
+        return name.startswith(tuple(
+            m + "." for m in _MOMENTS[self.optimizer.kind]))
 
     def set_weights(self, weights):
         for name, x in weights.items():
@@ -146,7 +155,7 @@ class Network:
     def predict(self, x):
         if self._predictor is None:
             self._predictor = self._from_file(Predictor)
-        return self._predictor.predict("y", x=x)
+        return self._predictor.predict(self.output, x=x)
 
     def _from_file(self, read):
         with tempfile.TemporaryDirectory(prefix="lockstep-") as folder:
@@ -157,10 +166,13 @@ class Network:
 
     def save_model(self, path):
         resting = self._trainer is None
-        self.trainer.save_model(path)
+        self._write(self.trainer, path)
         if resting:
             self._trainer.close()
             self._trainer = None
+
+    def _write(self, trainer, path):
+        trainer.save_model(path)
 
     def __getstate__(self):
         if self._trainer is not None:
@@ -176,7 +188,7 @@ class Network:
                 "optimizer": {n: getattr(o, n) for n, *_ in o._fields_
                               if n != "room"},
                 "moments": {n: x for n, x in self.state.items()
-                            if not n.startswith("layer_")}}
+                            if self._is_moment(n)}}
 
     def __setstate__(self, s):
         self.__init__(s["shape"], s["options"]["seed"],

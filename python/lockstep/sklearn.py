@@ -25,6 +25,28 @@ more once n_iter_no_change calls have brought nothing.
 loss_curve_ is the loss without the penalty of alpha; history_ has it with
 learning rates and scores.  With the solver lbfgs the search is SciPy's, in
 doubles, over gradients of lockstep's: its bits are as SciPy's are.
+
+TableClassifier and TableRegressor are RealMLP (Holzmueller et al. 2024), as
+lockstep-train table trains it: docs/tables.md.  Their parameters:
+
+    recipe                "td", or "td-s", which has less
+    n_ensemble            networks side by side, whose mean is predicted
+    hidden_layer_sizes    of the dense layers
+    dropout, learning_rate_init   None: the recipe's
+    batch_size, max_iter  256 rows, 256 epochs, over which the rate makes its
+                          course; each partial_fit is an epoch of it, the first
+                          one says of how many rows
+    validation_fraction   what is held out, so that the best epoch counts, the
+                          last of several; 0: the last epoch counts
+    n_iter_no_change      epochs without a better one that end a training;
+                          None: none do.  partial_fit then does nothing more,
+                          and the best weights are there
+    warm_start            fit begins with the weights that are there; what
+                          columns mean stays as it was
+
+and class_weight, categorical_features, random_state, verbose, n_jobs and devices
+as above.  A NaN in X is the median of its column.  save_model's file is one that
+lockstep.TableModel and lockstep-predict answer rows by.
 """
 
 import numpy as np
@@ -35,35 +57,16 @@ from sklearn.utils.multiclass import (check_classification_targets,
 from sklearn.utils.validation import column_or_1d
 
 from .mlp import MLP, set_parameters, takes_parts
+from .realmlp import Table
 
-__all__ = ["MLPClassifier", "MLPRegressor"]
+__all__ = ["MLPClassifier", "MLPRegressor", "TableClassifier",
+           "TableRegressor"]
 
-class MLPClassifier(ClassifierMixin, MLP):
-    """Dense layers that tell classes.  help(lockstep.sklearn) has what differs
-    from scikit-learn's MLPClassifier; parameters are as there."""
+
+class _Classifier(ClassifierMixin):
+    """What tells classes."""
 
     _numeric = False
-
-    def __init__(self, hidden_layer_sizes=(100,), activation="relu", *,
-                 solver="adam", alpha=0.0001, batch_size="auto",
-                 learning_rate="constant", learning_rate_init=0.001,
-                 power_t=0.5, max_iter=200, shuffle=True, random_state=None,
-                 tol=1e-4, verbose=False, warm_start=False, momentum=0.9,
-                 nesterovs_momentum=True, early_stopping=False,
-                 validation_fraction=0.1, beta_1=0.9, beta_2=0.999,
-                 epsilon=1e-8, n_iter_no_change=10, max_fun=15000,
-                 class_weight=None, categorical_features="from_dtype",
-                 n_jobs=None, devices=8):
-        set_parameters(self, locals())
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-    def _loss(self):
-        multi = self._multilabel or len(self.classes_) <= 2
-        return "logistic" if multi else "log_loss"
 
     def _targets(self, y, new):
         """y as numbers; what the classes are, where the training is new."""
@@ -153,12 +156,80 @@ class MLPClassifier(ClassifierMixin, MLP):
         return float(np.average(right, weights=w))
 
 
-class MLPRegressor(RegressorMixin, MLP):
+class MLPClassifier(_Classifier, MLP):
+    """Dense layers that tell classes.  help(lockstep.sklearn) has what differs
+    from scikit-learn's MLPClassifier; parameters are as there."""
+
+    def __init__(self, hidden_layer_sizes=(100,), activation="relu", *,
+                 solver="adam", alpha=0.0001, batch_size="auto",
+                 learning_rate="constant", learning_rate_init=0.001,
+                 power_t=0.5, max_iter=200, shuffle=True, random_state=None,
+                 tol=1e-4, verbose=False, warm_start=False, momentum=0.9,
+                 nesterovs_momentum=True, early_stopping=False,
+                 validation_fraction=0.1, beta_1=0.9, beta_2=0.999,
+                 epsilon=1e-8, n_iter_no_change=10, max_fun=15000,
+                 class_weight=None, categorical_features="from_dtype",
+                 n_jobs=None, devices=8):
+        set_parameters(self, locals())
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _loss(self):
+        multi = self._multilabel or len(self.classes_) <= 2
+        return "logistic" if multi else "log_loss"
+
+
+class _Regressor(RegressorMixin):
+    """What tells numbers."""
+
+    _numeric = True
+
+    def _targets(self, y, new):
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        with np.errstate(over="ignore"):
+            t = np.asarray(y, np.float32).reshape(len(y), -1)
+        if not np.isfinite(t).all():
+            raise ValueError("y has a value too large for float32")
+        if self._loss() == "poisson" and (t < 0).any():
+            raise ValueError("poisson wants numbers from 0 on in y")
+        if new:
+            self.n_outputs_ = t.shape[1]
+        elif t.shape[1] != self.n_outputs_:
+            raise ValueError(f"y has {t.shape[1]} numbers a row, and had "
+                             f"{self.n_outputs_}")
+        return t
+
+    def fit(self, X, y, sample_weight=None):
+        """Train on rows X of the numbers y; returns the model."""
+        return self._fit(X, y, sample_weight, False)
+
+    @available_if(takes_parts)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Train on each of these rows once."""
+        return self._fit(X, y, sample_weight, True)
+
+    def predict(self, X):
+        """The numbers of rows."""
+        y = self._outputs(X)
+        return y[:, 0] if self.n_outputs_ == 1 else y
+
+    def _score_of(self, p, t, w):
+        rest = np.average((t - p) ** 2, axis=0, weights=w)
+        mean = np.average(t, axis=0, weights=w)
+        whole = np.average((t - mean) ** 2, axis=0, weights=w)
+        good = np.where(whole > 0, 1 - rest / np.where(whole > 0, whole, 1),
+                        (rest == 0).astype(float))
+        return float(good.mean())
+
+
+class MLPRegressor(_Regressor, MLP):
     """Dense layers that tell numbers, one or several a row.
     help(lockstep.sklearn) has what differs from scikit-learn's MLPRegressor;
     parameters are as there."""
-
-    _numeric = True
 
     def __init__(self, loss="squared_error", hidden_layer_sizes=(100,),
                  activation="relu", *, solver="adam", alpha=0.0001,
@@ -189,40 +260,42 @@ class MLPRegressor(RegressorMixin, MLP):
     def _loss_scale(self):
         return 1 / self.n_outputs_
 
-    def _targets(self, y, new):
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        with np.errstate(over="ignore"):
-            t = np.asarray(y, np.float32).reshape(len(y), -1)
-        if not np.isfinite(t).all():
-            raise ValueError("y has a value too large for float32")
-        if self.loss == "poisson" and (t < 0).any():
-            raise ValueError("poisson wants numbers from 0 on in y")
-        if new:
-            self.n_outputs_ = t.shape[1]
-        elif t.shape[1] != self.n_outputs_:
-            raise ValueError(f"y has {t.shape[1]} numbers a row, and had "
-                             f"{self.n_outputs_}")
-        return t
 
-    def fit(self, X, y, sample_weight=None):
-        """Train on rows X of the numbers y; returns the model."""
-        return self._fit(X, y, sample_weight, False)
+class TableClassifier(_Classifier, Table):
+    """RealMLP, whose defaults are strong, for classes: help(lockstep.sklearn)
+    has its parameters."""
 
-    @available_if(takes_parts)
-    def partial_fit(self, X, y, sample_weight=None):
-        """Train on each of these rows once."""
-        return self._fit(X, y, sample_weight, True)
+    def __init__(self, recipe="td", *, n_ensemble=1,
+                 hidden_layer_sizes=(256, 256, 256), dropout=None,
+                 learning_rate_init=None, batch_size=256, max_iter=256,
+                 validation_fraction=0.2, n_iter_no_change=None,
+                 class_weight=None, categorical_features="from_dtype",
+                 warm_start=False, random_state=None, verbose=False,
+                 n_jobs=None, devices=8):
+        set_parameters(self, locals())
 
-    def predict(self, X):
-        """The numbers of rows."""
-        y = self._outputs(X)
-        return y[:, 0] if self.n_outputs_ == 1 else y
+    def _loss(self):
+        return "log_loss"
 
-    def _score_of(self, p, t, w):
-        rest = np.average((t - p) ** 2, axis=0, weights=w)
-        mean = np.average(t, axis=0, weights=w)
-        whole = np.average((t - mean) ** 2, axis=0, weights=w)
-        good = np.where(whole > 0, 1 - rest / np.where(whole > 0, whole, 1),
-                        (rest == 0).astype(float))
-        return float(good.mean())
+    def _is(self, y, new):
+        if type_of_target(y) == "multilabel-indicator":
+            raise ValueError("y has several labels a row, and TableClassifier "
+                             "tells one")
+        super()._is(y, new)
+        self.n_outputs_ = len(self.classes_)
+
+
+class TableRegressor(_Regressor, Table):
+    """RealMLP, whose defaults are strong, for a number:
+    help(lockstep.sklearn) has its parameters."""
+
+    def __init__(self, recipe="td", *, n_ensemble=1,
+                 hidden_layer_sizes=(256, 256, 256), dropout=None,
+                 learning_rate_init=None, batch_size=256, max_iter=256,
+                 validation_fraction=0.2, n_iter_no_change=None,
+                 categorical_features="from_dtype", warm_start=False,
+                 random_state=None, verbose=False, n_jobs=None, devices=8):
+        set_parameters(self, locals())
+
+    def _loss(self):
+        return "squared_error"
