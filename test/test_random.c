@@ -20,7 +20,8 @@
 #include "lockstep.h"
 #include "random/init.h"
 #include "random/keys.h"
-#include "random/scalar.h"
+#include "base/scalar.h"
+#include "random/lane.h"
 #include "reference_floats.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))

@@ -13,7 +13,7 @@
 #include "models.h"
 #include "op/op_table.h"
 #include "random/init.h"
-#include "random/scalar.h"
+#include "random/lane.h"
 
 #include <math.h>
 

@@ -6,10 +6,9 @@
 
 /* ------ reading ------ */
 
-/* What the output needs; one input. */
+/* What the output needs, and its inputs by number. */
 static int mark_needed(ls__writer *w)
 {
-    w->input = -1;
     w->node[w->output].needed = true;
     for (int i = w->output; i >= 0; i--) {
         ls__cnode *n = &w->node[i];
@@ -18,14 +17,11 @@ static int mark_needed(ls__writer *w)
             continue;
         for (int k = 0; k < n->of->inputs; k++)
             w->node[n->of->in[k]->id].needed = true;
-        if (n->of->op)
-            continue;
-        if (w->input >= 0)
-            return ls__fail(LS_ENOTSUP, "%s: the model has more than one "
-                            "input, which C source does not take", w->path);
-        w->input = i;
     }
-    return w->input < 0
+    for (int i = 0; i <= w->output; i++)
+        if (w->node[i].needed && !w->node[i].of->op)
+            w->node[i].number = w->inputs++;
+    return w->inputs == 0
                ? ls__fail(LS_EFORMAT, "%s: its output needs no input", w->path)
                : 0;
 }
@@ -51,18 +47,56 @@ int ls__cgraph_read(ls__writer *w)
     return mark_needed(w);
 }
 
+/* ------ asking ------ */
+
+const ls__cnode *ls__cin(const ls__writer *w, int node, int k)
+{
+    return &w->node[w->node[node].of->in[k]->id];
+}
+
+int ls__cval(const ls__writer *w, int node, int k)
+{
+    return ls__cin(w, node, k)->as;
+}
+
+const ls__cnode *ls__cinput(const ls__writer *w, int i)
+{
+    for (; i <= w->output; i++)
+        if (w->node[i].needed && !w->node[i].of->op)
+            return &w->node[i];
+    return NULL;
+}
+
+const char *ls__cargument(const ls__writer *w, const ls__cnode *input,
+                                char name[LS__ARGUMENT])
+{
+    snprintf(name, LS__ARGUMENT, w->inputs > 1 ? "x%d" : "x", input->number);
+    return name;
+}
+
 /* ------ memory ------ */
 
-/* Does place `at` of n floats meet one that is still read at node i? */
+/* Has it memory of its own that node i may not have, since it is written
+ * before and read then?  Inputs are written before all. */
+static bool is_alive(const ls__writer *w, int k, int i)
+{
+    const ls__cnode *o = &w->node[k];
+
+    return o->needed && o->as == k && !o->of->is_i32 && o->last >= i &&
+           (k < i || !o->of->op);
+}
+
+/* Does place `at` of n floats meet one that is still read at node i?  Returns
+ * where that ends, or -1. */
 static int64_t meets(const ls__writer *w, int i, int64_t at, int64_t n)
 {
     int64_t end = -1;
 
-    for (int k = 0; k < i; k++) {
+    for (int k = 0; k <= w->output; k++) {
         const ls__cnode *o = &w->node[k];
 
-        if (o->needed && o->as == k && o->last >= i && at < o->at + o->size &&
-            o->at < at + n && o->at + o->size > end)
+        if (is_alive(w, k, i) && at < o->at + o->size && o->at < at + n &&
+            o->at + o->size > end)
             end = o->at + o->size;
     }
     return end;
@@ -74,11 +108,22 @@ static void place(ls__writer *w, int i)
     ls__cnode *n = &w->node[i];
     int64_t end;
 
-    n->at = 0;
-    while ((end = meets(w, i, n->at, n->size)) >= 0)
+    n->at = n->of->op ? 0 : w->rows_floats;
+    while (n->of->op && (end = meets(w, i, n->at, n->size)) >= 0)
         n->at = end;
     if (n->at + n->size > w->rows_floats)
         w->rows_floats = n->at + n->size;
+}
+
+/* All inputs, or all others. */
+static void place_all(ls__writer *w, bool inputs)
+{
+    for (int i = 0; i <= w->output; i++) {
+        const ls__cnode *n = &w->node[i];
+
+        if (n->needed && n->as == i && !n->of->is_i32 && !n->of->op == inputs)
+            place(w, i);
+    }
 }
 
 void ls__cgraph_place(ls__writer *w)
@@ -92,7 +137,6 @@ void ls__cgraph_place(ls__writer *w)
             w->node[w->node[n->of->in[k]->id].as].last = i;
     }
     w->node[w->node[w->output].as].last = w->net.nodes;
-    for (int i = 0; i <= w->output; i++)
-        if (w->node[i].needed && w->node[i].as == i && !w->node[i].of->is_i32)
-            place(w, i);
+    place_all(w, true);
+    place_all(w, false);
 }

@@ -2,22 +2,14 @@
 /* Layers: products, norms, images, recurrent layers, attention. */
 #include "base/error.h"
 #include "base/least.h"
+#include "base/memory.h"
+#include "base/scalar.h"
 #include "csource/writer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { ROWS = 16 }; /* as in the part "product" */
-
-static const ls__cnode *input(const ls__writer *w, int node, int k)
-{
-    return &w->node[w->node[node].of->in[k]->id];
-}
-
-static int value(const ls__writer *w, int node, int k)
-{
-    return input(w, node, k)->as;
-}
 
 /* Ask for at least n floats of room behind the values. */
 static void want(ls__writer *w, int64_t n)
@@ -37,7 +29,7 @@ static void put_bias(ls__writer *w, int64_t vectors, int64_t n,
 
 static int put_dense(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     int64_t k = ls__net_width(x->of), out = ls__net_width(n->of);
     bool turned = n->of->is_transposed;
     ls__operand of = {1, 0, k, out, turned ? 1 : out, turned ? k : 1};
@@ -46,8 +38,8 @@ static int put_dense(ls__writer *w, int node)
 
     ls__call(w, "product(m * %lld, %lld, %lld, v%d, %lld, %s, %s_least, v%d, "
              "%lld);", (long long)ls__net_vectors(n->of), (long long)k,
-             (long long)out, value(w, node, 0), (long long)k, name, name, node,
-             (long long)out);
+             (long long)out, ls__cval(w, node, 0), (long long)k, name, name,
+             node, (long long)out);
     if (status < 0 || n->of->params < 2)
         return status;
     status = ls__weights_plain(w, n->of->param[1]->id, bias);
@@ -57,14 +49,14 @@ static int put_dense(ls__writer *w, int node)
 
 static int put_matmul(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *a = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *a = ls__cin(w, node, 0);
     int64_t k = ls__net_width(a->of), m = a->of->shape[a->of->rank - 2];
     ls__operand of = {1, 0, k, ls__net_width(n->of), 0, 0};
 
     want(w, ls__packed_size(&of));
     ls__call(w, "matmul(m * %lld, %lld, %lld, %lld, v%d, v%d, v%d, t);",
              (long long)(a->size / (m * k)), (long long)m, (long long)k,
-             (long long)of.n, value(w, node, 0), value(w, node, 1), node);
+             (long long)of.n, ls__cval(w, node, 0), ls__cval(w, node, 1), node);
     return 0;
 }
 
@@ -92,7 +84,7 @@ static int put_layer_norm(ls__writer *w, int node)
     ls__text_put(&w->calls, "        layer_norm(%lld, ", c);
     ls__text_float(&w->calls, ls__net_epsilon(n->of));
     ls__text_put(&w->calls, ", v%d + i * %lld, %s, %s, %lld, v%d + i * "
-                 "%lld);\n", value(w, node, 0), c, scale, bias, c, node, c);
+                 "%lld);\n", ls__cval(w, node, 0), c, scale, bias, c, node, c);
     return status;
 }
 
@@ -109,7 +101,7 @@ static int put_group_norm(ls__writer *w, int node)
                  (long long)ls__net_vectors(n->of),
                  (long long)ls__net_width(n->of), groups);
     ls__text_float(&w->calls, ls__net_epsilon(n->of));
-    ls__text_put(&w->calls, ", v%d + i * %lld, %s, %s,\n", value(w, node, 0),
+    ls__text_put(&w->calls, ", v%d + i * %lld, %s, %s,\n", ls__cval(w, node, 0),
                  size, scale, bias);
     ls__call(w, "               v%d + i * %lld, t);", node, size);
     return status;
@@ -127,7 +119,7 @@ static int put_rms_norm(ls__writer *w, int node)
     ls__text_put(&w->calls, "        rms_norm(%lld, ", c);
     ls__text_float(&w->calls, (float)ls__net_number(n->of, "epsilon"));
     ls__text_put(&w->calls, ", v%d + i * %lld, %s, v%d + i * %lld);\n",
-                 value(w, node, 0), c, scale, node, c);
+                 ls__cval(w, node, 0), c, scale, node, c);
     return status;
 }
 
@@ -138,10 +130,11 @@ static int put_batch_norm(ls__writer *w, int node)
     float epsilon = (float)ls__net_number(n->of, "epsilon");
     char name[3][LS__NAME], factor_name[LS__NAME];
     int64_t size;
-    float *factor = ls__weights_read(w, n->of->param[3]->id, &size);
-    float *scale = ls__weights_read(w, n->of->param[0]->id, &size);
-    int status = factor && scale ? 0 : LS_ENOMEM;
+    float *factor = NULL, *scale = NULL;
+    int status = ls__weights_read(w, n->of->param[3]->id, &factor, &size);
 
+    if (status == 0)
+        status = ls__weights_read(w, n->of->param[0]->id, &scale, &size);
     for (int64_t j = 0; status == 0 && j < size; j++)
         factor[j] = 1.0f / __builtin_sqrtf(factor[j] + epsilon) * scale[j];
     if (status == 0)
@@ -152,7 +145,7 @@ static int put_batch_norm(ls__writer *w, int node)
         status = ls__weights_plain(w, n->of->param[k]->id, name[k]);
     if (status == 0)
         ls__call(w, "batch_norm(m * %lld, %lld, v%d, %s, %s, %s, v%d);",
-                 (long long)ls__net_vectors(n->of), c, value(w, node, 0),
+                 (long long)ls__net_vectors(n->of), c, ls__cval(w, node, 0),
                  name[2], factor_name, name[1], node);
     return status;
 }
@@ -166,7 +159,7 @@ static int put_position(ls__writer *w, int node)
     ls__part(w, "add");
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
     ls__call(w, "    v%d[i] = add(v%d[i], %s[i %% %lld]);", node,
-             value(w, node, 0), table, (long long)n->size);
+             ls__cval(w, node, 0), table, (long long)n->size);
     return status;
 }
 
@@ -191,7 +184,7 @@ static int put_softmax(ls__writer *w, int node)
     ls__call(w, "for (i = 0; i < m * %lld; i++)",
              (long long)ls__net_vectors(n->of));
     ls__call(w, "    %s(%lld, v%d + i * %lld, v%d + i * %lld);", n->of->op, c,
-             value(w, node, 0), c, node, c);
+             ls__cval(w, node, 0), c, node, c);
     return 0;
 }
 
@@ -213,7 +206,7 @@ static int64_t before(const ls__cnode *n, int64_t in, int64_t out,
 
 static void put_window(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     int64_t kh = ls__net_integer_or(n->of, "height", 1);
     int64_t kw = ls__net_integer_or(n->of, "width", 1);
     int64_t sy = ls__net_integer_or(n->of, "stride_y", 1);
@@ -236,33 +229,56 @@ static void put_window(ls__writer *w, int node)
     ls__call(w, "    for (i = 0; i < m; i++)");
 }
 
-static int put_pool(ls__writer *w, int node)
+/* Where the mean of a pooling ends, on one axis: without "ceil" all taps of a
+ * window count. */
+static long long mean_end(const ls__net_node *of, int64_t in,
+                          const char *reach, const char *after)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    return in + (ls__net_integer(of, "ceil") ? ls__net_integer(of, after)
+                                             : ls__net_integer(of, reach));
+}
+
+static int put_avg_pool(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
 
     put_window(w, node);
-    ls__call(w, "        %s(&at, v%d + i * %lld, v%d + i * %lld);\n    }",
-             n->of->op, value(w, node, 0), (long long)x->size, node,
+    ls__call(w, "        avg_pool(&at, %d, %lld, %lld, v%d + i * %lld, v%d + i "
+             "* %lld);\n    }", (int)ls__net_integer(n->of, "inside"),
+             mean_end(n->of, x->of->shape[0], "height", "bottom"),
+             mean_end(n->of, x->of->shape[1], "width", "right"),
+             ls__cval(w, node, 0), (long long)x->size, node,
+             (long long)n->size);
+    return 0;
+}
+
+static int put_max_pool(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
+
+    put_window(w, node);
+    ls__call(w, "        max_pool(&at, v%d + i * %lld, v%d + i * %lld);\n    }",
+             ls__cval(w, node, 0), (long long)x->size, node,
              (long long)n->size);
     return 0;
 }
 
 static int put_depthwise(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     char name[LS__NAME];
     int status = ls__weights_plain(w, n->of->param[0]->id, name);
 
     ls__part(w, "depthwise");
     ls__call(w, "        depthwise(&at, v%d + i * %lld, %s, v%d + i * "
-             "%lld);\n    }", value(w, node, 0), (long long)x->size, name, node,
-             (long long)n->size);
+             "%lld);\n    }", ls__cval(w, node, 0), (long long)x->size, name,
+             node, (long long)n->size);
     return status;
 }
 
 static int put_grouped(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     int64_t groups = ls__net_integer_or(n->of, "groups", 1);
     int64_t features = ls__net_width(n->of), out = features / groups;
     int64_t k = ls__net_integer_or(n->of, "height", 1) *
@@ -272,9 +288,10 @@ static int put_grouped(ls__writer *w, int node)
     char name[LS__NAME];
     int status = ls__weights_packed(w, n->of->param[0]->id, &of, name);
 
+    ls__part(w, "conv");
     want(w, ROWS * k);
     ls__call(w, "        conv(&at, %lld, %lld, v%d + i * %lld, %s, %lld,",
-             (long long)groups, (long long)features, value(w, node, 0),
+             (long long)groups, (long long)features, ls__cval(w, node, 0),
              (long long)x->size, name, (long long)ls__packed_size(&of));
     ls__call(w, "             %s_least, v%d + i * %lld, t);\n    }", name, node,
              (long long)n->size);
@@ -283,7 +300,7 @@ static int put_grouped(ls__writer *w, int node)
 
 static int put_conv(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     int64_t groups = ls__net_integer_or(n->of, "groups", 1);
     int64_t c = ls__net_width(n->of);
     char bias[LS__NAME];
@@ -301,14 +318,38 @@ static int put_conv(ls__writer *w, int node)
 
 /* ------ recurrent layers ------ */
 
+/* What a layer's row begins from: the state that is given, or zeros. */
+static void put_begin(ls__writer *w, int node, long long states)
+{
+    ls__call(w, "    for (j = 0; j < %lld; j++)", states);
+    if (strstr(w->node[node].of->op, "_from"))
+        ls__call(w, "        state[j] = v%d[i * %lld + j];",
+                 ls__cval(w, node, 1), states);
+    else
+        ls__call(w, "        state[j] = 0;");
+}
+
+/* Beyond a row's length values are 0. */
+static void put_count(ls__writer *w, int node, long long steps, long long units)
+{
+    const ls__cnode *n = &w->node[node];
+    char of[LS__ARGUMENT];
+
+    ls__part(w, "length");
+    ls__call(w, "    count = length_of(%s[i], %lld);",
+             ls__cargument(w, ls__cin(w, node, n->of->inputs - 1), of), steps);
+    ls__call(w, "    for (j = count * %lld; j < %lld; j++)", units,
+             steps * units);
+    ls__call(w, "        v%d[i * %lld + j] = 0;", node, (long long)n->size);
+}
+
 /* The state is where it ends, behind the values, or in t. */
 static int put_recurrent(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     bool is_lstm = n->of->op[0] == 'l';
     long long states = is_lstm ? 2 : 1, gates = is_lstm ? 4 : 3;
     long long steps = x->of->shape[0], units = x->of->shape[1] / gates;
-    bool from = strstr(n->of->op, "_from");
     ls__operand of = {1, 0, units, gates * units, gates * units, 1};
     char kernel[LS__NAME], bias[LS__NAME] = "0";
     int status = ls__weights_packed(w, n->of->param[0]->id, &of, kernel);
@@ -317,17 +358,16 @@ static int put_recurrent(ls__writer *w, int node)
         status = ls__weights_plain(w, n->of->param[1]->id, bias);
     want(w, (gates + 2) * units);
     ls__call(w, "for (i = 0; i < m; i++) {");
-    ls__call(w, "    float *state = t + %lld;\n    long j;\n", gates * units);
-    ls__call(w, "    for (j = 0; j < %lld; j++)", states * units);
-    if (from)
-        ls__call(w, "        state[j] = v%d[i * %lld + j];", value(w, node, 1),
-                 states * units);
-    else
-        ls__call(w, "        state[j] = 0;");
-    ls__text_put(&w->calls, "        %s(%lld, %lld, ", is_lstm ? "lstm" : "gru",
-                 steps, units);
+    ls__call(w, "    float *state = t + %lld;", gates * units);
+    ls__call(w, "    long j, count = %lld;\n", steps);
+    put_begin(w, node, states * units);
+    if (strstr(n->of->op, "_lengths"))
+        put_count(w, node, steps, units);
+    ls__text_put(&w->calls, "        %s(count, %lld, ",
+                 is_lstm ? "lstm" : "gru", units);
     ls__text_put(&w->calls, "v%d + i * %lld, %s, %s_least, %s,\n            ",
-                 value(w, node, 0), (long long)x->size, kernel, kernel, bias);
+                 ls__cval(w, node, 0), (long long)x->size, kernel, kernel,
+                 bias);
     ls__text_put(&w->calls, is_lstm ? "state + %lld, state" : "state", units);
     ls__text_put(&w->calls, ", v%d + i * %lld, t);\n", node,
                  (long long)n->size);
@@ -342,9 +382,48 @@ static int put_recurrent(ls__writer *w, int node)
 
 /* ------ attention ------ */
 
+/* The cosines and sines of a head's angles at each position, as the library
+ * takes them. */
+static int put_angles(ls__writer *w, const ls__net_node *of, int64_t d,
+                      char name[LS__NAME])
+{
+    int64_t steps = of->shape[0], half = d / 2;
+    float base = (float)ls__net_number(of, "base");
+    float *angle = ls__new((size_t)(steps * d), sizeof *angle, "angles");
+    int status;
+
+    for (int64_t i = 0; angle && i < half; i++) {
+        float by = 1.0f / ls__powf(base, (float)(2 * i) / (float)d);
+
+        for (int64_t t = 0; t < steps; t++) {
+            angle[t * d + i] = ls__cosf((float)t * by);
+            angle[t * d + half + i] = ls__sinf((float)t * by);
+        }
+    }
+    status = angle ? ls__weights_made(w, "angles", steps * d, angle, name)
+                   : LS_ENOMEM;
+    free(angle);
+    return status;
+}
+
+static int put_rotary(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node];
+    long long heads = ls__net_integer_or(n->of, "heads", 1);
+    long long steps = n->of->shape[0], d = n->of->shape[1] / heads;
+    char name[LS__NAME];
+    int status = put_angles(w, n->of, d, name);
+
+    ls__call(w, "for (i = 0; i < m * %lld; i++)", steps * heads);
+    ls__call(w, "    turn(%lld, v%d + i * %lld, %s + i / %lld %% %lld * %lld, "
+             "v%d + i * %lld);", d, ls__cval(w, node, 0), d, name, heads,
+             steps, d, node, d);
+    return status;
+}
+
 static int put_attention(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *k = input(w, node, 1);
+    const ls__cnode *n = &w->node[node], *k = ls__cin(w, node, 1);
     int64_t heads = ls__net_integer_or(n->of, "heads", 1);
     int64_t steps = n->of->shape[0];
     int64_t d = n->of->shape[1] / heads;
@@ -356,10 +435,11 @@ static int put_attention(ls__writer *w, int node)
     ls__call(w, "    attention(%lld, %lld, %lld, %lld, %d, v%d + i * %lld, "
              "v%d + i * %lld,", (long long)steps, (long long)heads,
              (long long)(k->of->shape[1] / d), (long long)d,
-             (int)ls__net_integer(n->of, "causal"), value(w, node, 0),
-             (long long)n->size, value(w, node, 1), (long long)k->size);
+             (int)ls__net_integer(n->of, "causal"), ls__cval(w, node, 0),
+             (long long)n->size, ls__cval(w, node, 1), (long long)k->size);
     ls__call(w, "              v%d + i * %lld, v%d + i * %lld, t);",
-             value(w, node, 2), (long long)k->size, node, (long long)n->size);
+             ls__cval(w, node, 2), (long long)k->size, node,
+             (long long)n->size);
     return 0;
 }
 
@@ -379,12 +459,17 @@ const ls__crow ls__crow_layers[] = {
     LAYER("parameter", NULL, put_parameter),
     LAYER("softmax", "softmax", put_softmax),
     LAYER("log_softmax", "log_softmax", put_softmax),
-    LAYER("conv2d", "conv", put_conv),
-    LAYER("max_pool", "max_pool", put_pool),
-    LAYER("avg_pool", "avg_pool", put_pool),
+    LAYER("conv2d", NULL, put_conv),
+    LAYER("max_pool", "max_pool", put_max_pool),
+    LAYER("avg_pool", "avg_pool", put_avg_pool),
     LAYER("lstm", "lstm", put_recurrent),
     LAYER("lstm_from", "lstm", put_recurrent),
+    LAYER("lstm_lengths", "lstm", put_recurrent),
+    LAYER("lstm_from_lengths", "lstm", put_recurrent),
     LAYER("gru", "gru", put_recurrent),
     LAYER("gru_from", "gru", put_recurrent),
+    LAYER("gru_lengths", "gru", put_recurrent),
+    LAYER("gru_from_lengths", "gru", put_recurrent),
+    LAYER("rotary", "turn", put_rotary),
     LAYER("attention", "attention", put_attention),
     {NULL, NULL, NULL, NULL, {NULL, NULL}}};

@@ -7,16 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const ls__cnode *input(const ls__writer *w, int node, int k)
-{
-    return &w->node[w->node[node].of->in[k]->id];
-}
-
-static int value(const ls__writer *w, int node, int k)
-{
-    return input(w, node, k)->as;
-}
-
 /* ------ elementwise ------ */
 
 /* The call with a, b, and its constants p and q. */
@@ -30,7 +20,7 @@ static int put_term(ls__writer *w, const ls__crow *row, int node)
                  (long long)n->size, node);
     for (const char *c = row->call; *c; c++)
         if (*c == '$' && (c[1] == 'a' || c[1] == 'b'))
-            ls__text_put(t, "v%d[i]", value(w, node, *++c == 'b'));
+            ls__text_put(t, "v%d[i]", ls__cval(w, node, *++c == 'b'));
         else if (*c == '$')
             ls__text_float(t, (float)ls__net_number(
                 n->of, row->by[*++c == 'q']));
@@ -91,26 +81,26 @@ static void put_view(ls__writer *w, const ls__net_node *of,
 
 static int put_transpose(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     int64_t from[LS_MAX_RANK] = {0}, stride[LS_MAX_RANK] = {0};
 
     strides_of(x, from);
     for (int k = 0; k < n->of->rank; k++)
         stride[k] = from[ls__net_size(n->of, "axes", k)];
-    put_view(w, n->of, stride, false, value(w, node, 0), x->size, 0,
+    put_view(w, n->of, stride, false, ls__cval(w, node, 0), x->size, 0,
              node, n->size, 0);
     return 0;
 }
 
 static int put_slice(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     int64_t axis = ls__net_integer(n->of, "axis");
     int64_t stride[LS_MAX_RANK] = {0};
 
     strides_of(x, stride);
     axis += axis < 0 ? x->of->rank : 0;
-    put_view(w, n->of, stride, false, value(w, node, 0), x->size,
+    put_view(w, n->of, stride, false, ls__cval(w, node, 0), x->size,
              ls__net_integer(n->of, "first") * stride[axis], node, n->size,
              0);
     return 0;
@@ -118,14 +108,14 @@ static int put_slice(ls__writer *w, int node)
 
 static int put_broadcast(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     int64_t from[LS_MAX_RANK] = {0}, stride[LS_MAX_RANK] = {0};
     int more = n->of->rank - x->of->rank;
 
     strides_of(x, from);
     for (int k = more; k < n->of->rank; k++)
         stride[k] = x->of->shape[k - more] == 1 ? 0 : from[k - more];
-    put_view(w, n->of, stride, false, value(w, node, 0), x->size, 0,
+    put_view(w, n->of, stride, false, ls__cval(w, node, 0), x->size, 0,
              node, n->size, 0);
     return 0;
 }
@@ -134,13 +124,20 @@ static int put_reverse(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
     long long steps = n->of->shape[0], width = n->size / steps;
+    char of[LS__ARGUMENT];
 
     ls__call(w, "for (i = 0; i < m * %lld; i++) {", steps);
-    ls__call(w, "    long j, from = i + %lld - 2 * (i %% %lld);\n", steps - 1,
-             steps);
+    ls__call(w, "    long j, t = i %% %lld, count = %lld;", steps, steps);
+    ls__call(w, "    long from;\n");
+    if (n->of->inputs > 1) {
+        ls__part(w, "length");
+        ls__call(w, "    count = length_of(%s[i / %lld], %lld);",
+                 ls__cargument(w, ls__cin(w, node, 1), of), steps, steps);
+    }
+    ls__call(w, "    from = t < count ? i + count - 1 - 2 * t : i;");
     ls__call(w, "    for (j = 0; j < %lld; j++)", width);
     ls__call(w, "        v%d[i * %lld + j] = v%d[from * %lld + j];\n    }",
-             node, width, value(w, node, 0), width);
+             node, width, ls__cval(w, node, 0), width);
     return 0;
 }
 
@@ -153,9 +150,9 @@ static int put_concat(ls__writer *w, int node)
     axis += axis < 0 ? n->of->rank : 0;
     strides_of(n, stride);
     for (int k = 0; k < 2; k++) {
-        const ls__cnode *x = input(w, node, k);
+        const ls__cnode *x = ls__cin(w, node, k);
 
-        put_view(w, x->of, stride, true, value(w, node, k), x->size,
+        put_view(w, x->of, stride, true, ls__cval(w, node, k), x->size,
                  0, node, n->size, first);
         first += x->of->shape[axis] * stride[axis];
     }
@@ -165,7 +162,7 @@ static int put_concat(ls__writer *w, int node)
 /* (outer,n,inner) of a reduction. */
 static int put_reduction(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     int64_t axis = ls__net_integer(n->of, "axis"), outer = 1, of = 1;
     int64_t inner = 1, end = axis + ls__net_integer_or(n->of, "axes", 1);
 
@@ -174,7 +171,7 @@ static int put_reduction(ls__writer *w, int node)
     ls__call(w, "%s(m * %lld, %lld, %lld, v%d, v%d);",
              ls__net_is(n->of, "sum") ? "sum_over" : "max_over",
              (long long)outer, (long long)of, (long long)inner,
-             value(w, node, 0), node);
+             ls__cval(w, node, 0), node);
     return 0;
 }
 
@@ -183,44 +180,63 @@ static int put_reduction(ls__writer *w, int node)
 /* Indices are the input itself. */
 static int put_embed(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
-    char name[LS__NAME];
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
+    char name[LS__NAME], of[LS__ARGUMENT];
     int status = ls__weights_plain(w, n->of->param[0]->id, name);
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)x->size);
-    ls__call(w, "    embed(x[i], %lld, %lld, %s, v%d + i * %lld);",
+    ls__call(w, "    embed(%s[i], %lld, %lld, %s, v%d + i * %lld);",
+             ls__cargument(w, x, of),
              (long long)ls__net_integer_or(n->of, "count", 1),
              (long long)ls__net_width(n->of), name, node,
              (long long)ls__net_width(n->of));
     return status;
 }
 
+/* A row's vectors are its table. */
+static int put_gather(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
+    const ls__cnode *at = ls__cin(w, node, 1);
+    long long count = x->of->shape[0], width = x->size / count;
+    char of[LS__ARGUMENT];
+
+    ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)at->size);
+    ls__call(w, "    embed(%s[i], %lld, %lld, v%d + i / %lld * %lld, v%d + i "
+             "* %lld);", ls__cargument(w, at, of), count, width,
+             ls__cval(w, node, 0), (long long)at->size, (long long)x->size,
+             n->as, width);
+    return 0;
+}
+
 static int put_one_hot(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
+    long long width = ls__net_width(n->of);
+    char of[LS__ARGUMENT];
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
-    ls__call(w, "    v%d[i] = x[i / %lld] == i %% %lld;", node,
-             (long long)ls__net_width(n->of), (long long)ls__net_width(n->of));
+    ls__call(w, "    v%d[i] = %s[i / %lld] == i %% %lld;", node,
+             ls__cargument(w, ls__cin(w, node, 0), of), width, width);
     return 0;
 }
 
 /* A bag's list has room in t, its indices and then its values. */
 static int put_bag(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = input(w, node, 0);
+    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     int64_t places = ls__net_width(x->of), width = ls__net_width(n->of);
-    char table[LS__NAME], bias[LS__NAME] = "";
+    char table[LS__NAME], bias[LS__NAME] = "", of[LS__ARGUMENT];
     int status = ls__weights_plain(w, n->of->param[0]->id, table);
 
     if (status == 0 && n->of->params > 1)
         status = ls__weights_plain(w, n->of->param[1]->id, bias);
     ls__call(w, "for (i = 0; i < m * %lld; i++)",
              (long long)ls__net_vectors(x->of));
-    ls__text_put(&w->calls, "        bag(%lld, x + i * %lld, ",
-                 (long long)places, (long long)places);
+    ls__text_put(&w->calls, "        bag(%lld, %s + i * %lld, ",
+                 (long long)places, ls__cargument(w, x, of), (long long)places);
     if (n->of->inputs > 1)
-        ls__text_put(&w->calls, "v%d + i * %lld", value(w, node, 1),
+        ls__text_put(&w->calls, "v%d + i * %lld", ls__cval(w, node, 1),
                      (long long)places);
     else
         ls__text_put(&w->calls, "0");
@@ -256,6 +272,11 @@ const ls__crow ls__crows[] = {
     TERM("exp", "exp", "e_to($a)"),
     TERM("log", "log", "logarithm($a)"),
     TERM("sqrt", "root", "root($a)"),
+    TERM("sin", "sine", "sine($a, 0)"),
+    TERM("cos", "sine", "sine($a, 1)"),
+    TERM("selu", "selu", "selu($a)"),
+    TERM("mish", "mish", "mish($a)"),
+    TERM("gelu_exact", "gelu_exact", "gelu_exact($a)"),
     TERM("square", "mul", "mul($a, $a)"),
     TERM("abs", "size", "size_of($a)"),
     TERM("add", "add", "add($a, $b)"),
@@ -280,9 +301,11 @@ const ls__crow ls__crows[] = {
     {"broadcast", NULL, put_broadcast, NULL, {NULL, NULL}},
     {"concat", NULL, put_concat, NULL, {NULL, NULL}},
     {"reverse", NULL, put_reverse, NULL, {NULL, NULL}},
+    {"reverse_lengths", NULL, put_reverse, NULL, {NULL, NULL}},
     {"sum", "sum", put_reduction, NULL, {NULL, NULL}},
     {"max_over", "max_over", put_reduction, NULL, {NULL, NULL}},
     {"embed", "embed", put_embed, NULL, {NULL, NULL}},
+    {"gather", "embed", put_gather, NULL, {NULL, NULL}},
     {"one_hot", NULL, put_one_hot, NULL, {NULL, NULL}},
     {"embed_bag", "bag", put_bag, NULL, {NULL, NULL}},
     {"sparse_dense", "bag", put_bag, NULL, {NULL, NULL}},

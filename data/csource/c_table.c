@@ -29,13 +29,26 @@ static void put_classes(ls__writer *w, const ls_column *target, ls__text *c,
     put_words(c, name, target);
 }
 
+/* Column i of what a row has, of a series its target behind the others. */
+static bool column_of(const ls__writer *w, int i, ls_column *one)
+{
+    ls_column before;
+
+    if (ls_coding_column(w->coding, i, one))
+        return true;
+    if (!ls_coding_window(w->coding, NULL) ||
+        (i > 0 && !ls_coding_column(w->coding, i - 1, &before)))
+        return false;
+    return ls_coding_target(w->coding, one);
+}
+
 /* The words of the columns of text. */
 static void put_columns(ls__writer *w, ls__text *c)
 {
     ls_column one;
     char name[64];
 
-    for (int i = 0; ls_coding_column(w->coding, i, &one); i++)
+    for (int i = 0; column_of(w, i, &one); i++)
         if (one.words) {
             snprintf(name, sizeof name, "static const char *const words_%d", i);
             put_words(c, name, &one);
@@ -44,7 +57,7 @@ static void put_columns(ls__writer *w, ls__text *c)
                     "    int words; /* 0: a number, (x - mean) / scale */\n"
                     "    const char *const *word;\n"
                     "    double mean, scale;\n} columns[] = {\n");
-    for (int i = 0; ls_coding_column(w->coding, i, &one); i++) {
+    for (int i = 0; column_of(w, i, &one); i++) {
         ls__text_put(c, "    {%d, ", one.words);
         if (one.words)
             ls__text_put(c, "words_%d, 0, 1", i);
@@ -68,7 +81,7 @@ static const char inputs_text[] =
     "        volatile double less;\n"
     "\n"
     "        if (!c->words) {\n"
-    "            if (number[i] != number[i] && !IMPUTE)\n"
+    "            if (number[i] != number[i] && (!IMPUTE || i == NEEDED))\n"
     "                return i + 1;\n"
     "            less = number[i] - c->mean;\n"
     "            less = less / c->scale;\n"
@@ -87,17 +100,34 @@ static const char inputs_text[] =
     "    return 0;\n"
     "}\n";
 
+/* Of a series how many rows the model sees, and how far its target is. */
+static void put_window(const ls__writer *w, ls__text *h)
+{
+    int64_t horizon, window = ls_coding_window(w->coding, &horizon);
+
+    if (window)
+        ls__text_put(h, "/* A series: x is so many rows, the target among "
+                        "them; what is predicted stands so\n"
+                        " * many rows after the last. */\n"
+                        "#define %s_WINDOW %lld\n#define %s_HORIZON %lld\n\n",
+                     w->upper, (long long)window, w->upper,
+                     (long long)horizon);
+}
+
 static void put_inputs(ls__writer *w, ls__text *c, ls__text *h)
 {
     bool impute = strstr(ls_coding_note(w->coding), "\"missing\":\"mean\"");
     ls_column one;
-    int columns = 0;
+    int columns = 0, needed = -1;
 
-    while (ls_coding_column(w->coding, columns, &one))
+    while (column_of(w, columns, &one))
         columns++;
+    if (ls_coding_window(w->coding, NULL))
+        needed = columns - 1;
+    put_window(w, h);
     ls__text_put(h, "/* A row of the table as inputs, in the order of the "
                     "columns:\n *\n");
-    for (int i = 0; ls_coding_column(w->coding, i, &one); i++) {
+    for (int i = 0; column_of(w, i, &one); i++) {
         char name[LS__NAME];
 
         ls__text_name(name, one.name);
@@ -111,8 +141,8 @@ static void put_inputs(ls__writer *w, ls__text *c, ls__text *h)
                     "int %s_inputs(const double *number, const char *const "
                     "*word, float *x);\n\n", columns, columns, w->name);
     put_columns(w, c);
-    ls__text_put(c, "\nenum { COLUMNS = %d, IMPUTE = %d };\n\n", columns,
-                 impute);
+    ls__text_put(c, "\nenum { COLUMNS = %d, IMPUTE = %d, NEEDED = %d };\n\n",
+                 columns, impute, needed);
     ls__text_put(c, "static int is_same(const char *a, const char *b)\n{\n"
                     "    for (; *a && *a == *b; a++)\n        b++;\n"
                     "    return *a == *b;\n}\n\n");

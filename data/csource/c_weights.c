@@ -17,29 +17,34 @@ static uint32_t bits_of(float x)
     return u;
 }
 
-float *ls__weights_read(ls__writer *w, int entry, int64_t *n)
+/* A denormal is a zero of its sign; what is not finite is refused. */
+static int flush(const ls__writer *w, const ls_entry *e, float *x)
+{
+    for (int64_t i = 0; i < e->elements; i++)
+        if (!(bits_of(x[i]) & 0x7f800000))
+            x[i] = bits_of(x[i]) >> 31 ? -0.0f : 0.0f;
+        else if ((bits_of(x[i]) & 0x7f800000) == 0x7f800000)
+            return ls__fail(LS_ENONFINITE, "%s: \"%s\" has an element that "
+                            "is not finite, which C source does not hold",
+                            w->path, e->name);
+    return 0;
+}
+
+int ls__weights_read(ls__writer *w, int entry, float **x, int64_t *n)
 {
     ls_entry e;
-    float *x;
+    int status;
 
     ls_archive_entry(w->archive, entry, &e);
     *n = e.elements;
-    if (!(x = ls__new((size_t)e.elements, sizeof *x, "weights")))
-        return NULL;
-    if (ls_archive_read(w->archive, entry, e.elements, x) < 0) {
-        free(x);
-        return NULL;
-    }
-    for (int64_t i = 0; i < e.elements; i++)
-        if (!(bits_of(x[i]) & 0x7f800000))
-            x[i] = bits_of(x[i]) >> 31 ? -0.0f : 0.0f;
-        else if ((bits_of(x[i]) & 0x7f800000) == 0x7f800000) {
-            ls__fail(LS_ENONFINITE, "%s: \"%s\" has an element that is not "
-                     "finite, which C source does not hold", w->path, e.name);
-            free(x);
-            return NULL;
-        }
-    return x;
+    if (!(*x = ls__new((size_t)e.elements, sizeof **x, "weights")))
+        return LS_ENOMEM;
+    status = ls_archive_read(w->archive, entry, e.elements, *x);
+    if (status == 0 && (status = flush(w, &e, *x)) == 0)
+        return 0;
+    free(*x);
+    *x = NULL;
+    return status;
 }
 
 /* Arrays have names of their own whatever parameters are called. */
@@ -77,11 +82,11 @@ int ls__weights_plain(ls__writer *w, int entry, char name[LS__NAME])
 {
     ls_entry e;
     int64_t n;
-    float *x = ls__weights_read(w, entry, &n);
-    int status = x ? 0 : LS_ENOMEM;
+    float *x;
+    int status = ls__weights_read(w, entry, &x, &n);
 
     ls_archive_entry(w->archive, entry, &e);
-    if (x)
+    if (status == 0)
         status = ls__weights_made(w, e.name, n, x, name);
     free(x);
     return status;
@@ -129,11 +134,11 @@ int ls__weights_packed(ls__writer *w, int entry, const ls__operand *of,
     ls__text *t = &w->weights;
     ls_entry e;
     int64_t n;
-    float *x = ls__weights_read(w, entry, &n);
-    int least;
+    float *x;
+    int least, status = ls__weights_read(w, entry, &x, &n);
 
-    if (!x)
-        return LS_ENOMEM;
+    if (status < 0)
+        return status;
     ls_archive_entry(w->archive, entry, &e);
     name_array(w, e.name, name);
     ls__text_put(t, "\nstatic const float %s[%lld] = {", name,

@@ -48,12 +48,8 @@ static const char *note_of(const ls__writer *w, const char *want)
 static int read_coding(ls__writer *w)
 {
     const char *note = note_of(w, LS_CODING_NOTE);
-    int status = note ? ls_coding_read(&w->coding, note, w->path) : 0;
 
-    if (status == 0 && w->coding && ls_coding_window(w->coding, NULL))
-        return ls__fail(LS_ENOTSUP, "%s: the model is of a series, which C "
-                        "source does not take", w->path);
-    return status;
+    return note ? ls_coding_read(&w->coding, note, w->path) : 0;
 }
 
 /* The library reads the file first and checks all that it says. */
@@ -81,14 +77,30 @@ static int read_model(ls__writer *w)
 
 /* ------ writing ------ */
 
-static const ls__cnode *in_of(const ls__writer *w)
+static const char *type_of(const ls__cnode *input)
 {
-    return &w->node[w->input];
+    return input->of->is_i32 ? "int32_t" : "float";
 }
 
-static const char *type_of(const ls__writer *w)
+#define EACH_INPUT(w, in) \
+    for (const ls__cnode *in = ls__cinput(w, 0); in; \
+         in = ls__cinput(w, in->of->id + 1))
+
+/* "const float *x, ", or of each input. */
+static void put_arguments(const ls__writer *w, ls__text *t)
 {
-    return in_of(w)->of->is_i32 ? "int32_t" : "float";
+    char name[LS__ARGUMENT];
+
+    EACH_INPUT(w, in)
+        ls__text_put(t, "const %s *%s, ", type_of(in),
+                     ls__cargument(w, in, name));
+}
+
+/* The macro of an input's size. */
+static void put_size(const ls__writer *w, const ls__cnode *in, ls__text *t)
+{
+    ls__text_put(t, w->inputs > 1 ? "%s_INPUTS_%d" : "%s_INPUTS", w->upper,
+                 in->number);
 }
 
 /* A digest is 64 hexadecimal digits, or it is not shown. */
@@ -117,30 +129,50 @@ static long long floats_for(const ls__writer *w, int rows)
     return (long long)(rows * w->rows_floats + w->floats);
 }
 
+static void put_functions(const ls__writer *w, ls__text *h)
+{
+    ls__text_put(h, "/* y[%s_OUTPUTS] = what the model makes of a row, whose "
+                    "numbers must be finite; the\n"
+                    " * same of rows, one after the other. */\n", w->upper);
+    ls__text_put(h, "void %s_predict(", w->name);
+    put_arguments(w, h);
+    ls__text_put(h, "float *y, void *scratch);\n"
+                    "void %s_predict_rows(long rows, ", w->name);
+    put_arguments(w, h);
+    ls__text_put(h, "float *y,\n    void *scratch);\n\n");
+}
+
+/* How many numbers each input has, of several with its name in the model. */
+static void put_sizes(const ls__writer *w, ls__text *h)
+{
+    char name[LS__NAME];
+
+    EACH_INPUT(w, in) {
+        ls__text_put(h, "#define ");
+        put_size(w, in, h);
+        ls__text_put(h, " %lld", (long long)in->size);
+        ls__text_name(name, in->of->name);
+        if (w->inputs > 1)
+            ls__text_put(h, " /* x%d: %s */", in->number, name);
+        ls__text_put(h, "\n");
+    }
+    ls__text_put(h, "#define %s_OUTPUTS %lld\n\n", w->upper,
+                 (long long)w->node[w->output].size);
+}
+
 static void put_header(ls__writer *w, ls__text *h)
 {
-    const ls__cnode *in = in_of(w), *out = &w->node[w->output];
-
     put_title(w, h, "h");
     ls__text_put(h, "#ifndef %s_H\n#define %s_H\n\n#include <stdint.h>\n\n"
                     "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", w->upper,
                  w->upper);
-    ls__text_put(h, "#define %s_INPUTS %lld\n#define %s_OUTPUTS %lld\n\n",
-                 w->upper, (long long)in->size, w->upper,
-                 (long long)out->size);
+    put_sizes(w, h);
     ls__text_put(h, "/* Bytes that scratch must have, aligned as floats are: "
                     "of one row, of rows. */\n"
                     "#define %s_SCRATCH %lld\n#define %s_SCRATCH_ROWS %lld\n\n",
                  w->upper, 4 * floats_for(w, 1), w->upper,
                  4 * floats_for(w, ROWS));
-    ls__text_put(h, "/* y[%s_OUTPUTS] = what the model makes of "
-                    "x[%s_INPUTS], which must be finite; the\n"
-                    " * same of rows, one after the other. */\n", w->upper,
-                 w->upper);
-    ls__text_put(h, "void %s_predict(const %s *x, float *y, void *scratch);\n"
-                    "void %s_predict_rows(long rows, const %s *x, float *y, "
-                    "void *scratch);\n\n", w->name, type_of(w), w->name,
-                 type_of(w));
+    put_functions(w, h);
 }
 
 static void end_header(ls__writer *w, ls__text *h)
@@ -156,7 +188,7 @@ static int make_calls(ls__writer *w)
     int status = 0;
 
     for (int i = 0; i <= w->output && status == 0; i++)
-        if (w->node[i].needed && i != w->input)
+        if (w->node[i].needed && w->node[i].of->op)
             status = ls__crow_put(w, i);
     if (w->calls.failed || w->weights.failed || w->parts.failed)
         return LS_ENOMEM;
@@ -179,33 +211,68 @@ static void put_values(ls__writer *w, ls__text *c)
     ls__text_put(c, "    long i;\n\n");
 }
 
+/* Inputs in the memory of values; indices stay where they are. */
+static void put_flushes(const ls__writer *w, ls__text *c)
+{
+    char name[LS__ARGUMENT];
+
+    EACH_INPUT(w, in)
+        if (!in->of->is_i32)
+            ls__text_put(c, "    for (i = 0; i < m * %lld; i++)\n"
+                            "        v%d[i] = flush(%s[i]);\n",
+                         (long long)in->size, in->of->id,
+                         ls__cargument(w, in, name));
+}
+
+/* The function that programs call for a row, or for rows. */
+static void put_one(const ls__writer *w, ls__text *c)
+{
+    char name[LS__ARGUMENT];
+
+    ls__text_put(c, "\nvoid %s_predict(", w->name);
+    put_arguments(w, c);
+    ls__text_put(c, "float *y, void *scratch)\n{\n    predict(1, ");
+    EACH_INPUT(w, in)
+        ls__text_put(c, "%s, ", ls__cargument(w, in, name));
+    ls__text_put(c, "y, (float *)scratch);\n}\n");
+}
+
+static void put_rows(const ls__writer *w, ls__text *c)
+{
+    char name[LS__ARGUMENT];
+
+    ls__text_put(c, "\nvoid %s_predict_rows(long rows, ", w->name);
+    put_arguments(w, c);
+    ls__text_put(c, "float *y,\n    void *scratch)\n{\n    long i;\n\n"
+                    "    for (i = 0; i < rows; i += %d)\n"
+                    "        predict(rows - i < %d ? rows - i : %d,\n", ROWS,
+                 ROWS, ROWS);
+    EACH_INPUT(w, in) {
+        ls__text_put(c, "                %s + i * ",
+                     ls__cargument(w, in, name));
+        put_size(w, in, c);
+        ls__text_put(c, ",\n");
+    }
+    ls__text_put(c, "                y + i * %s_OUTPUTS, (float *)scratch);\n"
+                    "}\n", w->upper);
+}
+
 static void put_predict(ls__writer *w, ls__text *c)
 {
-    const ls__cnode *in = in_of(w), *out = &w->node[w->output];
+    const ls__cnode *out = &w->node[w->output];
 
     ls__text_put(c, "\n/* m rows, at most %d. */\n"
-                    "static void predict(long m, const %s *x, float *y, "
-                    "float *s)\n{\n", ROWS, type_of(w));
+                    "static void predict(long m, ", ROWS);
+    put_arguments(w, c);
+    ls__text_put(c, "float *y,\n                    float *s)\n{\n");
     put_values(w, c);
-    if (!in->of->is_i32)
-        ls__text_put(c, "    for (i = 0; i < m * %lld; i++)\n"
-                        "        v%d[i] = flush(x[i]);\n", (long long)in->size,
-                     w->input);
+    put_flushes(w, c);
     ls__text_add(c, w->calls.bytes ? w->calls.bytes : "", w->calls.size);
     ls__text_put(c, "    for (i = 0; i < m * %lld; i++)\n"
                     "        y[i] = v%d[i];\n}\n", (long long)out->size,
                  out->as);
-    ls__text_put(c, "\nvoid %s_predict(const %s *x, float *y, void *scratch)\n"
-                    "{\n    predict(1, x, y, (float *)scratch);\n}\n", w->name,
-                 type_of(w));
-    ls__text_put(c, "\nvoid %s_predict_rows(long rows, const %s *x, float *y, "
-                    "void *scratch)\n{\n    long i;\n\n"
-                    "    for (i = 0; i < rows; i += %d)\n"
-                    "        predict(rows - i < %d ? rows - i : %d, "
-                    "x + i * %s_INPUTS,\n"
-                    "                y + i * %s_OUTPUTS, (float *)scratch);\n"
-                    "}\n", w->name, type_of(w), ROWS, ROWS, ROWS, w->upper,
-                 w->upper);
+    put_one(w, c);
+    put_rows(w, c);
 }
 
 static int write_files(ls__writer *w, ls__text *c, ls__text *h)

@@ -251,3 +251,103 @@ static float round_bf16(float x)
     return number((u + (u >> 16 & 1) + 0x7fff) & 0xffff0000u);
 }
 
+/* == sine: mul size horner == */
+/* x = n pi/2 + r for |x| of 2^16 or more, n modulo 4: the mantissa times 96
+ * bits of 2/pi. */
+static float far_turn(float x, int *n)
+{
+    static const uint32_t two_by_pi[] = {0,          0xa2f9836e, 0x4e441529,
+                                         0xfc2757d1, 0xf534ddc0, 0xdb629599,
+                                         0x3c439041, 0xfe5163ab};
+    int at = exponent(x) - 120, k;
+    uint64_t w[3], m = mantissa(x), turn;
+    EXACT double r;
+
+    for (k = 0; k < 3; k++) {
+        const uint32_t *from = two_by_pi + at / 32 + k;
+
+        w[k] = ((uint64_t)from[0] << 32 | from[1]) >> (32 - at % 32) &
+               0xffffffffu;
+    }
+    turn = (m * w[0] << 32) + m * w[1] + (m * w[2] >> 32);
+    *n = (int)((turn + ((uint64_t)1 << 61)) >> 62);
+    turn -= (uint64_t)*n << 62;
+    r = turn >> 63 ? -(double)(uint64_t)-turn : (double)turn;
+    r = r * 0x1.921fb54442d18p-62;
+    *n = x < 0 ? -*n : *n;
+    return x < 0 ? -(float)r : (float)r;
+}
+
+/* The same of any x that is finite. */
+static float quarter_turns(float x, int *n)
+{
+    float k, r;
+
+    if (size_of(x) >= 0x1p16f)
+        return far_turn(x, n);
+    r = fused(x, 0x1.45f306p-1f, 0.5f);
+    *n = (int)r;
+    *n -= (float)*n > r;
+    k = -(float)*n;
+    r = fused(k, 0x1.921fb4p+0f, x);
+    r = fused(k, 0x1.4442dp-24f, r);
+    return fused(k, 0x1.846988p-48f, r);
+}
+
+/* sin(x + more pi/2) */
+static float sine(float x, int more)
+{
+    static const float of_sine[] = {-0x1.9907fcp-13f, 0x1.1106bp-7f,
+                                    -0x1.555544p-3f};
+    static const float of_cosine[] = {0x1.998f92p-16f, -0x1.6c0af2p-10f,
+                                      0x1.555548p-5f};
+    float r, z, y;
+    int n;
+
+    if (exponent(x) == 255)
+        return number(0x7fc00000u);
+    if (x == 0 && !more)
+        return x;
+    r = quarter_turns(x, &n);
+    n = (n + more) & 3;
+    z = mul(r, r);
+    if (n & 1)
+        y = fused(mul(z, z), horner(z, of_cosine, 3),
+                  fused(-0.5f, z, 1.0f));
+    else
+        y = fused(mul(r, z), horner(z, of_sine, 3), r);
+    return number(bits(y) ^ (uint32_t)(n & 2) << 30);
+}
+
+/* == selu: mul expm1 == */
+static float selu(float x)
+{
+    return 0 < x ? mul(0x1.0cfabep+0f, x)
+                 : mul(0x1.c212ccp+0f, e_to_less_1(x));
+}
+
+/* == mish: mul add div exp lower == */
+/* x n / (n + 2) with n = e^x (e^x + 2) */
+static float mish(float x)
+{
+    float e = e_to(lower(20.0f, x)), n = mul(e, add(e, 2.0f));
+
+    return mul(x, divide(n, add(n, 2.0f)));
+}
+
+/* == gelu_exact: mul sub div exp size lower == */
+/* x times the chance of a normal number to be below x. */
+static float gelu_exact(float x)
+{
+    static const float c[] = {
+        0x1.0fa3f6p-6f, -0x1.013224p-4f, 0x1.a721aap-5f, 0x1.d1e842p-6f,
+        0x1.a0832cp-7f, 0x1.62f2fp-4f,   0x1.26e89ep-4f, 0x1.873b8ep-4f,
+        0x1.97858p-4f,  0x1.989142p-4f};
+    float u = lower(14.0f, size_of(x));
+    float t = divide(1.0f, fused(0.25f, u, 1.0f)), square = mul(u, u);
+    float low = fused(u, u, -square), e = e_to(mul(-0.5f, square)), p;
+
+    e = fused(e, mul(-0.5f, low), e);
+    p = mul(e, mul(horner(t, c, 10), t));
+    return mul(x, x < 0 ? p : sub(1.0f, p));
+}

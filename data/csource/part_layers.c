@@ -12,6 +12,13 @@ static void embed(int32_t index, long count, long n, const float *table,
         y[j] = index >= 0 && index < count ? table[index * n + j] : 0;
 }
 
+/* == length: start == */
+/* A row's length, of at most so many steps. */
+static long length_of(int32_t length, long steps)
+{
+    return length < 0 ? 0 : length < steps ? length : steps;
+}
+
 /* == bag: fma add div == */
 /* The rows of a table that a list names, times their values (NULL: 1, or 1 by
  * how many there are where `mean`), in the order of the indices; below 0 is

@@ -47,6 +47,7 @@ typedef struct ls__cnode {
     const ls__net_node *of;
     int64_t size; /* floats a row */
     bool needed;
+    int number;   /* of an input: which of them */
     int as;       /* the node whose memory its value has: itself, or what it
                      is a view of */
     int last;     /* the last node that reads that memory */
@@ -61,7 +62,7 @@ typedef struct ls__writer {
     ls__net net;
     ls_coding *coding;   /* of a table; NULL: none */
     const char *images;  /* a note; NULL: none */
-    int input, output;
+    int inputs, output;
     ls__cnode *node; /* [net.nodes] */
     int64_t rows_floats;   /* memory a row */
     int64_t floats;        /* and for any number of rows */
@@ -74,6 +75,16 @@ int ls__cgraph_read(ls__writer *w);
 
 /* Give each value its memory. */
 void ls__cgraph_place(ls__writer *w);
+
+/* Which node input k of a node is, and the one that has its value's memory. */
+const ls__cnode *ls__cin(const ls__writer *w, int node, int k);
+int ls__cval(const ls__writer *w, int node, int k);
+
+/* The next input from node i on; NULL: there is none.  And its argument. */
+const ls__cnode *ls__cinput(const ls__writer *w, int i);
+enum { LS__ARGUMENT = 16 };
+const char *ls__cargument(const ls__writer *w, const ls__cnode *input,
+                                char name[LS__ARGUMENT]);
 
 /* ------ Operators (c_ops.c, c_layers.c) ------ */
 
@@ -117,7 +128,7 @@ int64_t ls__packed_size(const ls__operand *of); /* of a group */
 int ls__weights_made(ls__writer *w, const char *kind, int64_t n,
                      const float *x, char name[LS__NAME]);
 /* The floats of an entry, to be freed; denormals are zeros. */
-float *ls__weights_read(ls__writer *w, int entry, int64_t *n);
+int ls__weights_read(ls__writer *w, int entry, float **x, int64_t *n);
 
 /* ------ The rest ------ */
 

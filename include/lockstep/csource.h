@@ -35,11 +35,11 @@ static inline ls_csource_options ls_csource_defaults(void)
 }
 
 /* Write a model file's model to `path`, which ends in ".c", and to the header
- * beside it, of the first output for the rows of the one input; options NULL
- * means the defaults.  Each file appears whole or not at all.  LS_ENOTSUP names
- * what cannot be written: an operator, a second input, a series; LS_EINVAL: a
- * path or a name that is none; what ls_predictor_load gives; LS_EIO;
- * LS_ENOMEM. */
+ * beside it: the first output for rows of the inputs that it needs; options
+ * NULL means the defaults.  Each file appears whole or not at all.  LS_ENOTSUP
+ * names an operator that cannot be written, which is a program's own;
+ * LS_ENONFINITE: a weight that is not finite; LS_EINVAL: a path or a name that
+ * is none; what ls_predictor_load gives; LS_EIO; LS_ENOMEM. */
 LS_API int ls_csource_save(const char *model, const char *path,
                            const ls_csource_options *options);
 

@@ -7,9 +7,9 @@
  * Backward turns back.  The angles are rounded to float as PyTorch's and JAX's
  * programs do, 1 / base^(2i/d) first; their cosines and sines are constants of
  * the plan. */
+#include "base/scalar.h"
 #include "op/layer.h"
 #include "op/op_table.h"
-#include "random/scalar.h"
 
 typedef struct rotary {
     int64_t heads;

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/fpmode.h"
 #include <lockstep/random.h>
-#include "random/scalar.h"
+#include "random/lane.h"
 
 enum { CHUNK = 256 }; /* numbers drawn at once on the stack */
 

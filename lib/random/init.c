@@ -6,8 +6,9 @@
 
 #include "base/fpmode.h"
 #include "base/memory.h"
+#include "base/scalar.h"
+#include "random/lane.h"
 #include "random/orthogonal.h"
-#include "random/scalar.h"
 
 #define VARIANCE(of, by, times) \
     {.kind = LS_INIT_VARIANCE, .distribution = of, .fan = by, .scale = times}

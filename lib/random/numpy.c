@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/least.h"
 #include <lockstep/random.h>
-#include "random/scalar.h"
+#include "base/scalar.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * an update.  The kernels are in kernel/k_optim.h, by kind as the rows are. */
 #include "rules/optim.h"
 #include "base/error.h"
-#include "random/scalar.h"
+#include "base/scalar.h"
 
 /* ------ The table ------ */
 

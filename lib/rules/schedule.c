@@ -10,7 +10,7 @@
 #include "rules/schedule.h"
 #include "base/error.h"
 #include "base/fpmode.h"
-#include "random/scalar.h"
+#include "base/scalar.h"
 
 /* ------ the formulas ------ */
 

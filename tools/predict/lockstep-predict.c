@@ -202,6 +202,8 @@ static int open_model(run *r)
         return status;
     ls_predictor_input(r->predictor, 0, &r->in);
     ls_predictor_output(r->predictor, 0, &r->out);
+    if (r->line.paths < 2 && !r->set.generate)
+        return OPT_GO; /* it is only written in other forms */
     if (ls_predictor_input(r->predictor, 1, &second))
         return opt_fail(OPT_FAILED, "%s: the model has more than one input, "
                         "\"%s\" and \"%s\"", path, r->in.name, second.name);

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The few functions of one number that the library needs, without the C
  * library's: which of its variants runs there depends on the machine. */
-#ifndef LS_RANDOM_SCALAR_H
-#define LS_RANDOM_SCALAR_H
+#ifndef LS_BASE_SCALAR_H
+#define LS_BASE_SCALAR_H
 
 #include <stdint.h>
 
 /* glibc's sinf and cosf, bit for bit; NaN for what is not finite. */
 float ls__sinf(float x);
 float ls__cosf(float x);
-
-/* One lane of v16_exp and v16_log (kernel/k_vmath.h). */
-float ls__expf(float x);
-float ls__logf(float x);
 
 /* Natural logarithm, within 0.501 ulp; -inf at 0, NaN below. */
 double ls__log(double x);

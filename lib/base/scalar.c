@@ -2,12 +2,10 @@
 /* Everything here is plain double arithmetic in a written order, so it gives
  * the same bits everywhere.  Where a double is too short, numbers are pairs:
  * hi + lo with |lo| at most half an ulp of hi (Dekker 1971). */
-#include "random/scalar.h"
+#include "base/scalar.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "kernel/k_vmath.h"
 
 /* ------ sinf, cosf ------ */
 
@@ -101,25 +99,6 @@ float ls__cosf(float x)
     if (!(__builtin_fabsf(x) <= 0x1.fffffep+127f))
         return NAN;
     return __builtin_fabsf(x) < 0x1p-12f ? 1.0f : turned(x, 1);
-}
-
-/* ------ expf, logf ------ */
-
-static float lane0(v16 v)
-{
-    float lane[16];
-    v16_store(lane, v);
-    return lane[0];
-}
-
-float ls__expf(float x)
-{
-    return lane0(v16_exp(v16_set(x)));
-}
-
-float ls__logf(float x)
-{
-    return lane0(v16_log(v16_set(x)));
 }
 
 /* ------ pairs of doubles ------ */
