@@ -100,7 +100,7 @@ static const char inputs_text[] =
     "    return 0;\n"
     "}\n";
 
-/* Of a series how many rows the model sees, and how far its target is. */
+/* Macros of a series: how many rows the model sees, how far its target is. */
 static void put_window(const ls__writer *w, ls__text *h)
 {
     int64_t horizon, window = ls_coding_window(w->coding, &horizon);
