@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that ranks share out a training: moments exist once over all of them,
- * a step sends no byte more than it must, each reads its rows alone, and each
- * has cores of its own. */
+ * a step sends no byte more than it must, each reads its rows alone, each has
+ * cores of its own, and a small state, of which most own nothing, its root. */
 #include "rank_plans.h"
 #include "reduce/reduce.h"
 #include "train/trainer.h"
+#include <lockstep/transcript.h>
 
 #include <malloc.h>
 
@@ -58,6 +59,51 @@ START_TEST(test_moments)
         sum += s.of[r];
     ck_assert_int_ge(sum, s.all);
     ck_assert_int_le(sum, s.all + 3 * 4096 + 3 * 256); /* malloc rounds up */
+    free_plan(&s.plan);
+}
+END_TEST
+
+/* ------ Roots ------ */
+
+typedef struct roots {
+    plan plan;
+    char root[RANKS][65];
+} roots;
+
+static int find_root(const ls_transport *transport, void *user)
+{
+    roots *s = user;
+    plan p = s->plan;
+    rank_run own;
+    ls_result r;
+    int status;
+
+    p.options.transport = transport;
+    if ((status = rank_open(&own, &p)) == 0)
+        status = ls_step(own.trainer, own.batch, &r);
+    if (status == 0)
+        status = ls_trainer_root(own.trainer, 1, 0, NULL,
+                                 s->root[transport->rank]);
+    rank_close(&own);
+    return status;
+}
+
+/* A model of one leaf has one root, however many ranks own none of it. */
+START_TEST(test_roots)
+{
+    roots s = {.plan = new_plan(RANKS)};
+    char one[65];
+    ls_ranks *all;
+
+    for (int ranks = 1; ranks <= RANKS; ranks++) {
+        OK(ls_ranks_open(&all, ranks, NULL));
+        all_succeed(all, ranks, find_root, &s);
+        ls_ranks_close(all);
+        if (ranks == 1)
+            memcpy(one, s.root[0], sizeof one);
+        for (int r = 0; r < ranks; r++)
+            ck_assert_str_eq(s.root[r], one);
+    }
     free_plan(&s.plan);
 }
 END_TEST
@@ -329,6 +375,7 @@ int main(void)
 
     tcase_set_timeout(t, 3000);
     tcase_add_test(t, test_moments);
+    tcase_add_test(t, test_roots);
     tcase_add_loop_test(t, test_traffic, 0, 2);
     tcase_add_loop_test(t, test_feed, 0, 8);
     tcase_add_loop_test(t, test_other_data, 0,

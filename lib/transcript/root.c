@@ -54,9 +54,10 @@ static void list_arrays(hashing *h, const ls_trainer *t)
 
 /* ------ this process's leaves ------ */
 
+/* A stretch begins with a leaf, or is an empty one behind the last. */
 static ls__range leaves_of(const ls__stretch *s)
 {
-    return (ls__range){s->range.first / LS__LEAF,
+    return (ls__range){ls__merkle_leaves(s->range.first),
                        ls__merkle_leaves(s->range.last)};
 }
 
