@@ -72,6 +72,31 @@ for worker in 0 1; do
 done
 [ $went = 1 ] || echo "skipped: no fault in this build, or no other core"
 
+# A run that is killed while it goes back goes on from the oldest checkpoint,
+# whatever is left of the younger ones, in which there are errors.
+LS_FAULT=gemm,1,20,-1,1,7,400,1000000
+export LS_FAULT
+run $long --transcript "$dir/bad.lst" --checkpoint "$dir/bad" --keep-first \
+    --checkpoint-every 10
+unset LS_FAULT
+for left in 4 3 1; do
+    rm -rf "$dir/killed"
+    cp -r "$dir/bad" "$dir/killed"
+    cp "$dir/bad.lst" "$dir/killed.lst"
+    for gone in $(ls "$dir/killed" | sort | sed "1,${left}d"); do
+        rm -r "$dir/killed/$gone"
+    done
+    touch "$dir/killed/going-back"
+    run $long --resume --checkpoint "$dir/killed" --checkpoint-every 10 \
+        --keep-first --transcript "$dir/killed.lst"
+    is "$left left: the status" $status 0
+    has "$left left: where it goes on" err 'goes on from step 0, the oldest'
+    is "$left left: the state" "$(grep '^state' "$dir/out")" "$state"
+    same "$left left: the transcript" "$dir/clean.lst" "$dir/killed.lst"
+    is "$left left: the folder" "$(ls "$dir/killed" | tr '\n' ' ')" \
+        "$(ls "$dir/bad" | tr '\n' ' ')"
+done
+
 # Without it the run says what to type.
 LS_FAULT=gemm,1,20,-1,1,7,400,1000000
 export LS_FAULT

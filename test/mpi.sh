@@ -14,15 +14,7 @@ if [ ! -f "$library/liblockstep.so" ] ||
     exit 77
 fi
 
-# As root, in containers, and with more ranks than cores.
-OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
-OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
-PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM \
-    OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_hwloc_base_binding_policy \
-    OMPI_MCA_btl_vader_single_copy_mechanism OMPI_MCA_mpi_yield_when_idle \
-    PRTE_MCA_rmaps_default_mapping_policy
+ranks_anywhere
 
 # build KIND: the program of the test, its messages in small pieces, and the
 # example

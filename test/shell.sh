@@ -88,3 +88,15 @@ npy() {
 
 # steps FILE: the metrics without the first line and the timings.
 steps() { sed -e 1d -e 's/,"ms":[0-9.]*}$/}/' "$1"; }
+
+# ranks_anywhere: ranks start as root, in containers, and more than cores.
+ranks_anywhere() {
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
+    OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
+    PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM \
+        OMPI_MCA_rmaps_base_oversubscribe OMPI_MCA_hwloc_base_binding_policy \
+        OMPI_MCA_btl_vader_single_copy_mechanism \
+        OMPI_MCA_mpi_yield_when_idle PRTE_MCA_rmaps_default_mapping_policy
+}

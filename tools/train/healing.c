@@ -2,21 +2,69 @@
 /* See healing.h. */
 #define _GNU_SOURCE /* getline */
 #include "train/healing.h"
+#include "train/doubt.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-bool healing_step(healing *h, const ls_trainer *trainer)
-{
-    ls_checks was = h->found;
+/* ------ a step ------ */
 
-    h->found = ls_trainer_checks(trainer);
-    h->wrong = h->found.wrong > was.wrong;
-    h->moved = h->found.moved > was.moved;
-    h->drew = h->found.drawn > was.drawn;
-    return h->wrong;
+static healing_news news_of(const ls_checks *was, const ls_checks *is)
+{
+    return (healing_news){is->checks - was->checks, is->wrong - was->wrong,
+                          is->moved - was->moved, is->step, is->worker,
+                          is->pu};
+}
+
+/* Add what a rank found. */
+static void add_news(healing *h, int rank, const healing_news *of)
+{
+    h->all.checks += of->checks;
+    h->all.wrong += of->wrong;
+    h->all.moved += of->moved;
+    if (!of->wrong)
+        return;
+    h->rank = rank;
+    h->found.step = of->step;
+    h->found.worker = of->worker;
+    h->found.pu = of->pu;
+}
+
+/* Hear what all ranks found in a step that was checked: all hear the same. */
+static void hear(healing *h, launch *l)
+{
+    const ls_transport *t = l->transport;
+    healing_news *of = calloc(t ? (size_t)t->ranks : 1, sizeof *of);
+
+    if (!of || !t) {
+        add_news(h, -1, &h->mine);
+        free(of);
+        return;
+    }
+    of[t->rank] = h->mine;
+    (void)launch_gather(l, &h->mine, of, sizeof *of);
+    for (int r = t->ranks; r-- > 0;)
+        add_news(h, r, &of[r]);
+    free(of);
+}
+
+bool healing_step(healing *h, launch *l, const ls_trainer *trainer)
+{
+    ls_checks was = h->own;
+
+    h->own = ls_trainer_checks(trainer);
+    h->mine = news_of(&was, &h->own);
+    h->all = (healing_news){0};
+    if (h->own.drawn > was.drawn)
+        hear(h, l);
+    h->found.steps = h->own.steps;
+    h->found.drawn = h->own.drawn;
+    h->found.checks += h->all.checks;
+    h->found.wrong += h->all.wrong;
+    h->found.moved += h->all.moved;
+    return h->mine.wrong > 0;
 }
 
 /* All of all steps. */
@@ -34,34 +82,34 @@ static void tell_onset(const healing *h, const train_settings *set)
     if (!set->checkpoint)
         fprintf(stderr, "To be sure, start again without PU %d (--cpus), with "
                 "--checkpoint DIR --heal, which goes back by itself\n",
-                h->found.pu);
+                h->own.pu);
     else
         fprintf(stderr, "To be sure, end the run, delete what is in %s but "
                 "the oldest, and type the same with --resume --heal, without "
-                "PU %d (--cpus)\n", set->checkpoint, h->found.pu);
+                "PU %d (--cpus)\n", set->checkpoint, h->own.pu);
 }
 
 void healing_tell(const healing *h, const run *r, const train_settings *set)
 {
-    fprintf(stderr, "%s: %s\n", opt_program_name, h->found.text);
-    if (!checks_all(r) && !(set->heal && h->moved))
+    fprintf(stderr, "%s: %s\n", opt_program_name, h->own.text);
+    if (!checks_all(r) && !(set->heal && h->mine.moved))
         tell_onset(h, set);
 }
 
 void healing_note(healing *h, metrics *m)
 {
-    if (h->wrong)
-        metrics_check(m, &h->found);
+    if (h->all.wrong)
+        metrics_check(m, &h->found, h->rank);
     if (!h->arrived)
         return;
-    metrics_check(m, &h->then);
+    metrics_check(m, &h->then, h->then_rank);
     metrics_onset(m, h->same, h->other);
     h->arrived = false;
 }
 
 bool healing_is_late(const healing *h, const run *r)
 {
-    return h->wrong && h->moved && !checks_all(r);
+    return h->all.moved && !checks_all(r);
 }
 
 /* ------ going back ------ */
@@ -129,6 +177,17 @@ static int to_oldest(healing *h, const run *r, keeper *k, position *at,
     return status;
 }
 
+/* Keep a run that is ended meanwhile from going on from what may be wrong. */
+static int to_oldest_surely(healing *h, const run *r, keeper *k, position *at,
+                            bool *went)
+{
+    int status = run_is_first(r) ? doubt_put(k->folder) : OPT_GO;
+
+    if (status == OPT_GO)
+        status = to_oldest(h, r, k, at, went);
+    return status == OPT_GO && run_is_first(r) ? doubt_end(k->folder) : status;
+}
+
 int healing_back(healing *h, const run *r, keeper *k, const char *transcript,
                  position *at, int64_t done, bool *went)
 {
@@ -137,10 +196,11 @@ int healing_back(healing *h, const run *r, keeper *k, const char *transcript,
     h->roots = 0;
     h->until = done;
     h->then = h->found;
+    h->then_rank = h->rank;
     if (status == OPT_GO && !r->transport)
         status = add_transcript(h, transcript);
     if (status == OPT_GO)
-        status = to_oldest(h, r, k, at, went);
+        status = to_oldest_surely(h, r, k, at, went);
     if (status != OPT_GO || !*went)
         return status;
     h->replays = true;
@@ -153,6 +213,24 @@ int healing_back(healing *h, const run *r, keeper *k, const char *transcript,
                 opt_program_name, (long long)at->done,
                 (long long)(done - at->done));
     return OPT_GO;
+}
+
+int healing_resume(healing *h, launch *l, const run *r, keeper *k,
+                   position *at)
+{
+    bool went = k->went_on;
+    int status;
+
+    if (!k->all || !launch_most(l, run_is_first(r) && doubt_is(k->folder)))
+        return OPT_GO;
+    if (!went)
+        return run_is_first(r) ? doubt_end(k->folder) : OPT_GO;
+    status = to_oldest_surely(h, r, k, at, &went);
+    if (status == OPT_GO && run_is_first(r))
+        fprintf(stderr, "%s: a run was ended while it went back from there: "
+                "goes on from step %lld, the oldest\n", k->folder,
+                (long long)at->done);
+    return status;
 }
 
 /* ------ coming to where it was ------ */
@@ -228,7 +306,8 @@ void healing_free(healing *h)
  * check of the drawn steps. */
 static double unseen(const healing *h, const run *r, double p)
 {
-    double each = (double)ls_mesh_devices(r->mesh) /
+    int ranks = r->transport ? r->transport->ranks : 1;
+    double each = (double)ls_mesh_devices(r->mesh) / (double)ranks /
                   (double)ls_mesh_workers(r->mesh);
 
     return pow(1 - p, each * (double)h->found.drawn);

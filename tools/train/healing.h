@@ -6,6 +6,7 @@
 #ifndef TOOLS_HEALING_H
 #define TOOLS_HEALING_H
 
+#include "run/launch.h"
 #include "run/run.h"
 #include "train/keeper.h"
 #include "train/metrics.h"
@@ -16,37 +17,51 @@ typedef struct healing_root {
     char root[65];
 } healing_root;
 
+/* What a rank's checks found in one step. */
+typedef struct healing_news {
+    int64_t checks, wrong, moved;
+    int64_t step;   /* of the last fault, */
+    int worker, pu; /* whose it was */
+} healing_news;
+
 typedef struct healing {
-    ls_checks found; /* until the last step */
-    bool wrong;      /* it found another fault in this one, */
-    bool moved;      /* whose worker has another core now */
-    bool drew;       /* this one was checked */
+    ls_checks found; /* until the last step, on all ranks, without a text */
+    int rank;        /* of that fault; -1: the process is alone */
+    ls_checks own;   /* of this rank */
+    healing_news mine, all; /* of this step: this rank's, and of all ranks */
     healing_root *root;
     int roots;
     bool replays;    /* the run went back, and is not yet where it was */
     int64_t until;   /* batches done there, */
     char hash[65];   /* and the state hash before anything else was done */
     bool arrived;    /* in this step */
-    ls_checks then;
+    ls_checks then;  /* found, before it went back, */
+    int then_rank;   /* on this rank */
     int64_t from, same, other; /* batches: the checkpoint; the last root that
                                   was the same; the first that was not, -1 */
     int64_t backs;
 } healing;
 
-/* Look at what the step found: is it another fault?  Then it is told. */
-bool healing_step(healing *h, const ls_trainer *trainer);
+/* Look at what the step found, which all ranks tell each other where it was
+ * checked.  True: it is a fault of this rank's, which then tells it. */
+bool healing_step(healing *h, launch *l, const ls_trainer *trainer);
 void healing_tell(const healing *h, const run *r, const train_settings *set);
 /* The same in the metrics, after the step's row. */
 void healing_note(healing *h, metrics *m);
 
-/* Was a core wrong in this step that may have been before, and is it out of the
- * way now? */
+/* Was a core of any rank wrong in this step that may have been before, and is
+ * it out of the way now? */
 bool healing_is_late(const healing *h, const run *r);
 
 /* Go back from a step that so many batches were done after; all ranks call it.
  * *went: there was a checkpoint, and *at is where the run is. */
 int healing_back(healing *h, const run *r, keeper *k, const char *transcript,
                  position *at, int64_t done, bool *went);
+
+/* A run goes on, or begins: it first goes back where one before it was ended
+ * while it did so. */
+int healing_resume(healing *h, launch *l, const run *r, keeper *k,
+                   position *at);
 
 /* Compare the run with what it was: after the update of a batch, and when all
  * that belongs to it is done. */

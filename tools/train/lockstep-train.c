@@ -114,9 +114,12 @@ static int open_keeper(session *s)
 {
     int status = keeper_compare(&s->run, &s->set);
 
-    if (status != OPT_GO)
-        return status;
-    return keeper_open(&s->keeper, &s->run, &s->set, &s->at);
+    if (status == OPT_GO)
+        status = keeper_open(&s->keeper, &s->run, &s->set, &s->at);
+    if (status == OPT_GO)
+        status = healing_resume(&s->healing, &s->launch, &s->run, &s->keeper,
+                                &s->at);
+    return status;
 }
 
 /* A run that goes on has its parameters. */

@@ -187,12 +187,15 @@ int metrics_step(metrics *m, const ls_result *r, int64_t rows, double ms)
     return ferror(m->file) ? failed(m) : OPT_GO;
 }
 
-void metrics_check(metrics *m, const ls_checks *c)
+void metrics_check(metrics *m, const ls_checks *c, int rank)
 {
-    if (m->file)
-        fprintf(m->file, "{\"check\":\"wrong\",\"at\":%lld,\"worker\":%d,"
-                "\"pu\":%d,\"wrong\":%lld}\n", (long long)c->step,
-                c->worker, c->pu, (long long)c->wrong);
+    if (!m->file)
+        return;
+    fprintf(m->file, "{\"check\":\"wrong\",\"at\":%lld,", (long long)c->step);
+    if (rank >= 0)
+        fprintf(m->file, "\"rank\":%d,", rank);
+    fprintf(m->file, "\"worker\":%d,\"pu\":%d,\"wrong\":%lld}\n", c->worker,
+            c->pu, (long long)c->wrong);
 }
 
 void metrics_onset(metrics *m, int64_t same, int64_t other)

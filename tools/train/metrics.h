@@ -24,8 +24,8 @@ int metrics_open(metrics *m, const run *r, const char *path, int64_t keep,
 /* A step of `rows` rows (without padding) that took ms milliseconds. */
 int metrics_step(metrics *m, const ls_result *result, int64_t rows, double ms);
 
-/* What the check of the last step found. */
-void metrics_check(metrics *m, const ls_checks *found);
+/* What the check of the last step found, on which rank; -1: there are none. */
+void metrics_check(metrics *m, const ls_checks *found, int rank);
 
 /* What a run that went back came to: of the recorded states the one after
  * `same` batches is the last that is the same again, that after `other` the

@@ -161,13 +161,6 @@ static int go_back(session *s, int64_t done)
     return status == OPT_GO ? reopen(s) : status;
 }
 
-/* Was some core wrong in this step, so that the run goes back? */
-static bool has_to_go_back(session *s)
-{
-    return s->set.heal && s->healing.drew &&
-           launch_most(&s->launch, healing_is_late(&s->healing, &s->run));
-}
-
 static int one_step(session *s, int64_t step)
 {
     ls_result result;
@@ -186,11 +179,11 @@ static int one_step(session *s, int64_t step)
     if (status != OPT_GO)
         return status;
     result.step = step; /* batches count here, those of weight 0 too */
-    if (healing_step(&s->healing, s->run.trainer)) {
+    if (healing_step(&s->healing, &s->launch, s->run.trainer)) {
         progress_clear(&s->bar);
         healing_tell(&s->healing, &s->run, &s->set);
     }
-    if (has_to_go_back(s))
+    if (s->set.heal && healing_is_late(&s->healing, &s->run))
         return go_back(s, step + 1);
     status = healing_arrive(&s->healing, &s->run, step + 1);
     if (status == OPT_GO)
