@@ -35,6 +35,7 @@ module lockstep
   public :: ls_batch
   public :: ls_batch_close
   public :: ls_batch_norm
+  public :: ls_batch_norm_with
   public :: ls_batch_open
   public :: ls_batch_set
   public :: ls_batch_set_weights
@@ -251,6 +252,9 @@ module lockstep
   public :: LS_STATE_ALL
   public :: LS_STATE_OPTIMIZER
   public :: LS_STATE_PARAMS
+  public :: LS_STATISTICS_OF_BATCH
+  public :: LS_STATISTICS_OF_SHARD
+  public :: LS_STATISTICS_STORED
   public :: ls_step
   public :: ls_sub
   public :: LS_SUM

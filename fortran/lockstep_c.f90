@@ -69,6 +69,9 @@ module lockstep_c
   integer, parameter :: LS_SAVE_MODEL = 0
   integer, parameter :: LS_SAVE_ADAPTERS = 1
   integer, parameter :: LS_SAVE_MERGED = 2
+  integer, parameter :: LS_STATISTICS_STORED = 0
+  integer, parameter :: LS_STATISTICS_OF_SHARD = 1
+  integer, parameter :: LS_STATISTICS_OF_BATCH = 2
   integer, parameter :: LS_SAME = 0
   integer, parameter :: LS_VALID = 1
   integer, parameter :: LS_CAUSAL = 2
@@ -220,15 +223,22 @@ module lockstep_c
     real(c_double) :: room(8)
   end type c_init
 
-  type, bind(c) :: c_dense_options
-    integer(c_size_t) :: size
-    logical(c_bool) :: no_bias
-  end type c_dense_options
-
   type, bind(c) :: c_norm_options
     integer(c_size_t) :: size
     real(c_double) :: epsilon
   end type c_norm_options
+
+  type, bind(c) :: c_batch_norm_options
+    integer(c_size_t) :: size
+    integer(c_int) :: statistics
+    real(c_double) :: epsilon
+    real(c_double) :: momentum
+  end type c_batch_norm_options
+
+  type, bind(c) :: c_dense_options
+    integer(c_size_t) :: size
+    logical(c_bool) :: no_bias
+  end type c_dense_options
 
   type, bind(c) :: c_attention_options
     integer(c_size_t) :: size
@@ -1169,6 +1179,82 @@ module lockstep_c
       integer(c_int) :: r
     end function c_graph_load
 
+    function c_layer_norm(x, name) result(r) bind(c, name="ls_layer_norm")
+      import
+      type(c_ptr), value :: x
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_layer_norm
+
+    subroutine c_norm_defaults_bytes(options, size) bind(c, &
+      name="ls_norm_defaults_bytes")
+      import
+      type(c_ptr), value :: options
+      integer(c_size_t), value :: size
+    end subroutine c_norm_defaults_bytes
+
+    function c_layer_norm_with(x, options, name) result(r) bind(c, &
+      name="ls_layer_norm_with")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr), value :: options
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_layer_norm_with
+
+    function c_rms_norm(x, epsilon, name) result(r) bind(c, &
+      name="ls_rms_norm")
+      import
+      type(c_ptr), value :: x
+      real(c_double), value :: epsilon
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_rms_norm
+
+    function c_batch_norm(x, epsilon, name) result(r) bind(c, &
+      name="ls_batch_norm")
+      import
+      type(c_ptr), value :: x
+      real(c_double), value :: epsilon
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_batch_norm
+
+    subroutine c_batch_norm_defaults_bytes(options, size) bind(c, &
+      name="ls_batch_norm_defaults_bytes")
+      import
+      type(c_ptr), value :: options
+      integer(c_size_t), value :: size
+    end subroutine c_batch_norm_defaults_bytes
+
+    function c_batch_norm_with(x, options, name) result(r) bind(c, &
+      name="ls_batch_norm_with")
+      import
+      type(c_ptr), value :: x
+      type(c_ptr), value :: options
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_batch_norm_with
+
+    function c_group_norm(x, groups, name) result(r) bind(c, &
+      name="ls_group_norm")
+      import
+      type(c_ptr), value :: x
+      integer(c_int), value :: groups
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_group_norm
+
+    function c_group_norm_with(x, groups, options, name) result(r) bind(c, &
+      name="ls_group_norm_with")
+      import
+      type(c_ptr), value :: x
+      integer(c_int), value :: groups
+      type(c_ptr), value :: options
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_group_norm_with
+
     function c_dense(x, n, name) result(r) bind(c, name="ls_dense")
       import
       type(c_ptr), value :: x
@@ -1210,47 +1296,6 @@ module lockstep_c
       character(kind=c_char), intent(in), optional :: name(*)
       type(c_ptr) :: r
     end function c_position
-
-    function c_layer_norm(x, name) result(r) bind(c, name="ls_layer_norm")
-      import
-      type(c_ptr), value :: x
-      character(kind=c_char), intent(in), optional :: name(*)
-      type(c_ptr) :: r
-    end function c_layer_norm
-
-    subroutine c_norm_defaults_bytes(options, size) bind(c, &
-      name="ls_norm_defaults_bytes")
-      import
-      type(c_ptr), value :: options
-      integer(c_size_t), value :: size
-    end subroutine c_norm_defaults_bytes
-
-    function c_layer_norm_with(x, options, name) result(r) bind(c, &
-      name="ls_layer_norm_with")
-      import
-      type(c_ptr), value :: x
-      type(c_ptr), value :: options
-      character(kind=c_char), intent(in), optional :: name(*)
-      type(c_ptr) :: r
-    end function c_layer_norm_with
-
-    function c_rms_norm(x, epsilon, name) result(r) bind(c, &
-      name="ls_rms_norm")
-      import
-      type(c_ptr), value :: x
-      real(c_double), value :: epsilon
-      character(kind=c_char), intent(in), optional :: name(*)
-      type(c_ptr) :: r
-    end function c_rms_norm
-
-    function c_batch_norm(x, epsilon, name) result(r) bind(c, &
-      name="ls_batch_norm")
-      import
-      type(c_ptr), value :: x
-      real(c_double), value :: epsilon
-      character(kind=c_char), intent(in), optional :: name(*)
-      type(c_ptr) :: r
-    end function c_batch_norm
 
     function c_rotary(x, heads, base) result(r) bind(c, name="ls_rotary")
       import
@@ -1480,25 +1525,6 @@ module lockstep_c
       type(c_ptr), value :: x
       type(c_ptr) :: r
     end function c_flatten
-
-    function c_group_norm(x, groups, name) result(r) bind(c, &
-      name="ls_group_norm")
-      import
-      type(c_ptr), value :: x
-      integer(c_int), value :: groups
-      character(kind=c_char), intent(in), optional :: name(*)
-      type(c_ptr) :: r
-    end function c_group_norm
-
-    function c_group_norm_with(x, groups, options, name) result(r) bind(c, &
-      name="ls_group_norm_with")
-      import
-      type(c_ptr), value :: x
-      integer(c_int), value :: groups
-      type(c_ptr), value :: options
-      character(kind=c_char), intent(in), optional :: name(*)
-      type(c_ptr) :: r
-    end function c_group_norm_with
 
     function c_gelu(x) result(r) bind(c, name="ls_gelu")
       import

@@ -80,6 +80,7 @@
  *     lockstep/checkpoint.h  what a run needs to go on bit for bit
  *
  *     lockstep/arithmetic.h  arithmetic on nodes, and losses made of it
+ *     lockstep/norms.h       layers that normalise
  *     lockstep/initial.h     how parameters start
  *     lockstep/precision.h   the numbers that layers compute with
  *     lockstep/own.h         own gradients, operators and losses
@@ -128,6 +129,7 @@
 #include <lockstep/measure.h>
 #include <lockstep/mesh.h>
 #include <lockstep/model.h>
+#include <lockstep/norms.h>
 #include <lockstep/one_call.h>
 #include <lockstep/ops.h>
 #include <lockstep/optim.h>

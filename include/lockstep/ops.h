@@ -4,7 +4,7 @@
 #ifndef LOCKSTEP_OPS_H
 #define LOCKSTEP_OPS_H
 
-#include <lockstep/graph.h>
+#include <lockstep/norms.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,50 +48,6 @@ LS_API ls_node *ls_embed(ls_node *x, int64_t count, int64_t width,
 /* y[t,:] = x[t,:] + table[t,:].  x (T,D).  Parameter "<name>" (T,D), started
  * from sinusoids (Vaswani et al. 2017, section 3.5) and trained. */
 LS_API ls_node *ls_position(ls_node *x, const char *name);
-
-/* y = (x - mean) / sqrt(var + 1e-6) * scale + bias over the last axis, with
- * var = max(0, E[x^2] - mean^2) as Flax has it.  Parameters "<name>.scale"
- * ones, "<name>.bias" zeros. */
-LS_API ls_node *ls_layer_norm(ls_node *x, const char *name);
-
-/* More of a layer norm, or of a group norm; ls_norm_defaults() writes what
- * those have. */
-typedef struct ls_norm_options {
-    size_t size;    /* ls_norm_defaults() writes it */
-    double epsilon; /* added to the variance, 1e-6; 0 and above.  PyTorch has
-                       1e-5: a network that was trained there needs it */
-} ls_norm_options;
-
-/* Write the default options into the program's struct of `size` bytes. */
-LS_API void ls_norm_defaults_bytes(ls_norm_options *options, size_t size);
-static inline ls_norm_options ls_norm_defaults(void)
-{
-    ls_norm_options o;
-
-    ls_norm_defaults_bytes(&o, sizeof o);
-    return o;
-}
-
-/* ls_layer_norm with these options, NULL: the defaults.  LS_EINVAL: epsilon is
- * negative or not finite. */
-LS_API ls_node *ls_layer_norm_with(ls_node *x, const ls_norm_options *options,
-                                   const char *name);
-
-/* y = x / sqrt(mean(x^2) + epsilon) * scale over the last axis (Zhang and
- * Sennrich 2019).  epsilon >= 0; Flax has 1e-6.  Parameter "<name>.scale" ones:
- * nnx.RMSNorm. */
-LS_API ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name);
-
-/* y = (x - mean) / sqrt(var + epsilon) * scale + bias for each channel, the
- * last axis (Ioffe and Szegedy 2015), by statistics that are stored: for a
- * network that was trained with batch norm elsewhere.  They are not computed
- * from batches and no optimizer moves them; scale and bias are trained unless a
- * group freezes them.  epsilon >= 0; PyTorch and Flax have 1e-5.  Parameters of
- * x's last extent each: "<name>.scale" ones, "<name>.bias" zeros, "<name>.mean"
- * zeros, "<name>.var" ones.  ls_trainer_load_torch reads running_mean and
- * running_var into them.  A var that with epsilon is not above 0 makes values
- * that are not finite.  LS_EINVAL: epsilon is negative or not finite. */
-LS_API ls_node *ls_batch_norm(ls_node *x, double epsilon, const char *name);
 
 /* Rotary positions (Su et al. 2021) of x (T,D) with D cut into heads of an even
  * width d: element i < d/2 of each head and element i + d/2 are a pair (a,b),
@@ -426,23 +382,6 @@ LS_API ls_node *ls_avg_pool_with(ls_node *x, int64_t height, int64_t width,
 
 /* x (..) -> (size of a row), the last axis fastest. */
 LS_API ls_node *ls_flatten(ls_node *x);
-
-/* y = (x - mean) / sqrt(var + 1e-6) * scale + bias, mean and variance (in the
- * form of ls_layer_norm) over all pixels and the C / groups channels of a
- * group, of one row.  x (..,C); groups must divide C.  Parameters
- * "<name>.scale" (C) ones, "<name>.bias" (C) zeros: nnx.GroupNorm.
- *
- * No norm takes statistics of a batch: they would be of a shard here, and
- * results would depend on the number of devices by more than rounding (or each
- * layer would have to wait for all devices).  ls_batch_norm has those that are
- * stored. */
-LS_API ls_node *ls_group_norm(ls_node *x, int groups, const char *name);
-
-/* ls_group_norm with these options, NULL: the defaults; as ls_layer_norm_with.
- */
-LS_API ls_node *ls_group_norm_with(ls_node *x, int groups,
-                                   const ls_norm_options *options,
-                                   const char *name);
 
 /* ------ Activations, sums, outputs ------ */
 

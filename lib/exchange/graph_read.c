@@ -119,6 +119,8 @@ static int read_attributes(const reader *r, ls_node *n)
                 *(bool *)at = false;
             else if (a->type == LS__NUMBER)
                 *(double *)at = a->usual;
+            else if (a->type == LS__WORD)
+                *(int *)at = (int)a->usual;
             else
                 *(int64_t *)at = (int64_t)a->usual;
             continue;

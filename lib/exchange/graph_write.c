@@ -73,6 +73,8 @@ static bool is_usual(const ls_node *n, const ls__attribute *a)
 
     if (a->type == LS__NUMBER)
         return a->may_lack && *(const double *)at == a->usual;
+    if (a->type == LS__WORD)
+        return a->may_lack && *(const int *)at == (int)a->usual;
     return a->may_lack && (a->type == LS__YES_NO
                                ? !*(const bool *)at
                                : *(const int64_t *)at == (int64_t)a->usual);

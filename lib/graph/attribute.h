@@ -26,7 +26,7 @@ typedef struct ls__attribute {
     ls__attribute_type type;
     size_t offset;            /* of the member in the operator's struct */
     const char *const *words; /* LS__WORD: one for each value, then NULL */
-    bool may_lack;  /* no LS__SIZES nor LS__WORD; of LS__YES_NO false is usual:
+    bool may_lack;  /* no LS__SIZES; of LS__YES_NO false is usual:
                        files have it where it is not `usual`, */
     double usual;   /* so those that know no other lack it */
 } ls__attribute;

@@ -29,6 +29,8 @@ typedef struct ls__instr {
     int64_t dx[LS__MAX_INPUTS], addend[LS__MAX_INPUTS];
     bool begun[LS__MAX_PARAMS];  /* the gradient of a parameter is begun by an
                                     instruction after it */
+    bool surveys;                /* it runs when all rows were looked at, */
+    int64_t found[2];            /* and this is where what was found begins */
     void *made;                  /* what the operator decided, in a struct of
                                     its own (ls__op.made); NULL: nothing */
 } ls__instr;

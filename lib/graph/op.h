@@ -55,6 +55,7 @@ typedef struct ls__chunk {
     ls__failure *failure;   /* set by the first of the user's that fails */
     const ls__touched *touched; /* of the array that holds all gradients; NULL:
                                there are none */
+    bool surveyed;          /* surveys come before what needs them */
     const ls__draw *draw;   /* [stream] */
     uint32_t call;          /* of the model, which draws are of */
     const ls__probe *probe; /* NULL in every run but a recorded one */
@@ -76,6 +77,10 @@ typedef struct ls__run {
     const float *addend[LS__MAX_INPUTS]; /* NULL: none */
     float *dparam[LS__MAX_PARAMS];
     bool add;                      /* dparam is added to: a later chunk */
+    double *found[2];              /* what surveys of this device's rows found,
+                                      forward and backward; NULL: there were
+                                      none */
+    const double *all[2];          /* the same of all rows that count */
     const ls__backend *backend;
     const ls__kernel_table *kernels;
 } ls__run;
@@ -89,6 +94,23 @@ static inline void ls__show(const ls__run *r, const char *what, int64_t at,
 }
 
 enum { LS__VALUE = -1 }; /* in the place of an input's number */
+
+/* What an operator that trains by all rows does on every chunk before it runs
+ * on the first, forward and backward (back). */
+typedef struct ls__survey {
+    /* How many doubles it finds out; 0 forward: this node needs no survey. */
+    int64_t (*size)(const ls_node *node, bool back);
+    /* Do all devices' rows count, in the tree's order?  Else a device's own. */
+    bool (*of_all)(const ls_node *node);
+    /* Add what there is in a chunk to r->found[back], which was zeros. */
+    void (*look)(const ls__run *r, bool back);
+    /* Add what was found in other rows. */
+    void (*join)(const ls_node *node, bool back, double *to,
+                 const double *from);
+    /* What is stored goes on with what all rows have, forward: values of the
+     * stored parameters, one after the other. */
+    void (*learn)(const ls_node *node, const double *all, double *stored);
+} ls__survey;
 
 struct ls__op {
     const char *name;
@@ -143,6 +165,7 @@ struct ls__op {
     /* Decide the rest, and ask for scratch, memory that stays and packed
      * weights.  LS_ENOMEM; NULL: there is nothing to decide. */
     int (*plan)(ls__bench *b, ls__instr *in);
+    const ls__survey *survey; /* NULL: it never needs one */
     /* FLOP a row of forward's matrix products, two for each multiply-add;
      * backward takes as much again for each operand's gradient.  NULL: 0. */
     double (*flops)(const ls_node *node);

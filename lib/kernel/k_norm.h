@@ -309,4 +309,146 @@ static void batch_norm_grad(int64_t rows, int64_t n, const float *x,
                        dx + r * n);
 }
 
+/* ------ by the batch's own statistics ------ */
+
+/* Vectors, 256 at the most, the weight of each, and the sum of those. */
+typedef struct batch_block {
+    int64_t vectors, n;
+    float weight[LS__CHUNK];
+    double sum;
+} batch_block;
+
+/* Those from `first` on, of `all`; a row has so many. */
+SIMD batch_block batch_block_at(int64_t first, int64_t all, int64_t n,
+                                int64_t each, const float *weights)
+{
+    batch_block b = {all - first < LS__CHUNK ? all - first : LS__CHUNK, n,
+                     {0}, 0};
+
+    for (int64_t i = 0; i < b.vectors; i++) {
+        b.weight[i] = weights ? weights[(first + i) / each] : 1;
+        b.sum += (double)b.weight[i];
+    }
+    return b;
+}
+
+/* Sum of w x / sum of w, and then sum of w (x - that)^2, of 16 channels; what
+ * weighs nothing may hold anything. */
+SIMD void block_moments(const batch_block *b, const float *x, int64_t left,
+                        float *mean, float *square)
+{
+    v16 sum = v16_zero(), sq = v16_zero(), m;
+
+    for (int64_t i = 0; i < b->vectors; i++)
+        if (b->weight[i] != 0)
+            sum = v16_fma(v16_set(b->weight[i]), take(x + i * b->n, left), sum);
+    m = v16_mul(sum, v16_set((float)(1 / b->sum)));
+    for (int64_t i = 0; i < b->vectors; i++) {
+        v16 d = v16_sub(take(x + i * b->n, left), m);
+
+        if (b->weight[i] != 0)
+            sq = v16_fma(v16_mul(v16_set(b->weight[i]), d), d, sq);
+    }
+    put(mean, m, 16);
+    put(square, sq, 16);
+}
+
+/* Bring the mean of a channel and, n further on, its sum of w (x - mean)^2
+ * together with those of other rows (Chan et al. 1979), which have `part` of
+ * all weights; both: that of the weights before. */
+static inline void join_channel(double *m, int64_t n, double mean,
+                                double square, double part, double both)
+{
+    double d = mean - m[0];
+
+    m[0] = m[0] + d * part;
+    m[n] = (m[n] + square) + d * d * both;
+}
+
+static void join_moments(int64_t n, double *to, const double *from)
+{
+    double all = to[0] + from[0], part = from[0] / all;
+
+    for (int64_t j = 1; j <= n && from[0] > 0; j++)
+        join_channel(to + j, n, from[j], from[j + n], part, to[0] * part);
+    to[0] = all;
+}
+
+static void batch_moments(int64_t rows, int64_t each, int64_t n, const float *x,
+                          const float *weights, double *moments)
+{
+    float mean[16], square[16];
+
+    for (int64_t r = 0; r < rows * each; r += LS__CHUNK) {
+        batch_block b = batch_block_at(r, rows * each, n, each, weights);
+
+        for (int64_t j = 0; j < n && b.sum > 0; j += 16) {
+            int64_t left = n - j < 16 ? n - j : 16;
+            double part = b.sum / (moments[0] + b.sum);
+
+            block_moments(&b, x + r * n + j, left, mean, square);
+            for (int64_t k = 0; k < left; k++)
+                join_channel(moments + 1 + j + k, n, (double)mean[k],
+                             (double)square[k], part, moments[0] * part);
+        }
+        moments[0] += b.sum;
+    }
+}
+
+/* sums of each channel: of dy, and n further on of dy xh. */
+static void batch_sums(int64_t rows, int64_t each, int64_t n, const float *x,
+                       const float *weights, const float *mean,
+                       const float *inverse, const float *dy, double *sums)
+{
+    for (int64_t r = 0; r < rows * each; r += LS__CHUNK) {
+        batch_block b = batch_block_at(r, rows * each, n, each, weights);
+
+        for (int64_t j = 0; j < n; j += 16) {
+            v16 m = take(mean + j, n - j), v = take(inverse + j, n - j);
+            v16 gain = v16_zero(), bias = v16_zero();
+            float sum[2][16];
+
+            for (int64_t i = 0; i < b.vectors; i++) {
+                v16 d = take(dy + (r + i) * n + j, n - j);
+                v16 c = v16_sub(take(x + (r + i) * n + j, n - j), m);
+
+                if (b.weight[i] == 0)
+                    continue;
+                gain = v16_fma(d, v16_mul(c, v), gain);
+                bias = v16_add(bias, d);
+            }
+            put(sum[0], bias, 16);
+            put(sum[1], gain, 16);
+            for (int64_t k = 0; k < 16 && k < n - j; k++) {
+                sums[j + k] += (double)sum[0][k];
+                sums[n + j + k] += (double)sum[1][k];
+            }
+        }
+    }
+}
+
+/* dx = factor (dy - w (a + xh b)) (+ addend), a and b being the means of dy and
+ * of dy xh; of what weighs nothing, factor dy. */
+static void batch_grad(int64_t rows, int64_t each, int64_t n, const float *x,
+                       const float *weights, const float *const by[5],
+                       const float *dy, const float *addend, float *dx)
+{
+    for (int64_t r = 0; r < rows * each; r++)
+        for (int64_t j = 0; j < n; j += 16) {
+            float w = weights ? weights[r / each] : 1;
+            v16 d = take(dy + r * n + j, n - j);
+            v16 xh = v16_mul(v16_sub(take(x + r * n + j, n - j),
+                                     take(by[0] + j, n - j)),
+                             take(by[1] + j, n - j));
+
+            if (w != 0)
+                d = v16_fma(v16_set(-w), v16_fma(xh, take(by[4] + j, n - j),
+                                                 take(by[3] + j, n - j)), d);
+            d = v16_mul(d, take(by[2] + j, n - j));
+            if (addend)
+                d = v16_add(d, take(addend + r * n + j, n - j));
+            put(dx + r * n + j, d, n - j);
+        }
+}
+
 #endif

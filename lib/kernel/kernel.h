@@ -143,6 +143,22 @@ typedef struct ls__kernel_table {
                             const float *factor, const float *dy,
                             const float *addend, float *dx, float *dscale,
                             float *dbias);
+    /* By those of the rows themselves, of `each` vectors of n channels, with
+     * their weights (NULL: 1).  moments: of all channels the sum of weights,
+     * then of each channel the mean, then of each w (x - mean)^2; these rows
+     * are added to it.  join: those of other rows are. */
+    void (*batch_moments)(int64_t rows, int64_t each, int64_t n, const float *x,
+                          const float *weights, double *moments);
+    void (*batch_join)(int64_t n, double *moments, const double *others);
+    /* sums: of each channel that of dy, then of each that of dy xh. */
+    void (*batch_sums)(int64_t rows, int64_t each, int64_t n, const float *x,
+                       const float *weights, const float *mean,
+                       const float *inverse, const float *dy, double *sums);
+    /* by, of each channel: mean, inverse, factor, and the means of dy and of
+     * dy xh. */
+    void (*batch_grad)(int64_t rows, int64_t each, int64_t n, const float *x,
+                       const float *weights, const float *const by[5],
+                       const float *dy, const float *addend, float *dx);
 
     /* k_elementwise.h: n pairs (a,b) turned by their angles, backwards with
      * sign -1. */

@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Batch normalisation by stored statistics, as a network that was trained with
- * it elsewhere has them: mean and variance are parameters that no optimizer
- * moves.  The formulas stand in kernel/k_norm.h.
+/* Batch normalisation.  Mean and variance are stored as parameters that no
+ * optimizer moves.  A training goes by them, for a network that was trained
+ * elsewhere; or by those of the rows of a batch, which a survey finds out
+ * (graph/op.h), and then what is stored is their running average.  The formulas
+ * stand in kernel/k_norm.h.
  *
  * In the order of the scratch, of each channel: 1/deviation, that times scale,
- * and what one call gives to scale and to bias. */
+ * and what one call gives to scale and to bias, or mean, mean of dy and mean of
+ * dy xh. */
+#include "base/error.h"
+#include "base/sized.h"
 #include "op/layer.h"
 #include "op/op_table.h"
+
+#define MOMENTUM 0.9
 
 enum { SCALE, BIAS, MEAN, VARIANCE, PARAMS };
 
 typedef struct batch {
-    double epsilon;
+    double epsilon, momentum;
+    ls_statistics statistics;
 } batch;
 
 static double epsilon_of(const ls_node *n)
@@ -23,11 +31,18 @@ static double epsilon_of(const ls_node *n)
 
 static int batch_shape(ls_node *n)
 {
+    const batch *of = n->of;
     const ls_node *x = n->in[0];
 
     if (!(epsilon_of(n) >= 0 && epsilon_of(n) < __builtin_inf()))
         return ls__fail(LS_EINVAL, "batch_norm \"%s\": epsilon %g is not 0 or "
                         "above", n->name, epsilon_of(n));
+    if (!(of->momentum >= 0 && of->momentum <= 1))
+        return ls__fail(LS_EINVAL, "batch_norm \"%s\": momentum %g is not from "
+                        "0 to 1", n->name, of->momentum);
+    if ((int)of->statistics < 0 || of->statistics > LS_STATISTICS_OF_BATCH)
+        return ls__fail(LS_EINVAL, "batch_norm \"%s\": statistics %d are "
+                        "unknown", n->name, (int)of->statistics);
     if (ls__want(n, 0, LS_F32, 1) < 0)
         return LS_ESHAPE;
     return ls__node_set_shape(n, LS_F32, x->rank, x->shape);
@@ -53,19 +68,45 @@ static ls_node *batch_declare(ls_node *n)
 
 static int batch_plan(ls__bench *b, ls__instr *in)
 {
-    ls__bench_scratch(b, 4 * ls__width(in->node));
+    ls__bench_scratch(b, 5 * ls__width(in->node));
     return 0;
+}
+
+/* Does it go by the statistics of rows?  Not where none counts. */
+static bool goes_by_rows(const ls__run *r)
+{
+    return r->all[0] && r->all[0][0] > 0;
+}
+
+/* The variance of channel j in what a survey found. */
+static double variance(const double *moments, int64_t n, int64_t j)
+{
+    return moments[1 + n + j] / moments[0];
 }
 
 /* 1/deviation and factor of each channel. */
 static void factors(const ls__run *r, float *inverse, float *factor)
 {
     float epsilon = (float)epsilon_of(r->node);
+    int64_t n = ls__width(r->node);
 
-    for (int64_t j = 0; j < ls__width(r->node); j++) {
-        inverse[j] = 1.0f / __builtin_sqrtf(r->param[VARIANCE][j] + epsilon);
+    for (int64_t j = 0; j < n; j++) {
+        float of = goes_by_rows(r) ? (float)variance(r->all[0], n, j)
+                                   : r->param[VARIANCE][j];
+
+        inverse[j] = 1.0f / __builtin_sqrtf(of + epsilon);
         factor[j] = inverse[j] * r->param[SCALE][j];
     }
+}
+
+/* The mean of each channel, in `room` if it is not stored. */
+static const float *means(const ls__run *r, float *room)
+{
+    if (!goes_by_rows(r))
+        return r->param[MEAN];
+    for (int64_t j = 0; j < ls__width(r->node); j++)
+        room[j] = (float)r->all[0][1 + j];
+    return room;
 }
 
 static void batch_fwd(const ls__run *r)
@@ -75,7 +116,8 @@ static void batch_fwd(const ls__run *r)
 
     factors(r, r->scratch, factor);
     r->kernels->batch_norm(r->rows * ls__vectors(r->node), n, r->x[0],
-                           r->param[MEAN], factor, r->param[BIAS], r->y);
+                           means(r, r->scratch + 2 * n), factor,
+                           r->param[BIAS], r->y);
 }
 
 /* Those of one call, from what scale and bias get. */
@@ -100,7 +142,41 @@ static bool trains(const ls__run *r)
     return false;
 }
 
-static void batch_bwd(const ls__run *r)
+/* What a survey found for scale and bias goes to them with the first chunk. */
+static void give_sums(const ls__run *r)
+{
+    int64_t n = ls__width(r->node);
+
+    for (int k = SCALE; k <= BIAS; k++)
+        for (int64_t j = 0; r->dparam[k] && j < n; j++) {
+            float by = (float)r->found[1][(k == SCALE) * n + j];
+
+            r->dparam[k][j] = r->add ? r->dparam[k][j] + by : by;
+        }
+}
+
+static void rows_bwd(const ls__run *r)
+{
+    int64_t n = ls__width(r->node);
+    float *inverse = r->scratch, *factor = inverse + n, *mean = factor + n;
+    float *a = mean + n, *b = a + n;
+    const float *const by[] = {mean, inverse, factor, a, b};
+
+    if (r->of->before == 0)
+        give_sums(r);
+    if (!r->dx[0])
+        return;
+    factors(r, inverse, factor);
+    means(r, mean);
+    for (int64_t j = 0; j < n; j++) {
+        a[j] = (float)(r->all[1][j] / r->all[0][0]);
+        b[j] = (float)(r->all[1][n + j] / r->all[0][0]);
+    }
+    r->kernels->batch_grad(r->rows, ls__vectors(r->node), n, r->x[0],
+                           r->of->weights, by, r->dy, r->addend[0], r->dx[0]);
+}
+
+static void stored_bwd(const ls__run *r)
 {
     int64_t n = ls__width(r->node);
     float *inverse = r->scratch, *factor = inverse + n;
@@ -115,21 +191,126 @@ static void batch_bwd(const ls__run *r)
         give(r, inverse, factor, dscale, dscale + n);
 }
 
+static void batch_bwd(const ls__run *r)
+{
+    if (goes_by_rows(r))
+        rows_bwd(r);
+    else
+        stored_bwd(r);
+}
+
+/* ------ the survey ------ */
+
+/* The moments of the rows (kernel/kernel.h), and the sums of dy and of dy
+ * xh. */
+static int64_t found_size(const ls_node *n, bool back)
+{
+    const batch *of = n->of;
+
+    if (of->statistics == LS_STATISTICS_STORED)
+        return 0;
+    return back ? 2 * ls__width(n) : 1 + 2 * ls__width(n);
+}
+
+static bool of_all(const ls_node *n)
+{
+    const batch *of = n->of;
+
+    return of->statistics == LS_STATISTICS_OF_BATCH;
+}
+
+static void look(const ls__run *r, bool back)
+{
+    int64_t n = ls__width(r->node), each = ls__vectors(r->node);
+    float *inverse = r->scratch, *room = inverse + 2 * n;
+
+    if (!back) {
+        r->kernels->batch_moments(r->rows, each, n, r->x[0], r->of->weights,
+                                  r->found[0]);
+        return;
+    }
+    factors(r, inverse, inverse + n);
+    r->kernels->batch_sums(r->rows, each, n, r->x[0], r->of->weights,
+                           means(r, room), inverse, r->dy, r->found[1]);
+}
+
+static void join(const ls_node *n, bool back, double *to, const double *from)
+{
+    if (!back)
+        ls__kernels()->batch_join(ls__width(n), to, from);
+    for (int64_t j = 0; back && j < 2 * ls__width(n); j++)
+        to[j] = to[j] + from[j];
+}
+
+static void learn(const ls_node *node, const double *all, double *stored)
+{
+    const batch *of = node->of;
+    int64_t n = ls__width(node);
+    double more = 1 - of->momentum;
+
+    for (int64_t j = 0; j < n && all[0] > 0; j++) {
+        stored[j] = of->momentum * stored[j] + more * all[1 + j];
+        stored[n + j] = of->momentum * stored[n + j] +
+                        more * variance(all, n, j);
+    }
+}
+
+static const ls__survey survey = {.size = found_size, .of_all = of_all,
+                                  .look = look, .join = join, .learn = learn};
+
+/* ------ building ------ */
+
+static const char *const statistics[] = {"stored", "of_shard", "of_batch",
+                                         NULL};
+
 static const ls__attribute attributes[] = {
-    LS__FIELD("epsilon", LS__NUMBER, batch, epsilon), {0}};
+    LS__FIELD("epsilon", LS__NUMBER, batch, epsilon),
+    {.name = "statistics", .type = LS__WORD,
+     .offset = offsetof(batch, statistics), .words = statistics,
+     .may_lack = true},
+    LS__NUMBER_UNLESS("momentum", batch, momentum, MOMENTUM), {0}};
 
 const ls__op ls__op_batch_norm = {
     .name = "batch_norm", .step = &ls__op_batch_norm, .inputs = 1, .reads = 1,
     .dx_over_addend = true, .dx_over_dy = true, .leaves_params = true,
     .of = sizeof(batch), .attributes = attributes, .shape = batch_shape,
-    .declare = batch_declare, .plan = batch_plan,
+    .declare = batch_declare, .plan = batch_plan, .survey = &survey,
     .forward = batch_fwd, .backward = batch_bwd};
 
-ls_node *ls_batch_norm(ls_node *x, double epsilon, const char *name)
+void ls_batch_norm_defaults_bytes(ls_batch_norm_options *options, size_t size)
+{
+    const ls_batch_norm_options o = {sizeof o, LS_STATISTICS_OF_BATCH, 1e-5,
+                                     MOMENTUM};
+
+    LS__NEED_OR(options, );
+    ls__sized_defaults(options, size, &o, sizeof o);
+}
+
+static ls_node *build(ls_node *x, batch of, const char *name)
 {
     ls_node *y = ls__node_new(&ls__op_batch_norm, name, x, NULL, NULL);
 
     if (y)
-        *(batch *)y->of = (batch){epsilon};
+        *(batch *)y->of = of;
     return ls__node_done(y);
+}
+
+ls_node *ls_batch_norm_with(ls_node *x, const ls_batch_norm_options *options,
+                            const char *name)
+{
+    ls_batch_norm_options o = ls_batch_norm_defaults();
+    int status;
+
+    if (!x || x->graph->status)
+        return NULL;
+    if ((status = ls__sized_take("batch norm", &o, sizeof o, options)) < 0) {
+        ls__graph_failed(x->graph, status);
+        return NULL;
+    }
+    return build(x, (batch){o.epsilon, o.momentum, o.statistics}, name);
+}
+
+ls_node *ls_batch_norm(ls_node *x, double epsilon, const char *name)
+{
+    return build(x, (batch){epsilon, MOMENTUM, LS_STATISTICS_STORED}, name);
 }

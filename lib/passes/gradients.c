@@ -5,6 +5,7 @@
 #include "pool/pool.h"
 #include "train/batch.h"
 #include "train/device.h"
+#include "train/joint.h"
 #include "passes/gradients.h"
 #include "train/phases.h"
 #include "train/riders.h"
@@ -18,11 +19,13 @@
 static const ls__pass
     compute = {.train = true, .reduces = true, .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
-        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
+        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients,
+         .run_joint = ls__phase_joint},
         {"reduce", LS__REDUCE, .run = ls__phase_reduce}}},
     add = {.train = true, .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
-        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients}}},
+        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients,
+         .run_joint = ls__phase_joint}}},
     reduce = {.train = true, .reduces = true, .phase = {
         {"reduce", LS__REDUCE, .run = ls__phase_reduce}}},
     apply = {.train = true, .reduces = true, .updates = true, .trusted = true,

@@ -9,6 +9,7 @@
 #include "passes/gradients.h"
 #include "together/meetings.h"
 #include "train/batch.h"
+#include "train/joint.h"
 #include "train/phases.h"
 #include "train/run_step.h"
 #include "train/trainer.h"
@@ -18,13 +19,15 @@
 static const ls__pass
     train = {.train = true, .reduces = true, .updates = true, .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
-        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
+        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients,
+         .run_joint = ls__phase_joint},
         {"reduce", LS__REDUCE, .run = ls__phase_reduce},
         {"update", LS__UPDATE, .run = ls__phase_update}}},
     train_with_others = {.train = true, .reduces = true, .updates = true,
                          .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
-        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients},
+        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients,
+         .run_joint = ls__phase_joint_ranks},
         {"partial sums", LS__REDUCE, .run = ls__phase_partials},
         {"exchange", LS__REDUCE, .run = ls__phase_exchange},
         {"reduce", LS__REDUCE, .run = ls__phase_complete},

@@ -20,7 +20,12 @@ int ls__context_open(ls__context **context, const ls__plan *plan)
     if (plan->stays)
         c->stays = ls__block((size_t)plan->stays * sizeof(float),
                              "what plans keep");
-    if (!c->memory || (plan->stays && !c->stays)) {
+    if (plan->surveys)
+        c->found = c->own = ls__new((size_t)plan->found, sizeof *c->own,
+                                    "statistics");
+    c->chunks = c->devices = 1;
+    if (!c->memory || (plan->stays && !c->stays) ||
+        (plan->surveys && !c->own)) {
         ls__context_close(c);
         return LS_ENOMEM;
     }
@@ -34,7 +39,9 @@ void ls__context_close(ls__context *c)
         return;
     ls__block_free(c->memory);
     ls__block_free(c->twin);
+    ls__block_free(c->more);
     ls__block_free(c->stays);
+    free(c->own);
     free(c);
 }
 
@@ -67,7 +74,7 @@ static bool may_pair(const ls__plan *plan)
             if (in->begun[k])
                 return false;
     }
-    return !plan->stays;
+    return !plan->stays && !plan->surveys;
 }
 
 int ls__context_pair(ls__context *c)
@@ -155,12 +162,19 @@ void ls__exec_stale(const ls__plan *plan, const ls__weights *w)
 
 /* ------ a shard ------ */
 
+/* What a goal needs of the instructions first .. last-1. */
+static void forward(const ls__work *c, const ls__goal *goal, int first,
+                    int last)
+{
+    for (int i = first; i < last && ls__work_goes_on(c); i++)
+        if (goal->runs[i])
+            ls__work_forward(c, &c->plan->instr[i]);
+}
+
 /* All a goal needs before its own instruction. */
 static void forward_to(const ls__work *c, const ls__goal *goal)
 {
-    for (int i = 0; i < goal->instr && ls__work_goes_on(c); i++)
-        if (goal->runs[i])
-            ls__work_forward(c, &c->plan->instr[i]);
+    forward(c, goal, 0, goal->instr);
 }
 
 static void run_forward(const ls__work *c)
@@ -173,20 +187,26 @@ static void run_forward(const ls__work *c)
         ls__work_forward(c, &plan->instr[plan->loss.instr]);
 }
 
-/* Chunks that follow each other, from the loss back, operator by operator. */
-static void run_back(const ls__work *c, int chunks)
+/* Chunks that follow each other, instructions last .. first back, operator by
+ * operator. */
+static void back(const ls__work *c, int chunks, int last, int first)
 {
-    bool last = ls__work_is_last(&c[chunks - 1]);
-    ls__after_fn *after = last ? c->context->after : NULL;
+    bool ends = ls__work_is_last(&c[chunks - 1]);
+    ls__after_fn *after = ends ? c->context->after : NULL;
     const ls__plan *plan = c->plan;
-    const ls__instr *in = &plan->instr[plan->loss.instr];
+    const ls__instr *in = &plan->instr[last];
 
-    for (; in >= plan->instr && ls__work_goes_on(c); in--) {
+    for (; in >= plan->instr + first && ls__work_goes_on(c); in--) {
         for (int k = 0; k < chunks && ls__work_goes_on(c); k++)
             ls__work_backward(&c[k], in);
         if (after && ls__work_goes_on(c))
             after(c->context->user, (int)ls__work_number(c, in));
     }
+}
+
+static void run_back(const ls__work *c, int chunks)
+{
+    back(c, chunks, c->plan->loss.instr, 0);
 }
 
 static void run_chunk(const ls__work *c)
@@ -244,10 +264,125 @@ static void run_two(const ls__work *c, const ls__work *twin)
     run_back(both, 2);
 }
 
+/* ------ a shard, part by part ------ */
+
+int ls__context_reserve(ls__context *c, int64_t rows)
+{
+    int64_t chunks = (rows - 1) / c->plan->chunk_rows + 1;
+
+    if (!c->plan->surveys || chunks <= c->chunks)
+        return 0;
+    ls__block_free(c->more);
+    c->chunks = 1;
+    c->more = ls__block((size_t)((chunks - 1) * c->plan->floats) *
+                        sizeof(float), "activations of a whole shard");
+    if (!c->more)
+        return LS_ENOMEM;
+    c->chunks = chunks;
+    return 0;
+}
+
+void ls__context_share(ls__context *c, double *found, const double *joined,
+                       int devices, int device)
+{
+    c->found = found;
+    c->joined = joined;
+    c->devices = devices;
+    c->device = device;
+}
+
+double *ls__context_found(const ls__context *c, const ls__instr *in, bool back)
+{
+    const ls_node *n = in->node;
+
+    return c->found + c->devices * in->found[back] +
+           c->device * n->op->survey->size(n, back);
+}
+
+const double *ls__context_all(const ls__context *c, const ls__instr *in,
+                              bool back)
+{
+    return c->joined && in->node->op->survey->of_all(in->node)
+               ? c->joined + in->found[back]
+               : ls__context_found(c, in, back);
+}
+
+static void clear_found(const ls__context *c, const ls__instr *in, bool back)
+{
+    int64_t n = in->node->op->survey->size(in->node, back);
+
+    memset(ls__context_found(c, in, back), 0, (size_t)n * sizeof(double));
+}
+
+void ls__context_clear(const ls__context *c)
+{
+    const ls__plan *plan = c->plan;
+
+    for (int i = 0; i < plan->surveys; i++)
+        for (int back = 0; back < 2; back++)
+            clear_found(c, &plan->instr[plan->survey[i]], back);
+}
+
+/* A chunk's way from the operator at which the part before ended. */
+static void run_part(const ls__work *c, int part)
+{
+    const ls__plan *plan = c->plan;
+    const ls__goal *goal = &plan->loss;
+    int n = plan->surveys, j = 2 * n - part, first = 0, last = goal->instr;
+
+    if (part > 0 && part <= n)
+        first = plan->survey[part - 1];
+    if (part < n)
+        last = plan->survey[part];
+    if (part <= n)
+        forward(c, goal, first, last);
+    if (part == n)
+        ls__work_metrics(c);
+    if (part > n)
+        last = plan->survey[j];
+    if (part >= n)
+        back(c, 1, last, j ? plan->survey[j - 1] + 1 : 0);
+}
+
+int ls__exec_part(ls__context *context, const ls__weights *w,
+                  const ls_shard *shard, float *const *grads, ls_sums *sums,
+                  int part)
+{
+    ls__work c = ls__work_begin(context, w, shard, grads, sums);
+    const ls__instr *in;
+    bool back, ends = ls__plan_part_ends(c.plan, part, &in, &back);
+
+    c.of.surveyed = true;
+    if (ends)
+        clear_found(context, in, back);
+    for (int64_t i = 0; ls__work_goes_on(&c) && ls__work_next(&c); i++) {
+        if (i > 0)
+            c.of.memory = context->more + (i - 1) * c.plan->floats;
+        run_part(&c, part);
+        if (ends && ls__work_goes_on(&c))
+            ls__work_survey(&c, in, back);
+    }
+    return context->failure.status;
+}
+
+/* One part after the other, for rows of which no others need to know. */
+static int run_parts(ls__context *context, const ls__weights *w,
+                     const ls_shard *shard, float *const *grads, ls_sums *sums)
+{
+    int status = ls__context_reserve(context, shard->rows);
+
+    for (int i = 0; status == 0 && i < ls__plan_parts(context->plan); i++)
+        status = ls__exec_part(context, w, shard, grads, sums, i);
+    return status;
+}
+
 int ls__exec_gradient(ls__context *context, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
                       ls_sums *sums)
 {
+    if (context->plan->surveys && grads && shard->train)
+        return run_parts(context, w, shard, grads, sums);
+
     ls__work c = ls__work_begin(context, w, shard, grads, sums), twin;
 
     while (ls__work_goes_on(&c) && ls__work_next(&c)) {

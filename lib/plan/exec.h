@@ -74,6 +74,31 @@ int ls__exec_input_gradient(ls__context *c, const ls__weights *w,
 typedef void ls__after_fn(void *user, int instr);
 void ls__context_after(ls__context *c, ls__after_fn *fn, void *user);
 
+/* ------ surveys ------ */
+
+/* Make room for a shard of so many rows, all of which are at work at the same
+ * time where the plan has surveys.  LS_ENOMEM. */
+int ls__context_reserve(ls__context *c, int64_t rows);
+
+/* Let what surveys find lie in memory of all devices, of ls__plan.found doubles
+ * each, as device `device` of them; and what they found together, in which
+ * those that are of all devices' rows are read. */
+void ls__context_share(ls__context *c, double *found, const double *joined,
+                       int devices, int device);
+
+/* What the run's own rows and what all that count were found to have. */
+double *ls__context_found(const ls__context *c, const ls__instr *in, bool back);
+const double *ls__context_all(const ls__context *c, const ls__instr *in,
+                              bool back);
+
+/* Nothing, of no rows. */
+void ls__context_clear(const ls__context *c);
+
+/* One part of ls__exec_gradient in a plan that has surveys, for which there is
+ * room; afterwards, what its survey found is there. */
+int ls__exec_part(ls__context *c, const ls__weights *w, const ls_shard *shard,
+                  float *const *grads, ls_sums *sums, int part);
+
 /* An output for the rows of a shard whose weight is not 0, into out (rows of
  * the shard, shape of the output).  Fails as above. */
 int ls__exec_output(ls__context *c, const ls__weights *w,

@@ -90,7 +90,8 @@ static void open_bench(ls__planner *p)
     p->bench = (ls__bench){.arena = &plan->arena, .backend = &plan->backend,
                            .rows = plan->chunk_rows,
                            .backward = plan->purpose != LS__TO_PREDICT,
-                           .lots = plan->purpose == LS__TO_TRAIN,
+                           .lots = plan->purpose == LS__TO_TRAIN &&
+                                   !plan->surveys,
                            .instr = plan->instr, .count = plan->count,
                            .param = plan->param};
 }
@@ -296,6 +297,63 @@ const ls__goal *ls__plan_output(const ls__plan *plan, const char *name)
     return NULL;
 }
 
+/* ------ surveys ------ */
+
+static bool needs_survey(const ls__plan *plan, int i)
+{
+    const ls_node *n = plan->instr[i].node;
+
+    return plan->loss.runs && plan->loss.runs[i] && n->op->survey &&
+           n->op->survey->size(n, false) > 0;
+}
+
+static void open_survey(ls__plan *plan, int i)
+{
+    ls__instr *in = &plan->instr[i];
+    const ls__survey *survey = in->node->op->survey;
+
+    plan->survey[plan->surveys++] = i;
+    plan->meets |= survey->of_all(in->node);
+    in->surveys = true;
+    for (int back = 0; back < 2; back++) {
+        in->found[back] = plan->found;
+        plan->found += survey->size(in->node, back);
+    }
+}
+
+/* Training steps alone have surveys. */
+static int surveys(ls__plan *plan)
+{
+    plan->survey = ls__arena_new(&plan->arena, (size_t)plan->count,
+                                 sizeof *plan->survey);
+    if (!plan->survey)
+        return LS_ENOMEM;
+    for (int i = 0; i < plan->count; i++) {
+        if (!needs_survey(plan, i))
+            continue;
+        if (plan->purpose == LS__TO_RECORD)
+            return ls__fail(LS_ENOTSUP, "records hold no statistics of "
+                            "batches, which %s \"%s\" has",
+                            plan->instr[i].node->op->name,
+                            plan->instr[i].node->name);
+        if (plan->purpose == LS__TO_TRAIN)
+            open_survey(plan, i);
+    }
+    return 0;
+}
+
+bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,
+                        bool *back)
+{
+    int last = 2 * plan->surveys;
+
+    *back = part >= plan->surveys;
+    if (part == last)
+        return false;
+    *in = &plan->instr[plan->survey[*back ? last - 1 - part : part]];
+    return true;
+}
+
 /* ------ all of it ------ */
 
 static int make_room(ls__planner *p)
@@ -357,7 +415,7 @@ static int build(ls__planner *p)
     }
     if ((status = list_instructions(p)) < 0)
         return status;
-    if ((status = goals(p)) < 0)
+    if ((status = goals(p)) < 0 || (status = surveys(p->plan)) < 0)
         return status;
     choose_chunk(p->plan);
     open_bench(p);

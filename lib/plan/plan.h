@@ -62,6 +62,10 @@ typedef struct ls__plan {
     ls__pack *pack;
     int64_t pack_floats;
     int64_t chunk_rows;
+    int surveys;       /* in a training step, of operators in rising order */
+    int *survey;       /* [surveys] their instructions */
+    int64_t found;     /* doubles that all of them find out */
+    bool meets;        /* one of them is of all devices' rows */
     int64_t stays;     /* floats that stay in a context from run to run */
     int64_t scratch;   /* offset of the scratch, at the end of the memory */
     int64_t floats;    /* of a worker's memory */
@@ -75,6 +79,18 @@ int ls__plan_new(ls__plan **plan, const ls_graph *graph,
                  const ls__backend *backend, ls__purpose purpose,
                  const bool *frozen);
 void ls__plan_free(ls__plan *plan);
+
+/* A training step runs in parts, with a survey of all rows at the end of each
+ * but the last: forward up to each operator that has one, in rising order, then
+ * back down to each.  Where part `part` ends: *in is that operator and *back
+ * whether it was on the way back; false: it is the last part. */
+bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,
+                        bool *back);
+
+static inline int ls__plan_parts(const ls__plan *plan)
+{
+    return 2 * plan->surveys + 1;
+}
 
 /* Let a plan read the weights that another of the same backend has packed.
  * LS_ENOTSUP: it needs some that are not there. */

@@ -60,7 +60,21 @@ static ls__run run_of(const ls__work *c, const ls__instr *in)
                                      : ls__work_at(c, in->x[k].offset);
     for (int k = 0; k < in->node->params; k++)
         r.param[k] = c->weights->of[in->node->param[k]];
+    for (int back = 0; back < 2 && in->surveys && c->of.surveyed; back++) {
+        r.found[back] = ls__context_found(c->context, in, back);
+        r.all[back] = ls__context_all(c->context, in, back);
+    }
     return r;
+}
+
+void ls__work_survey(const ls__work *c, const ls__instr *in, bool back)
+{
+    ls__run r = run_of(c, in);
+
+    if (back && in->dy < 0)
+        return;
+    r.dy = back ? ls__work_at(c, in->dy) : NULL;
+    in->node->op->survey->look(&r, back);
 }
 
 void ls__work_forward(const ls__work *c, const ls__instr *in)

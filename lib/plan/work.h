@@ -11,6 +11,14 @@ struct ls__context {
     const ls__plan *plan;
     float *memory;
     float *twin;  /* of a second chunk at the same time; NULL: there is none */
+    float *more;  /* of the other chunks of a shard, where all of them are at
+                     work at the same time; NULL: there are none */
+    int64_t chunks; /* that there is memory for, with the first */
+    double *own;  /* what this run's surveys found; NULL: they are shared */
+    double *found;  /* what surveys found: one after the other, of each every
+                       device's */
+    const double *joined; /* of the devices together; NULL: a device's own */
+    int devices, device;
     float *stays; /* from run to run; NULL: nothing does */
     ls__failure failure; /* of the present or last run */
     ls__after_fn *after; /* is told of each backward; NULL: nobody is */
@@ -36,6 +44,9 @@ ls__work ls__work_begin(ls__context *c, const ls__weights *w,
 
 /* Cut the shard into chunks: the next one, or false at the end. */
 bool ls__work_next(ls__work *c);
+
+/* Look at a chunk before an instruction runs on any, forward or back. */
+void ls__work_survey(const ls__work *c, const ls__instr *in, bool back);
 
 /* Run an instruction, if anything is wanted of it backward. */
 void ls__work_forward(const ls__work *c, const ls__instr *in);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The average of the weights. */
 #include "riders/average.h"
+#include "base/fpmode.h"
 #include "kernel/kernel.h"
 
 #include <string.h>
 
 typedef struct average {
+    const ls__model *model;
+    ls__owned owned;
     const float *value; /* the parameters */
     float *kept;        /* [owned float] their average */
     double share;       /* of the old one in the new one */
@@ -26,7 +29,8 @@ static int open_average(void **own, const ls__rig *rig)
 
     if (!a)
         return LS_ENOMEM;
-    *a = (average){.value = rig->model->value, .kept = rig->kept,
+    *a = (average){.model = rig->model, .owned = rig->owned,
+                   .value = rig->model->value, .kept = rig->kept,
                    .share = rig->options->average};
     return 0;
 }
@@ -62,6 +66,42 @@ static void changed(void *own, const ls__step *s, const ls__patch *b)
                            a->kept + b->at);
 }
 
+/* Running averages of statistics are values like others, though no update is
+ * theirs: they have moved already (statistics.h). */
+static void add_stored(const average *a, const ls__slot *slot)
+{
+    ls__range all = {slot->offset, slot->offset + slot->size};
+
+    for (ls__stretch part = {0}; ls__owned_next(&a->owned, &part);) {
+        ls__range r = ls__range_common(all, part.range);
+
+        if (r.first < r.last)
+            ls__kernels()->average(r.last - r.first, a->share,
+                                   a->value + r.first,
+                                   a->kept + part.at + r.first -
+                                       part.range.first);
+    }
+}
+
+static void end(void *own, const ls__step *s, const ls_result *result)
+{
+    const average *a = own;
+    const ls__plan *plan = a->model->plan;
+    ls__fpmode mode = ls__fpmode_set();
+
+    (void)s;
+    for (int i = 0; result->updated && plan && i < plan->surveys; i++) {
+        const ls_node *n = plan->instr[plan->survey[i]].node;
+
+        for (int k = 0; k < n->params; k++)
+            if (plan->param[n->param[k]].is_stored)
+                add_stored(a, ls__params_declared(&a->model->params,
+                                                  n->param[k]));
+    }
+    ls__fpmode_restore(mode);
+}
+
 const ls__rider ls__average = {.name = "average", .wants = wants,
                                .open = open_average, .begin = begin,
-                               .before = before, .changed = changed};
+                               .before = before, .changed = changed,
+                               .end = end};

@@ -29,7 +29,8 @@ typedef struct sweep {
     const ls__step *step;
     int worker, device;
     int done;   /* what the device's counter says, this worker's alone */
-    bool later; /* the gradient is the worker's, to be added to the device's */
+    int room;   /* of its gradient in ls__gradients.later, */
+    bool later; /* which is to be added to the device's */
 } sweep;
 
 struct ls__leaving {
@@ -138,11 +139,12 @@ static bool wants(const ls__rig *rig, ls__needs *needs)
     return rig->ranks;
 }
 
-/* The mean of a shard needs all its weights. */
+/* The mean of a shard needs all its weights, and devices that meet on the way
+ * wait for nothing else. */
 static bool is_early(const ls__rig *rig)
 {
     return rig->model->plan && rig->options->bucket >= 0 &&
-           rig->owned.ranks > 1 && !rig->whole &&
+           rig->owned.ranks > 1 && !rig->whole && !rig->model->plan->meets &&
            rig->options->mean != LS_MEAN_OF_SHARDS;
 }
 
@@ -205,6 +207,13 @@ static void reset(counter *c, int n)
 }
 
 /* Say what will be received. */
+static void expect(ls__leaving *l)
+{
+    for (int k = 0; k < l->sections && l->status == 0; k++)
+        l->status = ls__exchange_expect(&l->ranks->exchange, l->order[k]);
+}
+
+/* Where devices meet on the way, meetings wait for all that is expected. */
 static int begin(void *own, ls__step *s)
 {
     ls__leaving *l = own;
@@ -214,8 +223,8 @@ static int begin(void *own, ls__step *s)
     l->next = l->early = l->status = 0;
     reset(l->computed, l->devices.count);
     reset(l->added, l->workers);
-    for (int k = 0; k < l->sections && l->status == 0; k++)
-        l->status = ls__exchange_expect(&l->ranks->exchange, l->order[k]);
+    if (!s->trainer->joint)
+        expect(l);
     return 0;
 }
 
@@ -255,7 +264,7 @@ static void count_to(sweep *w, int sections)
         for (ls__range r = {all.first, all.first};
              ls__ranges_next(&l->trained->runs, all, &r);)
             ls__kernels()->add(r.last - r.first, to + r.first,
-                               l->grad->later[w->worker] + r.first,
+                               l->grad->later[w->room] + r.first,
                                to + r.first);
     }
     w->done = sections;
@@ -385,6 +394,12 @@ static bool is_last(const ls__step *s, const ls__turn *turn)
     return s->pass->reduces && turn->micro == s->micro - 1;
 }
 
+static sweep sweep_of(ls__leaving *l, ls__step *s, const ls__turn *turn)
+{
+    return (sweep){l, s, turn->worker, turn->device, 0, turn->room,
+                   turn->later};
+}
+
 static void enter(void *own, ls__step *s, const ls__turn *turn)
 {
     ls__leaving *l = own;
@@ -392,7 +407,7 @@ static void enter(void *own, ls__step *s, const ls__turn *turn)
 
     if (!is_last(s, turn))
         return;
-    *w = (sweep){l, s, turn->worker, turn->device, 0, turn->later};
+    *w = sweep_of(l, s, turn);
     if (l->leaves_early && !s->checked)
         ls__context_after(l->context[turn->device], after, w);
 }
@@ -405,6 +420,8 @@ static void leave(void *own, ls__step *s, ls__turn *turn)
         return;
     if (l->leaves_early && !s->checked)
         ls__context_after(l->context[turn->device], NULL, NULL);
+    if (s->trainer->joint) /* a worker's devices take turns */
+        l->sweep[turn->worker] = sweep_of(l, s, turn);
     count_to(&l->sweep[turn->worker], l->sections);
     turn->added = true;
 }
@@ -421,8 +438,10 @@ void ls__leaving_add_rest(ls__leaving *l, const ls__step *s, int worker)
 }
 
 /* A thread that a user's function ended has left its function behind. */
-int ls__leaving_rest(ls__leaving *l)
+int ls__leaving_rest(ls__leaving *l, const ls__step *s)
 {
+    if (s->trainer->joint)
+        expect(l);
     for (int d = 0; l->context && d < l->devices.count; d++)
         ls__context_after(l->context[d], NULL, NULL);
     while (l->next < l->sections)

@@ -30,7 +30,7 @@ int ls__leaving_early(const ls__leaving *l);
  * everything leave.  Returns the status of all that was sent. */
 void ls__leaving_add(const ls__step *s, ls__range mine);
 void ls__leaving_add_rest(ls__leaving *l, const ls__step *s, int worker);
-int ls__leaving_rest(ls__leaving *l);
+int ls__leaving_rest(ls__leaving *l, const ls__step *s);
 
 /* Returns who adds the block that begins at a float, in a step that is
  * checked. */

@@ -7,6 +7,7 @@
 #include "rank/link.h"
 #include "together/giving.h"
 #include "together/leaving.h"
+#include "train/joint.h"
 #include "train/phases.h"
 #include "together/ranks.h"
 #include "train/trainer.h"
@@ -37,14 +38,24 @@ static int compare_reports(const ls__cut *c, const ls__report *report)
     return 0;
 }
 
+static int tell(const ls__step *s, void *records, int64_t bytes)
+{
+    return ls__exchange_gather_devices(&s->trainer->ranks->exchange, records,
+                                       bytes, INT64_MAX);
+}
+
 /* A pointer to an operator would mean nothing elsewhere, so reports have none.
  * All that was posted before is awaited too. */
 static int gather_reports(const ls__step *s)
 {
     const ls__exchange *x = &s->trainer->ranks->exchange;
+    const ls__running *running = &s->trainer->running;
     int status = ls__exchange_gather_devices(
         x, s->notes.report, sizeof *s->notes.report, INT64_MAX);
 
+    if (status >= 0 && s->pass->train && running->values)
+        status = tell(s, running->next,
+                      running->values * (int64_t)sizeof *running->next);
     return status < 0 ? status : compare_reports(&x->cut, s->notes.report);
 }
 
@@ -57,6 +68,11 @@ bool ls__phase_reports(ls__step *s, int worker)
 
 /* ------ gradients ------ */
 
+bool ls__phase_joint_ranks(ls__step *s, int worker)
+{
+    return ls__joint_gradients(s, worker, tell);
+}
+
 bool ls__phase_partials(ls__step *s, int worker)
 {
     ls__leaving_add_rest(s->trainer->ranks->leaving, s, worker);
@@ -67,7 +83,7 @@ bool ls__phase_exchange(ls__step *s, int worker)
 {
     const ls__ranks *r = s->trainer->ranks;
 
-    if (worker == 0 && (s->status = ls__leaving_rest(r->leaving)) >= 0)
+    if (worker == 0 && (s->status = ls__leaving_rest(r->leaving, s)) >= 0)
         s->status = gather_reports(s);
     return true;
 }

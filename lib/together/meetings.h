@@ -25,6 +25,9 @@
 
 bool ls__phase_reports(ls__step *s, int worker);
 
+/* ls__phase_joint with the devices of all ranks. */
+bool ls__phase_joint_ranks(ls__step *s, int worker);
+
 /* What no worker has added yet, and then its leaving, and the reports. */
 bool ls__phase_partials(ls__step *s, int worker);
 bool ls__phase_exchange(ls__step *s, int worker);

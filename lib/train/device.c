@@ -14,10 +14,11 @@ int ls__contexts_open(ls__context **context, const ls_trainer *t,
         int first, last;
 
         ls__pool_shards_of(t->pool, t->devices.count, w, &first, &last);
-        if (first < last)
-            status = ls__context_open(&context[first], plan);
-        for (int d = first + 1; d < last; d++)
-            context[d] = context[first];
+        for (int d = first; d < last && status == 0; d++)
+            if (d == first || plan->meets)
+                status = ls__context_open(&context[d], plan);
+            else
+                context[d] = context[first];
     }
     return status;
 }
@@ -39,28 +40,54 @@ int ls__devices_open(ls_trainer *t)
                       : LS_ENOMEM;
 }
 
+/* How many gradients to be added there are. */
+static int laters(const ls_trainer *t)
+{
+    return t->joint ? t->devices.count : t->workers;
+}
+
 void ls__devices_close(ls_trainer *t)
 {
     ls__contexts_close(t->context, t->devices.count);
-    for (int w = 0; t->grad.later && w < t->workers; w++)
+    for (int w = 0; t->grad.later && w < laters(t); w++)
         ls__block_free(t->grad.later[w]);
 }
 
+int ls__devices_reserve(const ls__step *s)
+{
+    const ls_trainer *t = s->trainer;
+    int status = 0;
+
+    for (int d = 0; t->context && s->pass->train && d < t->devices.count &&
+         status == 0; d++)
+        status = ls__context_reserve(t->context[d], s->rows);
+    return status;
+}
+
 /* ------ gradients that are added ------ */
+
+int ls__device_later(const ls_trainer *t, int worker, int device)
+{
+    return t->joint ? device : worker;
+}
 
 /* The first touch places the pages. */
 static void touch_later(void *user, int worker)
 {
     ls_trainer *t = user;
+    int first = worker, last = worker + 1;
 
-    ls__trained_zero(&t->trained, t->grad.later[worker]);
+    if (t->joint)
+        ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
+    for (int i = first; i < last; i++)
+        ls__trained_zero(&t->trained, t->grad.later[i]);
 }
 
 static void point_at_later(ls_trainer *t)
 {
     const ls__params *p = &t->model.params;
 
-    for (int w = 0; w < t->workers; w++)
+    for (int w = 0; w < laters(t); w++)
         for (int i = 0; i < p->count; i++)
             t->grad.later_param[w * p->count + i] =
                 ls__trainer_leaves_out(t, i)
@@ -70,12 +97,12 @@ static void point_at_later(ls_trainer *t)
 
 static bool has_later(const ls_trainer *t)
 {
-    return t->grad.later && t->grad.later[t->workers - 1];
+    return t->grad.later && t->grad.later[laters(t) - 1];
 }
 
 int ls__devices_make_later(ls_trainer *t)
 {
-    size_t n = (size_t)t->model.params.count, w = (size_t)t->workers;
+    size_t n = (size_t)t->model.params.count, w = (size_t)laters(t);
 
     if (has_later(t))
         return 0;
@@ -101,7 +128,7 @@ int ls__devices_make_later(ls_trainer *t)
 
 /* A device without rows has a gradient all the same, and labels of which none
  * was wrong. */
-static int run_nothing(const ls__model *m, float *const *grads, ls_sums *sums)
+int ls__device_nothing(const ls__model *m, float *const *grads, ls_sums *sums)
 {
     for (int i = 0; grads && i < m->params.count; i++)
         if (grads[i])
@@ -122,8 +149,11 @@ int ls__device_run(const ls_trainer *t, ls__context *context, int device,
     const ls__model *m = &t->model;
     int status;
 
-    if (shard->rows == 0)
-        return run_nothing(m, grads, sums);
+    if (shard->rows == 0) {
+        if (context)
+            ls__context_clear(context);
+        return ls__device_nothing(m, grads, sums);
+    }
     status = context ? ls__exec_gradient(context, &m->weights, shard, grads,
                                          sums)
                      : t->fn(t->user, device, shard, m->weights.of, grads,

@@ -12,11 +12,19 @@ int ls__devices_open(ls_trainer *t);
 void ls__devices_close(ls_trainer *t);
 
 /* The memory in which a plan runs: one for each worker, under every device here
- * that it computes.  After a failure those that were opened are there; closing
- * accepts NULL, also in the array. */
+ * that it computes, or, where devices meet on the way, one for each of them.
+ * After a failure those that were opened are there; closing accepts NULL, also
+ * in the array. */
 int ls__contexts_open(ls__context **context, const ls_trainer *t,
                       const ls__plan *plan);
 void ls__contexts_close(ls__context **context, int devices);
+
+/* Make room in the contexts for the shards of a step that trains, where all
+ * rows are at work at the same time.  LS_ENOMEM. */
+int ls__devices_reserve(const ls__step *s);
+
+/* The memory of t->grad.later that a device's worker uses. */
+int ls__device_later(const ls_trainer *t, int worker, int device);
 
 /* Make t->grad.later, unless it is there: gradients that are added to those
  * that a device has already.  The pool is taken. */
@@ -31,6 +39,9 @@ ls__context *ls__device_context(const ls_trainer *t, int device);
  * or that of an operator of the user's, which ls__device_failed names then. */
 int ls__device_run(const ls_trainer *t, ls__context *context, int device,
                    const ls_shard *shard, float *const *grads, ls_sums *sums);
+
+/* The same of a shard without rows. */
+int ls__device_nothing(const ls__model *m, float *const *grads, ls_sums *sums);
 
 /* Row `row` of a shard alone; data[input] is room for where it is. */
 ls_shard ls__device_row(const ls_trainer *t, const ls_shard *all, int64_t row,

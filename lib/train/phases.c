@@ -30,26 +30,47 @@ bool ls__phase_prepare(ls__step *s, int worker)
 
 /* The first micro-batch is written to the device's gradient, a later one to
  * the worker's and added. */
+ls__turn ls__turn_of(const ls__step *s, int worker, int device, int micro)
+{
+    return (ls__turn){worker, device, micro,
+                      ls__device_later(s->trainer, worker, device),
+                      .later = s->before + micro > 0};
+}
+
+float **ls__turn_grads(const ls__step *s, const ls__turn *turn)
+{
+    const ls_trainer *t = s->trainer;
+    int n = t->model.params.count;
+
+    if (!s->pass->train)
+        return NULL;
+    return turn->later ? t->grad.later_param + turn->room * n
+                       : t->grad.param + turn->device * n;
+}
+
+void ls__turn_ends(ls__step *s, ls__turn *turn)
+{
+    const ls_trainer *t = s->trainer;
+
+    ls__riders_leave(s, turn);
+    if (s->pass->train && turn->later && !turn->added)
+        ls__trained_add(&t->trained, t->grad.later[turn->room],
+                        t->grad.device[turn->device]);
+}
+
 static int run_micro(ls__step *s, ls__context *context, int worker, int device,
                      int micro, ls_sums *total)
 {
     const ls_trainer *t = s->trainer;
     ls_shard shard = ls__step_shard(s, device, micro);
-    ls__turn turn = {worker, device, micro, .later = s->before + micro > 0};
-    float **grads =
-        turn.later ? t->grad.later_param + worker * t->model.params.count
-                   : t->grad.param + device * t->model.params.count;
+    ls__turn turn = ls__turn_of(s, worker, device, micro);
     ls_sums sums = {.correct = __builtin_nan("")};
 
-    if (!s->pass->train)
-        grads = NULL;
     ls__riders_enter(s, &turn);
-    turn.status = ls__device_run(t, context, device, &shard, grads, &sums);
+    turn.status = ls__device_run(t, context, device, &shard,
+                                 ls__turn_grads(s, &turn), &sums);
     ls__sums_add(total, &sums, t->model.metrics);
-    ls__riders_leave(s, &turn);
-    if (grads && turn.later && !turn.added)
-        ls__trained_add(&t->trained, t->grad.later[worker],
-                        t->grad.device[device]);
+    ls__turn_ends(s, &turn);
     return turn.status;
 }
 

@@ -4,6 +4,7 @@
 #define LS_TRAIN_PHASES_H
 
 #include "reduce/reduce.h"
+#include "train/rider.h"
 #include "train/step.h"
 
 /* Workers pack the weights that all will read, each a share. */
@@ -17,6 +18,13 @@ void ls__phase_gradients(ls__step *s, int worker, int device);
  * told that the gradient is ready. */
 void ls__gradients_in(ls__step *s, ls__context *context, int worker,
                       int device);
+
+/* A device's micro-batch: its gradients by parameters in the order of
+ * declaration, NULL in a pass that does not train; and its end, which adds them
+ * to the device's. */
+ls__turn ls__turn_of(const ls__step *s, int worker, int device, int micro);
+float **ls__turn_grads(const ls__step *s, const ls__turn *turn);
+void ls__turn_ends(ls__step *s, ls__turn *turn);
 
 /* What a pass that does not train asks of each shard of a device, one after the
  * other; a status other than 0 ends it. */

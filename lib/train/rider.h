@@ -22,6 +22,13 @@
 #include "train/step.h"
 #include "train/trained.h"
 
+/* What devices make of stored statistics before an update: the ranks tell each
+ * other. */
+typedef struct ls__running {
+    double *next;   /* [device of the experiment * values]; NULL: nothing */
+    int64_t values; /* of a device */
+} ls__running;
+
 /* What a trainer shows its riders.  Gradients, contexts and kept arrays are
  * there from `open` on. */
 typedef struct ls__rig {
@@ -36,6 +43,7 @@ typedef struct ls__rig {
     const ls__gradients *grad;
     ls__context **context;     /* [device here]; NULL without a plan */
     float *kept;               /* [owned float] what `needs` named, or NULL */
+    ls__running *running;
     struct ls__ranks *ranks;   /* NULL: this process runs all devices */
     bool whole;                /* as in ls__needs */
 } ls__rig;
@@ -52,7 +60,8 @@ typedef struct ls__needs {
 /* A device's micro-batch, on its worker. */
 typedef struct ls__turn {
     int worker, device, micro;
-    bool later;  /* its gradient is the worker's, to be added to the device's */
+    int room;    /* of ls__gradients.later, that is this turn's */
+    bool later;  /* its gradient is there, to be added to the device's */
     bool added;  /* a rider has done so */
     int status;  /* of the gradient function, when it has run */
 } ls__turn;
@@ -118,6 +127,6 @@ typedef struct ls__riding {
 } ls__riding;
 
 /* The most riders of a trainer. */
-enum { LS__RIDERS = 10 };
+enum { LS__RIDERS = 11 };
 
 #endif

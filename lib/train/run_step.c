@@ -40,9 +40,9 @@ static bool run_phase(ls__step *s, const ls__phase *p, int worker)
     ls__track *track = ls__track_here();
     int first, last;
 
-    if (p->run) {
+    if (p->run || (p->run_joint && t->joint)) {
         ls__track_phase(track, p->name, -1);
-        return p->run(s, worker);
+        return (p->run ? p->run : p->run_joint)(s, worker);
     }
     ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
     for (int d = first; d < last; d++) {
@@ -191,7 +191,8 @@ static int run_and_judge(ls__step *s)
     s->calls = s->calls ? s->calls : t->micro;
     s->rule = next_rule(t);
     s->drop = ls__schedule_lr(&t->options.dropout_schedule, 1, t->step);
-    if ((status = ls__riders_begin(s)) < 0)
+    if ((status = ls__devices_reserve(s)) < 0 ||
+        (status = ls__riders_begin(s)) < 0)
         return status;
     run_pass(s);
     if (s->status < 0)

@@ -29,6 +29,9 @@ typedef struct ls__phase {
     /* What is done for each device, by the worker that runs it.  `device`
      * counts those that run in this process. */
     void (*run_device)(ls__step *s, int worker, int device);
+    /* In its place where devices meet on the way (joint.h): all of a worker's,
+     * as run. */
+    bool (*run_joint)(ls__step *s, int worker);
 } ls__phase;
 
 enum { LS__PHASES = 64 };

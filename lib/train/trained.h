@@ -15,9 +15,10 @@ typedef struct ls__gradients {
                        device[0] by ranges, but for blocks whose sum waits
                        (rider.h) */
     float **param;  /* [device here * params.count + declared] */
-    float **later;  /* [worker] of the second micro-batch and later ones; NULL
-                       when there is but one */
-    float **later_param; /* [worker * params.count + declared] */
+    float **later;  /* [worker; device here where devices meet on the way] of
+                       the second micro-batch and later ones; NULL when there is
+                       but one */
+    float **later_param; /* [the same * params.count + declared] */
     size_t guard;   /* floats before and after each device's */
 } ls__gradients;
 

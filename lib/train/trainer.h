@@ -38,6 +38,8 @@ struct ls_trainer {
     float *moment[LS__MOMENTS]; /* [owned float] each piece by its owner */
     bool averaged;    /* the average stands in the parameters' place */
     ls__gradients grad;
+    ls__running running;
+    struct ls__joint *joint; /* joint.h; NULL: devices need not meet */
     ls__trained trained;
     int64_t use;      /* how often they were taken for a computation */
     ls_gradients *between; /* has a function for between reduction and update;

@@ -6,12 +6,14 @@
 #include "together/giving.h"
 #include "riders/lazy.h"
 #include "together/leaving.h"
+#include "riders/statistics.h"
 #include "riders/touched_blocks.h"
 #include "together/ranks.h"
 #include "riders/watch.h"
 #include "riders/ways.h"
 
 const ls__rider *const ls__all_riders[] = {
-    &ls__ways, &ls__watch, &ls__lazy, &ls__touched_blocks, &ls__average,
-    &ls__ranks_size, &ls__giving_rider, &ls__leaving_rider, &ls__check, NULL,
+    &ls__ways, &ls__watch, &ls__lazy, &ls__touched_blocks, &ls__statistics,
+    &ls__average, &ls__ranks_size, &ls__giving_rider, &ls__leaving_rider,
+    &ls__check, NULL,
 };

@@ -6,6 +6,7 @@
 #include "reduce/reduce.h"
 #include "rules/optim.h"
 #include "train/device.h"
+#include "train/joint.h"
 #include "train/placement.h"
 #include "train/riders.h"
 
@@ -152,7 +153,8 @@ static ls__rig rig_of(ls_trainer *t)
                      .devices = t->devices, .owned = t->owned,
                      .options = &t->options, .arena = &t->arena,
                      .model = &t->model, .trained = &t->trained,
-                     .grad = &t->grad, .ranks = t->ranks};
+                     .grad = &t->grad, .running = &t->running,
+                     .ranks = t->ranks};
 }
 
 static int make_all(ls_trainer *t, const ls__needs *needs, const bool *frozen)
@@ -165,10 +167,12 @@ static int make_all(ls_trainer *t, const ls__needs *needs, const bool *frozen)
         (status = make_notes(t, needs->fates)) < 0 ||
         (status = make_arrays(t)) < 0 ||
         (status = make_gradients(t)) < 0 ||
+        (status = ls__joint_open(t)) < 0 ||
         (status = ls__devices_open(t)) < 0 ||
         (status = ls__placement_open(t)) < 0)
         return status;
     point_at_arrays(t);
+    ls__joint_share(t);
     if ((status = ls__pool_take(t->pool)) < 0)
         return status;
     ls__pool_run(t->pool, touch, t);

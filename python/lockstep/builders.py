@@ -476,44 +476,6 @@ def amsgrad(lr, **members):
     return _.changed(c.ls_amsgrad(lr), members)
 
 
-c.ls_dense = c.function("ls_dense", c.P, c.NodeOrNull, c.INT64, c.Text)
-
-def dense(x, n, name):
-    """y[..,j] = sum_i x[..,i] w[i,j] + bias[j].  x (..,I) -> (..,n).
-    Parameters "<name>.kernel" (I,n) lecun_normal, "<name>.bias" (n) zeros.
-    """
-    return _.made(c.ls_dense, x, n, name)
-
-
-c.ls_dense_with = c.function("ls_dense_with", c.P, c.NodeOrNull, c.INT64, c.P,
-    c.Text)
-
-def dense_with(x, n, name, **options):
-    """dense with these options, NULL: the defaults."""
-    return _.made(c.ls_dense_with, x, n,
-        C.byref(_.defaults(c.ls_dense_defaults_bytes, c.DenseOptions, **options)),
-        name)
-
-
-c.ls_embed = c.function("ls_embed", c.P, c.NodeOrNull, c.INT64, c.INT64,
-    c.Text)
-
-def embed(x, count, width, name):
-    """y[..,:] = table[x[..],:].  x (..) of LS_I32 in [0,count) -> (..,width).
-    Parameter "<name>.embedding" (count,width), normal / sqrt(width).
-    """
-    return _.made(c.ls_embed, x, count, width, name)
-
-
-c.ls_position = c.function("ls_position", c.P, c.NodeOrNull, c.Text)
-
-def position(x, name):
-    """y[t,:] = x[t,:] + table[t,:].  x (T,D).  Parameter "<name>" (T,D),
-    started from sinusoids (Vaswani et al. 2017, section 3.5) and trained.
-    """
-    return _.made(c.ls_position, x, name)
-
-
 c.ls_layer_norm = c.function("ls_layer_norm", c.P, c.NodeOrNull, c.Text)
 
 def layer_norm(x, name):
@@ -563,6 +525,102 @@ def batch_norm(x, epsilon, name):
     LS_EINVAL: epsilon is negative or not finite.
     """
     return _.made(c.ls_batch_norm, x, epsilon, name)
+
+
+c.ls_batch_norm_with = c.function("ls_batch_norm_with", c.P, c.NodeOrNull, c.P,
+    c.Text)
+
+def batch_norm_with(x, name, **options):
+    """batch_norm with these options, NULL: the defaults.  In a training step
+    mean and var of each channel are those of the micro-batch, over the rows
+    that count and all other axes: with weights w of rows
+
+        mean = sum(w x) / sum(w),   var = sum(w (x - mean)^2) / sum(w)
+
+    and gradients go through both.  A row of weight 0 changes nothing; where
+    all of them weigh 0 the stored statistics are taken.  "<name>.mean" and
+    "<name>.var" become running averages: after a step that updated, and for
+    each of its micro-batches in turn,
+
+        stored = momentum stored + (1 - momentum) of the batch
+
+    var being divided by sum(w) as in Flax, not by one less as in PyTorch.
+    Each device goes on with its own, and the mean of all devices is stored.
+    Evaluations, predictions, losses of rows and gradients by inputs go by
+    what is stored, and so do files for other programs.  A step keeps the
+    values of all rows of a shard, with LS_STATISTICS_OF_BATCH those of all
+    devices of the process; docs/design.md says more.
+
+    LS_EINVAL: an option is out of its range.  trainer_open fails with
+    LS_ENOTSUP for LS_STATISTICS_OF_BATCH together with operators or losses
+    of the program's own, LS_MEAN_OF_SHARDS or check_divergence, and for
+    both together with trainer_options.check.
+    """
+    return _.made(c.ls_batch_norm_with, x,
+        C.byref(_.defaults(c.ls_batch_norm_defaults_bytes, c.BatchNormOptions, **options)),
+        name)
+
+
+c.ls_group_norm = c.function("ls_group_norm", c.P, c.NodeOrNull, c.INT, c.Text)
+
+def group_norm(x, groups, name):
+    """y = (x - mean) / sqrt(var + 1e-6) * scale + bias, mean and variance (in
+    the form of layer_norm) over all pixels and the C / groups channels of a
+    group, of one row.  x (..,C); groups must divide C.  Parameters
+    "<name>.scale" (C) ones, "<name>.bias" (C) zeros: nnx.GroupNorm.  It is
+    what networks have whose results shall depend on the number of devices
+    by rounding alone, and whose devices shall not wait for each other in
+    every layer.
+    """
+    return _.made(c.ls_group_norm, x, groups, name)
+
+
+c.ls_group_norm_with = c.function("ls_group_norm_with", c.P, c.NodeOrNull,
+    c.INT, c.P, c.Text)
+
+def group_norm_with(x, groups, name, **options):
+    """group_norm with these options, NULL: the defaults; as layer_norm_with."""
+    return _.made(c.ls_group_norm_with, x, groups,
+        C.byref(_.defaults(c.ls_norm_defaults_bytes, c.NormOptions, **options)),
+        name)
+
+
+c.ls_dense = c.function("ls_dense", c.P, c.NodeOrNull, c.INT64, c.Text)
+
+def dense(x, n, name):
+    """y[..,j] = sum_i x[..,i] w[i,j] + bias[j].  x (..,I) -> (..,n).
+    Parameters "<name>.kernel" (I,n) lecun_normal, "<name>.bias" (n) zeros.
+    """
+    return _.made(c.ls_dense, x, n, name)
+
+
+c.ls_dense_with = c.function("ls_dense_with", c.P, c.NodeOrNull, c.INT64, c.P,
+    c.Text)
+
+def dense_with(x, n, name, **options):
+    """dense with these options, NULL: the defaults."""
+    return _.made(c.ls_dense_with, x, n,
+        C.byref(_.defaults(c.ls_dense_defaults_bytes, c.DenseOptions, **options)),
+        name)
+
+
+c.ls_embed = c.function("ls_embed", c.P, c.NodeOrNull, c.INT64, c.INT64,
+    c.Text)
+
+def embed(x, count, width, name):
+    """y[..,:] = table[x[..],:].  x (..) of LS_I32 in [0,count) -> (..,width).
+    Parameter "<name>.embedding" (count,width), normal / sqrt(width).
+    """
+    return _.made(c.ls_embed, x, count, width, name)
+
+
+c.ls_position = c.function("ls_position", c.P, c.NodeOrNull, c.Text)
+
+def position(x, name):
+    """y[t,:] = x[t,:] + table[t,:].  x (T,D).  Parameter "<name>" (T,D),
+    started from sinusoids (Vaswani et al. 2017, section 3.5) and trained.
+    """
+    return _.made(c.ls_position, x, name)
 
 
 c.ls_rotary = c.function("ls_rotary", c.P, c.NodeOrNull, c.INT, C.c_double)
@@ -823,32 +881,6 @@ def flatten(x):
     return _.made(c.ls_flatten, x)
 
 
-c.ls_group_norm = c.function("ls_group_norm", c.P, c.NodeOrNull, c.INT, c.Text)
-
-def group_norm(x, groups, name):
-    """y = (x - mean) / sqrt(var + 1e-6) * scale + bias, mean and variance (in
-    the form of layer_norm) over all pixels and the C / groups channels of a
-    group, of one row.  x (..,C); groups must divide C.  Parameters
-    "<name>.scale" (C) ones, "<name>.bias" (C) zeros: nnx.GroupNorm.
-
-    No norm takes statistics of a batch: they would be of a shard here, and
-    results would depend on the number of devices by more than rounding (or
-    each layer would have to wait for all devices).  batch_norm has those
-    that are stored.
-    """
-    return _.made(c.ls_group_norm, x, groups, name)
-
-
-c.ls_group_norm_with = c.function("ls_group_norm_with", c.P, c.NodeOrNull,
-    c.INT, c.P, c.Text)
-
-def group_norm_with(x, groups, name, **options):
-    """group_norm with these options, NULL: the defaults; as layer_norm_with."""
-    return _.made(c.ls_group_norm_with, x, groups,
-        C.byref(_.defaults(c.ls_norm_defaults_bytes, c.NormOptions, **options)),
-        name)
-
-
 c.ls_gelu = c.function("ls_gelu", c.P, c.NodeOrNull)
 
 def gelu(x):
@@ -996,12 +1028,13 @@ __all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
     "mean_absolute_error", "huber_loss", "binary_cross_entropy",
     "kl_divergence", "gaussian_loss", "label_terms", "sgd", "momentum",
     "nesterov", "adam", "adamw", "rmsprop", "adagrad", "lion", "amsgrad",
-    "dense", "dense_with", "embed", "position", "layer_norm",
-    "layer_norm_with", "rms_norm", "batch_norm", "rotary", "swiglu",
-    "self_attention", "grouped_attention", "cross_attention", "attention_with",
+    "layer_norm", "layer_norm_with", "rms_norm", "batch_norm",
+    "batch_norm_with", "group_norm", "group_norm_with", "dense", "dense_with",
+    "embed", "position", "rotary", "swiglu", "self_attention",
+    "grouped_attention", "cross_attention", "attention_with",
     "cross_attention_with", "lstm", "gru", "lstm_with", "gru_with", "conv2d",
     "conv2d_with", "conv1d_with", "conv1d", "max_pool", "avg_pool",
-    "max_pool_with", "avg_pool_with", "flatten", "group_norm",
-    "group_norm_with", "gelu", "relu", "tanh", "sigmoid", "add", "dropout",
-    "round_bf16", "mean_squared_error", "cross_entropy", "next_token_loss",
-    "sparse_dense", "sparse_dense_with", "embed_bag"]
+    "max_pool_with", "avg_pool_with", "flatten", "gelu", "relu", "tanh",
+    "sigmoid", "add", "dropout", "round_bf16", "mean_squared_error",
+    "cross_entropy", "next_token_loss", "sparse_dense", "sparse_dense_with",
+    "embed_bag"]

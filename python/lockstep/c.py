@@ -85,6 +85,9 @@ INIT_OWN = 5
 SAVE_MODEL = 0
 SAVE_ADAPTERS = 1
 SAVE_MERGED = 2
+STATISTICS_STORED = 0
+STATISTICS_OF_SHARD = 1
+STATISTICS_OF_BATCH = 2
 SAME = 0
 VALID = 1
 CAUSAL = 2
@@ -132,6 +135,8 @@ ls_fan = Enum("fan", FAN_IN=0, FAN_OUT=1, FAN_AVERAGE=2)
 ls_init_kind = Enum("init_kind", INIT_LAYER=0, INIT_CONSTANT=1, INIT_RANDOM=2,
     INIT_VARIANCE=3, INIT_ORTHOGONAL=4, INIT_OWN=5)
 ls_save_kind = Enum("save_kind", SAVE_MODEL=0, SAVE_ADAPTERS=1, SAVE_MERGED=2)
+ls_statistics = Enum("statistics", STATISTICS_STORED=0, STATISTICS_OF_SHARD=1,
+    STATISTICS_OF_BATCH=2)
 ls_padding = Enum("padding", SAME=0, VALID=1, CAUSAL=2, EXPLICIT=3)
 ls_state_part = Enum("state_part", STATE_PARAMS=1, STATE_OPTIMIZER=2,
     STATE_ALL=3)
@@ -372,12 +377,18 @@ class SaveOptions(Struct):
     enums = {"kind": ls_save_kind}
 
 
-class DenseOptions(Struct):
-    _fields_ = [("size", C.c_size_t), ("no_bias", C.c_bool)]
-
-
 class NormOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("epsilon", C.c_double)]
+
+
+class BatchNormOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("statistics", C.c_int),
+        ("epsilon", C.c_double), ("momentum", C.c_double)]
+    enums = {"statistics": ls_statistics}
+
+
+class DenseOptions(Struct):
+    _fields_ = [("size", C.c_size_t), ("no_bias", C.c_bool)]
 
 
 class AttentionOptions(Struct):
@@ -570,8 +581,9 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_series": Series, "ls_loader_options": LoaderOptions, "ls_place": Place,
     "ls_level": Level, "ls_core_kind": CoreKind, "ls_cost": Cost,
     "ls_work": Work, "ls_times": Times, "ls_isa": Isa,
-    "ls_save_options": SaveOptions, "ls_dense_options": DenseOptions,
-    "ls_norm_options": NormOptions, "ls_attention_options": AttentionOptions,
+    "ls_save_options": SaveOptions, "ls_norm_options": NormOptions,
+    "ls_batch_norm_options": BatchNormOptions,
+    "ls_dense_options": DenseOptions, "ls_attention_options": AttentionOptions,
     "ls_recurrent_options": RecurrentOptions, "ls_window": Window,
     "ls_conv_options": ConvOptions, "ls_pooling_options": PoolingOptions,
     "ls_shard": Shard, "ls_ratio": Ratio, "ls_sums": Sums,
@@ -818,11 +830,13 @@ ls_save_defaults_bytes = function("ls_save_defaults_bytes", None, P,
 ls_trainer_save_with = function("ls_trainer_save_with", C.c_int, P, Text, P)
 ls_graph_load = function("ls_graph_load", C.c_int, P, Text)
 ls_archive_of_trainer = function("ls_archive_of_trainer", C.c_int, P, P)
+ls_norm_defaults_bytes = function("ls_norm_defaults_bytes", None, P,
+    C.c_size_t)
+ls_batch_norm_defaults_bytes = function("ls_batch_norm_defaults_bytes", None,
+    P, C.c_size_t)
 ls_data_parallel_step = function("ls_data_parallel_step", C.c_int, INT64, P, P,
     INT64, INT64, INT64, INT, C.c_double, P)
 ls_dense_defaults_bytes = function("ls_dense_defaults_bytes", None, P,
-    C.c_size_t)
-ls_norm_defaults_bytes = function("ls_norm_defaults_bytes", None, P,
     C.c_size_t)
 ls_attention_defaults_bytes = function("ls_attention_defaults_bytes", None, P,
     C.c_size_t)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See statistics.h. */
+#include "riders/statistics.h"
+#include "base/fpmode.h"
+#include "base/tree.h"
+
+#include <string.h>
+
+/* A parameter that is stored, and where its values are in a device's. */
+typedef struct stored {
+    int survey;   /* the plan's */
+    int64_t at;
+    const ls__slot *slot;
+} stored;
+
+typedef struct statistics {
+    const ls__model *model;
+    ls__context *const *context; /* [device here] */
+    ls__span devices;
+    int count;
+    stored *list;   /* of parameters */
+    int64_t values; /* of a device */
+    double *next;   /* [device of the experiment * values] */
+} statistics;
+
+static bool wants(const ls__rig *rig, ls__needs *needs)
+{
+    (void)needs;
+    return rig->model->plan && rig->model->plan->surveys;
+}
+
+static const ls__instr *instr_of(const statistics *a, int survey)
+{
+    const ls__plan *plan = a->model->plan;
+
+    return &plan->instr[plan->survey[survey]];
+}
+
+/* Those of the node of a survey, in its order. */
+static void list_stored(statistics *a, int survey)
+{
+    const ls_node *n = instr_of(a, survey)->node;
+
+    for (int k = 0; k < n->params; k++) {
+        const ls__slot *s = ls__params_declared(&a->model->params, n->param[k]);
+
+        if (!a->model->plan->param[n->param[k]].is_stored)
+            continue;
+        a->list[a->count++] = (stored){survey, a->values, s};
+        a->values += s->size;
+    }
+}
+
+static int open_statistics(void **own, const ls__rig *rig)
+{
+    statistics *a = *own = ls__arena_new(rig->arena, 1, sizeof *a);
+    const ls__plan *plan = rig->model->plan;
+
+    if (!a)
+        return LS_ENOMEM;
+    *a = (statistics){.model = rig->model, .context = rig->context,
+                      .devices = rig->devices};
+    a->list = ls__arena_new(rig->arena, (size_t)rig->model->params.count,
+                            sizeof *a->list);
+    for (int i = 0; a->list && i < plan->surveys; i++)
+        list_stored(a, i);
+    a->next = ls__arena_new(rig->arena,
+                            (size_t)(a->values * rig->devices.of),
+                            sizeof *a->next);
+    if (!a->list || !a->next)
+        return LS_ENOMEM;
+    *rig->running = (ls__running){a->next, a->values};
+    return 0;
+}
+
+/* A device's, where an update has not begun: what is stored. */
+static void start(const statistics *a, double *next)
+{
+    for (int i = 0; i < a->count; i++)
+        for (int64_t j = 0; j < a->list[i].slot->size; j++)
+            next[a->list[i].at + j] =
+                (double)a->model->value[a->list[i].slot->offset + j];
+}
+
+static void leave(void *own, ls__step *s, ls__turn *turn)
+{
+    const statistics *a = own;
+    const ls__context *c = a->context[turn->device];
+    double *next = a->next + (a->devices.first + turn->device) * a->values;
+    int last = -1;
+
+    if (!s->pass->train)
+        return;
+    if (!turn->later)
+        start(a, next);
+    for (int i = 0; i < a->count; i++) {
+        const ls__instr *in = instr_of(a, a->list[i].survey);
+
+        if (a->list[i].survey != last)
+            in->node->op->survey->learn(in->node, ls__context_all(c, in, false),
+                                        next + a->list[i].at);
+        last = a->list[i].survey;
+    }
+}
+
+static void end(void *own, const ls__step *s, const ls_result *result)
+{
+    const statistics *a = own;
+    ls__fpmode mode = ls__fpmode_set();
+    int devices = a->devices.of;
+
+    (void)s;
+    for (int i = 0; result->updated && i < a->count; i++)
+        for (int64_t j = 0; j < a->list[i].slot->size; j++) {
+            double sum = ls__tree_sum_double(a->next + a->list[i].at + j,
+                                             devices, (int)a->values);
+
+            a->model->value[a->list[i].slot->offset + j] =
+                (float)(sum / devices);
+        }
+    ls__fpmode_restore(mode);
+}
+
+const ls__rider ls__statistics = {.name = "statistics", .wants = wants,
+                                  .open = open_statistics, .leave = leave,
+                                  .end = end};

@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Batch norms that train by the rows of a batch: PyTorch's and Flax's
+ * gradients and running averages, the same bytes for any workers and ranks,
+ * weights, micro-batches, what a step that fails leaves, and what is refused.
+ * Stored statistics alone are test_batch_norm.c's. */
+#include "agreement.h"
+#include "golden/batch_norm.h"
+#include "on_ranks.h"
+
+enum { ROWS = 24, X = 24, OUT = 3, PARAMS = 7, STORED = 4 };
+
+static const struct {
+    const char *name;
+    int64_t size;
+} params[] = {{"pre.kernel", 6}, {"first.scale", 3}, {"first.bias", 3},
+              {"hidden.kernel", 180}, {"second.scale", 5}, {"second.bias", 5},
+              {"out.kernel", 15},
+              {"first.mean", 3}, {"first.var", 3}, {"second.mean", 5},
+              {"second.var", 5}};
+
+static ls_node *norm(ls_node *x, ls_statistics of, const char *name)
+{
+    ls_batch_norm_options o = ls_batch_norm_defaults();
+
+    o.statistics = of;
+    return ls_batch_norm_with(x, &o, name);
+}
+
+static ls_graph *graph(ls_statistics of)
+{
+    ls_graph *g;
+    ls_node *x, *label;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
+    label = ls_input(g, "label", LS_I32, 0, NULL);
+    x = norm(dense_no_bias(x, 3, "pre"), of, "first");
+    x = dense_no_bias(ls_flatten(x), 5, "hidden");
+    x = dense_no_bias(ls_tanh(norm(x, of, "second")), OUT, "out");
+    OK(ls_output(g, x, "logits"));
+    OK(ls_loss(g, ls_cross_entropy(x, label)));
+    return g;
+}
+
+static void set_parameters(ls_trainer *t)
+{
+    for (int i = 0; i < PARAMS; i++) {
+        float v[180];
+
+        fill_uniform(50 + i, params[i].size, v);
+        for (int64_t j = 0; strstr(params[i].name, "scale") &&
+             j < params[i].size; j++)
+            v[j] += 1.5f;
+        OK(ls_trainer_set(t, params[i].name, params[i].size, v));
+    }
+}
+
+/* Rows that are used while the batch is. */
+typedef struct rows {
+    float x[ROWS * X], weight[ROWS];
+    int32_t label[ROWS];
+} rows;
+
+static void set_rows(ls_batch *b, rows *r, int64_t n, bool weighted)
+{
+    fill_uniform(90, (int64_t)ROWS * X, r->x);
+    for (int i = 0; i < ROWS * X; i++)
+        r->x[i] = r->x[i] * 2 + 0.5f;
+    for (int i = 0; i < ROWS; i++) {
+        r->label[i] = i % OUT;
+        r->weight[i] = (float[]){0, 1, 2, 0.5f}[i % 4];
+    }
+    OK(ls_batch_set(b, "x", LS_F32, r->x, n));
+    OK(ls_batch_set(b, "label", LS_I32, r->label, n));
+    if (weighted)
+        OK(ls_batch_set_weights(b, r->weight, n));
+}
+
+/* ------ others' numbers ------ */
+
+static const struct {
+    const char *name;
+    const float *golden;
+    ls_statistics of;
+    int devices;
+    bool weighted;
+} kinds[] = {
+    {"of batch", batch_of_batch, LS_STATISTICS_OF_BATCH, 4, false},
+    {"of batch, one device", batch_of_batch, LS_STATISTICS_OF_BATCH, 1, false},
+    {"of batch, odd", batch_of_batch, LS_STATISTICS_OF_BATCH, 5, false},
+    {"of shard", batch_of_shard, LS_STATISTICS_OF_SHARD, 4, false},
+    {"one shard", batch_of_batch, LS_STATISTICS_OF_SHARD, 1, false},
+    {"weighted", batch_weighted, LS_STATISTICS_OF_BATCH, 4, true},
+    {"one weighted shard", batch_weighted, LS_STATISTICS_OF_SHARD, 1, true}};
+
+START_TEST(test_golden)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(kinds[_i].devices, 2);
+    const float *want = kinds[_i].golden;
+    run r = open_run(pool, graph(kinds[_i].of), &o);
+    ls_gradients *g;
+    ls_result result;
+    rows of;
+
+    set_parameters(r.trainer);
+    set_rows(r.batch, &of, ROWS, kinds[_i].weighted);
+    OK(ls_gradients_open(&g, r.trainer, 1));
+    OK(ls_gradients_compute(g, r.batch, &result));
+    near((double)result.loss, (double)*want++, 1e-6, kinds[_i].name, -1);
+    for (int i = 0; i < PARAMS + STORED; i++) {
+        float v[180];
+
+        if (i == PARAMS)
+            OK(ls_gradients_apply(g, &result));
+        OK(i < PARAMS ? ls_gradients_get(g, params[i].name, params[i].size, v)
+                      : ls_trainer_get(r.trainer, params[i].name,
+                                       params[i].size, v));
+        for (int64_t j = 0; j < params[i].size; j++)
+            near((double)v[j], (double)*want++, 2e-6, params[i].name, (int)j);
+    }
+    ls_gradients_close(g);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* ------ the same bytes ------ */
+
+/* Convolutions, so that a shard is several chunks, and norms of both kinds. */
+static ls_graph *images(bool both)
+{
+    const ls_window three = {3, 3, 1, 1, LS_SAME};
+    ls_graph *g;
+    ls_node *x, *y, *label;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
+    label = ls_input(g, "label", LS_I32, 0, NULL);
+    x = ls_relu(norm(conv2d_no_bias(x, 20, three, "one"),
+                     LS_STATISTICS_OF_BATCH, "first"));
+    y = norm(conv2d_no_bias(x, 20, three, "two"),
+             both ? LS_STATISTICS_OF_SHARD : LS_STATISTICS_OF_BATCH, "second");
+    x = ls_relu(ls_add(x, y));
+    x = ls_dropout(ls_flatten(x), 0.25, "drop");
+    x = ls_dense(x, OUT, "out");
+    OK(ls_output(g, x, "logits"));
+    OK(ls_loss(g, ls_cross_entropy(x, label)));
+    return g;
+}
+
+typedef struct training {
+    int devices, workers, accumulate;
+    int64_t rows;
+    double clip, average;
+    bool both;
+    char hash[65];
+} training;
+
+static int train(training *c, const ls_transport *transport)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_graph *g = images(c->both);
+    ls_trainer *t = NULL;
+    ls_batch *b = NULL;
+    ls_pool *pool = NULL;
+    ls_result result;
+    rows of;
+    int status;
+
+    o.optimizer = ls_adam(1e-2);
+    o.accumulate = c->accumulate;
+    o.clip_norm = c->clip;
+    o.average = c->average;
+    o.transport = transport;
+    if ((status = pool_with(&pool, c->devices, c->workers)) == 0 &&
+        (status = ls_trainer_open(&t, pool, g, &o)) == 0 &&
+        (status = ls_batch_open(&b, t)) == 0)
+        set_rows(b, &of, c->rows, true);
+    for (int i = 0; i < 3 && status == 0; i++)
+        status = ls_step(t, b, &result);
+    if (status == 0)
+        ls_trainer_hash(t, c->hash);
+    ls_graph_free(g);
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+    return status;
+}
+
+static const training trainings[] = {
+    {.devices = 4, .accumulate = 1, .rows = 24},
+    {.devices = 3, .accumulate = 2, .rows = 23, .both = true},
+    {.devices = 6, .accumulate = 1, .rows = 17, .clip = 0.5, .both = true},
+    {.devices = 5, .accumulate = 3, .rows = 21, .average = 0.9}};
+
+START_TEST(test_workers)
+{
+    training c = trainings[_i];
+    char first[65];
+
+    for (c.workers = 1; c.workers <= 3; c.workers++) {
+        OK(train(&c, NULL));
+        if (c.workers == 1)
+            memcpy(first, c.hash, sizeof first);
+        ck_assert_str_eq(c.hash, first);
+    }
+}
+END_TEST
+
+static int train_rank(const ls_transport *transport, void *user)
+{
+    training c = *(training *)user;
+    int status;
+
+    c.workers = transport->rank == 0 ? 2 : 1;
+    if ((status = train(&c, transport)) < 0)
+        return status;
+    return transport->rank > 0 || !strcmp(c.hash, ((training *)user)->hash)
+               ? 0 : 1;
+}
+
+START_TEST(test_on_ranks)
+{
+    training c = trainings[_i];
+
+    c.workers = 1;
+    OK(train(&c, NULL));
+    for (int n = 1; n <= 3; n++) {
+        ls_ranks *all;
+
+        OK(ls_ranks_open(&all, n, NULL));
+        all_succeed(all, n, train_rank, &c);
+        ls_ranks_close(all);
+    }
+}
+END_TEST
+
+/* ------ what does not count, and what fails ------ */
+
+static void stored(const ls_trainer *t, float *v)
+{
+    for (int i = PARAMS; i < PARAMS + STORED; v += params[i++].size)
+        OK(ls_trainer_get(t, params[i].name, params[i].size, v));
+}
+
+/* Rows of weight 0 may hold anything. */
+START_TEST(test_no_weight)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(3, 2);
+    float v[2][16];
+
+    for (int i = 0; i < 2; i++) {
+        run r = open_run(pool, graph(_i ? LS_STATISTICS_OF_SHARD
+                                        : LS_STATISTICS_OF_BATCH), &o);
+        ls_result result;
+        rows of;
+
+        set_parameters(r.trainer);
+        set_rows(r.batch, &of, ROWS, true);
+        for (int k = 0; k < ROWS * X; k++)
+            if (of.weight[k / X] == 0)
+                of.x[k] = i ? 1e30f : 1;
+        OK(ls_step(r.trainer, r.batch, &result));
+        ck_assert(result.updated);
+        stored(r.trainer, v[i]);
+        close_run(&r);
+    }
+    ck_assert_mem_eq(v[0], v[1], sizeof v[0]);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* A step that fails, or has no weight, leaves what is stored. */
+START_TEST(test_failure)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(2, 2);
+    run r = open_run(pool, graph(LS_STATISTICS_OF_BATCH), &o);
+    float before[16], after[16];
+    ls_result result;
+    rows of;
+
+    set_rows(r.batch, &of, ROWS, true);
+    OK(ls_step(r.trainer, r.batch, &result));
+    stored(r.trainer, before);
+    of.x[X] = NAN;
+    ck_assert_int_lt(ls_step(r.trainer, r.batch, &result), 0);
+    stored(r.trainer, after);
+    ck_assert_mem_eq(before, after, sizeof before);
+    of.x[X] = 0;
+    memset(of.weight, 0, sizeof of.weight);
+    OK(ls_step(r.trainer, r.batch, &result));
+    ck_assert(!result.updated);
+    stored(r.trainer, after);
+    ck_assert_mem_eq(before, after, sizeof before);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Evaluations and predictions have the bytes of stored statistics, also by the
+ * average of the weights. */
+START_TEST(test_evaluation)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(2, 2);
+    float logits[2][ROWS * OUT], v[180];
+    run r, plain;
+    ls_result result[2];
+    rows of;
+
+    o.average = 0.5;
+    r = open_run(pool, graph(LS_STATISTICS_OF_BATCH), &o);
+    plain = open_run(pool, graph(LS_STATISTICS_STORED), &o);
+    set_rows(r.batch, &of, ROWS, false);
+    set_rows(plain.batch, &of, ROWS, false);
+    for (int i = 0; i < 3; i++)
+        OK(ls_step(r.trainer, r.batch, result));
+    stored(r.trainer, logits[0]);
+    OK(ls_trainer_use_average(r.trainer, true));
+    stored(r.trainer, logits[1]);
+    ck_assert_mem_ne(logits[0], logits[1], 16 * sizeof(float));
+    for (int i = 0; i < PARAMS + STORED; i++) {
+        OK(ls_trainer_get(r.trainer, params[i].name, params[i].size, v));
+        for (int64_t j = 0; i >= PARAMS && j < params[i].size; j++)
+            ck_assert(v[j] != (strstr(params[i].name, "var") ? 1 : 0));
+        OK(ls_trainer_set(plain.trainer, params[i].name, params[i].size, v));
+    }
+    OK(ls_evaluate(r.trainer, r.batch, &result[0]));
+    OK(ls_evaluate(plain.trainer, plain.batch, &result[1]));
+    ck_assert(result[0].loss == result[1].loss);
+    OK(ls_predict(r.trainer, r.batch, "logits", ROWS * OUT, logits[0]));
+    OK(ls_predict(plain.trainer, plain.batch, "logits", ROWS * OUT, logits[1]));
+    ck_assert_mem_eq(logits[0], logits[1], sizeof logits[0]);
+    close_run(&r);
+    close_run(&plain);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* ------ what is refused ------ */
+
+START_TEST(test_refused)
+{
+    ls_pool *pool = open_pool(2, 2);
+
+    for (int i = 0; i < 4; i++) {
+        ls_trainer_options o = ls_trainer_defaults();
+        bool shard = i == 3;
+        ls_graph *g = graph(shard ? LS_STATISTICS_OF_SHARD
+                                  : LS_STATISTICS_OF_BATCH);
+        ls_trainer *t;
+
+        o.check = i == 0 || shard ? 0.5 : 0;
+        o.check_divergence = i == 1;
+        o.mean = i == 2 ? LS_MEAN_OF_SHARDS : LS_MEAN_EXACT;
+        ck_assert_int_eq(ls_trainer_open(&t, pool, g, &o), LS_ENOTSUP);
+        ck_assert_ptr_nonnull(strstr(ls_errmsg(), "do not go together with"));
+        ls_graph_free(g);
+    }
+    ls_pool_close(pool);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("statistics");
+    TCase *t = tcase_create("statistics");
+
+    tcase_add_loop_test(t, test_golden, 0, COUNT(kinds));
+    tcase_add_loop_test(t, test_workers, 0, COUNT(trainings));
+    tcase_add_loop_test(t, test_on_ranks, 0, COUNT(trainings));
+    tcase_add_loop_test(t, test_no_weight, 0, 2);
+    tcase_add_test(t, test_failure);
+    tcase_add_test(t, test_evaluation);
+    tcase_add_test(t, test_refused);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
