@@ -288,7 +288,8 @@ def check_builders(folder):
     image, row = g.input("image", (8, 8, 4)), g.input("row", (4,))
     length = g.input("length", (), np.int32)
     made = {
-        "batch_norm": (x, 1e-5, "bn"), "broadcast_to": (row, (6, 4)),
+        "batch_norm": (x, 1e-5, "bn"), "batch_norm_with": (x, "bw"),
+        "broadcast_to": (row, (6, 4)),
         "clamp": (x, 0, 1), "clipped_relu": (x, 1), "concat": ([x, x], 0),
         "conv1d": (x, 5, 3, 1, "same", "c1"),
         "conv1d_with": (x, 5, 3, "c3"), "conv2d": (image, 5, (3, 3), "c4"),
