@@ -159,11 +159,21 @@ odd() {
     said=$1
     shift
     $MPIRUN -n 2 "$dir/odd" "$@" >"$dir/out" 2>"$dir/err"
-    is "odd: $1" $? 1
+    is "odd: $1" $? "$wrong"
     has "odd: $1" err "$said"
 }
-odd "rank 0 of 2: exchanging with rank 1 failed: rank 1 ended the run: unknown" \
-    "--bogus" ./lockstep-train $args
+wrong=2
+odd "lockstep-train: rank 1 of 2: unknown option --bogus" "--bogus" \
+    ./lockstep-train $args
+odd "lockstep-info: unknown option --bogus" --bogus ./lockstep-info --devices 2
+wrong=1
+# What is wrong with all of them is said once.
+for option in "--bogus" "--devices 2" "--heal"; do
+    # shellcheck disable=SC2086
+    $MPIRUN -n 3 ./lockstep-train $args $option >"$dir/out" 2>"$dir/err"
+    is "$option is wrong" $? 2
+    is "$option: one says so" "$(grep -c '^lockstep-train: ' "$dir/err")" 1
+done
 odd "steps is 6 on rank 1, and 5 on rank 0" "--steps 6" ./lockstep-train $args
 odd "the number of rows of a batch is 12 on rank 1" "--batch 12" \
     ./lockstep-train $args
@@ -185,8 +195,6 @@ for tool in train scale info; do
     $MPIRUN -n 2 $words --help >"$dir/out" 2>"$dir/err"
     is "$tool: all show their help" $? 0
 done
-odd "rank 1 ended the run: unknown option --bogus" --bogus \
-    ./lockstep-info --devices 2
 odd "rank 1 has other options" "--topology pu:2" ./lockstep-info --devices 2
 
 # lockstep-scale measures the ranks that there are, and fewer of them.

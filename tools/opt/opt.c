@@ -28,6 +28,27 @@ const char *opt_said(void)
 
 /* A message may quote a file.  It is written at once, for other ranks may write
  * to the same place. */
+static bool held, kept; /* messages are; one is */
+
+static void print(const char *who, const char *text)
+{
+    if (isatty(STDERR_FILENO)) /* a progress bar may be on the line */
+        fprintf(stderr, "\r%*s\r", opt_columns() - 1, "");
+    fprintf(stderr, "%s: %s%s\n", opt_program_name, who, text);
+}
+
+void opt_hold(void)
+{
+    held = true;
+}
+
+void opt_show(bool show, const char *who)
+{
+    if (kept && show)
+        print(who, said);
+    held = kept = false;
+}
+
 static struct {
     const char *path, *name;
 } called;
@@ -56,15 +77,15 @@ int opt_fail(int status, const char *format, ...)
     char text[4096];
     va_list args;
 
-    if (isatty(STDERR_FILENO)) /* a progress bar may be on the line */
-        fprintf(stderr, "\r%*s\r", opt_columns() - 1, "");
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     rename_file(text, sizeof text);
     characters_clean(text);
-    fprintf(stderr, "%s: %s\n", opt_program_name, text);
     strcpy(said, text);
+    kept |= held;
+    if (!held)
+        print("", text);
     return status;
 }
 

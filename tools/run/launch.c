@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Where Open MPI, MPICH and Intel MPI, and srun say how many there are. */
 static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
@@ -38,10 +39,12 @@ int launch_open(launch *l)
 {
     int status = launch_join(l);
 
-    if (status == OPT_GO && !launch_first(l) &&
-        !freopen("/dev/null", "w", stdout))
+    if (status != OPT_GO || launch_first(l))
+        return status;
+    if (!freopen("/dev/null", "w", stdout))
         return opt_fail(OPT_FAILED, "/dev/null cannot be opened");
-    return status;
+    opt_hold(); /* until launch_agree knows what the first rank says */
+    return OPT_GO;
 }
 
 bool launch_gather(launch *l, const void *mine, void *of, size_t each)
@@ -60,40 +63,79 @@ bool launch_gather(launch *l, const void *mine, void *of, size_t each)
     return status > 0;
 }
 
-/* The first rank that is as said, or -1. */
-static int find(int ranks, const int *of, int as)
+/* What a rank is about to do, and what it has to say if it failed. */
+enum { GOES, ENDS, FAILS };
+
+typedef struct plan {
+    int does, status;
+    char text[400];
+} plan;
+
+/* The first rank that does this, or -1. */
+static int find(int ranks, const plan *of, int does)
 {
     for (int r = 0; r < ranks; r++)
-        if (of[r] == as)
+        if (of[r].does == does)
             return r;
     return -1;
+}
+
+/* A failure that is the first rank's, too, is told by that one. */
+static void show(const ls_transport *t, const plan *of)
+{
+    bool same = t->rank > 0 && of->does == FAILS &&
+                !strcmp(of->text, of[t->rank].text);
+    char who[64] = "";
+
+    if (t->rank > 0)
+        snprintf(who, sizeof who, "rank %d of %d: ", t->rank, t->ranks);
+    opt_show(!same, who);
+}
+
+/* What becomes of this rank, of which all plans are known. */
+static int settle(launch *l, int status, const plan *of)
+{
+    const ls_transport *t = l->transport;
+    int ends = find(t->ranks, of, ENDS), goes = find(t->ranks, of, GOES);
+    int fails = find(t->ranks, of, FAILS);
+
+    l->all_end = fails >= 0 || (ends >= 0 && goes >= 0);
+    show(t, of);
+    if (!l->all_end || of[t->rank].does != GOES)
+        return status;
+    return fails >= 0 ? of[fails].status
+                      : opt_fail(OPT_FAILED, "rank %d of %d: rank %d has other "
+                                 "options and works alone, or only showed "
+                                 "--help or --version", t->rank, t->ranks,
+                                 ends);
 }
 
 int launch_agree(launch *l, int status, bool apart)
 {
     const ls_transport *t = l->transport;
-    int ends = apart || status == OPT_DONE, r;
+    plan mine = {.does = apart || status == OPT_DONE ? ENDS : GOES}, *of;
     bool met;
-    int *of;
 
-    if (!t || (status != OPT_GO && status != OPT_DONE))
+    if (!t)
         return status;
+    if (status != OPT_GO && status != OPT_DONE) {
+        mine.does = FAILS;
+        mine.status = status;
+        snprintf(mine.text, sizeof mine.text, "%s", opt_said());
+    }
     if (!(of = calloc((size_t)t->ranks, sizeof *of)))
         return opt_fail(OPT_FAILED, "out of memory");
-    of[t->rank] = ends;
-    met = launch_gather(l, &ends, of, sizeof ends);
-    r = find(t->ranks, of, 1);
-    l->all_end = met && r >= 0 && find(t->ranks, of, 0) >= 0;
+    of[t->rank] = mine;
+    met = launch_gather(l, &mine, of, sizeof mine);
+    if (met)
+        status = settle(l, status, of);
     free(of);
-    if (!met)
-        return opt_fail(OPT_FAILED, "rank %d of %d: exchanging with rank %d "
-                        "failed: %s", t->rank, t->ranks, l->peer,
-                        t->reason(t->user));
-    return !l->all_end || ends
-               ? status
-               : opt_fail(OPT_FAILED, "rank %d of %d: rank %d has other "
-                          "options and works alone, or only showed --help or "
-                          "--version", t->rank, t->ranks, r);
+    if (met)
+        return status;
+    opt_show(true, "");
+    return opt_fail(OPT_FAILED, "rank %d of %d: exchanging with rank %d "
+                    "failed: %s", t->rank, t->ranks, l->peer,
+                    t->reason(t->user));
 }
 
 int launch_most(launch *l, int number)

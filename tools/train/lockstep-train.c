@@ -18,15 +18,20 @@ const char opt_program_name[] = "lockstep-train";
 /* What only the first rank writes, the others do not know of. */
 static int check_ranks(session *s)
 {
+    const ls_transport *t = s->launch.transport;
+    int64_t devices = s->run.how.devices; /* 0: as many as there are cores */
     train_settings *set = &s->set;
 
     s->run.transport = s->launch.transport;
     s->saves = set->save != NULL;
-    if (!s->launch.transport)
+    if (!t)
         return OPT_GO;
     if (set->explain)
         return opt_fail(OPT_WRONG, "--explain is for a single process, not for "
-                        "%d ranks", s->launch.transport->ranks);
+                        "%d ranks", t->ranks);
+    if (devices && t->ranks > devices)
+        return opt_fail(OPT_WRONG, "%d ranks are more than %lld devices; each "
+                        "rank needs one", t->ranks, (long long)devices);
     if (!launch_first(&s->launch))
         set->save = set->trace = set->metrics = set->curve = NULL;
     return OPT_GO;
@@ -42,7 +47,7 @@ static int check_usage(session *s)
 
     r->sums = set->checkpoint || set->transcript || set->against;
     r->sums_held = set->plateau > 0;
-    if (set->heal && !run_given(r, "check"))
+    if (status == OPT_GO && set->heal && !run_given(r, "check"))
         return opt_fail(OPT_WRONG, "--heal needs --check");
     if (status == OPT_GO)
         status = change_check(r, set->change);
@@ -178,10 +183,13 @@ static int open_watchdog(session *s)
 /* ------ */
 
 /* clang-format off */
+static int (*const checks[])(session *s) = {
+    check_ranks, check_usage, check_writable, NULL
+};
+
 static int (*const stages[])(session *s) = {
-    check_ranks, check_usage, check_writable, open_run, open_keeper, init,
-    open_metrics, open_recorder, open_trace, open_watchdog, session_train,
-    session_finish,
+    open_run, open_keeper, init, open_metrics, open_recorder, open_trace,
+    open_watchdog, session_train, session_finish, NULL
 };
 /* clang-format on */
 
@@ -212,9 +220,10 @@ int main(int argc, char **argv)
     status = launch_open(&s.launch);
     if (status == OPT_GO)
         status = run_parse(&s.run, argc, argv);
+    for (int i = 0; checks[i] && status == OPT_GO; i++)
+        status = checks[i](&s);
     status = launch_agree(&s.launch, status, false);
-    for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
-         i++)
+    for (int i = 0; stages[i] && status == OPT_GO; i++)
         status = stages[i](&s);
     close_all(&s);
     status = launch_close(&s.launch, status);
