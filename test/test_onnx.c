@@ -142,6 +142,22 @@ static void of_steps(ls_graph *g)
     OK(ls_output(g, ls_lstm(h, 4, "plain"), "y"));
 }
 
+/* Both ways are one node, but where a state or what lies between is wanted. */
+static void of_both_ways(ls_graph *g)
+{
+    ls_recurrent_options o = ls_recurrent_defaults();
+    ls_node *x = floats(g, "x", 5, 3), *last, *h;
+
+    o.bidirectional = true;
+    o.lengths = ls_input(g, "n", LS_I32, 0, NULL);
+    h = ls_lstm_with(x, 4, &o, "lstm");
+    OK(ls_output(g, ls_gru_with(h, 4, &o, "gru"), "y"));
+    o.lengths = NULL;
+    o.last = &last;
+    OK(ls_output(g, ls_lstm_with(x, 2, &o, "last"), "steps"));
+    OK(ls_output(g, last, "end"));
+}
+
 /* A kernel that two layers share is written once. */
 static void of_images(ls_graph *g)
 {
@@ -172,6 +188,7 @@ static const struct {
     {of_tokens, "Gather ReduceMean MatMul Softmax BatchNormalization Slice "},
     {of_bags, "Gather Max GreaterOrEqual BatchNormalization "},
     {of_steps, "LSTM GRU Squeeze Unsqueeze Gather Concat "},
+    {of_both_ways, "LSTM GRU bidirectional Slice Concat "},
     {of_images, "Conv BatchNormalization MaxPool AveragePool Pad "},
 };
 

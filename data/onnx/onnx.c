@@ -164,7 +164,22 @@ static void value_info(ls__onnx *o, int field, const char *name,
     ls__proto_message(&o->out, field, &value);
 }
 
-/* Which nodes the outputs need: o->name is "" for them. */
+/* Which nodes one needs: o->name is "" for them. */
+static void mark_inputs(ls__onnx *o, const ls__net_node *n)
+{
+    ls__both_ways both;
+
+    if (ls__onnx_joins_ways(n, &both)) {
+        o->name[both.x->id] = "";
+        if (both.lengths)
+            o->name[both.lengths->id] = "";
+        return;
+    }
+    for (int k = 0; k < n->inputs; k++)
+        o->name[n->in[k]->id] = "";
+}
+
+/* And the outputs. */
 static void mark_needed(ls__onnx *o)
 {
     const ls__net *g = o->graph;
@@ -172,8 +187,8 @@ static void mark_needed(ls__onnx *o)
     for (int i = 0; i < g->outputs; i++)
         o->name[g->output[i].node->id] = "";
     for (int i = g->nodes - 1; i >= 0; i--)
-        for (int k = 0; o->name[i] && k < g->node[i].inputs; k++)
-            o->name[g->node[i].in[k]->id] = "";
+        if (o->name[i])
+            mark_inputs(o, &g->node[i]);
 }
 
 /* An input says how many rows there are: the first, if none is needed. */

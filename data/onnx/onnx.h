@@ -60,6 +60,20 @@ int ls__onnx_node(ls__onnx *o, const ls__net_node *node);
 /* onnx_recurrent.c: that of a recurrent layer. */
 void ls__onnx_recurrent(ls__onnx *o, const ls__net_node *node);
 
+/* onnx_both_ways.c: the two ways through the steps of x that a node joins, as
+ * bidirectional layers without a state are in a graph: dense layers, steps. */
+typedef struct ls__both_ways {
+    const ls__net_node *x, *lengths; /* NULL: all steps */
+    const ls__net_node *dense[2], *steps[2];
+} ls__both_ways;
+
+/* Returns whether a node joins two. */
+bool ls__onnx_joins_ways(const ls__net_node *node, ls__both_ways *both);
+
+/* Makes one node of ONNX of them. */
+void ls__onnx_both_ways(ls__onnx *o, const ls__net_node *node,
+                        const ls__both_ways *both);
+
 /* Is there a way for an operator of that name?  Losses need none. */
 bool ls__onnx_knows(const char *op);
 

@@ -28,7 +28,12 @@ int ls__onnx_node(ls__onnx *o, const ls__net_node *n)
 {
     const ls__onnx_row *row = row_of(n->op);
     const char *in[LS__NET_INPUTS] = {NULL};
+    ls__both_ways both;
 
+    if (ls__onnx_joins_ways(n, &both)) {
+        ls__onnx_both_ways(o, n, &both);
+        return 0;
+    }
     if (ls__net_is_recurrent(n)) {
         ls__onnx_recurrent(o, n);
         return 0;

@@ -2,20 +2,20 @@
 /* Recurrent layers in ONNX: its LSTM and GRU, which put steps first and order
  * the gates another way.  The gates' share of the input is computed before them
  * here, so the weights of their input are ones in the places of the gates. */
+#include "onnx/onnx_recurrent.h"
 #include "onnx/onnx_pieces.h"
 
 #include <string.h>
 
-typedef struct layer {
-    const char *type;
-    int gates, states;
-    int order[4]; /* which of ours are ONNX's gates */
-} layer;
+static const ls__onnx_cell lstm = {"LSTM", 4, 2, {0, 3, 1, 2}};
+static const ls__onnx_cell gru = {"GRU", 3, 1, {1, 0, 2}};
 
-static const layer lstm = {"LSTM", 4, 2, {0, 3, 1, 2}};
-static const layer gru = {"GRU", 3, 1, {1, 0, 2}};
+const ls__onnx_cell *ls__onnx_cell_of(const ls__net_node *node)
+{
+    return strncmp(node->op, "lstm", 4) ? &gru : &lstm;
+}
 
-static float *room(ls__onnx *o, int64_t n)
+float *ls__onnx_room(ls__onnx *o, int64_t n)
 {
     float *x = ls__arena_new(&o->arena, (size_t)n, sizeof *x);
 
@@ -24,51 +24,51 @@ static float *room(ls__onnx *o, int64_t n)
 }
 
 /* (1,G n,G n): 1 where ONNX's gate is ours. */
-static const char *of_input(ls__onnx *o, const layer *l, int64_t n)
+static const char *of_input(ls__onnx *o, const ls__onnx_cell *l, int64_t n)
 {
     int64_t wide = l->gates * n;
-    float *w = room(o, wide * wide);
+    float *w = ls__onnx_room(o, wide * wide);
 
     for (int64_t i = 0; w && i < wide; i++)
-        w[i * wide + l->order[i / n] * n + i % n] = 1;
+        w[i * wide + ls__onnx_gate(l, n, i)] = 1;
     return w ? ls__onnx_floats(o, NULL, (ls__onnx_shape){3, {1, wide, wide}}, w)
              : "";
 }
 
 /* (1,G n,n), transposed. */
 static const char *of_state(ls__onnx *o, const ls__net_node *node,
-                            const layer *l, int64_t n)
+                            const ls__onnx_cell *l, int64_t n)
 {
     int64_t wide = l->gates * n;
     const float *u = node->param[0]->of.data;
-    float *w = room(o, wide * n);
+    float *w = ls__onnx_room(o, wide * n);
 
     for (int64_t i = 0; w && i < wide; i++)
         for (int64_t k = 0; k < n; k++)
-            w[i * n + k] = u[k * wide + l->order[i / n] * n + i % n];
+            w[i * n + k] = u[k * wide + ls__onnx_gate(l, n, i)];
     return w ? ls__onnx_floats(o, node->param[0]->of.name,
                                (ls__onnx_shape){3, {1, wide, n}}, w)
              : "";
 }
 
 /* (1,2 G n): zeros of the input, and of the state; "" where there is none. */
-static const char *biases(ls__onnx *o, const ls__net_node *node, const layer *l,
-                          int64_t n)
+static const char *biases(ls__onnx *o, const ls__net_node *node,
+                          const ls__onnx_cell *l, int64_t n)
 {
     int64_t wide = l->gates * n;
     const float *of = node->params > 1 ? node->param[1]->of.data : NULL;
-    float *b = of ? room(o, 2 * wide) : NULL;
+    float *b = of ? ls__onnx_room(o, 2 * wide) : NULL;
 
     for (int64_t i = 0; b && i < wide; i++)
-        b[wide + i] = of[l->order[i / n] * n + i % n];
+        b[wide + i] = of[ls__onnx_gate(l, n, i)];
     return b ? ls__onnx_floats(o, node->param[1]->of.name,
                                (ls__onnx_shape){2, {1, 2 * wide}}, b)
              : "";
 }
 
 /* (1,rows,n): GRU's state; array k of LSTM's. */
-static const char *initial(ls__onnx *o, const char *state, const layer *l,
-                           int64_t k)
+static const char *initial(ls__onnx *o, const char *state,
+                           const ls__onnx_cell *l, int64_t k)
 {
     static const int64_t swap[] = {1, 0, 2};
     ls__proto list = {0};
@@ -92,8 +92,9 @@ static const char *last(ls__onnx *o, const char *state)
 
 /* The value: the steps, and where the node ends with it the last state behind
  * them, LSTM's c before h. */
-static const char *value(ls__onnx *o, const ls__net_node *node, const layer *l,
-                         const char *const *result, int64_t n)
+static const char *value(ls__onnx *o, const ls__net_node *node,
+                         const ls__onnx_cell *l, const char *const *result,
+                         int64_t n)
 {
     static const int64_t rows_first[] = {2, 0, 1, 3};
     const char *y =
@@ -115,8 +116,8 @@ static const char *value(ls__onnx *o, const ls__net_node *node, const layer *l,
 void ls__onnx_recurrent(ls__onnx *o, const ls__net_node *node)
 {
     static const int64_t steps_first[] = {1, 0, 2};
-    bool is_lstm = !strncmp(node->op, "lstm", 4);
-    const layer *l = is_lstm ? &lstm : &gru;
+    const ls__onnx_cell *l = ls__onnx_cell_of(node);
+    bool is_lstm = l == &lstm;
     int results = ls__net_integer(node, "ends") ? 1 + l->states : 1;
     const ls__net_node *z = node->in[0];
     int64_t n = z->shape[1] / l->gates;

@@ -155,7 +155,32 @@ def recurrent(call, two_biases, state, lengths):
     return predictor(g, y), rows
 
 
+def both_ways(call, two_biases, lengths):
+    """Layers that go both ways, of which one is trained a little, so that its
+    biases are not 0: one node of ONNX."""
+    g, rows = ls.Graph(), {"x": floats(6, 5, 3)}
+    x, y = g.input("x", (5, 3)), g.input("y", (5, 8))
+    options = {"two_biases": True} if two_biases else {}
+    if lengths:
+        rows["lengths"] = np.array([5, 1, 3, 0, 5, 2], np.int32)
+        options["lengths"] = g.input("lengths", (), np.int32)
+    h = getattr(ls, call)(x, 4, "cell", bidirectional=True, **options)[0]
+    g.output(h, "h")
+    g.loss(ls.mean_squared_error(h, y))
+    trainer = ls.Trainer(g, optimizer=ls.adam(0.1), devices=1)
+    for _ in range(3):
+        trainer.step(y=floats(6, 5, 8), **rows)
+    return ls.Predictor(trainer), rows
+
+
 compare_all("batch norm", *batch_norm())
+for call, two in ("lstm_with", False), ("gru_with", False), ("gru_with", True):
+    for lengths in False, True:
+        compare_all(call + " both ways" + " two biases" * two +
+                    " lengths" * lengths, *both_ways(call, two, lengths))
+        cells = [n for n in onnx.load(f"{folder}/model.onnx").graph.node
+                 if n.op_type in ("LSTM", "GRU")]
+        assert len(cells) == 1, len(cells)
 for call, two in ("lstm_with", False), ("gru_with", False), ("gru_with", True):
     for state in False, True:
         for lengths in False, True:

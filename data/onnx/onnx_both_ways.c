@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Layers that go both ways through the steps, which are one node in ONNX and
+ * seven in a graph: two dense layers and two recurrent ones, of which the
+ * second has its steps turned round before and behind, and what joins them. */
+#include "onnx/onnx_pieces.h"
+#include "onnx/onnx_recurrent.h"
+
+#include <string.h>
+
+/* ------ Are they there? ------ */
+
+static bool is_back(const ls__net_node *n, const ls__net_node *lengths)
+{
+    return (ls__net_is(n, "reverse") && !lengths) ||
+           (ls__net_is(n, "reverse_lengths") && n->in[1] == lengths);
+}
+
+/* What gives the steps: a recurrent layer, itself or before its last state was
+ * taken off. */
+static const ls__net_node *layer_of(const ls__net_node *n)
+{
+    if (!ls__net_is(n, "reshape") || !ls__net_is(n->in[0], "slice") ||
+        ls__net_integer(n->in[0], "first") || n->rank != 2)
+        return n;
+    n = n->in[0]->in[0];
+    return ls__net_is_recurrent(n) && ls__net_integer(n, "ends") ? n : NULL;
+}
+
+/* One way without a state: steps of a dense layer; its lengths, or NULL. */
+static bool is_way(const ls__net_node *n, const ls__net_node **lengths)
+{
+    *lengths = n && n->inputs > 1 ? n->in[1] : NULL;
+    return n && ls__net_is_recurrent(n) && n->inputs <= 2 &&
+           (!*lengths || (*lengths)->is_i32) &&
+           ls__net_is(n->in[0], "dense") && !n->in[0]->is_transposed;
+}
+
+bool ls__onnx_joins_ways(const ls__net_node *node, ls__both_ways *both)
+{
+    const ls__net_node *a, *b, *lengths, *other;
+
+    if (!ls__net_is(node, "concat") || node->inputs != 2 ||
+        ls__net_integer(node, "axis") != 1)
+        return false;
+    a = layer_of(node->in[0]);
+    if (!is_way(a, &lengths) || !is_back(node->in[1], lengths))
+        return false;
+    b = layer_of(node->in[1]->in[0]);
+    if (!is_way(b, &other) || other != lengths ||
+        ls__onnx_cell_of(a) != ls__onnx_cell_of(b) ||
+        !is_back(b->in[0]->in[0], lengths) ||
+        a->in[0]->in[0] != b->in[0]->in[0]->in[0] ||
+        a->in[0]->shape[1] != b->in[0]->shape[1])
+        return false;
+    *both = (ls__both_ways){.x = a->in[0]->in[0], .lengths = lengths,
+                            .dense = {a->in[0], b->in[0]}, .steps = {a, b}};
+    return true;
+}
+
+/* ------ Weights ------ */
+
+/* (2,G n,in): of both, from (in,G n) each, as ONNX orders the gates. */
+static const char *kernels(ls__onnx *o, const ls__onnx_cell *cell, int64_t n,
+                           const ls__net_node *const of[2])
+{
+    int64_t wide = cell->gates * n, in = of[0]->param[0]->of.shape[0];
+    float *w = ls__onnx_room(o, 2 * wide * in);
+
+    for (int64_t i = 0; w && i < 2 * wide; i++)
+        for (int64_t k = 0; k < in; k++) {
+            const float *u = of[i / wide]->param[0]->of.data;
+
+            w[i * in + k] = u[k * wide + ls__onnx_gate(cell, n, i % wide)];
+        }
+    return w ? ls__onnx_floats(o, NULL, (ls__onnx_shape){3, {2, wide, in}}, w)
+             : "";
+}
+
+/* (2,2 G n): biases of the input, then of the state; those that a layer lacks
+ * are 0. */
+static const char *biases(ls__onnx *o, const ls__onnx_cell *cell, int64_t n,
+                          const ls__both_ways *both)
+{
+    int64_t wide = cell->gates * n;
+    float *b = ls__onnx_room(o, 4 * wide);
+
+    for (int64_t i = 0; b && i < 4 * wide; i++) {
+        int64_t k = i / wide; /* way k / 2 */
+        const ls__net_node *of = k % 2 ? both->steps[k / 2]
+                                       : both->dense[k / 2];
+        const float *from = of->params > 1 ? of->param[1]->of.data : NULL;
+
+        b[i] = from ? from[ls__onnx_gate(cell, n, i % wide)] : 0;
+    }
+    return b ? ls__onnx_floats(o, NULL, (ls__onnx_shape){2, {2, 2 * wide}}, b)
+             : "";
+}
+
+/* ------ The node ------ */
+
+void ls__onnx_both_ways(ls__onnx *o, const ls__net_node *node,
+                        const ls__both_ways *both)
+{
+    static const int64_t steps_first[] = {1, 0, 2};
+    static const int64_t rows_first[] = {2, 0, 1, 3};
+    const ls__onnx_cell *cell = ls__onnx_cell_of(both->steps[0]);
+    int64_t n = both->dense[0]->shape[1] / cell->gates;
+    const char *in[5] = {"", "", "", "", ""}, *y;
+    ls__proto list = {0};
+
+    in[0] = ls__onnx_transpose(o, o->name[both->x->id], 3, steps_first);
+    in[1] = kernels(o, cell, n, both->dense);
+    in[2] = kernels(o, cell, n, both->steps);
+    in[3] = biases(o, cell, n, both);
+    if (both->lengths)
+        in[4] = ls__onnx_two(o, "Reshape", o->name[both->lengths->id],
+                             ls__onnx_integers(o, 1, (int64_t[]){-1}));
+    ls__onnx_attribute_int(&list, "hidden_size", n);
+    ls__onnx_attribute_text(&list, "direction", "bidirectional");
+    if (cell->states == 1)
+        ls__onnx_attribute_int(&list, "linear_before_reset", 1);
+    y = ls__onnx_call(o, cell->type, both->lengths ? 5 : 4, in, &list);
+    y = ls__onnx_transpose(o, y, 4, rows_first); /* (rows,T,2,n) */
+    o->name[node->id] =
+        ls__onnx_two(o, "Reshape", y,
+                     ls__onnx_integers(o, 3, (int64_t[]){0, 0, 2 * n}));
+}
