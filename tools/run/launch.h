@@ -24,8 +24,8 @@ int launch_ranks(void);
  * have met stay so. */
 int launch_join(launch *l);
 
-/* launch_join, and leave stdout to the first rank; messages of the others wait
- * for launch_agree. */
+/* launch_join, and leave stdout to the first rank; messages of others wait for
+ * launch_agree. */
 int launch_open(launch *l);
 
 /* The rank that prints and writes. */
@@ -34,8 +34,8 @@ bool launch_first(const launch *l);
 /* What the command lines made of this rank, which all call: do all go on
  * together?  The status stays where all ranks go on, or none does, having shown
  * --help, or being `apart`, with work of its own.  Else all ends: those that
- * would wait get the status of one that failed, or OPT_FAILED and a message; and
- * of failures that are alike the first rank alone prints one. */
+ * would wait get the status of one that failed, or OPT_FAILED and a message;
+ * and of failures that are alike the first rank alone prints one. */
 int launch_agree(launch *l, int status, bool apart);
 
 /* A record of every rank into of[rank], all of which call it; the own one stays
