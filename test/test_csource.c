@@ -16,6 +16,7 @@
 #include <lockstep/sparse.h>
 
 #include <dlfcn.h>
+#include <math.h>
 #include <sys/wait.h>
 
 enum { ROWS = 517 };
@@ -452,6 +453,105 @@ START_TEST(test_bytes)
 }
 END_TEST
 
+/* ------ bytes ------ */
+
+/* Source of whole numbers, too, has one meaning, whatever the compiler: those
+ * of one row and of many, at -O0 and -O2; and it is near the predictor. */
+static void check_int8(sample *s, const char *c)
+{
+    float *y = malloc((size_t)(ROWS * s->out_size) * sizeof *y);
+    void *scratch = malloc(1 << 24), *library = compiled(c, "-O0");
+    double off = 0, size = 0;
+
+    ck_assert(y && scratch);
+    for (int64_t i = 0; i < 40; i++)
+        call(s, library, i, 0, y + i * s->out_size, scratch);
+    for (int64_t i = 0; i < 40 * s->out_size; i++) {
+        if (!isfinite(y[i]) || !isfinite(s->y[i]))
+            continue; /* a power, or its exponential */
+        off += fabs((double)y[i] - (double)s->y[i]);
+        size += fabs((double)s->y[i]);
+    }
+    ck_assert_msg(off <= 0.1 * size, "off by %g of %g", off, size);
+    memcpy(s->y, y, (size_t)(40 * s->out_size) * sizeof *y);
+    check_bytes(s, c, "-O2", 40);
+    free(y);
+    free(scratch);
+    dlclose(library);
+}
+
+START_TEST(test_int8)
+{
+    ls_csource_options o = ls_csource_defaults();
+    sample s;
+
+    folder_open();
+    o.int8 = true;
+    save(kinds[_i].build, in_folder("model"));
+    OK(ls_csource_save(in_folder("model"), in_folder("net.c"), &o));
+    s = open_sample(in_folder("model"), _i);
+    check_int8(&s, in_folder("net.c"));
+    close_sample(&s);
+    folder_close();
+}
+END_TEST
+
+/* y (n) = x (k) w, as docs/csource.md defines it. */
+static void whole_product(int k, int n, const float *x, const float *w,
+                          float *y)
+{
+    float most = 0;
+
+    for (int i = 0; i < k; i++)
+        most = fmaxf(most, fabsf(x[i]));
+    for (int j = 0; j < n; j++) {
+        float top = 0;
+        int32_t sum = 0;
+
+        for (int i = 0; i < k; i++)
+            top = fmaxf(top, fabsf(w[i * n + j]));
+        for (int i = 0; i < k; i++)
+            sum += (int32_t)rintf(x[i] * (127 / most)) *
+                   (int32_t)rintf(w[i * n + j] / (top / 127));
+        y[j] = (float)sum * (most / 127 * (top / 127));
+    }
+}
+
+enum { K = 333, N = 37 };
+
+static ls_node *of_product(ls_graph *g)
+{
+    return no_bias(floats(g, 1, K, 0, 0), N, "w");
+}
+
+START_TEST(test_contract)
+{
+    ls_csource_options o = ls_csource_defaults();
+    static float scratch[1 << 16], w[K * N], y[N], want[N];
+    void *library;
+    sample s;
+    ls_archive *a;
+
+    folder_open();
+    o.int8 = true;
+    save(of_product, in_folder("model"));
+    OK(ls_csource_save(in_folder("model"), in_folder("net.c"), &o));
+    OK(ls_archive_open(&a, in_folder("model")));
+    OK(ls_archive_read(a, 0, K * N, w));
+    ls_archive_close(a);
+    s = open_sample(in_folder("model"), 0);
+    library = compiled(in_folder("net.c"), "-O2");
+    for (int64_t i = 0; i < ROWS; i++) {
+        call(&s, library, i, 0, y, scratch);
+        whole_product(K, N, row_of(&s, 0, i), w, want);
+        ck_assert_mem_eq(y, want, sizeof y);
+    }
+    close_sample(&s);
+    dlclose(library);
+    folder_close();
+}
+END_TEST
+
 /* ------ what is refused ------ */
 
 /* Every operator but losses, which no prediction needs, is written. */
@@ -544,6 +644,8 @@ static Suite *suite(void)
 
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, test_bytes, 0, KINDS);
+    tcase_add_loop_test(t, test_int8, 0, KINDS);
+    tcase_add_test(t, test_contract);
     tcase_add_test(t, test_operators);
     tcase_add_test(t, test_refused);
     tcase_add_test(t, test_names);

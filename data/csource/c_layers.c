@@ -34,12 +34,13 @@ static int put_dense(ls__writer *w, int node)
     bool turned = n->of->is_transposed;
     ls__operand of = {1, 0, k, out, turned ? 1 : out, turned ? k : 1};
     char name[LS__NAME], bias[LS__NAME];
-    int status = ls__weights_packed(w, n->of->param[0]->id, &of, name);
+    int status = ls__weights_layer(w, n->of->param[0]->id, &of, name);
 
-    ls__call(w, "product(m * %lld, %lld, %lld, v%d, %lld, %s, %s_least, v%d, "
-             "%lld);", (long long)ls__net_vectors(n->of), (long long)k,
-             (long long)out, ls__cval(w, node, 0), (long long)k, name, name,
-             node, (long long)out);
+    want(w, ls__times_room(w, &of));
+    ls__call(w, "times(m * %lld, %lld, %lld, v%d, %lld, &%s, 0, v%d, %lld, "
+             "%s);", (long long)ls__net_vectors(n->of), (long long)k,
+             (long long)out, ls__cval(w, node, 0), (long long)k, name, node,
+             (long long)out, w->int8 ? "t" : "0");
     if (status < 0 || n->of->params < 2)
         return status;
     status = ls__weights_plain(w, n->of->param[1]->id, bias);
@@ -51,12 +52,12 @@ static int put_matmul(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *a = ls__cin(w, node, 0);
     int64_t k = ls__net_width(a->of), m = a->of->shape[a->of->rank - 2];
-    ls__operand of = {1, 0, k, ls__net_width(n->of), 0, 0};
+    int64_t out = ls__net_width(n->of);
 
-    want(w, ls__packed_size(&of));
+    want(w, k * out);
     ls__call(w, "matmul(m * %lld, %lld, %lld, %lld, v%d, v%d, v%d, t);",
              (long long)(a->size / (m * k)), (long long)m, (long long)k,
-             (long long)of.n, ls__cval(w, node, 0), ls__cval(w, node, 1), node);
+             (long long)out, ls__cval(w, node, 0), ls__cval(w, node, 1), node);
     return 0;
 }
 
@@ -286,14 +287,13 @@ static int put_grouped(ls__writer *w, int node)
                 groups;
     ls__operand of = {groups, out, k, out, features, 1};
     char name[LS__NAME];
-    int status = ls__weights_packed(w, n->of->param[0]->id, &of, name);
+    int status = ls__weights_layer(w, n->of->param[0]->id, &of, name);
 
     ls__part(w, "conv");
-    want(w, ROWS * k);
-    ls__call(w, "        conv(&at, %lld, %lld, v%d + i * %lld, %s, %lld,",
-             (long long)groups, (long long)features, ls__cval(w, node, 0),
-             (long long)x->size, name, (long long)ls__packed_size(&of));
-    ls__call(w, "             %s_least, v%d + i * %lld, t);\n    }", name, node,
+    want(w, ROWS * k + ls__times_room(w, &of));
+    ls__call(w, "        conv(&at, %lld, %lld, v%d + i * %lld, &%s, v%d + i * "
+             "%lld, t);\n    }", (long long)groups, (long long)features,
+             ls__cval(w, node, 0), (long long)x->size, name, node,
              (long long)n->size);
     return status;
 }
@@ -352,11 +352,11 @@ static int put_recurrent(ls__writer *w, int node)
     long long steps = x->of->shape[0], units = x->of->shape[1] / gates;
     ls__operand of = {1, 0, units, gates * units, gates * units, 1};
     char kernel[LS__NAME], bias[LS__NAME] = "0";
-    int status = ls__weights_packed(w, n->of->param[0]->id, &of, kernel);
+    int status = ls__weights_layer(w, n->of->param[0]->id, &of, kernel);
 
     if (status == 0 && n->of->params > 1)
         status = ls__weights_plain(w, n->of->param[1]->id, bias);
-    want(w, (gates + 2) * units);
+    want(w, (gates + states) * units + ls__times_room(w, &of));
     ls__call(w, "for (i = 0; i < m; i++) {");
     ls__call(w, "    float *state = t + %lld;", gates * units);
     ls__call(w, "    long j, count = %lld;\n", steps);
@@ -365,12 +365,11 @@ static int put_recurrent(ls__writer *w, int node)
         put_count(w, node, steps, units);
     ls__text_put(&w->calls, "        %s(count, %lld, ",
                  is_lstm ? "lstm" : "gru", units);
-    ls__text_put(&w->calls, "v%d + i * %lld, %s, %s_least, %s,\n            ",
-                 ls__cval(w, node, 0), (long long)x->size, kernel, kernel,
-                 bias);
+    ls__text_put(&w->calls, "v%d + i * %lld, &%s, %s,\n            ",
+                 ls__cval(w, node, 0), (long long)x->size, kernel, bias);
     ls__text_put(&w->calls, is_lstm ? "state + %lld, state" : "state", units);
-    ls__text_put(&w->calls, ", v%d + i * %lld, t);\n", node,
-                 (long long)n->size);
+    ls__text_put(&w->calls, ", v%d + i * %lld, t, state + %lld);\n", node,
+                 (long long)n->size, states * units);
     if (ls__net_integer(n->of, "ends")) {
         ls__call(w, "    for (j = 0; j < %lld; j++)", states * units);
         ls__call(w, "        v%d[i * %lld + %lld + j] = state[j];", node,
@@ -427,10 +426,8 @@ static int put_attention(ls__writer *w, int node)
     int64_t heads = ls__net_integer_or(n->of, "heads", 1);
     int64_t steps = n->of->shape[0];
     int64_t d = n->of->shape[1] / heads;
-    ls__operand scores = {1, 0, d, steps, 0, 0}, mix = {1, 0, steps, d, 0, 0};
 
-    want(w, steps * steps +
-                ls__most(ls__packed_size(&scores), ls__packed_size(&mix)));
+    want(w, steps * steps + d * steps);
     ls__call(w, "for (i = 0; i < m; i++)");
     ls__call(w, "    attention(%lld, %lld, %lld, %lld, %d, v%d + i * %lld, "
              "v%d + i * %lld,", (long long)steps, (long long)heads,
@@ -449,7 +446,7 @@ static int put_attention(ls__writer *w, int node)
     {name, part, function, NULL, {NULL, NULL}}
 
 const ls__crow ls__crow_layers[] = {
-    LAYER("dense", "product", put_dense),
+    LAYER("dense", NULL, put_dense),
     LAYER("matmul", "matmul", put_matmul),
     LAYER("layer_norm", "layer_norm", put_layer_norm),
     LAYER("group_norm", "group_norm", put_group_norm),

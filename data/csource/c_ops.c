@@ -182,10 +182,11 @@ static int put_embed(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     char name[LS__NAME], of[LS__ARGUMENT];
-    int status = ls__weights_plain(w, n->of->param[0]->id, name);
+    int status = ls__weights_table(w, n->of->param[0]->id,
+                                   ls__net_width(n->of), name);
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)x->size);
-    ls__call(w, "    embed(%s[i], %lld, %lld, %s, v%d + i * %lld);",
+    ls__call(w, "    embed(%s[i], %lld, %lld, &%s, v%d + i * %lld);",
              ls__cargument(w, x, of),
              (long long)ls__net_integer_or(n->of, "count", 1),
              (long long)ls__net_width(n->of), name, node,
@@ -202,7 +203,7 @@ static int put_gather(ls__writer *w, int node)
     char of[LS__ARGUMENT];
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)at->size);
-    ls__call(w, "    embed(%s[i], %lld, %lld, v%d + i / %lld * %lld, v%d + i "
+    ls__call(w, "    pick(%s[i], %lld, %lld, v%d + i / %lld * %lld, v%d + i "
              "* %lld);", ls__cargument(w, at, of), count, width,
              ls__cval(w, node, 0), (long long)at->size, (long long)x->size,
              n->as, width);
@@ -227,7 +228,7 @@ static int put_bag(ls__writer *w, int node)
     const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     int64_t places = ls__net_width(x->of), width = ls__net_width(n->of);
     char table[LS__NAME], bias[LS__NAME] = "", of[LS__ARGUMENT];
-    int status = ls__weights_plain(w, n->of->param[0]->id, table);
+    int status = ls__weights_table(w, n->of->param[0]->id, width, table);
 
     if (status == 0 && n->of->params > 1)
         status = ls__weights_plain(w, n->of->param[1]->id, bias);
@@ -240,7 +241,7 @@ static int put_bag(ls__writer *w, int node)
                      (long long)places);
     else
         ls__text_put(&w->calls, "0");
-    ls__text_put(&w->calls, ", %d, %lld,\n            %lld, %s, v%d + i * "
+    ls__text_put(&w->calls, ", %d, %lld,\n            %lld, &%s, v%d + i * "
                  "%lld, (int32_t *)t, t + %lld);\n",
                  (int)ls__net_integer(n->of, "mean"),
                  (long long)ls__net_integer_or(n->of, "count", 1),
@@ -305,7 +306,7 @@ const ls__crow ls__crows[] = {
     {"sum", "sum", put_reduction, NULL, {NULL, NULL}},
     {"max_over", "max_over", put_reduction, NULL, {NULL, NULL}},
     {"embed", "embed", put_embed, NULL, {NULL, NULL}},
-    {"gather", "embed", put_gather, NULL, {NULL, NULL}},
+    {"gather", "pick", put_gather, NULL, {NULL, NULL}},
     {"one_hot", NULL, put_one_hot, NULL, {NULL, NULL}},
     {"embed_bag", "bag", put_bag, NULL, {NULL, NULL}},
     {"sparse_dense", "bag", put_bag, NULL, {NULL, NULL}},

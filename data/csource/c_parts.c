@@ -32,14 +32,18 @@ static bool is_among(const char *words, const char *name)
     return false;
 }
 
+/* Parts that are others of int8, by names with _8 behind them. */
 static bool is_asked(const ls__writer *w, int line)
 {
+    static const char both[] = "times table";
+    const char *at = lines[line] + sizeof mark - 1;
+    size_t n = strcspn(at, ": ");
+    bool of_int8 = n > 2 && !strncmp(at + n - 2, "_8", 2);
     char name[LS__NAME];
 
-    snprintf(name, sizeof name, "%.*s",
-             (int)strcspn(lines[line] + sizeof mark - 1, ": "),
-             lines[line] + sizeof mark - 1);
-    return is_among(w->parts.bytes, name);
+    snprintf(name, sizeof name, "%.*s", (int)(of_int8 ? n - 2 : n), at);
+    return is_among(w->parts.bytes, name) &&
+           (!is_among(both, name) || of_int8 == w->int8);
 }
 
 void ls__part(ls__writer *w, const char *name)

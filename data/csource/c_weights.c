@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "csource/writer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,11 +93,6 @@ int ls__weights_plain(ls__writer *w, int entry, char name[LS__NAME])
     return status;
 }
 
-int64_t ls__packed_size(const ls__operand *of)
-{
-    return of->k * of->n;
-}
-
 /* Columns j .. j + wide of a chunk, k by k; *least goes down to the least
  * exponent of what is not 0. */
 static void put_panel(ls__text *t, const ls__operand *of, const float *x,
@@ -128,23 +124,156 @@ static int put_packed(ls__text *t, const ls__operand *of, const float *x)
     return least;
 }
 
-int ls__weights_packed(ls__writer *w, int entry, const ls__operand *of,
-                       char name[LS__NAME])
+static int write_packed(ls__writer *w, const ls__operand *of, const float *x,
+                        const char *name)
 {
     ls__text *t = &w->weights;
-    ls_entry e;
-    int64_t n;
-    float *x;
-    int least, status = ls__weights_read(w, entry, &x, &n);
+    int least;
 
-    if (status < 0)
-        return status;
+    ls__text_put(t, "\nstatic const float %s_w[%lld] = {", name,
+                 (long long)(of->count * of->k * of->n));
+    least = put_packed(t, of, x);
+    ls__text_put(t, "\n};\nstatic const weights %s = {%s_w, %d};\n", name, name,
+                 least);
+    return 0;
+}
+
+/* ------ bytes ------ */
+
+/* More than this in a sum could pass 2^31 (127 x 127 each). */
+enum { DEEPEST = 133143 };
+
+/* The scale of n numbers that lie so far apart: their greatest / 127; 0 where
+ * all are below 2^-100. */
+static float scale_of(int64_t n, const float *x, int64_t apart)
+{
+    float most = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        most = fabsf(x[i * apart]) > most ? fabsf(x[i * apart]) : most;
+    return most < 0x1p-100f ? 0 : most / 127.0f;
+}
+
+/* Vector i of many: its numbers, so far apart. */
+typedef struct vectors {
+    int64_t count, n, apart;
+    const float *(*at)(const void *of, int64_t i);
+    const void *of;
+} vectors;
+
+static void put_bytes(ls__text *t, const vectors *v)
+{
+    for (int64_t i = 0, put = 0; i < v->count; i++) {
+        const float *x = v->at(v->of, i);
+        float scale = scale_of(v->n, x, v->apart);
+
+        for (int64_t k = 0; k < v->n; k++) {
+            int q = scale == 0 ? 0 : (int)rintf(x[k * v->apart] / scale);
+
+            ls__text_put(t, put++ % 16 ? "%d," : "\n    %d,", q);
+        }
+    }
+}
+
+/* Arrays of bytes and of scales, and the struct of both. */
+static int write_bytes(ls__writer *w, const vectors *v, const char *type,
+                       const char *name)
+{
+    ls__text *t = &w->weights;
+
+    if (!strcmp(type, "weights") && v->n > DEEPEST)
+        return ls__fail(LS_ENOTSUP, "%s: a layer of %lld inputs; with int8 %d "
+                        "are the most", w->path, (long long)v->n, DEEPEST);
+    ls__text_put(t, "\nstatic const signed char %s_w[%lld] = {", name,
+                 (long long)(v->count * v->n));
+    put_bytes(t, v);
+    ls__text_put(t, "\n};\nstatic const float %s_scale[%lld] = {", name,
+                 (long long)v->count);
+    for (int64_t i = 0; i < v->count; i++)
+        put_number(t, i, scale_of(v->n, v->at(v->of, i), v->apart));
+    ls__text_put(t, "\n};\nstatic const %s %s = {%s_w, %s_scale};\n", type,
+                 name, name, name);
+    return 0;
+}
+
+/* ------ what layers read ------ */
+
+typedef struct array {
+    float *x;
+    int64_t width;
+    const ls__operand *of;
+} array;
+
+/* Output i of all groups. */
+static const float *output_at(const void *of, int64_t i)
+{
+    const array *a = of;
+
+    return a->x + i / a->of->n * a->of->next + i % a->of->n * a->of->col;
+}
+
+static const float *row_at(const void *of, int64_t i)
+{
+    const array *a = of;
+
+    return a->x + i * a->width;
+}
+
+/* Read an entry and give its array a name. */
+static int open_array(ls__writer *w, int entry, array *a, int64_t *n,
+                      char name[LS__NAME])
+{
+    ls_entry e;
+
     ls_archive_entry(w->archive, entry, &e);
     name_array(w, e.name, name);
-    ls__text_put(t, "\nstatic const float %s[%lld] = {", name,
-                 (long long)(of->count * ls__packed_size(of)));
-    least = put_packed(t, of, x);
-    ls__text_put(t, "\n};\nenum { %s_least = %d };\n", name, least);
-    free(x);
-    return t->failed ? LS_ENOMEM : 0;
+    return ls__weights_read(w, entry, &a->x, n);
+}
+
+static int close_array(ls__writer *w, array *a, int status)
+{
+    free(a->x);
+    return status == 0 && w->weights.failed ? LS_ENOMEM : status;
+}
+
+int ls__weights_layer(ls__writer *w, int entry, const ls__operand *of,
+                      char name[LS__NAME])
+{
+    array a = {.of = of};
+    vectors v = {of->count * of->n, of->k, of->row, output_at, &a};
+    int64_t n;
+    int status = open_array(w, entry, &a, &n, name);
+
+    ls__part(w, "times");
+    if (status == 0)
+        status = w->int8 ? write_bytes(w, &v, "weights", name)
+                         : write_packed(w, of, a.x, name);
+    return close_array(w, &a, status);
+}
+
+int64_t ls__times_room(const ls__writer *w, const ls__operand *of)
+{
+    return w->int8 ? (LANES * of->k + 3) / 4 : 0;
+}
+
+int ls__weights_table(ls__writer *w, int entry, int64_t width,
+                      char name[LS__NAME])
+{
+    array a = {.width = width};
+    vectors v = {0, width, 1, row_at, &a};
+    char plain[LS__NAME];
+    int status;
+
+    if (!w->int8) {
+        status = ls__weights_plain(w, entry, plain);
+        snprintf(name, LS__NAME, "%.40s_t", plain);
+        ls__text_put(&w->weights, "static const table %s = {%s};\n", name,
+                     plain);
+        return status;
+    }
+    status = open_array(w, entry, &a, &v.count, name);
+    v.count /= width;
+    if (status == 0)
+        status = write_bytes(w, &v, "table", name);
+    return close_array(w, &a, status);
 }

@@ -120,6 +120,9 @@ static void put_title(const ls__writer *w, ls__text *t, const char *end)
                  end, ls_version());
     put_digest(w, t, "weights   ", "sha256");
     put_digest(w, t, "transcript", "lockstep.transcript");
+    if (w->int8)
+        ls__text_put(t, " * Weights and products are of 8 bits (docs/csource.md"
+                        ").\n");
     ls__text_put(t, " * Compile it without -ffast-math. */\n");
 }
 
@@ -365,6 +368,7 @@ int ls_csource_save(const char *model, const char *path,
     ls__text c = {0}, h = {0};
     int status = ls__sized_take("C source", &o, sizeof o, options);
 
+    w.int8 = o.int8;
     if (status == 0)
         status = name_of(&w, path, o.name);
     if (status == 0)

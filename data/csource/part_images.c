@@ -7,7 +7,7 @@ typedef struct window {
     long in_h, in_w, c, kh, kw, sy, sx, dy, dx, top, left, h, w;
 } window;
 
-/* == conv: product window == */
+/* == conv: times window == */
 /* The patch of output pixel `at`: channels first .. first + run. */
 static void patch(const window *v, const float *x, long at, long first,
                   long run, float *out)
@@ -25,21 +25,21 @@ static void patch(const window *v, const float *x, long at, long first,
         }
 }
 
-/* Patches times the weights (kernel of groups one after the other); t: room for
- * ROWS patches. */
+/* Patches times the weights; t: room for ROWS patches, and what times() needs.
+ */
 static void conv(const window *v, long groups, long features, const float *x,
-                 const float *weights, long each, int least, float *y, float *t)
+                 const weights *of, float *y, float *t)
 {
     long run = v->c / groups, k = v->kh * v->kw * run, n = features / groups;
     long g, p, r, rows;
 
-    for (g = 0; g < groups; g++, weights += each)
+    for (g = 0; g < groups; g++)
         for (p = 0; p < v->h * v->w; p += rows) {
             rows = v->h * v->w - p < ROWS ? v->h * v->w - p : ROWS;
             for (r = 0; r < rows; r++)
                 patch(v, x, p + r, g * run, run, t + r * k);
-            product(rows, k, n, t, k, weights, least,
-                    y + p * features + g * n, features);
+            times(rows, k, n, t, k, of, g, y + p * features + g * n, features,
+                  t + ROWS * k);
         }
 }
 

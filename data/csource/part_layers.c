@@ -1,15 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* == embed: start == */
+/* == table: start == */
 /* ------ indices ------ */
 
+typedef struct table {
+    const float *x;
+} table;
+
+static float entry(const table *of, long row, long n, long j)
+{
+    return of->x[row * n + j];
+}
+
+/* == table_8: mul == */
+/* ------ indices ------ */
+
+/* A table of bytes, each row in steps of its scale. */
+typedef struct table {
+    const signed char *x;
+    const float *scale;
+} table;
+
+static float entry(const table *of, long row, long n, long j)
+{
+    return mul((float)of->x[row * n + j], of->scale[row]);
+}
+
+/* == embed: table == */
 /* Row `index` of a table of `count`; zeros for none of them. */
-static void embed(int32_t index, long count, long n, const float *table,
-                  float *y)
+static void embed(int32_t index, long count, long n, const table *of, float *y)
 {
     long j;
 
     for (j = 0; j < n; j++)
-        y[j] = index >= 0 && index < count ? table[index * n + j] : 0;
+        y[j] = index >= 0 && index < count ? entry(of, index, n, j) : 0;
+}
+
+/* == pick: start == */
+/* The same of a value. */
+static void pick(int32_t index, long count, long n, const float *x, float *y)
+{
+    long j;
+
+    for (j = 0; j < n; j++)
+        y[j] = index >= 0 && index < count ? x[index * n + j] : 0;
 }
 
 /* == length: start == */
@@ -19,12 +52,12 @@ static long length_of(int32_t length, long steps)
     return length < 0 ? 0 : length < steps ? length : steps;
 }
 
-/* == bag: fma add div == */
+/* == bag: fma add div table == */
 /* The rows of a table that a list names, times their values (NULL: 1, or 1 by
  * how many there are where `mean`), in the order of the indices; below 0 is
  * nothing.  A chain ends where index / 256 changes.  t, v: room for a list. */
 static void bag(long places, const int32_t *index, const float *value, int mean,
-                long count, long n, const float *table, float *y, int32_t *t,
+                long count, long n, const table *of, float *y, int32_t *t,
                 float *v)
 {
     long k, i, j, all = 0, used = 0, first;
@@ -61,25 +94,25 @@ static void bag(long places, const int32_t *index, const float *value, int mean,
                 sum = 0;
                 first = t[i] / 256;
             }
-            sum = fused(v[i], table[(long)t[i] * n + j], sum);
+            sum = fused(v[i], entry(of, t[i], n, j), sum);
         }
         y[j] = add(add(total, sum), 0);
     }
 }
 
-/* == lstm: tanh sigmoid product bias == */
+/* == lstm: tanh sigmoid times bias == */
 /* ------ recurrent layers ------ */
 
 /* One row: x (steps,4 n) are the gates' shares of the input; h and c the state;
- * g: room for 4 n. */
-static void lstm(long steps, long n, const float *x, const float *kernel,
-                 int least, const float *bias, float *h,
-                 float *c, float *y, float *g)
+ * g: room for 4 n, room: what times() needs. */
+static void lstm(long steps, long n, const float *x, const weights *kernel,
+                 const float *bias, float *h, float *c, float *y, float *g,
+                 float *room)
 {
     long t, j;
 
     for (t = 0; t < steps; t++, x += 4 * n, y += n) {
-        product(1, n, 4 * n, h, n, kernel, least, g, 4 * n);
+        times(1, n, 4 * n, h, n, kernel, 0, g, 4 * n, room);
         add_bias(1, 4 * n, bias, g, 4 * n);
         for (j = 0; j < n; j++) {
             float i = sigmoid(add(x[j], g[j]));
@@ -94,17 +127,16 @@ static void lstm(long steps, long n, const float *x, const float *kernel,
     }
 }
 
-/* == gru: sub tanh sigmoid product bias == */
+/* == gru: sub tanh sigmoid times bias == */
 /* One row: x (steps,3 n) are the gates' shares of the input; h the state; bias
- * may be NULL; g: room for 3 n. */
-static void gru(long steps, long n, const float *x,
-                const float *kernel, int least, const float *bias, float *h,
-                float *y, float *g)
+ * may be NULL; g: room for 3 n, room: what times() needs. */
+static void gru(long steps, long n, const float *x, const weights *kernel,
+                const float *bias, float *h, float *y, float *g, float *room)
 {
     long t, j;
 
     for (t = 0; t < steps; t++, x += 3 * n, y += n) {
-        product(1, n, 3 * n, h, n, kernel, least, g, 3 * n);
+        times(1, n, 3 * n, h, n, kernel, 0, g, 3 * n, room);
         if (bias)
             add_bias(1, 3 * n, bias, g, 3 * n);
         for (j = 0; j < n; j++) {

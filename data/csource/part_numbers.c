@@ -92,7 +92,7 @@ static uint64_t mantissa(float x)
     return (bits(x) & 0x7fffff) | 0x800000;
 }
 
-/* == fma: round == */
+/* == exact: round == */
 /* a b + c in whole numbers, rounded once. */
 static float exact_fma(float a, float b, float c)
 {
@@ -124,6 +124,7 @@ static float exact_fma(float a, float b, float c)
     return p > m ? rounded(sp, p - m, ep) : rounded(sc, m - p, ep);
 }
 
+/* == fma: exact == */
 /* FMA: a b + c rounded once, and right where nothing is denormal.  The CPU's;
  * the C library's fmaf with MODEL_LIBM; else by doubles: a product of floats is
  * exact there, the sum is rounded to odd, and then to float (Boldo and
@@ -160,7 +161,7 @@ static float fused(float a, float b, float c)
     return is_tiny(r) ? exact_fma(a, b, c) : r;
 }
 
-/* == mul: fma == */
+/* == mul: exact == */
 static float mul(float a, float b)
 {
     EXACT float r = a * b;

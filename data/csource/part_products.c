@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* == product: fma add == */
+/* == rows: start == */
+enum { ROWS = 16 }; /* that share what is read of weights */
+
+/* == product: fma add rows == */
 /* ------ products ------ */
 
 /* An element of a product is K cut into chunks of 256, each chunk one chain of
@@ -10,7 +13,7 @@
  * of what is left; in a panel k by k.  ROWS rows share what is read of them,
  * and two rows the steps of a chain, which are left out where both are 0.
  * Sums are arrays of 16 lanes that compilers keep in registers. */
-enum { CHUNK = 256, PANEL = 64, LANES = 16, ROWS = 16 };
+enum { CHUNK = 256, PANEL = 64, LANES = 16 };
 
 /* Outputs of the panel that begins with so many left. */
 static int panel_width(long left)
@@ -243,6 +246,89 @@ static void product(long m, long k, long n, const float *x, long step,
                       c > 0, y + i * y_step + j, y_step);
             }
         }
+    }
+}
+
+/* == times: product == */
+/* Weights of a layer: of groups one after the other. */
+typedef struct weights {
+    const float *w;
+    int least;
+} weights;
+
+/* y = x times the weights of a group, as product() says. */
+static void times(long m, long k, long n, const float *x, long step,
+                  const weights *of, long group, float *y, long y_step,
+                  float *t)
+{
+    (void)t;
+    product(m, k, n, x, step, of->w + group * k * n, of->least, y, y_step);
+}
+
+/* == whole: mul div size == */
+/* ------ products of whole numbers ------ */
+
+/* x to the nearest whole number, of two that are as near the even one, for what
+ * is no more than 127 in size. */
+static int whole(float x)
+{
+    EXACT float r = x + 0x1.8p23f;
+
+    return (int)((bits(r) & 255) ^ 128) - 128;
+}
+
+/* q = the n numbers of a row in steps of their greatest / 127, which it
+ * returns; where all are below 2^-100 they are zeros. */
+static float whole_row(long n, const float *x, signed char *q)
+{
+    float most = 0, by;
+    long i;
+
+    for (i = 0; i < n; i++)
+        most = size_of(x[i]) > most ? size_of(x[i]) : most;
+    by = most < 0x1p-100f ? 0 : divide(127.0f, most);
+    for (i = 0; i < n; i++)
+        q[i] = (signed char)whole(mul(x[i], by));
+    return divide(most, 127.0f);
+}
+
+/* == times_8: whole rows == */
+/* Weights of a layer: of groups one after the other, output by output, in
+ * steps of each output's scale. */
+typedef struct weights {
+    const signed char *w;
+    const float *scale;
+} weights;
+
+static int32_t dot(long n, const signed char *a, const signed char *b)
+{
+    int32_t sum = 0;
+    long i;
+
+    for (i = 0; i < n; i++)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+/* y = x times the weights of a group; t: room for ROWS rows of bytes. */
+static void times(long m, long k, long n, const float *x, long step,
+                  const weights *of, long group, float *y, long y_step,
+                  float *t)
+{
+    const signed char *w = of->w + group * k * n;
+    signed char *q = (signed char *)t;
+    float unit[ROWS];
+    long i, j, r, rows;
+
+    for (i = 0; i < m; i += rows) {
+        rows = m - i < ROWS ? m - i : ROWS;
+        for (r = 0; r < rows; r++)
+            unit[r] = whole_row(k, x + (i + r) * step, q + r * k);
+        for (j = 0; j < n; j++)
+            for (r = 0; r < rows; r++)
+                y[(i + r) * y_step + j] =
+                    mul((float)dot(k, q + r * k, w + j * k),
+                        mul(unit[r], of->scale[group * n + j]));
     }
 }
 

@@ -61,7 +61,7 @@ typedef struct ls__writer {
     ls_archive *archive;
     ls__net net;
     ls_coding *coding;   /* of a table; NULL: none */
-    const char *images;  /* a note; NULL: none */
+    bool int8;
     int inputs, output;
     ls__cnode *node; /* [net.nodes] */
     int64_t rows_floats;   /* memory a row */
@@ -113,16 +113,21 @@ void ls__call(ls__writer *w, const char *format, ...)
 
 /* ------ Weights (c_weights.c) ------ */
 
-/* Write an array `name`: its floats as they are; and as the products of `count`
- * groups of (k,n) read them, b's rows and columns so far apart, with the least
- * exponent as <name>_least. */
+/* Write an array `name`: its floats as they are. */
 int ls__weights_plain(ls__writer *w, int entry, char name[LS__NAME]);
+
+/* `count` groups of (k,n), b's rows and columns so far apart, as the part
+ * "times" takes them; and how many floats of room it wants. */
 typedef struct ls__operand {
     int64_t count, next, k, n, row, col;
 } ls__operand;
-int ls__weights_packed(ls__writer *w, int entry, const ls__operand *of,
-                       char name[LS__NAME]);
-int64_t ls__packed_size(const ls__operand *of); /* of a group */
+int ls__weights_layer(ls__writer *w, int entry, const ls__operand *of,
+                      char name[LS__NAME]);
+int64_t ls__times_room(const ls__writer *w, const ls__operand *of);
+
+/* Rows of so many numbers as the part "table" takes them. */
+int ls__weights_table(ls__writer *w, int entry, int64_t width,
+                      char name[LS__NAME]);
 
 /* An array of that many floats, made here. */
 int ls__weights_made(ls__writer *w, const char *kind, int64_t n,

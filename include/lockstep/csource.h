@@ -22,6 +22,9 @@ extern "C" {
 typedef struct ls_csource_options {
     size_t size; /* ls_csource_defaults() writes it */
     const char *name; /* what its functions begin with; NULL: the file's name */
+    bool int8; /* weights and products are quantised to 8 bits: a quarter of the
+                  size, by the rules of docs/csource.md; LS_ENOTSUP: a layer of
+                  more than 133143 inputs */
 } ls_csource_options;
 
 /* Returns options by which the functions have the name of the file. */

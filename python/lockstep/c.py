@@ -556,7 +556,7 @@ class AugmentOptions(Struct):
 
 
 class CsourceOptions(Struct):
-    _fields_ = [("size", C.c_size_t), ("name", C.c_char_p)]
+    _fields_ = [("size", C.c_size_t), ("name", C.c_char_p), ("int8", C.c_bool)]
 
 
 class RealmlpOptions(Struct):

@@ -25,7 +25,7 @@ const char opt_program_name[] = "lockstep-predict";
 typedef struct settings {
     const char *output, *onnx, *c, *lora, *prompt;
     int64_t generate, top_k, seed; /* 0: no text; all bytes */
-    bool score, skip_broken;
+    bool score, skip_broken, int8;
     double temperature;
 } settings;
 
@@ -39,6 +39,8 @@ static const opt options[] = {
     {OPT_ROW("c", "F.c", OPT_TEXT, AT(c), NULL, "",
              "write the model as C source, F.c and F.h; INPUT may be left "
              "out then"), .not_with = "lora"},
+    {OPT_ROW("int8", NULL, OPT_FLAG, AT(int8), NULL, "",
+             "in F.c weights and products are of 8 bits"), .needs = "c"},
     {OPT_ROW("lora", "F.safetensors", OPT_TEXT, AT(lora), NULL, "",
              "put these adapters on the model")},
     {OPT_ROW("score", NULL, OPT_FLAG, AT(score), NULL, "",
@@ -272,12 +274,14 @@ static int open_table(run *r)
 /* The model in other forms; OPT_DONE when that is all. */
 static int save_model(run *r)
 {
+    ls_csource_options o = ls_csource_defaults();
     int status = OPT_GO;
 
+    o.int8 = r->set.int8;
     if (r->set.onnx)
         status = opt_check(ls_predictor_save_onnx(r->predictor, r->set.onnx));
     if (status == OPT_GO && r->set.c)
-        status = opt_check(ls_csource_save(r->line.path[0], r->set.c, NULL));
+        status = opt_check(ls_csource_save(r->line.path[0], r->set.c, &o));
     return status == OPT_GO && r->line.paths < 2 && !r->set.generate
                ? OPT_DONE : status;
 }
