@@ -106,6 +106,85 @@ is "most are near" "$(awk -F, 'NR == FNR { y[FNR] = $8; next }
 tool=$build/lockstep-train
 expect 2 "members" table --data t.csv --ensemble 5000
 
+# ------ Folds, and a search ------
+
+# shellcheck disable=SC2086 # words
+run $short --ignore price --target kind --cv 5
+is "five folds" "$status $(grep -c '^.lockstep. fold [1-5] of 5  rows 40  acc' \
+    out)" "0 5"
+cp out folds
+is "their mean is theirs, and so is the deviation" "$(awk '/ fold / {
+    n++; s += $9; q += $9 * $9 } / cv / { gsub(/[()]/, ""); m = s / n
+    d = sqrt(q / n - m * m)
+    print (m - $6 < 1e-4 && $6 - m < 1e-4 && d - $7 < 1e-3 && $7 - d < 1e-3)
+    }' out)" 1
+is "what was learned holds for rows that no training saw" \
+    "$(awk '/ cv / { print ($6 > 0.75) }' out)" 1
+# shellcheck disable=SC2086 # words
+run $short --ignore price --target kind --cv 5 --workers 3
+same "the same with more workers, and fewer processes" out folds
+# shellcheck disable=SC2086 # words
+run $short --ignore kind --cv 3 --save of-all.st
+is "a model of all rows is made where it is to be saved" \
+    "$status $(grep -c ' cv 3 folds  R2 .* RMSE ' out) $(ls of-all.st)" \
+    "0 1 of-all.st"
+expect 2 "folds of 200 rows" table --data t.csv --cv 300
+expect 2 "there are 2 to" table --data t.csv --cv 1
+expect 2 "no column \"nix\"" table --data t.csv --target nix --cv 2
+
+tune="table --data t.csv --epochs 2 --devices 2 --ignore price --target kind
+    --batch 64 --tune 4"
+# shellcheck disable=SC2086 # words
+run $tune --tune-file tried.csv --save best.st
+is "a search ends in the best" "$status $(grep -c 'tune best of 4: trial' out)" \
+    "0 1"
+grep 'tune\|state' out >searched
+is "each trial is kept" "$(grep -c '^[0-3],0[.0-9]*,\"' tried.csv)" 4
+is "the first has no options of its own" \
+    "$(grep -c '^0,.*--lr' tried.csv) $(grep -c '^[1-3],.*--lr' tried.csv)" "0 3"
+sort tried.csv >all.csv
+head -n 3 tried.csv >some.csv
+# shellcheck disable=SC2086 # words
+run $tune --tune-file some.csv --save again.st
+grep 'tune\|state' out >again
+same "a search goes on from its file" again searched
+same "to the same model" best.st again.st
+sort some.csv >some.sorted
+same "and the same file" all.csv some.sorted
+# shellcheck disable=SC2086 # words
+run $tune --cv 2
+is "a search by folds" "$status $(grep -c 'tune best of 4' out)" "0 1"
+# shellcheck disable=SC2086 # words
+expect 2 "had the options" $tune --tune-file tried.csv --seed 5
+expect 2 "nothing is held back" table --data t.csv --tune 2 --valid 0 --epochs 1
+expect 2 "is no file of --tune" table --data t.csv --tune 2 --tune-file t.csv
+is "nothing is left behind" "$(ls -d "${TMPDIR:-/tmp}"/lockstep-folds-* \
+    2>/dev/null | wc -l)" 0
+
+# ------ Rows that weigh more ------
+
+awk -F, 'NR == FNR { n[$7]++; next } FNR == 1 { print $0 ",w" }
+    FNR > 1 { printf "%s,%.17g\n", $0, 200 / (2 * n[$7]) }' t.csv t.csv >w.csv
+whole="--valid 0 --ignore price --target kind --hidden 8 --epochs 8 --devices 2"
+# shellcheck disable=SC2086 # words
+run table --data w.csv --weight-column w $whole --save weighed.st
+is "a column of weights" $status 0
+# shellcheck disable=SC2086 # words
+run table --data t.csv --class-weights balanced $whole --save even.st
+same "is what classes that weigh the same are" weighed.st even.st
+# shellcheck disable=SC2086 # words
+run table --data t.csv $whole --save plain.st
+is "and not what rows that do are" "$(cmp -s weighed.st plain.st; echo $?)" 1
+# shellcheck disable=SC2086 # words
+run $short --data w.csv --target kind --ignore price --weight-column w --cv 2 \
+    --class-weights balanced
+is "folds and classes that weigh the same go with it" $status 0
+sed '7s/,[0-9.]*$/,-1/' w.csv >minus.csv
+expect 1 "line 7: a row cannot weigh -1" table --data minus.csv --target kind \
+    --weight-column w
+expect 2 "no column \"nix\"" table --data w.csv --weight-column nix
+expect 2 "is the target" table --data w.csv --weight-column w
+
 # ------ Missing values, other rows, no rows to evaluate on ------
 
 sed '5s/^[^,]*/NA/;9s/red\|green\|blue/NA/;12s/left\|right/NA/' t.csv >gaps.csv

@@ -162,8 +162,10 @@ void data_free(data *d)
     free(d->labels);
     for (int i = 0; i < d->inputs; i++)
         ls_array_free(&d->input[i].all);
-    for (int i = 0; i < DATA_INPUTS; i++)
+    for (int i = 0; i < DATA_INPUTS; i++) {
         ls_array_free(&d->held_out[i]);
+        ls_array_free(&d->fold[i]);
+    }
     for (int i = 0; i < DATA_SERIES; i++)
         ls_array_free(&d->series[i]);
     ls_array_free(&d->mask);

@@ -37,6 +37,7 @@ typedef struct data {
     int inputs; /* arrays in memory; 0: another source, or a text */
     data_input input[DATA_INPUTS];
     ls_array held_out[DATA_INPUTS]; /* rows to evaluate on; or empty */
+    ls_array fold[DATA_INPUTS];     /* rows of --cv, which no training sees */
     ls_array series[DATA_SERIES];   /* rows that windows are of; or empty */
     ls_table_data *table; /* where the rows are of one; else NULL */
     char *images;         /* normal_write's text of images; NULL: none are */
@@ -95,6 +96,13 @@ bool *data_choose(int64_t rows, double share, int64_t seed);
 /* Hold these rows of the arrays back, to evaluate on. */
 int data_hold_rows(data *d, const bool *held);
 
+/* Which of the rows are of fold i: those that stand in its part of the same
+ * permutation.  To be freed; NULL after a message. */
+bool *data_choose_fold(int64_t rows, int64_t seed, int64_t i, int64_t folds);
+
+/* Take n rows, those that are held, out of an array; they go to `to`. */
+int data_part(ls_array *t, const bool *held, int64_t n, ls_array *to);
+
 /* Make a source of the rows in memory that are held back; none where there are
  * none.  To be closed. */
 int data_held_source(const data *d, ls_source *source);
@@ -111,8 +119,11 @@ int data_collect(data *d);
 typedef struct table_file {
     const char *path;
     ls_table_data_options wants; /* but for how messages are made */
+    const char *weights; /* a column: what rows weigh; NULL: they do alike */
     double valid; /* share of the rows to hold back */
     int64_t seed; /* that says which */
+    int64_t fold, folds; /* one of so many, which no training sees; folds 0:
+                            there is none */
 } table_file;
 
 /* --missing, --missing-target. */
@@ -129,6 +140,11 @@ ls_column data_target(const data *d);
  * `horizon` rows after the last; and what is held back is those whose target
  * stands in the last share of the rows. */
 int data_table(data *d, const table_file *file);
+
+/* What the rows of the table weigh: d->mask; and, before it is read, whether
+ * there is such a column. */
+int data_check_weights(const table_file *file, const char *path);
+int data_table_weights(data *d, const table_file *file);
 
 /* Another table of the same columns, to evaluate on. */
 int data_table_held(data *d, const char *path);

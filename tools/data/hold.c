@@ -12,30 +12,46 @@ static int no_memory(void)
     return opt_fail(OPT_FAILED, "no memory for the rows");
 }
 
-/* Chooses them as scikit-learn's train_test_split does. */
-bool *data_choose(int64_t rows, double share, int64_t seed)
+/* Mark rows first to end of the permutation. */
+static bool *choose(int64_t rows, int64_t seed, int64_t first, int64_t end)
 {
-    int64_t n = (int64_t)ceil(share * (double)rows);
     int64_t *order = malloc((size_t)rows * sizeof *order);
     bool *held = calloc((size_t)rows, sizeof *held);
     ls_numpy rs;
 
-    if (order && held && n < rows) {
-        ls_numpy_seed(&rs, (uint32_t)seed);
-        ls_numpy_permutation(&rs, rows, order);
-        for (int64_t i = 0; i < n; i++)
-            held[order[i]] = true;
-    } else {
+    if (!order || !held) {
+        no_memory();
         free(held);
         held = NULL;
-        if (n >= rows)
-            opt_fail(OPT_WRONG, "--valid: of %lld row%s that leaves none to "
-                     "train on", (long long)rows, opt_s(rows));
-        else
-            no_memory();
+    } else {
+        ls_numpy_seed(&rs, (uint32_t)seed);
+        ls_numpy_permutation(&rs, rows, order);
+        for (int64_t i = first; i < end; i++)
+            held[order[i]] = true;
     }
     free(order);
     return held;
+}
+
+bool *data_choose_fold(int64_t rows, int64_t seed, int64_t i, int64_t folds)
+{
+    if (folds <= rows)
+        return choose(rows, seed, i * rows / folds, (i + 1) * rows / folds);
+    opt_fail(OPT_WRONG, "--cv: %lld folds of %lld rows", (long long)folds,
+             (long long)rows);
+    return NULL;
+}
+
+/* Chooses them as scikit-learn's train_test_split does. */
+bool *data_choose(int64_t rows, double share, int64_t seed)
+{
+    int64_t n = (int64_t)ceil(share * (double)rows);
+
+    if (n < rows)
+        return choose(rows, seed, 0, n);
+    opt_fail(OPT_WRONG, "--valid: of %lld row%s that leaves none to train on",
+             (long long)rows, opt_s(rows));
+    return NULL;
 }
 
 static size_t row_bytes(const ls_array *t)
@@ -47,8 +63,7 @@ static size_t row_bytes(const ls_array *t)
     return bytes;
 }
 
-/* The rows of t that are held go to `to`; those that are not move up. */
-static int part(ls_array *t, const bool *held, int64_t n, ls_array *to)
+int data_part(ls_array *t, const bool *held, int64_t n, ls_array *to)
 {
     size_t bytes = row_bytes(t);
     char *from = t->data, *next = t->data, *out = malloc((size_t)n * bytes + 1);
@@ -91,7 +106,7 @@ int data_hold_rows(data *d, const bool *held)
     for (int64_t i = 0; i < d->rows; i++)
         n += held[i];
     for (int i = 0; i < d->inputs && status == OPT_GO; i++)
-        status = part(&d->input[i].all, held, n, &d->held_out[i]);
+        status = data_part(&d->input[i].all, held, n, &d->held_out[i]);
     if (status != OPT_GO)
         return status;
     d->rows -= n;
@@ -103,16 +118,19 @@ int data_balance(data *d, int64_t classes)
     const int32_t *y = d->labels ? d->labels : d->input[1].all.data;
     double *count = calloc((size_t)classes, sizeof *count), there = 0;
     float *w = malloc((size_t)d->rows * sizeof *w);
+    const float *given = d->mask.data;
 
     for (int64_t i = 0; count && i < d->rows; i++)
         there += count[y[i]]++ == 0;
     for (int64_t i = 0; count && w && i < d->rows; i++)
-        w[i] = (float)((double)d->rows / (there * count[y[i]]));
+        w[i] = (float)((double)d->rows / (there * count[y[i]]) *
+                       (double)(given ? given[i] : 1));
     free(count);
     if (!w || !count) {
         free(w);
         return no_memory();
     }
+    ls_array_free(&d->mask);
     d->mask = (ls_array){.dtype = LS_F32, .rank = 1, .data = w};
     d->mask.shape[0] = d->rows;
     return OPT_GO;

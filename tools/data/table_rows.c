@@ -35,18 +35,85 @@ static int add_arrays(data *d, const table_file *f, const bool *held)
     return status;
 }
 
+/* Those marked among rows that are left once others were taken. */
+static void mark_left(const bool *gone, const bool *of_left, int64_t rows,
+                      bool *out)
+{
+    for (int64_t i = 0, left = 0; i < rows; i++)
+        out[i] = gone && gone[i] ? false : of_left[left++];
+}
+
+static int64_t count(const bool *marked, int64_t rows)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; marked && i < rows; i++)
+        n += marked[i];
+    return n;
+}
+
+/* Take rows of the fold out, so that nothing is learnt from them. */
+static int part_fold(data *d, const bool *fold, int64_t n)
+{
+    int status = OPT_GO;
+
+    for (int i = 0; i < d->inputs && status == OPT_GO; i++)
+        status = data_part(&d->input[i].all, fold, n, &d->fold[i]);
+    d->rows -= n;
+    return status;
+}
+
+/* Leave the weights of rows that are trained on. */
+static int part_weights(data *d, const bool *out, int64_t n)
+{
+    ls_array gone = {0};
+    int status = d->mask.data ? data_part(&d->mask, out, n, &gone) : OPT_GO;
+
+    ls_array_free(&gone);
+    return status;
+}
+
+/* out[rows]: what is not trained on; held[..]: what of the rest is held back,
+ * or NULL. */
+static int part_all(data *d, const table_file *f, const bool *fold,
+                    const bool *held, bool *out)
+{
+    int64_t rows = ls_table_data_rows(d->table), taken = count(fold, rows);
+    int status;
+
+    for (int64_t i = 0; i < rows; i++)
+        out[i] = fold && fold[i];
+    if (held)
+        mark_left(fold, held, rows, out);
+    for (int64_t i = 0; i < rows && fold; i++)
+        out[i] |= fold[i];
+    status = f->weights ? data_table_weights(d, f) : OPT_GO;
+    if (status == OPT_GO)
+        status = add_arrays(d, f, out);
+    if (status == OPT_GO)
+        status = part_weights(d, out, count(out, rows));
+    if (status == OPT_GO && fold)
+        status = part_fold(d, fold, taken);
+    return status == OPT_GO && held ? data_hold_rows(d, held) : status;
+}
+
 static int take_rows(data *d, const table_file *f)
 {
     int64_t rows = ls_table_data_rows(d->table);
-    bool *held = NULL;
-    int status = OPT_GO;
+    bool *fold = NULL, *held = NULL, *out = calloc((size_t)rows, sizeof *out);
+    int status = out ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the rows");
 
-    if (f->valid > 0 && !(held = data_choose(rows, f->valid, f->seed)))
-        return OPT_WRONG;
-    status = add_arrays(d, f, held);
-    if (status == OPT_GO && held)
-        status = data_hold_rows(d, held);
+    if (status == OPT_GO && f->folds &&
+        !(fold = data_choose_fold(rows, f->seed, f->fold, f->folds)))
+        status = OPT_WRONG;
+    if (status == OPT_GO && f->valid > 0 &&
+        !(held = data_choose(rows - count(fold, rows), f->valid, f->seed)))
+        status = OPT_WRONG;
+    if (status == OPT_GO)
+        status = part_all(d, f, fold, held, out);
+    free(fold);
     free(held);
+    free(out);
     return status;
 }
 
@@ -78,6 +145,7 @@ int data_table(data *d, const table_file *f)
 {
     ls_table_data_options o = f->wants;
     const char *path = standard_input(f->path);
+    char ignored[4096];
     int status;
 
     if (!path)
@@ -85,6 +153,13 @@ int data_table(data *d, const table_file *f)
     o.size = sizeof o;
     o.prefix = "--";
     o.log = note;
+    if ((status = data_check_weights(f, path)) != OPT_GO)
+        return status;
+    if (f->weights) {
+        snprintf(ignored, sizeof ignored, "%s%s%s", o.ignore ? o.ignore : "",
+                 o.ignore ? "," : "", f->weights);
+        o.ignore = ignored;
+    }
     status = opt_check_usage(ls_table_data_open(&d->table, path, &o));
     if (status != OPT_GO)
         return status;

@@ -159,8 +159,11 @@ static void table_defaults(settings *s, const opt_line *line)
 int model_table_rows(data *d, settings *s, const opt_line *line)
 {
     table_file f = {.path = s->data.path,
+                    .weights = s->data.weights,
                     .valid = s->data.valid,
                     .seed = s->data.seed,
+                    .fold = s->data.fold,
+                    .folds = s->data.folds,
                     .wants = {.target = s->data.target,
                               .ignore = s->data.ignore,
                               .task = (ls_table_task)s->data.task,
@@ -188,7 +191,7 @@ int model_table_rows(data *d, settings *s, const opt_line *line)
                         "makes classes of whole ones",
                         s->data.target);
     s->model.d_out = 1;
-    rows = d->rows + d->held_out[0].shape[0];
+    rows = d->rows + d->held_out[0].shape[0] + d->fold[0].shape[0];
     status = model_follow(line, "rows", &s->data.rows, rows, s->data.path);
     if (status == OPT_GO)
         status = model_follow(line, "d-in", &s->model.d_in,

@@ -27,9 +27,9 @@ ls_node *model_drop(ls_node *x, double rate, const char *name)
 int model_check_target(const settings *s, const opt_line *line)
 {
     static const char *const of_tables[] = {"ignore", "missing",
-                                            "missing-target"};
+                                            "missing-target", "weight-column"};
 
-    for (int i = 0; i < 3 && !s->data.target; i++)
+    for (int i = 0; i < 4 && !s->data.target; i++)
         if (opt_given(line, of_tables[i]))
             return opt_fail(OPT_WRONG, "--%s needs --target", of_tables[i]);
     return OPT_GO;

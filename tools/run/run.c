@@ -83,6 +83,11 @@ static int count_cores(const char *cpus, int64_t *cores)
     return OPT_GO;
 }
 
+int run_cores(const run *r, int64_t *cores)
+{
+    return count_cores(r->how.cpus, cores);
+}
+
 /* Who makes the products, where the bits depend on it. */
 static int find_products(run *r)
 {
@@ -270,7 +275,8 @@ int run_open_pool(run *r)
 {
     ls_pool_options o = ls_pool_defaults();
 
-    o.pin_caller = !r->shared;
+    o.pin_caller = !r->shared && !r->unpinned;
+    o.no_pin = r->unpinned;
     return opt_check(ls_pool_open(&r->pool, r->mesh, &o));
 }
 

@@ -31,6 +31,7 @@ typedef struct run {
     char products[LS_TEXT]; /* how they are made; of f32 layers "" */
     const ls_transport *transport; /* to other ranks; NULL: there are none */
     char cpus[4096]; /* this rank's part of the machine's cores; or "" */
+    bool unpinned;   /* other runs are beside it */
     bool shared;     /* ranks share their cores: there are more of them */
     bool details; /* the mesh knows caches and the CPU's name */
     ls_mesh *mesh;
@@ -65,6 +66,9 @@ int run_check(run *r);
 /* Refuse to write a file that is read, or another one's: apart_check of these
  * and of what the settings read. */
 int run_check_apart(const run *r, int count, const apart_file *written);
+
+/* How many cores the run may use. */
+int run_cores(const run *r, int64_t *cores);
 
 /* Fails for a backend that is not built in, too. */
 int run_open_mesh(run *r);

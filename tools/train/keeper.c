@@ -199,7 +199,7 @@ static int check_cursor(const run *r, const char *folder, const position *at)
 {
     int64_t step = ls_trainer_step(r->trainer);
 
-    if (at->done == step || (r->set.data.mask && at->done > step))
+    if (at->done == step || (r->data.mask.data && at->done > step))
         return OPT_GO;
     return opt_fail(OPT_FAILED,
                     "%s: the checkpoint has made %" PRId64

@@ -8,6 +8,7 @@
 #include "train/mistakes.h"
 #include "train/session.h"
 #include "train/stop.h"
+#include "train/trials.h"
 
 #include <lockstep/torch.h>
 #include <stdio.h>
@@ -193,6 +194,15 @@ static int (*const stages[])(session *s) = {
 };
 /* clang-format on */
 
+static int whole(session *s)
+{
+    int status = OPT_GO;
+
+    for (int i = 0; stages[i] && status == OPT_GO; i++)
+        status = stages[i](s);
+    return status;
+}
+
 static void close_all(session *s)
 {
     if (s->metrics.file)
@@ -223,8 +233,10 @@ int main(int argc, char **argv)
     for (int i = 0; checks[i] && status == OPT_GO; i++)
         status = checks[i](&s);
     status = launch_agree(&s.launch, status, false);
-    for (int i = 0; stages[i] && status == OPT_GO; i++)
-        status = stages[i](&s);
+    if (status == OPT_GO && trials_wanted(&s))
+        status = trials_run(&s, whole);
+    if (status == OPT_GO)
+        status = whole(&s);
     close_all(&s);
     status = launch_close(&s.launch, status);
     return status == OPT_DONE ? 0 : stop_status(status);

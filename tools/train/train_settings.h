@@ -18,6 +18,9 @@ typedef struct train_settings {
     int64_t sample;           /* bytes; 0: none */
     double temperature;
     bool explain; /* the first step */
+    int64_t cv;   /* folds; 0: none */
+    int64_t tune; /* trials; 0: none */
+    const char *tune_file;
     const char *metrics;
     const char *curve; /* a file for the picture; NULL: none */
     const char *trace;

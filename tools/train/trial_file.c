@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The trials of --tune as a table: "trial,score,options", a line for each that
+ * is over.  A search goes on from it; one that was made by other options is
+ * refused, since what is there would not be its own. */
+#include "train/trials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The table's row: a trial that this search would make, too? */
+static int read_trial(const session *s, const ls_table *t, int64_t count,
+                      bool *known, double *good)
+{
+    const char *path = s->set.tune_file;
+    char options[TRIAL_TEXT];
+    double number = -1, found = (double)NAN;
+    int64_t trial;
+
+    if (ls_table_number(t, 0, &number) < 0 || number < 0 ||
+        number != floor(number) || number > 1e9)
+        return opt_fail(OPT_FAILED, "%s: line %lld: \"%s\" is no trial", path,
+                        (long long)ls_table_line(t), ls_table_text(t, 0));
+    trial = (int64_t)number;
+    trial_text(s, trial, options);
+    if (strcmp(options, ls_table_text(t, 2)) != 0)
+        return opt_fail(OPT_WRONG, "%s: trial %" PRId64 " had the options "
+                        "\"%s\", and would have \"%s\" now: --tune-file "
+                        "another file", path, trial, ls_table_text(t, 2),
+                        options);
+    if (!ls_table_missing(t, 1) && ls_table_number(t, 1, &found) < 0)
+        return opt_fail(OPT_FAILED, "%s", ls_errmsg());
+    if (trial >= count)
+        return OPT_GO;
+    known[trial] = true;
+    good[trial] = found;
+    return OPT_GO;
+}
+
+int trial_file_read(const session *s, int64_t count, bool *known, double *good)
+{
+    const char *path = s->set.tune_file;
+    ls_table *t = NULL;
+    int status, next = 0;
+
+    if (!path || access(path, F_OK) < 0)
+        return OPT_GO;
+    status = opt_check(ls_table_open(&t, path));
+    if (status == OPT_GO && (ls_table_columns(t) != 3 ||
+                             strcmp(ls_table_column(t, 0), "trial") != 0))
+        status = opt_fail(OPT_WRONG, "%s: is no file of --tune", path);
+    while (status == OPT_GO && (next = ls_table_next(t)) > 0)
+        status = read_trial(s, t, count, known, good);
+    ls_table_close(t);
+    return status == OPT_GO && next < 0 ? opt_check(next) : status;
+}
+
+int trial_file_add(const session *s, int64_t trial, double good)
+{
+    char line[TRIAL_TEXT + 96], options[TRIAL_TEXT], number[32] = "";
+    const char *path = s->set.tune_file;
+    int fd, n;
+    bool wrote;
+
+    if (!path)
+        return OPT_GO;
+    trial_text(s, trial, options);
+    if (isfinite(good))
+        snprintf(number, sizeof number, "%.17g", good);
+    if ((fd = open(path, O_WRONLY | O_APPEND | O_CREAT, 0666)) < 0)
+        return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+    n = snprintf(line, sizeof line, "%s%" PRId64 ",%s,\"%s\"\n",
+                 lseek(fd, 0, SEEK_END) == 0 ? "trial,score,options\n" : "",
+                 trial, number, options);
+    wrote = write(fd, line, (size_t)n) == n;
+    return close(fd) == 0 && wrote
+               ? OPT_GO : opt_fail(OPT_FAILED, "%s: cannot be written: %s",
+                                   path, strerror(errno));
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* RealMLP's space of options (Holzmueller et al. 2024, with pytabkit's
+ * probabilities), as far as it is one of options here: what of the paper's is
+ * left out are two other embeddings of numbers, and a network without scale.
+ * Trial t of a seed has the same options whatever was tried before. */
+#include "train/trials.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { WORDS = 3, TUNE_KEY = 0x74756e65 };
+
+/* Either one of some words, each with a probability; or 0 with a probability,
+ * and else a number between two whose logarithm is uniform. */
+typedef struct choice {
+    const char *option;
+    const char *word[WORDS];
+    double share[WORDS];
+    double zero, low, high;
+} choice;
+
+static const choice space[] = {
+    {.option = "lr", .low = 0.02, .high = 0.3},
+    {"dropout", {"0", "0.15", "0.3"}, {0.3, 0.5, 0.2}, 0, 0, 0},
+    {"weight-decay", {"0", "0.02"}, {0.5, 0.5}, 0, 0, 0},
+    {"activation", {"relu", "selu", "mish"}, {1. / 3, 1. / 3, 1. / 3}, 0, 0, 0},
+    {"hidden", {"256,256,256", "64,64,64,64,64", "512"}, {0.6, 0.2, 0.2},
+     0, 0, 0},
+    {"smoothing", {"0", "0.1"}, {0.3, 0.7}, 0, 0, 0},
+    {.option = "periodic", .zero = 0.25, .low = 0.05, .high = 0.5},
+};
+
+enum { CHOICES = sizeof space / sizeof *space };
+
+/* The value that two uniform numbers draw, in room or the row's own. */
+static const char *draw(const choice *c, const float *u, char room[32])
+{
+    double x = (double)u[0];
+    int i = 0;
+
+    if (c->word[0]) {
+        while (i < WORDS - 1 && c->word[i + 1] && x >= c->share[i])
+            x -= c->share[i++];
+        return c->word[i];
+    }
+    if (x < c->zero)
+        return "0";
+    x = log(c->low) + (double)u[1] * (log(c->high) - log(c->low));
+    snprintf(room, 32, "%.4g", exp(x));
+    return room;
+}
+
+/* Value i of a trial; NULL: the command line says it. */
+static const char *value_of(const session *s, int64_t trial, int i, int *at,
+                            char room[32])
+{
+    ls_key key = ls_key_fold_in(ls_key_new(s->run.how.seed), TUNE_KEY);
+    float u[2];
+
+    *at = opt_find(&s->run.program, space[i].option);
+    if (*at < 0 || s->run.line.given[*at])
+        return NULL;
+    ls_random_uniform(ls_key_fold_in(key, (uint32_t)trial), (uint64_t)(2 * i),
+                      2, 0, 1, u);
+    return draw(&space[i], u, room);
+}
+
+static size_t add(char text[TRIAL_TEXT], size_t used, const char *name,
+                  const char *value)
+{
+    size_t more = (size_t)snprintf(text + used, TRIAL_TEXT - used, "%s--%s %s",
+                                   used ? " " : "", name, value);
+
+    return used + more < TRIAL_TEXT ? used + more : TRIAL_TEXT - 1;
+}
+
+/* Options that change what a training is, files among them. */
+static size_t add_given(const run *r, char text[TRIAL_TEXT], size_t used)
+{
+    for (int i = 0; i < r->program.count; i++) {
+        const opt *o = &r->program.option[i];
+        char room[OPT_VALUE];
+        const char *value;
+        bool quoted;
+
+        if (!r->line.given[i] || (o->may_differ && !o->is_replayed))
+            continue;
+        value = opt_value(o, room, &quoted);
+        used = add(text, used, o->name, value ? value : "");
+    }
+    return used;
+}
+
+void trial_text(const session *s, int64_t trial, char text[TRIAL_TEXT])
+{
+    char room[32];
+    size_t used = 0;
+    int at;
+
+    *text = 0;
+    snprintf(room, sizeof room, "%lld", (long long)s->set.cv);
+    if (s->set.cv)
+        used = add(text, used, "cv", room);
+    used = add_given(&s->run, text, used);
+    for (int i = 0; i < CHOICES && trial; i++) {
+        const char *value = value_of(s, trial, i, &at, room);
+
+        if (value)
+            used = add(text, used, space[i].option, value);
+    }
+    for (char *c = text; *c; c++)
+        *c = *c == '"' ? '\'' : *c; /* it is to stand in quotes */
+}
+
+int trial_store(session *s, int64_t trial)
+{
+    opt_line *line = &s->run.line;
+    const char *value[CHOICES];
+    char room[CHOICES][32];
+    int at[CHOICES], status = OPT_GO;
+
+    for (int i = 0; i < CHOICES; i++)
+        value[i] = trial ? value_of(s, trial, i, &at[i], room[i]) : NULL;
+    for (int i = 0; i < CHOICES && status == OPT_GO; i++)
+        if (value[i]) {
+            line->given[at[i]] = true;
+            status = opt_store(&s->run.program.option[at[i]], value[i]);
+        }
+    return status;
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The processes of --cv and --tune.  A job is one training: a trial, or one
+ * fold of it.  Its process is forked before anything is opened, trains as the
+ * program does, with what it prints and writes left out, and hands over a
+ * number or what was wrong. */
+#include "train/stop.h"
+#include "train/trials.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_AT_ONCE = 256, SAID = 512, FOLDER = 4096 };
+enum { MOST_FOLDS = 1000, MOST_TRIALS = 100000 };
+
+typedef struct answer {
+    int status;
+    worth worth;
+    char said[SAID];
+} answer;
+
+/* worth's texts are of the process that filled it, which has this memory at the
+ * same places. */
+typedef struct job {
+    int64_t trial, fold;
+    pid_t process;
+    int from; /* its answer */
+    bool over;
+    answer answer;
+} job;
+
+typedef struct trials {
+    session *s;
+    int (*whole)(session *s);
+    int64_t count, folds; /* trials; folds of each, or 0 */
+    int64_t jobs, at_once;
+    job *job;
+    bool *known;  /* [count]: from the file */
+    double *good; /* [count] */
+    char folder[FOLDER]; /* of the folds' models */
+} trials;
+
+bool trials_wanted(const session *s)
+{
+    return s->set.cv || s->set.tune;
+}
+
+/* ------ One process ------ */
+
+/* Leave out what is written of a run that is no trial. */
+static void be_quiet(train_settings *set)
+{
+    set->mistakes = set->metrics = set->curve = set->trace = NULL;
+    set->transcript = set->against = set->record = set->checkpoint = NULL;
+    set->save = NULL;
+    set->resume = set->heal = false;
+    set->sample = set->log_every = 0;
+}
+
+static int train(const trials *t, const job *j, worth *w)
+{
+    session *s = t->s;
+    char path[FOLDER + 32];
+    int status = trial_store(s, j->trial);
+
+    be_quiet(&s->set);
+    s->run.unpinned = true;
+    if (!run_given(&s->run, "workers"))
+        s->run.how.workers = 1;
+    if (t->folds) {
+        s->run.set.data.fold = j->fold;
+        s->run.set.data.folds = t->folds;
+        s->set.save = path;
+        snprintf(path, sizeof path, "%s/%lld", t->folder,
+                 (long long)(j - t->job));
+    }
+    if (status == OPT_GO)
+        status = t->whole(s);
+    if (status == OPT_GO && s->stopped)
+        status = opt_fail(OPT_FAILED, "stopped");
+    if (status == OPT_GO)
+        status = trial_worth(s, w);
+    if (t->folds)
+        unlink(path);
+    return status;
+}
+
+static void be_the_process(const trials *t, const job *j, int to)
+{
+    int nowhere = open("/dev/null", O_WRONLY);
+    answer a = {.status = OPT_FAILED};
+
+    fflush(stdout);
+    dup2(nowhere, STDOUT_FILENO);
+    dup2(nowhere, STDERR_FILENO);
+    a.status = train(t, j, &a.worth);
+    snprintf(a.said, sizeof a.said, "%s", opt_said());
+    _exit(write(to, &a, sizeof a) != (ssize_t)sizeof a);
+}
+
+static int start(const trials *t, job *j)
+{
+    int end[2];
+
+    fflush(NULL);
+    if (pipe(end) < 0 || (j->process = fork()) < 0)
+        return opt_fail(OPT_FAILED, "no process for a trial: %s",
+                        strerror(errno));
+    if (j->process == 0) {
+        close(end[0]);
+        be_the_process(t, j, end[1]);
+    }
+    close(end[1]);
+    j->from = end[0];
+    return OPT_GO;
+}
+
+static int64_t is_running(const trials *t)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < t->jobs; i++)
+        n += t->job[i].process > 0;
+    return n;
+}
+
+/* End the others once one is wrong. */
+static void stop_all(trials *t)
+{
+    for (int64_t i = 0; i < t->jobs; i++)
+        if (t->job[i].process > 0) {
+            kill(t->job[i].process, SIGKILL);
+            waitpid(t->job[i].process, NULL, 0);
+            close(t->job[i].from);
+        }
+}
+
+/* Wait for one of them; NULL after a message. */
+static job *wait_for_one(trials *t)
+{
+    pid_t process;
+    int how;
+
+    while ((process = waitpid(-1, &how, WNOHANG)) == 0 && !stop_signal())
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    if (stop_signal()) {
+        opt_fail(OPT_FAILED, "the trials were stopped");
+        return NULL;
+    }
+    for (int64_t i = 0; i < t->jobs; i++) {
+        job *j = &t->job[i];
+
+        if (process <= 0 || j->process != process)
+            continue;
+        j->process = 0;
+        j->over = true;
+        if (read(j->from, &j->answer, sizeof j->answer) !=
+            (ssize_t)sizeof j->answer)
+            j->answer = (answer){OPT_FAILED, {0}, "the process died"};
+        close(j->from);
+        return j;
+    }
+    opt_fail(OPT_FAILED, "a trial was lost: %s", strerror(errno));
+    return NULL;
+}
+
+/* ------ What came of a trial ------ */
+
+static bool is_over(const trials *t, int64_t trial)
+{
+    for (int64_t i = 0; i < t->jobs; i++)
+        if (t->job[i].trial == trial && !t->job[i].over)
+            return false;
+    return true;
+}
+
+/* The mean of what its folds have; NaN: one failed. */
+static double mean_of(const trials *t, int64_t trial, double *deviation,
+                      bool rest)
+{
+    double sum = 0, squares = 0, n = 0;
+
+    for (int64_t i = 0; i < t->jobs; i++) {
+        const answer *a = &t->job[i].answer;
+        double x = rest ? a->worth.rest : a->worth.good;
+
+        if (t->job[i].trial != trial)
+            continue;
+        sum += a->status == OPT_GO ? x : (double)NAN;
+        n++;
+    }
+    for (int64_t i = 0; i < t->jobs; i++)
+        if (t->job[i].trial == trial) {
+            const worth *w = &t->job[i].answer.worth;
+            double d = (rest ? w->rest : w->good) - sum / n;
+
+            squares += d * d;
+        }
+    *deviation = sqrt(squares / n);
+    return sum / n;
+}
+
+static void tell_trial(const trials *t, int64_t trial)
+{
+    char text[TRIAL_TEXT];
+
+    trial_text(t->s, trial, text);
+    fprintf(stderr, "trial %" PRId64 ": %.4f  %s\n", trial,
+            opt_shown(t->good[trial]), text);
+}
+
+/* A job is over: what does that make of its trial?  The first is the command
+ * line's own, so that what is wrong with it is wrong with all. */
+static int take(trials *t, const job *j)
+{
+    double deviation;
+
+    if (j->answer.status != OPT_GO && (!t->s->set.tune || j->trial == 0))
+        return opt_fail(j->answer.status, "%s", j->answer.said);
+    if (!t->s->set.tune || !is_over(t, j->trial))
+        return OPT_GO;
+    t->good[j->trial] = mean_of(t, j->trial, &deviation, false);
+    tell_trial(t, j->trial);
+    return trial_file_add(t->s, j->trial, t->good[j->trial]);
+}
+
+static int run_all(trials *t)
+{
+    int64_t next = 0;
+    int status = OPT_GO;
+
+    while (status == OPT_GO && (next < t->jobs || is_running(t))) {
+        job *j = NULL;
+
+        if (next < t->jobs && is_running(t) < t->at_once) {
+            status = start(t, &t->job[next++]);
+            continue;
+        }
+        j = wait_for_one(t);
+        status = j ? take(t, j) : OPT_FAILED;
+    }
+    stop_all(t);
+    return status;
+}
+
+/* ------ The end ------ */
+
+static void print_worth(const worth *w)
+{
+    printf("  %s %.4f", w->name, opt_shown(w->good));
+    if (!isnan(w->rest))
+        printf("  %s %.4g", w->other, w->rest);
+    putchar('\n');
+}
+
+/* Each fold, then means and deviations. */
+static void print_folds(const trials *t)
+{
+    const worth *w = &t->job[0].answer.worth;
+    double deviation, mean;
+
+    for (int64_t i = 0; i < t->folds; i++) {
+        printf("[lockstep] fold %" PRId64 " of %" PRId64 "  rows %" PRId64,
+               i + 1, t->folds, t->job[i].answer.worth.rows);
+        print_worth(&t->job[i].answer.worth);
+    }
+    mean = mean_of(t, 0, &deviation, false);
+    printf("[lockstep] cv %" PRId64 " folds  %s %.4f (%.4f)", t->folds,
+           w->name, opt_shown(mean), opt_shown(deviation));
+    mean = mean_of(t, 0, &deviation, true);
+    if (!isnan(w->rest))
+        printf("  %s %.4g (%.3g)", w->other, mean, deviation);
+    putchar('\n');
+}
+
+/* Go on with the options of the best trial, of several the first. */
+static int take_best(trials *t)
+{
+    char text[TRIAL_TEXT];
+    int64_t best = 0;
+
+    for (int64_t i = 1; i < t->count; i++)
+        if (t->good[i] > t->good[best] || isnan(t->good[best]))
+            best = i;
+    trial_text(t->s, best, text);
+    printf("[lockstep] tune best of %" PRId64 ": trial %" PRId64 "  %.4f  %s\n",
+           t->count, best, opt_shown(t->good[best]), text);
+    return trial_store(t->s, best);
+}
+
+/* ------ The beginning ------ */
+
+static int check(const session *s)
+{
+    const train_settings *set = &s->set;
+
+    if (s->launch.transport)
+        return opt_fail(OPT_WRONG, "--cv and --tune are for a single process, "
+                        "not for %d ranks", s->launch.transport->ranks);
+    if (set->cv == 1 || set->cv > MOST_FOLDS)
+        return opt_fail(OPT_WRONG, "--cv: %lld folds; there are 2 to %d",
+                        (long long)set->cv, MOST_FOLDS);
+    if (set->tune > MOST_TRIALS)
+        return opt_fail(OPT_WRONG, "--tune: %lld trials; %d are the most",
+                        (long long)set->tune, MOST_TRIALS);
+    if (set->cv && s->run.set.data.eval_path)
+        return opt_fail(OPT_WRONG, "--cv and --eval-data exclude each other");
+    return OPT_GO;
+}
+
+/* A process for each core that no other has. */
+static int count_at_once(trials *t)
+{
+    const run *r = &t->s->run;
+    int64_t workers = run_given(r, "workers") ? r->how.workers : 1;
+    int status = run_cores(r, &t->at_once);
+
+    t->at_once /= workers;
+    if (t->at_once < 1)
+        t->at_once = 1;
+    if (t->at_once > MOST_AT_ONCE)
+        t->at_once = MOST_AT_ONCE;
+    return status;
+}
+
+static void add_jobs(trials *t, int64_t trial)
+{
+    int64_t folds = t->folds ? t->folds : 1;
+
+    for (int64_t f = 0; f < folds && !t->known[trial]; f++)
+        t->job[t->jobs++] = (job){.trial = trial, .fold = f};
+}
+
+static int make_jobs(trials *t)
+{
+    int64_t folds = t->folds ? t->folds : 1;
+    int status;
+
+    t->known = calloc((size_t)t->count, sizeof *t->known);
+    t->good = calloc((size_t)t->count, sizeof *t->good);
+    t->job = calloc((size_t)(t->count * folds), sizeof *t->job);
+    if (!t->known || !t->good || !t->job)
+        return opt_fail(OPT_FAILED, "no memory for the trials");
+    status = trial_file_read(t->s, t->count, t->known, t->good);
+    for (int64_t i = 0; i < t->count && status == OPT_GO; i++)
+        add_jobs(t, i);
+    return status == OPT_GO ? count_at_once(t) : status;
+}
+
+static int open_folder(trials *t)
+{
+    const char *folder = getenv("TMPDIR");
+
+    snprintf(t->folder, FOLDER, "%s/lockstep-folds-XXXXXX",
+             folder && *folder ? folder : "/tmp");
+    return mkdtemp(t->folder) ? OPT_GO
+                              : opt_fail(OPT_FAILED, "%s: %s", t->folder,
+                                         strerror(errno));
+}
+
+/* A process that was ended may have left its file. */
+static void close_folder(const trials *t)
+{
+    DIR *folder = *t->folder ? opendir(t->folder) : NULL;
+    struct dirent *e;
+
+    while (folder && (e = readdir(folder)))
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            unlinkat(dirfd(folder), e->d_name, 0);
+    if (folder) {
+        closedir(folder);
+        rmdir(t->folder);
+    }
+}
+
+int trials_run(session *s, int (*whole)(session *s))
+{
+    trials t = {.s = s, .whole = whole, .folds = s->set.cv,
+                .count = s->set.tune ? s->set.tune : 1};
+    int status = check(s);
+
+    if (status == OPT_GO)
+        status = make_jobs(&t);
+    if (status == OPT_GO && t.folds)
+        status = open_folder(&t);
+    stop_open();
+    status = status == OPT_GO ? run_all(&t) : status;
+    close_folder(&t);
+    if (status == OPT_GO && s->set.tune)
+        status = take_best(&t);
+    else if (status == OPT_GO) {
+        print_folds(&t);
+        status = s->set.save ? OPT_GO : OPT_DONE;
+    }
+    free(t.known);
+    free(t.good);
+    free(t.job);
+    return status;
+}
