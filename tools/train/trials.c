@@ -73,6 +73,7 @@ static int train(const trials *t, const job *j, worth *w)
     int status = trial_store(s, j->trial);
 
     be_quiet(&s->set);
+    s->saves = t->folds > 0;
     s->run.unpinned = true;
     if (!run_given(&s->run, "workers"))
         s->run.how.workers = 1;
