@@ -106,6 +106,39 @@ is "most are near" "$(awk -F, 'NR == FNR { y[FNR] = $8; next }
 tool=$build/lockstep-train
 expect 2 "members" table --data t.csv --ensemble 5000
 
+# ------ What predictions come from ------
+
+tool=$build/lockstep-predict
+run kind1 t.csv --score
+cp out scored
+run kind1 t.csv --explain --plot kind.svg
+is "it is told" "$status $(grep -c '^importance: acc that is lost' out)" "0 1"
+head -n 1 out >first
+same "with the figures of --score" first scored
+is "the class follows from these columns" \
+    "$(sed -n '/^importance/,/^$/p' out | awk 'NR > 1 && NR < 5 { print $3 }' |
+        sort | tr '\n' ' ')" "a b colour "
+is "nothing is lost by a column that is the same everywhere" \
+    "$(awk '$3 == "same" { print $1, $2 }' out)" "0.0000 0.0000"
+is "each row is in one bin, whose probability rises" \
+    "$(sed -n '/^calibration/,$p' out | awk 'NR > 2 {
+        n += $3; if ($1 <= last || $2 < 0 || $2 > 1) wrong++; last = $1 }
+        END { print n, wrong + 0 }')" "200 0"
+is "the picture has a bar for each column" \
+    "$(grep -c 'class="bar"' kind.svg) $(tail -n 1 kind.svg)" "6 </svg>"
+cp out told
+run kind1 t.csv --explain
+same "it is told the same again" out told
+run price.st t.csv --explain
+is "numbers too" "$status $(grep -c 'importance: R2\|mean of price' out)" "0 2"
+is "what is predicted is what is" "$(sed -n '/^calibration/,$p' out | awk '
+    NR > 2 { d = $1 - $2; if (d * d > 40000) wrong++; n++ }
+    END { print n, wrong + 0 }')" "10 0"
+expect 2 "needs --explain" kind1 t.csv --plot x.svg
+cut -d, -f1-6 t.csv >no.csv
+expect 2 'has no column "kind"' kind1 no.csv --explain
+tool=$build/lockstep-train
+
 # ------ Folds, and a search ------
 
 # shellcheck disable=SC2086 # words

@@ -1,14 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --score: how good the predictions of a table are that has its target. */
+/* --score, --explain: how good the predictions of a table are that has its
+ * target, and what they come from. */
 #ifndef TOOLS_JUDGE_H
 #define TOOLS_JUDGE_H
 
 #include "predict/ask.h"
+#include "run/worth.h"
 
 #include <stdio.h>
 
-/* Predict all rows of the table that was opened, and print a line of figures,
- * those that lockstep-train prints of rows held out. */
-int judge(ask *a, const char *path, FILE *file);
+/* All rows with what is known of them, as the model sees them, and what it
+ * says. */
+typedef struct judged {
+    ls_predictor *predictor; /* borrowed, as is */
+    const ls_coding *coding;
+    ls_table_data *data;
+    ls_array x, y;
+    ls_column target;
+    int64_t rows, width; /* of the outputs */
+    float *out;
+    worth worth;
+} judged;
+
+/* Read the table and predict its rows; option is what a message names. */
+int judge_open(judged *j, const ask *a, const char *path, const char *option);
+
+void judge_close(judged *j);
+
+/* Print a line of figures, those that lockstep-train prints of rows held
+ * out. */
+void judge_print(const judged *j, FILE *file);
 
 #endif

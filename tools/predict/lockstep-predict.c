@@ -4,7 +4,7 @@
 #include "opt/opt.h"
 #include "predict/ask.h"
 #include "predict/feed.h"
-#include "predict/judge.h"
+#include "predict/insight.h"
 #include "predict/table.h"
 #include "run/apart.h"
 #include "run/output.h"
@@ -25,7 +25,8 @@ const char opt_program_name[] = "lockstep-predict";
 typedef struct settings {
     const char *output, *onnx, *c, *lora, *prompt;
     int64_t generate, top_k, seed; /* 0: no text; all bytes */
-    bool score, skip_broken, int8;
+    bool score, explain, skip_broken, int8;
+    const char *plot;
     double temperature;
 } settings;
 
@@ -46,6 +47,11 @@ static const opt options[] = {
     {OPT_ROW("score", NULL, OPT_FLAG, AT(score), NULL, "",
              "tell how good the predictions are, of a table with its target"),
      .not_with = "generate"},
+    {OPT_ROW("explain", NULL, OPT_FLAG, AT(explain), NULL, "",
+             "tell which columns matter, and how far predictions are right"),
+     .not_with = "generate"},
+    {OPT_ROW("plot", "F.svg", OPT_TEXT, AT(plot), NULL, "",
+             "and draw it"), .needs = "explain"},
     {OPT_ROW("skip-broken", NULL, OPT_FLAG, AT(skip_broken), NULL, "",
              "leave out files that are no pictures, or broken"),
      .not_with = "generate"},
@@ -152,6 +158,7 @@ static int check_files(const run *r, const char *input)
         {"--output", r->set.output, APART_WRITTEN},
         {"--onnx", r->set.onnx, APART_ASIDE},
         {"--c", r->set.c, APART_ASIDE},
+        {"--plot", r->set.plot, APART_WRITTEN},
     };
     const int count = sizeof file / sizeof *file;
     int status = writable_check(count, file);
@@ -323,18 +330,40 @@ static int predict_target(run *r)
     return status;
 }
 
+/* --score, --explain */
+static int judge(run *r)
+{
+    insight in = {.columns = 0};
+    judged j;
+    int status = judge_open(&j, &r->ask, r->line.path[1],
+                            r->set.explain ? "explain" : "score");
+
+    if (status == OPT_GO && r->set.explain)
+        status = insight_open(&in, &j);
+    if (status == OPT_GO && r->set.explain)
+        insight_print(&in, r->file);
+    else if (status == OPT_GO)
+        judge_print(&j, r->file);
+    if (status == OPT_GO && r->set.plot)
+        status = insight_draw(&in, r->set.plot);
+    insight_close(&in);
+    judge_close(&j);
+    return status;
+}
+
 static int predict_rows(run *r)
 {
     int status = open_input(r);
 
-    if (status == OPT_GO && r->set.score && !r->ask.model)
-        status = opt_fail(OPT_WRONG, "--score is for models of a table");
+    if (status == OPT_GO && (r->set.score || r->set.explain) && !r->ask.model)
+        status = opt_fail(OPT_WRONG, "--%s is for models of a table",
+                          r->set.score ? "score" : "explain");
     if (status == OPT_GO)
         status = open_table(r);
     if (status != OPT_GO)
         return status;
-    if (r->set.score)
-        return judge(&r->ask, r->line.path[1], r->file);
+    if (r->set.score || r->set.explain)
+        return judge(r);
     return r->ask.model ? predict_target(r) : predict(r);
 }
 

@@ -255,14 +255,6 @@ static int run_all(trials *t)
 
 /* ------ The end ------ */
 
-static void print_worth(const worth *w)
-{
-    printf("  %s %.4f", w->name, opt_shown(w->good));
-    if (!isnan(w->rest))
-        printf("  %s %.4g", w->other, w->rest);
-    putchar('\n');
-}
-
 /* Each fold, then means and deviations. */
 static void print_folds(const trials *t)
 {
@@ -272,13 +264,14 @@ static void print_folds(const trials *t)
     for (int64_t i = 0; i < t->folds; i++) {
         printf("[lockstep] fold %" PRId64 " of %" PRId64 "  rows %" PRId64,
                i + 1, t->folds, t->job[i].answer.worth.rows);
-        print_worth(&t->job[i].answer.worth);
+        worth_print(&t->job[i].answer.worth, stdout);
+        putchar('\n');
     }
     mean = mean_of(t, 0, &deviation, false);
     printf("[lockstep] cv %" PRId64 " folds  %s %.4f (%.4f)", t->folds,
            w->name, opt_shown(mean), opt_shown(deviation));
     mean = mean_of(t, 0, &deviation, true);
-    if (!isnan(w->rest))
+    if (w->other)
         printf("  %s %.4g (%.3g)", w->other, mean, deviation);
     putchar('\n');
 }

@@ -5,6 +5,7 @@
 #ifndef TOOLS_TRIALS_H
 #define TOOLS_TRIALS_H
 
+#include "run/worth.h"
 #include "train/session.h"
 
 /* Does the command line ask for them? */
@@ -29,17 +30,9 @@ int trial_store(session *s, int64_t trial);
 
 /* ------ How good one is (trial_worth.c) ------ */
 
-typedef struct worth {
-    int64_t rows;
-    double good;        /* accuracy, or R2: more is better; it may be NaN */
-    const char *name;   /* "acc", "R2" */
-    double rest;        /* AUC of two classes, or RMSE; else NaN */
-    const char *other;
-} worth;
-
 /* Tell it of a run that is over: on the rows of its fold by the model that it
  * saved, or without folds on those that are held back, by the best epoch. */
-int trial_worth(session *s, worth *w);
+int trial_worth(const session *s, worth *w);
 
 /* ------ The file of --tune (trial_file.c) ------ */
 

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See worth.h. */
+#include "run/worth.h"
+#include "data/largest.h"
+#include "opt/opt.h"
+#include "run/score.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { AT_ONCE = 256 };
+
+static double accuracy(int64_t rows, int64_t width, const float *out,
+                       const int32_t *label)
+{
+    double right = 0;
+
+    for (int64_t i = 0; i < rows; i++)
+        right += largest(width, out + i * width) == label[i];
+    return right / (double)rows;
+}
+
+static double auc(int64_t rows, const float *out, const int32_t *label)
+{
+    float *odds = malloc((size_t)rows * sizeof *odds);
+    double area = (double)NAN;
+
+    for (int64_t i = 0; odds && i < rows; i++)
+        odds[i] = out[2 * i + 1] - out[2 * i];
+    if (odds)
+        area = score_auc(rows, odds, label);
+    free(odds);
+    return area;
+}
+
+worth worth_of(int64_t rows, int64_t width, const float *out, const void *y,
+               ls_column target)
+{
+    if (target.words)
+        return (worth){.rows = rows,
+                       .good = accuracy(rows, width, out, y),
+                       .name = "acc",
+                       .rest = width == 2 ? auc(rows, out, y) : (double)NAN,
+                       .other = width == 2 ? "AUC" : NULL};
+    return (worth){.rows = rows,
+                   .good = score_r2(rows, width, out, y),
+                   .name = "R2",
+                   .rest = target.scale * score_rmse(rows * width, out, y),
+                   .other = "RMSE"};
+}
+
+void worth_print(const worth *w, FILE *file)
+{
+    bool area = w->other && *w->other == 'A';
+
+    fprintf(file, "  %s %.4f", w->name, opt_shown(w->good));
+    if (w->other)
+        fprintf(file, area ? "  %s %.4f" : "  %s %.4g", w->other,
+                opt_shown(w->rest));
+}
+
+static int predict(ls_context *c, const char *output, const ls_array *x,
+                   int64_t width, float *out)
+{
+    int status = 0;
+
+    for (int64_t i = 0; i < x->shape[0] && status == 0; i += AT_ONCE) {
+        int64_t n = x->shape[0] - i < AT_ONCE ? x->shape[0] - i : AT_ONCE;
+
+        status = ls_context_set(c, "x", LS_F32,
+                                (const float *)x->data + i * x->shape[1], n);
+        if (status == 0)
+            status = ls_context_predict(c, output, n * width, out + i * width);
+    }
+    return opt_check(status);
+}
+
+int worth_predict(ls_predictor *p, const ls_array *x, float **out,
+                  int64_t *width)
+{
+    ls_context *c = NULL;
+    ls_array_spec spec;
+    int status = opt_check(ls_context_open(&c, p, NULL));
+
+    *out = NULL;
+    if (status != OPT_GO)
+        return status;
+    ls_predictor_output(p, 0, &spec);
+    *width = spec.rank ? spec.shape[0] : 1;
+    *out = malloc((size_t)(x->shape[0] * *width) * sizeof **out);
+    status = *out ? predict(c, spec.name, x, *width, *out)
+                  : opt_fail(OPT_FAILED, "no memory for the output");
+    ls_context_close(c);
+    if (status != OPT_GO) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
+}

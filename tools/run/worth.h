@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How good predictions of a table are, by the names people know. */
+#ifndef TOOLS_WORTH_H
+#define TOOLS_WORTH_H
+
+#include <lockstep.h>
+#include <lockstep/columns.h>
+
+#include <stdio.h>
+
+typedef struct worth {
+    int64_t rows;
+    double good;      /* accuracy, or R2: more is better; it may be NaN */
+    const char *name; /* "acc", "R2" */
+    double rest;      /* AUC of two classes, or RMSE in the target's unit; else
+                         NaN */
+    const char *other;
+} worth;
+
+/* Judge outputs (rows, width) by the targets as a model sees them, classes of
+ * LS_I32 or numbers of LS_F32. */
+worth worth_of(int64_t rows, int64_t width, const float *out, const void *y,
+               ls_column target);
+
+/* Print "  acc 0.9123  AUC 0.9876". */
+void worth_print(const worth *w, FILE *file);
+
+/* The first output for rows of x: (rows, *width), to be freed.  OPT_GO, or
+ * another status after a message. */
+int worth_predict(ls_predictor *p, const ls_array *x, float **out,
+                  int64_t *width);
+
+#endif
