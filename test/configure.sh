@@ -37,7 +37,7 @@ for flags in "-O2 -flto" "-O3 -march=native" "-O2 -mavx512fp16"; do
     configured 0 "$@" CFLAGS="$flags"
 done
 
-configured 0 "$@" --disable-rpath CFLAGS="-g -O2"
+configured 0 "$@" --disable-rpath
 { make -j2 prefix=/other && make prefix=/other DESTDIR="$dir/to" install; } \
     >out 2>err
 is "make install" $? 0
