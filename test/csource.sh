@@ -30,9 +30,9 @@ awk 'function draw() { seed = (seed * 75 + 74) % 65537; return seed / 65537 }
 made() {
     name=$1
     shift
-    "$train" "$@" --save "$dir/$name.st" >"$dir/out" 2>"$dir/err" &&
-        "$tool" "$dir/$name.st" --c "$dir/$name.c" >>"$dir/out" 2>>"$dir/err" ||
-        fail "$name: $*"
+    { "$train" "$@" --save "$dir/$name.st" &&
+        "$tool" "$dir/$name.st" --c "$dir/$name.c"; } \
+        >"$dir/out" 2>"$dir/err" || fail "$name: $*"
 }
 
 # Reads a table of texts and numbers; of a series a window moves.
