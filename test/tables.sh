@@ -18,6 +18,8 @@ tables() {
 
 tables "$tree" --check
 is "the documents have the tables of bench/results" $? 0
+"$python" -B "$tree/bench/nanogpt" --check >"$dir/out" 2>"$dir/err"
+is "docs/nanogpt.md and its picture, too" $? 0
 
 mkdir "$dir/tree" "$dir/tree/docs"
 cp -r "$tree/bench" "$dir/tree"

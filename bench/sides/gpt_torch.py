@@ -7,8 +7,8 @@ same windows of the same text, evaluated on the same held-out windows.
     lockstep-train gpt --data F --eval-every 250
 
 With --nanogpt it is the model that nanoGPT proposes for a CPU, trained as there
-(config/train_shakespeare_char.py and its notes on a CPU), which is
-$nanogpt of docs/bench.md on lockstep's side.
+(config/train_shakespeare_char.py and its notes on a CPU): docs/nanogpt.md has
+the command on lockstep's side.
 
 Windows are drawn as jax.random and lockstep draw them (threefry.py);
 everything after the initial parameters is PyTorch's.
