@@ -144,6 +144,66 @@ START_TEST(test_bytes)
 }
 END_TEST
 
+/* ------ of a graph ------ */
+
+enum { ARRAYS = 64 };
+
+/* Copies of a trainer's parameters; how many there are. */
+static int copies(const ls_trainer *trainer, ls_array array[ARRAYS])
+{
+    int n = ls_trainer_params(trainer);
+
+    ck_assert_int_le(n, ARRAYS);
+    for (int i = 0; i < n; i++) {
+        ls_array *a = &array[n - 1 - i]; /* the order does not matter */
+        int64_t size;
+
+        *a = (ls_array){.name = ls_trainer_param_name(trainer, i),
+                        .dtype = LS_F32};
+        a->rank = ls_trainer_param_shape(trainer, i, a->shape);
+        size = ls__count(a->rank, a->shape);
+        a->data = fenced(size);
+        OK(ls_trainer_get(trainer, a->name, size, a->data));
+    }
+    return n;
+}
+
+/* Proves that a graph, without a loss, with a trainer's weights from a file or
+ * from arrays gives the same bytes. */
+START_TEST(test_graphs)
+{
+    static trained t;
+    ls_array array[ARRAYS], wrong[ARRAYS];
+    ls_predictor *p;
+    ls_graph *g = graph_of(_i);
+    int n;
+
+    train(&t, _i, 3);
+    folder_open();
+    OK(ls_trainer_save(t.run.trainer, in_folder("w.safetensors")));
+    OK(ls_predictor_open_graph(&p, g, in_folder("w.safetensors")));
+    check_rows(p, &t, NULL);
+    ls_predictor_close(p);
+    n = copies(t.run.trainer, array);
+    OK(ls_predictor_open_graph(&p, g, NULL));
+    ls_graph_free(g);
+    OK(ls_predictor_set(p, n, array));
+    check_rows(p, &t, NULL);
+    memcpy(wrong, array, sizeof wrong);
+    FAILS(ls_predictor_set(p, n - 1, wrong), LS_ENOTFOUND, "arrays for");
+    wrong[0].name = "other";
+    FAILS(ls_predictor_set(p, n, wrong), LS_ENOTFOUND, "no array is called");
+    wrong[0] = array[0];
+    wrong[0].shape[0]++;
+    FAILS(ls_predictor_set(p, n, wrong), LS_ESHAPE, array[0].name);
+    check_rows(p, &t, NULL);
+    FAILS(ls_predictor_open_graph(&p, NULL, NULL), LS_EINVAL, "graph");
+    ls_predictor_close(p);
+    folder_close();
+    end(&t);
+}
+END_TEST
+
 /* ------ while training goes on ------ */
 
 typedef struct reader {
@@ -353,6 +413,7 @@ static Suite *suite(void)
 
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, test_bytes, 0, MODELS);
+    tcase_add_loop_test(t, test_graphs, 0, 3); /* of f32 */
     tcase_add_test(t, test_beside_training);
 #if OWN_MALLOC
     tcase_add_loop_test(t, test_nothing_allocated, 0, MODELS);

@@ -392,6 +392,37 @@ START_TEST(both)
 }
 END_TEST
 
+/* Proves that a network without a loss is served with PyTorch's weights. */
+START_TEST(served)
+{
+    ls_graph *g;
+    ls_node *x;
+    ls_predictor *p;
+    ls_context *c;
+    float in[2 * 15], y[2 * 3];
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){STEPS, IN});
+    OK(ls_output(g, steps_layers(x, true), "logits"));
+    OK(ls_predictor_open_graph(&p, g, NULL));
+    ls_graph_free(g);
+    for (int i = 0; i < 2 * 15; i++)
+        in[i] = (float)torch_steps_x[i];
+    OK(ls_context_open(&c, p, NULL));
+    OK(ls_context_set(c, "x", LS_F32, in, 2));
+    OK(ls_context_predict(c, "logits", 6, y));
+    for (int i = 0; i < 6; i++)
+        ck_assert(y[i] == 0); /* as all parameters are */
+    FAILS(ls_predictor_load_torch(p, golden_file(images_file), NULL),
+          LS_ESHAPE, "tensor \"head.bias\" is (11)");
+    OK(ls_predictor_load_torch(p, golden_file(steps_file), layers_of_steps));
+    OK(ls_context_predict(c, "logits", 6, y));
+    ck_assert_double_le(max_relative(6, y, torch_steps_logits), 1e-6);
+    ls_context_close(c);
+    ls_predictor_close(p);
+}
+END_TEST
+
 START_TEST(steps_refused)
 {
     static const struct {
@@ -434,6 +465,7 @@ int main(void)
     tcase_add_test(t, steps);
     tcase_add_test(t, steps_refused);
     tcase_add_test(t, both);
+    tcase_add_test(t, served);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

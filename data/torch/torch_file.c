@@ -351,10 +351,9 @@ static int make_all(load *l)
 
 /* ------ all of it ------ */
 
-static int open_both(load *l, const ls_trainer *t)
+/* Opens the file, and the net of what l->mine shows, as status says. */
+static int open_both(load *l, int status)
 {
-    int status = ls_archive_of_trainer(&l->mine, t);
-
     if (status < 0)
         return status;
     if ((status = ls__net_open(&l->net, l->mine)) == LS_ENOTFOUND)
@@ -401,7 +400,7 @@ int ls_trainer_load_torch(ls_trainer *t, const char *path, const char *names,
     LS__NEED(path);
 
     load l = {.path = path, .names = names};
-    int status = open_both(&l, t);
+    int status = open_both(&l, ls_archive_of_trainer(&l.mine, t));
 
     if (status == 0)
         status = read_all(&l, layers);
@@ -410,6 +409,42 @@ int ls_trainer_load_torch(ls_trainer *t, const char *path, const char *names,
             status = ls_trainer_set(t, name_of(&l, i),
                                     l.net.param[i].of.elements,
                                     l.source[i].values);
+    close_all(&l);
+    return status;
+}
+
+/* Give a predictor what was made, all at once. */
+static int set_all(const load *l, ls_predictor *p)
+{
+    size_t n = (size_t)l->net.params;
+    ls_array *a = ls__new(n + 1, sizeof *a, "tensors");
+    int status;
+
+    for (size_t i = 0; a && i < n; i++) {
+        const ls_entry *of = &l->net.param[i].of;
+
+        a[i] = (ls_array){.name = of->name, .dtype = LS_F32, .rank = of->rank,
+                          .data = l->source[i].values};
+        memcpy(a[i].shape, of->shape, sizeof a[i].shape);
+    }
+    status = a ? ls_predictor_set(p, (int)n, a) : LS_ENOMEM;
+    free(a);
+    return status;
+}
+
+int ls_predictor_load_torch(ls_predictor *p, const char *path,
+                            const char *layers)
+{
+    LS__NEED_AS(p, "predictor", LS_EINVAL);
+    LS__NEED(path);
+
+    load l = {.path = path};
+    int status = open_both(&l, ls_archive_of_predictor(&l.mine, p));
+
+    if (status == 0)
+        status = read_all(&l, layers);
+    if (status == 0)
+        status = set_all(&l, p);
     close_all(&l);
     return status;
 }

@@ -49,6 +49,21 @@ LS_API int ls_predictor_load(ls_predictor **predictor, const char *path);
 LS_API int ls_predictor_load_lora(ls_predictor **predictor, const char *path,
                                   const char *adapters);
 
+/* Open a predictor on a graph, which needs outputs and no loss and is copied:
+ * for a network that was trained elsewhere.  weights: a safetensors file of its
+ * parameters, by their names; NULL: all are 0 until ls_predictor_set or
+ * ls_predictor_load_torch gives them.  Fails as ls_trainer_load does;
+ * LS_EINVAL: the graph has no output, or an error. */
+LS_API int ls_predictor_open_graph(ls_predictor **predictor,
+                                   const ls_graph *graph, const char *weights);
+
+/* Give all parameters new values, each one once by its name, LS_F32 in its
+ * shape, as ls_predictor_refresh does.  LS_ENOTFOUND: one is missing, or there
+ * is none of that name; LS_ESHAPE; LS_EBUSY: a refresh is running;
+ * LS_ENOMEM. */
+LS_API int ls_predictor_set(ls_predictor *predictor, int n_arrays,
+                            const ls_array *arrays);
+
 /* Take the weights of a trainer as they are now, all at once: a call that is
  * running goes on with those it began with, and calls that begin later see the
  * new ones.  No call ever waits or sees a mixture.  The trainer is that of

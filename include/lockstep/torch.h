@@ -6,7 +6,7 @@
 #ifndef LOCKSTEP_TORCH_H
 #define LOCKSTEP_TORCH_H
 
-#include <lockstep/trainer.h>
+#include <lockstep/predictor.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,6 +29,12 @@ extern "C" {
  * ls_gru_with two_biases has. */
 LS_API int ls_trainer_load_torch(ls_trainer *trainer, const char *path,
                                  const char *names, const char *layers);
+
+/* Give a predictor all its parameters so, for a network that is served and not
+ * trained here: ls_predictor_open_graph wants no loss.  Otherwise as
+ * ls_trainer_load_torch without a pattern and ls_predictor_set. */
+LS_API int ls_predictor_load_torch(ls_predictor *predictor, const char *path,
+                                   const char *layers);
 
 #ifdef __cplusplus
 }

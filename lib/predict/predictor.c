@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "lora/lora_file.h"
 #include "model/model_file.h"
+#include "model/weights_file.h"
 #include "pool/pool.h"
 #include "train/trainer.h"
 
@@ -103,6 +104,36 @@ int ls_predictor_load_lora(ls_predictor **predictor, const char *path,
                     ls__lora_model_load(&p->model, path, adapters));
 }
 
+/* ------ from a graph ------ */
+
+static int open_graph(ls__model *m, const ls_graph *graph, const char *weights)
+{
+    ls__model_options o = {.purpose = LS__TO_PREDICT};
+    int status = ls__model_open(m, graph, &o);
+
+    if (status < 0)
+        return status;
+    if (!weights)
+        memset(m->value, 0, (size_t)m->params.floats * sizeof *m->value);
+    else if ((status = ls__weights_load(m, weights, NULL)) < 0)
+        return status;
+    ls__exec_pack(m->plan, &m->weights, 0, 1, false);
+    return 0;
+}
+
+int ls_predictor_open_graph(ls_predictor **predictor, const ls_graph *graph,
+                            const char *weights)
+{
+    LS__NEED(predictor);
+    LS__NEED(graph);
+
+    ls_predictor *p;
+
+    if (!(p = new_predictor()))
+        return LS_ENOMEM;
+    return hand_out(predictor, p, open_graph(&p->model, graph, weights));
+}
+
 /* ------ from a trainer ------ */
 
 /* Copy the weights of a trainer and pack them.  The trainer's pool is taken so
@@ -171,17 +202,80 @@ static int check_same(const ls__params *a, const ls__params *b)
     return 0;
 }
 
-static int refresh(ls_predictor *p, const ls_trainer *t)
+/* The array of a parameter's name, which has its shape. */
+static int find_array(const ls__slot *s, int n, const ls_array *array,
+                      const ls_array **found)
+{
+    const ls_array *a = array;
+
+    while (n > 0 && (!a->name || strcmp(a->name, s->name)))
+        n--, a++;
+    if (n <= 0)
+        return ls__fail(LS_ENOTFOUND, "no array is called \"%s\", as a "
+                        "parameter is", s->name);
+    if (a->dtype != LS_F32 || a->rank != s->rank || !a->data ||
+        memcmp(a->shape, s->shape, (size_t)s->rank * sizeof *s->shape))
+        return ls__fail(LS_ESHAPE, "array \"%s\" has not the shape of the "
+                        "parameter, in LS_F32", s->name);
+    *found = a;
+    return 0;
+}
+
+static int copy_arrays(const ls__params *p, int n, const ls_array *array,
+                       float *value)
+{
+    int status = 0;
+
+    if (n != p->count)
+        return ls__fail(LS_ENOTFOUND, "%d arrays for %d parameters", n,
+                        p->count);
+    for (int i = 0; i < p->count && status == 0; i++) {
+        const ls__slot *s = &p->slot[i];
+        const ls_array *a = NULL;
+
+        if ((status = find_array(s, n, array, &a)) == 0)
+            memcpy(value + s->offset, a->data,
+                   (size_t)s->size * sizeof *value);
+    }
+    return status;
+}
+
+static int refresh(ls_predictor *p, const ls_trainer *t, int n,
+                   const ls_array *array)
 {
     ls__snapshot *next = ls__snapshots_spare(&p->snapshots);
     int status;
 
     if (!next)
         return LS_ENOMEM;
-    status = copy_weights(t, p->model.plan, next->value, &next->weights);
+    status = t ? copy_weights(t, p->model.plan, next->value, &next->weights)
+               : copy_arrays(&p->model.params, n, array, next->value);
+    if (status == 0 && !t)
+        ls__exec_pack(p->model.plan, &next->weights, 0, 1, false);
     if (status == 0)
         ls__snapshots_publish(&p->snapshots, next);
     return status;
+}
+
+/* Takes the weights of a trainer, or n arrays. */
+static int refresh_alone(ls_predictor *p, const ls_trainer *t, int n,
+                         const ls_array *array)
+{
+    int status;
+
+    if (atomic_flag_test_and_set(&p->refreshing))
+        return ls__fail(LS_EBUSY, "the predictor is being refreshed by another "
+                        "thread");
+    status = refresh(p, t, n, array);
+    atomic_flag_clear(&p->refreshing);
+    return status;
+}
+
+int ls_predictor_set(ls_predictor *p, int n_arrays, const ls_array *arrays)
+{
+    LS__NEED_AS(p, "predictor", LS_EINVAL);
+    LS__NEED(arrays);
+    return refresh_alone(p, NULL, n_arrays, arrays);
 }
 
 int ls_predictor_refresh(ls_predictor *p, const ls_trainer *t)
@@ -189,16 +283,11 @@ int ls_predictor_refresh(ls_predictor *p, const ls_trainer *t)
     LS__NEED_AS(p, "predictor", LS_EINVAL);
     LS__NEED_AS(t, "trainer", LS_EINVAL);
 
-    int status;
+    int status = check_same(&p->model.params, &t->model.params);
 
-    if ((status = check_same(&p->model.params, &t->model.params)) < 0)
+    if (status < 0)
         return status;
-    if (atomic_flag_test_and_set(&p->refreshing))
-        return ls__fail(LS_EBUSY, "the predictor is being refreshed by another "
-                        "thread");
-    status = refresh(p, t);
-    atomic_flag_clear(&p->refreshing);
-    return status;
+    return refresh_alone(p, t, 0, NULL);
 }
 
 /* ------ what it takes and gives ------ */

@@ -860,6 +860,9 @@ ls_predictor_open = function("ls_predictor_open", C.c_int, P, P)
 ls_predictor_load = function("ls_predictor_load", C.c_int, P, Text)
 ls_predictor_load_lora = function("ls_predictor_load_lora", C.c_int, P, Text,
     Text)
+ls_predictor_open_graph = function("ls_predictor_open_graph", C.c_int, P, P,
+    Text)
+ls_predictor_set = function("ls_predictor_set", C.c_int, P, INT, P)
 ls_predictor_refresh = function("ls_predictor_refresh", C.c_int, P, P)
 ls_predictor_close = function("ls_predictor_close", None, P)
 ls_predictor_input = function("ls_predictor_input", C.c_bool, P, INT, P)
@@ -934,6 +937,8 @@ ls_ranks_close = function("ls_ranks_close", None, P)
 ls_predictor_save_onnx = function("ls_predictor_save_onnx", C.c_int, P, Text)
 ls_trainer_load_torch = function("ls_trainer_load_torch", C.c_int, P, Text,
     Text, Text)
+ls_predictor_load_torch = function("ls_predictor_load_torch", C.c_int, P, Text,
+    Text)
 ls_table_open = function("ls_table_open", C.c_int, P, Text)
 ls_table_close = function("ls_table_close", None, P)
 ls_table_columns = function("ls_table_columns", C.c_int, P)

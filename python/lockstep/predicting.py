@@ -8,18 +8,22 @@ import numpy as np
 
 from . import c
 from .arrays import check_rows, lacking, look, shared
-from .nodes import DTYPES, do, opened
+from .nodes import DTYPES, Graph, do, opened
 from .training import Trainer
 
 
 class Predictor:
-    """Outputs of a Trainer's model as it is now, or of a model file, from any
+    """Outputs of a Trainer's model as it is now, of a model file, or of a Graph,
+    which needs no loss, with the weights of a file or of load_torch; from any
     thread, for any number of rows."""
 
-    def __init__(self, source):
-        self.of = (opened(do.predictor_open, source.of)
-                   if isinstance(source, Trainer)
-                   else opened(do.predictor_load, source))
+    def __init__(self, source, weights=None):
+        if isinstance(source, Trainer):
+            self.of = opened(do.predictor_open, source.of)
+        elif isinstance(source, Graph):
+            self.of = opened(do.predictor_open_graph, source.of, weights)
+        else:
+            self.of = opened(do.predictor_load, source)
         self.inputs = self._specs(c.ls_predictor_input)
         self.outputs = self._specs(c.ls_predictor_output)
         self._here = threading.local()
@@ -38,6 +42,10 @@ class Predictor:
     def refresh(self, trainer):
         """Take the weights of a trainer as they are now."""
         do.predictor_refresh(self.of, trainer.of)
+
+    def load_torch(self, path, layers=None):
+        """All parameters from a file of a PyTorch state_dict."""
+        do.predictor_load_torch(self.of, path, layers)
 
     def save_onnx(self, path):
         """Write it as an ONNX file."""
