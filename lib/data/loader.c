@@ -463,6 +463,15 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
     return 0;
 }
 
+void ls_source_close(ls_source *source)
+{
+    if (!source)
+        return;
+    if (source->close)
+        source->close(source->user);
+    *source = (ls_source){0};
+}
+
 void ls_loader_close(ls_loader *l)
 {
     if (!l)

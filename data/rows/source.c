@@ -9,15 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ls_source_close(ls_source *source)
-{
-    if (!source)
-        return;
-    if (source->close)
-        source->close(source->user);
-    *source = (ls_source){0};
-}
-
 /* ------ Arrays in memory ------ */
 
 /* Row i of the source has row_bytes from data + i * step. */
