@@ -283,6 +283,7 @@ module lockstep
   public :: ls_trainer_set_step
   public :: ls_trainer_step
   public :: ls_trainer_use_average
+  public :: LS_TRANSCRIPT_TEXT
   public :: ls_transport
   public :: ls_transpose
   public :: LS_TRUNCATED_NORMAL

@@ -82,6 +82,7 @@ module lockstep_c
   integer, parameter :: LS_STATE_ALL = 3
   integer, parameter :: LS_BAG_SUM = 0
   integer, parameter :: LS_BAG_MEAN = 1
+  integer, parameter :: LS_TRANSCRIPT_TEXT = 512
   integer, parameter :: LS_RECORD_TEXT = 512
   integer, parameter :: LS_RANK_SOUND = 0
   integer, parameter :: LS_RANK_DIES = 1

@@ -674,6 +674,47 @@ START_TEST(options_changed)
 }
 END_TEST
 
+/* Two files, without training. */
+START_TEST(two_files)
+{
+    course one = usual(in_folder("one")), two = usual(in_folder("two"));
+    const char *cut = in_folder("cut");
+    ls_transcript_difference d;
+    ls_transcript_facts facts;
+    size_t n;
+    char *text;
+
+    OK(take(NULL, &one));
+    two.workers = 1;
+    OK(take(NULL, &two));
+    OK(ls_transcript_check(one.path, &facts));
+    OK(ls_transcript_compare(one.path, two.path, &d));
+    ck_assert(d.same);
+    ck_assert_int_eq(d.line, facts.lines);
+    ck_assert_str_eq(d.text, "");
+    two.spoil = 3;
+    OK(take(NULL, &two));
+    OK(ls_transcript_compare(one.path, two.path, &d));
+    ck_assert(!d.same && d.line < facts.lines);
+    ck_assert_ptr_nonnull(strstr(d.text, " (step of 3): "));
+    ck_assert_ptr_nonnull(strstr(d.text, " in the first, "));
+
+    text = get_file(one.path, &n);
+    for (n--; text[n - 1] != '\n'; n--)
+        ;
+    put_file(cut, text, n);
+    OK(ls_transcript_compare(one.path, cut, &d));
+    ck_assert_int_eq(d.line, facts.lines);
+    ck_assert_ptr_nonnull(strstr(d.text, "the second file ends before it"));
+    OK(ls_transcript_compare(cut, one.path, &d));
+    ck_assert_ptr_nonnull(strstr(d.text, "the first file ends before it"));
+    text[n / 2] ^= 1;
+    put_file(cut, text, n);
+    free(text);
+    ck_assert_int_eq(ls_transcript_compare(cut, one.path, &d), LS_EFORMAT);
+}
+END_TEST
+
 /* ------ hostile files ------ */
 
 static void expect_refused(const char *name, const char *bytes, size_t n)
@@ -761,6 +802,7 @@ static Suite *transcript_suite(void)
     tcase_add_loop_test(t, same_or_not, 0, 2);
     tcase_add_loop_test(t, values_set, 0, 2);
     tcase_add_test(t, options_changed);
+    tcase_add_test(t, two_files);
     tcase_add_loop_test(t, changed_files, 0, 2);
     tcase_add_test(t, strange_files);
     suite_add_tcase(s, t);

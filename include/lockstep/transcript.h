@@ -177,6 +177,32 @@ static inline int ls_transcript_check(const char *path,
 LS_API int ls_transcript_root_at(const char *path, int64_t batches,
                                  char root[65]);
 
+/* ------ Two transcripts ------ */
+
+enum { LS_TRANSCRIPT_TEXT = 512 };
+
+typedef struct ls_transcript_difference {
+    bool same;
+    int64_t line; /* the first that differs, from 1; how many there are if all
+                     are the same */
+    char text[LS_TRANSCRIPT_TEXT]; /* that line, its field and both values; ""
+                                      if same */
+} ls_transcript_difference;
+
+/* Find the first line, and in it the first field, in which two transcripts
+ * differ.  What says who wrote a file, or that something before it differs,
+ * does not count: "lockstep", the names of data files, "prev".  LS_EFORMAT: a
+ * line before it is not as it must be, or does not have the hash of the one
+ * before; LS_EIO, LS_ENOMEM. */
+LS_API int ls_transcript_compare_bytes(const char *a, const char *b,
+                                       ls_transcript_difference *difference,
+                                       size_t size);
+static inline int ls_transcript_compare(const char *a, const char *b,
+                                        ls_transcript_difference *difference)
+{
+    return ls_transcript_compare_bytes(a, b, difference, sizeof *difference);
+}
+
 #ifdef __cplusplus
 }
 #endif

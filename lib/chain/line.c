@@ -303,12 +303,13 @@ static char *value_text(const json_t *value)
 }
 
 static void tell(const char *of, const char *name, const json_t *file,
-                 const json_t *here, char *out, size_t size)
+                 const json_t *here, const ls__sides *s)
 {
     char *a = value_text(file), *b = value_text(here);
 
-    snprintf(out, size, "%s%s%.60s is %.80s in the file, %.80s here", of,
-             *of ? " " : "", name, a ? a : "?", b ? b : "?");
+    snprintf(s->text, s->size, "%s%s%.60s is %.80s %s, %.80s %s", of,
+             *of ? " " : "", name, a ? a : "?", s->name[0], b ? b : "?",
+             s->name[1]);
     free(a);
     free(b);
 }
@@ -317,7 +318,7 @@ static void tell(const char *of, const char *name, const json_t *file,
  * the object's own name. */
 static bool objects_differ(const char *of, const json_t *file,
                            const json_t *here, const char *const *passed,
-                           char *out, size_t size)
+                           const ls__sides *s)
 {
     for (int side = 0; side < 2; side++) {
         const json_t *all = side ? here : file;
@@ -331,16 +332,23 @@ static bool objects_differ(const char *of, const json_t *file,
             if (is_passed(name, passed) || (a && b && json_equal(a, b)))
                 continue;
             if (json_is_object(a) && json_is_object(b))
-                return objects_differ(name, a, b, NULL, out, size);
-            tell(of, name, a, b, out, size);
+                return objects_differ(name, a, b, NULL, s);
+            tell(of, name, a, b, s);
             return true;
         }
     }
     return false;
 }
 
+bool ls__lines_differ(const json_t *a, const json_t *b,
+                      const char *const *passed, const ls__sides *sides)
+{
+    return objects_differ("", a, b, passed, sides);
+}
+
 bool ls__line_differs(const json_t *file, const json_t *here,
                       const char *const *passed, char *out, size_t size)
 {
-    return objects_differ("", file, here, passed, out, size);
+    return ls__lines_differ(file, here, passed,
+                            &(ls__sides){out, size, {"in the file", "here"}});
 }

@@ -41,9 +41,18 @@ json_t *ls__line_read(ls__line_form form, const char *text, size_t bytes,
 /* Write an object canonically; to be freed.  NULL: no memory. */
 char *ls__line_write(const json_t *object);
 
+/* Where a difference is written, and what two sides are called. */
+typedef struct ls__sides {
+    char *text;
+    size_t size;
+    const char *name[2];
+} ls__sides;
+
 /* The first field, by name, in which two lines differ, with both values as
  * texts: "loss is 40c86a77 in the file, 40c86a78 here".  Fields that `passed`
  * names (ended by NULL) are passed over.  False: none differs. */
+bool ls__lines_differ(const json_t *a, const json_t *b,
+                      const char *const *passed, const ls__sides *sides);
 bool ls__line_differs(const json_t *file, const json_t *here,
                       const char *const *passed, char *out, size_t size);
 

@@ -35,17 +35,4 @@ json_t *ls__head_options(const ls_trainer *t);
 json_t *ls__head_all_options(const ls_trainer *t,
                              const ls_transcript_options *o);
 
-/* Is a line the state of so many batches? */
-bool ls__head_is_state(const json_t *line, int64_t batches);
-
-/* Read on until the next line is the state of so many batches.  LS_ENOTFOUND:
- * there is none. */
-int ls__head_seek(ls__chain *c, int64_t batches);
-
-/* The same of a run that has these options there; `before` are those of the
- * lines read so far, and become those of there.  LS_EDIFFERS: there are such
- * states, and other options. */
-int ls__head_seek_with(ls__chain *c, int64_t batches, json_t *before,
-                       const json_t *options);
-
 #endif

@@ -6,6 +6,7 @@
 #include "base/sized.h"
 #include "together/spread.h"
 #include "chain/changes.h"
+#include "chain/seek.h"
 #include "transcript/transcript.h"
 
 #include <stdlib.h>
@@ -95,7 +96,7 @@ static int seek(ls_transcript *r, const ls_transcript_options *o)
                      : ls__no_memory("a transcript's options", 0);
 
     if (status == 0)
-        status = ls__head_seek_with(&r->chain, o->from, r->options, now);
+        status = ls__seek_with(&r->chain, o->from, r->options, now);
     json_decref(now);
     return status;
 }

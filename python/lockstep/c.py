@@ -99,6 +99,7 @@ STATE_ALL = 3
 BAG_SUM = 0
 BAG_MEAN = 1
 TRANSCRIPT_NOTE = 320
+TRANSCRIPT_TEXT = 512
 RECORD_TEXT = 512
 RANK_SOUND = 0
 RANK_DIES = 1
@@ -499,6 +500,11 @@ class TranscriptFacts(Struct):
         ("root", C.c_char * 65), ("model", C.c_char * 65)]
 
 
+class TranscriptDifference(Struct):
+    _fields_ = [("same", C.c_bool), ("line", C.c_int64),
+        ("text", C.c_char * 512)]
+
+
 class RecordOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("path", C.c_char_p),
         ("device", C.c_int), ("values", C.c_bool)]
@@ -591,7 +597,9 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_trace_options": TraceOptions, "ls_mark": Mark, "ls_doing": Doing,
     "ls_control": Control, "ls_data_file": DataFile,
     "ls_transcript_options": TranscriptOptions,
-    "ls_transcript_facts": TranscriptFacts, "ls_record_options": RecordOptions,
+    "ls_transcript_facts": TranscriptFacts,
+    "ls_transcript_difference": TranscriptDifference,
+    "ls_record_options": RecordOptions,
     "ls_record_difference": RecordDifference, "ls_ranks_options": RanksOptions,
     "ls_column": Column, "ls_table_data_options": TableDataOptions,
     "ls_table_model_options": TableModelOptions,
@@ -914,6 +922,8 @@ ls_transcript_check_bytes = function("ls_transcript_check_bytes", C.c_int,
     Text, P, C.c_size_t)
 ls_transcript_root_at = function("ls_transcript_root_at", C.c_int, Text, INT64,
     P)
+ls_transcript_compare_bytes = function("ls_transcript_compare_bytes", C.c_int,
+    Text, Text, P, C.c_size_t)
 ls_record_defaults_bytes = function("ls_record_defaults_bytes", None, P,
     C.c_size_t)
 ls_trainer_record_bytes = function("ls_trainer_record_bytes", C.c_int, P, P, P,

@@ -45,7 +45,7 @@ BEGIN {
         "level core_kind result cost work entry option isa " \
         "doing attention_options pooling_options conv_options dense_options recurrent_options " \
         "save_options transcript_options " \
-        "transcript_facts"
+        "transcript_facts transcript_difference"
     n = split(names, name, " ")
     for (i = 1; i <= n; i++)
         grows["ls_" name[i]] = 1

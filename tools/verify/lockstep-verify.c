@@ -10,7 +10,6 @@
 #include "verify/attest.h"
 #include "verify/dispute.h"
 #include "verify/files.h"
-#include "verify/pair.h"
 #include "verify/retrain.h"
 #include "verify/segments.h"
 
@@ -335,8 +334,7 @@ static int verify_one(run *r)
 
 static int verify_two(run *r)
 {
-    char text[PAIR_TEXT] = "";
-    bool same = false;
+    ls_transcript_difference d = {.same = true};
     int status = OPT_GO;
 
     for (int i = 0; i < 2 && status == OPT_GO; i++) {
@@ -344,11 +342,15 @@ static int verify_two(run *r)
         published_close(&r->of);
     }
     if (status == OPT_GO)
-        status = pair_compare(r->line.path[0], r->line.path[1], &same, text);
+        status = opt_check(ls_transcript_compare(r->line.path[0],
+                                                 r->line.path[1], &d));
     if (status != OPT_GO)
         return status;
-    printf("%s %s\n", same ? "same:" : "differs:", text);
-    r->differs = same ? 0 : FIRST_STATUS + REPLAY;
+    if (d.same)
+        printf("same: %lld lines\n", (long long)d.line);
+    else
+        printf("differs: %s\n", d.text);
+    r->differs = d.same ? 0 : FIRST_STATUS + REPLAY;
     return OPT_GO;
 }
 

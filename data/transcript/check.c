@@ -1,61 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a transcript says by itself, and the digests of files. */
-#include "base/error.h"
-#include "base/file.h"
-#include "base/sha.h"
+/* What a transcript says by itself. */
 #include "base/sized.h"
+#include "chain/seek.h"
 #include <lockstep/transcript.h>
-#include "chain/lines.h"
-#include "transcript/head.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* ------ files ------ */
-
-enum { PIECE = 1 << 14 };
-
-void ls_digest(const void *data, size_t bytes, char sha256[65])
-{
-    LS__NEED_OR(data, );
-    LS__NEED_OR(sha256, );
-
-    ls__sha256 sha;
-
-    ls__sha256_init(&sha);
-    ls__sha256_update(&sha, data, bytes);
-    ls__sha256_hex(&sha, sha256);
-}
-
-int ls_file_digest(const char *path, int64_t *bytes, char sha256[65])
-{
-    LS__NEED(path);
-    LS__NEED(bytes);
-    LS__NEED(sha256);
-
-    uint8_t piece[PIECE];
-    ls__file file = {0};
-    ls__sha256 sha;
-    int status = ls__file_open(&file, path);
-
-    ls__sha256_init(&sha);
-    for (int64_t at = 0; status == 0 && at < file.size; at += PIECE) {
-        int64_t left = file.size - at;
-        size_t n = left < PIECE ? (size_t)left : PIECE;
-
-        status = ls__file_read(&file, piece, n, at);
-        ls__sha256_update(&sha, piece, n);
-    }
-    if (status == 0)
-        *bytes = file.size;
-    ls__sha256_hex(&sha, sha256);
-    if (status < 0)
-        *sha256 = 0;
-    ls__file_close(&file);
-    return status;
-}
-
-/* ------ lines ------ */
 
 static const char *text_of(const json_t *line, const char *name)
 {
@@ -190,7 +139,7 @@ int ls_transcript_root_at(const char *path, int64_t batches, char root[65])
 
     *root = 0;
     if (status == 0)
-        status = ls__head_seek(&c, batches);
+        status = ls__seek(&c, batches);
     if (status == 0)
         status = ls__chain_read(&c, &line);
     if (status == 0)
