@@ -69,16 +69,18 @@ try() {
     for program in "${runner%% *}" "$1"; do
         [ ! "$program" ] || command -v "$program" >/dev/null || return 0
     done
-    if ! "$@" -o "$dir/run" "$dir/main.c" "$dir/$name.c" 2>"$dir/err"; then
-        echo "skip $*: $(head -n 1 "$dir/err")"
+    cc=$1
+    shift
+    if ! $cc "$dir/main.c" "$dir/$name.c" "$@" -o "$dir/run" 2>"$dir/err"; then
+        echo "skip $cc $*: $(head -n 1 "$dir/err")"
         return 0
     fi
     is=$($runner "$dir/run")
     [ "$first" ] || first=$is
     if [ "$is" = "$first" ]; then
-        echo "same $is $*"
+        echo "same $is $cc $*"
     else
-        echo "DIFFERENT $is $*"
+        echo "DIFFERENT $is $cc $*"
         failed=1
     fi
 }

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 256, PANEL = 64, LANES = 16 };
+enum { CHUNK = 256, LANES = 16 };
 
 static uint32_t bits_of(float x)
 {
@@ -118,7 +118,7 @@ static int put_packed(ls__text *t, const ls__operand *of, const float *x)
     for (int64_t g = 0; g < of->count; g++, x += of->next)
         for (int64_t c = 0; c < of->k; c += CHUNK)
             for (int64_t j = 0, left; (left = of->n - j) > 0; j += wide) {
-                wide = left >= PANEL ? PANEL : left >= LANES ? LANES : left;
+                wide = left >= LANES ? LANES : left;
                 put_panel(t, of, x, c, j, wide, &put, &least);
             }
     return least;

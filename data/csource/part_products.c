@@ -9,17 +9,11 @@ enum { ROWS = 16 }; /* that share what is read of weights */
  * fused multiply-adds from +0 in rising k; chunks are added in order.  Steps of
  * a chain whose x is 0 are left out: they change nothing.
  *
- * Weights lie chunk by chunk, in each by panels of 64 outputs, then of 16, then
- * of what is left; in a panel k by k.  ROWS rows share what is read of them,
- * and two rows the steps of a chain, which are left out where both are 0.
+ * Weights lie chunk by chunk, in each by panels of 16 outputs and one of what is
+ * left; in a panel k by k.  Panels are taken four at a time.  ROWS rows share what is read of them,
+ * and FOUR rows the steps of a chain, which are left out where all are 0.
  * Sums are arrays of 16 lanes that compilers keep in registers. */
-enum { CHUNK = 256, PANEL = 64, LANES = 16 };
-
-/* Outputs of the panel that begins with so many left. */
-static int panel_width(long left)
-{
-    return left >= PANEL ? PANEL : left >= LANES ? LANES : (int)left;
-}
+enum { CHUNK = 256, LANES = 16, FOUR = 4, PANELS = FOUR * LANES };
 
 /* Steps of a chain that are not left out, and the least exponent of x. */
 typedef struct list {
@@ -27,23 +21,30 @@ typedef struct list {
     unsigned char at[CHUNK];
 } list;
 
-/* The list of a row, or of two (the same one twice: of one). */
-static void make_list(int k, const float *x, const float *other, list *to)
+/* The lesser exponent of what is not 0: 0 counts as the greatest. */
+static uint32_t less(uint32_t least, uint32_t e)
 {
-    int i, n = 0, least = 255;
+    return e - 1 < least ? e - 1 : least;
+}
+
+/* The list of up to FOUR rows; of fewer the last counts for those. */
+static void make_list(int rows, int k, const float *x, long step, list *to)
+{
+    const float *y = x + (rows > 1 ? step : 0), *z = y + (rows > 2 ? step : 0);
+    const float *u = z + (rows > 3 ? step : 0);
+    uint32_t least = 254;
+    int i, n = 0;
 
     for (i = 0; i < k; i++) {
-        int e = exponent(x[i]), f = exponent(other[i]);
+        uint32_t a = bits(x[i]) >> 23 & 255, b = bits(y[i]) >> 23 & 255;
+        uint32_t c = bits(z[i]) >> 23 & 255, d = bits(u[i]) >> 23 & 255;
 
         to->at[n] = (unsigned char)i;
-        n += (e | f) != 0;
-        e = e ? e : 255;
-        f = f ? f : 255;
-        e = e < f ? e : f;
-        least = e < least ? e : least;
+        n += (a | b | c | d) != 0;
+        least = less(less(less(less(least, a), b), c), d);
     }
     to->count = n;
-    to->least = least;
+    to->least = (int)least + 1;
 }
 
 /* y = n sums, or y + them. */
@@ -60,9 +61,9 @@ static void put_sums(int n, const float *sum, int later, float *y)
     for (j = 0; j < LANES; j++) \
         sum[j] = FMA(a, (w)[j], sum[j])
 
-/* One row of a panel of 64. */
-static void row_64(const list *l, const float *x, const float *w, int later,
-                   float *y)
+/* One row of four panels, which begin `next` numbers apart. */
+static void row_64(const list *l, const float *x, const float *w, long next,
+                   int later, float *y)
 {
     float s[LANES], t[LANES], u[LANES], v[LANES], sum[4][LANES];
     int i, j;
@@ -71,13 +72,13 @@ static void row_64(const list *l, const float *x, const float *w, int later,
         s[j] = t[j] = u[j] = v[j] = 0;
     for (i = 0; i < l->count; i++) {
         long at = l->at[i];
-        const float *p = w + at * PANEL;
+        const float *p = w + at * LANES;
         float a = x[at];
 
         STEP(s, a, p);
-        STEP(t, a, p + LANES);
-        STEP(u, a, p + 2 * LANES);
-        STEP(v, a, p + 3 * LANES);
+        STEP(t, a, p + next);
+        STEP(u, a, p + 2 * next);
+        STEP(v, a, p + 3 * next);
     }
     for (j = 0; j < LANES; j++) {
         sum[0][j] = s[j];
@@ -85,46 +86,75 @@ static void row_64(const list *l, const float *x, const float *w, int later,
         sum[2][j] = u[j];
         sum[3][j] = v[j];
     }
-    put_sums(PANEL, sum[0], later, y);
+    put_sums(PANELS, sum[0], later, y);
 }
 
-/* Two rows of a panel of 64. */
-static void rows_64(const list *l, const float *x, long step, const float *w,
-                    int later, float *y, long y_step)
+/* Vectors of the CPU, where programs are compiled for one that has them. */
+#if defined MODEL_SOFT
+#elif defined __AVX512F__
+#include <immintrin.h>
+#define VEC __m512
+#define VEC_LOAD _mm512_loadu_ps
+#define VEC_STORE _mm512_storeu_ps
+#define VEC_SET _mm512_set1_ps
+#define VEC_FMA _mm512_fmadd_ps
+#elif defined __AVX2__ && defined __FMA__
+#include <immintrin.h>
+#define VEC __m256
+#define VEC_LOAD _mm256_loadu_ps
+#define VEC_STORE _mm256_storeu_ps
+#define VEC_SET _mm256_set1_ps
+#define VEC_FMA _mm256_fmadd_ps
+#elif defined __aarch64__ && defined __ARM_NEON
+#include <arm_neon.h>
+#define VEC float32x4_t
+#define VEC_LOAD vld1q_f32
+#define VEC_STORE vst1q_f32
+#define VEC_SET vdupq_n_f32
+#define VEC_FMA(a, b, c) vfmaq_f32(c, a, b)
+#endif
+
+#if defined VEC
+enum { WIDTH = 2 * (int)(sizeof(VEC) / sizeof(float)) };
+
+/* FOUR rows, WIDTH outputs, the second half of whose weights begins `half`
+ * numbers after the first. */
+static void four_rows(const list *l, const float *x, long step, const float *w,
+                      long half, int later, float *y, long y_step)
 {
-    float s[LANES], t[LANES], u[LANES], v[LANES], sum[2][4][LANES];
-    float s2[LANES], t2[LANES], u2[LANES], v2[LANES];
-    int i, j;
+    VEC s = VEC_SET(0), t = s, u = s, v = s, s2 = s, t2 = s, u2 = s, v2 = s;
+    float sum[FOUR][WIDTH];
+    int i;
 
-    for (j = 0; j < LANES; j++)
-        s[j] = t[j] = u[j] = v[j] = s2[j] = t2[j] = u2[j] = v2[j] = 0;
     for (i = 0; i < l->count; i++) {
-        long at = l->at[i];
-        const float *p = w + at * PANEL;
-        float a = x[at], b = x[step + at];
+        const float *a = x + l->at[i], *p = w + l->at[i] * LANES;
+        VEC b = VEC_LOAD(p), c = VEC_LOAD(p + half), one;
 
-        STEP(s, a, p);
-        STEP(t, a, p + LANES);
-        STEP(u, a, p + 2 * LANES);
-        STEP(v, a, p + 3 * LANES);
-        STEP(s2, b, p);
-        STEP(t2, b, p + LANES);
-        STEP(u2, b, p + 2 * LANES);
-        STEP(v2, b, p + 3 * LANES);
+        one = VEC_SET(a[0]);
+        s = VEC_FMA(one, b, s);
+        s2 = VEC_FMA(one, c, s2);
+        one = VEC_SET(a[step]);
+        t = VEC_FMA(one, b, t);
+        t2 = VEC_FMA(one, c, t2);
+        one = VEC_SET(a[2 * step]);
+        u = VEC_FMA(one, b, u);
+        u2 = VEC_FMA(one, c, u2);
+        one = VEC_SET(a[3 * step]);
+        v = VEC_FMA(one, b, v);
+        v2 = VEC_FMA(one, c, v2);
     }
-    for (j = 0; j < LANES; j++) {
-        sum[0][0][j] = s[j];
-        sum[0][1][j] = t[j];
-        sum[0][2][j] = u[j];
-        sum[0][3][j] = v[j];
-        sum[1][0][j] = s2[j];
-        sum[1][1][j] = t2[j];
-        sum[1][2][j] = u2[j];
-        sum[1][3][j] = v2[j];
-    }
-    put_sums(PANEL, sum[0][0], later, y);
-    put_sums(PANEL, sum[1][0], later, y + y_step);
+    VEC_STORE(sum[0], s);
+    VEC_STORE(sum[0] + WIDTH / 2, s2);
+    VEC_STORE(sum[1], t);
+    VEC_STORE(sum[1] + WIDTH / 2, t2);
+    VEC_STORE(sum[2], u);
+    VEC_STORE(sum[2] + WIDTH / 2, u2);
+    VEC_STORE(sum[3], v);
+    VEC_STORE(sum[3] + WIDTH / 2, v2);
+    for (i = 0; i < FOUR; i++)
+        put_sums(WIDTH, sum[i], later, y + i * y_step);
 }
+#endif
 
 /* One row of a panel of 16. */
 static void row_16(const list *l, const float *x, const float *w, int later,
@@ -169,7 +199,7 @@ static void row_any(const list *l, const float *x, const float *w, int n,
 static void row_careful(const list *l, const float *x, const float *w, int n,
                         int later, float *y)
 {
-    float sum[PANEL];
+    float sum[LANES];
     int i, j;
 
     for (j = 0; j < n; j++)
@@ -189,35 +219,64 @@ static int is_safe(const list *l, int least)
     return l->least + least >= 174;
 }
 
-static void row_of(const list *l, const float *x, const float *w, int least,
-                   int n, int later, float *y)
+/* One row of n outputs: four panels, or one. */
+static void row_of(const list *l, const float *x, const float *w, long next,
+                   int least, int n, int later, float *y)
 {
-    if (!is_safe(l, least))
-        row_careful(l, x, w, n, later, y);
-    else if (n == PANEL)
-        row_64(l, x, w, later, y);
-    else if (n == LANES)
-        row_16(l, x, w, later, y);
-    else
-        row_any(l, x, w, n, later, y);
+    int j, wide = n < LANES ? n : LANES, safe = is_safe(l, least);
+
+    if (safe && n == PANELS) {
+        row_64(l, x, w, next, later, y);
+        return;
+    }
+    for (j = 0; j < n; j += wide, w += next)
+        if (!safe)
+            row_careful(l, x, w, wide, later, y + j);
+        else if (wide == LANES)
+            row_16(l, x, w, later, y + j);
+        else
+            row_any(l, x, w, wide, later, y + j);
 }
 
-/* A panel of a chunk of up to ROWS rows, two by two. */
-static void panel(int m, const float *x, long step, const list *l,
-                  const float *w, int least, int n, int later, float *y,
-                  long y_step)
+/* FOUR rows of four panels or one, if there are vectors that do them. */
+static int four_of(const list *l, const float *x, long step, const float *w,
+                   long next, int n, int later, float *y, long y_step)
 {
-    int r, both;
+#if defined VEC
+    long half = WIDTH > LANES ? next : WIDTH / 2;
+    int j;
 
-    for (r = 0; r < m; r++) {
-        both = r % 2 == 0 && r + 1 < m && n == PANEL &&
-               is_safe(l + r / 2, least);
-        if (both)
-            rows_64(l + r / 2, x + r * step, step, w, later, y + r * y_step,
-                    y_step);
-        else
-            row_of(l + r / 2, x + r * step, w, least, n, later, y + r * y_step);
-        r += both;
+    if (n % WIDTH)
+        return 0;
+    for (j = 0; j < n; j += WIDTH)
+        four_rows(l, x, step, w + j / LANES * next + j % LANES, half, later,
+                  y + j, y_step);
+    return 1;
+#else
+    (void)l, (void)x, (void)step, (void)w, (void)next, (void)n, (void)later;
+    (void)y, (void)y_step;
+    return 0;
+#endif
+}
+
+/* n outputs of a chunk of up to ROWS rows. */
+static void panels(int m, const float *x, long step, const list *l,
+                   const float *w, long next, int least, int n, int later,
+                   float *y, long y_step)
+{
+    int r = 0, rows;
+
+    for (r = 0; r < m; r += rows) {
+        const list *of = l + r / FOUR;
+        const float *from = x + r * step;
+        float *to = y + r * y_step;
+
+        rows = r % FOUR == 0 && r + FOUR <= m && n >= LANES &&
+                       is_safe(of, least) &&
+                       four_of(of, from, step, w, next, n, later, to, y_step)
+                   ? FOUR : 1;
+        if (rows == 1)
+            row_of(of, from, w, next, least, n, later, to);
     }
 }
 
@@ -226,7 +285,7 @@ static void panel(int m, const float *x, long step, const list *l,
 static void product(long m, long k, long n, const float *x, long step,
                     const float *weights, int least, float *y, long y_step)
 {
-    list l[ROWS / 2];
+    list l[ROWS / FOUR];
     long i, c, j;
     int r, wide;
 
@@ -237,13 +296,14 @@ static void product(long m, long k, long n, const float *x, long step,
         for (c = 0; c < k; c += CHUNK) {
             int deep = k - c < CHUNK ? (int)(k - c) : CHUNK;
 
-            for (r = 0; r < rows; r += 2)
-                make_list(deep, x + (i + r) * step + c,
-                          x + (i + r + (r + 1 < rows)) * step + c, l + r / 2);
+            for (r = 0; r < rows; r += FOUR)
+                make_list(rows - r < FOUR ? rows - r : FOUR, deep,
+                          x + (i + r) * step + c, step, l + r / FOUR);
             for (j = 0; j < n; j += wide, w += deep * wide) {
-                wide = panel_width(n - j);
-                panel(rows, x + i * step + c, step, l, w, least, wide,
-                      c > 0, y + i * y_step + j, y_step);
+                wide = n - j >= PANELS ? PANELS
+                                       : n - j >= LANES ? LANES : (int)(n - j);
+                panels(rows, x + i * step + c, step, l, w, deep * LANES, least,
+                       wide, c > 0, y + i * y_step + j, y_step);
             }
         }
     }
@@ -351,7 +411,7 @@ static int pack(long k, long n, const float *b, long row, long col, float *w)
 
     for (c = 0; c < k; c += CHUNK)
         for (j = 0; j < n; j += wide) {
-            wide = panel_width(n - j);
+            wide = n - j >= LANES ? LANES : (int)(n - j);
             for (i = c; i < k && i < c + CHUNK; i++)
                 for (p = j; p < j + wide; p++, w++) {
                     *w = b[i * row + p * col];
