@@ -9,10 +9,11 @@ enum { ROWS = 16 }; /* that share what is read of weights */
  * fused multiply-adds from +0 in rising k; chunks are added in order.  Steps of
  * a chain whose x is 0 are left out: they change nothing.
  *
- * Weights lie chunk by chunk, in each by panels of 16 outputs and one of what is
- * left; in a panel k by k.  Panels are taken four at a time.  ROWS rows share what is read of them,
- * and FOUR rows the steps of a chain, which are left out where all are 0.
- * Sums are arrays of 16 lanes that compilers keep in registers. */
+ * Weights lie chunk by chunk, in each by panels of 16 outputs and one of what
+ * is left; in a panel k by k.  Panels are taken four at a time.  ROWS rows
+ * share what is read of them, and FOUR rows the steps of a chain, which are
+ * left out where all are 0.  Sums are arrays of 16 lanes that compilers keep in
+ * registers. */
 enum { CHUNK = 256, LANES = 16, FOUR = 4, PANELS = FOUR * LANES };
 
 /* Steps of a chain that are not left out, and the least exponent of x. */
