@@ -6,7 +6,8 @@
 # that lockstep-inspect draws the graph; and what both refuse.
 build=${top_builddir:-.}
 case $build in /*) ;; *) build=$PWD/$build ;; esac
-old=$(cd "$(dirname "$0")" && pwd)/golden/old
+here=$(cd "$(dirname "$0")" && pwd)
+old=$here/golden/old
 tool=$build/lockstep-predict
 . "$(dirname "$0")/shell.sh"
 cd "$dir" || exit 1
@@ -221,6 +222,34 @@ npy x.npy '<f4' '4, 16'
 run mlp.safetensors x.npy
 lines "numbers that are made already" "5 lines, 3 columns"
 expect 2 "images are (N,H,W) or (N,H,W,C)" cnn.safetensors x.npy
+
+# ------ Several outputs ------
+
+library=$build/.libs/liblockstep.so.2 python=${PYTHON3:-python3}
+if [ -f "$library" ] && ! ${NM:-nm} -D "$library" |
+    grep -qE '__(a|t|m|ub)san_' && "$python" -c 'import numpy' 2>/dev/null; then
+    PYTHONPATH=$here/../python LOCKSTEP_LIBRARY=$library "$python" -B - <<'END'
+import lockstep as ls, numpy as np
+g = ls.Graph()
+x, noise = g.input("x", (3,)), g.input("noise", (2,))
+code = ls.dense(x, 2, "code")
+back = ls.dense(code + noise, 3, "back")
+g.output(back, "back")
+g.output(code, "code")
+g.output(ls.square(code), "squares")
+g.loss(ls.mean_squared_error(back, x))
+ls.Trainer(g, devices=1, workers=1, pin=False).save_model("two.safetensors")
+np.save("three.npy", np.ones((4, 3), np.float32))
+END
+    tool=$build/lockstep-predict
+    run two.safetensors three.npy --of code
+    lines "another output, which needs one input" "5 lines, 2 columns"
+    is "by its name" "$(head -n 1 out)" "code0,code1"
+    expect 1 'output "back" needs more than one input, "x" and "noise"' \
+        two.safetensors three.npy
+    expect 2 '--of: two.safetensors has no output "mu"; the first is "back"' \
+        two.safetensors three.npy --of mu
+fi
 
 tool=$build/lockstep-inspect
 run mlp.safetensors

@@ -6,10 +6,12 @@
  * norm that stands alone (make_torch_steps.py), and for both of them both ways
  * (make_torch_both.py); what does not fit is refused by name, and nothing has
  * changed. */
+#define _GNU_SOURCE /* nftw */
 #include "golden/torch_both_outputs.h"
 #include "golden/torch_norm_outputs.h"
 #include "golden/torch_outputs.h"
 #include "golden/torch_steps_outputs.h"
+#include "folder.h"
 #include "layers.h"
 #include "models.h"
 #include <lockstep/torch.h>
@@ -392,6 +394,115 @@ START_TEST(both)
 }
 END_TEST
 
+/* ------ attention by its names ------ */
+
+enum { E = 4 };
+
+/* A file of tensors by their names, (rows,E) or with a dot at the end of the
+ * name (rows), filled with the numbers 0, 1, .. from the first to the last. */
+static const char *put_tensors(const char *name, const char *const *tensor,
+                               const int *rows)
+{
+    char head[2048], file[8192];
+    int used = snprintf(head, sizeof head, "{"), at = 0;
+    uint64_t length;
+
+    for (int i = 0; tensor[i]; i++) {
+        bool bias = strstr(tensor[i], "bias");
+        int n = 4 * rows[i] * (bias ? 1 : E);
+
+        used += snprintf(head + used, sizeof head - (size_t)used,
+                         "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[%d%s],"
+                         "\"data_offsets\":[%d,%d]}", i ? "," : "", tensor[i],
+                         rows[i], bias ? "" : ",4", at, at + n);
+        at += n;
+    }
+    used += snprintf(head + used, sizeof head - (size_t)used, "}");
+    while (used % 8)
+        head[used++] = ' ';
+    length = (uint64_t)used;
+    memcpy(file, &length, 8);
+    memcpy(file + 8, head, (size_t)used);
+    for (int i = 0; i < at / 4; i++)
+        memcpy(file + 8 + used + 4 * i, &(float){(float)i / 8}, 4);
+    put_file(in_folder(name), file, (size_t)(8 + used + at));
+    return in_folder(name);
+}
+
+static ls_graph *attention_graph(void)
+{
+    ls_attention_options o = ls_attention_defaults();
+    ls_graph *g;
+    ls_node *x;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){3, E});
+    o.qkv_bias = o.out_bias = true;
+    x = ls_attention_with(x, 2, &o, "at");
+    OK(ls_output(g, x, "y"));
+    OK(ls_loss(g, ls_mean_loss(ls_square(x), NULL)));
+    return g;
+}
+
+static void hash_of(const char *path, const char *layers, char hash[65])
+{
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_run(pool, attention_graph(), NULL);
+
+    spoil(r.trainer);
+    OK(ls_trainer_load_torch(r.trainer, path, NULL, layers));
+    ls_trainer_hash(r.trainer, hash);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+
+static const struct {
+    const char *layers;
+    const char *tensor[9];
+    int rows[8];
+} attentions[] = {
+    {NULL,
+     {"at.query.weight", "at.key.weight", "at.value.weight", "at.query.bias",
+      "at.key.bias", "at.value.bias", "at.out.weight", "at.out.bias"},
+     {E, E, E, E, E, E, E, E}},
+    {NULL,
+     {"at.in_proj_weight", "at.in_proj_bias", "at.out_proj.weight",
+      "at.out_proj.bias"}, {3 * E, 3 * E, E, E}},
+    {"at=layers.0",
+     {"layers.0.c_attn.weight", "layers.0.c_attn.bias",
+      "layers.0.c_proj.weight", "layers.0.c_proj.bias"}, {3 * E, 3 * E, E, E}},
+    {"at.out=o,at=qkv",
+     {"qkv.weight", "qkv.bias", "o.weight", "o.bias"}, {3 * E, 3 * E, E, E}},
+    {NULL,
+     {"at.q_proj.weight", "at.k_proj.weight", "at.v_proj.weight",
+      "at.q_proj.bias", "at.k_proj.bias", "at.v_proj.bias", "at.o_proj.weight",
+      "at.o_proj.bias"}, {E, E, E, E, E, E, E, E}},
+};
+
+/* Proves that each form of PyTorch's attention gives the weights that the first
+ * one gives, and that one of other sizes is refused. */
+START_TEST(attention)
+{
+    static const char *const wide[] = {"at.in_proj_weight", NULL};
+    char want[65], got[65];
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_run(pool, attention_graph(), NULL);
+
+    folder_open();
+    hash_of(put_tensors("a", attentions[0].tensor, attentions[0].rows), NULL,
+            want);
+    hash_of(put_tensors("b", attentions[_i].tensor, attentions[_i].rows),
+            attentions[_i].layers, got);
+    ck_assert_str_eq(got, want);
+    FAILS(ls_trainer_load_torch(r.trainer, put_tensors("c", wide, (int[]){8}),
+                                "*.query.kernel", NULL), LS_ESHAPE,
+          "queries, keys and values of \"at\" have 12 rows of 4");
+    folder_close();
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
 /* Proves that a network without a loss is served with PyTorch's weights. */
 START_TEST(served)
 {
@@ -466,6 +577,7 @@ int main(void)
     tcase_add_test(t, steps_refused);
     tcase_add_test(t, both);
     tcase_add_test(t, served);
+    tcase_add_loop_test(t, attention, 0, 5);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

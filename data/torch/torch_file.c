@@ -16,6 +16,7 @@
  * (torch_norm.h); for recurrent layers see torch_steps.h. */
 #include "base/error.h"
 #include "base/pattern.h"
+#include "torch/torch_heads.h"
 #include "torch/torch_layout.h"
 #include "torch/torch_names.h"
 #include "torch/torch_norm.h"
@@ -31,6 +32,8 @@
 typedef struct source {
     int of;              /* none: the parameter keeps its values */
     int plus;            /* added to it */
+    int64_t first;       /* number of it where the parameter begins, */
+    int64_t all;         /* which is of so many; 0: it is all of it */
     bool plain;          /* a scale of ones or a bias of zeros */
     ls__torch_norm norm; /* to be folded into it */
     float *values;       /* what becomes of that; NULL: it stays */
@@ -196,6 +199,48 @@ static int match_steps(load *l, int i, const ls__torch_steps *steps)
     return status < 0 ? status : 1;
 }
 
+/* Take a part of what is one tensor for queries, keys and values. */
+static int take_part(load *l, int i, int at, const ls__torch_heads *heads)
+{
+    const ls_entry *of = &l->net.param[i].of;
+    int64_t rows = ls__net_width(heads->node->in[heads->part]);
+    int64_t wide = of->elements / rows; /* of a row */
+    ls_entry e = {0};
+
+    ls_archive_entry(l->file, at, &e);
+    if (ls__torch_heads_check(heads, wide, &e, l->path) < 0)
+        return LS_ESHAPE;
+    l->source[i].of = at;
+    l->source[i].first = heads->first * wide;
+    l->source[i].all = e.elements;
+    l->taken[at] = true;
+    return 1;
+}
+
+/* Finds a parameter of an attention under PyTorch's own names; 0: it is of
+ * none, or not there. */
+static int match_heads(load *l, int i)
+{
+    ls__torch_heads heads = ls__torch_heads_of(&l->net, &l->net.param[i]);
+    char module[LS__TORCH_NAME], wanted[LS__TORCH_NAME];
+    bool of_three;
+
+    for (int numbered = 1; heads.node && numbered >= 0; numbered--) {
+        ls__torch_name(&l->layers, heads.node->name, false, numbered, module);
+        for (int k = 0; ls__torch_heads_name(&heads, module, k, wanted,
+                                             sizeof wanted, &of_three); k++) {
+            int at = ls__net_find(l->file, wanted);
+            int status = at < 0     ? 0
+                         : of_three ? take_part(l, i, at, &heads)
+                                    : take_entry(l, i, at, &l->source[i].of);
+
+            if (at >= 0)
+                return status < 0 ? status : 1;
+        }
+    }
+    return 0;
+}
+
 /* A batch norm has a counter too, and without affine no scale and no bias. */
 static bool match_batch_norm(load *l, int i, const char *wanted)
 {
@@ -231,6 +276,8 @@ static int match(load *l, int i)
     at = find_theirs(l, name_of(l, i), wanted);
     may_be_plain = match_batch_norm(
         l, i, ls_archive_entry(l->file, at, &e) ? e.name : wanted);
+    if (at < 0 && (status = match_heads(l, i)) != 0)
+        return status;
     if (at < 0)
         return may_be_plain || may_miss(l, i)
                    ? 1 : missing(l, name_of(l, i), wanted);
@@ -316,9 +363,11 @@ static int make(load *l, int i, float *room)
     for (int64_t k = 0; k < of->elements; k++) /* scales of ones, if plain */
         room[k] = s->plain && !strcmp(ls__torch_last_part(of->name), "scale");
     if (s->of >= 0)
-        status = ls_archive_read(l->file, s->of, of->elements, room);
+        status = ls_archive_read(l->file, s->of, s->all ? s->all : of->elements,
+                                 room);
     if (status < 0)
         return status;
+    room += s->first;
     if (ls__torch_layout_of(&l->net, &l->net.param[i], &a))
         ls__torch_arrange(&a, room, s->values);
     else
@@ -341,7 +390,7 @@ static int make_all(load *l)
 
         if (s->of < 0 && !s->plain && !s->norm.n)
             continue;
-        room = ls__new(n, sizeof *room, "a tensor");
+        room = ls__new(s->all ? (size_t)s->all : n, sizeof *room, "a tensor");
         s->values = ls__new(n, sizeof *room, "a tensor");
         status = room && s->values ? make(l, i, room) : LS_ENOMEM;
         free(room);

@@ -18,13 +18,15 @@ class Net(torch.nn.Module):
         self.conv = torch.nn.Conv2d(3, 6, 3, padding=1)
         self.fc = torch.nn.Linear(6 * 4 * 5, 8)
         self.norm = torch.nn.LayerNorm(8)
+        self.attn = torch.nn.MultiheadAttention(4, 2, batch_first=True)
         self.rnn = torch.nn.LSTM(4, 3, batch_first=True)
         self.gru = torch.nn.GRU(3, 3, batch_first=True)
         self.out = torch.nn.Linear(6, 2)
 
     def forward(self, x):
         h = self.fc(torch.relu(self.conv(x)).flatten(1))
-        h = self.rnn(self.norm(h).reshape(-1, 2, 4))[0]
+        h = self.norm(h).reshape(-1, 2, 4)
+        h = self.rnn(self.attn(h, h, h)[0])[0]
         return self.out(self.gru(h)[0].reshape(-1, 6))
 
 
@@ -33,7 +35,9 @@ def trainer(seed):
     image, y = g.input("x", (4, 5, 3)), g.input("y", (2,))
     h = ls.conv2d(image, 6, (3, 3), "conv")
     h = ls.layer_norm(ls.dense(ls.flatten(ls.relu(h)), 8, "fc"), "norm")
-    h = ls.lstm(ls.reshape(h, (2, 4)), 3, "rnn")
+    h = ls.attention_with(ls.reshape(h, (2, 4)), 2, "attn", qkv_bias=True,
+                          out_bias=True)
+    h = ls.lstm(h, 3, "rnn")
     h, _ = ls.gru_with(h, 3, "gru", two_biases=True)
     out = ls.dense(ls.reshape(h, (6,)), 2, "out")
     g.output(out, "y")

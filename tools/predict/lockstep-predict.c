@@ -3,6 +3,7 @@
  * text that it generates. */
 #include "opt/opt.h"
 #include "predict/ask.h"
+#include "predict/choose.h"
 #include "predict/feed.h"
 #include "predict/insight.h"
 #include "predict/table.h"
@@ -23,7 +24,7 @@
 const char opt_program_name[] = "lockstep-predict";
 
 typedef struct settings {
-    const char *output, *onnx, *c, *lora, *prompt;
+    const char *output, *of, *onnx, *c, *lora, *prompt;
     int64_t generate, top_k, seed; /* 0: no text; all bytes */
     bool score, explain, skip_broken, int8;
     const char *plot;
@@ -35,6 +36,8 @@ typedef struct settings {
 static const opt options[] = {
     {OPT_ROW("output", "F.csv", OPT_TEXT, AT(output), NULL, "",
              "where the lines go; -o F.csv too (standard output)")},
+    {OPT_ROW("of", "NAME", OPT_TEXT, AT(of), NULL, "",
+             "which of the model's outputs they are of (the first)")},
     {OPT_ROW("onnx", "F.onnx", OPT_TEXT, AT(onnx), NULL, "",
              "write the model for ONNX; INPUT may be left out then")},
     {OPT_ROW("c", "F.c", OPT_TEXT, AT(c), NULL, "",
@@ -87,6 +90,7 @@ typedef struct run {
     ls_predictor *predictor;
     ls_context *context;
     ls_array_spec in, out;
+    int of;        /* the number of that output */
     ask ask;       /* rows of a table, where the model is of one */
     normal images; /* or of images */
     feed feed;     /* or of others */
@@ -201,7 +205,7 @@ static int open_predictor(run *r, const char *path)
 static int open_model(run *r)
 {
     const char *path = r->line.path[0];
-    ls_array_spec second;
+    choice chosen;
     int status;
 
     if ((status = check_paths(r)) != OPT_GO)
@@ -209,13 +213,14 @@ static int open_model(run *r)
     if ((status = opt_check(ls_graph_load(&r->graph, path))) != OPT_GO ||
         (status = open_predictor(r, path)) != OPT_GO)
         return status;
-    ls_predictor_input(r->predictor, 0, &r->in);
-    ls_predictor_output(r->predictor, 0, &r->out);
     if (r->line.paths < 2 && !r->set.generate)
         return OPT_GO; /* it is only written in other forms */
-    if (ls_predictor_input(r->predictor, 1, &second))
-        return opt_fail(OPT_FAILED, "%s: the model has more than one input, "
-                        "\"%s\" and \"%s\"", path, r->in.name, second.name);
+    status = choose_output(&chosen, r->graph, r->predictor, r->set.of, path);
+    if (status != OPT_GO)
+        return status;
+    r->in = chosen.in;
+    r->out = chosen.out;
+    r->of = chosen.output;
     if ((status = read_notes(r, path)) != OPT_GO)
         return status;
     return opt_check(ls_context_open(&r->context, r->predictor, NULL));
@@ -269,7 +274,7 @@ static int open_table(run *r)
         return status;
     if (r->ask.model)
         ls_coding_target(r->ask.coding, &target);
-    r->table = table_new(r->file, r->graph, target);
+    r->table = table_new(r->file, r->graph, r->of, target);
     if (r->images.classes == r->table.columns)
         r->table.class_name = r->images.class_name;
     if (ls_images_file(&r->feed.images, 0))

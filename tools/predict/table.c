@@ -18,11 +18,11 @@ static int64_t elements(const ls_node *n, int64_t *width)
     return size;
 }
 
-table table_new(FILE *file, const ls_graph *graph, ls_column target)
+table table_new(FILE *file, const ls_graph *graph, int i, ls_column target)
 {
     const ls_node *loss = ls_graph_loss(graph);
     table t = {.file = file, .target = target};
-    const ls_node *output = ls_graph_output(graph, 0, &t.name);
+    const ls_node *output = ls_graph_output(graph, i, &t.name);
     int64_t width;
     bool is_of_loss = loss && ls_node_input(loss, 0) == output;
 

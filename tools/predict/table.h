@@ -26,9 +26,9 @@ typedef struct table {
     int64_t row;            /* the next */
 } table;
 
-/* What the graph's loss says of its first output: classes of labels, the next
- * token after the last position, or numbers.  All is borrowed. */
-table table_new(FILE *file, const ls_graph *graph, ls_column target);
+/* What the graph's loss says of output i: classes of labels, the next token
+ * after the last position, or numbers.  All is borrowed. */
+table table_new(FILE *file, const ls_graph *graph, int i, ls_column target);
 
 void table_head(const table *t);
 
