@@ -40,14 +40,16 @@ LEFT_OUT = {"ls_input", "ls_parameter", "ls_own", "ls_own_loss"}
 NULLABLE = {"weights", "mask", "state", "lengths"}
 
 # The modules written by hand, each after those that it uses.
-MODULES = ["base", "pool", "graph", "train", "batch", "gradients", "predictor"]
+MODULES = ["base", "pool", "graph", "train", "batch", "gradients", "predictor",
+           "run"]
 
 
 def struct_name(name):
     """ls_result, but c_mesh_options: what programs do not see, or know by a type
     of lockstep_train's."""
     hidden = name.endswith("_options") or name in (
-        "ls_group", "ls_init", "ls_result", "ls_transport")
+        "ls_array", "ls_group", "ls_init", "ls_result", "ls_series",
+        "ls_setting", "ls_source", "ls_transport")
     return "c_" + name[3:] if hidden else name
 
 

@@ -15,6 +15,7 @@ module lockstep
   use lockstep_batch
   use lockstep_gradients
   use lockstep_predictor
+  use lockstep_run
   implicit none
   private
   public :: operator(+)
@@ -44,6 +45,16 @@ module lockstep
   public :: ls_boundary
   public :: ls_broadcast_to
   public :: LS_CAUSAL
+  public :: ls_checkpoints
+  public :: ls_checkpoints_back
+  public :: ls_checkpoints_close
+  public :: ls_checkpoints_count
+  public :: ls_checkpoints_load
+  public :: ls_checkpoints_note
+  public :: ls_checkpoints_open
+  public :: ls_checkpoints_save
+  public :: ls_checkpoints_skipped
+  public :: ls_checkpoints_wait
   public :: ls_clamp
   public :: ls_clipped_relu
   public :: ls_concat
@@ -101,6 +112,13 @@ module lockstep
   public :: ls_gaussian_loss
   public :: ls_gelu
   public :: ls_gelu_exact
+  public :: ls_generator
+  public :: ls_generator_append
+  public :: ls_generator_close
+  public :: ls_generator_cut
+  public :: ls_generator_length
+  public :: ls_generator_open
+  public :: ls_generator_window
   public :: ls_gradients
   public :: ls_gradients_add
   public :: ls_gradients_apply
@@ -144,6 +162,12 @@ module lockstep
   public :: LS_LINEAR
   public :: LS_LINEAR_ONE_CYCLE
   public :: ls_lion
+  public :: ls_loader
+  public :: ls_loader_batches
+  public :: ls_loader_close
+  public :: ls_loader_fill
+  public :: ls_loader_open
+  public :: ls_loader_seconds
   public :: ls_log
   public :: ls_log_softmax
   public :: ls_loss
@@ -236,6 +260,7 @@ module lockstep
   public :: ls_schedule_defaults
   public :: ls_self_attention
   public :: ls_selu
+  public :: ls_setting
   public :: ls_sgd
   public :: LS_SHARD
   public :: ls_sigmoid
@@ -244,6 +269,8 @@ module lockstep
   public :: ls_slice
   public :: ls_softmax
   public :: ls_softplus
+  public :: ls_source
+  public :: ls_source_add
   public :: ls_sparse_dense
   public :: ls_sparse_dense_with
   public :: ls_sqrt

@@ -100,6 +100,19 @@ module lockstep_c
   integer, parameter :: LS_REALMLP_DECAY = 1
   integer, parameter :: LS_REALMLP_DROPOUT = 2
 
+  type, bind(c) :: c_array
+    type(c_ptr) :: name
+    integer(c_int) :: dtype
+    integer(c_int) :: rank
+    integer(c_int64_t) :: shape(8)
+    type(c_ptr) :: data
+  end type c_array
+
+  type, bind(c) :: c_setting
+    type(c_ptr) :: name
+    type(c_ptr) :: value
+  end type c_setting
+
   type, bind(c) :: ls_optimizer
     integer(c_int) :: kind
     real(c_double) :: lr
@@ -214,6 +227,16 @@ module lockstep_c
     real(c_double) :: update_seconds
   end type c_result
 
+  type, bind(c) :: c_checkpoints_options
+    integer(c_size_t) :: size
+    type(c_ptr) :: folder
+    integer(c_int) :: keep
+    integer(c_int) :: n_settings
+    type(c_ptr) :: settings
+    type(c_ptr) :: may_change
+    logical(c_bool) :: keep_first
+  end type c_checkpoints_options
+
   type, bind(c) :: c_init
     integer(c_int) :: kind
     integer(c_int) :: distribution
@@ -223,6 +246,33 @@ module lockstep_c
     type(c_ptr) :: user
     real(c_double) :: room(8)
   end type c_init
+
+  type, bind(c) :: c_source
+    integer(c_int64_t) :: rows
+    integer(c_int64_t) :: classes
+    integer(c_int) :: n_arrays
+    type(c_ptr) :: arrays
+    logical(c_bool) :: weighted
+    logical(c_bool) :: by_epoch
+    type(c_ptr) :: fill
+    type(c_ptr) :: close
+    type(c_ptr) :: user
+  end type c_source
+
+  type, bind(c) :: c_series
+    type(c_array) :: array
+    integer(c_int64_t) :: at
+    integer(c_int64_t) :: length
+  end type c_series
+
+  type, bind(c) :: c_loader_options
+    integer(c_size_t) :: size
+    integer(c_int64_t) :: batch
+    logical(c_bool) :: shuffle
+    type(ls_key) :: key
+    integer(c_int) :: uneven
+    logical(c_bool) :: no_thread
+  end type c_loader_options
 
   type, bind(c) :: c_norm_options
     integer(c_size_t) :: size
@@ -837,6 +887,12 @@ module lockstep_c
       integer(c_int) :: r
     end function c_pool_workers
 
+    function c_key_new(seed) result(r) bind(c, name="ls_key_new")
+      import
+      integer(c_int64_t), value :: seed
+      type(ls_key) :: r
+    end function c_key_new
+
     subroutine c_trainer_defaults_bytes(options, size) bind(c, &
       name="ls_trainer_defaults_bytes")
       import
@@ -1048,6 +1104,83 @@ module lockstep_c
       integer(c_int) :: r
     end function c_trainer_load
 
+    subroutine c_checkpoints_defaults_bytes(options, size) bind(c, &
+      name="ls_checkpoints_defaults_bytes")
+      import
+      type(c_ptr), value :: options
+      integer(c_size_t), value :: size
+    end subroutine c_checkpoints_defaults_bytes
+
+    function c_checkpoints_open(checkpoints, trainer, options) result(r) &
+      bind(c, name="ls_checkpoints_open")
+      import
+      type(c_ptr), value :: checkpoints
+      type(c_ptr), value :: trainer
+      type(c_ptr), value :: options
+      integer(c_int) :: r
+    end function c_checkpoints_open
+
+    subroutine c_checkpoints_close(checkpoints) bind(c, &
+      name="ls_checkpoints_close")
+      import
+      type(c_ptr), value :: checkpoints
+    end subroutine c_checkpoints_close
+
+    function c_checkpoints_save(checkpoints, notes, note) result(r) bind(c, &
+      name="ls_checkpoints_save")
+      import
+      type(c_ptr), value :: checkpoints
+      integer(c_int), value :: notes
+      type(c_ptr), value :: note
+      integer(c_int) :: r
+    end function c_checkpoints_save
+
+    function c_checkpoints_wait(checkpoints) result(r) bind(c, &
+      name="ls_checkpoints_wait")
+      import
+      type(c_ptr), value :: checkpoints
+      integer(c_int) :: r
+    end function c_checkpoints_wait
+
+    function c_checkpoints_count(checkpoints) result(r) bind(c, &
+      name="ls_checkpoints_count")
+      import
+      type(c_ptr), value :: checkpoints
+      integer(c_int) :: r
+    end function c_checkpoints_count
+
+    function c_checkpoints_load(checkpoints, step) result(r) bind(c, &
+      name="ls_checkpoints_load")
+      import
+      type(c_ptr), value :: checkpoints
+      type(c_ptr), value :: step
+      integer(c_int) :: r
+    end function c_checkpoints_load
+
+    function c_checkpoints_back(checkpoints, before, step) result(r) bind(c, &
+      name="ls_checkpoints_back")
+      import
+      type(c_ptr), value :: checkpoints
+      integer(c_int64_t), value :: before
+      type(c_ptr), value :: step
+      integer(c_int) :: r
+    end function c_checkpoints_back
+
+    function c_checkpoints_note(checkpoints, name) result(r) bind(c, &
+      name="ls_checkpoints_note")
+      import
+      type(c_ptr), value :: checkpoints
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_checkpoints_note
+
+    function c_checkpoints_skipped(checkpoints) result(r) bind(c, &
+      name="ls_checkpoints_skipped")
+      import
+      type(c_ptr), value :: checkpoints
+      type(c_ptr) :: r
+    end function c_checkpoints_skipped
+
     function c_gradients_open(gradients, trainer, batches) result(r) bind(c, &
       name="ls_gradients_open")
       import
@@ -1163,6 +1296,66 @@ module lockstep_c
       type(c_ptr), value :: init
       integer(c_int) :: r
     end function c_init_params
+
+    function c_source_series(source, arrays, series) result(r) bind(c, &
+      name="ls_source_series")
+      import
+      type(c_ptr), value :: source
+      integer(c_int), value :: arrays
+      type(c_ptr), value :: series
+      integer(c_int) :: r
+    end function c_source_series
+
+    subroutine c_source_close(source) bind(c, name="ls_source_close")
+      import
+      type(c_ptr), value :: source
+    end subroutine c_source_close
+
+    subroutine c_loader_defaults_bytes(options, size) bind(c, &
+      name="ls_loader_defaults_bytes")
+      import
+      type(c_ptr), value :: options
+      integer(c_size_t), value :: size
+    end subroutine c_loader_defaults_bytes
+
+    function c_loader_open(loader, trainer, source, options) result(r) &
+      bind(c, name="ls_loader_open")
+      import
+      type(c_ptr), value :: loader
+      type(c_ptr), value :: trainer
+      type(c_ptr), value :: source
+      type(c_ptr), value :: options
+      integer(c_int) :: r
+    end function c_loader_open
+
+    subroutine c_loader_close(loader) bind(c, name="ls_loader_close")
+      import
+      type(c_ptr), value :: loader
+    end subroutine c_loader_close
+
+    function c_loader_batches(loader) result(r) bind(c, &
+      name="ls_loader_batches")
+      import
+      type(c_ptr), value :: loader
+      integer(c_int64_t) :: r
+    end function c_loader_batches
+
+    function c_loader_fill(loader, step, batch, rows) result(r) bind(c, &
+      name="ls_loader_fill")
+      import
+      type(c_ptr), value :: loader
+      integer(c_int64_t), value :: step
+      type(c_ptr), value :: batch
+      type(c_ptr), value :: rows
+      integer(c_int) :: r
+    end function c_loader_fill
+
+    function c_loader_seconds(loader) result(r) bind(c, &
+      name="ls_loader_seconds")
+      import
+      type(c_ptr), value :: loader
+      real(c_double) :: r
+    end function c_loader_seconds
 
     function c_trainer_save_model(trainer, path) result(r) bind(c, &
       name="ls_trainer_save_model")
@@ -1661,6 +1854,54 @@ module lockstep_c
       type(c_ptr), value :: out
       integer(c_int) :: r
     end function c_context_predict
+
+    function c_generator_open(generator, predictor, output) result(r) bind(c, &
+      name="ls_generator_open")
+      import
+      type(c_ptr), value :: generator
+      type(c_ptr), value :: predictor
+      character(kind=c_char), intent(in), optional :: output(*)
+      integer(c_int) :: r
+    end function c_generator_open
+
+    subroutine c_generator_close(generator) bind(c, &
+      name="ls_generator_close")
+      import
+      type(c_ptr), value :: generator
+    end subroutine c_generator_close
+
+    function c_generator_append(generator, n, tokens, size, out) result(r) &
+      bind(c, name="ls_generator_append")
+      import
+      type(c_ptr), value :: generator
+      integer(c_int64_t), value :: n
+      type(c_ptr), value :: tokens
+      integer(c_int64_t), value :: size
+      type(c_ptr), value :: out
+      integer(c_int) :: r
+    end function c_generator_append
+
+    function c_generator_cut(generator, length) result(r) bind(c, &
+      name="ls_generator_cut")
+      import
+      type(c_ptr), value :: generator
+      integer(c_int64_t), value :: length
+      integer(c_int) :: r
+    end function c_generator_cut
+
+    function c_generator_length(generator) result(r) bind(c, &
+      name="ls_generator_length")
+      import
+      type(c_ptr), value :: generator
+      integer(c_int64_t) :: r
+    end function c_generator_length
+
+    function c_generator_window(generator) result(r) bind(c, &
+      name="ls_generator_window")
+      import
+      type(c_ptr), value :: generator
+      integer(c_int64_t) :: r
+    end function c_generator_window
 
     function c_sparse_dense(indices, values, inputs, n, name) result(r) &
       bind(c, name="ls_sparse_dense")

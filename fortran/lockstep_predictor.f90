@@ -14,6 +14,10 @@ module lockstep_predictor
   type, extends(ls_handle) :: ls_context
   end type ls_context
 
+  ! One sequence of tokens, position by position.
+  type, extends(ls_handle) :: ls_generator
+  end type ls_generator
+
   ! Gives a context the rows of an input, as ls_batch_set does.
   interface ls_context_set
     module procedure set_real32, set_int32, set_real64, set_int64
@@ -201,5 +205,67 @@ contains
     if (s >= 0) flat = y
     call ended(s, stat, errmsg)
   end subroutine predict_real64
+
+  ! ------ generation ------
+
+  ! Opens a generator of one sequence, position by position.
+  subroutine ls_generator_open(generator, predictor, output, stat, errmsg)
+    type(ls_generator), intent(inout) :: generator
+    type(ls_predictor), intent(in) :: predictor
+    character(*), intent(in) :: output
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr), target :: p
+    integer :: s
+
+    s = c_generator_open(c_loc(p), pointer_of(predictor), c_text(output))
+    if (s >= 0) call hold(generator, p, c_generator_close, predictor)
+    call ended(s, stat, errmsg)
+  end subroutine ls_generator_open
+
+  subroutine ls_generator_close(generator)
+    type(ls_generator), intent(inout) :: generator
+
+    call release(generator%of)
+  end subroutine ls_generator_close
+
+  ! Appends tokens; values is the output at the last of them.
+  subroutine ls_generator_append(generator, tokens, values, stat, errmsg)
+    type(ls_generator), intent(in) :: generator
+    integer(int32), intent(in), target, contiguous :: tokens(:)
+    real(real32), intent(inout), target, contiguous :: values(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_generator_append(pointer_of(generator), &
+      size(tokens, kind=c_int64_t), c_loc(tokens), &
+      size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+  end subroutine ls_generator_append
+
+  ! Forgets all positions behind the first `length`.
+  subroutine ls_generator_cut(generator, length, stat, errmsg)
+    type(ls_generator), intent(in) :: generator
+    integer(int64), intent(in) :: length
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+
+    call ended(c_generator_cut(pointer_of(generator), length), stat, errmsg)
+  end subroutine ls_generator_cut
+
+  ! Returns how many positions there are.
+  function ls_generator_length(generator) result(n)
+    type(ls_generator), intent(in) :: generator
+    integer(int64) :: n
+
+    n = c_generator_length(pointer_of(generator))
+  end function ls_generator_length
+
+  ! Returns how many there can be.
+  function ls_generator_window(generator) result(n)
+    type(ls_generator), intent(in) :: generator
+    integer(int64) :: n
+
+    n = c_generator_window(pointer_of(generator))
+  end function ls_generator_window
 
 end module lockstep_predictor

@@ -33,6 +33,8 @@ program every_call
   call shapes()
   call classes()
   call gradients()
+  call runs()
+  call generation()
   call handles()
   call wrong()
   call ls_pool_close(pool)
@@ -409,5 +411,117 @@ contains
     call check(stat == LS_ENOTFOUND .and. index(message, "hidden.bias") > 0, &
                "a misspelt name")
   end subroutine wrong
+
+  ! A loader's batches, and a run that goes on from a checkpoint.
+  subroutine runs()
+    type(ls_graph) :: graph
+    type(ls_trainer) :: trainer, again
+    type(ls_batch) :: batch
+    type(ls_source) :: source, bad
+    type(ls_loader) :: loader
+    type(ls_checkpoints) :: kept
+    type(ls_setting) :: settings(1), notes(1)
+    real(real32), target :: x(2, 32), y(1, 32), more(2, 33)
+    integer(int64) :: n, step
+    character(64) :: hex, other
+
+    call rows(x, y)
+    call small(graph)
+    call ls_trainer_open(trainer, pool, graph, ls_adam(1d-2))
+    call ls_batch_open(batch, trainer)
+    call ls_source_add(source, "x", x)
+    call ls_source_add(source, "y", y)
+    call ls_loader_open(loader, trainer, source, batch=8, seed=3_int64, &
+      uneven=LS_UNEVEN_PAD, no_thread=.true.)
+    call check(ls_loader_batches(loader) == 4, "batches")
+    settings(1)%name = "data"
+    settings(1)%value = "eighths"
+    notes(1)%name = "place"
+    notes(1)%value = "after 6"
+    call ls_checkpoints_open(kept, trainer, folder // "/run", keep=2, &
+      settings=settings, may_change="lr", keep_first=.true.)
+    call ls_checkpoints_load(kept, step)
+    call check(step == -1 .and. ls_checkpoints_count(kept) == 0, "none yet")
+    do step = 0, 7
+      call ls_loader_fill(loader, step, batch, n)
+      call check(n == 8, "rows of a batch")
+      call ls_step(trainer, batch)
+      if (step == 5) call ls_checkpoints_save(kept, notes)
+    end do
+    call ls_checkpoints_save(kept)
+    call ls_checkpoints_wait(kept)
+    call check(ls_checkpoints_count(kept) == 2, "two checkpoints")
+    call check(ls_loader_seconds(loader) >= 0, "seconds")
+    call ls_trainer_hash(trainer, hex)
+    call ls_checkpoints_back(kept, 8_int64, step)
+    call check(step == 6 .and. ls_checkpoints_note(kept, "place") == &
+      "after 6" .and. ls_checkpoints_skipped(kept) == "", "back")
+    call check(ls_checkpoints_note(kept, "other") == "", "no such note")
+    do while (step < 8)
+      call ls_loader_fill(loader, step, batch)
+      call ls_step(trainer, batch)
+      step = step + 1
+    end do
+    call ls_trainer_hash(trainer, other)
+    call check(hex == other, "the same state again")
+    call ls_checkpoints_close(kept)
+    settings(1)%value = "others"
+    call ls_trainer_open(again, pool, graph, ls_adam(1d-2))
+    call ls_checkpoints_open(kept, again, folder // "/run", settings=settings)
+    call ls_checkpoints_load(kept, step, stat, message)
+    call check(stat == LS_EINVAL .and. index(message, "eighths") > 0, "setting")
+    call ls_checkpoints_save(kept, [ls_setting("root", "no root")], stat)
+    call check(stat == LS_EINVAL, "a note that is no root")
+    call ls_checkpoints_open(kept, again, folder // "/none/run", stat=stat)
+    call check(stat < 0, "a folder that cannot be made")
+    call ls_checkpoints_wait(kept)
+    call ls_checkpoints_back(kept, 0_int64, step)
+    call check(step == -1, "nothing before the first")
+    call ls_loader_open(loader, trainer, bad, stat=stat)
+    call check(stat < 0, "a source without arrays")
+    call ls_source_add(bad, "x", more, at=1, length=2)
+    call ls_loader_open(loader, trainer, bad, stat=stat, errmsg=message)
+    call check(stat < 0 .and. index(message, "x") > 0, "another shape")
+    call ls_loader_close(loader)
+    call ls_loader_fill(loader, 0_int64, batch, stat=stat)
+    call check(stat < 0, "a loader that is closed")
+    call ls_checkpoints_close(kept)
+  end subroutine runs
+
+  ! Tokens one after the other make what a whole sequence makes.
+  subroutine generation()
+    type(ls_graph) :: graph
+    type(ls_trainer) :: trainer
+    type(ls_predictor) :: predictor
+    type(ls_generator) :: generator
+    type(ls_node) :: x
+    real(real32) :: first(5), y(5)
+    integer(int32) :: tokens(3) = [1, 4, 2]
+
+    call ls_graph_new(graph)
+    x = ls_input(graph, "tokens", [6], LS_I32)
+    x = ls_embed(x, 5, 8, "embed")
+    x = x + ls_self_attention(x, 2, .true., "mix")
+    x = ls_dense(x, 5, "out")
+    call ls_output(graph, x, "next")
+    call ls_loss(graph, ls_mean_loss(ls_sum_over(x * x, [1, 2])))
+    call ls_trainer_open(trainer, pool, graph)
+    call ls_predictor_open(predictor, trainer)
+    call ls_generator_open(generator, predictor, "next")
+    call check(ls_generator_window(generator) == 6, "window")
+    call ls_generator_append(generator, tokens, first)
+    call check(ls_generator_length(generator) == 3, "length")
+    call ls_generator_cut(generator, 1_int64)
+    call ls_generator_append(generator, tokens(2:2), y)
+    call ls_generator_append(generator, tokens(3:3), y)
+    call check(all(y == first), "one by one")
+    call ls_generator_append(generator, [0, 0, 0, 0], y, stat, message)
+    call check(stat == LS_ERANGE, "too many tokens")
+    call ls_generator_cut(generator, 9_int64, stat)
+    call check(stat == LS_ERANGE, "a cut behind the end")
+    call ls_generator_open(generator, predictor, "none", stat)
+    call check(stat == LS_ENOTFOUND, "no such output")
+    call ls_generator_close(generator)
+  end subroutine generation
 
 end program every_call
