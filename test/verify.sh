@@ -57,6 +57,19 @@ if [ $status -ne 0 ] && [ $last -gt 0 ]; then
 fi
 run --verify --minutes 0.02
 is 'for a while' $status 0
+has 'again and again' out ' not begun: the time was over'
+
+# So little time that no round ends: what there was no time for is told.
+unset LS_ISA
+run --verify --each-core --minutes 0.00001
+is 'the status of no time' $status 0
+has 'what there was no time for' err 'the time was over after '
+is 'runs of no time' "$(grep -c ' 29 the same' "$dir/out")" 0
+LS_ISA=$best
+export LS_ISA
+for minutes in -1 x; do
+    expect 2 '--minutes' --verify --minutes $minutes
+done
 expect 2 '--each-core needs --verify' --each-core
 expect 2 '--minutes needs --verify' --minutes 1
 

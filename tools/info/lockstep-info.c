@@ -158,7 +158,8 @@ static int check(info *r)
 /* --verify is all that is done then. */
 static int verify_bytes(info *r)
 {
-    verify_options o = {r->set.json, r->set.each_core, r->set.minutes};
+    verify_options o = {.json = r->set.json, .each_core = r->set.each_core,
+                        .minutes = r->set.minutes};
     int status = r->set.verify ? verify(&o) : OPT_GO;
 
     return r->set.verify && status == OPT_GO ? OPT_DONE : status;

@@ -5,11 +5,12 @@
  * verified by this program started again with LS_ISA set to its name. */
 #define _GNU_SOURCE
 
-#include "info/verify.h"
+#include "info/trial.h"
 #include "opt/opt.h"
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <spawn.h>
@@ -21,174 +22,20 @@
 
 enum { MOST_PUS = 8192 };
 
-/* A run under way. */
-typedef struct trial {
-    const verify_run *run;
-    int pu;                   /* that computes it alone; -1: as the run says */
-    ls_mesh *mesh;
-    ls_pool *pool;
-    ls_graph *graph;
-    ls_trainer *trainer;
-    ls_batch *batch;
-    verify_step got[VERIFY_STEPS];
-    int number[VERIFY_TENSORS]; /* of tensor(), for each digest */
-    char difference[LS_TEXT]; /* empty: the bytes are those recorded */
-} trial;
+/* ------ The time there is ------ */
 
-/* ------ Training ------ */
-
-static ls_trainer_options options_of(const verify_run *run)
+static double seconds(void)
 {
-    ls_trainer_options o = ls_trainer_defaults();
+    struct timespec t;
 
-    o.optimizer = ls_optimizer_defaults(run->optimizer, 0.01);
-    o.schedule.kind = run->schedule;
-    if (run->schedule != LS_CONSTANT)
-        o.schedule.decay_steps = 2 * VERIFY_STEPS;
-    o.clip_norm = run->clip_norm;
-    o.accumulate = run->accumulate;
-    o.mean = run->mean;
-    o.state = run->state;
-    o.backend = run->backend;
-    o.precision = run->precision;
-    return o;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static int open_trial(trial *t)
+/* Is there time for another run?  Always, where none is set. */
+static bool has_time(double end)
 {
-    ls_mesh_options m = ls_mesh_defaults();
-    ls_pool_options p = ls_pool_defaults();
-    ls_trainer_options o = options_of(t->run);
-    char cpus[16];
-    int status;
-
-    if (t->run->devices)
-        m.devices = t->run->devices;
-    m.workers = t->run->workers;
-    if (t->pu >= 0) {
-        snprintf(cpus, sizeof cpus, "%d", t->pu);
-        m.cpus = cpus;
-        m.workers = 1;
-        p.pin_caller = true; /* who is that worker */
-    }
-    if ((status = ls_mesh_open(&t->mesh, &m)) < 0 ||
-        (status = ls_pool_open(&t->pool, t->mesh, &p)) < 0 ||
-        (status = verify_graph(&t->graph, t->run->model)) < 0 ||
-        (status = ls_trainer_open(&t->trainer, t->pool, t->graph, &o)) < 0)
-        return status;
-    return ls_batch_open(&t->batch, t->trainer);
-}
-
-static void close_trial(trial *t)
-{
-    ls_batch_close(t->batch);
-    ls_trainer_close(t->trainer);
-    ls_graph_free(t->graph);
-    ls_pool_close(t->pool);
-    ls_mesh_close(t->mesh);
-}
-
-/* ------ Tensors: parameters, then the moments there are ------ */
-
-static const char *const moments[] = {"", "mu.", "nu.", "trace."};
-
-/* Tensor i of a trainer by name, and its elements; false past the last. */
-static bool tensor(const ls_trainer *t, int i, char name[LS_TEXT],
-                   int64_t *elements)
-{
-    int params = ls_trainer_params(t), kind = i / params;
-    int64_t shape[LS_MAX_RANK];
-
-    *elements = 1;
-    if (kind >= (int)(sizeof moments / sizeof *moments))
-        return false;
-    snprintf(name, LS_TEXT, "%s%s", moments[kind],
-             ls_trainer_param_name(t, i % params));
-    for (int k = ls_trainer_param_shape(t, i % params, shape); k-- > 0;)
-        *elements *= shape[k];
-    return true;
-}
-
-/* FNV-1a of the elements' bytes, the least of each first. */
-static uint32_t digest(const float *x, int64_t n)
-{
-    uint32_t d = 2166136261u, word;
-
-    for (int64_t i = 0; i < n; i++) {
-        memcpy(&word, &x[i], sizeof word);
-        for (int k = 0; k < 32; k += 8)
-            d = (d ^ (word >> k & 255)) * 16777619u;
-    }
-    return d;
-}
-
-static int look(trial *t, verify_step *s)
-{
-    char name[LS_TEXT];
-    int64_t n;
-    int hashed = ls_trainer_hash(t->trainer, s->state);
-
-    if (hashed < 0)
-        return hashed;
-    for (int i = 0; tensor(t->trainer, i, name, &n); i++) {
-        float *x = malloc((size_t)n * sizeof *x);
-        int status = x ? ls_trainer_get(t->trainer, name, n, x) : LS_ENOMEM;
-
-        if (status == 0 && s->tensors < VERIFY_TENSORS) {
-            t->number[s->tensors] = i;
-            s->digest[s->tensors++] = digest(x, n);
-        }
-        free(x);
-        if (status < 0 && status != LS_ENOTFOUND)
-            return status;
-    }
-    return 0;
-}
-
-/* ------ Comparing ------ */
-
-static const verify_known *known(const verify_run *run)
-{
-    const verify_known *k = verify_table;
-
-    while (k->name && strcmp(k->name, run->like ? run->like : run->name))
-        k++;
-    return k->name ? k : NULL;
-}
-
-/* Say in what a step differs from what is recorded, if no step before did. */
-static void compare(trial *t, int step)
-{
-    const verify_known *k = known(t->run);
-    const verify_step *got = &t->got[step];
-    char name[LS_TEXT];
-    int64_t n;
-    int i = 0;
-
-    if (*t->difference || (k && !strcmp(k->step[step].state, got->state)))
-        return;
-    snprintf(name, LS_TEXT, k ? "the step's number" : "all: none is recorded");
-    while (k && i < got->tensors && k->step[step].digest[i] == got->digest[i])
-        i++;
-    if (k && i < got->tensors)
-        (void)tensor(t->trainer, t->number[i], name, &n);
-    snprintf(t->difference, LS_TEXT, "differs in step %d, first in %.200s",
-             step, name);
-}
-
-static int train(trial *t)
-{
-    ls_result r;
-    int status = open_trial(t);
-
-    for (int s = 0; s < VERIFY_STEPS && status == 0; s++) {
-        if ((status = verify_rows(t->batch, t->run, s)) < 0 ||
-            (status = ls_step(t->trainer, t->batch, &r)) < 0 ||
-            (status = look(t, &t->got[s])) < 0)
-            return status;
-        compare(t, s);
-    }
-    return status;
+    return end <= 0 || seconds() < end;
 }
 
 /* ------ Showing ------ */
@@ -219,6 +66,8 @@ typedef struct tally {
     int same, different, skipped;
     int pu;       /* that computes alone; -1: all do */
     bool crowd;   /* all PUs compute alone, at once */
+    double end;   /* when no run begins any more; 0: never */
+    int left;     /* runs that did not begin */
     json_t *runs; /* NULL: as text */
 } tally;
 
@@ -249,13 +98,13 @@ static int verify_one(const verify_run *run, tally *sum)
         sum->skipped++;
         return OPT_GO;
     }
-    status = opt_check(train(&t));
+    status = opt_check(trial_train(&t));
     *(*t.difference ? &sum->different : &sum->same) += 1;
     if (status == OPT_GO && sum->runs)
         json_array_append_new(sum->runs, json_run(&t));
     else if (status == OPT_GO)
         print_run(&t);
-    close_trial(&t);
+    trial_close(&t);
     return status;
 }
 
@@ -270,14 +119,16 @@ static int end_level(tally *sum, const char *level)
         if (sum->skipped)
             printf(", %d left out (no such backend, or bits that depend on the "
                    "processor)", sum->skipped);
+        if (sum->left)
+            printf(", %d not begun: the time was over", sum->left);
         putchar('\n');
         return OPT_GO;
     }
-    o = json_pack("{s:s, s:s, s:i, s:b, s:i, s:i, s:i, s:o}", "version",
+    o = json_pack("{s:s, s:s, s:i, s:b, s:i, s:i, s:i, s:i, s:o}", "version",
                   ls_version(), "level", level, "pu", sum->pu, "at_once",
                   sum->crowd, "same",
                   sum->same, "different", sum->different, "skipped",
-                  sum->skipped, "runs", sum->runs);
+                  sum->skipped, "left", sum->left, "runs", sum->runs);
     if (!o || json_dumpf(o, stdout, JSON_COMPACT))
         return opt_fail(OPT_FAILED, "the results do not become JSON");
     putchar('\n');
@@ -290,7 +141,10 @@ static int verify_runs(tally *sum)
     int status = OPT_GO;
 
     for (int i = 0; verify_run_at(i) && status == OPT_GO; i++)
-        status = verify_one(verify_run_at(i), sum);
+        if (has_time(sum->end))
+            status = verify_one(verify_run_at(i), sum);
+        else
+            sum->left++;
     return status;
 }
 
@@ -310,9 +164,10 @@ static int tell(tally *sum, const char *level)
 }
 
 /* All runs on one PU, or, -1, on those that each run says. */
-static int verify_on(const char *level, int pu, bool json)
+static int verify_on(const char *level, int pu, const verify_options *o)
 {
-    tally sum = {.pu = pu, .runs = json ? json_array() : NULL};
+    tally sum = {.pu = pu, .end = o->end,
+                 .runs = o->json ? json_array() : NULL};
     int status = verify_runs(&sum);
 
     return status == OPT_GO ? tell(&sum, level) : status;
@@ -335,14 +190,15 @@ static void *sit(void *user)
     return NULL;
 }
 
-static int verify_at_once(const char *level, const int *pu, int pus, bool json)
+static int verify_at_once(const char *level, const int *pu, int pus,
+                          const verify_options *o)
 {
     seat *all = calloc((size_t)pus, sizeof *all);
     int status = all ? OPT_GO : opt_fail(OPT_FAILED, "out of memory"), one;
 
     for (int i = 0; all && i < pus; i++) {
-        all[i].sum = (tally){.pu = pu[i], .crowd = true,
-                             .runs = json ? json_array() : NULL};
+        all[i].sum = (tally){.pu = pu[i], .crowd = true, .end = o->end,
+                             .runs = o->json ? json_array() : NULL};
         all[i].runs = pthread_create(&all[i].thread, NULL, sit, &all[i]) == 0;
     }
     for (int i = 0; all && i < pus; i++) {
@@ -357,39 +213,75 @@ static int verify_at_once(const char *level, const int *pu, int pus, bool json)
     return status;
 }
 
-/* Each PU that this process may run on, one after the other, and then all. */
-static int verify_cores(const char *level, bool json)
+/* The PUs that this process may run on; NULL after a message. */
+static int *find_pus(int *pus)
 {
     cpu_set_t *set = CPU_ALLOC(MOST_PUS);
     size_t bytes = CPU_ALLOC_SIZE(MOST_PUS);
     int *list = calloc(MOST_PUS, sizeof *list);
-    int status = OPT_GO, one, pus = 0;
+    bool known = set && list && sched_getaffinity(0, bytes, set) == 0;
 
-    if (!set || !list || sched_getaffinity(0, bytes, set) < 0)
-        status = opt_fail(OPT_FAILED, "the processors are not known: %s",
-                          strerror(errno));
-    for (int pu = 0; pu < MOST_PUS && set && list; pu++)
+    *pus = 0;
+    if (!known)
+        opt_fail(OPT_FAILED, "the processors are not known: %s",
+                 strerror(errno));
+    for (int pu = 0; known && pu < MOST_PUS; pu++)
         if (CPU_ISSET_S(pu, bytes, set))
-            list[pus++] = pu;
-    for (int i = 0; i < pus && status != OPT_WRONG; i++) {
-        one = verify_on(level, list[i], json);
-        status = one > status ? one : status;
-    }
-    if (pus > 1 && status != OPT_WRONG) {
-        one = verify_at_once(level, list, pus, json);
-        status = one > status ? one : status;
-    }
+            list[(*pus)++] = pu;
     CPU_FREE(set);
+    if (known)
+        return list;
     free(list);
+    return NULL;
+}
+
+/* Each PU by itself.  With too little time for all of them every minute of the
+ * clock begins with another one, so that none is always left out. */
+static int verify_each(const char *level, const int *pu, int pus,
+                       const verify_options *o)
+{
+    int first = o->end > 0 ? (int)(time(NULL) / 60 % pus) : 0, i, one;
+    int status = OPT_GO;
+
+    for (i = 0; i < pus && status != OPT_WRONG && has_time(o->end); i++) {
+        one = verify_on(level, pu[(first + i) % pus], o);
+        status = one > status ? one : status;
+    }
+    if (i < pus && status == OPT_GO && !o->again)
+        fprintf(stderr, "note: %s: the time was over after %d of %d PUs\n",
+                level, i, pus);
     return status;
 }
 
-static int verify_level(const char *level, const verify_options *o)
+/* Each PU that this process may run on, one after the other, and then all. */
+static int verify_cores(const char *level, const verify_options *o)
 {
-    if (!o->json)
+    int pus, one, status, *pu = find_pus(&pus);
+
+    if (!pu)
+        return OPT_FAILED;
+    status = verify_each(level, pu, pus, o);
+    if (pus > 1 && status != OPT_WRONG && has_time(o->end)) {
+        one = verify_at_once(level, pu, pus, o);
+        status = one > status ? one : status;
+    }
+    free(pu);
+    return status;
+}
+
+/* One level's rounds, until its time is over or something differs. */
+static int verify_level(const char *level, verify_options o)
+{
+    int status;
+
+    if (!o.json)
         puts(level);
-    return o->each_core ? verify_cores(level, o->json)
-                        : verify_on(level, -1, o->json);
+    do {
+        status = o.each_core ? verify_cores(level, &o)
+                             : verify_on(level, -1, &o);
+        o.again = true;
+    } while (status == OPT_GO && o.end > 0 && has_time(o.end));
+    return status;
 }
 
 /* ------ All levels ------ */
@@ -397,7 +289,7 @@ static int verify_level(const char *level, const verify_options *o)
 /* The same command in a process of its own, on another level. */
 static int start_again(const char *level, const verify_options *o)
 {
-    char *args[5] = {"lockstep-info", "--verify"};
+    char *args[7] = {"lockstep-info", "--verify"}, minutes[32];
     int n = 2, result = 0, error;
     pid_t child;
 
@@ -405,6 +297,12 @@ static int start_again(const char *level, const verify_options *o)
         args[n++] = "--json";
     if (o->each_core)
         args[n++] = "--each-core";
+    if (o->end > 0) {
+        snprintf(minutes, sizeof minutes, "%.9g",
+                 fmax((o->end - seconds()) / 60, 1e-6));
+        args[n++] = "--minutes";
+        args[n++] = minutes;
+    }
     fflush(stdout);
     if (setenv("LS_ISA", level, 1))
         return opt_fail(OPT_FAILED, "no memory for LS_ISA=%s", level);
@@ -419,37 +317,32 @@ static int start_again(const char *level, const verify_options *o)
     return WEXITSTATUS(result);
 }
 
-static int verify_levels(const verify_options *o)
+/* Is it of this CPU, and to be verified? */
+static bool is_asked(const ls_isa *isa)
 {
     const char *asked = getenv("LS_ISA");
-    int status = OPT_GO, one;
-    ls_isa isa;
 
-    for (int i = 0; ls_isa_level(i, &isa); i++) {
-        if (!isa.here || (asked && *asked && !isa.used))
-            continue;
-        one = isa.used ? verify_level(isa.name, o) : start_again(isa.name, o);
-        status = one > status ? one : status;
-    }
-    return status;
+    return isa->here && (!asked || !*asked || isa->used);
 }
 
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* Rounds until the time is over, or something differs. */
+/* Each level has an equal part of the time that is left. */
 int verify(const verify_options *o)
 {
-    double end = seconds() + 60 * o->minutes;
-    int status;
+    double end = o->minutes > 0 ? seconds() + 60 * o->minutes : 0;
+    int status = OPT_GO, one, left = 0;
+    verify_options of = *o;
+    ls_isa isa;
 
-    do
-        status = verify_levels(o);
-    while (status == OPT_GO && seconds() < end);
+    for (int i = 0; ls_isa_level(i, &isa); i++)
+        left += is_asked(&isa);
+    for (int i = 0; ls_isa_level(i, &isa); i++) {
+        if (!is_asked(&isa) || !has_time(end))
+            continue;
+        if (end > 0)
+            of.end = seconds() + (end - seconds()) / left--;
+        one = isa.used ? verify_level(isa.name, of)
+                       : start_again(isa.name, &of);
+        status = one > status ? one : status;
+    }
     return opt_end(status);
 }

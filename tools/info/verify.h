@@ -55,7 +55,10 @@ extern const verify_known verify_table[]; /* ends with a name of NULL */
 typedef struct verify_options {
     bool json;      /* an object for each level, and PU, not a line a run */
     bool each_core; /* each PU by itself computes them all */
-    double minutes; /* again and again for so long; 0: once */
+    double minutes; /* again and again for so long, each level for an equal
+                       part of it, and no longer; 0: once */
+    double end;     /* verify's own: of a level's part, */
+    bool again;     /* and this is not its first round */
 } verify_options;
 
 /* Run them all on the levels of this CPU that keep the contract, or on the one

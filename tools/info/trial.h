@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One of the runs of --verify: trained, and held against what is recorded. */
+#ifndef TRIAL_H
+#define TRIAL_H
+
+#include "info/verify.h"
+
+typedef struct trial {
+    const verify_run *run;
+    int pu;                   /* that computes it alone; -1: as the run says */
+    ls_mesh *mesh;
+    ls_pool *pool;
+    ls_graph *graph;
+    ls_trainer *trainer;
+    ls_batch *batch;
+    verify_step got[VERIFY_STEPS];
+    int number[VERIFY_TENSORS]; /* of tensor(), for each digest */
+    char difference[LS_TEXT]; /* empty: the bytes are those recorded */
+} trial;
+
+/* Train it; a negative status, and ls_errmsg(), where that fails. */
+int trial_train(trial *t);
+
+void trial_close(trial *t);
+
+#endif
