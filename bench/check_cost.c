@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What --check costs, by processor time: trainers of one model, each with
  * another rate, take a round of steps in turn, many times over.  One worker, so
- * that nobody waits, and two layers of the tool's lm, or with --small one
- * narrow layer whose step is a fraction of a millisecond.
+ * that nobody waits, or --workers N, whose waiting for each other counts; and
+ * two layers of the tool's lm, or with --small one narrow layer whose step is a
+ * fraction of a millisecond.
  *
- *     bench-check_cost [--small] [ROUNDS [STEPS]]
+ *     bench-check_cost [--small 1] [--workers N] [--rounds 50] [--steps 20]
  *
  * A line a round and rate, as CSV, then a line a rate: the sums, what that is
  * more than without a check, and what share of the steps was drawn.
@@ -38,13 +39,13 @@ static ls_graph *build(bool small)
     return g;
 }
 
-static void open_side(side *s, double check, bool small)
+static void open_side(side *s, double check, bool small, int workers)
 {
     static int32_t tokens[32 * LENGTH];
     ls_trainer_options o = ls_trainer_defaults();
 
     o.check = check;
-    s->of = training_open(build(small), DEVICES, 1, &o);
+    s->of = training_open(build(small), DEVICES, workers, &o);
     ls_random_randint(ls_key_new(1), 0, 32 * LENGTH, 0, VOCAB, tokens);
     must(ls_batch_set(s->of.batch, "x", LS_I32, tokens, small ? 64 : 32));
 }
@@ -70,14 +71,15 @@ static void time_round(side *s, int round, int steps, double check)
 
 int main(int argc, char **argv)
 {
-    bool small = argc > 1 && !strcmp(argv[1], "--small");
-    int rounds = argc > 1 + small ? atoi(argv[1 + small]) : 50;
-    int steps = argc > 2 + small ? atoi(argv[2 + small]) : 20;
+    bool small = number(argc, argv, "--small", 0);
+    int workers = number(argc, argv, "--workers", 1);
+    int rounds = number(argc, argv, "--rounds", 50);
+    int steps = number(argc, argv, "--steps", 20);
     side s[RATES] = {0};
     int64_t warm[RATES];
 
     for (int i = 0; i < RATES; i++)
-        open_side(&s[i], rate[i], small);
+        open_side(&s[i], rate[i], small, workers);
     puts("round,rate,steps,drawn,cpu_ms");
     for (int k = 0; k <= rounds; k++)
         for (int j = 0; j < RATES; j++) {

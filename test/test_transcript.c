@@ -785,6 +785,34 @@ START_TEST(strange_files)
 }
 END_TEST
 
+/* All state lines at once are what each of them is. */
+START_TEST(states)
+{
+    course c = usual(in_folder("states"));
+    ls_state_root of[STEPS + 2];
+    char root[65];
+    int64_t n;
+
+    expect(c, 0, NULL);
+    n = ls_transcript_states(c.path, STEPS + 2, of);
+    ck_assert_int_gt(n, 2);
+    ck_assert_int_eq(ls_transcript_states(c.path, 0, NULL), n);
+    for (int64_t i = 0; i < n; i++) {
+        OK(ls_transcript_root_at(c.path, of[i].batches, root));
+        ck_assert_str_eq(of[i].root, root);
+        ck_assert(i == 0 || of[i].batches > of[i - 1].batches);
+    }
+    of[0].batches = of[1].batches = -1;
+    ck_assert_int_eq(ls_transcript_states(c.path, 1, of), n);
+    ck_assert(of[0].batches == 0 && of[1].batches == -1);
+    ck_assert_int_eq(ls_transcript_states(c.path, -1, of), LS_EINVAL);
+    ck_assert_int_eq(ls_transcript_states(in_folder("none"), 0, NULL), LS_EIO);
+    put_file(in_folder("wrong"), "{}\n", 3);
+    ck_assert_int_eq(ls_transcript_states(in_folder("wrong"), 0, NULL),
+                     LS_EFORMAT);
+}
+END_TEST
+
 static Suite *transcript_suite(void)
 {
     Suite *s = suite_create("transcript");
@@ -793,6 +821,7 @@ static Suite *transcript_suite(void)
     tcase_set_timeout(t, 300);
     tcase_add_checked_fixture(t, folder_open, folder_close);
     tcase_add_test(t, root_by_hand);
+    tcase_add_test(t, states);
     tcase_add_test(t, root_of_average);
     tcase_add_test(t, root_in_checkpoint);
     tcase_add_loop_test(t, any_workers, 0, 2);

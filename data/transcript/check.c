@@ -148,3 +148,28 @@ int ls_transcript_root_at(const char *path, int64_t batches, char root[65])
     ls__chain_close(&c);
     return status;
 }
+
+int64_t ls_transcript_states(const char *path, int64_t room,
+                             ls_state_root *roots)
+{
+    LS__NEED(path);
+
+    json_t *line = NULL;
+    int64_t n = 0;
+    ls__chain c;
+    int status;
+
+    if (room < 0 || (room && !roots))
+        return ls__fail(LS_EINVAL, "ls_transcript_states: room for %lld roots",
+                        (long long)room);
+    status = ls__chain_open(&c, path);
+    while (status == 0 && (status = ls__chain_read(&c, &line)) == 0 && line) {
+        if (is_kind(line, "state") && n++ < room) {
+            roots[n - 1].batches = count_of(line, "n");
+            memcpy(roots[n - 1].root, text_of(line, "root"), LS__HEX);
+        }
+        json_decref(line);
+    }
+    ls__chain_close(&c);
+    return status < 0 ? status : n;
+}

@@ -177,6 +177,19 @@ static inline int ls_transcript_check(const char *path,
 LS_API int ls_transcript_root_at(const char *path, int64_t batches,
                                  char root[65]);
 
+/* What a state line says. */
+typedef struct ls_state_root {
+    int64_t batches;
+    char root[65];
+} ls_state_root;
+
+/* Store what the first `room` state lines say, in their order, in roots (NULL:
+ * room is 0), which the caller owns.  Returns how many there are.  LS_EFORMAT
+ * names a line that is wrong; LS_EIO, LS_ENOMEM; LS_EINVAL: room is negative.
+ */
+LS_API int64_t ls_transcript_states(const char *path, int64_t room,
+                                    ls_state_root *roots);
+
 /* ------ Two transcripts ------ */
 
 enum { LS_TRANSCRIPT_TEXT = 512 };

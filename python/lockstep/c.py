@@ -500,6 +500,10 @@ class TranscriptFacts(Struct):
         ("root", C.c_char * 65), ("model", C.c_char * 65)]
 
 
+class StateRoot(Struct):
+    _fields_ = [("batches", C.c_int64), ("root", C.c_char * 65)]
+
+
 class TranscriptDifference(Struct):
     _fields_ = [("same", C.c_bool), ("line", C.c_int64),
         ("text", C.c_char * 512)]
@@ -597,7 +601,7 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_trace_options": TraceOptions, "ls_mark": Mark, "ls_doing": Doing,
     "ls_control": Control, "ls_data_file": DataFile,
     "ls_transcript_options": TranscriptOptions,
-    "ls_transcript_facts": TranscriptFacts,
+    "ls_transcript_facts": TranscriptFacts, "ls_state_root": StateRoot,
     "ls_transcript_difference": TranscriptDifference,
     "ls_record_options": RecordOptions,
     "ls_record_difference": RecordDifference, "ls_ranks_options": RanksOptions,
@@ -921,6 +925,8 @@ ls_transcript_close = function("ls_transcript_close", C.c_int, P)
 ls_transcript_check_bytes = function("ls_transcript_check_bytes", C.c_int,
     Text, P, C.c_size_t)
 ls_transcript_root_at = function("ls_transcript_root_at", C.c_int, Text, INT64,
+    P)
+ls_transcript_states = function("ls_transcript_states", C.c_int64, Text, INT64,
     P)
 ls_transcript_compare_bytes = function("ls_transcript_compare_bytes", C.c_int,
     Text, Text, P, C.c_size_t)

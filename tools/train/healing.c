@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See healing.h. */
-#define _GNU_SOURCE /* getline */
 #include "train/healing.h"
 #include "train/doubt.h"
 
@@ -114,46 +113,40 @@ bool healing_is_late(const healing *h, const run *r)
 
 /* ------ going back ------ */
 
+static int make_room(healing *h, int64_t more)
+{
+    size_t n = (size_t)(h->roots + more);
+    ls_state_root *root = realloc(h->root, n * sizeof *root);
+
+    if (!root)
+        return opt_fail(OPT_FAILED, "out of memory");
+    h->root = root;
+    return OPT_GO;
+}
+
 static int add_root(healing *h, int64_t done, const char *root)
 {
-    healing_root *more = realloc(h->root,
-                                 (size_t)(h->roots + 1) * sizeof *more);
+    int status = make_room(h, 1);
 
-    if (!more)
-        return opt_fail(OPT_FAILED, "out of memory");
-    h->root = more;
-    h->root[h->roots].done = done;
+    if (status != OPT_GO)
+        return status;
+    h->root[h->roots].batches = done;
     snprintf(h->root[h->roots++].root, 65, "%.64s", root);
     return OPT_GO;
 }
 
-/* Note the states of a transcript: its lines have one form, which
- * docs/transcript.md describes. */
-static int add_lines(healing *h, FILE *file)
-{
-    static const char kind[] = "{\"kind\":\"state\",\"n\":";
-    char *line = NULL;
-    size_t room = 0;
-    int status = OPT_GO;
-
-    while (status == OPT_GO && getline(&line, &room, file) > 0) {
-        const char *root = strstr(line, "\"root\":\"");
-
-        if (strncmp(line, kind, sizeof kind - 1) == 0 && root)
-            status = add_root(h, atoll(line + sizeof kind - 1), root + 8);
-    }
-    free(line);
-    return status;
-}
-
 static int add_transcript(healing *h, const char *path)
 {
-    FILE *file = path ? fopen(path, "r") : NULL;
-    int status = file ? add_lines(h, file) : OPT_GO;
+    int64_t n = path ? ls_transcript_states(path, 0, NULL) : 0;
+    int status = opt_check(n < 0 ? (int)n : 0);
 
-    if (file)
-        fclose(file);
-    return status;
+    if (status != OPT_GO || n == 0)
+        return status;
+    if ((status = make_room(h, n)) != OPT_GO)
+        return status;
+    (void)ls_transcript_states(path, n, h->root + h->roots);
+    h->roots += n;
+    return OPT_GO;
 }
 
 /* Go from the newest checkpoint to the oldest, and note their states. */
@@ -235,17 +228,17 @@ int healing_resume(healing *h, launch *l, const run *r, keeper *k,
 
 /* ------ coming to where it was ------ */
 
-static const healing_root *root_of(const healing *h, int64_t done)
+static const ls_state_root *root_of(const healing *h, int64_t done)
 {
-    for (int i = 0; i < h->roots; i++)
-        if (h->root[i].done == done)
+    for (int64_t i = 0; i < h->roots; i++)
+        if (h->root[i].batches == done)
             return &h->root[i];
     return NULL;
 }
 
 int healing_compare(healing *h, const run *r, const position *at)
 {
-    const healing_root *was = h->replays && h->other < 0
+    const ls_state_root *was = h->replays && h->other < 0
                                   ? root_of(h, at->done) : NULL;
     char root[65];
     int status;

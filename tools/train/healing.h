@@ -11,11 +11,7 @@
 #include "train/keeper.h"
 #include "train/metrics.h"
 
-/* The root of a state, as the run had it before it went back. */
-typedef struct healing_root {
-    int64_t done; /* batches */
-    char root[65];
-} healing_root;
+#include <lockstep/transcript.h>
 
 /* What a rank's checks found in one step. */
 typedef struct healing_news {
@@ -29,8 +25,8 @@ typedef struct healing {
     int rank;        /* of that fault; -1: the process is alone */
     ls_checks own;   /* of this rank */
     healing_news mine, all; /* of this step: this rank's, and of all ranks */
-    healing_root *root;
-    int roots;
+    ls_state_root *root; /* of states, before it went back */
+    int64_t roots;
     bool replays;    /* the run went back, and is not yet where it was */
     int64_t until;   /* batches done there, */
     char hash[65];   /* and the state hash before anything else was done */
