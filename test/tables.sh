@@ -24,8 +24,8 @@ is "docs/nanogpt.md and its picture, too" $? 0
 mkdir "$dir/tree" "$dir/tree/docs"
 cp -r "$tree/bench" "$dir/tree"
 cp "$tree/README.md" "$dir/tree"
-cp "$tree/docs/bench.md" "$tree/docs/speed.md" "$tree/docs/step-times.svg" \
-    "$dir/tree/docs"
+cp "$tree/docs/bench.md" "$tree/docs/speed.md" "$tree/docs/healing.md" \
+    "$tree/docs/step-times.svg" "$dir/tree/docs"
 chmod -R u+w "$dir/tree"
 tables "$dir/tree" --check
 is "a copy has them" $? 0
@@ -42,4 +42,9 @@ sed -i '/,lm,lockstep,/s/106.907/99.5/' "$dir/tree/bench/results/$first"
 tables "$dir/tree" --check
 is "another round, another table" $? 1
 has "in README, too" err "README.md is not"
+tables "$dir/tree"
+sed -i '/^3,1,/s/,[0-9.]*$/,1/' "$dir/tree/bench/results/check/lm.csv"
+tables "$dir/tree" --check
+is "another round of a check" $? 1
+has "in its document" err "docs/healing.md is not"
 finish

@@ -5,7 +5,7 @@
  * votes are counted as heal/votes.h says.  A library configured
  * --enable-test-level has kernels that err on demand; in all others a gradient
  * function errs. */
-#include "heal/votes.h"
+#include "heal/heal.h"
 #include "kernel/fault.h"
 #include "models.h"
 #include "on_ranks.h"
@@ -301,6 +301,25 @@ START_TEST(test_clean)
 }
 END_TEST
 
+/* A trainer without it has no rider, whom a step would ask. */
+START_TEST(test_off)
+{
+    ls_trainer_options o = options_of(0);
+    ls_pool *pool;
+    run r;
+
+    OK(pool_with(&pool, DEVICES, 2));
+    for (int i = 0; i < 2; i++) {
+        o.check = i ? 1e-9 : 0;
+        r = open_run(pool, mlp_graph(), &o);
+        ck_assert_int_eq(r.trainer->rider[0].is != NULL, i);
+        ck_assert_int_eq(ls__heal_of(r.trainer) != NULL, i);
+        close_run(&r);
+    }
+    ls_pool_close(pool);
+}
+END_TEST
+
 /* Each rank checks its own devices, and what it owns of sum and update. */
 START_TEST(test_over_ranks)
 {
@@ -542,6 +561,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_votes);
     tcase_add_test(t, test_own);
     tcase_add_test(t, test_clean);
+    tcase_add_test(t, test_off);
     tcase_add_test(t, test_over_ranks);
     tcase_add_test(t, test_rate);
     tcase_add_test(t, test_how_soon);
