@@ -190,6 +190,35 @@ END_TEST
 
 /* ------ a graph ------ */
 
+/* Plain ones, then a table of which a batch reads little, and that with lazy
+ * Adam, of which no update is checked. */
+enum { BAGS = 6, LAZY, KINDS, PLACES = 5, COUNT = 40000 };
+
+static ls_graph *graph_of(int kind)
+{
+    ls_node *x, *label;
+    ls_graph *g;
+
+    if (kind < BAGS)
+        return mlp_graph();
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "index", LS_I32, 1, (int64_t[]){PLACES});
+    label = ls_input(g, "label", LS_I32, 0, NULL);
+    x = ls_relu(ls_embed_bag(x, LS_BAG_SUM, COUNT, 16, "table"));
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(x, 5, "out"), label)));
+    return g;
+}
+
+static void set_rows(ls_batch *b, int kind, const float *x,
+                     const int32_t *index, const int32_t *label)
+{
+    if (kind < BAGS)
+        OK(ls_batch_set(b, "x", LS_F32, x, ROWS));
+    else
+        OK(ls_batch_set(b, "index", LS_I32, index, ROWS));
+    OK(ls_batch_set(b, "label", LS_I32, label, ROWS));
+}
+
 static ls_trainer_options options_of(int kind)
 {
     ls_trainer_options o = ls_trainer_defaults();
@@ -200,6 +229,7 @@ static ls_trainer_options options_of(int kind)
     o.average = kind == 3 ? 0.9 : 0;
     o.mean = kind == 4 ? LS_MEAN_OF_SHARDS : LS_MEAN_EXACT;
     o.state = kind == 5 ? LS_SHARD : LS_REPLICATE;
+    o.optimizer.lazy = kind == LAZY;
     return o;
 }
 
@@ -232,6 +262,7 @@ static int train_on(const ls_transport *transport, void *user)
     ls_trainer_options o = options_of(c->kind);
     float *x = normals(1, (int64_t)ROWS * 9);
     int32_t *label = integers(2, 5, ROWS);
+    int32_t *index = integers(4, COUNT, ROWS * PLACES);
     ls_result result;
     char hash[65];
     ls_pool *pool;
@@ -241,9 +272,8 @@ static int train_on(const ls_transport *transport, void *user)
     o.check = c->check;
     o.transport = transport;
     OK(pool_with(&pool, DEVICES, c->workers));
-    r = open_run(pool, mlp_graph(), &o);
-    OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
-    OK(ls_batch_set(r.batch, "label", LS_I32, label, ROWS));
+    r = open_run(pool, graph_of(c->kind), &o);
+    set_rows(r.batch, c->kind, x, index, label);
     for (int i = 0; i < c->steps && status == 0; i++)
         status = ls_step(r.trainer, r.batch, &result);
     if (ls_trainer_hash(r.trainer, hash) == 0)
@@ -251,6 +281,7 @@ static int train_on(const ls_transport *transport, void *user)
     close_run(&r);
     ls_pool_close(pool);
     free(x);
+    free(index);
     free(label);
     return status;
 }
@@ -288,7 +319,7 @@ START_TEST(test_clean)
     char clean[65], hash[65];
     ls_checks found;
 
-    for (int kind = 0; kind < 6; kind++) {
+    for (int kind = 0; kind < KINDS; kind++) {
         OK(train_graph(1, kind, 0, STEPS, clean, &found));
         ck_assert(found.steps == 0 && found.step == -1);
         for (int workers = 1; workers <= 8; workers += workers > 2 ? 3 : 1) {
@@ -296,6 +327,25 @@ START_TEST(test_clean)
             ck_assert_str_eq(hash, clean);
             ck_assert(found.drawn == STEPS && found.wrong == 0);
             ck_assert(found.checks > 2 * STEPS * DEVICES);
+        }
+    }
+}
+END_TEST
+
+/* Steps that are drawn write all blocks of a table, others leave those alone
+ * that no row read; lists of either kind follow each other here. */
+START_TEST(test_bags)
+{
+    char clean[65], hash[65];
+    ls_checks found;
+
+    for (int kind = BAGS; kind < KINDS; kind++) {
+        OK(train_graph(2, kind, 0, 4 * STEPS, clean, &found));
+        for (int workers = 1; workers <= 3; workers++) {
+            OK(train_graph(workers, kind, 0.5, 4 * STEPS, hash, &found));
+            ck_assert_str_eq(hash, clean);
+            ck_assert_int_eq(found.wrong, 0);
+            ck_assert(found.drawn > 4 && found.drawn < 4 * STEPS - 4);
         }
     }
 }
@@ -326,7 +376,7 @@ START_TEST(test_over_ranks)
     char clean[65], hash[65];
     ls_checks found;
 
-    for (int kind = 0; kind < 6; kind++) {
+    for (int kind = 0; kind < KINDS; kind++) {
         OK(train_graph(1, kind, 0, STEPS, clean, &found));
         for (int i = 0; i < 4; i++) {
             train_ranks(2 + i % 2, 1 + i / 2 * 2, kind, hash, &found);
@@ -494,14 +544,14 @@ END_TEST
 START_TEST(test_schedules)
 {
     int n = getenv("LS_LONG") ? 500 : 60, fell = 0;
-    char clean[6][65], hash[65];
+    char clean[LAZY][65], hash[65];
     ls_checks found;
 
     ls__fault_set(NULL);
-    for (int kind = 0; kind < 6; kind++)
+    for (int kind = 0; kind < LAZY; kind++)
         OK(train_graph(1, kind, 0, STEPS, clean[kind], &found));
     for (int i = 0; i < n; i++) {
-        int workers = 2 + i % 7, kind = i / 7 % 6;
+        int workers = 2 + i % 7, kind = i / 7 % LAZY;
         int ranks = i % 5 ? 1 : 2 + i / 5 % 2;
         ls__fault f = fault_of((uint32_t)i, workers);
 
@@ -561,6 +611,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_votes);
     tcase_add_test(t, test_own);
     tcase_add_test(t, test_clean);
+    tcase_add_test(t, test_bags);
     tcase_add_test(t, test_off);
     tcase_add_test(t, test_over_ranks);
     tcase_add_test(t, test_rate);

@@ -259,6 +259,7 @@ static int begin(void *own, ls__step *s)
         return 0;
     s->pass = &h->pass;
     s->checked = true;
+    s->fates = false; /* all blocks are written and summed */
     h->jury = (ls__jury){.workers = h->workers, .cores = count_cores(h),
                          .turn = 1};
     if (h->workers > 1)

@@ -35,7 +35,6 @@ static bool wants(const ls__rig *rig, ls__needs *needs)
 {
     const ls_trainer_options *o = rig->options;
     bool rides = has_bags(rig->model->plan) && !rig->ranks && !needs->whole &&
-                 !(rig->options->check > 0) &&
                  rig->micro == 1 && o->mean != LS_MEAN_OF_SHARDS &&
                  o->optimizer.l2 == 0;
 
