@@ -5,7 +5,7 @@
 #
 # A header is a page (lockstep_ops.3 is lockstep/ops.h), and lockstep.h itself
 # one for each part.  A page has what the header says, in its
-# order; the name of each function leads to the page (ls_dense.3).  The names of
+# order; the name of each function and type leads to the page (ls_dense.3).  The names of
 # all files are printed; without a folder none is made.
 
 function escaped(text)
@@ -145,6 +145,9 @@ declared != "" {
     }
     next
 }
+
+# A type has its name in the list of its page, too.
+/^typedef (struct|enum) ls_[a-z0-9_]+ [{l]/ { name[++count] = $3 }
 
 # One empty line is enough.
 /^$/ { if (body !~ /(^|\n\n|\.in 1n\n)$/) say(""); next }

@@ -66,10 +66,21 @@ grep -q '^\\&\.so is no request here, and \\e no escape\.$' \
     status=1
 }
 rm "$dir/lockstep_dots.3" "$dir/ls_dots.3"
-sed -n 's/^\(ls_.*\)\.3$/\1/p' "$dir/list" | grep -v '^ls_mpi_\|^ls_dots$' \
-    >"$dir/names"
+# shellcheck disable=SC2086 # names are words
+sed -nE 's/^typedef (struct|enum) (ls_[a-z0-9_]+) [{l].*/\2/p' $headers |
+    sort >"$dir/types"
+while read -r name; do
+    grep -qE "^typedef (struct|enum) $name " \
+        "$dir/$(sed -n 's/^\.so man3.//p' "$dir/$name.3")" || {
+        echo "no page has the type $name"
+        status=1
+    }
+done <"$dir/types"
+sed -n 's/^\(ls_.*\)\.3$/\1/p' "$dir/list" | grep -vxFf "$dir/types" |
+    grep -v '^ls_mpi_\|^ls_dots$' >"$dir/names"
 all_named "the headers"
-sed -n 's/^\(ls_mpi_.*\)\.3$/\1/p' "$dir/list" >>"$dir/names"
+sed -n 's/^\(ls_mpi_.*\)\.3$/\1/p' "$dir/list" |
+    grep -vxFf "$dir/types" >>"$dir/names"
 while read -r name; do
     grep -q "fB.*[ *]$name(" \
         "$dir/$(sed -n 's/^\.so man3.//p' "$dir/$name.3")" || {

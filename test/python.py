@@ -373,6 +373,7 @@ def check_words():
         r = t.step(x=x, y=y)
         u.step(x=x, y=y)
         assert t.hash == u.hash
+        assert repr(t) == "<Trainer of 4 parameters after 1 steps>", repr(t)
         assert repr(r).startswith("Result(step=0, rows=64, loss="), repr(r)
         assert "accuracy" not in repr(r)
     raises(ValueError, 'precision has no "bf17"', trainer, precision="bf17")

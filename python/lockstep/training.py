@@ -92,6 +92,11 @@ class Trainer:
         if path is not None:
             self.load(path)
 
+    def __repr__(self):
+        return ("<Trainer of %d parameters after %d steps>"
+                % (len(self.shapes()), self.steps) if self._of
+                else "<Trainer, closed>")
+
     def _open(self, graph, options, machine):
         devices, workers, axes, cpus, pin = machine
         mesh = opened(do.mesh_open, C.byref(defaults(
