@@ -102,7 +102,8 @@ static const char *const means_something[] = {
     "ls_lstm_with options",
     "ls_mean_loss weights", "ls_measure_flops isa", "ls_mesh_open options",
     "ls_npz_load name", "ls_npz_shape name",
-    "ls_pool_open options", "ls_reverse lengths",
+    "ls_pool_open options", "ls_predictor_load_torch layers",
+    "ls_predictor_open_graph weights", "ls_reverse lengths",
     "ls_realmlp_new options",
     "ls_ranks_open options", "ls_reduce_scatter axis",
     "ls_sharding_data_parallel data_axis", "ls_source_images options",
@@ -118,7 +119,7 @@ static const char *const means_something[] = {
     "ls_trace_open options", "ls_trainer_load names",
     "ls_trainer_load_torch layers", "ls_trainer_load_torch names",
     "ls_trainer_open options", "ls_trainer_open_gradient options",
-    "ls_transcript_end model",
+    "ls_transcript_end model", "ls_transcript_states roots",
     "ls_transport_cpus cpus", "ls_transpose axes",
 };
 
@@ -135,7 +136,8 @@ static const char *const counts[] = {
 
 /* A number that fails as a status does, because 0 is one of something. */
 static const char *const indices[] = {"ls_random_categorical",
-                                      "ls_transcript_same"};
+                                      "ls_transcript_same",
+                                      "ls_transcript_states"};
 
 /* Those that return a factor, of which 1 does nothing. */
 static const char *const factors[] = {"ls_plateau_take"};
