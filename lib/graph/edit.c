@@ -19,20 +19,6 @@ void ls__edit_redirect(ls_graph *g, ls_node *from, ls_node *to)
             g->metric[i] = to;
 }
 
-int ls__edit_readers(const ls_graph *g, const ls_node *node)
-{
-    int readers = g->loss == node;
-
-    for (int i = 0; i < g->node_count; i++)
-        for (int k = 0; g->nodes[i]->op && k < g->nodes[i]->op->inputs; k++)
-            readers += g->nodes[i]->in[k] == node;
-    for (int i = 0; i < g->output_count; i++)
-        readers += g->outputs[i]->node == node;
-    for (int i = 0; i < g->metrics; i++)
-        readers += g->metric[i] == node;
-    return readers;
-}
-
 void ls__edit_number_nodes(ls_graph *g)
 {
     for (int i = 0; i < g->node_count; i++)

@@ -9,9 +9,6 @@
 /* Whatever reads a node reads another one now, which itself may go on. */
 void ls__edit_redirect(ls_graph *g, ls_node *from, ls_node *to);
 
-/* How many nodes, outputs and metrics read a node; the loss counts too. */
-int ls__edit_readers(const ls_graph *g, const ls_node *node);
-
 /* Set the nodes' numbers to their places. */
 void ls__edit_number_nodes(ls_graph *g);
 
