@@ -144,7 +144,7 @@ check()
 for tool in info inspect predict; do
     check "./lockstep-$tool"
 done
-for model in linear mlp cnn lm gpt rnn; do
+for model in linear mlp cnn resnet lm gpt rnn; do
     check ./lockstep-train $model
     check ./lockstep-scale $model # its page leaves models to the other
 done

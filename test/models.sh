@@ -230,6 +230,30 @@ expect 2 "(32,32,1000000000) is no shape of a row; it has 1 to 2147483647" cnn \
 expect 2 "max_pool \"conv2\": a window of 2 by 2 does not fit into an image of 1 by 1" \
     cnn --image 3x3x1
 
+# ------ resnet ------
+
+small="resnet --depth 8 --width 8 --image 8x6x3 --classes 3 --batch 12 --devices 4"
+# shellcheck disable=SC2086 # words
+any_workers resnet $small --steps 3 --log-every 1 --accumulate 2
+cp "$dir/out1" "$dir/batch"
+for one in "--norm batch-of-shard" "--norm group" "--smoothing 0.1" "--depth 14"; do
+    # shellcheck disable=SC2086 # words
+    run $small --steps 3 --log-every 1 --accumulate 2 $one
+    differ "resnet $one" "$dir/out" "$dir/batch"
+done
+files="resnet --depth 8 --x $images --y $y --batch 20 --devices 4 --l2 5e-4 \
+--no-decay --ema 0.5"
+# shellcheck disable=SC2086 # words
+any_workers "resnet from files" $files --epochs 3
+below "resnet learns" "$(sed -n 's/Epoch 3: Loss=\(.*\),.*/\1/p' "$dir/out1")" \
+    "$(sed -n 's/Epoch 1: Loss=\(.*\),.*/\1/p' "$dir/out1")"
+expect 2 "--depth 10: it is 8, 14, 20, and so on to 56" resnet --depth 10
+expect 2 "--depth 62: it is 8, 14, 20, and so on to 56" resnet --depth 62
+expect 2 "--norm: resnet has batch, batch-of-shard or group" resnet --norm rms
+expect 2 "--norm: gpt has layer or rms" gpt --data "$0" --norm batch
+expect 2 "--width 12: with --norm group it is a multiple of 8" resnet \
+    --norm group --width 12
+
 # ------ gpt ------
 
 seq 1 3000 >"$dir/count"

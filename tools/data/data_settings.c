@@ -59,7 +59,7 @@ static const opt rows[] = {
               "onehot", "of a table: onehot, embed or embed:WIDTH"),
       .needs = "target" },
     { OPT_ROW("valid", "X", OPT_DECAY, AT(valid),
-              FOR("linear", "lm", "cnn", TABLES), "0",
+              FOR("linear", "lm", "cnn", "resnet", TABLES), "0",
               "share of the rows of files to hold back, as 0.2"),
       .not_with = "mask" },
     { OPT_ROW("class-weights", NULL, OPT_CHOICE, AT(balance),

@@ -13,7 +13,7 @@
  * compared); and ways to say what the trainer's own options hold. */
 #define ALL NULL
 #define FOR(...) (const char *const[]){__VA_ARGS__, NULL}
-#define IMAGES "mlp", "cnn"
+#define IMAGES "mlp", "cnn", "resnet"
 #define TOKENS "lm", "gpt"
 #define TEXT "gpt", "rnn"
 #define ROWS "linear", "lm", IMAGES

@@ -30,7 +30,8 @@ typedef struct verify_run {
 /* Run i = 0, 1, ..; NULL past the last. */
 const verify_run *verify_run_at(int i);
 
-/* The graph of a model: "linear", "mlp", "cnn" or "lm". */
+/* The graph of a model: "linear", "mlp", "cnn", "lm", "rnn" or
+ * "resnet". */
 int verify_graph(ls_graph **graph, const char *model);
 
 /* The rows of step `step`, VERIFY_ROWS of them, into memory that lives until

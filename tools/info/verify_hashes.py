@@ -22,8 +22,9 @@ def rows(steps):
 
 def main(tool):
     out = subprocess.run([tool, "--verify", "--json"], stdout=subprocess.PIPE, check=False).stdout
+    print("/* SPDX-License-Identifier: BSD-3-Clause */")
     print("/* Made by tools/info/verify_hashes.py. */")
-    print('#include "verify.h"\n')
+    print('#include "info/verify.h"\n')
     print("const verify_known verify_table[] = {")
     for run in json.loads(out.splitlines()[0])["runs"]:
         if "like" not in run:

@@ -44,6 +44,31 @@ static ls_node *cnn(ls_graph *g)
     return ls_cross_entropy(ls_dense(x, CLASSES, "out"), label);
 }
 
+static ls_node *norm(ls_node *x, ls_statistics of, const char *name)
+{
+    ls_batch_norm_options o = ls_batch_norm_defaults();
+
+    o.statistics = of;
+    return ls_batch_norm_with(x, &o, name);
+}
+
+/* A block of resnet, its norms of both kinds. */
+static ls_node *resnet(ls_graph *g)
+{
+    const ls_window three = {.height = 3, .width = 3, .padding = LS_SAME};
+    ls_node *x = ls_input(g, "image", LS_F32, 3,
+                          (int64_t[]){SIDE, SIDE, COLORS}), *y;
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
+
+    x = norm(ls_conv2d(x, 8, three, "conv"), LS_STATISTICS_OF_BATCH, "norm");
+    x = ls_relu(x);
+    y = norm(ls_conv2d(x, 8, three, "conv1"), LS_STATISTICS_OF_BATCH, "norm1");
+    y = ls_conv2d(ls_relu(y), 8, three, "conv2");
+    x = ls_relu(ls_add(norm(y, LS_STATISTICS_OF_SHARD, "norm2"), x));
+    x = ls_mean_over(x, 2, (const int[]){0, 1});
+    return ls_cross_entropy(ls_dense(x, CLASSES, "out"), label);
+}
+
 static ls_node *lm(ls_graph *g)
 {
     ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){TOKENS});
@@ -75,7 +100,7 @@ static const struct {
     const char *name;
     ls_node *(*build)(ls_graph *g);
 } model[] = {{"linear", linear}, {"mlp", mlp}, {"cnn", cnn}, {"lm", lm},
-             {"rnn", rnn}};
+             {"rnn", rnn}, {"resnet", resnet}};
 
 enum { MODELS = sizeof model / sizeof *model };
 
@@ -186,6 +211,13 @@ static const verify_run runs[] = {
     {"rnn, clipped, accumulated", "rnn", .optimizer = LS_ADAM,
      .clip_norm = 0.1, .accumulate = 2},
     {"rnn, bf16", "rnn", .optimizer = LS_ADAM, .precision = LS_BF16_LAYERS},
+    {"resnet, accumulated", "resnet", .optimizer = LS_NESTEROV, .devices = 5,
+     .accumulate = 2, .masked = true},
+    {"resnet, one worker", "resnet", "resnet, accumulated",
+     .optimizer = LS_NESTEROV, .devices = 5, .accumulate = 2, .masked = true,
+     .workers = 1},
+    {"resnet, BLIS", "resnet", "resnet, accumulated", "blis",
+     .optimizer = LS_NESTEROV, .devices = 5, .accumulate = 2, .masked = true},
 };
 
 const verify_run *verify_run_at(int i)

@@ -46,10 +46,10 @@ typedef struct model {
 } model;
 
 extern const opt_model model_linear, model_mlp, model_cnn, model_lm, model_gpt,
-    model_rnn, model_table;
+    model_rnn, model_table, model_resnet;
 
 /* All of them, as opt_program has them; each impl is of type model. */
-enum { MODELS = 7 };
+enum { MODELS = 8 };
 extern const opt_model *const models[MODELS];
 
 #endif

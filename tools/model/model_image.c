@@ -27,8 +27,7 @@ static int too_many(const char *path, const char *of, int64_t labels,
                     (long long)labels - 1, (long long)classes);
 }
 
-/* The sizes of "32x32x3", height first. */
-static int read_image(const char *text, int64_t size[3])
+int model_image_size(const char *text, int64_t size[3])
 {
     static const opt_list list = {.option = "image", .between = 'x',
                                   .high = 65536, .least = 3, .most = 3,
@@ -70,7 +69,7 @@ static int load_images(data *d, settings *s, const opt_line *line)
     int status = OPT_GO;
 
     if (opt_given(line, "image"))
-        status = read_image(s->model.image, f.shape);
+        status = model_image_size(s->model.image, f.shape);
     if (status != OPT_GO)
         return status;
     if (s->data.x) {
@@ -396,22 +395,20 @@ static int cnn_noise(data *d, settings *s, const opt_line *line,
     return OPT_GO;
 }
 
-static int cnn_load(data *d, settings *s, const opt_line *line)
+int model_load_images(data *d, settings *s, const opt_line *line)
 {
     int64_t image[3], widths[MODEL_LAYERS];
     int n, status = model_check_files(s);
 
     if (status == OPT_GO)
-        status = read_image(s->model.image, image);
-    if (status == OPT_GO)
+        status = model_image_size(s->model.image, image);
+    if (status == OPT_GO && s->model.channels) /* resnet has none */
         status = model_widths("channels", s->model.channels, widths, &n);
     if (status != OPT_GO)
         return status;
     if (s->data.path && names_table(s->data.path))
-        return opt_fail(OPT_WRONG,
-                        "%s: cnn takes images; mlp and rnn take "
-                        "tables",
-                        s->data.path);
+        return opt_fail(OPT_WRONG, "%s: cnn and resnet take images; mlp and "
+                        "rnn take tables", s->data.path);
     if (s->data.x || s->data.path)
         return cnn_images(d, s, line);
     status = check_no_images(s, line);
@@ -437,7 +434,7 @@ static void cnn_build(ls_graph *g, const model_settings *s)
     ls_node *x, *y = ls_input(g, "y", LS_I32, 0, NULL);
     int n;
 
-    read_image(s->image, image);
+    model_image_size(s->image, image);
     model_widths("channels", s->channels, widths, &n);
     x = model_rounded(ls_input(g, "x", LS_F32, 3, image), s);
     for (int i = 0; i < n; i++)
@@ -451,7 +448,7 @@ static void cnn_build(ls_graph *g, const model_settings *s)
 static const model cnn = {
     .keys = LS_KEYS_NNX,
     .epochs = true,
-    .load = cnn_load,
+    .load = model_load_images,
     .build = cnn_build,
 };
 

@@ -18,6 +18,12 @@ int model_load_rest(data *d, const settings *s);
 int model_widths(const char *option, const char *text,
                  int64_t widths[MODEL_LAYERS], int *n);
 
+/* The sizes of "32x32x3", height first. */
+int model_image_size(const char *text, int64_t size[3]);
+
+/* --data or --x as images, or noise, for cnn and resnet. */
+int model_load_images(data *d, settings *s, const opt_line *line);
+
 /* --data as a table for mlp and table: rows, sizes, what is held back. */
 int model_table_rows(data *d, settings *s, const opt_line *line);
 

@@ -5,7 +5,9 @@
 
 #include <lockstep.h>
 
-static const opt_word norms[] = {{"layer", 0}, {"rms", 1}, {NULL, 0}};
+static const opt_word norms[] = {
+    {"layer", MODEL_LAYER}, {"rms", MODEL_RMS}, {"batch", MODEL_BATCH},
+    {"batch-of-shard", MODEL_SHARD}, {"group", MODEL_GROUP}, {NULL, 0}};
 
 static const opt_word positions[] = {{"learned", 0}, {"rotary", 1}, {NULL, 0}};
 
@@ -42,6 +44,10 @@ static const opt layers[] = {
               "height, width and channels of an image") },
     { OPT_ROW("channels", "A,B,..", OPT_TEXT, AT(channels), FOR("cnn"), "32,64",
               "of the convolutions") },
+    { OPT_ROW("depth", "N", OPT_COUNT, AT(depth), FOR("resnet"), "20",
+              "layers with weights: 8, 14, 20, and so on to 56") },
+    { OPT_ROW("width", "N", OPT_COUNT, AT(width), FOR("resnet"), "16",
+              "channels of the first stage; later ones have twice as many") },
     { OPT_ROW("hidden", "A,B,..", OPT_TEXT, AT(hidden), FOR("mlp", "table"),
               "512,512",
               "widths of the hidden layers") },
@@ -53,8 +59,8 @@ static const opt layers[] = {
               "RealMLP-TD, or TD-S, which has less"), .words = model_recipes },
     { OPT_ROW("ensemble", "K", OPT_COUNT, AT(ensemble), FOR("table"), "1",
               "networks side by side, whose predictions are averaged") },
-    { OPT_ROW("smoothing", "P", OPT_DECAY, AT(smoothing), FOR("table"), "0.1",
-              "share of a label that all classes get") },
+    { OPT_ROW("smoothing", "P", OPT_DECAY, AT(smoothing),
+              FOR("table", "resnet"), "0.1", "share of a label that all classes get") },
     { OPT_ROW("periodic", "SIGMA", OPT_REAL, AT(periodic), FOR("table"), "0.1",
               "deviation of the frequencies of numbers; 0: none") },
     { OPT_ROW("dropout", "P", OPT_DECAY, AT(dropout),
@@ -84,8 +90,9 @@ static const opt layers[] = {
       .needs = "window" },
     { OPT_ROW("d-ff", "N", OPT_COUNT, AT(d_ff), FOR(TOKENS), "1024",
               "width inside a block's dense layers") },
-    { OPT_ROW("norm", NULL, OPT_CHOICE, AT(norm), FOR("gpt"), "layer",
-              "rms: no mean and no bias"), .words = norms },
+    { OPT_ROW("norm", NULL, OPT_CHOICE, AT(norm), FOR("gpt", "resnet"),
+              "layer", "rms: no mean and no bias; resnet has the other three, "
+              "batch: of all devices"), .words = norms },
     { OPT_ROW("norm-epsilon", "X", OPT_REAL, AT(norm_epsilon), FOR(TOKENS),
               "1e-06", "keeps a norm's divisor from 0; PyTorch: 1e-5") },
     { OPT_ROW("positions", NULL, OPT_CHOICE, AT(positions), FOR("gpt"),

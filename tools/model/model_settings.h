@@ -21,9 +21,11 @@ typedef struct model_settings {
                             number for ls_init_name */
     const char *image;    /* "32x32x3"; checked by load */
     char image_room[64];  /* for image when it follows the data */
+    int64_t depth, width; /* of resnet */
     const char *channels; /* of convolutions, "32,64"; checked by load */
     int64_t vocab, seq_len, d_model, heads, layers, d_ff;
-    int64_t norm, positions, ffn; /* of gpt: model_settings.c has their words */
+    int64_t norm;           /* MODEL_LAYER.. */
+    int64_t positions, ffn; /* of gpt: model_settings.c has their words */
     double norm_epsilon;          /* of their norms */
     int64_t kv_heads;             /* 0: heads */
     bool tie;
@@ -41,6 +43,7 @@ typedef struct model_settings {
 } model_settings;
 
 enum { MODEL_LSTM, MODEL_GRU };
+enum { MODEL_LAYER, MODEL_RMS, MODEL_BATCH, MODEL_SHARD, MODEL_GROUP };
 enum { MODEL_PLAIN, MODEL_TD, MODEL_TD_S };
 enum {
     MODEL_RELU, MODEL_TANH, MODEL_GELU, MODEL_SIGMOID, MODEL_SELU, MODEL_MISH

@@ -157,6 +157,8 @@ const opt_model model_lm = {
 static int gpt_load(data *d, settings *s, const opt_line *line)
 {
     (void)line;
+    if (s->model.norm > MODEL_RMS)
+        return opt_fail(OPT_WRONG, "--norm: gpt has layer or rms");
     if (!s->data.path)
         return opt_fail(OPT_WRONG, "gpt needs --data FILE, a text");
     return text_load(&d->text, s->data.path, s->data.eval_path,
