@@ -67,6 +67,7 @@ module lockstep
   public :: ls_conv1d
   public :: ls_conv1d_with
   public :: ls_conv2d
+  public :: ls_conv2d_transpose
   public :: ls_conv2d_with
   public :: ls_cos
   public :: LS_COSINE
@@ -319,6 +320,7 @@ module lockstep
   public :: LS_UNEVEN_ERROR
   public :: LS_UNEVEN_PAD
   public :: LS_UNIFORM
+  public :: ls_upsample
   public :: LS_VALID
   public :: LS_WARM_RESTARTS
   public :: ls_window

@@ -1714,6 +1714,24 @@ module lockstep_c
       type(c_ptr) :: r
     end function c_avg_pool_with
 
+    function c_upsample(x, high, wide) result(r) bind(c, name="ls_upsample")
+      import
+      type(c_ptr), value :: x
+      integer(c_int64_t), value :: high
+      integer(c_int64_t), value :: wide
+      type(c_ptr) :: r
+    end function c_upsample
+
+    function c_conv2d_transpose(x, n, window, name) result(r) bind(c, &
+      name="ls_conv2d_transpose")
+      import
+      type(c_ptr), value :: x
+      integer(c_int64_t), value :: n
+      type(ls_window), value :: window
+      character(kind=c_char), intent(in), optional :: name(*)
+      type(c_ptr) :: r
+    end function c_conv2d_transpose
+
     function c_flatten(x) result(r) bind(c, name="ls_flatten")
       import
       type(c_ptr), value :: x

@@ -292,6 +292,7 @@ def check_builders(folder):
         "broadcast_to": (row, (6, 4)),
         "clamp": (x, 0, 1), "clipped_relu": (x, 1), "concat": ([x, x], 0),
         "conv1d": (x, 5, 3, 1, "same", "c1"),
+        "conv2d_transpose": (image, 5, (3, 3), "ct"), "upsample": (image, 2, 2),
         "conv1d_with": (x, 5, 3, "c3"), "conv2d": (image, 5, (3, 3), "c4"),
         "conv2d_with": (image, 4, 3, 3, "c6"),
         "cross_attention": (x, x, None, 2, "ca"),

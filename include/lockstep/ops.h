@@ -380,6 +380,21 @@ LS_API ls_node *ls_max_pool_with(ls_node *x, int64_t height, int64_t width,
 LS_API ls_node *ls_avg_pool_with(ls_node *x, int64_t height, int64_t width,
                                  const ls_pooling_options *options);
 
+/* Images made larger by pixels that stand there again: y[i,j,c] =
+ * x[i / high, j / wide, c], nearest neighbours.  x (H,W,C) -> (H high, W wide,
+ * C).  A reshape, ls_broadcast_to and a reshape.  LS_ESHAPE. */
+LS_API ls_node *ls_upsample(ls_node *x, int64_t high, int64_t wide);
+
+/* A transposed convolution, which makes images larger: ls_conv2d with stride 1
+ * of x with zeros between its pixels, stride_y - 1 and stride_x - 1, and
+ * around them as jax.lax.conv_transpose has them.  x (H,W,C) -> (H stride_y,
+ * W stride_x, n) with LS_SAME; with LS_VALID more by height - stride_y and
+ * width - stride_x, where these are above 0.  Parameters as ls_conv2d's:
+ * nnx.ConvTranspose; torch.nn.ConvTranspose2d has the window turned round by
+ * both axes.  LS_ESHAPE; LS_EINVAL: LS_EXPLICIT. */
+LS_API ls_node *ls_conv2d_transpose(ls_node *x, int64_t n, ls_window window,
+                                    const char *name);
+
 /* x (..) -> (size of a row), the last axis fastest. */
 LS_API ls_node *ls_flatten(ls_node *x);
 

@@ -874,6 +874,31 @@ def avg_pool_with(x, height, width, **options):
         C.byref(_.defaults(c.ls_pooling_defaults_bytes, c.PoolingOptions, **options)))
 
 
+c.ls_upsample = c.function("ls_upsample", c.P, c.NodeOrNull, c.INT64, c.INT64)
+
+def upsample(x, high, wide):
+    """Images made larger by pixels that stand there again: y[i,j,c] = x[i /
+    high, j / wide, c], nearest neighbours.  x (H,W,C) -> (H high, W wide,
+    C).  A reshape, broadcast_to and a reshape.  LS_ESHAPE.
+    """
+    return _.made(c.ls_upsample, x, high, wide)
+
+
+c.ls_conv2d_transpose = c.function("ls_conv2d_transpose", c.P, c.NodeOrNull,
+    c.INT64, c.Value(c.Window), c.Text)
+
+def conv2d_transpose(x, n, window, name):
+    """A transposed convolution, which makes images larger: conv2d with stride
+    1 of x with zeros between its pixels, stride_y - 1 and stride_x - 1, and
+    around them as jax.lax.conv_transpose has them.  x (H,W,C) -> (H
+    stride_y, W stride_x, n) with LS_SAME; with LS_VALID more by height -
+    stride_y and width - stride_x, where these are above 0.  Parameters as
+    conv2d's: nnx.ConvTranspose; torch.nn.ConvTranspose2d has the window
+    turned round by both axes.  LS_ESHAPE; LS_EINVAL: LS_EXPLICIT.
+    """
+    return _.made(c.ls_conv2d_transpose, x, n, window, name)
+
+
 c.ls_flatten = c.function("ls_flatten", c.P, c.NodeOrNull)
 
 def flatten(x):
@@ -1034,7 +1059,7 @@ __all__ = ["sub", "mul", "div", "min", "max", "scale_shift", "neg", "square",
     "grouped_attention", "cross_attention", "attention_with",
     "cross_attention_with", "lstm", "gru", "lstm_with", "gru_with", "conv2d",
     "conv2d_with", "conv1d_with", "conv1d", "max_pool", "avg_pool",
-    "max_pool_with", "avg_pool_with", "flatten", "gelu", "relu", "tanh",
-    "sigmoid", "add", "dropout", "round_bf16", "mean_squared_error",
-    "cross_entropy", "next_token_loss", "sparse_dense", "sparse_dense_with",
-    "embed_bag"]
+    "max_pool_with", "avg_pool_with", "upsample", "conv2d_transpose",
+    "flatten", "gelu", "relu", "tanh", "sigmoid", "add", "dropout",
+    "round_bf16", "mean_squared_error", "cross_entropy", "next_token_loss",
+    "sparse_dense", "sparse_dense_with", "embed_bag"]

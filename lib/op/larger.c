@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Layers that make images larger, made of operators that are there: what these
+ * add in which order is theirs. */
+#include "base/error.h"
+#include "op/layer.h"
+
+#include <lockstep.h>
+
+/* Check that x is an image that becomes so many times as high and wide. */
+static bool is_image(ls_node *x, const char *what, int64_t high, int64_t wide)
+{
+    const int64_t most = 1 << 16;
+
+    if (!x || x->graph->status)
+        return false;
+    if (x->dtype == LS_F32 && x->rank == 3 && high >= 1 && wide >= 1 &&
+        high <= most && wide <= most)
+        return true;
+    ls__graph_failed(x->graph,
+                     ls__fail(LS_ESHAPE, "%s: the input has %d axes, not the 3 "
+                              "of an image of LS_F32, or does not become %lld "
+                              "by %lld times as large", what, x->rank,
+                              (long long)high, (long long)wide));
+    return false;
+}
+
+/* x (H,W,C) as (H,1,W,1,C). */
+static ls_node *apart(ls_node *x)
+{
+    return ls_reshape(x, 5, (int64_t[]){x->shape[0], 1, x->shape[1], 1,
+                                        x->shape[2]});
+}
+
+/* ... of which the second and fourth axis have become y and x, as an image. */
+static ls_node *together(ls_node *x)
+{
+    if (!x)
+        return NULL;
+    return ls_reshape(x, 3, (int64_t[]){x->shape[0] * x->shape[1],
+                                        x->shape[2] * x->shape[3],
+                                        x->shape[4]});
+}
+
+ls_node *ls_upsample(ls_node *x, int64_t high, int64_t wide)
+{
+    if (!is_image(x, "upsample", high, wide))
+        return NULL;
+    return together(ls_broadcast_to(
+        apart(x), 5, (int64_t[]){x->shape[0], high, x->shape[1], wide,
+                                 x->shape[2]}));
+}
+
+/* `count` - 1 zeros after each element along an axis of one. */
+static ls_node *spread(ls_node *x, int64_t count, int axis)
+{
+    ls_node *both[2] = {x};
+    int64_t shape[5];
+
+    if (!x || count == 1)
+        return x;
+    for (int k = 0; k < 5; k++)
+        shape[k] = k == axis ? count - 1 : x->shape[k];
+    both[1] = ls_broadcast_to(ls_scale_shift(x, 0, 0), 5, shape);
+    return ls_concat(both, 2, axis);
+}
+
+/* How many zeros a window of n sees before the first element, and after the
+ * last one and the zeros that follow it. */
+static void set_padding(ls_padding padding, int64_t n, int64_t stride,
+                        int64_t *before, int64_t *after)
+{
+    int64_t same = stride > n - 1 ? n - 1 : (n + stride - 1) / 2;
+
+    *before = padding == LS_SAME ? same : n - 1;
+    *after = padding == LS_SAME ? n - 1 - same : n > stride ? n - stride : 0;
+}
+
+ls_node *ls_conv2d_transpose(ls_node *x, int64_t n, ls_window w,
+                             const char *name)
+{
+    int64_t high = w.stride_y ? w.stride_y : 1;
+    int64_t wide = w.stride_x ? w.stride_x : 1;
+    ls_conv_options o = ls_conv_defaults();
+
+    if (!is_image(x, "conv2d_transpose", high, wide))
+        return NULL;
+    if (w.padding != LS_SAME && w.padding != LS_VALID) {
+        ls__graph_failed(x->graph, ls__fail(LS_EINVAL, "conv2d_transpose \"%s\""
+                                            ": padding %d is not LS_SAME or "
+                                            "LS_VALID", name ? name : "",
+                                            (int)w.padding));
+        return NULL;
+    }
+    o.padding = LS_EXPLICIT;
+    set_padding(w.padding, w.height, high, &o.top, &o.bottom);
+    set_padding(w.padding, w.width, wide, &o.left, &o.right);
+    x = together(spread(spread(apart(x), high, 1), wide, 3));
+    return ls_conv2d_with(x, n, w.height, w.width, &o, name);
+}

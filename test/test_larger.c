@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Layers that make images larger: JAX's transposed convolutions and their
+ * gradients, nearest neighbours, and what is refused. */
+#include "agreement.h"
+#include "golden/larger.h"
+
+enum { ROWS = 2, X = 24, N = 3 };
+
+static const struct {
+    const char *name;
+    const float *golden;
+    ls_window window;
+    int64_t high, wide; /* of y */
+} cases[] = {
+    {"same, 3 by 2", larger_same_3_2, {3, 3, 2, 2, LS_SAME}, 8, 6},
+    {"valid, 3 by 2", larger_valid_3_2, {3, 3, 2, 2, LS_VALID}, 9, 7},
+    {"same, 2 by 3", larger_same_2_3, {2, 4, 3, 1, LS_SAME}, 12, 3},
+    {"valid, 1 by 2", larger_valid_1_2, {1, 4, 2, 3, LS_VALID}, 8, 10}};
+
+static ls_graph *graph(int i, bool upsample)
+{
+    ls_graph *g;
+    ls_node *x;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
+    x = upsample ? ls_upsample(x, 2, 3)
+                 : ls_conv2d_transpose(x, N, cases[i].window, "up");
+    OK(ls_output(g, x, "y"));
+    if (upsample)
+        x = ls_dense(x, 1, "up");
+    OK(ls_loss(g, ls_mean_loss(ls_square(x), NULL)));
+    return g;
+}
+
+START_TEST(test_transpose)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(2, 2);
+    run r = open_run(pool, graph(_i, false), &o);
+    const float *want = cases[_i].golden;
+    int64_t y = ROWS * cases[_i].high * cases[_i].wide * N;
+    int64_t k = cases[_i].window.height * cases[_i].window.width * 2 * N;
+    float *v = uniform(20, k), bias[N], x[ROWS * X], *out = uniform(1, y);
+    ls_gradients *g;
+    ls_result result;
+
+    OK(ls_trainer_set(r.trainer, "up.kernel", k, v));
+    fill_uniform(21, N, bias);
+    OK(ls_trainer_set(r.trainer, "up.bias", N, bias));
+    fill_uniform(0, ROWS * X, x);
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+    OK(ls_predict(r.trainer, r.batch, "y", y, out));
+    for (int64_t i = 0; i < y; i++)
+        near((double)out[i], (double)*want++, 2e-6, "y", (int)i);
+    OK(ls_gradients_open(&g, r.trainer, 1));
+    OK(ls_gradients_compute(g, r.batch, &result));
+    OK(ls_gradients_get(g, "up.kernel", k, v));
+    for (int64_t i = 0; i < k; i++)
+        near((double)v[i], (double)*want++, 2e-6, "kernel", (int)i);
+    OK(ls_gradients_get(g, "up.bias", N, bias));
+    for (int i = 0; i < N; i++)
+        near((double)bias[i], (double)*want++, 2e-6, "bias", i);
+    ls_gradients_close(g);
+    fences_free();
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+START_TEST(test_upsample)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_run(pool, graph(0, true), &o);
+    float x[ROWS * X], y[ROWS * 6 * X];
+
+    fill_uniform(0, ROWS * X, x);
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+    OK(ls_predict(r.trainer, r.batch, "y", ROWS * 6 * X, y));
+    for (int row = 0, at = 0; row < ROWS; row++)
+        for (int i = 0; i < 8; i++)
+            for (int j = 0; j < 9; j++)
+                for (int c = 0; c < 2; c++, at++)
+                    ck_assert(y[at] ==
+                              x[row * X + (i / 2 * 3 + j / 3) * 2 + c]);
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
+START_TEST(test_refused)
+{
+    for (int i = 0; i < 4; i++) {
+        ls_window w = {3, 3, 2, 2, i == 2 ? LS_EXPLICIT : LS_SAME};
+        ls_graph *g;
+        ls_node *x;
+
+        OK(ls_graph_new(&g));
+        x = i == 3 ? ls_input(g, "x", LS_F32, 2, (int64_t[]){4, 3})
+                   : ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
+        ck_assert_ptr_null(i == 0 ? ls_upsample(x, 0, 1)
+                           : i == 1 ? ls_upsample(x, 1, 1 << 17)
+                                    : ls_conv2d_transpose(x, 3, w, "up"));
+        ck_assert_ptr_nonnull(strstr(ls_errmsg(), i < 2 ? "upsample"
+                                                        : "transpose"));
+        ls_graph_free(g);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("larger");
+    TCase *t = tcase_create("larger");
+
+    tcase_add_loop_test(t, test_transpose, 0, COUNT(cases));
+    tcase_add_test(t, test_upsample);
+    tcase_add_test(t, test_refused);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
