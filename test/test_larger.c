@@ -2,7 +2,7 @@
 /* Layers that make images larger: JAX's transposed convolutions and their
  * gradients, nearest neighbours, and what is refused. */
 #include "agreement.h"
-#include "golden/larger.h"
+#include "golden/conv_transpose.h"
 
 enum { ROWS = 2, X = 24, N = 3 };
 

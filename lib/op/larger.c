@@ -4,7 +4,8 @@
 #include "base/error.h"
 #include "op/layer.h"
 
-#include <lockstep.h>
+#include <lockstep/arithmetic.h>
+#include <lockstep/ops.h>
 
 /* Check that x is an image that becomes so many times as high and wide. */
 static bool is_image(ls_node *x, const char *what, int64_t high, int64_t wide)

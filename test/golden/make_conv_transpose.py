@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Transposed convolutions by jax.lax.conv_transpose, for test_larger.c: writes
-larger.h.
+conv_transpose.h.
 
-    python make_larger.py >larger.h
+    python make_conv_transpose.py >conv_transpose.h
 
 Two rows x (4,3,2), three channels out.  Of each: y, then the gradients of mean
 of y^2 by the kernel and by the bias.
@@ -22,9 +22,9 @@ def uniform(seed, shape):
 
 x = uniform(0, (2, 4, 3, 2))
 print("/* SPDX-License-Identifier: BSD-3-Clause */")
-print(f"/* Made by make_larger.py with jax {jax.__version__}, numpy "
+print(f"/* Made by make_conv_transpose.py with jax {jax.__version__}, numpy "
       f"{np.__version__}. */")
-print("#ifndef TEST_GOLDEN_LARGER_H\n#define TEST_GOLDEN_LARGER_H\n")
+print("#ifndef TEST_GOLDEN_CONV_TRANSPOSE_H\n#define TEST_GOLDEN_CONV_TRANSPOSE_H\n")
 for name, high, wide, sy, sx, padding in CASES:
     def layer(kernel, bias):
         return jax.lax.conv_transpose(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Made by make_larger.py with jax 0.10.2, numpy 2.4.6. */
-#ifndef TEST_GOLDEN_LARGER_H
-#define TEST_GOLDEN_LARGER_H
+/* Made by make_conv_transpose.py with jax 0.10.2, numpy 2.4.6. */
+#ifndef TEST_GOLDEN_CONV_TRANSPOSE_H
+#define TEST_GOLDEN_CONV_TRANSPOSE_H
 
 static const float larger_same_3_2[] = {
     1.091914892e+00f, -7.394313812e-02f, -1.280123234e+00f, 6.569418311e-02f,
