@@ -164,14 +164,17 @@ def tokens(name, window):
                     str(window)).command)
 
 
-def transcript(model, rows, steps, quick, *more):
-    """Turns of one trainer without a transcript and with one, in processor
-    time."""
+def transcript(name, rows, steps, quick, model, *more):
+    """Turns of one trainer without a transcript and with one, and what it does
+    alone, in processor time.  All turns are in the build's transcript-*.csv."""
     side = Side("transcript", ["{build}/bench-transcript_cost", "--init",
-                               "{init}", "--rows", str(rows)],
-                parts={"without": "without", "with": "with"})
-    return Row(model + " transcript", steps, quick, [side],
-               [Ratio("with / without", "with", "without")], init=model,
+                               "{init}", "--rows", str(rows), "--csv",
+                               "{build}/transcript-" + name + ".csv"],
+                parts={"without": "without", "with": "with", "apart": "apart"})
+    return Row(name + " transcript", steps, quick, [side],
+               [Ratio("with / without", "with", "without"),
+                Ratio("apart, % of a step", "apart", "without", 100)],
+               init=name + " transcript",
                start=train("", model, 2, 2, *more).command)
 
 
@@ -303,9 +306,11 @@ ROWS = [
     sparse("sparse few", 4),
     tokens("tokens", 64),
     tokens("tokens 256", 256),
-    transcript("lm", 32, 9, 6),
-    transcript("cnn", 128, 203, 103),
-    transcript("mlp", 256, 23, 13, "--x", "{x}", "--y", "{y}", *MLP),
+    transcript("lm", 32, 7, 5, "lm"),
+    transcript("cnn", 128, 33, 13, "cnn"),
+    transcript("mlp", 256, 33, 8, "mlp", "--x", "{x}", "--y", "{y}", *MLP),
+    transcript("small", 32, 33, 13, "mlp", "--hidden", "32"),
+    transcript("tiny", 64, 33, 13, "linear"),
     Row("chain", 33, 13, [chain("chained"), chain("apart", "--apart", "1")],
         [Ratio("chained / apart", "chained", "apart")]),
     Row("chain wide", 33, 13,

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a transcript costs: one trainer takes N steps without one and N with
  * one, in turn, N being the number of batches from one state line to the next,
- * so that each turn with it has one root.
+ * so that each turn with it has one root; then the lines and the root of N
+ * steps are made once more with no step between them, which tells what is too
+ * little to be seen in the steps.
  *
  *     bench-transcript_cost --init MODEL.safetensors [--rows R] [--workers W]
- *                           [--steps TURNS] [--every N] [--metrics F]
+ *                           [--steps TURNS] [--every N] [--metrics F] [--csv F]
  *
  * The model and its first parameters are lockstep-train's, adam its optimizer.
- * Writes the metrics form of lockstep-train, a line for two turns: "without"
- * and "with" are the processor time of a step, "ms" is the same as "with",
- * "every" is N.  The transcript is a file that is gone with the program. */
+ * Writes the metrics form of lockstep-train, a line for a turn of each kind:
+ * "without", "with" and "apart" are the processor time of a step, or of what
+ * the transcript does for one; "ms" is the same as "with", "every" is N.  With
+ * --csv the same as rows of a table.  The transcript is a file that is gone with
+ * the program. */
 #include "bench.h"
 
 #include <lockstep/model.h>
@@ -24,6 +28,9 @@ static const struct {
 } inputs[] = {{"tokens", LS_I32, 64, 512},
               {"x", LS_F32, 3072, 0},
               {"x", LS_F32, 784, 0},
+              {"x", LS_F32, 64, 0},
+              {"x", LS_F32, 8, 0},
+              {"y", LS_F32, 4, 0},
               {"y", LS_I32, 1, 10}};
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
@@ -46,22 +53,57 @@ static void fill(ls_batch *b, int64_t rows)
     }
 }
 
-/* The processor time of a step of so many, with a transcript or without. */
-static double turn(ls_trainer *t, const ls_batch *b, ls_transcript *r,
-                   int64_t *batch, int64_t every, float *loss)
+typedef struct run {
+    ls_trainer *trainer;
+    ls_batch *batch;
+    ls_transcript *transcript;
+    int64_t every, done; /* steps on the transcript */
+    ls_result last;
+} run;
+
+/* The processor time of one of N steps, or of what each of them has. */
+static double turn(run *r, bool steps, bool transcript)
 {
     double before = processor_ms();
-    ls_result result;
 
-    for (int64_t i = 0; i < every; i++) {
-        must(ls_step(t, b, &result));
-        if (r)
-            must(ls_transcript_step(r, (*batch)++, &result));
-        if (r && ls_transcript_is_due(r))
-            must(ls_transcript_state(r, 0, NULL));
+    for (int64_t i = 0; i < r->every; i++) {
+        if (steps)
+            must(ls_step(r->trainer, r->batch, &r->last));
+        if (transcript)
+            must(ls_transcript_step(r->transcript, r->done++, &r->last));
+        if (transcript && ls_transcript_is_due(r->transcript))
+            must(ls_transcript_state(r->transcript, 0, NULL));
     }
-    *loss = result.loss;
-    return (processor_ms() - before) / (double)every;
+    return (processor_ms() - before) / (double)r->every;
+}
+
+static FILE *open_file(const char *path)
+{
+    FILE *f = path ? fopen(path, "w") : NULL;
+
+    if (path && !f)
+        exit(EXIT_FAILURE);
+    return f;
+}
+
+static void measure(run *r, int turns, FILE *out, FILE *csv)
+{
+    fprintf(out, "{\"versions\":{\"lockstep\":\"%s\"}}\n", ls_version());
+    if (csv)
+        fprintf(csv, "turn,every,without_ms,with_ms,apart_ms\n");
+    for (int i = 0; i < turns; i++) {
+        double without = turn(r, true, false), with = turn(r, true, true);
+        double apart = turn(r, false, true);
+
+        fprintf(out, "{\"step\":%d,\"loss\":%.9g,\"every\":%lld,\"ms\":%.9g,"
+                "\"with\":%.9g,\"without\":%.9g,\"apart\":%.9g}\n", i,
+                (double)r->last.loss, (long long)r->every, with, with, without,
+                apart);
+        if (csv)
+            fprintf(csv, "%d,%lld,%.6g,%.6g,%.6g\n", i, (long long)r->every,
+                    without, with, apart);
+        fflush(NULL);
+    }
 }
 
 /* *every: N, or 0, which becomes the default. */
@@ -87,19 +129,15 @@ static ls_transcript *open_transcript(ls_trainer *t, int64_t rows,
 
 int main(int argc, char **argv)
 {
-    int64_t rows = number(argc, argv, "--rows", 32), batch = 0;
-    int64_t every = number(argc, argv, "--every", 0);
-    int turns = number(argc, argv, "--steps", 10);
-    const char *path = option(argc, argv, "--metrics", NULL);
-    FILE *out = path ? fopen(path, "w") : stdout;
+    int64_t rows = number(argc, argv, "--rows", 32);
+    FILE *out = open_file(option(argc, argv, "--metrics", NULL));
+    FILE *csv = open_file(option(argc, argv, "--csv", NULL));
     ls_trainer_options o = ls_trainer_defaults();
     ls_mesh_options m = ls_mesh_defaults();
+    run r = {.every = number(argc, argv, "--every", 0)};
     ls_mesh *mesh;
     ls_pool *pool;
     ls_graph *graph;
-    ls_trainer *t;
-    ls_batch *b;
-    ls_transcript *r;
 
     m.devices = 2;
     m.workers = number(argc, argv, "--workers", 1);
@@ -107,29 +145,18 @@ int main(int argc, char **argv)
     must(ls_mesh_open(&mesh, &m));
     must(ls_pool_open(&pool, mesh, NULL));
     must(ls_graph_load(&graph, option(argc, argv, "--init", "")));
-    must(ls_trainer_open(&t, pool, graph, &o));
-    must(ls_batch_open(&b, t));
-    fill(b, rows);
-    r = open_transcript(t, rows, &every);
-    if (!out)
-        return EXIT_FAILURE;
-    fprintf(out, "{\"versions\":{\"lockstep\":\"%s\"}}\n", ls_version());
-    for (int i = 0; i < turns; i++) {
-        int64_t none = 0;
-        float loss;
-        double without = turn(t, b, NULL, &none, every, &loss);
-        double with = turn(t, b, r, &batch, every, &loss);
-
-        fprintf(out, "{\"step\":%d,\"loss\":%.9g,\"every\":%lld,\"ms\":%.9g,"
-                "\"with\":%.9g,\"without\":%.9g}\n", i, (double)loss,
-                (long long)every, with, with, without);
-        fflush(out);
-    }
-    if (path)
+    must(ls_trainer_open(&r.trainer, pool, graph, &o));
+    must(ls_batch_open(&r.batch, r.trainer));
+    fill(r.batch, rows);
+    r.transcript = open_transcript(r.trainer, rows, &r.every);
+    measure(&r, number(argc, argv, "--steps", 10), out ? out : stdout, csv);
+    if (out)
         fclose(out);
-    ls_transcript_close(r);
-    ls_batch_close(b);
-    ls_trainer_close(t);
+    if (csv)
+        fclose(csv);
+    ls_transcript_close(r.transcript);
+    ls_batch_close(r.batch);
+    ls_trainer_close(r.trainer);
     ls_graph_free(graph);
     ls_pool_close(pool);
     ls_mesh_close(mesh);

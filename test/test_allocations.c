@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: a step allocates nothing, and whichever allocation of a trainer's
+/* Memory: a step allocates nothing, with a transcript or without, and whichever allocation of a trainer's
  * life fails, nothing stays allocated. */
 #include "faults.h"
+#include "lockstep/transcript.h"
+#include "pool/pool_seats.h"
 #include "regression.h"
 
 #include <stdatomic.h>
@@ -83,6 +85,106 @@ START_TEST(a_step_allocates_nothing)
 }
 END_TEST
 
+/* ------ with a transcript ------ */
+
+/* What ten steps take: allocations, meetings of the workers in a step, and jobs
+ * that they were given. */
+typedef struct taken {
+    int allocations;
+    unsigned meetings, jobs;
+} taken;
+
+static unsigned passed(const ls__barrier *b)
+{
+    return atomic_load(&b->gate.word) / 2;
+}
+
+/* Steps, the lines of a transcript if there is one, and its states. */
+static int ten_steps(run *r, ls_transcript *t, int64_t *batch, bool states)
+{
+    ls_result result;
+    int status = 0;
+
+    for (int i = 0; i < 10 && status == 0; i++) {
+        status = ls_step(r->trainer, r->batch, &result);
+        if (status == 0 && t)
+            status = ls_transcript_step(t, (*batch)++, &result);
+        if (status == 0 && t && states)
+            status = ls_transcript_state(t, 0, NULL);
+    }
+    return status;
+}
+
+static taken count_steps(ls_pool *pool, run *r, ls_transcript *t,
+                         int64_t *batch, bool states)
+{
+    unsigned met = passed(&pool->meet), done = passed(&pool->done);
+    taken n;
+    int left, status;
+
+    watch(0);
+    status = ten_steps(r, t, batch, states);
+    unwatch(&n.allocations, &left);
+    ck_assert_msg(status == 0, "%s", ls_errmsg());
+    n.meetings = passed(&pool->meet) - met;
+    n.jobs = passed(&pool->done) - done;
+    return n;
+}
+
+static ls_transcript *open_transcript(ls_trainer *t, const char *path,
+                                      double flops, bool roots)
+{
+    ls_transcript_options o = ls_transcript_defaults();
+    ls_transcript *r;
+
+    o.path = path;
+    o.program = "test";
+    o.step_flops = flops;
+    o.rows = o.gradient = roots;
+    OK(ls_transcript_open(&r, t, &o, 0, NULL));
+    return r;
+}
+
+/* Proves that a step with a transcript takes no memory, and no barrier or job
+ * more than one without, whether each has a line, many have one, or each has
+ * the roots of its rows and gradient; a state's root is one job more, and takes
+ * no memory either. */
+START_TEST(a_transcript_adds_nothing)
+{
+    static const struct {
+        double flops;
+        bool roots;
+    } way[] = {{1e9, false}, {1e6, false}, {1e9, true}};
+    regression q = open_regression(LS_MEAN_EXACT, ls_adam(0.1));
+    taken none, with;
+
+    step(&q.run);
+    none = count_steps(q.pool, &q.run, NULL, NULL, false);
+    ck_assert_int_eq(none.allocations, 0);
+    ck_assert_uint_gt(none.meetings, 0);
+    ck_assert_uint_eq(none.jobs, 10);
+    for (size_t i = 0; i < COUNT(way); i++) {
+        char path[] = "/tmp/lockstep-test-XXXXXX";
+        int fd = mkstemp(path);
+        int64_t batch = 0;
+        ls_transcript *t;
+
+        ck_assert_int_ge(fd, 0);
+        close(fd);
+        t = open_transcript(q.run.trainer, path, way[i].flops, way[i].roots);
+        for (int states = 0; states < 2; states++) {
+            with = count_steps(q.pool, &q.run, t, &batch, states);
+            ck_assert_int_eq(with.allocations, 0);
+            ck_assert_uint_eq(with.meetings, none.meetings);
+            ck_assert_uint_eq(with.jobs, none.jobs + 10 * (unsigned)states);
+        }
+        OK(ls_transcript_close(t));
+        unlink(path);
+    }
+    close_regression(&q);
+}
+END_TEST
+
 /* Everything that allocates, from a graph to a saved file. */
 static int whole_life(ls_pool *pool, const char *path)
 {
@@ -152,6 +254,7 @@ static TCase *memory_case(void)
     tcase_add_test(memory, allocations_are_counted);
     tcase_add_loop_test(memory, a_step_allocates_nothing, LS_REPLICATE,
                         LS_SHARD + 1);
+    tcase_add_test(memory, a_transcript_adds_nothing);
     tcase_add_test(memory, each_allocation_fails_in_turn);
     return memory;
 }

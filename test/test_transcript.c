@@ -13,6 +13,8 @@
 #include "on_ranks.h"
 #include "train/trainer.h"
 
+#include <jansson.h>
+
 enum { DEVICES = 4, ROWS = 24, IN = 20, HIDDEN = 150, OUT = 64, STEPS = 10 };
 
 /* What happens to a training of STEPS batches. */
@@ -542,6 +544,110 @@ START_TEST(rows_and_gradients)
 }
 END_TEST
 
+/* A line of a kind that has this number; NULL: there is none. */
+static json_t *line_of(const char *path, const char *kind, const char *field,
+                       int64_t n)
+{
+    FILE *f = fopen(path, "r");
+    char text[4096];
+    json_t *line = NULL;
+
+    ck_assert_ptr_nonnull(f);
+    while (!line && fgets(text, sizeof text, f)) {
+        json_t *one = json_loads(text, 0, NULL);
+
+        if (strcmp(json_string_value(json_object_get(one, "kind")), kind) ||
+            json_integer_value(json_object_get(one, field)) != n)
+            json_decref(one);
+        else
+            line = one;
+    }
+    fclose(f);
+    return line;
+}
+
+/* The words of a step's line in the order of a record. */
+static void words_of(const json_t *line, uint32_t word[6])
+{
+    static const char *const name[] = {"lr", "loss", "weight", "norm"};
+
+    for (int i = 0, n = 0; i < 4; i++) {
+        uint64_t bits = strtoull(json_string_value(
+                                     json_object_get(line, name[i])), NULL, 16);
+
+        word[n++] = (uint32_t)bits;
+        if (i == 2)
+            word[n++] = (uint32_t)(bits >> 32);
+    }
+    word[5] = (uint32_t)json_integer_value(json_object_get(line, "updated"));
+}
+
+/* The root of the records of steps that share a line, as docs/transcript.md
+ * says it, from the lines that they have otherwise. */
+START_TEST(short_steps_by_hand)
+{
+    course one = usual(in_folder("one")), all;
+    char path[256], want[65];
+
+    snprintf(path, sizeof path, "%s/short", folder);
+    all = usual(path);
+    all.is_short = true;
+    OK(take(NULL, &one));
+    OK(take(NULL, &all));
+    for (int first = 0, last; first < STEPS; first = last + 1) {
+        json_t *line = line_of(path, "steps", "first", first);
+        uint32_t before[6] = {0}, now[6];
+        ls__sha256 sha;
+
+        ck_assert_ptr_nonnull(line);
+        last = (int)json_integer_value(json_object_get(line, "last"));
+        ls__sha256_init(&sha);
+        for (int s = first; s <= last; s++) {
+            json_t *step_line = line_of(one.path, "step", "n", s);
+            uint32_t mask = 0;
+
+            words_of(step_line, now);
+            for (int i = 0; i < 6; i++)
+                mask |= (uint32_t)(now[i] != before[i]) << i;
+            ls__sha256_update(&sha, &mask, sizeof mask);
+            for (int i = 0; i < 6; i++)
+                if (mask >> i & 1)
+                    ls__sha256_update(&sha, &now[i], sizeof now[i]);
+            memcpy(before, now, sizeof now);
+            json_decref(step_line);
+        }
+        ls__sha256_hex(&sha, want);
+        ck_assert_str_eq(json_string_value(json_object_get(line, "root")), want);
+        json_decref(line);
+    }
+}
+END_TEST
+
+/* N follows from bytes and FLOP, of layers in bf16 from four times as much. */
+START_TEST(every_follows_from_the_training)
+{
+    ls_pool *pool;
+    ls_trainer *t;
+    course c = usual("unused");
+    double bytes;
+
+    OK(pool_with(&pool, DEVICES, 1));
+    OK(open_trainer(&t, pool, &c, NULL));
+    bytes = 4. * (double)t->model.params.floats * (1 + t->moments);
+    for (double flops = 1; flops < 1e15; flops *= 7) {
+        double n = 1e5 * (bytes + 8192) / (flops + 4e5);
+        int64_t every = ls_transcript_every(t, flops);
+
+        ck_assert((double)every >= n || every == 1 << 20);
+        ck_assert(every == 1 || (double)every / 2 < n);
+        ck_assert_int_eq(every & (every - 1), 0);
+    }
+    ck_assert_int_eq(ls_transcript_every(t, 0), 256);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+}
+END_TEST
+
 /* A run that was killed some batches after its checkpoint goes on from there. */
 START_TEST(goes_on)
 {
@@ -827,6 +933,8 @@ static Suite *transcript_suite(void)
     tcase_add_loop_test(t, any_workers, 0, 2);
     tcase_add_test(t, any_ranks);
     tcase_add_test(t, rows_and_gradients);
+    tcase_add_test(t, short_steps_by_hand);
+    tcase_add_test(t, every_follows_from_the_training);
     tcase_add_loop_test(t, goes_on, 0, 4);
     tcase_add_loop_test(t, same_or_not, 0, 2);
     tcase_add_loop_test(t, values_set, 0, 2);

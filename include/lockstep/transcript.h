@@ -87,11 +87,12 @@ static inline ls_transcript_options ls_transcript_defaults(void)
     return o;
 }
 
-/* How many batches from one state line to the next keep hashing at about half a
+/* How many batches from one state line to the next keep roots at a quarter of a
  * percent of the time or less: the power of two at or above
- * 48000 x (bytes of the state) / (FLOP of a batch), 1 to 4096; 256 where the
- * FLOP are not known.  It follows from the model, never from a clock, so that
- * two machines write the same file. */
+ * 100,000 x (bytes of the state + 8192) / (FLOP of a batch + 400,000), 1 to 2^20,
+ * the bytes four times where layers are not computed in f32; 256 where the FLOP
+ * are not known.  It follows from the training, never from a clock, so that two
+ * machines write the same file. */
 LS_API int64_t ls_transcript_every(const ls_trainer *trainer,
                                    double step_flops);
 
@@ -141,7 +142,7 @@ LS_API int64_t ls_transcript_same(const ls_transcript *transcript);
  * (ls_transcript_options.resume): what a run that was killed wrote after its
  * checkpoint is cut off, and written again.  What was written is on disk when
  * this returns.  LS_EIO. */
-enum { LS_TRANSCRIPT_NOTE = 320 };
+enum { LS_TRANSCRIPT_NOTE = 640 };
 LS_API int ls_transcript_note(ls_transcript *transcript,
                               char note[LS_TRANSCRIPT_NOTE]);
 

@@ -9,13 +9,60 @@
 #include "chain/seek.h"
 #include "transcript/transcript.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* A model of fewer FLOP a batch has steps below a millisecond. */
 static const double SHORT = 1e8;
 
+/* How long a step takes at least and a root at most, as FLOP and bytes: a
+ * quarter of a percent of steps at 250 GFLOP/s and a core, which is as fast as
+ * any in f32, pays for hashing at a GB/s.  Both take a while even for nothing. */
+static const double PER_BYTE = 1e5, STEP_FLOPS = 4e5, ROOT_BYTES = 8192;
+static const int64_t MOST_EVERY = 1 << 20;
+
 /* ------ notes of checkpoints ------ */
+
+/* The records on their way: the hash so far, the block that waits, the last
+ * record, and how many bytes there were. */
+enum { WAY_WORDS = 8 + 16 + LS__RECORD_WORDS + 2, WAY = 8 * WAY_WORDS + 1 };
+
+typedef struct way {
+    uint32_t word[8], block[16], before[LS__RECORD_WORDS], size[2];
+} way;
+
+static void write_way(const ls_transcript *r, char text[WAY])
+{
+    uint64_t size = r->records.size;
+    uint32_t all[WAY_WORDS];
+    way w = {.size = {(uint32_t)size, (uint32_t)(size >> 32)}};
+
+    memcpy(w.word, r->records.word, sizeof w.word);
+    memcpy(w.block, r->records.block, size % 64);
+    memcpy(w.before, r->before, sizeof w.before);
+    memcpy(all, &w, sizeof all);
+    for (int i = 0; i < WAY_WORDS; i++)
+        snprintf(text + 8 * i, 9, "%08" PRIx32, all[i]);
+}
+
+static bool read_way(ls_transcript *r, const char *text)
+{
+    uint32_t all[WAY_WORDS];
+    way w;
+
+    if (strlen(text) != WAY - 1 ||
+        strspn(text, "0123456789abcdef") != WAY - 1)
+        return false;
+    for (int i = 0; i < WAY_WORDS; i++)
+        sscanf(text + 8 * i, "%8" SCNx32, &all[i]);
+    memcpy(&w, all, sizeof w);
+    memcpy(r->records.word, w.word, sizeof w.word);
+    memcpy(r->records.block, w.block, sizeof w.block);
+    memcpy(r->before, w.before, sizeof w.before);
+    r->records.size = w.size[0] | (uint64_t)w.size[1] << 32;
+    return true;
+}
 
 int ls_transcript_note(ls_transcript *r, char note[LS_TRANSCRIPT_NOTE])
 {
@@ -23,15 +70,17 @@ int ls_transcript_note(ls_transcript *r, char note[LS_TRANSCRIPT_NOTE])
     LS__NEED(note);
 
     int64_t at = r->is_first ? ls__chain_sync(&r->chain) : 0;
+    char records[WAY];
 
     *note = 0;
     if (at < 0)
         return (int)at;
+    write_way(r, records);
     snprintf(note, LS_TRANSCRIPT_NOTE, "%lld %lld %lld %lld %lld %lld %s %s %s "
              "%d %d",
              (long long)at, (long long)r->chain.lines, (long long)r->has.every,
              (long long)r->batches, (long long)r->stated, (long long)r->first,
-             r->chain.prev, r->records, *r->root ? r->root : "-",
+             r->chain.prev, records, *r->root ? r->root : "-",
              r->has.rows, r->has.gradient);
     return 0;
 }
@@ -40,15 +89,15 @@ int ls_transcript_note(ls_transcript *r, char note[LS_TRANSCRIPT_NOTE])
 static int read_note(ls_transcript *r, const char *note, const char *path)
 {
     long long at, lines, every, batches, stated, first;
-    char prev[LS__HEX];
+    char prev[LS__HEX], records[WAY];
     int rows, gradient;
 
-    if (sscanf(note, "%lld %lld %lld %lld %lld %lld %64s %64s %64s %d %d", &at,
-               &lines, &every, &batches, &stated, &first, prev, r->records,
+    if (sscanf(note, "%lld %lld %lld %lld %lld %lld %64s %256s %64s %d %d",
+               &at, &lines, &every, &batches, &stated, &first, prev, records,
                r->root, &rows, &gradient) != 11 ||
         at < 0 || lines < 1 || every < 1 || batches < 0 || stated > batches ||
         first < 0 || first > batches || !ls__is_digest(prev) ||
-        !ls__is_digest(r->records) || !ls__is_digest(r->root))
+        !read_way(r, records) || !ls__is_digest(r->root))
         return ls__fail(LS_EFORMAT, "%s: the checkpoint's note of the "
                         "transcript is not one that lockstep writes", path);
     r->has = (ls__extent){.every = every, .rows = rows == 1,
@@ -207,7 +256,7 @@ int ls_transcript_open(ls_transcript **out, ls_trainer *t,
         .every = o.every ? o.every : ls_transcript_every(t, o.step_flops),
         .rows = o.rows, .gradient = o.gradient};
     r->same = -1;
-    memset(r->records, '0', LS__HEX - 1);
+    ls__sha256_init(&r->records);
     r->sets = t->sets;
     r->options = json_object();
     status = r->options ? ls__root_room_open(&r->room, t)
@@ -259,11 +308,13 @@ int64_t ls_transcript_every(const ls_trainer *t, double step_flops)
 
     double bytes = 4. * (double)t->model.params.floats *
                    (1 + t->moments);
+    double swift = t->options.precision == LS_F32_LAYERS ? 1 : 4;
     int64_t every = 1;
 
     if (!(step_flops > 0))
         return 256;
-    while (every < 4096 && (double)every < 48000 * bytes / step_flops)
+    while (every < MOST_EVERY && (double)every * (step_flops + STEP_FLOPS) <
+                                     PER_BYTE * swift * (bytes + ROOT_BYTES))
         every *= 2;
     return every;
 }

@@ -3,11 +3,16 @@
 #ifndef LS_TRANSCRIPT_TRANSCRIPT_H
 #define LS_TRANSCRIPT_TRANSCRIPT_H
 
+#include "base/sha.h"
 #include "transcript/details.h"
 #include "transcript/head.h"
 #include "chain/lines.h"
 #include "transcript/root.h"
 #include <lockstep/transcript.h>
+
+/* What a short step is told by: rate, loss, weight, norm and whether it updated
+ * anything; the weight has two. */
+enum { LS__RECORD_WORDS = 6 };
 
 struct ls_transcript {
     ls_trainer *trainer;
@@ -24,7 +29,8 @@ struct ls_transcript {
     int64_t same;      /* comparing: at the last state that was equal */
     bool is_short;     /* steps take a line together */
     int64_t first;     /* of them */
-    char records[LS__HEX]; /* the hash of their records, one after the other */
+    ls__sha256 records; /* of their records, one after the other */
+    uint32_t before[LS__RECORD_WORDS]; /* those of the last one */
 };
 
 /* The state line of now, of all ranks. */
