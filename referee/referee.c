@@ -1585,7 +1585,8 @@ static f32 normal_of_bits(uint32_t bits)
 typedef struct update {
     f32 g, lr, p, m0, m1, m2; /* m0: mu, nu, trace or the sum of squares */
     f32 r1, r2;               /* 1 / (1 - b^n) */
-    f64 b1, b2, eps, decay, momentum, weight_decay;
+    f64 b1, b2, eps, decay, momentum;
+    f32 weight_decay; /* times its schedule's share */
 } update;
 
 static f32 option(f64 x) { return f_from(x); }
@@ -1628,7 +1629,7 @@ static void adam(update *u) { u->p = less(u, moments(u)); }
 
 static void adamw_update(update *u)
 {
-    u->p = less(u, f_fma(option(u->weight_decay), u->p, moments(u)));
+    u->p = less(u, f_fma(u->weight_decay, u->p, moments(u)));
 }
 
 static void rmsprop(update *u)
@@ -1654,7 +1655,7 @@ static void lion(update *u)
     f32 sign = f_lt(x, 0) ? F(-1.0f) : f_lt(0, x) ? F(1.0f) : 0;
 
     u->m0 = f_fma(complement(u->b2), u->g, f_mul(option(u->b2), u->m0));
-    u->p = less(u, f_fma(option(u->weight_decay), u->p, sign));
+    u->p = less(u, f_fma(u->weight_decay, u->p, sign));
 }
 
 static const struct rule_of_update {
@@ -1779,17 +1780,40 @@ static f32 after_product(f32 x)
 
 /* "product", "product.bf16", ..: chunks of K that were separate calls (chunks
  * of rows) are lengths in "parts", in order; without it all is one. */
+typedef f32 product_of(const f32 *c, const f32 *a, const f32 *b, long k);
+
+/* Of heads that share a key or value each product by itself, times the scale,
+ * one added to the other. */
+static f32 product_of_heads(product_of *make, const list *a, const list *b)
+{
+    long heads = (long)one("heads"), n;
+    f32 sum = 0;
+
+    if (heads < 1 || a->n % heads)
+        refuse("heads");
+    n = a->n / heads;
+    for (long i = 0; i < heads; i++) {
+        f32 x = make(NULL, a->x + i * n, b->x + i * n, n);
+
+        if (has("scale"))
+            x = f_mul(x, one("scale"));
+        sum = i ? f_add(sum, x) : x;
+    }
+    return plus_add(sum);
+}
+
 static f32 product_rule(const char *kind)
 {
-    f32 (*make)(const f32 *, const f32 *, const f32 *, long) =
-        !strcmp(kind, ".bf16")    ? bf16_product
-        : !strcmp(kind, ".f32x3") ? f32x3_product
-        : !strcmp(kind, ".f32x6") ? f32x6_product
-                                  : f32_product;
+    product_of *make = !strcmp(kind, ".bf16")    ? bf16_product
+                       : !strcmp(kind, ".f32x3") ? f32x3_product
+                       : !strcmp(kind, ".f32x6") ? f32x6_product
+                                                 : f32_product;
     const list *a = want("a", -1), *b = want("b", a->n);
     f32 sum = has("c") ? one("c") : 0;
     long at = 0;
 
+    if (has("heads"))
+        return product_of_heads(make, a, b);
     for (long i = 0, n; i < part_count(); i++, at += n) {
         n = part_at(i, at, a->n);
         sum = make(i || has("c") ? &sum : NULL, a->x + at, b->x + at, n);
@@ -2086,13 +2110,34 @@ static f32 batch_back_rule(const char *kind)
 
 /* What the sums of a chunk give to scale, bias, mean and variance, at 0 to
  * 3. */
+/* What a channel's columns give to scale and bias. */
+static void batch_sums(f32 by[2])
+{
+    const list *d = want("dy", -1), *x = want("x", d->n);
+    f32 r = batch_r(), mean = one("mean");
+
+    by[0] = 0;
+    for (long i = 0; i < d->n; i += 256) {
+        f32 chain = 0;
+
+        for (long k = i; k < d->n && k < i + 256; k++)
+            chain = f_fma(d->x[k], norm_xh(x->x[k], mean, r), chain);
+        by[0] = i ? f_add(by[0], chain) : chain;
+    }
+    by[1] = column(NULL, d->x, 1, d->n);
+}
+
 static f32 batch_params_rule(const char *kind)
 {
     f32 factor = batch_factor(), by[4];
 
     (void)kind;
-    by[0] = one("dscale");
-    by[1] = one("dbias");
+    if (has("dy")) {
+        batch_sums(by);
+    } else {
+        by[0] = one("dscale");
+        by[1] = one("dbias");
+    }
     by[2] = f_neg(f_mul(factor, by[1]));
     by[3] = f_mul(f_mul(f_mul(F(-0.5f), factor), batch_r()), by[0]);
     return has("c") ? f_add(one("c"), by[place(4)]) : by[place(4)];
@@ -2261,21 +2306,29 @@ static f32 random_rule(const char *kind)
 }
 
 /* x: a value, or in backward its gradient. */
-static f32 dropout_rule(const char *kind)
-{
-    uint32_t bits = random_bits(want("key", 2)->x, words_of("place"));
-    f32 keep = one("keep"), x = f_mul(one("x"), f_div(F(1.0f), keep));
-
-    (void)kind;
-    return plus_add(f_lt(from_0_to_1(bits), keep) ? x : 0);
-}
-
 /* An option as the two words of its double. */
 static f64 real(const char *name) { return words_of(name); }
 
 static f64 real_or(const char *name, double x)
 {
     return has(name) ? real(name) : D(x);
+}
+
+/* "share": what a schedule leaves of the rate. */
+static f32 kept_share(void)
+{
+    if (!has("rate"))
+        return one("keep");
+    return f_from(d_sub(D(1.0), d_mul(real("rate"), d_from(one("share")))));
+}
+
+static f32 dropout_rule(const char *kind)
+{
+    uint32_t bits = random_bits(want("key", 2)->x, words_of("place"));
+    f32 keep = kept_share(), x = f_mul(one("x"), f_div(F(1.0f), keep));
+
+    (void)kind;
+    return plus_add(f_lt(from_0_to_1(bits), keep) ? x : 0);
 }
 
 /* ".uniform", ".normal", ".truncated": scaled by "scale" itself, or where there
@@ -2344,17 +2397,33 @@ static f32 factor_rule(const char *kind) /* 1 / W, of the devices' weights */
 
 /* The losses of terms or rows times the weights of rows, at 0 and 1 the words
  * of the sum. */
+/* Term i: a float, or a double that was summed before. */
+static f64 loss_term(const list *t, const list *l, long i)
+{
+    return t ? d_from(t->x[i]) : (f64)l->x[2 * i] << 32 | l->x[2 * i + 1];
+}
+
+/* `parts`: micro-batches, summed by themselves. */
 static f32 loss_sum_rule(const char *kind)
 {
-    const list *l = want("l", -1), *w = want("w", -1);
+    const list *t = has("t") ? want("t", -1) : NULL;
+    const list *l = t ? NULL : want("l", -1);
+    const list *w = want("w", t ? t->n : l->n / 2);
     f64 sum = 0;
+    long at = 0;
 
     (void)kind;
-    if (l->n % 2 || l->n / 2 != w->n)
-        refuse("w");
-    for (long i = 0; i < w->n; i++)
-        sum = d_add(sum, d_mul(d_from(w->x[i]), (f64)l->x[2 * i] << 32 |
-                                                    l->x[2 * i + 1]));
+    if (l && l->n % 2)
+        refuse("l");
+    for (long i = 0, n; i < part_count(); i++) {
+        f64 part = 0;
+
+        for (n = at + part_at(i, at, w->n); at < n; at++)
+            part = d_add(part, d_mul(d_from(w->x[at]), loss_term(t, l, at)));
+        sum = i ? d_add(sum, part) : part;
+    }
+    if (at != w->n)
+        refuse("parts");
     return (f32)(sum >> (place(2) ? 0 : 32));
 }
 
@@ -2373,6 +2442,14 @@ static f32 loss_mean_rule(const char *kind)
     return f_from(d_div(double_tree("l"), double_tree("w")));
 }
 
+/* A decay, times the share that a schedule of decay leaves of it. */
+static f32 shared(const char *name)
+{
+    f32 x = f_from(real_or(name, 0));
+
+    return has("share") ? f_mul(x, one("share")) : x;
+}
+
 /* The gradient as an update reads it: clipped by norm, by value, and l2 times
  * the parameter added, where these are given. */
 static f32 clipped(void)
@@ -2386,7 +2463,7 @@ static f32 clipped(void)
         most = one("most");
         g = f_min(f_max(g, f_neg(most)), most);
     }
-    return has("l") ? f_fma(option(real("l")), one("p"), g) : g;
+    return has("l") ? f_fma(shared("l"), one("p"), g) : g;
 }
 
 static f32 clip_rule(const char *kind)
@@ -2402,9 +2479,11 @@ static f32 update_rule(const char *kind)
                 one("p"), or_zero("ma"), or_zero("mb"),
                 or_zero("mc"), 0, 0, real_or("ba", 0), real_or("bb", 0),
                 real_or("eps", 0), real_or("decay", 0),
-                real_or("momentum", 0), real_or("wd", 0)};
+                real_or("momentum", 0), shared("wd")};
     int64_t n = has("n") ? (int64_t)one("n") : 1;
 
+    if (has("rate")) /* of a group of parameters */
+        u.lr = f_mul(u.lr, one("rate"));
     u.r1 = correction(option(u.b1), n);
     u.r2 = correction(option(u.b2), n);
     for (int i = 0; i < UPDATES; i++)
@@ -2559,6 +2638,35 @@ static f32 cycles(rate m, int64_t warmup)
                       : cosine_rate(m);
 }
 
+/* Waves, of which each is twice as long as the one before. */
+static f32 coslog_rate(rate m)
+{
+    int64_t n = whole_or("waves", 4), done = m.done < m.steps ? m.done : m.steps;
+    f64 x, at, waves;
+    f32 turn;
+
+    if (n < 1 || n > 30)
+        refuse("waves");
+    x = d_div(d_int(done), d_int(m.steps));
+    at = d_add(D(1.0), d_mul(d_int(((int64_t)1 << n) - 1), x));
+    waves = d_div(d_log(at), D(0x1.62e42fefa39efp-1));
+    turn = f_from(d_mul(D(0x1.921fb54442d18p+2),
+                        d_sub(waves, d_int(d_trunc(waves)))));
+    return f_mul(f_from(m.peak),
+                 f_mul(F(0.5f), f_sub(F(1.0f), f_cos(turn))));
+}
+
+static f32 flat_cosine_rate(rate m)
+{
+    int64_t flat = d_trunc(d_mul(real_or("start", 0.5), d_int(m.steps)));
+
+    m.done = m.done < flat ? 0 : m.done - flat;
+    m.steps -= flat;
+    if (m.steps < 1)
+        refuse("start");
+    return cosine_rate(m);
+}
+
 static f32 restarts_rate(rate m) { return cycles(m, 0); }
 static f32 warm_restarts_rate(rate m) { return cycles(m, m.warmup); }
 
@@ -2617,7 +2725,8 @@ static const struct rule_of_rate {
     {"piecewise", piecewise_rate, 0}, {"polynomial", polynomial_rate, 1},
     {"cosine-restarts", restarts_rate, 1}, {"one-cycle", one_cycle_rate, 1},
     {"linear-one-cycle", linear_one_cycle_rate, 1},
-    {"warm-restarts", warm_restarts_rate, 1}};
+    {"warm-restarts", warm_restarts_rate, 1}, {"coslog", coslog_rate, 1},
+    {"flat-cosine", flat_cosine_rate, 1}};
 enum { RATES = sizeof rates / sizeof *rates };
 
 /* The rate after `done` updates. */
@@ -2625,10 +2734,10 @@ static f32 rate_of(const struct rule_of_rate *r, rate m)
 {
     static const char *const of_some[] = {"rate", "power", "cycle", "restart",
                                           "start", "final", "div", "last",
-                                          "bounds", "factors"};
+                                          "bounds", "factors", "waves"};
     int64_t done = m.done;
 
-    for (int i = 0; i < 10; i++) /* none is read in a warm-up */
+    for (int i = 0; i < 11; i++) /* none is read in a warm-up */
         if (has(of_some[i]))
             (void)want(of_some[i], -1);
     m.done -= m.warmup;

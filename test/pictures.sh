@@ -44,6 +44,34 @@ expect 2 "--valid and --eval-data exclude" cnn --data "$dir/pets" \
     --image 8x8x3 --valid 0.1 --eval-data "$dir/pets"
 expect 2 "is none of crop|fit|stretch" cnn --data "$dir/pets" --image-fit cut
 
+# ------ A transcript has the list of all pictures ------
+
+verify=${LOCKSTEP_VERIFY:-${top_builddir:-.}/lockstep-verify}
+# shellcheck disable=SC2086
+run cnn --data "$dir/pets/" --image 8x8x3 --steps 3 $small \
+    --transcript "$dir/p.lst"
+is "a transcript" $status 0
+is "its manifest is the list's hash" \
+    "$(head -n 1 "$dir/p.lst" | sed 's/.*"name":"pets","sha256":"\([^"]*\)".*/\1/')" \
+    "$( (cd "$dir/pets" && find -L . -type f ! -path '*/.*' | cut -c3- |
+        LC_ALL=C sort | tr '\n' '\0' | xargs -0 sha256sum) | sha256sum |
+        cut -c1-64)"
+"$verify" "$dir/p.lst" --data "$dir" >"$dir/out" 2>"$dir/err"
+is "it verifies" $? 0
+has "files" out "files   same: 1 of 1"
+"$verify" "$dir/p.lst" --data "$dir/pets/" --only-bytes >"$dir/out" 2>"$dir/err"
+is "the folder itself" $? 0
+cp -r "$dir/pets" "$dir/other"
+mkdir "$dir/moved" && mv "$dir/other" "$dir/moved/pets"
+some=$(find "$dir/moved/pets" -type f | sort | head -n 1)
+printf x >>"$some"
+"$verify" "$dir/p.lst" --data "$dir/moved" >"$dir/out" 2>"$dir/err"
+is "a byte more in one picture" $? 3
+has "a byte more" out "files   differs: pets: SHA-256"
+mv "$some" "$some.png"
+"$verify" "$dir/p.lst" --data "$dir/moved/pets" --only-bytes >"$dir/out" 2>&1
+is "another name" $? 3
+
 # ------ What it gets wrong ------
 
 # shellcheck disable=SC2086

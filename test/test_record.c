@@ -15,6 +15,7 @@
 #include "record/record_compare.h"
 #include "record/record_step.h"
 #include "spoilt_evidence.h"
+#include "record_models.h"
 
 #include <lockstep/transcript.h>
 #include <stdio.h>
@@ -29,8 +30,6 @@ static void forget_evidence(void)
 }
 
 enum { STEPS = 3, ROWS = 24 };
-
-typedef enum model { MLP, CNN, LM, RNN, MODELS } model;
 
 /* Which arrays a fault may hit. */
 typedef enum kind {
@@ -58,6 +57,8 @@ typedef struct course {
     uint32_t seed;
     int devices, micro;
     ls_optimizer optimizer;
+    ls_schedule schedule;
+    bool shares, groups;   /* schedules of decay and dropout; groups */
     ls_precision precision;
     double clip;
     fault *fault;          /* NULL: none */
@@ -66,65 +67,29 @@ typedef struct course {
     char root[STEPS + 1][65]; /* out */
 } course;
 
-/* ------ models ------ */
+/* ------ a course, drawn ------ */
 
-enum { VOCAB = 32 };
-
-static ls_node *cnn_of(ls_graph *g, uint32_t *r)
+static ls_optimizer random_optimizer(uint32_t *r)
 {
-    int64_t side = between(r, 6, 9), c = 4 * between(r, 1, 3);
-    ls_window w = {.height = 3, .width = 3, .padding = LS_SAME};
-    ls_window two = {.height = 2, .width = 2, .stride_y = 2, .stride_x = 2};
-    ls_norm_options o = ls_norm_defaults();
-    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){side, side, 3});
+    ls_optimizer o = ls_adam(0.01);
 
-    x = ls_max_pool(ls_relu(ls_conv2d(x, c, w, "c1")), two);
-    o.epsilon = 0.25;
-    x = ls_group_norm_with(ls_conv2d(x, c, w, "c2"), 2, &o, "n");
-    return ls_dense(ls_flatten(ls_gelu(x)), 5, "out");
-}
-
-static ls_node *rnn_of(ls_graph *g, uint32_t *r)
-{
-    int64_t t = between(r, 3, 7), n = between(r, 5, 20);
-    ls_node *x = ls_input(g, "x", LS_F32, 2, (int64_t[]){t, 4});
-    ls_recurrent_options o = ls_recurrent_defaults();
-
-    o.bidirectional = between(r, 0, 1);
-    x = between(r, 0, 1) ? ls_lstm_with(x, n, &o, "cell")
-                         : ls_gru_with(x, n, &o, "cell");
-    return ls_dense(ls_flatten(x), 5, "out");
-}
-
-static ls_node *mlp_of(ls_graph *g, uint32_t *r)
-{
-    int64_t in = between(r, 3, 30), n = between(r, 5, 90);
-    ls_node *x = ls_input(g, "x", LS_F32, 1, &in), *h;
-    ls_norm_options o = ls_norm_defaults();
-
-    o.epsilon = between(r, 0, 1) ? 0.25 : 1e-6;
-    h = ls_layer_norm_with(ls_dense(x, n, "h1"), &o, "n");
-    if (between(r, 0, 1))
-        h = ls_dropout(h, 0.25, "drop");
-    h = ls_add(h, ls_tanh(ls_dense(ls_gelu(h), n, "h2")));
-    return ls_dense(h, 5, "out");
-}
-
-static ls_graph *graph_of(model m, uint32_t *r)
-{
-    ls_node *(*const of[])(ls_graph *, uint32_t *) = {
-        [MLP] = mlp_of, [CNN] = cnn_of, [RNN] = rnn_of};
-    ls_graph *g;
-
-    if (m == LM) {
-        lm_sizes s = {VOCAB, between(r, 4, 9), 8 * between(r, 1, 3), 2,
-                      between(r, 1, 2), between(r, 9, 40)};
-        return lm_graph(&s);
+    switch (between(r, 0, 3)) {
+    case 0: return ls_momentum(0.1, 0.9);
+    case 1: o = ls_adamw(0.01); o.weight_decay = 0.1; return o;
+    case 2: o.lazy = true; return o;
+    default: return o;
     }
-    OK(ls_graph_new(&g));
-    ls_node *y = of[m](g, r);
-    OK(ls_loss(g, ls_cross_entropy(y, ls_input(g, "label", LS_I32, 0, NULL))));
-    return g;
+}
+
+static ls_schedule random_schedule(uint32_t *r)
+{
+    static const ls_schedule_kind kinds[] = {LS_CONSTANT, LS_COSLOG,
+                                             LS_FLAT_COSINE, LS_COSINE};
+    ls_schedule s = ls_schedule_defaults(kinds[between(r, 0, 3)]);
+
+    s.decay_steps = 7;
+    s.end_lr = 0.001;
+    return s;
 }
 
 static course random_course(uint32_t seed)
@@ -137,7 +102,10 @@ static course random_course(uint32_t seed)
     c.micro = (int)between(&r, 1, 2);
     c.clip = between(&r, 0, 1) ? 0.5 : 0;
     c.precision = between(&r, 0, 3) ? LS_F32_LAYERS : LS_BF16_LAYERS;
-    c.optimizer = between(&r, 0, 1) ? ls_adam(0.01) : ls_momentum(0.1, 0.9);
+    c.optimizer = random_optimizer(&r);
+    c.schedule = random_schedule(&r);
+    c.shares = between(&r, 0, 2) == 0;
+    c.groups = between(&r, 0, 2) == 0;
     return c;
 }
 
@@ -155,7 +123,7 @@ static uint32_t bits_of(float x)
  * index its neighbour. */
 static uint32_t flip(const ls__where *w, uint32_t bits, uint32_t by)
 {
-    if (strcmp(w->what, "tokens") == 0 || strcmp(w->what, "label") == 0)
+    if (strcmp(w->phase, "rows") == 0 && bits < 64) /* an index */
         return bits ^ 1;
     return bits & 0x7f800000 ? bits ^ 1u << by % 23 : bits ^ 1u << 29;
 }
@@ -200,33 +168,43 @@ static void touch(void *user, const ls__where *w, float *values, int64_t n)
 
 /* ------ a course ------ */
 
+/* What a graph's inputs are given: all steps' rows of each. */
 typedef struct data {
-    float *x;
-    int32_t *label;
-    int64_t size; /* floats, or tokens, of a row */
+    const ls_graph *graph;
+    void *of[MOST_INPUTS];
 } data;
 
-static void set_batch(const run *r, const course *c, const data *d, int step)
+static data data_of(const ls_graph *g, uint32_t seed)
 {
-    if (c->model == LM) {
-        OK(ls_batch_set(r->batch, "tokens", LS_I32,
-                        d->label + step * ROWS * d->size, ROWS));
-        return;
+    data d = {.graph = g};
+
+    for (int i = 0; i < g->input_count; i++) {
+        const ls_node *in = g->inputs[i];
+        int64_t n = STEPS * ROWS * in->size;
+
+        d.of[i] = in->dtype == LS_F32
+                      ? (void *)normals(seed + (uint32_t)i, n)
+                      : integers(seed + (uint32_t)i,
+                                 in->limit < 1000 ? (int32_t)in->limit : 4, n);
     }
-    OK(ls_batch_set(r->batch, "x", LS_F32, d->x + step * ROWS * d->size,
-                    ROWS));
-    OK(ls_batch_set(r->batch, "label", LS_I32, d->label + step * ROWS, ROWS));
+    return d;
 }
 
-static data data_of(const ls_graph *g, const course *c)
+static void free_data(data *d)
 {
-    int64_t size = g->inputs[0]->size;
-    data d = {.size = size};
+    for (int i = 0; i < MOST_INPUTS; i++)
+        free(d->of[i]);
+}
 
-    d.label = integers(c->seed, c->model == LM ? VOCAB : 4,
-                       STEPS * ROWS * (c->model == LM ? size : 1));
-    d.x = c->model == LM ? NULL : normals(c->seed, STEPS * ROWS * size);
-    return d;
+static void set_batch(const run *r, const data *d, int step)
+{
+    for (int i = 0; i < d->graph->input_count; i++) {
+        const ls_node *in = d->graph->inputs[i];
+
+        OK(ls_batch_set(r->batch, in->name, in->dtype,
+                        (const char *)d->of[i] + 4 * step * ROWS * in->size,
+                        ROWS));
+    }
 }
 
 static void take_step(const run *r, course *c, int i)
@@ -249,10 +227,10 @@ static void take_step(const run *r, course *c, int i)
 /* Train, and end after the step that is written. */
 static void take(course *c)
 {
-    uint32_t r = c->seed;
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(c->devices, 1 + (int)(c->seed % 2));
-    ls_graph *g = graph_of(c->model, &r);
+    ls_graph *g = graph_of(c->model, c->seed), *same = NULL;
+    ls_group group[2] = {ls_group_no_decay(), ls_group_of("*kernel")};
     data d;
     run at;
 
@@ -261,19 +239,31 @@ static void take(course *c)
     o.clip_norm = c->clip;
     o.accumulate = c->micro;
     o.seed = c->seed;
-    d = data_of(g, c);
+    o.schedule = c->schedule;
+    if (c->shares) {
+        o.decay_schedule = ls_schedule_defaults(LS_COSLOG);
+        o.decay_schedule.decay_steps = 5;
+        o.dropout_schedule = ls_schedule_defaults(LS_FLAT_COSINE);
+        o.dropout_schedule.decay_steps = 6;
+    }
+    group[1].rate = 0.3;
+    group[1].decay = 0.7;
+    o.groups = group;
+    o.n_groups = c->groups ? 2 : 0;
+    same = graph_of(c->model, c->seed); /* open_run frees the other */
+    d = data_of(same, c->seed);
     at = open_run(pool, g, &o);
     for (int i = 0; i <= STEPS; i++) {
         OK(ls_trainer_root(at.trainer, i, 0, NULL, c->root[i]));
         if (i == STEPS || (c->path && i > c->recorded))
             break;
-        set_batch(&at, c, &d, i);
+        set_batch(&at, &d, i);
         take_step(&at, c, i);
     }
     close_run(&at);
     ls_pool_close(pool);
-    free(d.x);
-    free(d.label);
+    free_data(&d);
+    ls_graph_free(same);
 }
 
 /* The step that made the first state that differs; -1: none does. */

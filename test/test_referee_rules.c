@@ -234,6 +234,10 @@ static void give_schedule(const ls_schedule *s, double peak, int64_t done)
     }
     if (s->kind == LS_LINEAR_ONE_CYCLE)
         asked_real("final", s->pct_final);
+    if (s->kind == LS_COSLOG)
+        asked_word("waves", (uint32_t)s->cycles);
+    if (s->kind == LS_FLAT_COSINE)
+        asked_real("start", s->pct_start);
     if (s->kind == LS_EXPONENTIAL && done >= s->warmup)
         asked_real("rate", s->decay_rate);
     if (s->kind == LS_POLYNOMIAL && done >= s->warmup && done < s->decay_steps)
@@ -254,6 +258,7 @@ START_TEST(learning_rates)
 
         s.cycle_factor = 1 + n / 50 % 3;
         s.restart_factor = n % 2 ? 0.5 : 0.9;
+        s.cycles = 1 + n % 30;
         give_schedule(&s, 0.02, done);
         same(rule, asked_bits(rule), ls__schedule_lr(&s, 0.02, done));
     }
@@ -366,7 +371,7 @@ int main(void)
     tcase_add_test(t, random_numbers);
     tcase_add_test(t, initial_values);
     tcase_add_test(t, sinusoids);
-    tcase_add_loop_test(t, learning_rates, 0, LS_WARM_RESTARTS + 1);
+    tcase_add_loop_test(t, learning_rates, 0, LS_FLAT_COSINE + 1);
     tcase_add_loop_test(t, gradients, 0, 4);
     tcase_add_test(t, totals);
     suite_add_tcase(s, t);

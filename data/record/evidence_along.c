@@ -52,11 +52,15 @@ int ls__evidence_dropout(const ls__asked *q)
 {
     const char *rate = ls__evidence_of(q->n, "rate");
     const ls__kept *k;
+    const ls__kept *share = ls__evidence_whole(q->e, "rule",
+                                               "share of dropout");
     char what[40];
     uint64_t place;
 
     snprintf(what, sizeof what, "key of node %" PRId64, q->n->node);
     k = ls__evidence_rows(q->e, what);
+    if (ls__evidence_option(q->e, "dropout_schedule") && !share)
+        return ls__asked_unknown("dropout");
     if (!k || k->n != 3 || !rate || (!ls__asked_y(q) && !ls__asked_dx(q, 0)))
         return ls__asked_unknown("dropout");
     place = ((uint64_t)k->x[2] + (uint64_t)q->e->of->place.first) *
@@ -67,8 +71,13 @@ int ls__evidence_dropout(const ls__asked *q)
     ls__evidence_say(q->e, (uint32_t)(place >> 32));
     ls__evidence_say(q->e, (uint32_t)place);
     ls__evidence_end(q->e);
-    ls__evidence_word(q->e, "keep",
-                      ls__asked_bits((float)(1 - strtod(rate, NULL))));
+    if (share) {
+        ls__evidence_real(q->e, "rate", strtod(rate, NULL));
+        ls__evidence_number(q->e, "share", share->x);
+    } else {
+        ls__evidence_word(q->e, "keep",
+                          ls__asked_bits((float)(1 - strtod(rate, NULL))));
+    }
     ls__evidence_number(q->e, "x", ls__asked_y(q) ? &q->x[q->at]
                                                   : &q->dy[q->at]);
     if (!ls__asked_y(q))

@@ -112,23 +112,28 @@ static int by_row(const heads *h, bool back)
     return 0;
 }
 
-/* dk = dS^T q scale, or dv = P^T dy, of a head that q's do not share. */
+/* dk = dS^T q scale, or dv = P^T dy: the products of q's heads that share it
+ * one after the other. */
 static int by_column(const heads *h, bool of_k)
 {
     const ls__asked *q = h->q;
     int64_t c = q->at % h->kv, u = q->at / h->kv % h->t;
-    int64_t i = q->at / h->kv / h->t, head = c / h->d;
-    int64_t first = (i * h->count + head) * h->t * h->t + u;
+    int64_t i = q->at / h->kv / h->t, head = c / h->d * h->each;
+    const uint32_t *a = of_k ? h->ds : h->p, *b = of_k ? q->x : q->dy;
 
-    if (h->each > 1)
-        return ls__asked_unknown("the gradient of a key or value that heads "
-                                 "share: sums of one of them are not "
-                                 "recorded");
     ls__asked_product(q);
-    ls__evidence_list(q->e, "a", h->t, (of_k ? h->ds : h->p) + first, h->t);
-    ls__evidence_list(q->e, "b", h->t, (of_k ? q->x : q->dy) +
-                                           in_q(h, i, head, 0) + c % h->d,
-                      h->wide);
+    ls__evidence_begin(q->e, "a");
+    for (int64_t k = 0; k < h->each * h->t; k++)
+        ls__evidence_take(q->e, a + u + ((i * h->count + head) * h->t + k) *
+                                            h->t);
+    ls__evidence_end(q->e);
+    ls__evidence_begin(q->e, "b");
+    for (int64_t k = 0; k < h->each * h->t; k++)
+        ls__evidence_take(q->e, b + in_q(h, i, head + k / h->t, k % h->t) +
+                                    c % h->d);
+    ls__evidence_end(q->e);
+    if (h->each > 1)
+        ls__evidence_word(q->e, "heads", (uint32_t)h->each);
     if (of_k)
         give_scale(h);
     ls__asked_addend(q);

@@ -263,6 +263,27 @@ int ls__evidence_group_norm(const ls__asked *q)
 
 /* ------ batch norm ------ */
 
+static void give_channel(const ls__asked *q, const uint32_t *const p[4],
+                         int64_t j)
+{
+    ls__evidence_number(q->e, "scale", &p[0][j]);
+    ls__evidence_number(q->e, "var", &p[3][j]);
+    ls__evidence_word(q->e, "eps", ls__asked_real(q, "epsilon"));
+}
+
+/* All four parameters get theirs from the same two columns. */
+static int batch_dparam(const ls__asked *q, const uint32_t *const p[4])
+{
+    ls__asked_rule(q, "batch_norm.params");
+    ls__asked_before(q);
+    ls__evidence_list(q->e, "dy", q->vectors, q->dy + q->at, q->width);
+    ls__evidence_list(q->e, "x", q->vectors, q->x + q->at, q->width);
+    ls__evidence_number(q->e, "mean", &p[2][q->at]);
+    give_channel(q, p, q->at);
+    ls__evidence_word(q->e, "at", (uint32_t)q->e->of->place.index);
+    return 0;
+}
+
 int ls__evidence_batch_norm(const ls__asked *q)
 {
     const uint32_t *p[4];
@@ -271,13 +292,12 @@ int ls__evidence_batch_norm(const ls__asked *q)
     for (int k = 0; k < 4; k++)
         if (!(p[k] = ls__asked_param(q, k, q->width)))
             return ls__asked_unknown("batch_norm");
+    if (ls__asked_what(q, "dparam") && q->dy)
+        return batch_dparam(q, p);
     if (!ls__asked_y(q) && !ls__asked_dx(q, 0))
-        return ls__asked_unknown("what sums of a batch norm's chunk give to "
-                                 "its parameters");
+        return ls__asked_unknown("batch_norm");
     ls__asked_rule(q, ls__asked_y(q) ? "batch_norm" : "batch_norm.back");
-    ls__evidence_number(q->e, "scale", &p[0][j]);
-    ls__evidence_number(q->e, "var", &p[3][j]);
-    ls__evidence_word(q->e, "eps", ls__asked_real(q, "epsilon"));
+    give_channel(q, p, j);
     if (ls__asked_y(q)) {
         ls__evidence_number(q->e, "x", &q->x[q->at]);
         ls__evidence_number(q->e, "mean", &p[2][j]);

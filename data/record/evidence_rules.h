@@ -82,4 +82,7 @@ ls__answer ls__evidence_steps;                          /* evidence_steps.c */
 /* The evidence of what all devices share, or of a device's sum. */
 int ls__evidence_shared(ls__evidence *e, uint32_t a, uint32_t b);
 
+/* The evidence of a learning rate, or of what a schedule leaves. */
+int ls__evidence_rate(ls__evidence *e, uint32_t a, uint32_t b);
+
 #endif

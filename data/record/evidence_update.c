@@ -2,6 +2,7 @@
 /* Evidence of what follows the operators: a device's sum, the mean of all, its
  * norm, the learning rate, the update. */
 #include "record/evidence_rules.h"
+#include "base/pattern.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,28 +21,13 @@ static int rule(const side *s, const char *name)
 
 /* ------ options ------ */
 
-static void add_real(const side *s, const char *name, double x)
-{
-    uint64_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    ls__evidence_begin(s->e, name);
-    ls__evidence_say(s->e, (uint32_t)(bits >> 32));
-    ls__evidence_say(s->e, (uint32_t)bits);
-    ls__evidence_end(s->e);
-}
-
-/* Add an option as the words of its double, or as a whole number, if there is
- * one. */
-static void add_option(const side *s, const char *name, const char *option,
-                       bool whole)
+/* Add an option as the words of its double, if there is one. */
+static void add_option(const side *s, const char *name, const char *option)
 {
     const char *text = ls__evidence_option(s->e, option);
 
-    if (text && whole)
-        ls__evidence_word(s->e, name, (uint32_t)strtoll(text, NULL, 10));
-    else if (text)
-        add_real(s, name, strtod(text, NULL));
+    if (text)
+        ls__evidence_real(s->e, name, strtod(text, NULL));
 }
 
 static bool is_set(const side *s, const char *option)
@@ -92,6 +78,89 @@ static int device_sum(const side *s)
     if (found < 2)
         ls__evidence_say(e, found ? 0x80000000 : 0);
     ls__evidence_end(e);
+    return 0;
+}
+
+/* ------ a device's loss ------ */
+
+/* The next terms of the device's loss after k, or the first; a node that shows
+ * them again shows the same. */
+static const ls__kept *next_terms(const side *s, const ls__kept *k)
+{
+    const ls__evidence *e = s->e;
+    const ls__where *was = k ? &k->place : NULL;
+
+    for (k = k ? k + 1 : e->kept; k < e->of; k++)
+        if (strcmp(k->place.what, "terms") == 0 &&
+            k->place.device == e->of->place.device &&
+            (!was || k->place.micro != was->micro ||
+             k->place.first != was->first))
+            return k;
+    return NULL;
+}
+
+/* The weights of the rows of a micro-batch; NULL: all are 1. */
+static const ls__kept *weights_of(const side *s, int64_t micro)
+{
+    for (int64_t i = 0; i < s->e->count; i++) {
+        const ls__kept *k = &s->e->kept[i];
+
+        if (strcmp(k->place.phase, "rows") == 0 && k->place.micro == micro &&
+            strcmp(k->place.what, "weights of rows") == 0 &&
+            k->place.device == s->e->of->place.device)
+            return k;
+    }
+    return NULL;
+}
+
+static void give_term_weights(const side *s)
+{
+    ls__evidence_begin(s->e, "w");
+    for (const ls__kept *k = NULL; (k = next_terms(s, k));) {
+        const ls__kept *w = weights_of(s, k->place.micro);
+
+        for (int64_t i = 0; i < k->n; i++)
+            if (w)
+                ls__evidence_take(s->e, &w->x[k->place.first +
+                                              i / (k->n / k->place.rows)]);
+            else
+                ls__evidence_say(s->e, LS__ONE);
+    }
+    ls__evidence_end(s->e);
+}
+
+/* Give how many terms each micro-batch has, where there are several. */
+static void give_micro_batches(const side *s, int64_t micro)
+{
+    if (micro < 2)
+        return;
+    ls__evidence_begin(s->e, "parts");
+    for (int64_t m = 0; m < micro; m++) {
+        int64_t n = 0;
+
+        for (const ls__kept *k = NULL; (k = next_terms(s, k));)
+            n += k->place.micro == m ? k->n : 0;
+        if (n)
+            ls__evidence_say(s->e, (uint32_t)n);
+    }
+    ls__evidence_end(s->e);
+}
+
+static int device_loss(const side *s)
+{
+    if (!next_terms(s, NULL))
+        return ls__asked_unknown("a loss without terms, or of another device "
+                                 "than the record's");
+    rule(s, "loss.sum");
+    ls__evidence_begin(s->e, "t");
+    for (const ls__kept *k = NULL; (k = next_terms(s, k));)
+        for (int64_t i = 0; i < k->n; i++)
+            ls__evidence_take(s->e, &k->x[i]);
+    ls__evidence_end(s->e);
+    give_term_weights(s);
+    give_micro_batches(s, json_integer_value(json_object_get(s->e->head,
+                                                             "micro")));
+    ls__evidence_word(s->e, "at", (uint32_t)s->e->element);
     return 0;
 }
 
@@ -158,92 +227,98 @@ static int norm(const side *s)
     return 0;
 }
 
-/* ------ the learning rate ------ */
-
-static int by_update(const void *a, const void *b)
-{
-    long long x = strtoll(*(const char *const *)a, NULL, 10);
-    long long y = strtoll(*(const char *const *)b, NULL, 10);
-
-    return (x > y) - (x < y);
-}
-
-/* Add the options "boundary N" of a rate that falls in steps. */
-static void add_boundaries(const side *s)
-{
-    json_t *options = json_object_get(s->e->head, "options"), *value;
-    const char *name, *of[256];
-    char full[64];
-    size_t n = 0;
-
-    json_object_foreach (options, name, value)
-        if (strncmp(name, "boundary ", 9) == 0 && n < 256)
-            of[n++] = name + 9;
-    if (n == 0)
-        return;
-    qsort(of, n, sizeof *of, by_update);
-    ls__evidence_begin(s->e, "bounds");
-    for (size_t i = 0; i < n; i++)
-        ls__evidence_say(s->e, (uint32_t)strtoll(of[i], NULL, 10));
-    ls__evidence_end(s->e);
-    ls__evidence_begin(s->e, "factors");
-    for (size_t i = 0; i < n; i++) {
-        double x;
-        uint64_t bits;
-
-        snprintf(full, sizeof full, "boundary %.40s", of[i]);
-        x = strtod(ls__evidence_option(s->e, full), NULL);
-        memcpy(&bits, &x, sizeof bits);
-        ls__evidence_say(s->e, (uint32_t)(bits >> 32));
-        ls__evidence_say(s->e, (uint32_t)bits);
-    }
-    ls__evidence_end(s->e);
-}
-
-/* Make the rate, of which the record has the negative. */
-static int rate(const side *s)
-{
-    static const struct {
-        const char *name, *option;
-        bool whole;
-    } of[] = {{"steps", "decay_steps", true}, {"warmup", "warmup", true},
-              {"end", "end_lr", false}, {"rate", "decay_rate", false},
-              {"power", "power", false}, {"cycle", "cycle_factor", true},
-              {"restart", "restart_factor", false},
-              {"start", "pct_start", false}, {"final", "pct_final", false},
-              {"div", "div_factor", false},
-              {"last", "final_div_factor", false}};
-    const char *kind = ls__evidence_option(s->e, "schedule");
-    const ls__kept *peak = ls__evidence_whole(s->e, "rule", "peak rate");
-    char name[40];
-
-    if (!kind || !peak || peak->n != 2)
-        return ls__asked_unknown("a learning rate without its peak");
-    snprintf(name, sizeof name, "schedule.%.20s", kind);
-    rule(s, name);
-    ls__evidence_word(s->e, "neg", 1);
-    ls__evidence_list(s->e, "peak", 2, peak->x, 1);
-    ls__evidence_word(s->e, "done", step_of(s));
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        add_option(s, of[i].name, of[i].option, of[i].whole);
-    add_boundaries(s);
-    return 0;
-}
+/* ------ corrections ------ */
 
 static int bias_correction(const side *s, const char *option)
 {
     rule(s, "correction");
-    add_option(s, "b", option, false);
+    add_option(s, "b", option);
     if (!ls__evidence_option(s->e, option))
-        add_real(s, "b", 0);
+        ls__evidence_real(s->e, "b", 0);
     ls__evidence_word(s->e, "n", step_of(s) + 1);
     return 0;
+}
+
+/* ------ how a parameter is trained ------ */
+
+/* What groups and schedules make of the rule of all. */
+typedef struct way {
+    bool is_own, is_frozen; /* some group has it; one that stands still */
+    double rate, decay;
+    const ls__kept *share; /* of its decay, where that has a schedule */
+} way;
+
+static bool is_true(const side *s, const char *option)
+{
+    const char *text = ls__evidence_option(s->e, option);
+
+    return text && strcmp(text, "0") && strcmp(text, "false");
+}
+
+/* A table is the first parameter of an operator that looks rows up. */
+static bool is_table(const ls__evidence *e, const ls__said *slot)
+{
+    static const char *const of[] = {"embed", "embed_bag", "sparse_dense",
+                                     "sparse_dense_values"};
+
+    for (int i = 0; i < e->nodes; i++)
+        for (size_t k = 0; k < sizeof of / sizeof *of; k++)
+            if (!strcmp(e->node[i].op, of[k]) &&
+                ls__evidence_param(e, &e->node[i], 0) == slot)
+                return true;
+    return false;
+}
+
+/* Take in group i, "NAMES[ (vectors)]: rate R, decay D[, frozen]". */
+static bool take_group(const side *s, const ls__said *slot, int i, way *w)
+{
+    static const char vectors[] = " (vectors)";
+    int64_t shape[LS_MAX_RANK];
+    char option[32], names[256];
+    const char *text, *end = NULL, *at;
+    double rate, decay;
+    size_t n;
+
+    snprintf(option, sizeof option, "group %d", i);
+    text = at = ls__evidence_option(s->e, option);
+    while (at && (at = strstr(at, ": rate ")))
+        end = at++;
+    if (!end || (n = (size_t)(end - text)) >= sizeof names ||
+        sscanf(end, ": rate %lf, decay %lf", &rate, &decay) != 2)
+        return false;
+    memcpy(names, text, n);
+    names[n] = 0;
+    if (n >= sizeof vectors && !strcmp(names + n - sizeof vectors + 1, vectors)) {
+        if (ls__evidence_axes(slot->shape, shape) >= 2)
+            return true;
+        names[n - sizeof vectors + 1] = 0;
+    }
+    if (!ls__matches(names, slot->name))
+        return true;
+    w->rate *= rate;
+    w->decay *= decay;
+    w->is_frozen |= strstr(end, ", frozen") != NULL;
+    return true;
+}
+
+static bool find_way(const side *s, const ls__said *slot, way *w)
+{
+    const char *groups = ls__evidence_option(s->e, "groups");
+    long n = groups ? strtol(groups, NULL, 10) : 0;
+
+    *w = (way){.rate = 1, .decay = 1, .is_own = n > 0};
+    for (int i = 0; i < n; i++)
+        if (!take_group(s, slot, i, w))
+            return false;
+    if (ls__evidence_option(s->e, "decay_schedule"))
+        w->share = ls__evidence_whole(s->e, "rule", "share of decay");
+    return w->share || !ls__evidence_option(s->e, "decay_schedule");
 }
 
 /* ------ the update ------ */
 
 /* Add what turns the gradient into what the update reads. */
-static void add_clip(const side *s)
+static void add_clip(const side *s, const way *w)
 {
     const char *clip = ls__evidence_option(s->e, "clip_norm");
     const char *most = ls__evidence_option(s->e, "clip_value");
@@ -256,7 +331,9 @@ static void add_clip(const side *s)
     if (is_set(s, "clip_value"))
         ls__evidence_word(s->e, "most", ls__asked_bits(strtof(most, NULL)));
     if (is_set(s, "l2"))
-        add_option(s, "l", "l2", false);
+        ls__evidence_real(s->e, "l",
+                          strtod(ls__evidence_option(s->e, "l2"), NULL) *
+                              w->decay);
 }
 
 /* Find which of the arrays after an update it is: parameters 0, moments 1 to
@@ -289,18 +366,54 @@ static int average(const side *s)
     rule(s, "average");
     ls__evidence_number(s->e, "p", &p->x[s->e->element]);
     ls__evidence_number(s->e, "e", &was->x[s->e->element]);
-    add_option(s, "decay", "average", false);
+    add_option(s, "decay", "average");
     return 0;
 }
 
-static void add_options(const side *s)
+static void add_options(const side *s, const way *w)
 {
     static const char *const of[][2] = {
         {"ba", "b1"}, {"bb", "b2"}, {"eps", "eps"}, {"decay", "decay"},
-        {"momentum", "momentum"}, {"wd", "weight_decay"}};
+        {"momentum", "momentum"}};
+    const char *wd = ls__evidence_option(s->e, "weight_decay");
 
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        add_option(s, of[i][0], of[i][1], false);
+        add_option(s, of[i][0], of[i][1]);
+    if (wd)
+        ls__evidence_real(s->e, "wd", strtod(wd, NULL) * w->decay);
+    if (w->is_own)
+        ls__evidence_word(s->e, "rate", ls__asked_bits((float)w->rate));
+    if (w->share)
+        ls__evidence_number(s->e, "share", w->share->x);
+}
+
+/* Lazy Adam leaves a row of a table as it is where its gradient is zero, a row
+ * that crosses a border of blocks being two. */
+static bool stands_still(const side *s, const ls__kept *g, const ls__said *slot)
+{
+    int64_t shape[LS_MAX_RANK], width, first, last, at = s->e->element;
+
+    if (!is_true(s, "lazy") || !is_table(s->e, slot) ||
+        ls__evidence_axes(slot->shape, shape) < 1 || shape[0] < 1 ||
+        (width = slot->floats / shape[0]) < 1)
+        return false;
+    first = slot->at + (at - slot->at) / width * width;
+    last = first + width;
+    if (first < at / LS__LEAF * LS__LEAF)
+        first = at / LS__LEAF * LS__LEAF;
+    if (last > (at / LS__LEAF + 1) * LS__LEAF)
+        last = (at / LS__LEAF + 1) * LS__LEAF;
+    for (int64_t i = first; i < last && i < g->n; i++)
+        if (g->x[i] & 0x7fffffff)
+            return false;
+    return true;
+}
+
+static int stay(const side *s, const ls__kept *was)
+{
+    rule(s, "move");
+    ls__evidence_number(s->e, "x", &was->x[s->e->element]);
+    return 0;
 }
 
 static int update(const side *s)
@@ -312,17 +425,17 @@ static int update(const side *s)
     const ls__kept *lr = ls__evidence_whole(s->e, "rule", "-lr");
     int which = array_of(s->e, moment);
     int64_t at = s->e->element;
+    const ls__said *slot = slot_of(s->e, at);
+    way w;
     char name[64];
 
     if (strcmp(s->e->of->place.what, "average") == 0)
         return average(s);
-    if (is_set(s, "groups") || is_set(s, "lazy") ||
-        is_set(s, "decay_schedule"))
-        return ls__asked_unknown("an update with groups of parameters, with a "
-                                 "schedule of weight decay, or a lazy one");
-    if (!kind || !p || !g || !lr || at >= p->n || at >= g->n ||
-        !ls__evidence_whole(s->e, "rule", "norm"))
+    if (!kind || !p || !g || !lr || at >= p->n || at >= g->n || !slot ||
+        !ls__evidence_whole(s->e, "rule", "norm") || !find_way(s, slot, &w))
         return ls__asked_unknown("an update");
+    if (w.is_frozen || stands_still(s, g, slot))
+        return stay(s, which ? moment[which - 1] : p);
     snprintf(name, sizeof name, "update.%.20s", kind);
     rule(s, name);
     ls__evidence_number(s->e, "g", &g->x[at]);
@@ -332,8 +445,8 @@ static int update(const side *s)
         ls__evidence_number(s->e, (const char *[]){"ma", "mb", "mc"}[i],
                             &moment[i]->x[at]);
     ls__evidence_word(s->e, "n", step_of(s) + 1);
-    add_options(s);
-    add_clip(s);
+    add_options(s, &w);
+    add_clip(s, &w);
     ls__evidence_word(s->e, "at", (uint32_t)which);
     return 0;
 }
@@ -346,9 +459,10 @@ int ls__evidence_shared(ls__evidence *e, uint32_t a, uint32_t b)
     static const struct {
         const char *what;
         int (*make)(const side *s);
-    } of[] = {{"gradient", device_sum}, {"mean gradient", mean},
+    } of[] = {{"gradient", device_sum}, {"loss", device_loss},
+              {"mean gradient", mean},
               {"factor", factor}, {"squares of blocks", squares},
-              {"norm", norm}, {"-lr", rate}};
+              {"norm", norm}};
     const ls__where *w = &e->of->place;
 
     if (strcmp(w->phase, "rows") == 0 || strcmp(w->phase, "before") == 0)
@@ -356,6 +470,8 @@ int ls__evidence_shared(ls__evidence *e, uint32_t a, uint32_t b)
                         "side's batch or memory is another", w->what);
     if (strcmp(w->phase, "after") == 0)
         return update(&s);
+    if (strcmp(w->what, "-lr") == 0 || strncmp(w->what, "share of", 8) == 0)
+        return ls__evidence_rate(e, a, b);
     if (strcmp(w->what, "r1") == 0 || strcmp(w->what, "r2") == 0)
         return bias_correction(&s, w->what[1] == '1' ? "b1" : "b2");
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)

@@ -88,13 +88,23 @@ static void take_or_zero(const ls__asked *q, const uint32_t *x, bool there)
         ls__evidence_say(q->e, 0);
 }
 
-/* Fill a window row up with zeros to whole steps of 32, as bf16 has it. */
-static void fill_row(const ls__asked *q, const conv *v, int64_t n)
+/* One group, and windows without gaps. */
+static bool is_plain(const conv *v)
 {
-    if (!ls__asked_is_bf16(q) || v->in != v->w.c || v->w.dy > 1 || v->w.dx > 1)
-        return;
+    return v->in == v->w.c && v->w.dy == 1 && v->w.dx == 1;
+}
+
+/* Fill K up with zeros to whole steps of 32, as bf16 has it. */
+static void fill(const ls__asked *q, int64_t n)
+{
     for (; n % 32; n++)
         ls__evidence_say(q->e, 0);
+}
+
+static void fill_row(const ls__asked *q, const conv *v, int64_t n)
+{
+    if (ls__asked_is_bf16(q) && is_plain(v))
+        fill(q, n);
 }
 
 static int conv_y(const ls__asked *q, const conv *v)
@@ -216,6 +226,8 @@ static void see_all(const ls__asked *q, const conv *v, const char *name,
 
                 if (!see)
                     ls__evidence_say(q->e, (uint32_t)n);
+                else if (ls__asked_is_bf16(q))
+                    fill(q, n);
             }
     ls__evidence_end(q->e);
 }
@@ -237,11 +249,53 @@ static void see_x(const ls__asked *q, const conv *v, int64_t image, int64_t i,
     take_or_zero(q, q->x + at + o / v->out * v->in + k % v->in, at >= 0);
 }
 
+static void see_one(const ls__asked *q, const conv *v, int64_t image, int64_t i,
+                    int64_t j)
+{
+    (void)v, (void)image, (void)i, (void)j;
+    ls__evidence_say(q->e, LS__ONE);
+}
+
+/* Go through two rows of pixels after the other: of each two blocks of two by
+ * two pixels the left one has the even places, the right one the odd ones. */
+static void see_twos(const ls__asked *q, const conv *v, const char *name,
+                     saw_pixel *see)
+{
+    const window *w = &v->w;
+    int64_t two = (w->w + 3) / 4, twos = (w->h + 1) / 2;
+
+    ls__evidence_begin(q->e, name);
+    for (int64_t p = 0; p < q->rows * twos * two * 8; p++) {
+        int64_t i = p / 8 / two % twos * 2 + p % 8 / 4;
+        int64_t j = p / 8 % two * 4 + p % 2 * 2 + p % 4 / 2;
+
+        if (i < w->h && j < w->w)
+            see(q, v, p / 8 / two / twos, i, j);
+        else
+            ls__evidence_say(q->e, 0);
+        if ((p + 1) % (8 * two) == 0)
+            fill(q, p % (8 * two) + 1);
+    }
+    ls__evidence_end(q->e);
+}
+
+/* In bf16 a bias is the product of a window that sees a 1. */
+static int bf16_dparam(const ls__asked *q, const conv *v, bool bias)
+{
+    void (*all)(const ls__asked *, const conv *, const char *, saw_pixel *) =
+        is_plain(v) ? see_twos : see_all;
+
+    ls__asked_product(q);
+    ls__asked_before(q);
+    all(q, v, "a", bias ? see_one : see_x);
+    all(q, v, "b", see_d);
+    return 0;
+}
+
 static int conv_dparam(const ls__asked *q, const conv *v, bool bias)
 {
     if (ls__asked_is_bf16(q))
-        return ls__asked_unknown("the weights' gradient of a convolution in "
-                                 "bf16");
+        return bf16_dparam(q, v, bias);
     if (bias)
         ls__asked_rule(q, "column");
     else
@@ -264,6 +318,9 @@ int ls__evidence_conv(const ls__asked *q)
     if (!find_window(q, &v.w) || v.in < 1 || v.out < 1 || v.w.kh > 4096 ||
         v.w.kw > 4096)
         return ls__asked_unknown("conv2d");
+    if (ls__asked_is_bf16(q) && groups > 1 && v.in == 1 &&
+        v.out == 1)
+        return ls__asked_unknown("a depthwise convolution in bf16");
     v.weight = ls__asked_param(q, 0, v.w.kh * v.w.kw * v.in * v.wide);
     if (!v.weight || (has_bias && !v.bias))
         return ls__asked_unknown("conv2d");

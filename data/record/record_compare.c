@@ -275,6 +275,7 @@ static int find_element(pair *p)
     return 0;
 }
 
+/* Of a double the first word that differs is its element. */
 static int find_number(pair *p)
 {
     ls_record_difference *f = p->first;
@@ -283,12 +284,14 @@ static int find_number(pair *p)
 
     name_place(p);
     add(f->text, "\n  %.16s  and  %.16s; its inputs are the same", a, b);
-    if (strlen(a) == 8 && strlen(b) == 8 && ls__bits_read(a, 8, &x) &&
-        ls__bits_read(b, 8, &y)) {
-        f->element = 0;
-        f->a = (uint32_t)x;
-        f->b = (uint32_t)y;
-    }
+    for (size_t at = 0; at + 8 <= strlen(a) && at + 8 <= strlen(b); at += 8)
+        if (strncmp(a + at, b + at, 8) && ls__bits_read(a + at, 8, &x) &&
+            ls__bits_read(b + at, 8, &y)) {
+            f->element = (int64_t)at / 8;
+            f->a = (uint32_t)x;
+            f->b = (uint32_t)y;
+            break;
+        }
     return 0;
 }
 

@@ -229,10 +229,23 @@ static void run_device(recording *r)
     ls__riders_ready(s, 0, r->device);
 }
 
+/* What a schedule leaves of a rate or decay; without one, all. */
+static void write_share(recording *r, const char *what, const ls_schedule *s,
+                        float *share)
+{
+    r->device = 0;
+    if (s->kind != LS_CONSTANT || s->warmup)
+        write_float(r, what, share);
+}
+
 /* The caller alone: what is written has one order. */
 static bool gradients(ls__step *s, int worker)
 {
     recording *r = of_step(s);
+
+    if (worker == 0)
+        write_share(r, "share of dropout",
+                    &s->trainer->options.dropout_schedule, &s->drop);
 
     for (int d = 0; d < s->trainer->devices.count && worker == 0; d++) {
         r->device = d;
@@ -260,6 +273,8 @@ static bool look_at_mean(ls__step *s, int worker)
     write_float(r, "norm", &norm);
     write_double(r, "rule", "peak rate", s->trainer->lr);
     write_float(r, "-lr", &s->rule.neg_lr);
+    write_share(r, "share of decay", &s->trainer->options.decay_schedule,
+                &s->rule.decay);
     write_float(r, "r1", &s->rule.r1);
     write_float(r, "r2", &s->rule.r2);
     return true;

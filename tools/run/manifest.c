@@ -2,6 +2,7 @@
 /* See manifest.h. */
 #define _GNU_SOURCE
 #include "run/manifest.h"
+#include "opt/listing.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -14,11 +15,18 @@ static int no_memory(void)
     return opt_fail(OPT_FAILED, "no memory for the names of files");
 }
 
-const char *manifest_name(const char *path)
+const char *manifest_name(const char *path, char name[MANIFEST_NAME])
 {
-    const char *slash = strrchr(path, '/');
+    size_t last = strlen(path), first;
 
-    return slash && slash[1] ? slash + 1 : path;
+    while (last > 1 && path[last - 1] == '/')
+        last--;
+    for (first = last; first > 0 && path[first - 1] != '/';)
+        first--;
+    last = last - first < MANIFEST_NAME ? last - first : MANIFEST_NAME - 1;
+    memmove(name, path + first, last);
+    name[last] = 0;
+    return name;
 }
 
 static int grow(manifest *m)
@@ -33,17 +41,24 @@ static int grow(manifest *m)
     return OPT_GO;
 }
 
-static int add(manifest *m, const char *path)
+typedef int digest_fn(const char *path, int64_t *bytes, char sha256[65]);
+
+static int digest_file(const char *path, int64_t *bytes, char sha256[65])
 {
-    ls_data_file f = {.name = strdup(manifest_name(path))};
-    char *hex = malloc(65);
+    return opt_check(ls_file_digest(path, bytes, sha256));
+}
+
+static int add_by(manifest *m, const char *path, digest_fn *digest)
+{
+    char name[MANIFEST_NAME], *hex = malloc(65);
+    ls_data_file f = {.name = strdup(manifest_name(path, name))};
     int status = m->count == m->room ? grow(m) : OPT_GO;
 
     f.sha256 = hex;
     if (status == OPT_GO && !(f.name && hex))
         status = no_memory();
     if (status == OPT_GO)
-        status = opt_check(ls_file_digest(path, &f.bytes, hex));
+        status = digest(path, &f.bytes, hex);
     if (status == OPT_GO) {
         m->file[m->count++] = f;
         return OPT_GO;
@@ -51,6 +66,11 @@ static int add(manifest *m, const char *path)
     free((char *)f.name);
     free(hex);
     return status;
+}
+
+static int add(manifest *m, const char *path)
+{
+    return add_by(m, path, digest_file);
 }
 
 static int is_of_set(const struct dirent *e)
@@ -77,6 +97,8 @@ static int add_folder(manifest *m, const char *folder)
         free(entry[i]);
     }
     free(entry);
+    if (status == OPT_GO && n == 0) /* pictures */
+        status = add_by(m, folder, listing_digest);
     return status;
 }
 

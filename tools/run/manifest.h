@@ -13,11 +13,15 @@ typedef struct manifest {
     ls_data_file *file;
 } manifest;
 
-/* The name of a file without its folders. */
-const char *manifest_name(const char *path);
+enum { MANIFEST_NAME = 256 };
+
+/* Write the name of a file or folder without those it is in; returns it.  The
+ * path may be there. */
+const char *manifest_name(const char *path, char name[MANIFEST_NAME]);
 
 /* Digest what the options of a run name: files, the labels beside images, and
- * of a folder its images and labels.  OPT_FAILED after a message. */
+ * of a folder its images and labels, or of pictures the list of all files
+ * (opt/listing.h), under the folder's name.  OPT_FAILED after a message. */
 int manifest_read(manifest *m, const run *r);
 
 /* Accepts a cleared one. */

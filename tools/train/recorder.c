@@ -30,6 +30,7 @@ typedef struct list {
     ls_setting setting[OPT_MAX];
     char name[OPT_MAX][OPT_VALUE];
     char room[OPT_MAX][OPT_VALUE];
+    char file[OPT_MAX][MANIFEST_NAME];
 } list;
 
 static bool is_recorded(const run *r, int i)
@@ -56,7 +57,7 @@ static void list_settings(list *l, const run *r)
                  o->name);
         l->setting[l->count++] = (ls_setting){
             l->name[i], !value          ? "true"
-                        : o->is_file    ? manifest_name(value)
+                        : o->is_file    ? manifest_name(value, l->file[i])
                                         : value};
     }
 }

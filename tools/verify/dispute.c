@@ -240,7 +240,7 @@ static int ask_evidence(quarrel *q)
                                     path);
     if (made < 0)
         snprintf(why, sizeof why, "%s", q->found.element < 0
-                                            ? "a double, which is known"
+                                            ? "its element is not known"
                                             : ls_errmsg());
     if (made < 0 && made != LS_ENOTSUP)
         status = opt_check(made);

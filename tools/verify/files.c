@@ -2,12 +2,14 @@
 /* See files.h. */
 #define _GNU_SOURCE
 #include "verify/files.h"
+#include "opt/listing.h"
 #include "opt/opt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool is_folder(const char *path)
 {
@@ -16,24 +18,41 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/* Does a path end in a name, but for slashes? */
+static bool ends_in(const char *path, const char *name)
+{
+    size_t n = strlen(path), m = strlen(name);
+
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    return n >= m && strncmp(path + n - m, name, m) == 0 &&
+           (n == m || path[n - m - 1] == '/');
+}
+
+/* A folder of pictures may be meant itself. */
 char *files_find(const char *data, const char *name)
 {
     char *path = NULL;
     int n = data && is_folder(data) ? asprintf(&path, "%s/%s", data, name)
                                     : asprintf(&path, "%s", data ? data : name);
 
+    if (n >= 0 && data && access(path, F_OK) != 0 && ends_in(data, name)) {
+        free(path);
+        n = asprintf(&path, "%s", data);
+    }
     if (n < 0)
         opt_fail(OPT_FAILED, "no memory for the names of files");
     return n < 0 ? NULL : path;
 }
 
-/* One file against what the transcript says of it. */
+/* One file, or a folder's list, against what the transcript says of it. */
 static int compare(const char *path, const char *name, const char *recorded,
                    bool *same, char text[FILES_TEXT])
 {
     int64_t bytes;
     char hex[65];
-    int status = opt_check(ls_file_digest(path, &bytes, hex));
+    int status = is_folder(path) ? listing_digest(path, &bytes, hex)
+                                 : opt_check(ls_file_digest(path, &bytes, hex));
 
     if (status != OPT_GO)
         return status;
