@@ -12,8 +12,8 @@
  * Writes the metrics form of lockstep-train, a line for a turn of each kind:
  * "without", "with" and "apart" are the processor time of a step, or of what
  * the transcript does for one; "ms" is the same as "with", "every" is N.  With
- * --csv the same as rows of a table.  The transcript is a file that is gone with
- * the program. */
+ * --csv the same as rows of a table.  The transcript is gone with the
+ * program. */
 #include "bench.h"
 
 #include <lockstep/model.h>

@@ -97,7 +97,7 @@ static void add_options(source *s)
     }
 }
 
-/* Of the rate the record has the negative; a share's peak is 1. */
+/* Give the negative of a rate, as the record has it; a share's peak is 1. */
 int ls__evidence_rate(ls__evidence *e, uint32_t a, uint32_t b)
 {
     static const char of_decay[] = "share of decay";

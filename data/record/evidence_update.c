@@ -288,7 +288,8 @@ static bool take_group(const side *s, const ls__said *slot, int i, way *w)
         return false;
     memcpy(names, text, n);
     names[n] = 0;
-    if (n >= sizeof vectors && !strcmp(names + n - sizeof vectors + 1, vectors)) {
+    if (n >= sizeof vectors &&
+        !strcmp(names + n - sizeof vectors + 1, vectors)) {
         if (ls__evidence_axes(slot->shape, shape) >= 2)
             return true;
         names[n - sizeof vectors + 1] = 0;

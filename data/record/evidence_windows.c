@@ -279,7 +279,7 @@ static void see_twos(const ls__asked *q, const conv *v, const char *name,
     ls__evidence_end(q->e);
 }
 
-/* In bf16 a bias is the product of a window that sees a 1. */
+/* Give sums of bf16 layers: a bias is the product of a window that sees a 1. */
 static int bf16_dparam(const ls__asked *q, const conv *v, bool bias)
 {
     void (*all)(const ls__asked *, const conv *, const char *, saw_pixel *) =

@@ -275,7 +275,7 @@ static int find_element(pair *p)
     return 0;
 }
 
-/* Of a double the first word that differs is its element. */
+/* Find a number; the element of a double is the first word that differs. */
 static int find_number(pair *p)
 {
     ls_record_difference *f = p->first;

@@ -18,7 +18,7 @@ static const double SHORT = 1e8;
 
 /* How long a step takes at least and a root at most, as FLOP and bytes: a
  * quarter of a percent of steps at 250 GFLOP/s and a core, which is as fast as
- * any in f32, pays for hashing at a GB/s.  Both take a while even for nothing. */
+ * any in f32, pays for hashing at a GB/s.  Both take a while for nothing. */
 static const double PER_BYTE = 1e5, STEP_FLOPS = 4e5, ROOT_BYTES = 8192;
 static const int64_t MOST_EVERY = 1 << 20;
 

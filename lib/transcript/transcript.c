@@ -98,7 +98,7 @@ static int put_steps(ls_transcript *r)
 /* ------ short steps ------ */
 
 /* A record, little end first as memory is: which words are others than before,
- * a bit each, and these.  Most steps change two, so hashing takes nanoseconds. */
+ * a bit each, and these.  Most steps change two: hashing takes nanoseconds. */
 static void add_record(ls_transcript *r, const ls_result *of)
 {
     uint64_t weight = double_bits(of->weight);
