@@ -87,12 +87,12 @@ static inline ls_transcript_options ls_transcript_defaults(void)
     return o;
 }
 
-/* How many batches from one state line to the next keep roots at a quarter of a
- * percent of the time or less: the power of two at or above
- * 100,000 x (bytes of the state + 8192) / (FLOP of a batch + 400,000), from 1 to
- * 2^20, the bytes four times where layers are not computed in f32; 256 where the
- * FLOP are not known.  It follows from the training, never from a clock, so that
- * two machines write the same file. */
+/* How many batches from one state line to the next keep roots at a quarter of
+ * a percent of the time or less: the power of two at or above
+ * 100,000 x (bytes of the state + 8192) / (FLOP of a batch + 400,000), 1 to
+ * 2^20, the bytes four times where layers are not computed in f32; 256 where
+ * the FLOP are not known.  It follows from the training, never from a clock, so
+ * that two machines write the same file. */
 LS_API int64_t ls_transcript_every(const ls_trainer *trainer,
                                    double step_flops);
 
