@@ -12,6 +12,7 @@
 #include "graph/graph.h"
 #include "models.h"
 #include "on_ranks.h"
+#include "op/op_table.h"
 #include "record/record_compare.h"
 #include "record/record_step.h"
 #include "spoilt_evidence.h"
@@ -451,6 +452,42 @@ START_TEST(test_ranks)
 }
 END_TEST
 
+/* Is there a rule of that name? */
+static bool has_term(const char *name)
+{
+    for (int i = 0; i < TERMS; i++)
+        if (strcmp(terms[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Proves that every operator, update and schedule of the library is judged, and
+ * an elementwise one by the referee's own table, and that an operator of a
+ * program's own is named: none is passed over. */
+START_TEST(test_judges)
+{
+    for (int i = 0; ls__ops[i]; i++) {
+        const char *name = ls__ops[i]->name;
+
+        ck_assert_msg(ls_record_judges("operator", name), "%s", name);
+        if (ls__term_of(ls__ops[i]))
+            ck_assert_msg(has_term(name), "%s", name);
+    }
+    for (int i = 0; i < TERMS; i++)
+        ck_assert(ls_record_judges("operator", terms[i].name));
+    for (int i = 0; ls_optimizer_name((ls_optimizer_kind)i); i++)
+        ck_assert(ls_record_judges("update",
+                                   ls_optimizer_name((ls_optimizer_kind)i)));
+    for (int i = 0; ls_schedule_name((ls_schedule_kind)i); i++)
+        ck_assert(ls_record_judges("schedule",
+                                   ls_schedule_name((ls_schedule_kind)i)));
+    ck_assert(!ls_record_judges("operator", "own operator"));
+    ck_assert(!ls_record_judges("update", "dense"));
+    ck_assert(!ls_record_judges("schedule", "warp"));
+    ck_assert(!ls_record_judges("phase", "sgd"));
+}
+END_TEST
+
 static Suite *record_suite(void)
 {
     Suite *s = suite_create("record");
@@ -459,6 +496,7 @@ static Suite *record_suite(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, test_same_bytes, 0, long_run() ? 1000 : 12);
     tcase_add_test(t, test_ranks);
+    tcase_add_test(t, test_judges);
     tcase_add_loop_test(t, test_fault, 0, long_run() ? 25 * KINDS : 2 * KINDS);
     suite_add_tcase(s, t);
     return s;

@@ -2,6 +2,7 @@
 /* See evidence_rules.h: which function answers for an operator, and what they
  * all use.  What is not here is said by name. */
 #include "record/evidence_rules.h"
+#include <lockstep/record.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,43 @@ static const struct {
     {"lstm_from_lengths", ls__evidence_steps}, {"gru", ls__evidence_steps},
     {"gru_from", ls__evidence_steps}, {"gru_lengths", ls__evidence_steps},
     {"gru_from_lengths", ls__evidence_steps}};
+
+static const char *const terms[] = {
+    "gelu", "relu", "tanh", "sigmoid", "add", "sub", "mul", "div", "min", "max",
+    "scale", "square", "sqrt", "exp", "log", "abs", "clamp", "leaky_relu", "elu",
+    "softplus", "silu", "pow", "binary_entropy", "divergence", "sin", "cos",
+    "selu", "mish", "gelu_exact", "input", NULL};
+static const char *const updates[] = {
+    "sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad",
+    "lion", "amsgrad", NULL};
+static const char *const schedules[] = {
+    "constant", "linear", "cosine", "exponential", "piecewise", "polynomial",
+    "cosine-restarts", "one-cycle", "linear-one-cycle", "warm-restarts",
+    "coslog", "flat-cosine", NULL};
+
+static bool is_in(const char *const *list, const char *name)
+{
+    while (*list && strcmp(*list, name))
+        list++;
+    return *list != NULL;
+}
+
+bool ls_record_judges(const char *kind, const char *name)
+{
+    LS__NEED_AS(kind, "kind", false);
+    LS__NEED_AS(name, "name", false);
+
+    bool is_operator = strcmp(kind, "operator") == 0;
+
+    for (size_t i = 0; is_operator && i < sizeof answers / sizeof *answers; i++)
+        if (strcmp(answers[i].op, name) == 0)
+            return true;
+    return is_operator ? is_in(terms, name)
+                       : is_in(strcmp(kind, "update") ? schedules : updates,
+                               name) &&
+                             (!strcmp(kind, "update") ||
+                              !strcmp(kind, "schedule"));
+}
 
 static ls__answer *answer_of(const char *op)
 {

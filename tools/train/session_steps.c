@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The steps of a run, one after the other, and what is said of each. */
 #include "train/session.h"
+#include "train/judged.h"
 #include "train/stop.h"
 
 #include <math.h>
@@ -125,6 +126,8 @@ static int evaluate_now(session *s, int64_t done)
 
 int session_record(session *s)
 {
+    if ((s->set.against || s->set.record) && run_is_first(&s->run))
+        judged_tell(&s->run);
     return recorder_open(&s->recorder, &s->run, &s->set, &s->at,
                          keeper_transcript(&s->keeper));
 }

@@ -285,7 +285,8 @@ static int write_verdict(const quarrel *q, const char *text)
 
 static int finish(quarrel *q)
 {
-    char text[sizeof q->verdict + 2 * LS_RECORD_TEXT], at[LS_RECORD_TEXT] = "";
+    char text[sizeof q->verdict + 4 * LS_RECORD_TEXT], at[LS_RECORD_TEXT] = "";
+    char known[REPLAY_TEXT + 40] = "";
 
     if (q->x.lost)
         quarrel_settle(q, "%c has lost: %s", q->x.lost, q->x.why);
@@ -296,7 +297,10 @@ static int finish(quarrel *q)
     else if (*q->found.place)
         snprintf(at, sizeof at, "step %" PRId64 ", %.400s\n", q->first,
                  q->found.text);
-    snprintf(text, sizeof text, "%s\n%s", q->verdict, at);
+    if (*q->d->of.unknown)
+        snprintf(known, sizeof known, "the referee does not know %s\n",
+                 q->d->of.unknown);
+    snprintf(text, sizeof text, "%s\n%s%s", q->verdict, at, known);
     fputs(text, stdout);
     return write_verdict(q, text);
 }

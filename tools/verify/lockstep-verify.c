@@ -105,6 +105,8 @@ typedef struct run {
     published of;
     answer answer[QUESTIONS];
     int replayed, segments;
+    char unknown[REPLAY_TEXT]; /* to the referee, of what was trained */
+    bool trained;
     int differs; /* the exit status that says what does; 0: nothing */
 } run;
 
@@ -172,7 +174,7 @@ static int replay_part(run *r, int64_t first, int64_t last, answer *a)
 {
     replay part = {.of = &r->of, .data = r->set.data,
                    .workers = r->set.workers, .trainer = r->set.trainer,
-                   .first = first,
+                   .unknown = r->unknown, .first = first,
                    .until = last < published_batches(&r->of) || !last
                                 ? last
                                 : -1};
@@ -187,6 +189,7 @@ static int replay_part(run *r, int64_t first, int64_t last, answer *a)
     if (!r->of.facts.is_whole)
         part.until = last;
     status = replay_run(&part, last, &a->same, a->text);
+    r->trained = true;
     if (folder)
         start_close(&from);
     return status;
@@ -263,6 +266,8 @@ static int ask_replay(run *r)
 
 static const char *const question[] = {"files", "state", "replay"};
 
+static const char knows_all[] = "knows every operator, update and schedule";
+
 static void print_text(const run *r)
 {
     for (int i = 0; i < QUESTIONS; i++) {
@@ -274,6 +279,10 @@ static void print_text(const run *r)
             printf("%-7s %s: %s\n", question[i], a->same ? "same" : "differs",
                    a->text);
     }
+    if (r->trained && *r->unknown)
+        printf("referee does not know %s\n", r->unknown);
+    else
+        printf("referee %s\n", r->trained ? knows_all : "not asked");
 }
 
 static void print_json(const run *r)
@@ -289,6 +298,10 @@ static void print_json(const run *r)
                                             "text", a->text)
                                 : json_null());
     }
+    json_object_set_new(all, "referee",
+                        r->trained ? json_pack("{s:b,s:s}", "knows", !*r->unknown,
+                                               "unknown", r->unknown)
+                                   : json_null());
     json_dumpf(all, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(all);
@@ -358,7 +371,7 @@ static int verify_two(run *r)
 static int take_part(run *r, const char *path)
 {
     dispute d = {.of = {.of = &r->of, .data = r->set.data,
-                        .workers = r->set.workers,
+                        .workers = r->set.workers, .unknown = r->unknown,
                         .trainer = r->set.trainer, .until = -1},
                  .folder = r->set.dispute, .referee = r->set.referee,
                  .seconds = r->set.wait};

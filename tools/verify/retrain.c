@@ -173,9 +173,22 @@ static void start(const command *c, int out)
     _exit(OPT_FAILED);
 }
 
-/* What follows "against " of the last such line. */
-static void read_words(int in, char text[REPLAY_TEXT])
+/* Add what follows to the list, unless it is there. */
+static void add_unknown(char *list, const char *what)
 {
+    size_t n = strcspn(what, "\n"), at = list ? strlen(list) : 0;
+    char one[200];
+
+    snprintf(one, sizeof one, "%.*s", (int)n, what);
+    if (list && !strstr(list, one))
+        snprintf(list + at, REPLAY_TEXT - at, "%s%s", at ? "; " : "", one);
+}
+
+/* What follows "against " of the last such line, and all that the referee does
+ * not know. */
+static void read_words(int in, char text[REPLAY_TEXT], char *unknown)
+{
+    static const char named[] = "referee does not know ";
     FILE *file = fdopen(in, "r");
     char *line = NULL;
     size_t room = 0;
@@ -184,12 +197,15 @@ static void read_words(int in, char text[REPLAY_TEXT])
         if (strncmp(line, "against ", 8) == 0)
             snprintf(text, REPLAY_TEXT, "%.*s", (int)strcspn(line + 8, "\n"),
                      line + 8);
+        else if (strncmp(line, named, sizeof named - 1) == 0)
+            add_unknown(unknown, line + sizeof named - 1);
     free(line);
     if (file)
         fclose(file);
 }
 
-static int run(const command *c, int *exit_status, char text[REPLAY_TEXT])
+static int run(const command *c, int *exit_status, char text[REPLAY_TEXT],
+               char *unknown)
 {
     int pipes[2], state;
     pid_t child;
@@ -199,7 +215,7 @@ static int run(const command *c, int *exit_status, char text[REPLAY_TEXT])
     if (child == 0)
         start(c, pipes[1]);
     close(pipes[1]);
-    read_words(pipes[0], text);
+    read_words(pipes[0], text, unknown);
     while (waitpid(child, &state, 0) < 0)
         if (errno != EINTR)
             return opt_fail(OPT_FAILED, "no process: %s", strerror(errno));
@@ -236,7 +252,7 @@ static int run_part(const replay *r, int i, bool changes, int *ended,
     status = make_command(&c, r, r->trainer ? r->trainer : program, i,
                           changes);
     if (status == OPT_GO)
-        status = run(&c, ended, text);
+        status = run(&c, ended, text, r->unknown);
     clear(&c);
     return status;
 }
