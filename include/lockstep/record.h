@@ -106,8 +106,8 @@ LS_API int ls_record_evidence(const char *record, const char *place,
 /* Is there a rule of the referee for it, and evidence?  kind is "operator"
  * (name: ls_node_op), "update" (ls_optimizer_name) or "schedule"
  * (ls_schedule_name).  False for any other; of an operator some forms may have
- * no evidence all the same, which ls_record_evidence says.  A dispute that comes
- * to what is not judged ends there, with its name. */
+ * no evidence all the same, which ls_record_evidence says.  A dispute that
+ * comes to what is not judged ends there, with its name. */
 LS_API bool ls_record_judges(const char *kind, const char *name);
 
 #ifdef __cplusplus

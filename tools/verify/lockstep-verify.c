@@ -299,9 +299,10 @@ static void print_json(const run *r)
                                 : json_null());
     }
     json_object_set_new(all, "referee",
-                        r->trained ? json_pack("{s:b,s:s}", "knows", !*r->unknown,
-                                               "unknown", r->unknown)
-                                   : json_null());
+                        r->trained
+                            ? json_pack("{s:b,s:s}", "knows", !*r->unknown,
+                                        "unknown", r->unknown)
+                            : json_null());
     json_dumpf(all, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(all);

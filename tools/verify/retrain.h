@@ -15,8 +15,8 @@ typedef struct replay {
     int64_t first;          /* batches that it has */
     int64_t until;          /* batches at which to end; -1: the run's end */
     const char *trainer;    /* the program; NULL: lockstep-train */
-    char *unknown;          /* [REPLAY_TEXT]: what the referee does not know, one
-                               after the other; or NULL */
+    char *unknown;          /* [REPLAY_TEXT]: what the referee does not know,
+                               one after the other; or NULL */
     const char *const *more; /* words in the place of --against, ended by NULL;
                                NULL: compare */
 } replay;
