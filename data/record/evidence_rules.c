@@ -182,10 +182,10 @@ static const struct {
     {"gru_from_lengths", ls__evidence_steps}};
 
 static const char *const terms[] = {
-    "gelu", "relu", "tanh", "sigmoid", "add", "sub", "mul", "div", "min", "max",
-    "scale", "square", "sqrt", "exp", "log", "abs", "clamp", "leaky_relu",
-    "elu", "softplus", "silu", "pow", "binary_entropy", "divergence", "sin", "cos",
-    "selu", "mish", "gelu_exact", "input", NULL};
+    "gelu", "relu", "tanh", "sigmoid", "add", "sub", "mul", "div", "min",
+    "max", "scale", "square", "sqrt", "exp", "log", "abs", "clamp",
+    "leaky_relu", "elu", "softplus", "silu", "pow", "binary_entropy",
+    "divergence", "sin", "cos", "selu", "mish", "gelu_exact", "input", NULL};
 static const char *const updates[] = {
     "sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad",
     "lion", "amsgrad", NULL};
