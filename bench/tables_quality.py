@@ -3,8 +3,10 @@
 """How good models of tables are: lockstep-train table beside pytabkit's RealMLP
 and scikit-learn's models, on the data sets that scikit-learn brings along.
 
-    bench/tables_quality.py --build build --splits 3 --out results.csv
-    bench/tables_quality.py --table results.csv
+    bench/tables_quality.py --build build --splits 10 --out results.csv
+
+bench/tables makes the table in docs/tables.md from such a file in
+bench/results/quality.
 
 Split s holds a fifth of the rows back to test on (train_test_split, seed s,
 stratified for classes); every method gets the same rows in the same order, and
@@ -153,32 +155,6 @@ def run_split(options, name, classes, x, y, split, write, done):
         put(method, model.predict(xb.astype(np.float32)), seconds)
 
 
-def show_table(path):
-    rows = list(csv.DictReader(open(path)))
-    linear = ("Ridge", "LogisticRegression")
-    methods, sets, value, cost = [], [], {}, {}
-    for r in rows:
-        method = "linear" if r["method"] in linear else r["method"]
-        key = (r["data"], method)
-        for each, names in ((method, methods), (r["data"], sets)):
-            if each not in names:
-                names.append(each)
-        value.setdefault(key, []).append(float(r["value"]))
-        cost.setdefault(key, []).append(float(r["seconds"]))
-    rank = {m: [] for m in methods}
-    for s in sets:
-        mean = {m: np.mean(value[s, m]) for m in methods if (s, m) in value}
-        for m in mean:
-            rank[m].append(sum(v > mean[m] for v in mean.values()) +
-                           (1 + sum(v == mean[m] for v in mean.values())) / 2)
-    print("| method | " + " | ".join(sets) + " | mean rank |")
-    print("|---|" + "---:|" * (len(sets) + 1))
-    for m in sorted(methods, key=lambda m: np.mean(rank[m])):
-        cells = [f"{np.mean(value[s, m]):.3f} ({np.mean(cost[s, m]):.1f})"
-                 if (s, m) in value else "" for s in sets]
-        print(f"| {m} | " + " | ".join(cells) + f" | {np.mean(rank[m]):.2f} |")
-
-
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--build", help="folder of lockstep's programs")
@@ -186,10 +162,7 @@ def main():
     p.add_argument("--no-peers", action="store_true")
     p.add_argument("--data", help="names of data sets, commas between them")
     p.add_argument("--out", default="/dev/stdout")
-    p.add_argument("--table", help="print the table of such a CSV")
     options = p.parse_args()
-    if options.table:
-        return show_table(options.table)
     done = set()
     if os.path.isfile(options.out):
         done = {(r["data"], r["split"], r["method"])

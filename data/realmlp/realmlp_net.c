@@ -105,31 +105,32 @@ static ls_init uniform(double most, int64_t fan)
                             most * most / 3 * (double)fan);
 }
 
-/* PBLD: of each number x itself and three linear functions of sixteen
- * cos(2 pi w x + b). */
+/* PBLD: of each number three linear functions of sixteen cos(2 pi w x + b), and
+ * x itself.  Numbers are the last axis, along which all is computed side by
+ * side. */
 static ls_node *periodic(builder *b, ls_node *x)
 {
     const double pi = 0x1.921fb54442d18p+1;
     int64_t n = b->m->numbers;
-    const int64_t waves[] = {n, LS__WAVES}, row[] = {n, 1, LS__WAVES};
-    const int64_t kernel[] = {n, LS__WAVES, LS__OF_WAVES};
-    const int64_t out[] = {n, LS__OF_WAVES};
-    ls_node *own = ls_reshape(x, 2, (int64_t[]){n, 1}), *y, *both[2];
+    const int64_t one[] = {1, n}, waves[] = {LS__WAVES, n};
+    const int64_t each[] = {1, LS__WAVES, n}, out[] = {LS__OF_WAVES, n};
+    const int64_t kernel[] = {LS__OF_WAVES, LS__WAVES, n};
+    ls_node *y = ls_broadcast_to(ls_reshape(x, 2, one), 2, waves), *both[2];
 
-    y = ls_mul(ls_broadcast_to(own, 2, waves),
-               parameter(b, "periodic.weight", 2, waves,
-                         ls_init_random(LS_NORMAL, b->m->o.periodic)));
+    y = ls_mul(y, parameter(b, "periodic.weight", 2, waves,
+                            ls_init_random(LS_NORMAL, b->m->o.periodic)));
     y = ls_add(ls_scale_shift(y, 2 * pi, 0),
-               parameter(b, "periodic.phase", 2, waves, uniform(pi, n)));
-    y = ls_matmul(ls_reshape(ls_cos(y), 3, row),
-                  parameter(b, "periodic.kernel", 3, kernel,
-                            uniform(0.25, n * LS__WAVES)));
-    y = ls_add(ls_reshape(y, 2, out),
-               parameter(b, "periodic.bias", 2, out, uniform(0.25, n)));
-    both[0] = y;
-    both[1] = own;
-    return ls_reshape(ls_concat(both, 2, -1), 1,
-                      (int64_t[]){n * (1 + LS__OF_WAVES)});
+               parameter(b, "periodic.phase", 2, waves,
+                         uniform(pi, LS__WAVES)));
+    y = ls_broadcast_to(ls_reshape(ls_cos(y), 3, each), 3, kernel);
+    y = ls_mul(y, parameter(b, "periodic.kernel", 3, kernel,
+                            uniform(0.25, LS__OF_WAVES * LS__WAVES)));
+    y = ls_add(ls_sum_over(y, 1, (int[]){1}),
+               parameter(b, "periodic.bias", 2, out,
+                         uniform(0.25, LS__OF_WAVES)));
+    both[0] = ls_reshape(y, 1, (int64_t[]){n * LS__OF_WAVES});
+    both[1] = x;
+    return ls_concat(both, 2, -1);
 }
 
 /* Columns of many words, from list[n] on; returns the end. */

@@ -267,8 +267,8 @@ class Table(MLP):
         """The course has an end."""
 
     def _judge(self, value, best, sign):
-        """Of epochs that are equal the last is the best."""
-        better = sign * value >= sign * best
+        """Of epochs that are equal, or nearly so, the last is the best."""
+        better = not sign * value < sign * best - 1e-6
         self._no_improvement = 0 if better else self._no_improvement + 1
         if better and self.early_stopping:
             self.best_validation_score_ = value
