@@ -448,6 +448,10 @@ START_TEST(test_bytes)
     s = open_sample(in_folder("model"), _i);
     check_bytes(&s, in_folder("net.c"), "-O0", 40);
     check_bytes(&s, in_folder("net.c"), "-O2", ROWS);
+#if defined __x86_64__ /* vectors of the CPU */
+    if (kinds[_i].build == of_mlp || kinds[_i].build == of_image)
+        check_bytes(&s, in_folder("net.c"), "-O2 -march=native", ROWS);
+#endif
     close_sample(&s);
     folder_close();
 }
