@@ -244,7 +244,7 @@ static int four_of(const list *l, const float *x, long step, const float *w,
                    long next, int n, int later, float *y, long y_step)
 {
 #if defined VEC
-    long half = WIDTH > LANES ? next : WIDTH / 2;
+    long half = (int)WIDTH > (int)LANES ? next : WIDTH / 2;
     int j;
 
     if (n % WIDTH)
