@@ -147,7 +147,7 @@ kinds = {"of_batch": flat(by_torch()), "of_shard": flat(by_flax()),
          "weighted": flat(formula(weights))}
 np.testing.assert_allclose(kinds["of_batch"], flat(formula(np.ones(ROWS))),
                            rtol=1e-4, atol=2e-6)
-print("/* SPDX-License-Identifier: BSD-3-Clause */")
+print("/* SPDX-" "License-Identifier: BSD-3-Clause */")
 print(f"/* Made by make_batch_norm.py with torch {torch.__version__}, jax "
       f"{jax.__version__},\n * flax {flax.__version__}, numpy "
       f"{np.__version__}. */")

@@ -21,7 +21,7 @@ def uniform(seed, shape):
 
 
 x = uniform(0, (2, 4, 3, 2))
-print("/* SPDX-License-Identifier: BSD-3-Clause */")
+print("/* SPDX-" "License-Identifier: BSD-3-Clause */")
 print(f"/* Made by make_conv_transpose.py with jax {jax.__version__}, numpy "
       f"{np.__version__}. */")
 print("#ifndef TEST_GOLDEN_CONV_TRANSPOSE_H\n#define TEST_GOLDEN_CONV_TRANSPOSE_H\n")

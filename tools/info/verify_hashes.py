@@ -22,7 +22,7 @@ def rows(steps):
 
 def main(tool):
     out = subprocess.run([tool, "--verify", "--json"], stdout=subprocess.PIPE, check=False).stdout
-    print("/* SPDX-License-Identifier: BSD-3-Clause */")
+    print("/* SPDX-" "License-Identifier: BSD-3-Clause */")
     print("/* Made by tools/info/verify_hashes.py. */")
     print('#include "info/verify.h"\n')
     print("const verify_known verify_table[] = {")
