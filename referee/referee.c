@@ -1778,8 +1778,6 @@ static f32 after_product(f32 x)
     return plus_add(x);
 }
 
-/* "product", "product.bf16", ..: chunks of K that were separate calls (chunks
- * of rows) are lengths in "parts", in order; without it all is one. */
 typedef f32 product_of(const f32 *c, const f32 *a, const f32 *b, long k);
 
 /* Of heads that share a key or value each product by itself, times the scale,
@@ -1802,6 +1800,8 @@ static f32 product_of_heads(product_of *make, const list *a, const list *b)
     return plus_add(sum);
 }
 
+/* "product", "product.bf16", ..: chunks of K that were separate calls (chunks
+ * of rows) are lengths in "parts", in order; without it all is one. */
 static f32 product_rule(const char *kind)
 {
     product_of *make = !strcmp(kind, ".bf16")    ? bf16_product
@@ -2108,8 +2108,6 @@ static f32 batch_back_rule(const char *kind)
     return plus_add(f_mul(one("dy"), batch_factor()));
 }
 
-/* What the sums of a chunk give to scale, bias, mean and variance, at 0 to
- * 3. */
 /* What a channel's columns give to scale and bias. */
 static void batch_sums(f32 by[2])
 {
@@ -2127,6 +2125,8 @@ static void batch_sums(f32 by[2])
     by[1] = column(NULL, d->x, 1, d->n);
 }
 
+/* What the sums of a chunk give to scale, bias, mean and variance, at 0 to
+ * 3. */
 static f32 batch_params_rule(const char *kind)
 {
     f32 factor = batch_factor(), by[4];
@@ -2305,7 +2305,6 @@ static f32 random_rule(const char *kind)
     return !strcmp(kind, ".truncated") ? truncated_of(bits) : bits;
 }
 
-/* x: a value, or in backward its gradient. */
 /* An option as the two words of its double. */
 static f64 real(const char *name) { return words_of(name); }
 
@@ -2322,6 +2321,7 @@ static f32 kept_share(void)
     return f_from(d_sub(D(1.0), d_mul(real("rate"), d_from(one("share")))));
 }
 
+/* x: a value, or in backward its gradient. */
 static f32 dropout_rule(const char *kind)
 {
     uint32_t bits = random_bits(want("key", 2)->x, words_of("place"));
@@ -2395,15 +2395,14 @@ static f32 factor_rule(const char *kind) /* 1 / W, of the devices' weights */
     return f_div(F(1.0f), f_from(double_tree("w")));
 }
 
-/* The losses of terms or rows times the weights of rows, at 0 and 1 the words
- * of the sum. */
 /* Term i: a float, or a double that was summed before. */
 static f64 loss_term(const list *t, const list *l, long i)
 {
     return t ? d_from(t->x[i]) : (f64)l->x[2 * i] << 32 | l->x[2 * i + 1];
 }
 
-/* `parts`: micro-batches, summed by themselves. */
+/* The losses of terms or rows times the weights of rows, at 0 and 1 the words
+ * of the sum.  "parts": micro-batches, summed by themselves. */
 static f32 loss_sum_rule(const char *kind)
 {
     const list *t = has("t") ? want("t", -1) : NULL;

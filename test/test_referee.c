@@ -291,7 +291,7 @@ static void expect_update(f32 norm)
                         seen.before[1][q][at], seen.before[2][q][at], 0,
                         correction(F(0.9f), STEPS),
                         correction(F(0.999f), STEPS), D(0.9), D(0.999),
-                        D(1e-8), 0, 0, D(1e-4)};
+                        D(1e-8), 0, 0, option(D(1e-4))};
 
             if (!f_lt(norm, most))
                 u.g = f_mul(f_mul(u.g, f_div(F(1.0f), norm)), most);
@@ -456,7 +456,7 @@ START_TEST(all_updates)
             update u = {g[j], F(0.02f), was[0][j], was[1][j], was[2][j],
                         was[3][j], F(0.3f), F(1.7f), D(o.b1), D(o.b2),
                         D(o.eps), D(o.decay), D(o.momentum),
-                        D(o.weight_decay)};
+                        option(D(o.weight_decay))};
 
             updates[i].make(&u);
             expect(updates[i].name, &u.p, &p[j], 1);

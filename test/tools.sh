@@ -85,7 +85,7 @@ done
 
 expect 2 "which model?"
 expect 2 "did you mean linear?" liner
-expect 2 "unknown model" resnet
+expect 2 "unknown model" vgg
 expect 2 "the model comes first" --steps 3
 expect 2 "unknown option --step; did you mean --steps?" linear --step 3
 expect 2 "unknown option --zzzzzz; see" linear --zzzzzz
@@ -98,7 +98,8 @@ expect 2 "unknown model \"gptt\"; did you mean gpt?" help gptt
 expect 2 "--steps needs a value: N" linear --steps
 expect 2 "--allow-single takes no value" lm --allow-single=1
 expect 2 "--vocab is not an option of linear (it is for lm, gpt, rnn)" linear --vocab 9
-expect 2 "--y is not an option of lm (it is for linear, mlp, cnn)" lm --y y.npy
+expect 2 "--y is not an option of lm (it is for linear, mlp, cnn, resnet)" \
+    lm --y y.npy
 expect 2 "--save: the value is empty" lm --save=
 for bad in -1 "" x 1x " 1" +1 1.5 1e3 0x10 99999999999999999999; do
     expect 2 "--steps: \"$bad\" is not a whole number" linear "--steps=$bad"

@@ -6,10 +6,8 @@
 
 #include <stdio.h>
 
-static int tell_operators(const ls_graph *g)
+static void tell_operators(const ls_graph *g)
 {
-    int unknown = 0;
-
     for (int i = 0; i < ls_graph_nodes(g); i++) {
         const ls_node *n = ls_graph_node(g, i);
 
@@ -17,34 +15,24 @@ static int tell_operators(const ls_graph *g)
             continue;
         printf("referee does not know operator \"%s\" (node %d \"%s\")\n",
                ls_node_op(n), i, ls_node_name(n));
-        unknown++;
     }
-    return unknown;
 }
 
-static int tell(const char *kind, const char *name, const char *of)
+static void tell(const char *kind, const char *name, const char *of)
 {
-    if (ls_record_judges(kind, name))
-        return 0;
-    printf("referee does not know %s \"%s\"%s\n", kind, name, of);
-    return 1;
+    if (!ls_record_judges(kind, name))
+        printf("referee does not know %s \"%s\"%s\n", kind, name, of);
 }
 
 void judged_tell(const run *r)
 {
     const run_settings *s = &r->how;
-    int unknown = tell_operators(r->graph);
 
-    unknown += tell("update",
-                    ls_optimizer_name((ls_optimizer_kind)s->optimizer), "");
-    unknown += tell("schedule",
-                    ls_schedule_name((ls_schedule_kind)s->schedule), "");
-    unknown += tell("schedule",
-                    ls_schedule_name((ls_schedule_kind)s->decay_schedule),
-                    " of decay");
-    unknown += tell("schedule",
-                    ls_schedule_name((ls_schedule_kind)s->dropout_schedule),
-                    " of dropout");
-    if (!unknown)
-        puts("referee knows every operator, update and schedule");
+    tell_operators(r->graph);
+    tell("update", ls_optimizer_name((ls_optimizer_kind)s->optimizer), "");
+    tell("schedule", ls_schedule_name((ls_schedule_kind)s->schedule), "");
+    tell("schedule", ls_schedule_name((ls_schedule_kind)s->decay_schedule),
+         " of decay");
+    tell("schedule", ls_schedule_name((ls_schedule_kind)s->dropout_schedule),
+         " of dropout");
 }

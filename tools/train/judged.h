@@ -5,8 +5,8 @@
 
 #include "run/run.h"
 
-/* Print a line for each operator, update and schedule that it has no rule for,
- * "referee does not know ..", or one that it knows all. */
+/* Print "referee does not know .." for each operator, update and schedule that
+ * it has no rule for. */
 void judged_tell(const run *r);
 
 #endif

@@ -126,10 +126,13 @@ static int evaluate_now(session *s, int64_t done)
 
 int session_record(session *s)
 {
-    if ((s->set.against || s->set.record) && run_is_first(&s->run))
+    int status = recorder_open(&s->recorder, &s->run, &s->set, &s->at,
+                               keeper_transcript(&s->keeper));
+
+    if (status == OPT_GO && (s->set.against || s->set.record) &&
+        run_is_first(&s->run))
         judged_tell(&s->run);
-    return recorder_open(&s->recorder, &s->run, &s->set, &s->at,
-                         keeper_transcript(&s->keeper));
+    return status;
 }
 
 /* What is of the run, and not of a step, is as the checkpoint has it; its files

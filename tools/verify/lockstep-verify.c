@@ -270,6 +270,10 @@ static const char knows_all[] = "knows every operator, update and schedule";
 
 static void print_text(const run *r)
 {
+    if (r->trained && *r->unknown)
+        printf("referee does not know %s\n", r->unknown);
+    else
+        printf("referee %s\n", r->trained ? knows_all : "not asked");
     for (int i = 0; i < QUESTIONS; i++) {
         const answer *a = &r->answer[i];
 
@@ -279,10 +283,6 @@ static void print_text(const run *r)
             printf("%-7s %s: %s\n", question[i], a->same ? "same" : "differs",
                    a->text);
     }
-    if (r->trained && *r->unknown)
-        printf("referee does not know %s\n", r->unknown);
-    else
-        printf("referee %s\n", r->trained ? knows_all : "not asked");
 }
 
 static void print_json(const run *r)
