@@ -408,7 +408,8 @@ START_TEST(test_regression)
     FAILS(ls_table_predict_text(at.context, 1, 2, name,
                                 (const char *const[]){"x", "big"}, &a, NULL),
           LS_EFORMAT, "\"big\" is no number");
-    FAILS(ls_table_predict_doubles(at.context, 2, (double[]){1, 0, NAN, 0},
+    FAILS(ls_table_predict_doubles(at.context, 2,
+                                   (double[]){1, 0, (double)NAN, 0},
                                    (const char *const[]){"", "x", "", "x"}, &a,
                                    NULL),
           LS_EFORMAT, "row 1, column \"size\": the value is missing");

@@ -102,7 +102,7 @@ typedef struct levels_of {
     const char *name[LEVELS];
 } levels_of;
 
-static void run_levels(const problem *p, bool products, levels_of *all)
+static void run_levels(const problem *p, levels_of *all)
 {
     all->count = 0;
     for (int i = 0; i < levels() && all->count < LEVELS; i++)
@@ -147,7 +147,7 @@ static bool is_asked(const problem *p)
 }
 
 /* `count` random elements of a problem; how many were asked. */
-static int ask_problem(const problem *p, bool products, int count, int seed)
+static int ask_problem(const problem *p, int count, int seed)
 {
     float *known[MOST_KNOWN] = {NULL};
     int arrays[LS__MAX_INPUTS + LS__MAX_PARAMS + 1], n = 0;
@@ -157,7 +157,7 @@ static int ask_problem(const problem *p, bool products, int count, int seed)
     for (int k = VALUE; k < LS__MAX_INPUTS + LS__MAX_PARAMS; k++)
         if (numbers_of(p, k) > 0)
             arrays[n++] = k;
-    run_levels(p, products, &all);
+    run_levels(p, &all);
     room_used = 0;
     for (int i = 0; i < count; i++) {
         question q = {.p = p, .o = &all.o[0], .known = known};
@@ -191,8 +191,7 @@ START_TEST(test_operator)
                     continue;
                 p = make_problem(o, &samples[i], kind);
                 if (is_asked(&p))
-                    asked_for += ask_problem(&p, o->products, each,
-                                             1000 * turn + i);
+                    asked_for += ask_problem(&p, each, 1000 * turn + i);
                 free_problem(&p);
             }
     ck_assert_int_ge(asked_for, wanted);

@@ -87,9 +87,9 @@ void ls__plan_free(ls__plan *plan);
 bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,
                         bool *back);
 
-static inline int ls__plan_parts(const ls__plan *plan)
+static inline int ls__plan_parts(const ls__plan *p)
 {
-    return 2 * plan->surveys + 1;
+    return 2 * p->surveys + 1;
 }
 
 /* Let a plan read the weights that another of the same backend has packed.

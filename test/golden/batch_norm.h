@@ -2,7 +2,7 @@
 /* Made by make_batch_norm.py with torch 2.13.0+cpu, jax 0.10.2,
  * flax 0.12.8, numpy 2.4.6. */
 #ifndef TEST_GOLDEN_BATCH_NORM_H
-#define TEST_GOLDEN_BATCH_H
+#define TEST_GOLDEN_BATCH_NORM_H
 
 static const float batch_of_batch[] = {
     1.23459637f, 0.0882372931f, 0.00366424629f, 0.00646343548f,

@@ -151,7 +151,7 @@ print("/* SPDX-" "License-Identifier: BSD-3-Clause */")
 print(f"/* Made by make_batch_norm.py with torch {torch.__version__}, jax "
       f"{jax.__version__},\n * flax {flax.__version__}, numpy "
       f"{np.__version__}. */")
-print("#ifndef TEST_GOLDEN_BATCH_NORM_H\n#define TEST_GOLDEN_BATCH_H\n")
+print("#ifndef TEST_GOLDEN_BATCH_NORM_H\n#define TEST_GOLDEN_BATCH_NORM_H\n")
 for name, values in kinds.items():
     print(f"static const float batch_{name}[] = {{")
     for i in range(0, len(values), 4):
