@@ -3,6 +3,7 @@
 #include "riders/average.h"
 #include "base/fpmode.h"
 #include "kernel/kernel.h"
+#include "riders/statistics.h"
 
 #include <string.h>
 
@@ -86,18 +87,12 @@ static void add_stored(const average *a, const ls__slot *slot)
 static void end(void *own, const ls__step *s, const ls_result *result)
 {
     const average *a = own;
-    const ls__plan *plan = a->model->plan;
     ls__fpmode mode = ls__fpmode_set();
 
     (void)s;
-    for (int i = 0; result->updated && plan && i < plan->surveys; i++) {
-        const ls_node *n = plan->instr[plan->survey[i]].node;
-
-        for (int k = 0; k < n->params; k++)
-            if (plan->param[n->param[k]].is_stored)
-                add_stored(a, ls__params_declared(&a->model->params,
-                                                  n->param[k]));
-    }
+    for (ls__stored it = {0};
+         result->updated && ls__stored_next(a->model, &it);)
+        add_stored(a, it.slot);
     ls__fpmode_restore(mode);
 }
 

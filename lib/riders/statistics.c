@@ -36,25 +36,28 @@ static const ls__instr *instr_of(const statistics *a, int survey)
     return &plan->instr[plan->survey[survey]];
 }
 
-/* Those of the node of a survey, in its order. */
-static void list_stored(statistics *a, int survey)
+bool ls__stored_next(const ls__model *m, ls__stored *s)
 {
-    const ls_node *n = instr_of(a, survey)->node;
+    const ls__plan *plan = m->plan;
 
-    for (int k = 0; k < n->params; k++) {
-        const ls__slot *s = ls__params_declared(&a->model->params, n->param[k]);
+    for (; plan && s->survey < plan->surveys; s->survey++, s->next = 0) {
+        const ls_node *n = plan->instr[plan->survey[s->survey]].node;
 
-        if (!a->model->plan->param[n->param[k]].is_stored)
-            continue;
-        a->list[a->count++] = (stored){survey, a->values, s};
-        a->values += s->size;
+        while (s->next < n->params) {
+            int param = n->param[s->next++];
+
+            if (!plan->param[param].is_stored)
+                continue;
+            s->slot = ls__params_declared(&m->params, param);
+            return true;
+        }
     }
+    return false;
 }
 
 static int open_statistics(void **own, const ls__rig *rig)
 {
     statistics *a = *own = ls__arena_new(rig->arena, 1, sizeof *a);
-    const ls__plan *plan = rig->model->plan;
 
     if (!a)
         return LS_ENOMEM;
@@ -62,8 +65,10 @@ static int open_statistics(void **own, const ls__rig *rig)
                       .devices = rig->devices};
     a->list = ls__arena_new(rig->arena, (size_t)rig->model->params.count,
                             sizeof *a->list);
-    for (int i = 0; a->list && i < plan->surveys; i++)
-        list_stored(a, i);
+    for (ls__stored s = {0}; a->list && ls__stored_next(a->model, &s);) {
+        a->list[a->count++] = (stored){s.survey, a->values, s.slot};
+        a->values += s.slot->size;
+    }
     a->next = ls__arena_new(rig->arena,
                             (size_t)(a->values * rig->devices.of),
                             sizeof *a->next);

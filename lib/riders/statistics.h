@@ -8,6 +8,17 @@
 
 #include "train/rider.h"
 
+/* A stored parameter of which a survey finds the statistics. */
+typedef struct ls__stored {
+    int survey; /* the plan's */
+    int next;   /* of its node's parameters */
+    const ls__slot *slot;
+} ls__stored;
+
+/* Go on to the next one, survey by survey, or from zeros to the first.  False:
+ * there is none. */
+bool ls__stored_next(const ls__model *m, ls__stored *s);
+
 extern const ls__rider ls__statistics;
 
 #endif
