@@ -221,8 +221,9 @@ static int find_array(const ls__slot *s, int n, const ls_array *array,
     return 0;
 }
 
+/* Copy arrays to the weights of a plan, and pack them. */
 static int copy_arrays(const ls__params *p, int n, const ls_array *array,
-                       float *value)
+                       const ls__plan *plan, ls__snapshot *to)
 {
     int status = 0;
 
@@ -234,9 +235,11 @@ static int copy_arrays(const ls__params *p, int n, const ls_array *array,
         const ls_array *a = NULL;
 
         if ((status = find_array(s, n, array, &a)) == 0)
-            memcpy(value + s->offset, a->data,
-                   (size_t)s->size * sizeof *value);
+            memcpy(to->value + s->offset, a->data,
+                   (size_t)s->size * sizeof *to->value);
     }
+    if (status == 0)
+        ls__exec_pack(plan, &to->weights, 0, 1, false);
     return status;
 }
 
@@ -249,15 +252,13 @@ static int refresh(ls_predictor *p, const ls_trainer *t, int n,
     if (!next)
         return LS_ENOMEM;
     status = t ? copy_weights(t, p->model.plan, next->value, &next->weights)
-               : copy_arrays(&p->model.params, n, array, next->value);
-    if (status == 0 && !t)
-        ls__exec_pack(p->model.plan, &next->weights, 0, 1, false);
+               : copy_arrays(&p->model.params, n, array, p->model.plan, next);
     if (status == 0)
         ls__snapshots_publish(&p->snapshots, next);
     return status;
 }
 
-/* Takes the weights of a trainer, or n arrays. */
+/* Take the weights of a trainer, or n arrays where that is NULL. */
 static int refresh_alone(ls_predictor *p, const ls_trainer *t, int n,
                          const ls_array *array)
 {
