@@ -24,12 +24,11 @@ extern "C" {
  * into the layer, which must have a bias, in double, rounded once;
  * "conv=0&1:0.001" with another epsilon than 1e-5.  An ls_batch_norm reads its
  * own.  An ls_lstm or ls_gru called "rnn" is layer 0 of nn.LSTM or nn.GRU
- * "rnn", and "rnn_l1" layer 1; two biases are
- * added.  Attention is found by its names there, too: in_proj_weight and
- * in_proj_bias, c_attn or the layer's own name for queries, keys and values in
- * one tensor, q_proj, k_proj and v_proj, and out_proj, c_proj or o_proj.
- * LS_ENOTSUP: a trainer around a gradient function of your own, or a bias that
- * only an ls_gru_with two_biases has. */
+ * "rnn", and "rnn_l1" layer 1; two biases are added.  Attention is found by its
+ * names there, too: in_proj_weight and in_proj_bias, c_attn or the layer's own
+ * name for queries, keys and values in one tensor, q_proj, k_proj and v_proj,
+ * and out_proj, c_proj or o_proj.  LS_ENOTSUP: a trainer around a gradient
+ * function of your own, or a bias that only an ls_gru_with two_biases has. */
 LS_API int ls_trainer_load_torch(ls_trainer *trainer, const char *path,
                                  const char *names, const char *layers);
 

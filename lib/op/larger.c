@@ -19,7 +19,7 @@ static bool is_image(ls_node *x, const char *what, int64_t high, int64_t wide)
         return true;
     ls__graph_failed(x->graph,
                      ls__fail(LS_ESHAPE, "%s: the input has %d axes, not the 3 "
-                              "of an image of LS_F32, or does not become %lld "
+                              "of an image of LS_F32, or cannot become %lld "
                               "by %lld times as large", what, x->rank,
                               (long long)high, (long long)wide));
     return false;

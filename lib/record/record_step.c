@@ -246,7 +246,6 @@ static bool gradients(ls__step *s, int worker)
     if (worker == 0)
         write_share(r, "share of dropout",
                     &s->trainer->options.dropout_schedule, &s->drop);
-
     for (int d = 0; d < s->trainer->devices.count && worker == 0; d++) {
         r->device = d;
         run_device(r);

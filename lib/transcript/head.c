@@ -4,9 +4,9 @@
 #include "base/fact_list.h"
 #include "base/file.h"
 #include "base/sha.h"
+#include "chain/line.h"
 #include "exchange/graph_json.h"
 #include "trainer/facts.h"
-#include "chain/line.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #define LS_TRANSCRIPT_HEAD_H
 
 #include <lockstep/transcript.h>
-#include "model/params.h"
 #include "chain/lines.h"
+#include "model/params.h"
 
 enum { LS__TRANSCRIPT_VERSION = 1 };
 

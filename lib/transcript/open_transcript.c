@@ -4,9 +4,9 @@
 #include "base/memory.h"
 #include "base/sha.h"
 #include "base/sized.h"
-#include "together/spread.h"
 #include "chain/changes.h"
 #include "chain/seek.h"
+#include "together/spread.h"
 #include "transcript/transcript.h"
 
 #include <inttypes.h>

@@ -4,9 +4,9 @@
 #define LS_TRANSCRIPT_TRANSCRIPT_H
 
 #include "base/sha.h"
+#include "chain/lines.h"
 #include "transcript/details.h"
 #include "transcript/head.h"
-#include "chain/lines.h"
 #include "transcript/root.h"
 #include <lockstep/transcript.h>
 
