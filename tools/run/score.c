@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See score.h. */
 #include "run/score.h"
+#include "data/largest.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,6 +53,29 @@ double score_auc(int64_t rows, const float *score, const int32_t *label)
     pairs = count_pairs(n, s, &ones);
     free(s);
     return pairs / (ones * ((double)n - ones));
+}
+
+double score_auc_of_two(int64_t rows, const float *out, const int32_t *label)
+{
+    float *score = malloc((size_t)rows * sizeof *score);
+    double area = (double)NAN;
+
+    for (int64_t i = 0; score && i < rows; i++)
+        score[i] = out[2 * i + 1] - out[2 * i];
+    if (score)
+        area = score_auc(rows, score, label);
+    free(score);
+    return area;
+}
+
+double score_accuracy(int64_t rows, int64_t width, const float *out,
+                      const int32_t *label)
+{
+    double right = 0;
+
+    for (int64_t i = 0; i < rows; i++)
+        right += largest(width, out + i * width) == label[i];
+    return right / (double)rows;
 }
 
 static double column_r2(int64_t rows, int64_t width, const float *out,

@@ -9,6 +9,14 @@
  * has the higher score; equal ones count half.  NaN: a class has no rows. */
 double score_auc(int64_t rows, const float *score, const int32_t *label);
 
+/* The same of outputs (rows, 2), whose second less the first is the score.
+ * NaN: there is no memory, too. */
+double score_auc_of_two(int64_t rows, const float *out, const int32_t *label);
+
+/* The share of rows whose label is the first of their largest outputs. */
+double score_accuracy(int64_t rows, int64_t width, const float *out,
+                      const int32_t *label);
+
 /* 1 - the residual's / the total sum of squares; of several columns the
  * mean. */
 double score_r2(int64_t rows, int64_t width, const float *out, const float *y);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See worth.h. */
 #include "run/worth.h"
-#include "data/largest.h"
 #include "opt/opt.h"
 #include "run/score.h"
 
@@ -10,37 +9,15 @@
 
 enum { AT_ONCE = 256 };
 
-static double accuracy(int64_t rows, int64_t width, const float *out,
-                       const int32_t *label)
-{
-    double right = 0;
-
-    for (int64_t i = 0; i < rows; i++)
-        right += largest(width, out + i * width) == label[i];
-    return right / (double)rows;
-}
-
-static double auc(int64_t rows, const float *out, const int32_t *label)
-{
-    float *odds = malloc((size_t)rows * sizeof *odds);
-    double area = (double)NAN;
-
-    for (int64_t i = 0; odds && i < rows; i++)
-        odds[i] = out[2 * i + 1] - out[2 * i];
-    if (odds)
-        area = score_auc(rows, odds, label);
-    free(odds);
-    return area;
-}
-
 worth worth_of(int64_t rows, int64_t width, const float *out, const void *y,
                ls_column target)
 {
     if (target.words)
         return (worth){.rows = rows,
-                       .good = accuracy(rows, width, out, y),
+                       .good = score_accuracy(rows, width, out, y),
                        .name = "acc",
-                       .rest = width == 2 ? auc(rows, out, y) : (double)NAN,
+                       .rest = width == 2 ? score_auc_of_two(rows, out, y)
+                                          : (double)NAN,
                        .other = width == 2 ? "AUC" : NULL};
     return (worth){.rows = rows,
                    .good = score_r2(rows, width, out, y),

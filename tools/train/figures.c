@@ -127,23 +127,13 @@ static void print_numbers(const figures *f)
     print_size("RMSE", unit * score_rmse(f->rows * f->width, f->out, y));
 }
 
-static void print_auc(const figures *f)
-{
-    float *score = malloc((size_t)f->rows * sizeof *score);
-
-    for (int64_t i = 0; score && i < f->rows; i++)
-        score[i] = f->out[2 * i + 1] - f->out[2 * i];
-    if (score)
-        printf("  AUC %.4f", opt_shown(score_auc(f->rows, score, f->y)));
-    free(score);
-}
-
 static void print_classes(const figures *f)
 {
     int64_t k = f->top_k;
 
     if (f->width == 2 && !f->of_images)
-        print_auc(f);
+        printf("  AUC %.4f",
+               opt_shown(score_auc_of_two(f->rows, f->out, f->y)));
     if (k)
         printf("  top-%lld %.4f", (long long)k,
                score_top(f->rows, f->width, f->out, f->y, k));
@@ -166,14 +156,9 @@ void figures_print(const figures *f)
 
 double figures_accuracy(const figures *f)
 {
-    const int32_t *label = f->y;
-    double right = 0;
-
     if (!f->rows || f->held.arrays[1].dtype != LS_I32)
         return (double)NAN;
-    for (int64_t i = 0; i < f->rows; i++)
-        right += largest(f->width, f->out + i * f->width) == label[i];
-    return right / (double)f->rows;
+    return score_accuracy(f->rows, f->width, f->out, f->y);
 }
 
 /* ------ Those of the best weights ------ */
