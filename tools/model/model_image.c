@@ -144,9 +144,7 @@ static int64_t count_classes(const ls_array *labels)
     return most + 1;
 }
 
-/* A table is small, so 10 epochs are next to nothing, and its last batch is
- * padded, so that every row counts. */
-static void table_defaults(settings *s, const opt_line *line)
+void model_table_defaults(settings *s, const opt_line *line)
 {
     s->data.shuffle = !s->data.no_shuffle;
     if (!opt_given(line, "epochs"))
@@ -274,7 +272,7 @@ static int mlp_load(data *d, settings *s, const opt_line *line)
     if (status != OPT_GO)
         return status;
     if (s->data.target) {
-        table_defaults(s, line);
+        model_table_defaults(s, line);
         return model_table_rows(d, s, line);
     }
     if (model_check_target(s, line) != OPT_GO)

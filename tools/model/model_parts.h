@@ -24,6 +24,10 @@ int model_image_size(const char *text, int64_t size[3]);
 /* --data or --x as images, or noise, for cnn and resnet. */
 int model_load_images(data *d, settings *s, const opt_line *line);
 
+/* Defaults of mlp and rnn for a table: it is small, so 10 epochs are next to
+ * nothing, and its last batch is padded, so that every row counts. */
+void model_table_defaults(settings *s, const opt_line *line);
+
 /* --data as a table for mlp and table: rows, sizes, what is held back. */
 int model_table_rows(data *d, settings *s, const opt_line *line);
 

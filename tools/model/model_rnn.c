@@ -22,8 +22,6 @@ static const char *const of_tables[] = {"valid", "epochs", "shuffle",
 static const char *const of_text[] = {"vocab", "seq-len", "d-model",
                                       "sample", "temperature", NULL};
 
-/* 50 epochs in an order of their own, the last batch padded, as mlp has it of
- * tables. */
 static int series_load(data *d, settings *s, const opt_line *line)
 {
     table_file f = {.path = s->data.path,
@@ -37,20 +35,15 @@ static int series_load(data *d, settings *s, const opt_line *line)
                               .horizon = s->model.horizon}};
     int status = check_kind(line, of_text, "texts, not tables");
 
-    if (status == OPT_GO && s->data.eval_path && s->data.valid > 0)
-        status = opt_fail(OPT_WRONG,
-                          "--valid and --eval-data exclude each other");
+    if (status == OPT_GO)
+        status = model_check_files(s);
     if (status == OPT_GO)
         status = data_table(d, &f);
     if (status == OPT_GO && s->data.eval_path)
         status = data_table_held(d, s->data.eval_path);
     if (status != OPT_GO)
         return status;
-    s->data.shuffle = !s->data.no_shuffle;
-    if (!opt_given(line, "epochs"))
-        s->data.epochs = 50;
-    if (!opt_given(line, "uneven"))
-        s->data.uneven = UNEVEN_PAD;
+    model_table_defaults(s, line);
     s->model.regression = true;
     s->model.d_in = ls_coding_width(data_coding(d));
     return OPT_GO;
