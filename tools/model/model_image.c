@@ -53,6 +53,21 @@ static int follow_image(const data *d, settings *s, const opt_line *line,
     return OPT_GO;
 }
 
+/* --classes, or as many as the labels have, those of the test set too. */
+static int follow_classes(const data *d, settings *s, const opt_line *line,
+                          const char *path)
+{
+    if (!opt_given(line, "classes"))
+        s->model.classes = d->source.classes;
+    if (s->model.classes < d->source.classes)
+        return too_many(path, "", d->source.classes, s->model.classes);
+    if (s->model.classes < d->evaluation.classes)
+        return too_many(s->data.eval_path ? s->data.eval_path : path,
+                        "the test set's ", d->evaluation.classes,
+                        s->model.classes);
+    return OPT_GO;
+}
+
 /* Images are as they are named by --data, or by --x and --y. */
 static int load_images(data *d, settings *s, const opt_line *line)
 {
@@ -83,17 +98,9 @@ static int load_images(data *d, settings *s, const opt_line *line)
         status = model_follow(line, "rows", &s->data.rows, d->rows, f.path);
     if (status == OPT_GO)
         status = follow_image(d, s, line, f.path);
-    if (status != OPT_GO)
-        return status;
-    if (!opt_given(line, "classes"))
-        s->model.classes = d->source.classes;
-    if (s->model.classes < d->source.classes)
-        return too_many(f.path, "", d->source.classes, s->model.classes);
-    if (s->model.classes < d->evaluation.classes)
-        return too_many(s->data.eval_path ? s->data.eval_path : f.path,
-                        "the test set's ", d->evaluation.classes,
-                        s->model.classes);
-    return model_load_rest(d, s);
+    if (status == OPT_GO)
+        status = follow_classes(d, s, line, f.path);
+    return status == OPT_GO ? model_load_rest(d, s) : status;
 }
 
 /* Refuses the options of images. */
@@ -153,21 +160,27 @@ void model_table_defaults(settings *s, const opt_line *line)
         s->data.uneven = UNEVEN_PAD;
 }
 
+/* What the settings say of a table. */
+static table_file table_of(const settings *s)
+{
+    return (table_file){
+        .path = s->data.path,
+        .weights = s->data.weights,
+        .valid = s->data.valid,
+        .seed = s->data.seed,
+        .fold = s->data.fold,
+        .folds = s->data.folds,
+        .wants = {.target = s->data.target,
+                  .ignore = s->data.ignore,
+                  .task = (ls_table_task)s->data.task,
+                  .missing_mean = s->data.missing == DATA_MEAN,
+                  .robust = s->model.recipe != MODEL_PLAIN,
+                  .drop_no_target = s->data.missing_target == DATA_DROP}};
+}
+
 int model_table_rows(data *d, settings *s, const opt_line *line)
 {
-    table_file f = {.path = s->data.path,
-                    .weights = s->data.weights,
-                    .valid = s->data.valid,
-                    .seed = s->data.seed,
-                    .fold = s->data.fold,
-                    .folds = s->data.folds,
-                    .wants = {.target = s->data.target,
-                              .ignore = s->data.ignore,
-                              .task = (ls_table_task)s->data.task,
-                              .missing_mean = s->data.missing == DATA_MEAN,
-                              .robust = s->model.recipe != MODEL_PLAIN,
-                              .drop_no_target =
-                                  s->data.missing_target == DATA_DROP}};
+    table_file f = table_of(s);
     int status = check_rows(s, line);
     int64_t rows;
 
@@ -182,11 +195,9 @@ int model_table_rows(data *d, settings *s, const opt_line *line)
     s->model.coding = data_coding(d);
     s->model.regression = data_target(d).words == 0;
     if (s->model.regression && opt_given(line, "classes"))
-        return opt_fail(OPT_WRONG,
-                        "--classes: \"%s\" is a number, so it is "
+        return opt_fail(OPT_WRONG, "--classes: \"%s\" is a number, so it is "
                         "the target of a regression; --task classification "
-                        "makes classes of whole ones",
-                        s->data.target);
+                        "makes classes of whole ones", s->data.target);
     s->model.d_out = 1;
     rows = d->rows + d->held_out[0].shape[0] + d->fold[0].shape[0];
     status = model_follow(line, "rows", &s->data.rows, rows, s->data.path);

@@ -167,6 +167,46 @@ static int go_back(session *s, int64_t done)
     return status == OPT_GO ? reopen(s) : status;
 }
 
+/* Compute a step, and tell what its check found on this rank. */
+static int compute(session *s, int64_t step, ls_result *result)
+{
+    int status = close_look_step(&s->look, &s->run, step, result);
+
+    if (status == OPT_GO)
+        status = explain_end(&s->explain, result);
+    if (status != OPT_GO)
+        return status;
+    result->step = step; /* batches count here, those of weight 0 too */
+    if (healing_step(&s->healing, &s->launch, s->run.trainer)) {
+        progress_clear(&s->bar);
+        healing_tell(&s->healing, &s->run, &s->set);
+    }
+    return OPT_GO;
+}
+
+/* Print and write what a step of so many rows and milliseconds came to, and
+ * evaluate after it. */
+static int show(session *s, const ls_result *result, int64_t rows, double ms)
+{
+    int64_t step = result->step;
+    int status;
+
+    if (!result->updated)
+        tell_empty(s, step);
+    curve_add(&s->curve.training, step + 1, (double)result->loss);
+    status = write_metrics(s, result, rows, ms);
+    healing_note(&s->healing, &s->metrics);
+    if (status == OPT_GO && wants_log(s, step))
+        status = log_line(s, result);
+    if (status == OPT_GO && s->run.model->epochs && s->run.data.batches)
+        status = count_epoch(s, result);
+    if (status == OPT_GO && evaluation_due(&s->eval, step + 1)) {
+        progress_clear(&s->bar);
+        status = evaluate_now(s, step + 1);
+    }
+    return status;
+}
+
 static int one_step(session *s, int64_t step)
 {
     ls_result result;
@@ -179,16 +219,8 @@ static int one_step(session *s, int64_t step)
     if (status != OPT_GO)
         return status;
     start = progress_clock();
-    status = close_look_step(&s->look, &s->run, step, &result);
-    if (status == OPT_GO)
-        status = explain_end(&s->explain, &result);
-    if (status != OPT_GO)
+    if ((status = compute(s, step, &result)) != OPT_GO)
         return status;
-    result.step = step; /* batches count here, those of weight 0 too */
-    if (healing_step(&s->healing, &s->launch, s->run.trainer)) {
-        progress_clear(&s->bar);
-        healing_tell(&s->healing, &s->run, &s->set);
-    }
     if (s->set.heal && healing_is_late(&s->healing, &s->run))
         return go_back(s, step + 1);
     status = healing_arrive(&s->healing, &s->run, step + 1);
@@ -196,19 +228,7 @@ static int one_step(session *s, int64_t step)
         status = recorder_step(&s->recorder, &result);
     if (status != OPT_GO)
         return status;
-    if (!result.updated)
-        tell_empty(s, step);
-    curve_add(&s->curve.training, step + 1, (double)result.loss);
-    status = write_metrics(s, &result, rows, 1e3 * (progress_clock() - start));
-    healing_note(&s->healing, &s->metrics);
-    if (status == OPT_GO && wants_log(s, step))
-        status = log_line(s, &result);
-    if (status == OPT_GO && s->run.model->epochs && s->run.data.batches)
-        status = count_epoch(s, &result);
-    if (status == OPT_GO && evaluation_due(&s->eval, step + 1)) {
-        progress_clear(&s->bar);
-        status = evaluate_now(s, step + 1);
-    }
+    status = show(s, &result, rows, 1e3 * (progress_clock() - start));
     s->at.done = step + 1;
     progress_step(&s->bar, step + 1, result.loss, rows);
     if (status == OPT_GO)
