@@ -5,6 +5,7 @@
  * gives the exit status.  Results go to stdout, remarks to stderr. */
 #include "model/adapt.h"
 #include "run/writable.h"
+#include "train/judged.h"
 #include "train/mistakes.h"
 #include "train/session.h"
 #include "train/stop.h"
@@ -157,7 +158,12 @@ static int open_metrics(session *s)
 /* Comes after the metrics, whose first lines are the run's. */
 static int open_recorder(session *s)
 {
-    return session_record(s);
+    int status = session_record(s);
+
+    if (status == OPT_GO && (s->set.against || s->set.record) &&
+        run_is_first(&s->run))
+        judged_tell(&s->run);
+    return status;
 }
 
 static int open_trace(session *s)

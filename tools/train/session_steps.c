@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The steps of a run, one after the other, and what is said of each. */
 #include "train/session.h"
-#include "train/judged.h"
 #include "train/stop.h"
 
 #include <math.h>
@@ -126,13 +125,8 @@ static int evaluate_now(session *s, int64_t done)
 
 int session_record(session *s)
 {
-    int status = recorder_open(&s->recorder, &s->run, &s->set, &s->at,
-                               keeper_transcript(&s->keeper));
-
-    if (status == OPT_GO && (s->set.against || s->set.record) &&
-        run_is_first(&s->run))
-        judged_tell(&s->run);
-    return status;
+    return recorder_open(&s->recorder, &s->run, &s->set, &s->at,
+                         keeper_transcript(&s->keeper));
 }
 
 /* What is of the run, and not of a step, is as the checkpoint has it; its files
