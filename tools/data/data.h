@@ -100,8 +100,13 @@ int data_hold_rows(data *d, const bool *held);
  * permutation.  To be freed; NULL after a message. */
 bool *data_choose_fold(int64_t rows, int64_t seed, int64_t i, int64_t folds);
 
-/* Take n rows, those that are held, out of an array; they go to `to`. */
-int data_part(ls_array *t, const bool *held, int64_t n, ls_array *to);
+/* How many of the rows are marked; none of NULL. */
+int64_t data_count(const bool *marked, int64_t rows);
+
+/* Take the rows that are held out of an array, or out of each; they go to
+ * `to`. */
+int data_part(ls_array *t, const bool *held, ls_array *to);
+int data_part_rows(data *d, const bool *held, ls_array to[DATA_INPUTS]);
 
 /* Make a source of the rows in memory that are held back; none where there are
  * none.  To be closed. */

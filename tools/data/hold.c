@@ -54,6 +54,15 @@ bool *data_choose(int64_t rows, double share, int64_t seed)
     return NULL;
 }
 
+int64_t data_count(const bool *marked, int64_t rows)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; marked && i < rows; i++)
+        n += marked[i];
+    return n;
+}
+
 static size_t row_bytes(const ls_array *t)
 {
     size_t bytes = 4;
@@ -63,8 +72,9 @@ static size_t row_bytes(const ls_array *t)
     return bytes;
 }
 
-int data_part(ls_array *t, const bool *held, int64_t n, ls_array *to)
+int data_part(ls_array *t, const bool *held, ls_array *to)
 {
+    int64_t n = data_count(held, t->shape[0]);
     size_t bytes = row_bytes(t);
     char *from = t->data, *next = t->data, *out = malloc((size_t)n * bytes + 1);
 
@@ -98,19 +108,23 @@ int data_held_source(const data *d, ls_source *source)
                : OPT_GO;
 }
 
+int data_part_rows(data *d, const bool *held, ls_array to[DATA_INPUTS])
+{
+    int64_t n = data_count(held, d->rows);
+    int status = OPT_GO;
+
+    for (int i = 0; i < d->inputs && status == OPT_GO; i++)
+        status = data_part(&d->input[i].all, held, &to[i]);
+    if (status == OPT_GO)
+        d->rows -= n;
+    return status;
+}
+
 int data_hold_rows(data *d, const bool *held)
 {
-    int status = OPT_GO;
-    int64_t n = 0;
+    int status = data_part_rows(d, held, d->held_out);
 
-    for (int64_t i = 0; i < d->rows; i++)
-        n += held[i];
-    for (int i = 0; i < d->inputs && status == OPT_GO; i++)
-        status = data_part(&d->input[i].all, held, n, &d->held_out[i]);
-    if (status != OPT_GO)
-        return status;
-    d->rows -= n;
-    return data_held_source(d, &d->evaluation);
+    return status == OPT_GO ? data_held_source(d, &d->evaluation) : status;
 }
 
 int data_balance(data *d, int64_t classes)

@@ -35,65 +35,34 @@ static int add_arrays(data *d, const table_file *f, const bool *held)
     return status;
 }
 
-/* Those marked among rows that are left once others were taken. */
-static void mark_left(const bool *gone, const bool *of_left, int64_t rows,
-                      bool *out)
-{
-    for (int64_t i = 0, left = 0; i < rows; i++)
-        out[i] = gone && gone[i] ? false : of_left[left++];
-}
-
-static int64_t count(const bool *marked, int64_t rows)
-{
-    int64_t n = 0;
-
-    for (int64_t i = 0; marked && i < rows; i++)
-        n += marked[i];
-    return n;
-}
-
-/* Take rows of the fold out, so that nothing is learnt from them. */
-static int part_fold(data *d, const bool *fold, int64_t n)
-{
-    int status = OPT_GO;
-
-    for (int i = 0; i < d->inputs && status == OPT_GO; i++)
-        status = data_part(&d->input[i].all, fold, n, &d->fold[i]);
-    d->rows -= n;
-    return status;
-}
-
 /* Leave the weights of rows that are trained on. */
-static int part_weights(data *d, const bool *out, int64_t n)
+static int part_weights(data *d, const bool *out)
 {
     ls_array gone = {0};
-    int status = d->mask.data ? data_part(&d->mask, out, n, &gone) : OPT_GO;
+    int status = d->mask.data ? data_part(&d->mask, out, &gone) : OPT_GO;
 
     ls_array_free(&gone);
     return status;
 }
 
-/* out[rows]: what is not trained on; held[..]: what of the rest is held back,
- * or NULL. */
+/* Read the rows and part them.  fold[rows]: those that no training sees;
+ * held[..]: which of the others are held back; either may be NULL; out[rows]
+ * becomes both, what is not trained on. */
 static int part_all(data *d, const table_file *f, const bool *fold,
                     const bool *held, bool *out)
 {
-    int64_t rows = ls_table_data_rows(d->table), taken = count(fold, rows);
+    int64_t rows = ls_table_data_rows(d->table);
     int status;
 
-    for (int64_t i = 0; i < rows; i++)
-        out[i] = fold && fold[i];
-    if (held)
-        mark_left(fold, held, rows, out);
-    for (int64_t i = 0; i < rows && fold; i++)
-        out[i] |= fold[i];
+    for (int64_t i = 0, other = 0; i < rows; i++)
+        out[i] = (fold && fold[i]) || (held && held[other++]);
     status = f->weights ? data_table_weights(d, f) : OPT_GO;
     if (status == OPT_GO)
         status = add_arrays(d, f, out);
     if (status == OPT_GO)
-        status = part_weights(d, out, count(out, rows));
+        status = part_weights(d, out);
     if (status == OPT_GO && fold)
-        status = part_fold(d, fold, taken);
+        status = data_part_rows(d, fold, d->fold);
     return status == OPT_GO && held ? data_hold_rows(d, held) : status;
 }
 
@@ -107,7 +76,8 @@ static int take_rows(data *d, const table_file *f)
         !(fold = data_choose_fold(rows, f->seed, f->fold, f->folds)))
         status = OPT_WRONG;
     if (status == OPT_GO && f->valid > 0 &&
-        !(held = data_choose(rows - count(fold, rows), f->valid, f->seed)))
+        !(held = data_choose(rows - data_count(fold, rows), f->valid,
+                             f->seed)))
         status = OPT_WRONG;
     if (status == OPT_GO)
         status = part_all(d, f, fold, held, out);
