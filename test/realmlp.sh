@@ -212,6 +212,13 @@ is "and not what rows that do are" "$(cmp -s weighed.st plain.st; echo $?)" 1
 run $short --data w.csv --target kind --ignore price --weight-column w --cv 2 \
     --class-weights balanced
 is "folds and classes that weigh the same go with it" $status 0
+awk '{ for (i = 0; i < 300; i++)
+        printf "%s,", NR == 1 ? "a_column_that_is_left_out_" i : i % 7
+    print }' w.csv >wide.csv
+# shellcheck disable=SC2086 # words
+run table --data wide.csv --weight-column w $whole --save wide.st --ignore \
+    "price,$(head -n 1 wide.csv | sed 's/,a,b,.*//')"
+same "however long the names are that are ignored" weighed.st wide.st
 sed '7s/,[0-9.]*$/,-1/' w.csv >minus.csv
 expect 1 "line 7: a row cannot weigh -1" table --data minus.csv --target kind \
     --weight-column w

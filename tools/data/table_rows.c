@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables as rows to train on. */
+#define _GNU_SOURCE
 #include "data/data.h"
 #include "data/standard_input.h"
 #include "opt/opt.h"
@@ -111,26 +112,35 @@ int data_table_held(data *d, const char *path)
     return status == OPT_GO ? data_held_source(d, &d->evaluation) : status;
 }
 
-int data_table(data *d, const table_file *f)
+/* Open the table without the columns of --ignore, and that of weights. */
+static int open_table(data *d, const table_file *f, const char *path)
 {
     ls_table_data_options o = f->wants;
-    const char *path = standard_input(f->path);
-    char ignored[4096];
+    char *both = NULL;
     int status;
 
-    if (!path)
-        return OPT_FAILED;
     o.size = sizeof o;
     o.prefix = "--";
     o.log = note;
-    if ((status = data_check_weights(f, path)) != OPT_GO)
-        return status;
-    if (f->weights) {
-        snprintf(ignored, sizeof ignored, "%s%s%s", o.ignore ? o.ignore : "",
-                 o.ignore ? "," : "", f->weights);
-        o.ignore = ignored;
+    if (f->weights && o.ignore) {
+        if (asprintf(&both, "%s,%s", o.ignore, f->weights) < 0)
+            return opt_fail(OPT_FAILED, "no memory for the columns' names");
+        o.ignore = both;
+    } else if (f->weights) {
+        o.ignore = f->weights;
     }
     status = opt_check_usage(ls_table_data_open(&d->table, path, &o));
+    free(both);
+    return status;
+}
+
+int data_table(data *d, const table_file *f)
+{
+    const char *path = standard_input(f->path);
+    int status = path ? data_check_weights(f, path) : OPT_FAILED;
+
+    if (status == OPT_GO)
+        status = open_table(d, f, path);
     if (status != OPT_GO)
         return status;
     return f->wants.window ? data_series(d, f) : take_rows(d, f);
