@@ -26,10 +26,10 @@ const char *opt_said(void)
     return said;
 }
 
-/* A message may quote a file.  It is written at once, for other ranks may write
- * to the same place. */
-static bool held, kept; /* messages are; one is */
+static bool held, kept; /* messages are held back; there is one */
 
+/* The message is written at once, for other ranks may write to the same
+ * place. */
 static void print(const char *who, const char *text)
 {
     if (isatty(STDERR_FILENO)) /* a progress bar may be on the line */
@@ -72,6 +72,8 @@ static void rename_file(char *text, size_t size)
     memcpy(at, called.name, new);
 }
 
+/* A message may quote a file.  It may come from any thread, once none is held
+ * back. */
 int opt_fail(int status, const char *format, ...)
 {
     char text[4096];
@@ -83,8 +85,9 @@ int opt_fail(int status, const char *format, ...)
     rename_file(text, sizeof text);
     characters_clean(text);
     strcpy(said, text);
-    kept |= held;
-    if (!held)
+    if (held)
+        kept = true;
+    else
         print("", text);
     return status;
 }
