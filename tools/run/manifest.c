@@ -2,7 +2,7 @@
 /* See manifest.h. */
 #define _GNU_SOURCE
 #include "run/manifest.h"
-#include "opt/listing.h"
+#include "run/listing.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -21,7 +21,7 @@ const char *manifest_name(const char *path, char name[MANIFEST_NAME]);
 
 /* Digest what the options of a run name: files, the labels beside images, and
  * of a folder its images and labels, or of pictures the list of all files
- * (opt/listing.h), under the folder's name.  OPT_FAILED after a message. */
+ * (run/listing.h), under the folder's name.  OPT_FAILED after a message. */
 int manifest_read(manifest *m, const run *r);
 
 /* Accepts a cleared one. */

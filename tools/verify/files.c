@@ -2,8 +2,8 @@
 /* See files.h. */
 #define _GNU_SOURCE
 #include "verify/files.h"
-#include "opt/listing.h"
 #include "opt/opt.h"
+#include "run/listing.h"
 
 #include <stdio.h>
 #include <stdlib.h>

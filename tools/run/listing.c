@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See listing.h. */
 #define _GNU_SOURCE
-#include "opt/listing.h"
+#include "run/listing.h"
 #include "opt/opt.h"
 
 #include <lockstep/transcript.h>
