@@ -18,8 +18,9 @@ pass() { passed=$((passed + 1)); }
 fail() {
     failed=$((failed + 1))
     echo "FAIL: $1"
-    sed 's/^/  err: /' "$dir/err"
-    sed 's/^/  out: /' "$dir/out" | tail -n 20
+    # What the last run said, if there was one.
+    [ ! -f "$dir/err" ] || sed 's/^/  err: /' "$dir/err"
+    [ ! -f "$dir/out" ] || sed 's/^/  out: /' "$dir/out" | tail -n 20
 }
 finish() {
     echo "$passed checks passed, $failed failed"
