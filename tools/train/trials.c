@@ -125,7 +125,7 @@ static int start(const trials *t, job *j)
     return OPT_GO;
 }
 
-static int64_t is_running(const trials *t)
+static int64_t count_running(const trials *t)
 {
     int64_t n = 0;
 
@@ -184,25 +184,28 @@ static bool is_over(const trials *t, int64_t trial)
     return true;
 }
 
-/* The mean of what its folds have; NaN: one failed. */
+/* What a fold came to; NaN: it failed. */
+static double value_of(const answer *a, bool rest)
+{
+    if (a->status != OPT_GO)
+        return (double)NAN;
+    return rest ? a->worth.rest : a->worth.good;
+}
+
+/* The mean of a trial's folds, and their deviation; NaN: one failed. */
 static double mean_of(const trials *t, int64_t trial, double *deviation,
                       bool rest)
 {
     double sum = 0, squares = 0, n = 0;
 
-    for (int64_t i = 0; i < t->jobs; i++) {
-        const answer *a = &t->job[i].answer;
-        double x = rest ? a->worth.rest : a->worth.good;
-
-        if (t->job[i].trial != trial)
-            continue;
-        sum += a->status == OPT_GO ? x : (double)NAN;
-        n++;
-    }
     for (int64_t i = 0; i < t->jobs; i++)
         if (t->job[i].trial == trial) {
-            const worth *w = &t->job[i].answer.worth;
-            double d = (rest ? w->rest : w->good) - sum / n;
+            sum += value_of(&t->job[i].answer, rest);
+            n++;
+        }
+    for (int64_t i = 0; i < t->jobs; i++)
+        if (t->job[i].trial == trial) {
+            double d = value_of(&t->job[i].answer, rest) - sum / n;
 
             squares += d * d;
         }
@@ -239,10 +242,10 @@ static int run_all(trials *t)
     int64_t next = 0;
     int status = OPT_GO;
 
-    while (status == OPT_GO && (next < t->jobs || is_running(t))) {
+    while (status == OPT_GO && (next < t->jobs || count_running(t))) {
         job *j = NULL;
 
-        if (next < t->jobs && is_running(t) < t->at_once) {
+        if (next < t->jobs && count_running(t) < t->at_once) {
             status = start(t, &t->job[next++]);
             continue;
         }
