@@ -222,8 +222,8 @@ const char *opt_said(void); /* the last message of this thread, or "" */
 int opt_fail(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Keep messages back from now on; opt_show gives up the last one where `show`
- * is false, prints it, behind `who`, where it is true, and ends that. */
+/* Hold messages back from now on.  opt_show ends that: it prints the last one,
+ * behind `who`, or drops it where `show` is false. */
 void opt_hold(void);
 void opt_show(bool show, const char *who);
 
