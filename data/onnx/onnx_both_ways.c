@@ -57,45 +57,6 @@ bool ls__onnx_joins_ways(const ls__net_node *node, ls__both_ways *both)
     return true;
 }
 
-/* ------ Weights ------ */
-
-/* (2,G n,in): of both, from (in,G n) each, as ONNX orders the gates. */
-static const char *kernels(ls__onnx *o, const ls__onnx_cell *cell, int64_t n,
-                           const ls__net_node *const of[2])
-{
-    int64_t wide = cell->gates * n, in = of[0]->param[0]->of.shape[0];
-    float *w = ls__onnx_room(o, 2 * wide * in);
-
-    for (int64_t i = 0; w && i < 2 * wide; i++)
-        for (int64_t k = 0; k < in; k++) {
-            const float *u = of[i / wide]->param[0]->of.data;
-
-            w[i * in + k] = u[k * wide + ls__onnx_gate(cell, n, i % wide)];
-        }
-    return w ? ls__onnx_floats(o, NULL, (ls__onnx_shape){3, {2, wide, in}}, w)
-             : "";
-}
-
-/* (2,2 G n): biases of the input, then of the state; those that a layer lacks
- * are 0. */
-static const char *biases(ls__onnx *o, const ls__onnx_cell *cell, int64_t n,
-                          const ls__both_ways *both)
-{
-    int64_t wide = cell->gates * n;
-    float *b = ls__onnx_room(o, 4 * wide);
-
-    for (int64_t i = 0; b && i < 4 * wide; i++) {
-        int64_t k = i / wide; /* way k / 2 */
-        const ls__net_node *of = k % 2 ? both->steps[k / 2]
-                                       : both->dense[k / 2];
-        const float *from = of->params > 1 ? of->param[1]->of.data : NULL;
-
-        b[i] = from ? from[ls__onnx_gate(cell, n, i % wide)] : 0;
-    }
-    return b ? ls__onnx_floats(o, NULL, (ls__onnx_shape){2, {2, 2 * wide}}, b)
-             : "";
-}
-
 /* ------ The node ------ */
 
 void ls__onnx_both_ways(ls__onnx *o, const ls__net_node *node,
@@ -103,15 +64,17 @@ void ls__onnx_both_ways(ls__onnx *o, const ls__net_node *node,
 {
     static const int64_t steps_first[] = {1, 0, 2};
     static const int64_t rows_first[] = {2, 0, 1, 3};
+    const ls__net_node *const biased[] = {both->dense[0], both->steps[0],
+                                          both->dense[1], both->steps[1]};
     const ls__onnx_cell *cell = ls__onnx_cell_of(both->steps[0]);
     int64_t n = both->dense[0]->shape[1] / cell->gates;
     const char *in[5] = {"", "", "", "", ""}, *y;
     ls__proto list = {0};
 
     in[0] = ls__onnx_transpose(o, o->name[both->x->id], 3, steps_first);
-    in[1] = kernels(o, cell, n, both->dense);
-    in[2] = kernels(o, cell, n, both->steps);
-    in[3] = biases(o, cell, n, both);
+    in[1] = ls__onnx_kernels(o, NULL, cell, 2, both->dense);
+    in[2] = ls__onnx_kernels(o, NULL, cell, 2, both->steps);
+    in[3] = ls__onnx_biases(o, NULL, cell, n, 2, biased);
     if (both->lengths)
         in[4] = ls__onnx_two(o, "Reshape", o->name[both->lengths->id],
                              ls__onnx_integers(o, 1, (int64_t[]){-1}));

@@ -15,7 +15,14 @@ const ls__onnx_cell *ls__onnx_cell_of(const ls__net_node *node)
     return strncmp(node->op, "lstm", 4) ? &gru : &lstm;
 }
 
-float *ls__onnx_room(ls__onnx *o, int64_t n)
+/* The place of ONNX's place i of the gates of n units. */
+static int64_t gate(const ls__onnx_cell *l, int64_t n, int64_t i)
+{
+    return l->order[i / n] * n + i % n;
+}
+
+/* Room for a constant of so many numbers, which are 0; NULL: no memory. */
+static float *room(ls__onnx *o, int64_t n)
 {
     float *x = ls__arena_new(&o->arena, (size_t)n, sizeof *x);
 
@@ -27,42 +34,52 @@ float *ls__onnx_room(ls__onnx *o, int64_t n)
 static const char *of_input(ls__onnx *o, const ls__onnx_cell *l, int64_t n)
 {
     int64_t wide = l->gates * n;
-    float *w = ls__onnx_room(o, wide * wide);
+    float *w = room(o, wide * wide);
 
     for (int64_t i = 0; w && i < wide; i++)
-        w[i * wide + ls__onnx_gate(l, n, i)] = 1;
+        w[i * wide + gate(l, n, i)] = 1;
     return w ? ls__onnx_floats(o, NULL, (ls__onnx_shape){3, {1, wide, wide}}, w)
              : "";
 }
 
-/* (1,G n,n), transposed. */
-static const char *of_state(ls__onnx *o, const ls__net_node *node,
-                            const ls__onnx_cell *l, int64_t n)
+const char *ls__onnx_kernels(ls__onnx *o, const char *name,
+                             const ls__onnx_cell *cell, int ways,
+                             const ls__net_node *const *of)
 {
-    int64_t wide = l->gates * n;
-    const float *u = node->param[0]->of.data;
-    float *w = ls__onnx_room(o, wide * n);
+    const int64_t *shape = of[0]->param[0]->of.shape;
+    int64_t in = shape[0], wide = shape[1], n = wide / cell->gates;
+    float *w = room(o, ways * wide * in);
 
-    for (int64_t i = 0; w && i < wide; i++)
-        for (int64_t k = 0; k < n; k++)
-            w[i * n + k] = u[k * wide + ls__onnx_gate(l, n, i)];
-    return w ? ls__onnx_floats(o, node->param[0]->of.name,
-                               (ls__onnx_shape){3, {1, wide, n}}, w)
+    for (int64_t i = 0; w && i < ways * wide; i++)
+        for (int64_t k = 0; k < in; k++) {
+            const float *u = of[i / wide]->param[0]->of.data;
+
+            w[i * in + k] = u[k * wide + gate(cell, n, i % wide)];
+        }
+    return w ? ls__onnx_floats(o, name, (ls__onnx_shape){3, {ways, wide, in}},
+                               w)
              : "";
 }
 
-/* (1,2 G n): zeros of the input, and of the state; "" where there is none. */
-static const char *biases(ls__onnx *o, const ls__net_node *node,
-                          const ls__onnx_cell *l, int64_t n)
+static const float *bias_of(const ls__net_node *n)
 {
-    int64_t wide = l->gates * n;
-    const float *of = node->params > 1 ? node->param[1]->of.data : NULL;
-    float *b = of ? ls__onnx_room(o, 2 * wide) : NULL;
+    return n && n->params > 1 ? n->param[1]->of.data : NULL;
+}
 
-    for (int64_t i = 0; b && i < wide; i++)
-        b[wide + i] = of[ls__onnx_gate(l, n, i)];
-    return b ? ls__onnx_floats(o, node->param[1]->of.name,
-                               (ls__onnx_shape){2, {1, 2 * wide}}, b)
+const char *ls__onnx_biases(ls__onnx *o, const char *name,
+                            const ls__onnx_cell *cell, int64_t n, int ways,
+                            const ls__net_node *const *of)
+{
+    int64_t wide = cell->gates * n;
+    float *b = room(o, 2 * ways * wide);
+
+    for (int64_t i = 0; b && i < 2 * ways * wide; i++) {
+        const float *from = bias_of(of[i / wide]);
+
+        b[i] = from ? from[gate(cell, n, i % wide)] : 0;
+    }
+    return b ? ls__onnx_floats(o, name, (ls__onnx_shape){2, {ways, 2 * wide}},
+                               b)
              : "";
 }
 
@@ -126,8 +143,10 @@ void ls__onnx_recurrent(ls__onnx *o, const ls__net_node *node)
 
     in[0] = ls__onnx_transpose(o, o->name[z->id], 3, steps_first);
     in[1] = of_input(o, l, n);
-    in[2] = of_state(o, node, l, n);
-    in[3] = biases(o, node, l, n);
+    in[2] = ls__onnx_kernels(o, node->param[0]->of.name, l, 1, &node);
+    if (node->params > 1)
+        in[3] = ls__onnx_biases(o, node->param[1]->of.name, l, n, 1,
+                                (const ls__net_node *[]){NULL, node});
     for (int k = 1; k < node->inputs; k++) {
         const char *x = o->name[node->in[k]->id];
 

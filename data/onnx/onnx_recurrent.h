@@ -14,14 +14,15 @@ typedef struct ls__onnx_cell {
 /* That of a recurrent layer's node. */
 const ls__onnx_cell *ls__onnx_cell_of(const ls__net_node *node);
 
-/* The place of ONNX's place i of the gates of n units. */
-static inline int64_t ls__onnx_gate(const ls__onnx_cell *cell, int64_t n,
-                                    int64_t i)
-{
-    return cell->order[i / n] * n + i % n;
-}
-
-/* Room for a constant of so many numbers, which are 0; NULL: no memory. */
-float *ls__onnx_room(ls__onnx *o, int64_t n);
+/* Constants of layers of n units that go one way or two through the steps, as
+ * ONNX orders the gates: (ways,G n,in) of each way's kernel (in,G n); and
+ * (ways,2 G n) of each way's two biases, of the input and of the state, which
+ * are 0 where a node is NULL or has none. */
+const char *ls__onnx_kernels(ls__onnx *o, const char *name,
+                             const ls__onnx_cell *cell, int ways,
+                             const ls__net_node *const *of);
+const char *ls__onnx_biases(ls__onnx *o, const char *name,
+                            const ls__onnx_cell *cell, int64_t n, int ways,
+                            const ls__net_node *const *of);
 
 #endif
