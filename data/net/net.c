@@ -172,6 +172,14 @@ void ls__net_close(ls__net *net)
 
 /* ------ asking ------ */
 
+int ls__net_param_index(const ls__net_node *n, const ls__net_param *param)
+{
+    for (int k = 0; k < n->params; k++)
+        if (n->param[k] == param)
+            return k;
+    return -1;
+}
+
 bool ls__net_is(const ls__net_node *n, const char *op)
 {
     return n->op && !strcmp(n->op, op);

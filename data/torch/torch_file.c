@@ -142,10 +142,9 @@ static const ls__net_node *node_of(const load *l, int i, const char *op,
     for (int at = 0; at < l->net.nodes; at++) {
         const ls__net_node *n = &l->net.node[at];
 
-        for (int k = 0; k < n->params; k++)
-            if (n->param[k] == &l->net.param[i] &&
-                (ls__net_is(n, op) || ls__net_is(n, other)))
-                return n;
+        if (ls__net_param_index(n, &l->net.param[i]) >= 0 &&
+            (ls__net_is(n, op) || ls__net_is(n, other)))
+            return n;
     }
     return NULL;
 }

@@ -8,14 +8,6 @@
 
 enum { OUT = 3 };
 
-static int index_in(const ls__net_node *n, const ls__net_param *p)
-{
-    for (int k = 0; n && k < n->params; k++)
-        if (n->param[k] == p)
-            return k;
-    return -1;
-}
-
 /* The dense layer of input k, which positions may have turned. */
 static const ls__net_node *layer_of(const ls__net_node *attention, int k)
 {
@@ -38,7 +30,7 @@ static bool is_before(const ls__net_node *n, const ls__net_param *p,
 
         if (!layer)
             return false;
-        if (!h->node && (at = index_in(layer, p)) >= 0)
+        if (!h->node && (at = ls__net_param_index(layer, p)) >= 0)
             *h = (ls__torch_heads){n, k, at > 0, rows, 0};
         rows += ls__net_width(layer);
     }
@@ -52,7 +44,7 @@ ls__torch_heads ls__torch_heads_of(const ls__net *net, const ls__net_param *p)
 
     for (int i = 0; i < net->nodes; i++) {
         const ls__net_node *n = &net->node[i];
-        int at = index_in(n, p);
+        int at = ls__net_param_index(n, p);
 
         if (ls__net_is(n, "attention") && is_before(n, p, &h))
             return h;

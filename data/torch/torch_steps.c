@@ -7,15 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Which parameter of a node it is; -1: none. */
-static int index_in(const ls__net_node *n, const ls__net_param *p)
-{
-    for (int k = 0; k < n->params; k++)
-        if (n->param[k] == p)
-            return k;
-    return -1;
-}
-
 static bool has_two_biases(const ls__net_node *n)
 {
     return n->params > 1 && n->in[0]->params > 1;
@@ -29,8 +20,8 @@ ls__torch_steps ls__torch_steps_of(const ls__net *net, const ls__net_param *p)
 
         if (!ls__net_is_recurrent(n))
             continue;
-        at = index_in(n, p);
-        of_x = index_in(n->in[0], p);
+        at = ls__net_param_index(n, p);
+        of_x = ls__net_param_index(n->in[0], p);
         if (at >= 0 || of_x >= 0)
             return (ls__torch_steps){
                 .node = n, .of_x = of_x >= 0, .bias = at > 0 || of_x > 0,
