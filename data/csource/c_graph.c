@@ -68,7 +68,7 @@ const ls__cnode *ls__cinput(const ls__writer *w, int i)
 }
 
 const char *ls__cargument(const ls__writer *w, const ls__cnode *input,
-                                char name[LS__ARGUMENT])
+                          char name[LS__ARGUMENT])
 {
     snprintf(name, LS__ARGUMENT, w->inputs > 1 ? "x%d" : "x", input->number);
     return name;

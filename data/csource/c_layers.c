@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 16 }; /* as in the part "product" */
-
 /* Ask for at least n floats of room behind the values. */
 static void want(ls__writer *w, int64_t n)
 {
@@ -290,7 +288,7 @@ static int put_grouped(ls__writer *w, int node)
     int status = ls__weights_layer(w, n->of->param[0]->id, &of, name);
 
     ls__part(w, "conv");
-    want(w, ROWS * k + ls__times_room(w, &of));
+    want(w, LS__ROWS * k + ls__times_room(w, &of));
     ls__call(w, "        conv(&at, %lld, %lld, v%d + i * %lld, &%s, v%d + i * "
              "%lld, t);\n    }", (long long)groups, (long long)features,
              ls__cval(w, node, 0), (long long)x->size, name, node,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 256, LANES = 16 };
+enum { CHUNK = 256, LANES = 16 }; /* as in the part "product" */
 
 static uint32_t bits_of(float x)
 {
@@ -253,7 +253,7 @@ int ls__weights_layer(ls__writer *w, int entry, const ls__operand *of,
 
 int64_t ls__times_room(const ls__writer *w, const ls__operand *of)
 {
-    return w->int8 ? (LANES * of->k + 3) / 4 : 0;
+    return w->int8 ? (LS__ROWS * of->k + 3) / 4 : 0;
 }
 
 int ls__weights_table(ls__writer *w, int entry, int64_t width,

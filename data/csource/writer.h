@@ -84,7 +84,7 @@ int ls__cval(const ls__writer *w, int node, int k);
 const ls__cnode *ls__cinput(const ls__writer *w, int i);
 enum { LS__ARGUMENT = 16 };
 const char *ls__cargument(const ls__writer *w, const ls__cnode *input,
-                                char name[LS__ARGUMENT]);
+                          char name[LS__ARGUMENT]);
 
 /* ------ Operators (c_ops.c, c_layers.c) ------ */
 
@@ -124,6 +124,8 @@ typedef struct ls__operand {
 int ls__weights_layer(ls__writer *w, int entry, const ls__operand *of,
                       char name[LS__NAME]);
 int64_t ls__times_room(const ls__writer *w, const ls__operand *of);
+
+enum { LS__ROWS = 16 }; /* ROWS of the part "rows" */
 
 /* Rows of so many numbers as the part "table" takes them. */
 int ls__weights_table(ls__writer *w, int entry, int64_t width,
