@@ -135,7 +135,7 @@ static int write_packed(ls__writer *w, const ls__operand *of, const float *x,
     least = put_packed(t, of, x);
     ls__text_put(t, "\n};\nstatic const weights %s = {%s_w, %d};\n", name, name,
                  least);
-    return 0;
+    return t->failed ? LS_ENOMEM : 0;
 }
 
 /* ------ bytes ------ */
@@ -154,21 +154,20 @@ static float scale_of(int64_t n, const float *x, int64_t apart)
     return most < 0x1p-100f ? 0 : most / 127.0f;
 }
 
-/* Vector i of many: its numbers, so far apart. */
-typedef struct vectors {
-    int64_t count, n, apart;
-    const float *(*at)(const void *of, int64_t i);
-    const void *of;
-} vectors;
-
-static void put_bytes(ls__text *t, const vectors *v)
+/* Where the weights of output i of all groups begin. */
+static const float *output_at(const ls__operand *of, const float *x, int64_t i)
 {
-    for (int64_t i = 0, put = 0; i < v->count; i++) {
-        const float *x = v->at(v->of, i);
-        float scale = scale_of(v->n, x, v->apart);
+    return x + i / of->n * of->next + i % of->n * of->col;
+}
 
-        for (int64_t k = 0; k < v->n; k++) {
-            int q = scale == 0 ? 0 : (int)rintf(x[k * v->apart] / scale);
+static void put_bytes(ls__text *t, const ls__operand *of, const float *x)
+{
+    for (int64_t i = 0, put = 0; i < of->count * of->n; i++) {
+        const float *v = output_at(of, x, i);
+        float scale = scale_of(of->k, v, of->row);
+
+        for (int64_t k = 0; k < of->k; k++) {
+            int q = scale == 0 ? 0 : (int)rintf(v[k * of->row] / scale);
 
             ls__text_put(t, put++ % 16 ? "%d," : "\n    %d,", q);
         }
@@ -176,79 +175,54 @@ static void put_bytes(ls__text *t, const vectors *v)
 }
 
 /* Arrays of bytes and of scales, and the struct of both. */
-static int write_bytes(ls__writer *w, const vectors *v, const char *type,
-                       const char *name)
+static int write_bytes(ls__writer *w, const ls__operand *of, const float *x,
+                       const char *type, const char *name)
 {
     ls__text *t = &w->weights;
+    int64_t outputs = of->count * of->n;
 
-    if (!strcmp(type, "weights") && v->n > DEEPEST)
-        return ls__fail(LS_ENOTSUP, "%s: a layer of %lld inputs; with int8 %d "
-                        "are the most", w->path, (long long)v->n, DEEPEST);
     ls__text_put(t, "\nstatic const signed char %s_w[%lld] = {", name,
-                 (long long)(v->count * v->n));
-    put_bytes(t, v);
+                 (long long)(outputs * of->k));
+    put_bytes(t, of, x);
     ls__text_put(t, "\n};\nstatic const float %s_scale[%lld] = {", name,
-                 (long long)v->count);
-    for (int64_t i = 0; i < v->count; i++)
-        put_number(t, i, scale_of(v->n, v->at(v->of, i), v->apart));
+                 (long long)outputs);
+    for (int64_t i = 0; i < outputs; i++)
+        put_number(t, i, scale_of(of->k, output_at(of, x, i), of->row));
     ls__text_put(t, "\n};\nstatic const %s %s = {%s_w, %s_scale};\n", type,
                  name, name, name);
-    return 0;
+    return t->failed ? LS_ENOMEM : 0;
 }
 
 /* ------ what layers read ------ */
 
-typedef struct array {
-    float *x;
-    int64_t width;
-    const ls__operand *of;
-} array;
-
-/* Output i of all groups. */
-static const float *output_at(const void *of, int64_t i)
-{
-    const array *a = of;
-
-    return a->x + i / a->of->n * a->of->next + i % a->of->n * a->of->col;
-}
-
-static const float *row_at(const void *of, int64_t i)
-{
-    const array *a = of;
-
-    return a->x + i * a->width;
-}
-
-/* Read an entry and give its array a name. */
-static int open_array(ls__writer *w, int entry, array *a, int64_t *n,
+/* Read an entry, to be freed, and give its array a name. */
+static int open_array(ls__writer *w, int entry, float **x, int64_t *n,
                       char name[LS__NAME])
 {
     ls_entry e;
 
     ls_archive_entry(w->archive, entry, &e);
     name_array(w, e.name, name);
-    return ls__weights_read(w, entry, &a->x, n);
-}
-
-static int close_array(ls__writer *w, array *a, int status)
-{
-    free(a->x);
-    return status == 0 && w->weights.failed ? LS_ENOMEM : status;
+    return ls__weights_read(w, entry, x, n);
 }
 
 int ls__weights_layer(ls__writer *w, int entry, const ls__operand *of,
                       char name[LS__NAME])
 {
-    array a = {.of = of};
-    vectors v = {of->count * of->n, of->k, of->row, output_at, &a};
     int64_t n;
-    int status = open_array(w, entry, &a, &n, name);
+    float *x;
+    int status = open_array(w, entry, &x, &n, name);
 
     ls__part(w, "times");
+    if (status == 0 && w->int8 && of->k > DEEPEST)
+        status = ls__fail(LS_ENOTSUP, "%s: a layer of %lld inputs; with int8 "
+                          "%d are the most", w->path, (long long)of->k,
+                          DEEPEST);
     if (status == 0)
-        status = w->int8 ? write_bytes(w, &v, "weights", name)
-                         : write_packed(w, of, a.x, name);
-    return close_array(w, &a, status);
+        status = w->int8 ? write_bytes(w, of, x, "weights", name)
+                         : write_packed(w, of, x, name);
+    free(x);
+    return status;
 }
 
 int64_t ls__times_room(const ls__writer *w, const ls__operand *of)
@@ -259,9 +233,9 @@ int64_t ls__times_room(const ls__writer *w, const ls__operand *of)
 int ls__weights_table(ls__writer *w, int entry, int64_t width,
                       char name[LS__NAME])
 {
-    array a = {.width = width};
-    vectors v = {0, width, 1, row_at, &a};
+    ls__operand rows = {1, 0, width, 0, 1, width};
     char plain[LS__NAME];
+    float *x;
     int status;
 
     if (!w->int8) {
@@ -271,9 +245,10 @@ int ls__weights_table(ls__writer *w, int entry, int64_t width,
                      plain);
         return status;
     }
-    status = open_array(w, entry, &a, &v.count, name);
-    v.count /= width;
+    status = open_array(w, entry, &x, &rows.n, name);
+    rows.n /= width;
     if (status == 0)
-        status = write_bytes(w, &v, "table", name);
-    return close_array(w, &a, status);
+        status = write_bytes(w, &rows, x, "table", name);
+    free(x);
+    return status;
 }
