@@ -17,6 +17,11 @@ from sklearn.utils.validation import (_check_feature_names,
 from . import builders, frames, network
 from .data import Loader, Source
 
+
+def is_whole(v):
+    return isinstance(v, (int, np.integer)) and v >= 1
+
+
 # Of each parameter what it may be, in words and as a function.
 _MAY_BE = [
     ("activation", "one of " + ", ".join(network.ACTIVATIONS),
@@ -25,7 +30,7 @@ _MAY_BE = [
     ("learning_rate", "constant, invscaling or adaptive",
      lambda v: v in ("constant", "invscaling", "adaptive")),
     ("batch_size", "auto or a whole number from 1",
-     lambda v: v == "auto" or _whole(v)),
+     lambda v: v == "auto" or is_whole(v)),
     ("learning_rate_init", "above 0", lambda v: v > 0),
     ("alpha", "0 or above", lambda v: v >= 0),
     ("momentum", "from 0 to 1", lambda v: 0 <= v <= 1),
@@ -33,9 +38,9 @@ _MAY_BE = [
     ("beta_2", "from 0 to below 1", lambda v: 0 <= v < 1),
     ("epsilon", "above 0", lambda v: v > 0),
     ("power_t", "0 or above", lambda v: v >= 0),
-    ("max_iter", "a whole number from 1", lambda v: _whole(v)),
-    ("devices", "a whole number from 1", lambda v: _whole(v)),
-    ("max_fun", "a whole number from 1", lambda v: _whole(v)),
+    ("max_iter", "a whole number from 1", is_whole),
+    ("devices", "a whole number from 1", is_whole),
+    ("max_fun", "a whole number from 1", is_whole),
     ("n_iter_no_change", "from 1", lambda v: v >= 1),
     ("validation_fraction", "between 0 and 1", lambda v: 0 < v < 1),
 ]
@@ -51,10 +56,6 @@ def takes_parts(estimator):
         raise AttributeError("partial_fit is only available for stochastic "
                              "optimizers. lbfgs is not stochastic.")
     return True
-
-
-def _whole(v):
-    return isinstance(v, (int, np.integer)) and v >= 1
 
 
 def _row_order(*arrays):
@@ -93,12 +94,12 @@ class MLP(BaseEstimator):
             if not fine:
                 raise ValueError(f"{name} is {value!r}; it is to be {words}")
         hidden = self._hidden()
-        if not all(_whole(n) for n in hidden):
+        if not all(is_whole(n) for n in hidden):
             raise ValueError(f"hidden_layer_sizes must be > 0, got {hidden}.")
 
     def _hidden(self):
         sizes = self.hidden_layer_sizes
-        return [int(n) if _whole(n) else n
+        return [int(n) if is_whole(n) else n
                 for n in (sizes if hasattr(sizes, "__iter__") else [sizes])]
 
     def _by_position(self):
@@ -107,7 +108,8 @@ class MLP(BaseEstimator):
                     or hasattr(by, "__len__") and len(by) == 0)
 
     def _rows(self, X, y=None, reset=False):
-        """X as a model sees it, and y checked, where it is to be."""
+        """X as numbers and places of words, and y checked, where it is to
+        be."""
         asked = {} if y is None else {
             "multi_output": True, "y_numeric": self._numeric}
         if (frames.is_frame(X) and frames.has_text(X)) or self._by_position():
@@ -125,12 +127,7 @@ class MLP(BaseEstimator):
                                  "large for float64.")
         if reset:
             self._columns = frames.Columns(X, self.categorical_features)
-        return self._coded(self._columns.raw(X), reset), y
-
-    def _coded(self, raw, reset):
-        if reset:
-            self._columns.measure(raw)
-        return self._columns.coded(raw)
+        return self._columns.raw(X), y
 
     def _mixed(self, X, y, reset):
         if not frames.is_frame(X):
@@ -236,15 +233,21 @@ class MLP(BaseEstimator):
                              "dataset.")
         return ((*train, None)[:3], (*held, None)[:3])
 
-    def _fit(self, X, y, sample_weight, incremental):
+    def _is_new(self, y, incremental):
+        """Check what is given; does a new training begin?"""
         if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y "
-                             "to be passed, but the target y is None.")
+            raise ValueError(f"This {type(self).__name__} estimator requires "
+                             "y to be passed, but the target y is None.")
         self._check_parameters()
-        new = not hasattr(self, "_network") or not (
+        return not hasattr(self, "_network") or not (
             incremental or self.warm_start)
-        x, y = self._rows(X, y, reset=not hasattr(self, "_network")
-                          or not incremental)
+
+    def _fit(self, X, y, sample_weight, incremental):
+        new = self._is_new(y, incremental)
+        x, y = self._rows(X, y, reset=new or not incremental)
+        if new or not incremental:
+            self._columns.measure(x)
+        x = self._columns.coded(x)
         t = self._targets(y, new)
         w = self._weights(x, y, sample_weight)
         x, t, w = self._in_order(x, t, w)
@@ -391,7 +394,8 @@ class MLP(BaseEstimator):
     def _outputs(self, X):
         check_is_fitted(self, "_network")
         x, _ = self._rows(X)
-        return self._network.predict(x).astype(np.float64)
+        return self._network.predict(
+            self._columns.coded(x)).astype(np.float64)
 
     def save_model(self, path):
         """Write a model file, which lockstep.Predictor, and programs in C,

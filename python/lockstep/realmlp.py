@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """RealMLP, the network of lockstep-train table, as the estimators of
-lockstep.sklearn train it: what of columns its rows are made of is a note, the
-network, its rates and its first values are the library's (lockstep/realmlp.h)."""
+lockstep.sklearn train it.  A note says what the columns mean; the network, its
+rates and its first values are the library's (lockstep/realmlp.h)."""
 
 import ctypes as C
 import json
@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from . import c, network
 from .arrays import look, shared
 from .frames import word_of, words_of
-from .mlp import MLP
+from .mlp import MLP, is_whole
 from .nodes import Graph, defaults, do, opened
 from .training import Trainer
 
@@ -51,7 +51,7 @@ class _Recipe:
 
 
 class Network(network.Network):
-    """shape: note, the steps of its course, and what ls_realmlp_new is given."""
+    """shape: note, the steps of its course, what ls_realmlp_new is given."""
 
     target = "y"
 
@@ -80,9 +80,9 @@ class Network(network.Network):
                        **self.options)
 
     def names(self, trainer):
-        frozen = [f"{m}.codes." for m in ("mu", "nu")]
+        """Codes are frozen and have no moments."""
         return [n for n in super().names(trainer)
-                if not n.startswith(tuple(frozen))]
+                if not n.startswith(("mu.codes.", "nu.codes."))]
 
     def start(self, x):
         """The first values that depend on the rows."""
@@ -101,20 +101,16 @@ class Network(network.Network):
             notes=[(_NOTE, self.shape["note"])])))
 
 
-def _whole(v):
-    return isinstance(v, (int, np.integer)) and v >= 1
-
-
 class Table(MLP):
     """What TableClassifier and TableRegressor have in common."""
 
     solver, tol, shuffle, _uneven = "adam", 0, True, "cut"
     _MAY_BE = [
         ("recipe", "td or td-s", lambda v: v in ("td", "td-s")),
-        ("n_ensemble", "a whole number from 1", _whole),
-        ("max_iter", "a whole number from 1", _whole),
-        ("batch_size", "a whole number from 1", _whole),
-        ("devices", "a whole number from 1", _whole),
+        ("n_ensemble", "a whole number from 1", is_whole),
+        ("max_iter", "a whole number from 1", is_whole),
+        ("batch_size", "a whole number from 1", is_whole),
+        ("devices", "a whole number from 1", is_whole),
         ("learning_rate_init", "None or above 0",
          lambda v: v is None or v > 0),
         ("dropout", "None or from 0 to below 1",
@@ -124,12 +120,6 @@ class Table(MLP):
     ]
 
     # ------ rows ------
-
-    def _coded(self, raw, reset):
-        """In a training it is measured what is not held out."""
-        return raw if self._trains else self._columns.coded(raw)
-
-    _trains = False
 
     def _split(self, x, t, w):
         parts = [a for a in (x, t, w) if a is not None]
@@ -146,11 +136,7 @@ class Table(MLP):
 
     def _take(self, X, y, sample_weight, new, incremental):
         """Raw rows, targets and weights, in an order of their own."""
-        self._trains = True
-        try:
-            x, y = self._rows(X, y, reset=new or not incremental)
-        finally:
-            del self._trains
+        x, y = self._rows(X, y, reset=new or not incremental)
         t = self._targets(y, new)
         if not self._numeric:
             t = t.astype(np.int32).reshape(len(t))
@@ -162,12 +148,7 @@ class Table(MLP):
     # ------ training ------
 
     def _fit(self, X, y, sample_weight, incremental):
-        if y is None:
-            raise ValueError(f"This {type(self).__name__} estimator requires y "
-                             "to be passed, but the target y is None.")
-        self._check_parameters()
-        new = not hasattr(self, "_network") or not (
-            incremental or self.warm_start)
+        new = self._is_new(y, incremental)
         before = None if new else self._columns
         x, t, w = self._take(X, y, sample_weight, new, incremental)
         if before is not None:
@@ -178,31 +159,29 @@ class Table(MLP):
                                  f"{x.shape[1]} now")
         if new:
             self._begin_counts()
-        train = x, t, w
-        if not incremental or new:
-            train, self._held_out = self._split(x, t, w)
+        begins = new or not incremental
+        if begins:
+            (x, t, w), self._held_out = self._split(x, t, w)
         if new:
-            self._measure(*train[:2])
-        if not incremental or new:
-            self._prepare(train, None if new else self._network)
-        x, t, w = train
+            self._measure(x, t)
+        x, t = self._columns.coded(x), self._seen(t)
+        if begins:
+            self._prepare(x, t, None if new else self._network)
         if w is not None:
             w = (w / w.mean()).astype(np.float32)
-        self._train((self._columns.coded(x), self._seen(t), w),
-                    1 if incremental else self.max_iter, incremental)
+        self._train((x, t, w), 1 if incremental else self.max_iter,
+                    incremental)
         if not incremental:
             self._network.rest()
         return self
 
-    def _prepare(self, train, before):
+    def _prepare(self, x, t, before):
         """A network for these rows, with the weights of one before."""
-        x, t, _ = train
-        x = self._columns.coded(x)
         if self._held_out is not None:
             hx, ht, hw = self._held_out
             self._held_out = self._columns.coded(hx), self._seen(ht), hw
         weights = before and before.weights()
-        self._network = self._make(len(x), self._seen(t))
+        self._network = self._make(len(x), t)
         self._batches, self._best, self._no_improvement = 0, None, 0
         self.best_loss_, self.best_validation_score_ = np.inf, None
         if self.early_stopping:
@@ -215,8 +194,8 @@ class Table(MLP):
 
     def _make(self, rows, t):
         hidden = self._hidden()
-        options = {"recipe": self.recipe.replace("-", "_"), "hidden": len(hidden),
-                   "members": self.n_ensemble}
+        options = {"recipe": self.recipe.replace("-", "_"),
+                   "hidden": len(hidden), "members": self.n_ensemble}
         if self.dropout is not None:
             options["dropout"] = self.dropout
         if self._numeric:
@@ -225,8 +204,8 @@ class Table(MLP):
         return Network(
             {"note": note_of(self._columns, self._target), "width": hidden,
              "options": options, "rate": self.learning_rate_init,
-             "numeric": self._numeric, "steps": self.max_iter * batches,
-             "inputs": 0}, self._seed, None, int(self.devices),
+             "numeric": self._numeric, "steps": self.max_iter * batches},
+            self._seed, None, int(self.devices),
             network.workers(self.n_jobs, self.devices))
 
     def _measure(self, x, t):
