@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the columns of a table become: numbers, in which a missing one is the
-mean (or the median) of those trained on, and a 1 among zeros for a word, zeros for
-one that is missing or was not trained on.  Words are texts, in the order that
-lockstep-train has them in, as are those of a model file's note.
+mean (or the median) of those trained on, and a 1 among zeros for a word, zeros
+for one that is missing or was not trained on.  Words are texts, in the order
+that lockstep-train has them in, as are those of a model file's note.
 
 Frames of pandas, polars and others are known by what they can do: they have
 columns, and x[name] is one that np.asarray takes.  Neither is imported.

@@ -13,9 +13,9 @@ from .training import Trainer
 
 
 class Predictor:
-    """Outputs of a Trainer's model as it is now, of a model file, or of a Graph,
-    which needs no loss, with the weights of a file or of load_torch; from any
-    thread, for any number of rows."""
+    """Outputs of a Trainer's model as it is now, of a model file, or of a
+    Graph, which needs no loss, with the weights of a file or of load_torch;
+    from any thread, for any number of rows."""
 
     def __init__(self, source, weights=None):
         if isinstance(source, Trainer):
