@@ -47,9 +47,7 @@ contains
     real(real32), pointer, intent(in) :: values(..)
     integer, intent(in), optional :: at, length
 
-    if (.not. is_contiguous(values)) &
-      error stop "ls_source_add: an array that is not contiguous"
-    call add(source, name, LS_F32, shape(values), c_loc(values), at, length)
+    call add(source, name, LS_F32, values, at, length)
   end subroutine add_real32
 
   subroutine add_int32(source, name, values, at, length)
@@ -58,26 +56,26 @@ contains
     integer(int32), pointer, intent(in) :: values(..)
     integer, intent(in), optional :: at, length
 
-    if (.not. is_contiguous(values)) &
-      error stop "ls_source_add: an array that is not contiguous"
-    call add(source, name, LS_I32, shape(values), c_loc(values), at, length)
+    call add(source, name, LS_I32, values, at, length)
   end subroutine add_int32
 
-  subroutine add(source, name, dtype, shape, values, at, length)
+  subroutine add(source, name, dtype, values, at, length)
     type(ls_source), intent(inout) :: source
     character(*), intent(in) :: name
-    integer, intent(in) :: dtype, shape(:)
-    type(c_ptr), intent(in) :: values
+    integer, intent(in) :: dtype
+    type(*), intent(in), target :: values(..)
     integer, intent(in), optional :: at, length
     type(c_series) :: one
     integer :: n
 
-    n = size(shape)
+    if (.not. is_contiguous(values)) &
+      error stop "ls_source_add: an array that is not contiguous"
+    n = rank(values)
     one%array%dtype = dtype
     one%array%rank = n
     one%array%shape = 0
-    one%array%shape(1:n) = shape(n:1:-1)
-    one%array%data = values
+    one%array%shape(n:1:-1) = shape(values)
+    one%array%data = c_loc(values)
     one%at = 0
     one%length = 0
     if (present(at)) one%at = at
