@@ -218,10 +218,23 @@ is "folds and classes that weigh the same go with it" $status 0
 awk '{ for (i = 0; i < 300; i++)
         printf "%s,", NR == 1 ? "a_column_that_is_left_out_" i : i % 7
     print }' w.csv >wide.csv
+names=$(head -n 1 wide.csv | sed 's/,a,b,.*//')
 # shellcheck disable=SC2086 # words
 run table --data wide.csv --weight-column w $whole --save wide.st --ignore \
-    "price,$(head -n 1 wide.csv | sed 's/,a,b,.*//')"
+    "price,$names"
 same "however long the names are that are ignored" weighed.st wide.st
+wide="table --data wide.csv --epochs 1 --devices 1 --hidden 8 --tune 2 --ignore"
+# shellcheck disable=SC2086 # words
+run $wide "$names" --tune-file long.csv
+is "a trial's options stand behind long ones, too" \
+    "$status $(grep -c '^1,.*--lr 0' long.csv)" "0 1"
+# shellcheck disable=SC2086 # words
+expect 2 "had the options" $wide "$names" --tune-file long.csv --seed 5
+for _ in 1 2 3; do
+    names=$names,$names
+done
+# shellcheck disable=SC2086 # words
+expect 2 "--tune: the options have more than 65024 bytes" $wide "$names"
 sed '7s/,[0-9.]*$/,-1/' w.csv >minus.csv
 expect 1 "line 7: a row cannot weigh -1" table --data minus.csv --target kind \
     --weight-column w

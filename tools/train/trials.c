@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum { MOST_AT_ONCE = 256, SAID = 512, FOLDER = 4096 };
-enum { MOST_FOLDS = 1000, MOST_TRIALS = 100000 };
+enum { MOST_FOLDS = 1000, MOST_TRIALS = 100000, OF_TRIAL = 512 };
 
 typedef struct answer {
     int status;
@@ -296,6 +296,15 @@ static int take_best(trials *t)
 
 /* ------ The beginning ------ */
 
+/* Is there room for what the command line says, and a trial's options? */
+static bool is_short(const session *s)
+{
+    char text[TRIAL_TEXT];
+
+    trial_text(s, 0, text);
+    return strlen(text) + OF_TRIAL < sizeof text;
+}
+
 static int check(const session *s)
 {
     const train_settings *set = &s->set;
@@ -311,6 +320,9 @@ static int check(const session *s)
                         (long long)set->tune, MOST_TRIALS);
     if (set->cv && s->run.set.data.eval_path)
         return opt_fail(OPT_WRONG, "--cv and --eval-data exclude each other");
+    if (set->tune && !is_short(s))
+        return opt_fail(OPT_WRONG, "--tune: the options have more than %d "
+                        "bytes", TRIAL_TEXT - OF_TRIAL);
     return OPT_GO;
 }
 

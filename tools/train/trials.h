@@ -18,11 +18,11 @@ int trials_run(session *s, int (*whole)(session *s));
 
 /* ------ What the trials of --tune try (trial_space.c) ------ */
 
-enum { TRIAL_TEXT = 4096 };
+enum { TRIAL_TEXT = 1 << 16 };
 
 /* Write what the command line says of a training, and the options of a trial,
  * those that it does not say: "--cv 5 --lr 0.05 --dropout 0.3".  Trial 0 has
- * the defaults. */
+ * the defaults.  What is longer is cut off, and refused by trials_run. */
 void trial_text(const session *s, int64_t trial, char text[TRIAL_TEXT]);
 
 /* Store the options of a trial. */
