@@ -38,8 +38,7 @@ static ls_column shown(const ls__column *column)
     return (ls_column){.name = column->name,
                        .words = column->words.count,
                        .word = (const char *const *)column->words.word,
-                       .date = column->date
-                                   ? ls__date_name[column->date - 1] : NULL,
+                       .date = ls__date_name[column->date],
                        .mean = column->mean,
                        .scale = column->scale,
                        .at = column->at};
@@ -240,7 +239,7 @@ static int read_date(const ls__column *column, const ls__cell *cell,
     char what[LS__MESSAGE];
 
     if (ls__date_read(cell->text, part)) {
-        *raw = part[column->date - 1];
+        *raw = part[column->date];
         return 0;
     }
     snprintf(what, sizeof what, "\"%.80s\" is no date, as 2026-11-25 is",

@@ -17,7 +17,7 @@
 typedef struct ls__column {
     char *name;
     ls__words words;    /* none: a column of numbers, */
-    int date;           /* or of dates: 1 + the part that it is; else 0 */
+    ls__date_part date; /* or of dates: which of their numbers it is */
     double mean, scale; /* of which x becomes (x - mean) / scale */
     int64_t at;         /* its first input */
 } ls__column;

@@ -17,7 +17,7 @@ static json_t *column_json(const ls__column *column)
 
     if (column->date)
         return json_pack("{s:s, s:s, s:f, s:f}", "name", column->name, "date",
-                         ls__date_name[column->date - 1], "mean", column->mean,
+                         ls__date_name[column->date], "mean", column->mean,
                          "scale", column->scale);
     if (!column->words.count)
         return json_pack("{s:s, s:f, s:f}", "name", column->name, "mean",
@@ -114,16 +114,15 @@ static int read_words(const reader *r, ls__column *column, json_t *list)
     return 0;
 }
 
-/* The part of a date that it is, if it is one. */
+/* Which number of a date it is, if it is one. */
 static int read_date(const reader *r, ls__column *column, json_t *from)
 {
     json_t *date = json_object_get(from, "date");
     const char *name = json_string_value(date);
-    ls__date_part part = name ? ls__date_named(name) : LS__DATE_PARTS;
 
-    if (date && part == LS__DATE_PARTS)
+    column->date = name ? ls__date_named(name) : LS__NO_DATE;
+    if (date && !column->date)
         return refuse(r, "its date is no part of one");
-    column->date = date ? 1 + (int)part : 0;
     return 0;
 }
 

@@ -124,11 +124,15 @@ static int look_at_all(learner *l, int64_t *rows)
 
 /* ------ What they are ------ */
 
-static int mixed(const learner *l, const ls__survey *s, const char *name)
+/* A column of dates or numbers has something else in a row. */
+static int mixed(const learner *l, const ls__survey *s, const char *name,
+                 bool dates)
 {
-    return ls__fail(LS_EFORMAT, "%s: line %lld: \"%s\" is no number, as %lld "
-                    "of the %lld values of \"%s\" are", path_of(l),
-                    (long long)s->text_line, s->text, (long long)s->numbers,
+    return ls__fail(LS_EFORMAT, "%s: line %lld: \"%s\" is no %s, as %lld of "
+                    "the %lld values of \"%s\" are", path_of(l),
+                    (long long)(dates ? s->other_line : s->text_line),
+                    dates ? s->other : s->text, dates ? "date" : "number",
+                    (long long)(dates ? s->dates : s->numbers),
                     (long long)ls__values(s), name);
 }
 
@@ -165,12 +169,9 @@ static int check_input(const learner *l, const ls__survey *s, const char *name)
     if (ls__is_of_dates(s))
         return 0;
     if (s->dates > ls__values(s) / 2)
-        return ls__fail(LS_EFORMAT, "%s: line %lld: \"%s\" is no date, as %lld "
-                        "of the %lld values of \"%s\" are", path_of(l),
-                        (long long)s->other_line, s->other,
-                        (long long)s->dates, (long long)ls__values(s), name);
+        return mixed(l, s, name, true);
     if (s->texts && s->numbers > s->texts)
-        return mixed(l, s, name);
+        return mixed(l, s, name, false);
     if (s->texts && l->c->window)
         return ls__fail(LS_EFORMAT, "%s: line %lld, column \"%s\": \"%s\" is "
                         "no number, and a series has numbers alone; %signore "
@@ -202,14 +203,14 @@ static ls__column *add_column(ls_coding *c, const char *name)
 /* Add those numbers of dates in which they differ, the days in any case. */
 static int add_dates(ls_coding *c, const ls__survey *s, const char *name)
 {
-    for (int i = 0; i < LS__DATE_PARTS; i++) {
+    for (int i = LS__DAYS; i < LS__DATE_PARTS; i++) {
         ls__column *column;
 
         if (i != LS__DAYS && !s->varies[i])
             continue;
         if (!(column = add_column(c, name)))
             return LS_ENOMEM;
-        column->date = 1 + i;
+        column->date = (ls__date_part)i;
     }
     return 0;
 }
@@ -285,7 +286,7 @@ static int check_target(const learner *l, const ls__survey *s, const char *name,
     if (s->texts && task == LS_TABLE_REGRESSION)
         return no_numbers(l, s, name);
     if (s->texts && task == LS_TABLE_AUTO && s->numbers > s->texts)
-        return mixed(l, s, name);
+        return mixed(l, s, name, false);
     return classes ? check_classes(l, s, name) : 0;
 }
 
@@ -328,16 +329,15 @@ static void tell_dates(const learner *l)
     char text[512];
 
     for (int i = 0; i < c->columns; i++) {
-        bool begins = c->column[i].date == 1 + LS__DAYS;
         int used;
 
-        if (!begins)
+        if (c->column[i].date != LS__DAYS)
             continue;
         used = snprintf(text, sizeof text, "\"%.200s\" is of dates, which "
                         "become numbers: days", c->column[i].name);
-        for (; i + 1 < c->columns && c->column[i + 1].date > 1 + LS__DAYS; i++)
+        for (; i + 1 < c->columns && c->column[i + 1].date > LS__DAYS; i++)
             used += snprintf(text + used, sizeof text - (size_t)used, ", %s",
-                             ls__date_name[c->column[i + 1].date - 1]);
+                             ls__date_name[c->column[i + 1].date]);
         tell(l, text);
     }
 }
@@ -382,7 +382,7 @@ static int make_columns(learner *l)
     size_t n = 0;
 
     for (int i = 0; i < ls_table_columns(l->t); i++)
-        n += ls__is_of_dates(&l->s[i]) ? LS__DATE_PARTS : 1;
+        n += ls__is_of_dates(&l->s[i]) ? LS__DATE_PARTS - LS__DAYS : 1;
     l->c->column = ls__new(n, sizeof *l->c->column, path_of(l));
     return l->c->column ? 0 : LS_ENOMEM;
 }

@@ -13,11 +13,10 @@ const char *const ls__date_name[LS__DATE_PARTS] = {
 
 ls__date_part ls__date_named(const char *name)
 {
-    int part = 0;
-
-    while (part < LS__DATE_PARTS && strcmp(ls__date_name[part], name))
-        part++;
-    return (ls__date_part)part;
+    for (int part = LS__DAYS; part < LS__DATE_PARTS; part++)
+        if (strcmp(ls__date_name[part], name) == 0)
+            return (ls__date_part)part;
+    return LS__NO_DATE;
 }
 
 /* Read so many digits of a number from low to high; false: they are none. */

@@ -7,9 +7,10 @@
 
 #include <stdbool.h>
 
-/* The numbers that a date becomes; those but the first are of the date as it is
+/* The numbers that a date becomes; those but the days are of the date as it is
  * written. */
 typedef enum ls__date_part {
+    LS__NO_DATE, /* what a column of anything else has */
     LS__DAYS,    /* since 1970-01-01; the time is a fraction, a zone's taken
                     off */
     LS__YEAR,
@@ -21,13 +22,14 @@ typedef enum ls__date_part {
     LS__DATE_PARTS
 } ls__date_part;
 
-/* "days", "year", .. */
+/* "days", "year", ..; NULL of LS__NO_DATE. */
 extern const char *const ls__date_name[LS__DATE_PARTS];
 
-/* The part of a name; LS__DATE_PARTS: none has it. */
+/* The part of a name; LS__NO_DATE: none has it. */
 ls__date_part ls__date_named(const char *name);
 
-/* Take a text apart; false: it is no date. */
+/* Take a text apart, into part[LS__DAYS] and those behind it; false: it is no
+ * date. */
 bool ls__date_read(const char *text, double part[LS__DATE_PARTS]);
 
 #endif

@@ -28,7 +28,7 @@ static void look_for_date(ls__survey *s, const ls__cell *cell)
     double part[LS__DATE_PARTS];
 
     if (ls__date_read(cell->text, part)) {
-        for (int i = 0; i < LS__DATE_PARTS; i++) {
+        for (int i = LS__DAYS; i < LS__DATE_PARTS; i++) {
             s->first[i] = s->dates ? s->first[i] : part[i];
             s->varies[i] |= part[i] != s->first[i];
         }
