@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 
+#include <stdbool.h>
 #include <zlib.h>
 
 typedef struct ls__gunzip {
@@ -14,6 +15,12 @@ typedef struct ls__gunzip {
     int64_t fed;        /* bytes of it that zlib has been given */
     int ended;
 } ls__gunzip;
+
+/* Does a file that begins with these two bytes hold such a stream? */
+static inline bool ls__gunzip_looks(const uint8_t *head)
+{
+    return head[0] == 0x1f && head[1] == 0x8b;
+}
 
 int ls__gunzip_open(ls__gunzip *g, const ls__file *in);
 void ls__gunzip_close(ls__gunzip *g);

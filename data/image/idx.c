@@ -15,14 +15,9 @@
 
 enum { HEAD = 4 + 4 * LS__IDX_RANK };
 
-static bool is_gzip(const uint8_t *bytes)
-{
-    return bytes[0] == 0x1f && bytes[1] == 0x8b;
-}
-
 bool ls__idx_looks(const uint8_t *bytes)
 {
-    return is_gzip(bytes) || (bytes[0] == 0 && bytes[1] == 0);
+    return ls__gunzip_looks(bytes) || (bytes[0] == 0 && bytes[1] == 0);
 }
 
 /* ------ The header ------ */
@@ -156,8 +151,8 @@ static int read_any(ls__idx *idx, const char *path)
 
     if (status < 0)
         return status;
-    return is_gzip(head) ? read_gzip(idx, path)
-                         : read_plain(idx, path, head, n);
+    return ls__gunzip_looks(head) ? read_gzip(idx, path)
+                                  : read_plain(idx, path, head, n);
 }
 
 int ls__idx_open(ls__idx *idx, const char *path)

@@ -262,7 +262,7 @@ int ls__csv_next(ls__csv *c)
 /* Go before the first byte; a stream of gzip begins anew. */
 static int begin(ls__csv *c)
 {
-    unsigned char head[2] = {0};
+    uint8_t head[2] = {0};
     int status = c->file.size >= 2 ? ls__file_read(&c->file, head, 2, 0) : 0;
 
     if (c->packed)
@@ -270,7 +270,7 @@ static int begin(ls__csv *c)
     c->packed = false;
     c->offset = 0;
     c->line = 1;
-    if (status == 0 && head[0] == 0x1f && head[1] == 0x8b) {
+    if (status == 0 && ls__gunzip_looks(head)) {
         status = ls__gunzip_open(&c->gzip, &c->file);
         c->packed = status == 0;
     }
