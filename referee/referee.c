@@ -2640,7 +2640,8 @@ static f32 cycles(rate m, int64_t warmup)
 /* Waves, of which each is twice as long as the one before. */
 static f32 coslog_rate(rate m)
 {
-    int64_t n = whole_or("waves", 4), done = m.done < m.steps ? m.done : m.steps;
+    int64_t done = m.done < m.steps ? m.done : m.steps;
+    int64_t n = whole_or("waves", 4);
     f64 x, at, waves;
     f32 turn;
 
@@ -2728,7 +2729,8 @@ static const struct rule_of_rate {
     {"flat-cosine", flat_cosine_rate, 1}};
 enum { RATES = sizeof rates / sizeof *rates };
 
-/* The rate after `done` updates. */
+/* The rate after `done` updates.  Lists that a warm-up has no use for are read
+ * all the same: one that nobody reads is refused. */
 static f32 rate_of(const struct rule_of_rate *r, rate m)
 {
     static const char *const of_some[] = {"rate", "power", "cycle", "restart",
@@ -2736,7 +2738,7 @@ static f32 rate_of(const struct rule_of_rate *r, rate m)
                                           "bounds", "factors", "waves"};
     int64_t done = m.done;
 
-    for (int i = 0; i < 11; i++) /* none is read in a warm-up */
+    for (size_t i = 0; i < sizeof of_some / sizeof *of_some; i++)
         if (has(of_some[i]))
             (void)want(of_some[i], -1);
     m.done -= m.warmup;

@@ -122,8 +122,10 @@ void ls__evidence_list(ls__evidence *e, const char *name, int64_t n,
 void ls__evidence_number(ls__evidence *e, const char *name, const uint32_t *x);
 void ls__evidence_word(ls__evidence *e, const char *name, uint32_t x);
 
-/* A list of the two words of a double that is none of the record's. */
+/* A list of the two words of a double that is none of the record's; the same
+ * within a list. */
 void ls__evidence_real(ls__evidence *e, const char *name, double x);
+void ls__evidence_say_real(ls__evidence *e, double x);
 
 /* Write, after all lists, which arrays they are of, and the proofs. */
 int ls__evidence_open(ls__evidence *e);

@@ -60,19 +60,14 @@ static void add_boundaries(ls__evidence *e)
     ls__evidence_end(e);
     ls__evidence_begin(e, "factors");
     for (size_t i = 0; i < n; i++) {
-        double x;
-        uint64_t bits;
-
         snprintf(full, sizeof full, "boundary %.40s", of[i]);
-        x = strtod(ls__evidence_option(e, full), NULL);
-        memcpy(&bits, &x, sizeof bits);
-        ls__evidence_say(e, (uint32_t)(bits >> 32));
-        ls__evidence_say(e, (uint32_t)bits);
+        ls__evidence_say_real(e, strtod(ls__evidence_option(e, full), NULL));
     }
     ls__evidence_end(e);
 }
 
-/* Add an option as the words of its double, or as a whole number. */
+/* Add the options that there are, as the words of their doubles or as whole
+ * numbers. */
 static void add_options(source *s)
 {
     static const struct {
@@ -97,7 +92,7 @@ static void add_options(source *s)
     }
 }
 
-/* Give the negative of a rate, as the record has it; a share's peak is 1. */
+/* The record has the negative of a learning rate; a share's peak is 1. */
 int ls__evidence_rate(ls__evidence *e, uint32_t a, uint32_t b)
 {
     static const char of_decay[] = "share of decay";

@@ -181,6 +181,16 @@ static const struct {
     {"gru_from", ls__evidence_steps}, {"gru_lengths", ls__evidence_steps},
     {"gru_from_lengths", ls__evidence_steps}};
 
+/* NULL: it is elementwise, or nobody's. */
+static ls__answer *find_answer(const char *op)
+{
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (strcmp(answers[i].op, op) == 0)
+            return answers[i].answer;
+    return NULL;
+}
+
+/* What referee/referee.c has rules for beside those. */
 static const char *const terms[] = {
     "gelu", "relu", "tanh", "sigmoid", "add", "sub", "mul", "div", "min",
     "max", "scale", "square", "sqrt", "exp", "log", "abs", "clamp",
@@ -206,24 +216,18 @@ bool ls_record_judges(const char *kind, const char *name)
     LS__NEED_AS(kind, "kind", false);
     LS__NEED_AS(name, "name", false);
 
-    bool is_operator = strcmp(kind, "operator") == 0;
-
-    for (size_t i = 0; is_operator && i < sizeof answers / sizeof *answers; i++)
-        if (strcmp(answers[i].op, name) == 0)
-            return true;
-    return is_operator ? is_in(terms, name)
-                       : is_in(strcmp(kind, "update") ? schedules : updates,
-                               name) &&
-                             (!strcmp(kind, "update") ||
-                              !strcmp(kind, "schedule"));
+    if (strcmp(kind, "operator") == 0)
+        return find_answer(name) || is_in(terms, name);
+    if (strcmp(kind, "update") == 0)
+        return is_in(updates, name);
+    return strcmp(kind, "schedule") == 0 && is_in(schedules, name);
 }
 
 static ls__answer *answer_of(const char *op)
 {
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
-        if (strcmp(answers[i].op, op) == 0)
-            return answers[i].answer;
-    return ls__evidence_term;
+    ls__answer *answer = find_answer(op);
+
+    return answer ? answer : ls__evidence_term;
 }
 
 /* False: its shapes are none that the evidence could be of. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Evidence of what follows the operators: a device's sum, the mean of all, its
- * norm, the learning rate, the update. */
+/* Evidence of what follows the operators: a device's sum and loss, the mean of
+ * all, its norm, the update.  Rates have a file of their own. */
 #include "record/evidence_rules.h"
 #include "base/pattern.h"
 

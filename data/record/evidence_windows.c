@@ -256,8 +256,9 @@ static void see_one(const ls__asked *q, const conv *v, int64_t image, int64_t i,
     ls__evidence_say(q->e, LS__ONE);
 }
 
-/* Go through two rows of pixels after the other: of each two blocks of two by
- * two pixels the left one has the even places, the right one the odd ones. */
+/* Go through the pixels two rows at a time.  Of two blocks of two by two pixels
+ * beside each other the left one has the even places, the right one the odd
+ * ones. */
 static void see_twos(const ls__asked *q, const conv *v, const char *name,
                      saw_pixel *see)
 {
@@ -318,8 +319,7 @@ int ls__evidence_conv(const ls__asked *q)
     if (!find_window(q, &v.w) || v.in < 1 || v.out < 1 || v.w.kh > 4096 ||
         v.w.kw > 4096)
         return ls__asked_unknown("conv2d");
-    if (ls__asked_is_bf16(q) && groups > 1 && v.in == 1 &&
-        v.out == 1)
+    if (ls__asked_is_bf16(q) && groups > 1 && v.in == 1 && v.out == 1)
         return ls__asked_unknown("a depthwise convolution in bf16");
     v.weight = ls__asked_param(q, 0, v.w.kh * v.w.kw * v.in * v.wide);
     if (!v.weight || (has_bias && !v.bias))

@@ -126,14 +126,19 @@ void ls__evidence_word(ls__evidence *e, const char *name, uint32_t x)
     ls__evidence_end(e);
 }
 
-void ls__evidence_real(ls__evidence *e, const char *name, double x)
+void ls__evidence_say_real(ls__evidence *e, double x)
 {
     uint64_t bits;
 
     memcpy(&bits, &x, sizeof bits);
-    ls__evidence_begin(e, name);
     ls__evidence_say(e, (uint32_t)(bits >> 32));
     ls__evidence_say(e, (uint32_t)bits);
+}
+
+void ls__evidence_real(ls__evidence *e, const char *name, double x)
+{
+    ls__evidence_begin(e, name);
+    ls__evidence_say_real(e, x);
     ls__evidence_end(e);
 }
 

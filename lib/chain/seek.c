@@ -64,16 +64,14 @@ int ls__seek_with(ls__chain *c, int64_t batches, json_t *before,
         json_t *line;
         int status = ls__chain_read(c, &line);
         bool is = line && is_state(line, batches);
-        bool past = seen && line &&
-                    !is && !json_object_get(line, "what");
+        bool past = seen && line && !is && !json_object_get(line, "what");
 
         if (status == 0 && line && before)
             status = ls__changes_follow(before, line);
         json_decref(line);
         if (status < 0)
             return status;
-        if (is && c->lines > 1 &&
-            (!options || json_equal(before, options)))
+        if (is && c->lines > 1 && (!options || json_equal(before, options)))
             return go_back(c, &here);
         seen = seen || is;
         if (!line || past)

@@ -229,7 +229,8 @@ static void run_device(recording *r)
     ls__riders_ready(s, 0, r->device);
 }
 
-/* What a schedule leaves of a rate or decay; without one, all. */
+/* Write the share that a schedule leaves of what it changes; there is none to
+ * write where nothing does. */
 static void write_share(recording *r, const char *what, const ls_schedule *s,
                         float *share)
 {
