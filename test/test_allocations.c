@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: a step allocates nothing, with a transcript or without, and whichever allocation of a trainer's
- * life fails, nothing stays allocated. */
+/* Memory: a step allocates nothing, with a transcript or without, and whichever
+ * allocation of a trainer's life fails, nothing stays allocated. */
 #include "faults.h"
 #include "lockstep/transcript.h"
 #include "pool/pool_seats.h"

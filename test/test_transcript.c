@@ -617,7 +617,8 @@ START_TEST(short_steps_by_hand)
             json_decref(step_line);
         }
         ls__sha256_hex(&sha, want);
-        ck_assert_str_eq(json_string_value(json_object_get(line, "root")), want);
+        ck_assert_str_eq(json_string_value(json_object_get(line, "root")),
+                         want);
         json_decref(line);
     }
 }

@@ -254,11 +254,9 @@ static int copy_all(starter *s)
     for (int k = 0; k < ls_trainer_params(s->t) && status == 0; k++) {
         const char *name = ls_trainer_param_name(s->t, k);
         int rank = ls_trainer_param_shape(s->t, k, shape);
-        int64_t n = 1;
+        int64_t n = ls__count(rank, shape);
         float *x;
 
-        for (int i = 0; i < rank; i++)
-            n *= shape[i];
         if (!(x = ls__new((size_t)n, sizeof *x, name)))
             return LS_ENOMEM;
         status = ls_trainer_get(s->t, name, n, x);

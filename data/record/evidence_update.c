@@ -248,13 +248,6 @@ typedef struct way {
     const ls__kept *share; /* of its decay, where that has a schedule */
 } way;
 
-static bool is_true(const side *s, const char *option)
-{
-    const char *text = ls__evidence_option(s->e, option);
-
-    return text && strcmp(text, "0") && strcmp(text, "false");
-}
-
 /* A table is the first parameter of an operator that looks rows up. */
 static bool is_table(const ls__evidence *e, const ls__said *slot)
 {
@@ -394,7 +387,7 @@ static bool stands_still(const side *s, const ls__kept *g, const ls__said *slot)
 {
     int64_t shape[LS_MAX_RANK], width, first, last, at = s->e->element;
 
-    if (!is_true(s, "lazy") || !is_table(s->e, slot) ||
+    if (!is_set(s, "lazy") || !is_table(s->e, slot) ||
         ls__evidence_axes(slot->shape, shape) < 1 || shape[0] < 1 ||
         (width = slot->floats / shape[0]) < 1)
         return false;

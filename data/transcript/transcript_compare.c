@@ -53,7 +53,7 @@ static void compare(const pair *p)
     }
     strip_names(a);
     strip_names(b);
-    if (ls__lines_differ(a, b, passed, &sides))
+    if (ls__sides_differ(a, b, passed, &sides))
         tell(p, a, what);
 }
 

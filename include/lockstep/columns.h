@@ -12,9 +12,9 @@
  *     ls_table_predict_text(c, 1, 2, name, cell, &price, NULL);
  *
  * A column of numbers becomes one input, (x - mean) / scale.  A column of text
- * becomes as many as it has words, a 1 among zeros.  A column of dates becomes
- * several numbers: ls_column.date.  So does what is predicted:
- * a number, or one of some classes.  The model file says so in a note, which
+ * becomes as many as it has words, a 1 among zeros, and a column of dates
+ * several numbers (ls_column.date).  What is predicted is a number, standardised
+ * like those, or one of some classes.  The model file says so in a note, which
  * lockstep-train --data writes and ls_coding_note gives for programs that train
  * by themselves (docs/model-file.md).
  *
@@ -55,7 +55,7 @@ typedef struct ls_coding ls_coding;
  */
 typedef struct ls_column {
     const char *name;
-    const char *date;        /* the number of a date that it is; or NULL */
+    const char *date;        /* which number of a date it is; or NULL */
     int words;               /* of a column of text, or classes; 0: numbers */
     const char *const *word; /* [words]: numbers by value, texts by bytes */
     double mean, scale;      /* of numbers x becomes (x - mean) / scale */
@@ -139,10 +139,10 @@ typedef struct ls_table_data ls_table_data;
 
 /* Read a table of which to train a model; options NULL means the defaults.  A
  * column is of numbers if all that it has are numbers, of dates if all are
- * dates, and of text if they are mostly no numbers; one of numbers with a text
- * here and there is refused, as is one of dates, and text of which nearly each
- * row has its own.  LS_EINVAL: the options do not fit the
- * table; LS_EIO; LS_EFORMAT names line and column; LS_ENOMEM. */
+ * dates, and of text if they are mostly no numbers.  A column of numbers or
+ * dates with something else here and there is refused, as is text of which
+ * nearly each row has its own.  LS_EINVAL: the options do not fit the table;
+ * LS_EIO; LS_EFORMAT names line and column; LS_ENOMEM. */
 LS_API int ls_table_data_open(ls_table_data **data, const char *path,
                               const ls_table_data_options *options);
 

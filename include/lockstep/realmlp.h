@@ -17,10 +17,10 @@
  *     ls_trainer_open(&trainer, pool, graph, &options);
  *     ls_realmlp_start(m, trainer, pool, &options, &x);
  *
- * and then epochs of batches of 256 rows, 256 of them, of which the last one
- * that was best on rows held back counts.  The rows are those of a coding that
- * was learnt with `robust` (lockstep/columns.h).  docs/tables.md has the recipe
- * in words.
+ * Then train for 256 epochs, in batches of 256 rows, and keep the model of the
+ * epoch that was best on rows held back, of several the last.  The rows are
+ * those of a coding that was learnt with `robust` (lockstep/columns.h).
+ * docs/tables.md has the recipe in words.
  *
  * Of liblockstep_data: link with -llockstep_data (pkg-config lockstep_data). */
 #ifndef LOCKSTEP_REALMLP_H

@@ -58,9 +58,9 @@ enum { LS_RECORD_TEXT = 512 };
 typedef struct ls_record_difference {
     bool same;
     char text[LS_RECORD_TEXT]; /* where, and both values; "" if same */
-    int64_t element; /* of the array there, of a double its first word or its
-                        second; -1: it is not known, for one of the records has
-                        no values */
+    int64_t element; /* of the array there; of a double 0 or 1, the word that
+                        differs; -1: it is not known, for one of the records
+                        has no values */
     uint32_t a, b;   /* its bits */
     char place[LS_RECORD_TEXT]; /* of the array alone, as text begins: what the
                         functions below find it by */

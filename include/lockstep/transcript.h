@@ -90,7 +90,7 @@ static inline ls_transcript_options ls_transcript_defaults(void)
 /* How many batches from one state line to the next keep roots at a quarter of
  * a percent of the time or less: the power of two at or above
  * 100,000 x (bytes of the state + 8192) / (FLOP of a batch + 400,000), 1 to
- * 2^20, the bytes four times where layers are not computed in f32; 256 where
+ * 2^20, the bytes times four where layers are not computed in f32; 256 where
  * the FLOP are not known.  It follows from the training, never from a clock, so
  * that two machines write the same file. */
 LS_API int64_t ls_transcript_every(const ls_trainer *trainer,
@@ -184,10 +184,10 @@ typedef struct ls_state_root {
     char root[65];
 } ls_state_root;
 
-/* Store what the first `room` state lines say, in their order, in roots (NULL:
- * room is 0), which the caller owns.  Returns how many there are.  LS_EFORMAT
- * names a line that is wrong; LS_EIO, LS_ENOMEM; LS_EINVAL: room is negative.
- */
+/* Store what the first `room` state lines say, in their order, in roots, which
+ * the caller owns (NULL where room is 0).  Returns how many there are in all.
+ * LS_EFORMAT names a line that is wrong; LS_EIO, LS_ENOMEM; LS_EINVAL: room is
+ * negative, or there are no roots. */
 LS_API int64_t ls_transcript_states(const char *path, int64_t room,
                                     ls_state_root *roots);
 

@@ -340,7 +340,7 @@ static bool objects_differ(const char *of, const json_t *file,
     return false;
 }
 
-bool ls__lines_differ(const json_t *a, const json_t *b,
+bool ls__sides_differ(const json_t *a, const json_t *b,
                       const char *const *passed, const ls__sides *sides)
 {
     return objects_differ("", a, b, passed, sides);
@@ -349,6 +349,6 @@ bool ls__lines_differ(const json_t *a, const json_t *b,
 bool ls__line_differs(const json_t *file, const json_t *here,
                       const char *const *passed, char *out, size_t size)
 {
-    return ls__lines_differ(file, here, passed,
+    return ls__sides_differ(file, here, passed,
                             &(ls__sides){out, size, {"in the file", "here"}});
 }

@@ -41,18 +41,22 @@ json_t *ls__line_read(ls__line_form form, const char *text, size_t bytes,
 /* Write an object canonically; to be freed.  NULL: no memory. */
 char *ls__line_write(const json_t *object);
 
-/* Where a difference is written, and what two sides are called. */
+/* What two sides are called, and where their difference is written. */
 typedef struct ls__sides {
     char *text;
     size_t size;
-    const char *name[2];
+    const char *name[2]; /* "in the first", "in the second" */
 } ls__sides;
 
-/* The first field, by name, in which two lines differ, with both values as
- * texts: "loss is 40c86a77 in the file, 40c86a78 here".  Fields that `passed`
- * names (ended by NULL) are passed over.  False: none differs. */
-bool ls__lines_differ(const json_t *a, const json_t *b,
+/* Find the first field, by name, in which two lines differ, and write it with
+ * both values as texts: "loss is 40c86a77 in the first, 40c86a78 in the
+ * second".  Fields that `passed` names (ended by NULL) are passed over.  False:
+ * none differs. */
+bool ls__sides_differ(const json_t *a, const json_t *b,
                       const char *const *passed, const ls__sides *sides);
+
+/* The same of a file's line and the line of this run, "in the file" and
+ * "here". */
 bool ls__line_differs(const json_t *file, const json_t *here,
                       const char *const *passed, char *out, size_t size);
 

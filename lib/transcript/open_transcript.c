@@ -16,16 +16,17 @@
 /* A model of fewer FLOP a batch has steps below a millisecond. */
 static const double SHORT = 1e8;
 
-/* How long a step takes at least and a root at most, as FLOP and bytes: a
- * quarter of a percent of steps at 250 GFLOP/s and a core, which is as fast as
- * any in f32, pays for hashing at a GB/s.  Both take a while for nothing. */
+/* How many FLOP of steps pay for a byte of a root: roots are to take a quarter
+ * of a percent of the time where a core computes 250 GFLOP/s, which is as fast
+ * as any in f32, and hashes 1 GB/s.  A step of no FLOP takes as long as
+ * STEP_FLOPS do, and a root of no bytes as long as ROOT_BYTES. */
 static const double PER_BYTE = 1e5, STEP_FLOPS = 4e5, ROOT_BYTES = 8192;
 static const int64_t MOST_EVERY = 1 << 20;
 
 /* ------ notes of checkpoints ------ */
 
-/* The records on their way: the hash so far, the block that waits, the last
- * record, and how many bytes there were. */
+/* What a note keeps of records that have no line yet: the hash so far, the block
+ * that waits, the words of the last step, and how many bytes there were. */
 enum { WAY_WORDS = 8 + 16 + LS__RECORD_WORDS + 2, WAY = 8 * WAY_WORDS + 1 };
 
 typedef struct way {

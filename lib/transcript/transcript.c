@@ -97,8 +97,9 @@ static int put_steps(ls_transcript *r)
 
 /* ------ short steps ------ */
 
-/* A record, little end first as memory is: which words are others than before,
- * a bit each, and these.  Most steps change two: hashing takes nanoseconds. */
+/* Hash a step's record, little end first as memory is: a bit for each word that
+ * differs from the step before, and then these words.  Most steps change two,
+ * so that this takes nanoseconds. */
 static void add_record(ls_transcript *r, const ls_result *of)
 {
     uint64_t weight = double_bits(of->weight);

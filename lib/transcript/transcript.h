@@ -10,8 +10,8 @@
 #include "transcript/root.h"
 #include <lockstep/transcript.h>
 
-/* What a short step is told by: rate, loss, weight, norm and whether it updated
- * anything; the weight has two. */
+/* The words of a short step: rate, loss, the two of the weight, norm, and
+ * whether it updated anything. */
 enum { LS__RECORD_WORDS = 6 };
 
 struct ls_transcript {
@@ -30,7 +30,7 @@ struct ls_transcript {
     bool is_short;     /* steps take a line together */
     int64_t first;     /* of them */
     ls__sha256 records; /* of their records, one after the other */
-    uint32_t before[LS__RECORD_WORDS]; /* those of the last one */
+    uint32_t before[LS__RECORD_WORDS]; /* the words of the last step */
 };
 
 /* The state line of now, of all ranks. */
