@@ -32,6 +32,7 @@ typedef struct course {
     const char *resume;
     int64_t every;
     ls_optimizer_kind kind;
+    ls_precision precision;
     char note[LS_TRANSCRIPT_NOTE]; /* out: after the last batch */
     char root[65], state[65];      /* out */
     const char *checkpoint; /* folder: saved at the end, or loaded first */
@@ -66,6 +67,7 @@ static int open_trainer(ls_trainer **trainer, ls_pool *pool, const course *c,
     o.optimizer = c->kind == LS_SGD ? ls_sgd(0.1) : ls_adam(0.01);
     o.average = c->kind == LS_SGD ? 0 : 0.9;
     o.clip_norm = 1;
+    o.precision = c->precision;
     o.transport = t;
     if (status == 0)
         status = ls_trainer_open(trainer, pool, graph, &o);
@@ -630,13 +632,14 @@ START_TEST(every_follows_from_the_training)
     ls_pool *pool;
     ls_trainer *t;
     course c = usual("unused");
-    double bytes;
+    double bytes, swift = _i ? 4 : 1;
 
+    c.precision = _i ? LS_BF16_LAYERS : LS_F32_LAYERS;
     OK(pool_with(&pool, DEVICES, 1));
     OK(open_trainer(&t, pool, &c, NULL));
     bytes = 4. * (double)t->model.params.floats * (1 + t->moments);
     for (double flops = 1; flops < 1e15; flops *= 7) {
-        double n = 1e5 * (bytes + 8192) / (flops + 4e5);
+        double n = 1e5 * swift * (bytes + 8192) / (flops + 4e5);
         int64_t every = ls_transcript_every(t, flops);
 
         ck_assert((double)every >= n || every == 1 << 20);
@@ -935,7 +938,7 @@ static Suite *transcript_suite(void)
     tcase_add_test(t, any_ranks);
     tcase_add_test(t, rows_and_gradients);
     tcase_add_test(t, short_steps_by_hand);
-    tcase_add_test(t, every_follows_from_the_training);
+    tcase_add_loop_test(t, every_follows_from_the_training, 0, 2);
     tcase_add_loop_test(t, goes_on, 0, 4);
     tcase_add_loop_test(t, same_or_not, 0, 2);
     tcase_add_loop_test(t, values_set, 0, 2);
