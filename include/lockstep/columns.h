@@ -13,10 +13,10 @@
  *
  * A column of numbers becomes one input, (x - mean) / scale.  A column of text
  * becomes as many as it has words, a 1 among zeros, and a column of dates
- * several numbers (ls_column.date).  What is predicted is a number, standardised
- * like those, or one of some classes.  The model file says so in a note, which
- * lockstep-train --data writes and ls_coding_note gives for programs that train
- * by themselves (docs/model-file.md).
+ * several numbers (ls_column.date).  What is predicted is a number,
+ * standardised like those, or one of some classes.  The model file says so in a
+ * note, which lockstep-train --data writes and ls_coding_note gives for
+ * programs that train by themselves (docs/model-file.md).
  *
  * Of liblockstep_data: link with -llockstep_data (pkg-config lockstep_data). */
 #ifndef LOCKSTEP_COLUMNS_H

@@ -25,8 +25,9 @@ static const int64_t MOST_EVERY = 1 << 20;
 
 /* ------ notes of checkpoints ------ */
 
-/* What a note keeps of records that have no line yet: the hash so far, the block
- * that waits, the words of the last step, and how many bytes there were. */
+/* What a note keeps of records that have no line yet: the hash so far, the
+ * block that waits, the words of the last step, and how many bytes there
+ * were. */
 enum { WAY_WORDS = 8 + 16 + LS__RECORD_WORDS + 2, WAY = 8 * WAY_WORDS + 1 };
 
 typedef struct way {
