@@ -379,26 +379,18 @@ static int put_recurrent(ls__writer *w, int node)
 
 /* ------ attention ------ */
 
-/* The cosines and sines of a head's angles at each position, as the library
- * takes them. */
+/* The cosines and sines of a head's angles at each position. */
 static int put_angles(ls__writer *w, const ls__net_node *of, int64_t d,
                       char name[LS__NAME])
 {
-    int64_t steps = of->shape[0], half = d / 2;
-    float base = (float)ls__net_number(of, "base");
-    float *angle = ls__new((size_t)(steps * d), sizeof *angle, "angles");
+    int64_t n = of->shape[0] * d;
+    float *angle = ls__new((size_t)n, sizeof *angle, "angles");
     int status;
 
-    for (int64_t i = 0; angle && i < half; i++) {
-        float by = 1.0f / ls__powf(base, (float)(2 * i) / (float)d);
-
-        for (int64_t t = 0; t < steps; t++) {
-            angle[t * d + i] = ls__cosf((float)t * by);
-            angle[t * d + half + i] = ls__sinf((float)t * by);
-        }
-    }
-    status = angle ? ls__weights_made(w, "angles", steps * d, angle, name)
-                   : LS_ENOMEM;
+    if (!angle)
+        return LS_ENOMEM;
+    ls__angles(angle, of->shape[0], d, (float)ls__net_number(of, "base"));
+    status = ls__weights_made(w, "angles", n, angle, name);
     free(angle);
     return status;
 }

@@ -241,3 +241,17 @@ float ls__powf(float base, float x)
         return y > 0.0 ? INFINITY : 0.0f;
     return (float)exp_double(y);
 }
+
+void ls__angles(float *out, int64_t steps, int64_t d, float base)
+{
+    int64_t half = d / 2;
+
+    for (int64_t i = 0; i < half; i++) {
+        float by = 1.0f / ls__powf(base, (float)(2 * i) / (float)d);
+
+        for (int64_t t = 0; t < steps; t++) {
+            out[t * d + i] = ls__cosf((float)t * by);
+            out[t * d + half + i] = ls__sinf((float)t * by);
+        }
+    }
+}

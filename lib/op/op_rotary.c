@@ -51,19 +51,12 @@ static int64_t positions_of(const ls_node *n)
 const float *ls__rotary_table(const ls_node *n, ls__arena *arena)
 {
     const rotary *of = n->of;
-    int64_t d = head_width(n), half = d / 2;
+    int64_t d = head_width(n);
     float *table = ls__arena_new(arena, (size_t)(positions_of(n) * d),
                                  sizeof *table);
 
-    for (int64_t i = 0; table && i < half; i++) {
-        float power = (float)(2 * i) / (float)d;
-        float by = 1.0f / ls__powf((float)of->base, power);
-
-        for (int64_t t = 0; t < positions_of(n); t++) {
-            table[t * d + i] = ls__cosf((float)t * by);
-            table[t * d + half + i] = ls__sinf((float)t * by);
-        }
-    }
+    if (table)
+        ls__angles(table, positions_of(n), d, (float)of->base);
     return table;
 }
 
