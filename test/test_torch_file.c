@@ -398,8 +398,8 @@ END_TEST
 
 enum { E = 4 };
 
-/* A file of tensors by their names, (rows,E) or with a dot at the end of the
- * name (rows), filled with the numbers 0, 1, .. from the first to the last. */
+/* A file of tensors by their names, (rows,E), or (rows) where a name has "bias"
+ * in it, filled with 0, 1/8, 2/8, .. from the first to the last. */
 static const char *put_tensors(const char *name, const char *const *tensor,
                                const int *rows)
 {

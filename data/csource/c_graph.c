@@ -76,8 +76,8 @@ const char *ls__cargument(const ls__writer *w, const ls__cnode *input,
 
 /* ------ memory ------ */
 
-/* Has it memory of its own that node i may not have, since it is written
- * before and read then?  Inputs are written before all. */
+/* Has node k memory of its own that node i may not take: written before node
+ * i, and read at it or behind it?  Inputs are written before all. */
 static bool is_alive(const ls__writer *w, int k, int i)
 {
     const ls__cnode *o = &w->node[k];

@@ -164,7 +164,7 @@ static void value_info(ls__onnx *o, int field, const char *name,
     ls__proto_message(&o->out, field, &value);
 }
 
-/* Which nodes one needs: o->name is "" for them. */
+/* Mark the nodes that one reads: o->name is "" for them. */
 static void mark_inputs(ls__onnx *o, const ls__net_node *n)
 {
     ls__both_ways both;
@@ -179,7 +179,7 @@ static void mark_inputs(ls__onnx *o, const ls__net_node *n)
         o->name[n->in[k]->id] = "";
 }
 
-/* And the outputs. */
+/* Mark all that the outputs need. */
 static void mark_needed(ls__onnx *o)
 {
     const ls__net *g = o->graph;
