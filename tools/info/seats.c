@@ -90,20 +90,14 @@ static void write_pus(const ls_mesh *mesh, char *text, size_t room)
 
 int seats_gather(seats *s, const ls_mesh *mesh)
 {
-    const ls_transport *t = s->launch.transport;
     seat mine = {.workers = ls_mesh_workers(mesh), .pinned = !s->shared};
 
     if (!s->met)
         return OPT_GO;
     (void)gethostname(mine.machine, sizeof mine.machine - 1);
     write_pus(mesh, mine.pus, sizeof mine.pus);
-    s->of = calloc((size_t)t->ranks, sizeof *s->of);
-    if (!s->of)
-        return opt_fail(OPT_FAILED, "out of memory");
-    s->of[t->rank] = mine;
-    return launch_gather(&s->launch, &mine, s->of, sizeof mine)
-               ? OPT_GO
-               : opt_fail(OPT_FAILED, "the ranks do not reach each other");
+    s->of = launch_gather(&s->launch, &mine, sizeof mine);
+    return s->of ? OPT_GO : OPT_FAILED;
 }
 
 /* ------ What is shown ------ */
@@ -146,7 +140,5 @@ json_t *seats_json(const seats *s)
 
 int seats_close(seats *s, int status)
 {
-    free(s->of);
-    s->of = NULL;
     return launch_close(&s->launch, status);
 }

@@ -12,7 +12,7 @@ typedef struct seats {
     char cpus[4096]; /* this rank's part of the machine's cores; or "" */
     bool met;        /* there are others, which share the machines */
     bool shared;     /* ranks share their cores: there are more of them */
-    struct seat *of; /* [rank]; NULL: this process is alone */
+    const struct seat *of; /* [rank]; NULL: this process is alone */
 } seats;
 
 /* Where a launcher started several ranks: does each one go on after its command

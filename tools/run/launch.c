@@ -3,6 +3,7 @@
 #include "run/launch.h"
 #include "opt/opt.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +32,12 @@ bool launch_first(const launch *l)
 int launch_join(launch *l)
 {
     int ranks = launch_ranks();
+    int status = ranks > 1 && !l->transport ? launch_connect(l, ranks) : OPT_GO;
 
-    return ranks > 1 && !l->transport ? launch_connect(l, ranks) : OPT_GO;
+    if (!l->transport || l->records)
+        return status;
+    l->records = calloc((size_t)l->transport->ranks, LAUNCH_RECORD);
+    return l->records ? status : opt_fail(OPT_FAILED, "out of memory");
 }
 
 int launch_open(launch *l)
@@ -47,20 +52,36 @@ int launch_open(launch *l)
     return OPT_GO;
 }
 
-bool launch_gather(launch *l, const void *mine, void *of, size_t each)
+/* Exchange with all others; false: with *peer it failed. */
+static bool exchange(const ls_transport *t, const void *mine, int64_t bytes,
+                     char *of, int *peer)
 {
-    const ls_transport *t = l->transport;
-    int64_t bytes = (int64_t)each;
     int status = 0;
 
-    for (int r = 0; r < t->ranks; r++)
-        if (r != t->rank &&
-            (t->receive(t->user, r, bytes, (char *)of + bytes * r) < 0 ||
-             t->send(t->user, r, bytes, mine) < 0))
+    for (*peer = 0; *peer < t->ranks; ++*peer)
+        if (*peer != t->rank &&
+            (t->receive(t->user, *peer, bytes, of + bytes * *peer) < 0 ||
+             t->send(t->user, *peer, bytes, mine) < 0))
             return false;
-    while ((status = t->test(t->user, &l->peer)) == 0)
+    while ((status = t->test(t->user, peer)) == 0)
         sched_yield();
     return status > 0;
+}
+
+const void *launch_gather(launch *l, const void *mine, size_t each)
+{
+    const ls_transport *t = l->transport;
+    char *of = l->records;
+    int peer;
+
+    assert(each <= LAUNCH_RECORD);
+    memcpy(of + each * (size_t)t->rank, mine, each);
+    if (exchange(t, mine, (int64_t)each, of, &peer))
+        return of;
+    opt_show(true, "");
+    opt_fail(OPT_FAILED, "rank %d of %d: exchanging with rank %d failed: %s",
+             t->rank, t->ranks, peer, t->reason(t->user));
+    return NULL;
 }
 
 /* What a rank is about to do, and what it has to say if it failed. */
@@ -113,44 +134,28 @@ static int settle(launch *l, int status, const plan *of)
 int launch_agree(launch *l, int status, bool apart)
 {
     const ls_transport *t = l->transport;
-    plan mine = {.does = apart || status == OPT_DONE ? ENDS : GOES}, *of;
-    bool met;
+    plan mine = {.does = apart || status == OPT_DONE ? ENDS : GOES};
+    const plan *of;
 
-    if (!t)
+    if (!t || !l->records)
         return status;
     if (status != OPT_GO && status != OPT_DONE) {
         mine.does = FAILS;
         mine.status = status;
         snprintf(mine.text, sizeof mine.text, "%s", opt_said());
     }
-    if (!(of = calloc((size_t)t->ranks, sizeof *of)))
-        return opt_fail(OPT_FAILED, "out of memory");
-    of[t->rank] = mine;
-    met = launch_gather(l, &mine, of, sizeof mine);
-    if (met)
-        status = settle(l, status, of);
-    free(of);
-    if (met)
-        return status;
-    opt_show(true, "");
-    return opt_fail(OPT_FAILED, "rank %d of %d: exchanging with rank %d "
-                    "failed: %s", t->rank, t->ranks, l->peer,
-                    t->reason(t->user));
+    of = launch_gather(l, &mine, sizeof mine);
+    return of ? settle(l, status, of) : OPT_FAILED;
 }
 
-int launch_most(launch *l, int number)
+int launch_most(launch *l, int *number)
 {
     const ls_transport *t = l->transport;
-    int *of = t ? calloc((size_t)t->ranks, sizeof *of) : NULL;
-    int most = number;
+    const int *of = t ? launch_gather(l, number, sizeof *number) : NULL;
 
-    if (!of)
-        return most;
-    (void)launch_gather(l, &number, of, sizeof *of);
-    for (int r = 0; r < t->ranks; r++)
-        most = of[r] > most ? of[r] : most;
-    free(of);
-    return most;
+    for (int r = 0; of && r < t->ranks; r++)
+        *number = of[r] > *number ? of[r] : *number;
+    return !t || of ? OPT_GO : OPT_FAILED;
 }
 
 int launch_close(launch *l, int status)
@@ -160,6 +165,7 @@ int launch_close(launch *l, int status)
         fflush(stdout);
         l->transport->abort(l->transport->user, opt_said());
     }
+    free(l->records);
     launch_disconnect(l);
     return status;
 }

@@ -12,7 +12,7 @@
 typedef struct launch {
     const ls_transport *transport; /* NULL: this process is alone */
     struct ls_mpi *mpi;            /* whose transport it is */
-    int peer;                      /* with which launch_gather failed */
+    void *records;                 /* of all ranks, in launch_gather */
     bool all_end;                  /* every rank knows that all end */
 } launch;
 
@@ -38,12 +38,15 @@ bool launch_first(const launch *l);
  * and of failures that are alike the first rank alone prints one. */
 int launch_agree(launch *l, int status, bool apart);
 
-/* A record of every rank into of[rank], all of which call it; the own one stays
- * as it is.  There are other ranks.  False: the transport failed. */
-bool launch_gather(launch *l, const void *mine, void *of, size_t each);
+/* The records of all ranks, which all call it, in order of rank and until the
+ * next call; each has at most LAUNCH_RECORD bytes.  There are other ranks.
+ * Their memory is taken in launch_join, where no rank waits for another.  NULL,
+ * and a message: the transport failed. */
+enum { LAUNCH_RECORD = 512 };
+const void *launch_gather(launch *l, const void *mine, size_t each);
 
-/* The largest of a number that each rank has, all of which call it. */
-int launch_most(launch *l, int number);
+/* *number becomes the largest that a rank has, all of which call it. */
+int launch_most(launch *l, int *number);
 
 /* The end of the program, which returns status.  Where this rank failed the
  * others are ended, for they may wait for it. */

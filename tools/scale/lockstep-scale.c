@@ -130,8 +130,11 @@ static int check_writable(scale *s)
 static int settle_devices(scale *s)
 {
     int ranks = s->ranks ? most(s->rank, s->ranks) : s->transport->ranks;
-    int64_t devices = launch_most(&s->launch, (int)s->run.how.devices);
+    int devices = (int)s->run.how.devices;
+    int status = launch_most(&s->launch, &devices);
 
+    if (status != OPT_GO)
+        return status;
     if (!run_given(&s->run, "devices") && devices < ranks)
         devices = ranks;
     s->run.how.devices = devices;

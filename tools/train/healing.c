@@ -32,38 +32,35 @@ static void add_news(healing *h, int rank, const healing_news *of)
 }
 
 /* Hear what all ranks found in a step that was checked: all hear the same. */
-static void hear(healing *h, launch *l)
+static int hear(healing *h, launch *l)
 {
     const ls_transport *t = l->transport;
-    healing_news *of = calloc(t ? (size_t)t->ranks : 1, sizeof *of);
+    const healing_news *of =
+        t ? launch_gather(l, &h->mine, sizeof *of) : &h->mine;
 
-    if (!of || !t) {
-        add_news(h, -1, &h->mine);
-        free(of);
-        return;
-    }
-    of[t->rank] = h->mine;
-    (void)launch_gather(l, &h->mine, of, sizeof *of);
-    for (int r = t->ranks; r-- > 0;)
-        add_news(h, r, &of[r]);
-    free(of);
+    if (!of)
+        return OPT_FAILED;
+    for (int r = t ? t->ranks : 1; r-- > 0;)
+        add_news(h, t ? r : -1, &of[r]);
+    return OPT_GO;
 }
 
-bool healing_step(healing *h, launch *l, const ls_trainer *trainer)
+int healing_step(healing *h, launch *l, const ls_trainer *trainer)
 {
     ls_checks was = h->own;
+    int status = OPT_GO;
 
     h->own = ls_trainer_checks(trainer);
     h->mine = news_of(&was, &h->own);
     h->all = (healing_news){0};
     if (h->own.drawn > was.drawn)
-        hear(h, l);
+        status = hear(h, l);
     h->found.steps = h->own.steps;
     h->found.drawn = h->own.drawn;
     h->found.checks += h->all.checks;
     h->found.wrong += h->all.wrong;
     h->found.moved += h->all.moved;
-    return h->mine.wrong > 0;
+    return status;
 }
 
 /* All of all steps. */
@@ -211,11 +208,12 @@ int healing_back(healing *h, const run *r, keeper *k, const char *transcript,
 int healing_resume(healing *h, launch *l, const run *r, keeper *k,
                    position *at)
 {
+    int doubts = k->all && run_is_first(r) && doubt_is(k->folder);
+    int status = k->all ? launch_most(l, &doubts) : OPT_GO;
     bool went = k->went_on;
-    int status;
 
-    if (!k->all || !launch_most(l, run_is_first(r) && doubt_is(k->folder)))
-        return OPT_GO;
+    if (status != OPT_GO || !doubts)
+        return status;
     if (!went)
         return run_is_first(r) ? doubt_end(k->folder) : OPT_GO;
     status = to_oldest_surely(h, r, k, at, &went);

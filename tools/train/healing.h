@@ -39,8 +39,8 @@ typedef struct healing {
 } healing;
 
 /* Look at what the step found, which all ranks tell each other where it was
- * checked.  True: it is a fault of this rank's, which then tells it. */
-bool healing_step(healing *h, launch *l, const ls_trainer *trainer);
+ * checked; where h->mine.wrong, this rank then tells it. */
+int healing_step(healing *h, launch *l, const ls_trainer *trainer);
 void healing_tell(const healing *h, const run *r, const train_settings *set);
 /* The same in the metrics, after the step's row. */
 void healing_note(healing *h, metrics *m);

@@ -171,11 +171,12 @@ static int compute(session *s, int64_t step, ls_result *result)
     if (status != OPT_GO)
         return status;
     result->step = step; /* batches count here, those of weight 0 too */
-    if (healing_step(&s->healing, &s->launch, s->run.trainer)) {
+    status = healing_step(&s->healing, &s->launch, s->run.trainer);
+    if (status == OPT_GO && s->healing.mine.wrong) {
         progress_clear(&s->bar);
         healing_tell(&s->healing, &s->run, &s->set);
     }
-    return OPT_GO;
+    return status;
 }
 
 /* Print and write what a step of so many rows and milliseconds came to, and
@@ -284,8 +285,9 @@ int session_train(session *s)
            !evaluation_enough(&s->eval)) {
         status = one_step(s, s->at.done);
         stall_step(&s->watchdog, s->at.done);
+        s->stopped = stop_signal();
         if (status == OPT_GO)
-            s->stopped = launch_most(&s->launch, stop_signal());
+            status = launch_most(&s->launch, &s->stopped);
         if (s->stopped)
             break; /* a step is done: the run ends as if it were the last */
     }
