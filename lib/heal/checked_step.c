@@ -41,17 +41,25 @@ static int open_contexts(ls__heal *h, const ls__rig *rig)
     return status;
 }
 
-enum { EACH = 4 }; /* blocks that a worker's share of a drawn step has */
+/* How many of so many blocks a drawn step checks: a few for each worker, and
+ * where there are few no more than a share of them, or that would take as long
+ * as the gradients. */
+static int count_drawn(const ls__heal *h, int64_t blocks)
+{
+    enum { EACH = 4, OF = 8 };
+    int64_t n = (int64_t)EACH * h->workers, share = (blocks + OF - 1) / OF;
+
+    return (int)(h->all ? blocks : n < share ? n : share);
+}
 
 static int open_blocks(ls__heal *h)
 {
     int64_t all = ls__reduce_blocks(h->model->params.floats);
     int64_t blocks = ls__reduce_blocks(ls__owned_floats(&h->owned));
-    int64_t n = (int64_t)EACH * h->workers;
     int64_t arrays = h->over[LS__SUMS] + 1 + h->moments;
     float *at;
 
-    h->kept_count = (int)(h->all || n > blocks ? blocks : n);
+    h->kept_count = count_drawn(h, blocks);
     h->slot = ls__new((size_t)all, sizeof *h->slot, "check");
     h->kept = ls__new((size_t)h->kept_count + 1, sizeof *h->kept, "check");
     at = h->room = ls__block_zero((size_t)(h->kept_count * arrays + 1) *
@@ -78,12 +86,12 @@ static int open_blocks(ls__heal *h)
 static int open_partials(ls__heal *h)
 {
     int64_t all = ls__reduce_blocks(h->model->params.floats);
-    int64_t n = (int64_t)EACH * h->workers, arrays = h->over[LS__PARTIALS];
+    int64_t arrays = h->over[LS__PARTIALS];
     float *at;
 
     if (!h->ranks)
         return 0;
-    h->partial_count = (int)(h->all || n > all ? all : n);
+    h->partial_count = count_drawn(h, all);
     h->partial = ls__new((size_t)h->partial_count, sizeof *h->partial, "check");
     at = h->partial_room = ls__block_zero((size_t)(h->partial_count * arrays) *
                                               LS__REDUCE_BLOCK * sizeof *at,
@@ -268,7 +276,6 @@ static int begin(void *own, ls__step *s)
                         ls__pool_spare_pu(h->pool) >= 0;
     h->tied = 0;
     memset(h->healer, 0, (size_t)h->workers * sizeof *h->healer);
-    h->moves = ls__riders_have_moves(s);
     draw_blocks(h, key);
     draw_partials(h, key);
     return 0;

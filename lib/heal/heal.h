@@ -45,7 +45,6 @@ typedef struct ls__heal {
     int workers, moments;
     int over[LS__PART_KINDS]; /* arrays that are written over */
     ls__span devices;
-    bool moves;            /* rows stand still: no update is checked */
     bool all;              /* every block, in every step */
     ls_key key;
     double rate;

@@ -4,8 +4,6 @@
 #include "heal/heal.h"
 #include "kernel/kernel.h"
 #include "pool/pool.h"
-#include "rules/clip.h"
-#include "rules/optim.h"
 #include "together/leaving.h"
 #include "together/meetings.h"
 #include "together/ranks.h"
@@ -25,8 +23,7 @@ int ls__part_count(const ls__heal *h, int kind)
     case LS__PACKS: return h->model->plan ? (int)h->model->plan->packs : 0;
     case LS__SHARDS: return h->devices.count;
     case LS__PARTIALS: return h->partial_count;
-    case LS__SUMS: return h->kept_count;
-    default: return h->moves ? 0 : h->kept_count;
+    default: return h->kept_count;
     }
 }
 
@@ -214,31 +211,31 @@ void ls__part_keep(const ls__heal *h, const ls__step *s, const ls__patch *p,
                (size_t)(p->range.last - p->range.first) * sizeof(float));
 }
 
-/* Put one parameter back to what it was, and update it again. */
-static void update_again(const ls__step *s, const ls__kept_block *k,
-                         const ls__patch *p)
+/* Put back what was there before. */
+static void restore(const ls__step *s, const ls__kept_block *k,
+                    const ls__patch *p)
 {
     const ls_trainer *t = s->trainer;
-    const ls__rule *rule = s->rules ? &s->rules[p->slot] : &s->rule;
-    int64_t n = p->range.last - p->range.first, at = p->range.first % BLOCK;
-    size_t bytes = (size_t)n * sizeof(float);
-    float *g = s->gradient + p->range.first;
+    int64_t first = p->range.first, at = first % BLOCK;
+    size_t bytes = (size_t)(p->range.last - first) * sizeof(float);
 
-    memcpy(g, k->gradient + at, bytes);
-    memcpy(t->model.value + p->range.first, k->value + at, bytes);
+    memcpy(s->gradient + first, k->gradient + at, bytes);
+    memcpy(t->model.value + first, k->value + at, bytes);
     for (int i = 0; i < t->moments; i++)
         memcpy(t->moment[i] + p->at, k->moment[i] + at, bytes);
-    if (!t->trained.slot[p->slot])
-        return;
-    ls__clip(s->norm, (float)t->options.clip_norm, n, g);
-    ls__clip_value((float)t->options.clip_value, n, g);
-    ls__optim_update(t->options.optimizer.kind, rule, n, g,
-                     t->model.value + p->range.first, t->moment, p->at);
-    ls__riders_changed(s, p);
 }
 
-static void update_block_again(const ls__heal *h, const ls__step *s,
-                               const ls__kept_block *k)
+static void update(const ls__step *s, const ls__kept_block *k,
+                   const ls__patch *p)
+{
+    (void)k;
+    ls__update_patch(s, s->norm, p);
+}
+
+static void each_patch(const ls__heal *h, const ls__step *s,
+                       const ls__kept_block *k,
+                       void (*does)(const ls__step *s, const ls__kept_block *k,
+                                    const ls__patch *p))
 {
     const ls__params *params = &h->model->params;
 
@@ -248,9 +245,19 @@ static void update_block_again(const ls__heal *h, const ls__step *s,
             range_of(h, k), (ls__range){p->offset, p->offset + p->size});
 
         if (r.first < r.last)
-            update_again(s, k, &(ls__patch){
-                i, r, k->at + r.first - k->block * BLOCK});
+            does(s, k, &(ls__patch){i, r,
+                                    k->at + r.first - k->block * BLOCK});
     }
+}
+
+/* Which rows move is found out again, too. */
+static void update_again(const ls__heal *h, const ls__step *s,
+                         const ls__kept_block *k)
+{
+    each_patch(h, s, k, restore);
+    if (ls__riders_look(s))
+        ls__riders_summed(s, range_of(h, k), false);
+    each_patch(h, s, k, update);
 }
 
 static uint64_t digest_update(const ls__heal *h, const ls__step *s,
@@ -308,7 +315,7 @@ void ls__part_again(const ls__heal *h, ls__step *s, int kind, int part,
         break;
     case LS__PARTIALS: partial_again(h, s, &h->partial[part]); break;
     case LS__SUMS: sum_again(h, s, &h->kept[part]); break;
-    default: update_block_again(h, s, &h->kept[part]);
+    default: update_again(h, s, &h->kept[part]);
     }
 }
 

@@ -39,14 +39,34 @@ static void vote(ls__heal *h, ls__step *s, int kind, int part, int worker)
 }
 
 /* Each worker goes through all parts, and does those that are its own in this
- * round.  Votes of earlier rounds stand; those of this one are not read. */
-static bool round_of(ls__step *s, int kind, int worker)
+ * round, of which the first is what it computed.  Votes of earlier rounds
+ * stand; those of this one are not read. */
+static bool first_round_of(ls__step *s, int kind, int worker)
 {
     ls__heal *h = heal_of(s);
 
     for (int i = 0; i < ls__part_count(h, kind); i++)
         vote(h, s, kind, i, worker);
-    h->healer[worker].round[kind]++;
+    return true;
+}
+
+static bool round_of(ls__step *s, int kind, int worker)
+{
+    heal_of(s)->healer[worker].round[kind]++;
+    return first_round_of(s, kind, worker);
+}
+
+/* Do the owner and the first other one agree on every part?  Then no further
+ * round has anything to do. */
+static bool agree_on(const ls__step *s, int kind)
+{
+    const ls__heal *h = heal_of(s);
+    uint64_t right;
+
+    for (int i = 0; i < ls__part_count(h, kind); i++)
+        if (ls__part_owner(h, s, kind, i) >= 0 &&
+            !is_decided(h, s, kind, i, 2, &right))
+            return false;
     return true;
 }
 
@@ -140,9 +160,18 @@ static bool prepare(ls__step *s, int worker)
 {
     ls__heal *h = heal_of(s);
 
-    for (int i = worker; i < ls__part_count(h, LS__PACKS); i += h->workers)
+    for (int i = worker; i < ls__part_count(h, LS__PACKS); i += h->workers) {
         ls__exec_pack_one(h->model->plan, &h->model->weights, i);
+        vote(h, s, LS__PACKS, i, worker);
+    }
     return true;
+}
+
+/* Its digest is taken while some of it is still in the cache. */
+static void gradients(ls__step *s, int worker, int device)
+{
+    ls__phase_gradients(s, worker, device);
+    vote(heal_of(s), s, LS__SHARDS, device, worker);
 }
 
 /* Copy blocks before a reduction writes over them. */
@@ -179,6 +208,10 @@ static void put(ls__pass *p, ls__phase what)
 
 /* What a phase of a kind calls: a phase has no argument for its kind. */
 #define PHASES_OF(name, kind) \
+    static bool agree_##name(const ls__step *s) \
+    { \
+        return agree_on(s, kind); \
+    } \
     static bool vote_##name(ls__step *s, int worker) \
     { \
         return round_of(s, kind, worker); \
@@ -191,13 +224,22 @@ static void put(ls__pass *p, ls__phase what)
     { \
         return settle(s, kind, worker); \
     }
-#define CHECK(name) vote_##name, witness_##name, settle_##name
+#define CHECK(name) vote_##name, witness_##name, settle_##name, agree_##name
+/* The owner's votes, where they are not given with what it computed. */
+#define FIRST_OF(name, kind) \
+    static bool first_##name(ls__step *s, int worker) \
+    { \
+        return first_round_of(s, kind, worker); \
+    }
 
 PHASES_OF(packs, LS__PACKS)
 PHASES_OF(shards, LS__SHARDS)
 PHASES_OF(partials, LS__PARTIALS)
 PHASES_OF(sums, LS__SUMS)
 PHASES_OF(changes, LS__CHANGES)
+FIRST_OF(partials, LS__PARTIALS)
+FIRST_OF(sums, LS__SUMS)
+FIRST_OF(changes, LS__CHANGES)
 
 typedef bool phase(ls__step *s, int worker);
 
@@ -205,21 +247,30 @@ static const struct {
     const char *name;
     ls__lap_kind lap;
     phase *votes, *witness, *settles;
+    bool (*agree)(const ls__step *s);
+    phase *first;
 } checks[] = {
     [LS__PACKS] = {"check weights", LS__GRADIENTS, CHECK(packs)},
     [LS__SHARDS] = {"check gradients", LS__GRADIENTS, CHECK(shards)},
-    [LS__PARTIALS] = {"check sums", LS__REDUCE, CHECK(partials)},
-    [LS__SUMS] = {"check sums", LS__REDUCE, CHECK(sums)},
-    [LS__CHANGES] = {"check update", LS__UPDATE, CHECK(changes)},
+    [LS__PARTIALS] = {"check sums", LS__REDUCE, CHECK(partials),
+                      first_partials},
+    [LS__SUMS] = {"check sums", LS__REDUCE, CHECK(sums), first_sums},
+    [LS__CHANGES] = {"check update", LS__UPDATE, CHECK(changes),
+                     first_changes},
 };
 
-/* Rounds of votes, their witnesses, and what they come to. */
+/* Rounds of votes, their witnesses, and what they come to: all after the
+ * second have something to do only where not all agree. */
 static void put_check(ls__pass *p, int kind)
 {
     ls__phase at = {.name = checks[kind].name, .lap = checks[kind].lap};
 
+    if ((at.run = checks[kind].first))
+        put(p, at);
     at.run = checks[kind].votes;
-    for (int i = 0; i < LS__ROUNDS; i++)
+    put(p, at);
+    at.idle = checks[kind].agree;
+    for (int i = 2; i < LS__ROUNDS; i++)
         put(p, at);
     at.run = checks[kind].witness;
     put(p, at);
@@ -240,7 +291,7 @@ static void put_gradients(ls__pass *p)
     put(p, (ls__phase){"prepare", LS__GRADIENTS, .run = prepare});
     put_check(p, LS__PACKS);
     put(p, (ls__phase){"gradients", LS__GRADIENTS,
-                       .run_device = ls__phase_gradients});
+                       .run_device = gradients});
     put_check(p, LS__SHARDS);
 }
 

@@ -76,7 +76,7 @@ static blame blame_of(const ls__heal *h, const ls__step *s, int worker)
     blame of = {0};
 
     for (int kind = 0; kind < LS__PART_KINDS; kind++)
-        for (int i = 0; h->healer[0].round[kind] == LS__ROUNDS &&
+        for (int i = 0; h->healer[0].round[kind] > 0 &&
                         i < ls__part_count(h, kind); i++)
             count_part(h, s, kind, i, worker, &of);
     return of;

@@ -266,18 +266,23 @@ static void update_run(const ls__step *s, float norm, const ls__rule *rule,
                      t->model.value + r.first, t->moment, at);
 }
 
-/* A block that is clipped is still in the cache when it is used. */
-static void update_block(const ls__step *s, float norm, const ls__patch *b)
+void ls__update_patch(const ls__step *s, float norm, const ls__patch *b)
 {
     const ls__rule *rule = s->rules ? &s->rules[b->slot] : &s->rule;
     ls__range r = b->range;
 
-    ls__riders_before(s, b);
     if (!s->trainer->trained.slot[b->slot])
         return;
     for (ls__range run = {r.first, r.first}; ls__riders_move(s, b, &run);)
         update_run(s, norm, rule, run, b->at + run.first - r.first);
     ls__riders_changed(s, b);
+}
+
+/* A block that is clipped is still in the cache when it is used. */
+static void update_block(const ls__step *s, float norm, const ls__patch *b)
+{
+    ls__riders_before(s, b);
+    ls__update_patch(s, norm, b);
 }
 
 /* Update a stretch of what the process owns, some of a slot, block by block. */

@@ -60,4 +60,7 @@ int64_t ls__reduce_trained(const ls__step *s, const ls__reduction *r,
  * gradient or its norm is not finite. */
 bool ls__phase_update(ls__step *s, int worker);
 
+/* The update of a block of one parameter, as far as it is trained and moves. */
+void ls__update_patch(const ls__step *s, float norm, const ls__patch *patch);
+
 #endif

@@ -138,14 +138,6 @@ bool ls__riders_move(const ls__step *s, const ls__patch *patch, ls__range *run)
     return run->first < run->last;
 }
 
-bool ls__riders_have_moves(const ls__step *s)
-{
-    for (const ls__riding *r = s->trainer->rider; r->is; r++)
-        if (r->is->moves)
-            return true;
-    return false;
-}
-
 void ls__riders_changed(const ls__step *s, const ls__patch *patch)
 {
     for (const ls__riding *r = s->trainer->rider; r->is; r++)

@@ -31,9 +31,6 @@ bool ls__riders_move(const ls__step *s, const ls__patch *patch,
 void ls__riders_changed(const ls__step *s, const ls__patch *patch);
 void ls__riders_passed(ls__step *s, int worker, int sections);
 
-/* Does anybody say what moves? */
-bool ls__riders_have_moves(const ls__step *s);
-
 /* Does anybody look at the blocks of the sum? */
 bool ls__riders_look(const ls__step *s);
 

@@ -94,13 +94,18 @@ typedef struct walk {
 /* Go to the next phase; false: there is none. */
 static bool go_on(walk *w)
 {
-    if (!is_phase(w->phase + 1))
+    const ls__phase *next = w->phase + 1;
+
+    if (!is_phase(next))
         return false;
     ls__pool_barrier(w->step->trainer->pool);
     if (w->worker == 0)
         end_phase(w->step, w->phase);
-    w->phase++;
-    return true;
+    while (next->idle && next->idle(w->step))
+        next++;
+    if (is_phase(next))
+        w->phase = next;
+    return is_phase(next);
 }
 
 static void walk_phases(walk *w)

@@ -32,6 +32,9 @@ typedef struct ls__phase {
     /* In its place where devices meet on the way (joint.h): all of a worker's,
      * as run. */
     bool (*run_joint)(ls__step *s, int worker);
+    /* Is there nothing to do?  Every worker says alike, after the barrier of
+     * the phase before, and goes past it.  NULL: there always is. */
+    bool (*idle)(const ls__step *s);
 } ls__phase;
 
 enum { LS__PHASES = 64 };
