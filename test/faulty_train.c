@@ -3,7 +3,7 @@
  * lockstep-train: a small model, and with FAULT=STEP:PHASE:WHAT in the
  * environment a bit of the first such array of that step is another. */
 #define _GNU_SOURCE
-#include "record/record_step.h"
+#include "record/record_write.h"
 
 #include <lockstep.h>
 #include <stdio.h>

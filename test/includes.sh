@@ -5,7 +5,8 @@
 # includes another room than these, and no circle leads from a room to itself.
 # Each says which tests test it ("tested by: test_text data.sh"), and these are
 # there.  Tools see nothing of lib/ and data/ but the public headers, and data/
-# these, base and chain; lib/ and data/ include those that they need and not
+# these, base and, where a room says so, the doors that data/README.md lists,
+# headers of lib/; lib/ and data/ include those that they need and not
 # lockstep.h, and lib/ neither includes nor calls data/.
 # File names are unique: two files share one only as a .c and its .h.  (Public
 # headers below lockstep/ are named as the room whose functions they declare.)
@@ -34,12 +35,31 @@ allowed() {
     done
 }
 
+# doors TREE: the headers of lib/ that are open to data/.
+doors() {
+    awk '/^$/ { on = 0 } sub(/^doors:/, "") { on = 1 } on' \
+        "$1/data/README.md" 2>/dev/null | tr ' ' '\n' | grep .
+}
+
+# opened TREE: the functions that they declare.
+opened() {
+    doors "$1" | while read -r door; do
+        grep -Eo '\bls__[a-z0-9_]+\(' "$1/lib/$door" | tr -d '('
+    done | sort -u
+}
+
 # included ROOT: "room other file" for each include of another folder, which a
-# room of lib/ of the same name is, too.
+# room of lib/ of the same name is, too; data/ includes "doors" by this name.
 included() {
+    doors "$1/.." >"$dir/doors"
     (cd "$1" && grep -Eo '^ *# *include "[a-z]+/[a-z0-9_.]+' ./*/*.[ch]) |
         sed -n 's|^\./\([a-z]*\)/\([^:]*\):.*"\([a-z]*\)/\(.*\)$|\1 \3 \2 \4|p' |
         sort -u | while read -r room other file name; do
+        if [ "${1##*/}" = data ] && [ ! -f "$1/$other/$name" ] &&
+            grep -qx "$other/$name" "$dir/doors"; then
+            echo "$room doors $file"
+            continue
+        fi
         [ "$room" = "$other" ] && {
             [ -f "$1/$room/$name" ] || [ ! -f "$1/../lib/$room/$name" ]
         } || echo "$room $other $file"
@@ -78,7 +98,7 @@ rooms_of() {
             echo "$2/$room/$file includes $other, which $room may not"
     done
     while read -r room other; do
-        case $2/$other in data/base | data/chain) continue ;; esac
+        case $2/$other in data/base | data/doors) continue ;; esac
         [ -d "$1/$2/$other" ] ||
             echo "$2/$room may include $other, which is no room of $2"
     done <"$dir/allowed"
@@ -112,7 +132,8 @@ symbols() {
 
 # calls TREE BUILD: a line for each call of one room to another that it may not
 # see; the rooms that a room sees are those that it may include, those that these
-# may include, and so on.  What is public data/ may call all the same.
+# may include, and so on.  What is public, and what is a door's, data/ may call
+# all the same.
 calls() {
     allowed "$1/lib" | sed 's|^|lib/|; s| | lib/|' >"$dir/allowed"
     allowed "$1/data" | while read -r room other; do
@@ -121,7 +142,9 @@ calls() {
         echo "data/$room $tree/$other"
     done >>"$dir/allowed"
     symbols "$1" "$2" >"$dir/symbols"
+    opened "$1" >"$dir/opened"
     awk 'FILENAME ~ /allowed$/ { sees[$1, $2]; room[$1]; room[$2]; next }
+        FILENAME ~ /opened$/ { open[$1]; next }
         $2 ~ /^[TDRBCVW]$/ { home[$3] = $1 }
         $2 == "U" { wants[$1 " " $3] }
         END {
@@ -130,13 +153,14 @@ calls() {
             for (w in wants) {
                 split(w, of, " ")
                 to = home[of[2]]
-                if (of[1] ~ /^data/ && of[2] ~ /^ls_[a-z]/)
+                if (of[1] ~ /^data/ && (of[2] ~ /^ls_[a-z]/ ||
+                    of[2] in open && (of[1], "lib/doors") in sees))
                     continue
                 if (to != "" && to != of[1] && !((of[1], to) in sees))
                     print of[1] " calls " of[2] " of " to \
                         ", which it may not see"
             }
-        }' "$dir/allowed" "$dir/symbols" | sort
+        }' "$dir/allowed" "$dir/opened" "$dir/symbols" | sort
 }
 
 # twice ROOT: file names, without what follows the dot, that two files have.
@@ -235,7 +259,17 @@ says data/low base
 echo '#include "low/a.h"' >"$tree/data/low/c.c"
 is "data that looks into a room of its name" "$(rooms "$tree" | grep -c low/c.c)" 1
 rm -r "$tree/data/low"
+says data/up "base doors"
+echo 'int ls__a(void);' >>"$tree/lib/low/a.h"
+echo '#include "low/a.h"' >>"$tree/data/up/u.c"
+is "data that looks into the engine by itself" \
+    "$(rooms "$tree" | grep -c 'up/u.c includes low')" 1
+printf 'doors: low/b.h\n low/a.h\n' >"$tree/data/README.md"
+is "data at a door" "$(rooms "$tree" | grep -c up/u.c)" 0
 says data/up base
+is "a room that says of no doors" "$(rooms "$tree" | grep -c up/u.c)" 1
+rm "$tree/data/README.md"
+echo '#include "base/a.h"' >"$tree/data/up/u.c"
 echo '#include <lockstep.h>' >>"$tree/lib/high/b.c"
 is "all public headers" "$(rooms "$tree" | grep -c high/b.c)" 1
 mkdir -p "$dir/built/lib/low" "$dir/built/lib/high" "$dir/built/data/up"
@@ -253,6 +287,17 @@ if echo 'int up(void); int low(void); int low(void) { return up(); }' |
     is "calls between the engine and data" \
         "$(calls "$tree" "$dir/built" | sed 's/ calls.*//' | tr '\n' ' ')" \
         "data/up lib/high lib/low "
+    echo 'int ls__a(void); int ls_b(void) { return ls__a(); }' |
+        ${CC:-cc} -c -x c -o "$dir/built/data/up/u.o" - 2>/dev/null
+    echo 'int ls__a(void) { return 0; }' |
+        ${CC:-cc} -c -x c -o "$dir/built/lib/low/a.o" - 2>/dev/null
+    is "a call that is no door's" \
+        "$(calls "$tree" "$dir/built" | grep -c ls__a)" 1
+    echo 'doors: low/a.h' >"$tree/data/README.md"
+    is "a door's call of a room that says of none" \
+        "$(calls "$tree" "$dir/built" | grep -c ls__a)" 1
+    says data/up "base doors"
+    is "a door's call" "$(calls "$tree" "$dir/built" | grep -c ls__a)" 0
 fi
 rm "$tree/lib/low/a.c"
 says lib/low high

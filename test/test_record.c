@@ -14,7 +14,7 @@
 #include "on_ranks.h"
 #include "op/op_table.h"
 #include "record/record_compare.h"
-#include "record/record_step.h"
+#include "record/record_write.h"
 #include "spoilt_evidence.h"
 #include "record_models.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/merkle.h"
 #include "chain/lines.h"
-#include "chain/where.h"
+#include "record/where.h"
 
 /* A line that was read and checked; texts are the line's. */
 typedef enum ls__entry_kind {

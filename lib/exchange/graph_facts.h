@@ -4,7 +4,7 @@
 #define LS_EXCHANGE_GRAPH_FACTS_H
 
 #include "base/fact_list.h"
-#include "graph/graph.h"
+#include <lockstep/graph.h>
 
 /* Add, for each node, its operator and name ("node 3"), and by names of their
  * own ("node 3 (leaky_relu "act"): slope") its attributes, inputs, parameters

@@ -10,7 +10,7 @@
 #ifndef LS_EXCHANGE_GRAPH_JSON_H
 #define LS_EXCHANGE_GRAPH_JSON_H
 
-#include "graph/graph.h"
+#include <lockstep/graph.h>
 
 #include <jansson.h>
 

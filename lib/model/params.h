@@ -26,6 +26,10 @@ typedef struct ls__params {
     int64_t floats;     /* of the whole layout */
 } ls__params;
 
+/* The most arrays of this layout that a trainer has besides the parameters:
+ * those of an optimizer, and one that a rider asks for. */
+enum { LS__MOMENTS = 4 };
+
 /* The slot of a parameter by its number in the order of declaration. */
 static inline const ls__slot *ls__params_declared(const ls__params *params,
                                                   int i)

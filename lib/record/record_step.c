@@ -4,9 +4,9 @@
  * seen, and its mean has memory of its own, so that devices' gradients stay.
  * It is opened for one step and leaves nothing behind. */
 #include "record/record_step.h"
-#include "record/record_head.h"
+#include "record/record_nodes.h"
 #include "base/fpmode.h"
-#include "base/sized.h"
+#include "base/memory.h"
 #include "graph/op.h"
 #include "plan/record.h"
 #include "pool/pool.h"
@@ -18,7 +18,6 @@
 #include "train/run_step.h"
 #include "train/trainer.h"
 #include "train/verdict.h"
-#include "transcript/head.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,16 +25,14 @@
 
 typedef struct recording {
     ls__step step; /* the first: phases are given this */
-    const ls_record_options *options;
-    ls__record_file file;
+    const ls__show *show;
+    int of;            /* the device that is shown, -1: all */
     ls__plan *plan;
     ls__weights weights; /* the trainer's values, packed for this plan */
     ls__context *context;
     float *mean;
-    ls__touch_fn *touch;
-    void *user;
     int device, micro; /* that run now */
-    int status;        /* of the file */
+    int status;        /* of the showing */
 } recording;
 
 static recording *of_step(ls__step *s)
@@ -43,34 +40,31 @@ static recording *of_step(ls__step *s)
     return (recording *)s;
 }
 
-/* ------ what is written ------ */
+/* ------ what is shown ------ */
 
-static void write_array(recording *r, const ls__where *w, const void *values,
-                        int64_t floats, bool integers)
+static void show_array(recording *r, const ls__where *w, const void *values,
+                       int64_t floats, bool integers)
 {
-    if (r->touch)
-        r->touch(r->user, w, (float *)(uintptr_t)values, floats);
-    if (r->status == 0 && r->file.chain.file)
-        r->status = ls__record_array(&r->file, w, values, floats, integers);
+    if (r->status == 0)
+        r->status = r->show->array(r->show->user, w, (void *)(uintptr_t)values,
+                                   floats, integers);
 }
 
-static void write_double(recording *r, const char *phase, const char *what,
-                         double x)
+static void show_double(recording *r, const char *phase, const char *what,
+                        double x)
 {
     ls__where w = {.phase = phase, .what = what, .device = r->device};
 
-    if (r->status == 0 && r->file.chain.file)
-        r->status = ls__record_double(&r->file, &w, x);
+    if (r->status == 0)
+        r->status = r->show->real(r->show->user, &w, x);
 }
 
-static void write_float(recording *r, const char *what, float *x)
+static void show_float(recording *r, const char *what, float *x)
 {
     ls__where w = {.phase = "rule", .what = what};
 
-    if (r->touch)
-        r->touch(r->user, &w, x, 1);
-    if (r->status == 0 && r->file.chain.file)
-        r->status = ls__record_float(&r->file, &w, *x);
+    if (r->status == 0)
+        r->status = r->show->number(r->show->user, &w, x);
 }
 
 /* The parameters, and the moments of the optimizer, as they are now. */
@@ -80,10 +74,10 @@ static void look_at_state(recording *r, const char *phase)
     int64_t floats = t->model.params.floats;
     ls__where w = {.phase = phase, .what = "parameters"};
 
-    write_array(r, &w, t->model.value, floats, false);
+    show_array(r, &w, t->model.value, floats, false);
     for (int i = 0; i < t->moments; i++) {
         w.what = t->moment_name[i];
-        write_array(r, &w, t->moment[i], floats, false);
+        show_array(r, &w, t->moment[i], floats, false);
     }
 }
 
@@ -102,7 +96,7 @@ static bool prepare(ls__step *s, int worker)
 
 static bool is_wanted(const recording *r)
 {
-    return r->options->device < 0 || r->options->device == r->device;
+    return r->of < 0 || r->of == r->device;
 }
 
 /* The array that an instruction wrote. */
@@ -110,7 +104,7 @@ static void saw(void *user, const ls__seen *seen)
 {
     recording *r = user;
     const ls_node *n = seen->node, *shape = n;
-    char text[LS__SHAPE_TEXT];
+    char text[LS__SIZES_TEXT];
     ls__where w = {.phase = seen->backward ? "backward" : "forward",
                    .op = n->op->name, .name = n->name, .what = seen->what,
                    .device = r->device, .micro = r->micro,
@@ -124,18 +118,18 @@ static void saw(void *user, const ls__seen *seen)
         p = &r->plan->param[n->param[seen->index]];
     else if (strcmp(seen->what, "y"))
         shape = NULL;
-    w.shape = p ? ls__shape_sizes(text, p->rank, p->shape)
-                : shape ? ls__shape_sizes(text, shape->rank, shape->shape) : "";
+    w.shape = p ? ls__sizes_text(text, p->rank, p->shape)
+                : shape ? ls__sizes_text(text, shape->rank, shape->shape) : "";
     if (p)
         w.name = p->name;
-    if (is_wanted(r) || r->touch)
-        write_array(r, &w, seen->values, seen->floats, false);
+    if (is_wanted(r))
+        show_array(r, &w, seen->values, seen->floats, false);
 }
 
 static void look_at_rows(recording *r, const ls_shard *shard)
 {
     const ls__model *m = &r->step.trainer->model;
-    char text[LS__SHAPE_TEXT];
+    char text[LS__SIZES_TEXT];
     ls__where w = {.phase = "rows", .device = r->device, .micro = r->micro,
                    .first = shard->first, .rows = shard->rows};
 
@@ -143,15 +137,15 @@ static void look_at_rows(recording *r, const ls_shard *shard)
         const ls__input *in = &m->input[i];
 
         w.what = w.name = in->name;
-        w.shape = ls__shape_sizes(text, in->rank, in->shape);
+        w.shape = ls__sizes_text(text, in->rank, in->shape);
         if (shard->data[i])
-            write_array(r, &w, shard->data[i], shard->rows * in->size,
+            show_array(r, &w, shard->data[i], shard->rows * in->size,
                         in->dtype == LS_I32);
     }
     w.what = "weights of rows";
     w.name = w.shape = "";
     if (shard->weights)
-        write_array(r, &w, shard->weights, shard->rows, false);
+        show_array(r, &w, shard->weights, shard->rows, false);
 }
 
 /* The key of each node that draws, and the row of the micro-batch that its
@@ -174,7 +168,7 @@ static void look_at_keys(recording *r, const ls_shard *shard)
             continue;
         key = ls__draw_key(&run);
         snprintf(what, sizeof what, "key of node %d", n->id);
-        write_array(r, &w, (uint32_t[]){key.word[0], key.word[1],
+        show_array(r, &w, (uint32_t[]){key.word[0], key.word[1],
                                         (uint32_t)shard->row}, 3, true);
     }
 }
@@ -222,30 +216,30 @@ static void run_device(recording *r)
     report->status = status;
     if (status < 0)
         return;
-    write_array(r, &w, t->grad.device[r->device], t->model.params.floats,
+    show_array(r, &w, t->grad.device[r->device], t->model.params.floats,
                 false);
-    write_double(r, "gradient", "loss", report->sums.loss);
-    write_double(r, "gradient", "weight", report->sums.weight);
+    show_double(r, "gradient", "loss", report->sums.loss);
+    show_double(r, "gradient", "weight", report->sums.weight);
     ls__riders_ready(s, 0, r->device);
 }
 
-/* Write the share that a schedule leaves of what it changes; there is none to
- * write where nothing does. */
-static void write_share(recording *r, const char *what, const ls_schedule *s,
+/* Show the share that a schedule leaves of what it changes; there is none to
+ * show where nothing does. */
+static void show_share(recording *r, const char *what, const ls_schedule *s,
                         float *share)
 {
     r->device = 0;
     if (s->kind != LS_CONSTANT || s->warmup)
-        write_float(r, what, share);
+        show_float(r, what, share);
 }
 
-/* The caller alone: what is written has one order. */
+/* The caller alone: what is shown has one order. */
 static bool gradients(ls__step *s, int worker)
 {
     recording *r = of_step(s);
 
     if (worker == 0)
-        write_share(r, "share of dropout",
+        show_share(r, "share of dropout",
                     &s->trainer->options.dropout_schedule, &s->drop);
     for (int d = 0; d < s->trainer->devices.count && worker == 0; d++) {
         r->device = d;
@@ -264,19 +258,19 @@ static bool look_at_mean(ls__step *s, int worker)
     if (worker > 0)
         return true;
     r->device = 0;
-    write_float(r, "factor", &factor);
-    write_array(r, &w, s->gradient, floats, false);
+    show_float(r, "factor", &factor);
+    show_array(r, &w, s->gradient, floats, false);
     w.what = "squares of blocks";
     if (s->notes.square)
-        write_array(r, &w, s->notes.square, ls__reduce_blocks(floats), false);
+        show_array(r, &w, s->notes.square, ls__reduce_blocks(floats), false);
     norm = ls__verdict_norm(s);
-    write_float(r, "norm", &norm);
-    write_double(r, "rule", "peak rate", s->trainer->lr);
-    write_float(r, "-lr", &s->rule.neg_lr);
-    write_share(r, "share of decay", &s->trainer->options.decay_schedule,
+    show_float(r, "norm", &norm);
+    show_double(r, "rule", "peak rate", s->trainer->lr);
+    show_float(r, "-lr", &s->rule.neg_lr);
+    show_share(r, "share of decay", &s->trainer->options.decay_schedule,
                 &s->rule.decay);
-    write_float(r, "r1", &s->rule.r1);
-    write_float(r, "r2", &s->rule.r2);
+    show_float(r, "r1", &s->rule.r1);
+    show_float(r, "r2", &s->rule.r2);
     return true;
 }
 
@@ -339,28 +333,26 @@ static int open_plan(recording *r)
 
 static int open_recording(recording *r)
 {
-    const ls_record_options *o = r->options;
     int status = open_plan(r);
 
-    if (status == 0 && o->path)
-        status = ls__record_create(&r->file, o->path, o->values);
-    if (status == 0 && o->path)
-        status = ls__record_head(&r->file, r->step.trainer, r->plan,
-                                 r->options->device);
     r->step.gradient = r->mean;
-    return status;
+    if (status < 0)
+        return status;
+    r->status = r->show->begin(r->show->user, r->plan->chunk_rows);
+    if (r->status == 0)
+        r->status = ls__show_nodes(r->show, r->plan);
+    return r->status;
 }
 
-static int close_recording(recording *r, bool whole)
+static void close_recording(recording *r)
 {
     ls__context_close(r->context);
     ls__block_free(r->weights.packed);
     ls__block_free(r->mean);
     ls__plan_free(r->plan);
-    return ls__record_close(&r->file, whole);
 }
 
-/* ------ the public function ------ */
+/* ------ the step ------ */
 
 static int run(recording *r, ls_result *result)
 {
@@ -377,30 +369,25 @@ static int run(recording *r, ls_result *result)
     return 0;
 }
 
-int ls__record_step(ls_trainer *t, const ls_batch *batch,
-                    const ls_record_options *o, ls__touch_fn *touch,
-                    void *user, ls_result *result)
+int ls__show_step(ls_trainer *t, const ls_batch *batch, int device,
+                  const ls__show *show, ls_result *result, int *shown)
 {
     recording r = {.step = {.trainer = t, .batch = batch, .pass = &recorded},
-                   .options = o, .touch = touch, .user = user};
-    int status = ls__pool_take(t->pool), closed;
+                   .of = device, .show = show};
+    int status = ls__pool_take(t->pool);
 
+    *shown = 0;
     if (status < 0)
         return status;
     if ((status = open_recording(&r)) == 0)
         status = run(&r, result);
-    closed = close_recording(&r, status == 0 && r.status == 0);
+    close_recording(&r);
     ls__pool_give(t->pool);
-    if (status < 0)
-        return status;
-    status = r.status < 0 ? r.status : closed;
-    if (status == 0)
-        return 0;
-    return ls__fail(status, "%.300s (there is no record, but step %lld was "
-                    "made)", ls_errmsg(), (long long)result->step);
+    *shown = r.status;
+    return status;
 }
 
-static int check(const ls_trainer *t, const ls_record_options *o)
+int ls__show_check(const ls_trainer *t, int device)
 {
     if (!t->model.plan)
         return ls__fail(LS_ENOTSUP, "a record: a gradient function of your own "
@@ -411,39 +398,9 @@ static int check(const ls_trainer *t, const ls_record_options *o)
     if (t->between)
         return ls__fail(LS_ENOTSUP, "a record: the trainer has a function "
                         "between reduction and update");
-    if (!o->path)
-        return ls__null("ls_trainer_record", "options->path");
-    if (o->device < -1 || o->device >= t->devices.of)
+    if (device < -1 || device >= t->devices.of)
         return ls__fail(LS_EINVAL, "a record of device %d; there are %d "
-                        "devices, counted from 0, and -1 is all", o->device,
+                        "devices, counted from 0, and -1 is all", device,
                         t->devices.of);
     return ls__trainer_check_weights(t);
-}
-
-static const ls_record_options defaults = {.device = -1};
-
-void ls_record_defaults_bytes(ls_record_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
-
-int ls_trainer_record_bytes(ls_trainer *t, const ls_batch *batch,
-                            const ls_record_options *options,
-                            ls_result *result, size_t size)
-{
-    LS__NEED_AS(t, "trainer", LS_EINVAL);
-    LS__NEED(batch);
-    LS__NEED(options);
-    LS__NEED(result);
-
-    ls_record_options o = defaults;
-    ls_result r;
-    int status = ls__sized_take("ls_record_options", &o, sizeof o, options);
-
-    if (status < 0 || (status = check(t, &o)) < 0 ||
-        (status = ls__record_step(t, batch, &o, NULL, NULL, &r)) < 0)
-        return status;
-    ls__sized_put(result, size, &r, sizeof r);
-    return 0;
 }

@@ -4,11 +4,17 @@
 #include "base/error.h"
 #include "rank/link.h"
 #include "together/ranks.h"
+#include "train/trainer.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { FIRST = 0 };
+
+bool ls__spread_is(const ls_trainer *t)
+{
+    return t->ranks != NULL;
+}
 
 bool ls__spread_first(const ls_trainer *t)
 {

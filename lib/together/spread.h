@@ -9,15 +9,11 @@
 #ifndef LS_TOGETHER_SPREAD_H
 #define LS_TOGETHER_SPREAD_H
 
-#include "train/trainer.h"
+#include <lockstep/trainer.h>
 
 /* Are there other ranks, and is this the first one?  A trainer without ranks is
  * its own first. */
-static inline bool ls__spread_is(const ls_trainer *t)
-{
-    return t->ranks != NULL;
-}
-
+bool ls__spread_is(const ls_trainer *t);
 bool ls__spread_first(const ls_trainer *t);
 
 /* What failed on one rank fails on all: returns the status of the lowest rank

@@ -7,9 +7,6 @@
 #include "train/rider.h"
 #include <lockstep/gradients.h>
 
-/* Two of an optimizer, and one that a rider asks for. */
-enum { LS__MOMENTS = 4 };
-
 typedef struct ls__row_ways ls__row_ways;
 
 struct ls_trainer {

@@ -4,7 +4,9 @@
 #include "base/sha.h"
 #include "exchange/graph_facts.h"
 #include "rank/agree.h"
+#include "rules/trainer_rows.h"
 #include "together/ranks.h"
+#include "train/trainer.h"
 
 #include <string.h>
 

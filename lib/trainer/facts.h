@@ -4,8 +4,8 @@
 #ifndef LS_TRAINER_FACTS_H
 #define LS_TRAINER_FACTS_H
 
-#include "train/trainer.h"
-#include "rules/trainer_rows.h"
+#include "base/fact_list.h"
+#include <lockstep/trainer.h>
 
 /* Add what must be the same when a run goes on: devices and options. */
 void ls__facts_of_run(const ls_trainer *t, ls__facts *facts);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The one function that writes the root of a state. */
-#ifndef LS_TRANSCRIPT_ROOT_H
-#define LS_TRANSCRIPT_ROOT_H
+#ifndef LS_STATE_ROOT_H
+#define LS_STATE_ROOT_H
 
 #include "base/merkle.h"
 #include <lockstep/transcript.h>

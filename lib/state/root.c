@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The root of a state: each array's Merkle tree, and what else a run that goes
  * on reads. */
-#include "transcript/root.h"
+#include "state/root.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/merkle.h"
@@ -11,6 +11,7 @@
 #include "reduce/owned.h"
 #include "together/ranks.h"
 #include "together/spread.h"
+#include "train/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>

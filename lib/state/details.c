@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See details.h. */
-#include "transcript/details.h"
+#include "state/details.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha.h"
 #include "rank/link.h"
+#include "state/root.h"
 #include "together/ranks.h"
 #include "together/spread.h"
 #include "train/batch.h"
 #include "train/riders.h"
-#include "transcript/root.h"
+#include "train/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -259,7 +259,7 @@ int ls_transcript_open(ls_transcript **out, ls_trainer *t,
         .rows = o.rows, .gradient = o.gradient};
     r->same = -1;
     ls__sha256_init(&r->records);
-    r->sets = t->sets;
+    r->sets = ls__state_of(t).sets;
     r->options = json_object();
     status = r->options ? ls__root_room_open(&r->room, t)
                         : ls__no_memory("a transcript's options", 0);
@@ -308,9 +308,9 @@ int64_t ls_transcript_every(const ls_trainer *t, double step_flops)
 {
     LS__NEED_AS(t, "trainer", 0);
 
-    double bytes = 4. * (double)t->model.params.floats *
-                   (1 + t->moments);
-    double swift = t->options.precision == LS_F32_LAYERS ? 1 : 4;
+    const ls__state is = ls__state_of(t);
+    double bytes = 4. * (double)is.layout->floats * (1 + is.moments);
+    double swift = is.options->precision == LS_F32_LAYERS ? 1 : 4;
     int64_t every = 1;
 
     if (!(step_flops > 0))

@@ -5,9 +5,9 @@
 
 #include "base/sha.h"
 #include "chain/lines.h"
-#include "transcript/details.h"
+#include "state/details.h"
+#include "state/root.h"
 #include "transcript/head.h"
-#include "transcript/root.h"
 #include <lockstep/transcript.h>
 
 /* The words of a short step: rate, loss, the two of the weight, norm, and

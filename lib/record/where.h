@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the lines of a record speak of. */
-#ifndef LS_CHAIN_WHERE_H
-#define LS_CHAIN_WHERE_H
+#ifndef LS_RECORD_WHERE_H
+#define LS_RECORD_WHERE_H
 
 #include <stdint.h>
 

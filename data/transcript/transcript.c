@@ -213,14 +213,14 @@ static int put_event(ls_transcript *r, const char *what, int n,
  * itself can repeat. */
 static int tell_sets(ls_transcript *r)
 {
+    int64_t sets = ls__state_of(r->trainer).sets;
     char times[24];
     ls_setting value = {"times", times};
 
-    if (r->sets == r->trainer->sets)
+    if (r->sets == sets)
         return 0;
-    snprintf(times, sizeof times, "%lld",
-             (long long)(r->trainer->sets - r->sets));
-    r->sets = r->trainer->sets;
+    snprintf(times, sizeof times, "%lld", (long long)(sets - r->sets));
+    r->sets = sets;
     return put_event(r, "set", 1, &value, NULL);
 }
 

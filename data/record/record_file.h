@@ -9,7 +9,7 @@
 
 #include "base/merkle.h"
 #include "chain/lines.h"
-#include "chain/where.h"
+#include "record/where.h"
 
 typedef struct ls__record_file {
     ls__chain chain;

@@ -4,11 +4,11 @@
  * hashes both while the step has them in the cache, on the worker that has
  * them: rows by their device's, a block of the gradient by who sums it.  So a
  * step has no barrier more, and allocates nothing. */
-#ifndef LS_TRANSCRIPT_DETAILS_H
-#define LS_TRANSCRIPT_DETAILS_H
+#ifndef LS_STATE_DETAILS_H
+#define LS_STATE_DETAILS_H
 
 #include "base/merkle.h"
-#include "train/trainer.h"
+#include <lockstep/trainer.h>
 
 typedef struct ls__details {
     ls_trainer *trainer; /* NULL: nothing is asked for */

@@ -26,11 +26,12 @@ static void hash_text(const char *text, char hex[LS__HEX])
  * user's, which says nothing, that of the empty text. */
 int ls__head_graph(const ls_trainer *t, char hex[LS__HEX])
 {
+    const ls_graph *graph = ls__state_of(t).graph;
     json_t *said = NULL;
     char *text = NULL;
 
-    if (t->model.graph) {
-        said = ls__graph_as_filed(t->model.graph);
+    if (graph) {
+        said = ls__graph_as_filed(graph);
         text = said ? ls__line_write(said) : NULL;
         json_decref(said);
         if (!text)
@@ -126,21 +127,21 @@ static bool add_mark(json_t *line, const char *name, bool is)
 static json_t *head_line(const ls__chain *c, const ls_trainer *t,
                          const ls_transcript_options *o, const ls__extent *has)
 {
-    const ls__plan *plan = t->model.plan;
+    const ls__state is = ls__state_of(t);
     char graph[LS__HEX], layout[LS__HEX];
     json_t *line;
 
     if (ls__head_graph(t, graph) < 0)
         return NULL;
-    ls__head_layout(&t->model.params, layout);
+    ls__head_layout(is.layout, layout);
     line = json_pack(
         "{s:i,s:o,s:i,s:I,s:s,s:s,s:s,s:s,s:s,s:i,s:o,s:I,s:s,s:s,s:s,s:i}",
-        "bits", LS_BITS, "data", files_array(o), "devices", t->devices.of,
+        "bits", LS_BITS, "data", files_array(o), "devices", is.devices,
         "every", (json_int_t)has->every, "graph", graph, "kind", "head",
         "layout", layout, "lockstep", ls_version(), "maker",
-        "any", "micro", t->micro, "options", ls__head_all_options(t, o),
+        "any", "micro", is.micro, "options", ls__head_all_options(t, o),
         "plan",
-        (json_int_t)(plan ? plan->chunk_rows : 0), "prev", c->prev, "program",
+        (json_int_t)is.chunk_rows, "prev", c->prev, "program",
         o->program, "sum", o->sum ? o->sum : "", "version",
         LS__TRANSCRIPT_VERSION);
     if (line && (!add_mark(line, "rows", has->rows) ||

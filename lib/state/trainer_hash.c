@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/state_hash.h"
 #include "together/spread.h"
+#include "train/trainer.h"
 
 static void hash_arrays(ls__sha256 *sha, const char *prefix,
                         const ls__params *params, const float *values)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A step whose record is written, and whoever looks on. */
+#ifndef LS_RECORD_RECORD_WRITE_H
+#define LS_RECORD_RECORD_WRITE_H
+
+#include "record/where.h"
+#include <lockstep/record.h>
+
+/* Told of each array before it is hashed.  Tests spoil a number here; nobody
+ * else does. */
+typedef void ls__touch_fn(void *user, const ls__where *where, float *values,
+                          int64_t floats);
+
+/* ls_trainer_record, with arguments that were checked; without a path nothing
+ * is written; touch NULL: nobody. */
+int ls__record_step(ls_trainer *t, const ls_batch *batch,
+                    const ls_record_options *o, ls__touch_fn *touch,
+                    void *user, ls_result *result);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See state.h. */
+#include "state/state.h"
+#include "together/ranks.h"
+#include "train/run_step.h"
+#include "train/trainer.h"
+
+ls__state ls__state_of(const ls_trainer *t)
+{
+    const ls__plan *plan = t->model.plan;
+
+    return (ls__state){
+        .layout = &t->model.params, .graph = t->model.graph,
+        .options = &t->options, .link = t->ranks ? t->ranks->link : NULL,
+        .devices = t->devices.of, .micro = t->micro,
+        .chunk_rows = plan ? plan->chunk_rows : 0, .moments = t->moments,
+        .moment_name = t->moment_name, .step = t->step, .sets = t->sets,
+        .lr = t->lr};
+}
+
+const float *ls__state_block(const ls_trainer *t, int b)
+{
+    return b ? t->moment[b - 1] : t->model.value;
+}
+
+float *ls__state_write(ls_trainer *t, int b)
+{
+    ls__exec_stale(t->model.plan, &t->model.weights);
+    return b ? t->moment[b - 1] : t->model.value;
+}
+
+int ls__state_check(const ls_trainer *t)
+{
+    return ls__trainer_check_weights(t);
+}
+
+void ls__state_go_on(ls_trainer *t, int64_t step, double lr)
+{
+    t->step = step;
+    t->lr = lr;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A trainer as those see it who stand above the engine and keep its state, hash
+ * it or compare it: what it is, and arrays in one layout. */
+#ifndef LS_STATE_STATE_H
+#define LS_STATE_STATE_H
+
+#include "model/params.h"
+#include <lockstep/trainer.h>
+
+/* What a trainer is now; all that it points to is the trainer's. */
+typedef struct ls__state {
+    const ls__params *layout;
+    const ls_graph *graph; /* NULL: a gradient function of the user's */
+    const ls_trainer_options *options;
+    const struct ls_transport *link; /* to the other ranks, or NULL */
+    int devices, micro;
+    int64_t chunk_rows;    /* of the plan; 0: there is none */
+    int moments;
+    const char *const *moment_name;
+    int64_t step, sets;    /* updates; how often the program set values */
+    double lr;             /* the peak that schedules go by */
+} ls__state;
+
+ls__state ls__state_of(const ls_trainer *t);
+
+/* The parameters, block 0, or moment b - 1 as far as this rank owns it. */
+const float *ls__state_block(const ls_trainer *t, int b);
+
+/* The same to write all of it, or some: what was packed of it is stale. */
+float *ls__state_write(ls_trainer *t, int b);
+
+/* The weights are fit for a step and to be kept: LS_EINVAL while the average
+ * stands in their place. */
+int ls__state_check(const ls_trainer *t);
+
+/* The trainer goes on from what was written, with this number of updates. */
+void ls__state_go_on(ls_trainer *t, int64_t step, double lr);
+
+#endif
