@@ -16,6 +16,9 @@
 
 enum { LS__GRAPH_VERSION = 1 };
 
+/* Where a model file has it. */
+#define LS__GRAPH_KEY "lockstep.graph"
+
 /* *text is to be freed.  LS_ENOTSUP names an operator of the user's, whose
  * functions no file can hold; LS_EINVAL a name that is not UTF-8; LS_ENOMEM. */
 int ls__graph_write(const ls_graph *graph, char **text);

@@ -5,6 +5,7 @@
 #include "model/weights_file.h"
 #include "base/error.h"
 #include "base/pattern.h"
+#include "exchange/graph_json.h"
 #include "file/convert.h"
 #include "file/safetensors.h"
 

@@ -6,9 +6,6 @@
 #include "file/safetensors.h"
 #include "model/ls_model.h"
 
-/* Where a model file has its graph (docs/model-file.md). */
-#define LS__GRAPH_KEY "lockstep.graph"
-
 /* What a file of tensors says besides them: a text of its own under a key, or
  * NULL, and notes. */
 typedef struct ls__texts {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See state.h. */
 #include "state/state.h"
+#include "pool/pool.h"
 #include "together/ranks.h"
 #include "train/run_step.h"
 #include "train/trainer.h"
@@ -34,8 +35,13 @@ int ls__state_check(const ls_trainer *t)
     return ls__trainer_check_weights(t);
 }
 
-void ls__state_go_on(ls_trainer *t, int64_t step, double lr)
+void ls__state_go_on(ls_trainer *t, int64_t step)
 {
     t->step = step;
-    t->lr = lr;
+    t->lr = t->options.optimizer.lr;
+}
+
+void ls__state_unpin(const ls_trainer *t)
+{
+    ls__pool_unpin(t->pool);
 }

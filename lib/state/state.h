@@ -33,7 +33,12 @@ float *ls__state_write(ls_trainer *t, int b);
  * stands in their place. */
 int ls__state_check(const ls_trainer *t);
 
-/* The trainer goes on from what was written, with this number of updates. */
-void ls__state_go_on(ls_trainer *t, int64_t step, double lr);
+/* The trainer goes on from what was written, as after so many updates and with
+ * the rate of its options. */
+void ls__state_go_on(ls_trainer *t, int64_t step);
+
+/* Let a thread of its owner's run wherever the owner could before it was
+ * pinned. */
+void ls__state_unpin(const ls_trainer *t);
 
 #endif

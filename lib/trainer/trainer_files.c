@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/utf8.h"
+#include "exchange/graph_json.h"
 #include "lora/lora_file.h"
 #include "model/model_file.h"
 #include "model/weights_file.h"

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "checkpoint/checkpoint.h"
+#include "state/state.h"
 #include "together/spread.h"
 #include <lockstep/checkpoint.h>
 
@@ -17,15 +18,16 @@ typedef enum phase { IDLE, BUSY, ENDING } phase;
 
 struct ls_checkpoints {
     ls_trainer *trainer;
+    const ls__params *layout; /* of its arrays */
     ls__arena arena;
     ls__process process; /* the thread's */
     ls__folder dir;      /* locked, by the rank that writes */
     int keep;
     bool keep_first;
     int blocks;                   /* the parameters and each moment */
-    float *copy[1 + LS__MOMENTS]; /* [block][params.floats]; NULL: this rank
+    float *copy[1 + LS__MOMENTS]; /* [block][layout->floats]; NULL: this rank
                                      writes none */
-    ls__safetensor *tensor;       /* [blocks * params.count], of the copy */
+    ls__safetensor *tensor;       /* [blocks * layout->count], of the copy */
     json_t *options, *graph, *notes;
     json_t *loaded; /* the notes of what was loaded */
     const char *may_change;

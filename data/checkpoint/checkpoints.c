@@ -16,11 +16,9 @@
 #include "base/sha.h"
 #include "base/sized.h"
 #include "checkpoint/checkpoints.h"
-#include "pool/pool.h"
-#include "pool/thread.h"
 #include "checkpoint/run_folder.h"
 #include "checkpoint/run_options.h"
-#include "train/run_step.h"
+#include "pool/thread.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,12 +28,11 @@
 
 static int write_copy(ls_checkpoints *c)
 {
-    ls__kept s = {.params = c->trainer->model.params.count,
-                      .tensors = c->blocks * c->trainer->model.params.count,
-                      .tensor = c->tensor, .step = c->step,
-                      .root = c->root,
-                      .options = c->options, .notes = c->notes,
-                      .graph = c->graph};
+    ls__kept s = {.params = c->layout->count,
+                  .tensors = c->blocks * c->layout->count,
+                  .tensor = c->tensor, .step = c->step, .root = c->root,
+                  .options = c->options, .notes = c->notes,
+                  .graph = c->graph};
     ls__stamp stamp;
     int status = ls__run_folder_find(&c->dir);
 
@@ -57,7 +54,7 @@ static void *writer(void *user)
     ls_checkpoints *c = user;
 
     (void)pthread_setname_np(pthread_self(), "lockstep-save");
-    ls__pool_unpin(c->trainer->pool);
+    ls__state_unpin(c->trainer);
     pthread_mutex_lock(&c->mutex);
     for (;;) {
         int status;
@@ -141,15 +138,15 @@ static const char *tensor_name(ls_checkpoints *c, const char *moment,
 
 static int name_tensors(ls_checkpoints *c)
 {
-    const ls_trainer *t = c->trainer;
+    const ls__state is = ls__state_of(c->trainer);
     ls__safetensor *to = c->tensor;
 
     for (int b = 0; b < c->blocks; b++)
-        for (int i = 0; i < t->model.params.count; i++, to++) {
-            const ls__slot *s = &t->model.params.slot[i];
+        for (int i = 0; i < c->layout->count; i++, to++) {
+            const ls__slot *s = &c->layout->slot[i];
 
             to->name = tensor_name(
-                c, b ? t->moment_name[b - 1] : "", s->name);
+                c, b ? is.moment_name[b - 1] : "", s->name);
             if (!to->name)
                 return LS_ENOMEM;
             to->rank = s->rank;
@@ -161,7 +158,7 @@ static int name_tensors(ls_checkpoints *c)
 
 static int make_copy(ls_checkpoints *c)
 {
-    const ls__params *p = &c->trainer->model.params;
+    const ls__params *p = c->layout;
 
     for (int b = 0; b < c->blocks; b++)
         if (!(c->copy[b] = ls__block_zero((size_t)p->floats * sizeof(float),
@@ -181,7 +178,7 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
                                   : "";
     if (!path || !c->may_change)
         return LS_ENOMEM;
-    c->blocks = 1 + c->trainer->moments;
+    c->blocks = 1 + ls__state_of(c->trainer).moments;
     c->dir = (ls__folder){path, -1};
     status = ls__run_options_new(&c->options, c->trainer, o->n_settings,
                                  o->settings);
@@ -223,6 +220,7 @@ int ls_checkpoints_open(ls_checkpoints **checkpoints, ls_trainer *trainer,
     if (!(c = ls__new(1, sizeof *c, "checkpoints")))
         return ls__spread_agree(trainer, LS_ENOMEM);
     c->trainer = trainer;
+    c->layout = ls__state_of(trainer).layout;
     c->keep = o.keep;
     c->keep_first = o.keep_first;
     c->dir.fd = -1;
@@ -262,12 +260,12 @@ static const char RATE[] = "the learning rate as it was set";
 
 static int note_rate(ls_checkpoints *c)
 {
-    const ls_trainer *t = c->trainer;
+    const ls__state is = ls__state_of(c->trainer);
     char text[32];
 
-    if (t->lr == t->options.optimizer.lr)
+    if (is.lr == is.options->optimizer.lr)
         return 0;
-    snprintf(text, sizeof text, "%a", t->lr);
+    snprintf(text, sizeof text, "%a", is.lr);
     ls__real_point(text);
     return json_object_set_new(c->notes, RATE, json_string(text)) < 0
                ? ls__no_memory("notes", sizeof text) : 0;
@@ -313,8 +311,7 @@ void ls__checkpoints_set(ls_checkpoints *c, int64_t step)
     const char *text = ls_checkpoints_note(c, RATE);
     double rate;
 
-    t->step = step;
-    t->lr = t->options.optimizer.lr;
+    ls__state_go_on(t, step);
     if (text && !json_object_get(c->differs, "lr") &&
         ls__real_value(text, &rate))
         (void)ls_trainer_set_lr(t, rate);
@@ -325,7 +322,7 @@ static void hand_over(ls_checkpoints *c)
 {
     if (!c->started)
         return;
-    c->step = c->trainer->step;
+    c->step = ls_trainer_step(c->trainer);
     pthread_mutex_lock(&c->mutex);
     enter(c, BUSY);
     pthread_mutex_unlock(&c->mutex);
@@ -348,7 +345,7 @@ int ls_checkpoints_save(ls_checkpoints *c, int notes, const ls_setting *note)
     int before, status = check_process(c);
 
     if (status == 0)
-        status = ls__trainer_check_weights(t);
+        status = ls__state_check(t);
     if (status == 0)
         status = ls_trainer_check(t);
     if ((status = ls__spread_agree(t, status)) < 0)

@@ -33,7 +33,7 @@ static int check_array(const ls__checkpoint *from, const ls__safetensor *want,
 
 static int check_arrays(const ls_checkpoints *c, const ls__checkpoint *from)
 {
-    int params = c->trainer->model.params.count;
+    int params = c->layout->count;
     int n = c->blocks * params, status = 0;
 
     if (from->params.count != params || from->optimizer.count != n - params)
@@ -51,11 +51,8 @@ static int check_arrays(const ls_checkpoints *c, const ls__checkpoint *from)
  * be dealt out. */
 static float *target(const ls_checkpoints *c, int b)
 {
-    const ls_trainer *t = c->trainer;
-
-    if (ls__spread_is(t))
-        return c->copy[b];
-    return b ? t->moment[b - 1] : t->model.value;
+    return ls__spread_is(c->trainer) ? c->copy[b]
+                                     : ls__state_write(c->trainer, b);
 }
 
 /* The note of what could not be compared, which is the library's own. */
@@ -92,17 +89,19 @@ static int note_unknown(ls__checkpoint *from, const json_t *unknown)
 /* All is checked: from here on nothing can fail. */
 static void take(ls_checkpoints *c, ls__checkpoint *from)
 {
-    const ls__params *p = &c->trainer->model.params;
+    const ls__params *p = c->layout;
 
-    for (int b = 0; b < c->blocks; b++)
+    for (int b = 0; b < c->blocks; b++) {
+        float *to = target(c, b);
+
         for (int i = 0; i < p->count; i++) {
             const ls_entry *e = b ? &from->optimizer.entry[(b - 1) * p->count
                                                            + i]
                                   : &from->params.entry[i];
 
-            memcpy(target(c, b) + p->slot[i].offset, e->data,
-                   (size_t)e->bytes);
+            memcpy(to + p->slot[i].offset, e->data, (size_t)e->bytes);
         }
+    }
     json_decref(c->loaded);
     c->loaded = json_incref(from->notes);
 }

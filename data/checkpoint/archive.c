@@ -7,10 +7,9 @@
 #include "exchange/graph_json.h"
 #include "file/convert.h"
 #include "file/json.h"
-#include "model/weights_file.h"
-#include "predict/predictor.h"
-#include "train/trainer.h"
+#include "state/view.h"
 #include <lockstep/model.h>
+#include <lockstep/predictor.h>
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,9 +22,8 @@ struct ls_archive {
     char *path;
     ls__checkpoint folder; /* one of these three */
     ls__safetensors file;
-    char *graph;            /* of a model in memory, */
-    ls_predictor *of;       /* and where it is a predictor's */
-    ls__snapshot *taken;    /* the weights that it had */
+    ls__view of;            /* of a model in memory */
+    char *graph;            /* and what it says */
     char step[24]; /* of a checkpoint */
     int count, pairs;
     ls_entry *entry;
@@ -123,10 +121,10 @@ static int open_file(ls_archive *a)
 
 /* ------ A model in memory ------ */
 
-/* Lists the parameters, of which of[] are in the order of declaration. */
-static int list_params(ls_archive *a, const ls__params *p,
-                       const float *const *of)
+static int list_params(ls_archive *a)
 {
+    const ls__params *p = a->of.layout;
+
     a->path = ls__arena_text(&a->arena, "a model in memory");
     a->entry = ls__arena_new(&a->arena, (size_t)p->count, sizeof *a->entry);
     if (!a->path || !a->entry)
@@ -137,15 +135,15 @@ static int list_params(ls_archive *a, const ls__params *p,
 
         *e = (ls_entry){.name = s->name, .dtype = "F32", .rank = s->rank,
                         .elements = s->size, .bytes = 4 * s->size,
-                        .data = of[s->declared]};
+                        .data = a->of.declared[s->declared]};
         memcpy(e->shape, s->shape, sizeof s->shape);
     }
     return 0;
 }
 
-static int note_graph(ls_archive *a, const ls_graph *graph)
+static int note_graph(ls_archive *a)
 {
-    json_t *said = ls__graph_said(graph, false);
+    json_t *said = ls__graph_said(a->of.graph, false);
     size_t bytes;
 
     a->graph = said ? ls__json_text(said, JSON_COMPACT, &bytes) : NULL;
@@ -159,14 +157,20 @@ static int note_graph(ls_archive *a, const ls_graph *graph)
     return 0;
 }
 
-/* Hands it out with the graph and the parameters of a model. */
-static int open_model(ls_archive **archive, ls_archive *a, const ls__model *m,
-                      const ls__weights *weights)
+/* Hand it out with the graph and the parameters of a model. */
+static int open_view(ls_archive **archive, ls__view of)
 {
-    int status = list_params(a, &m->params, weights->of);
+    ls_archive *a = ls__new(1, sizeof *a, "archive");
+    int status;
 
-    if (status == 0 && m->graph)
-        status = note_graph(a, m->graph);
+    if (!a) {
+        ls__view_close(&of);
+        return LS_ENOMEM;
+    }
+    a->of = of;
+    status = list_params(a);
+    if (status == 0 && of.graph)
+        status = note_graph(a);
     if (status < 0)
         ls_archive_close(a);
     else
@@ -178,26 +182,14 @@ int ls_archive_of_trainer(ls_archive **archive, const ls_trainer *t)
 {
     LS__NEED(archive);
     LS__NEED_AS(t, "trainer", LS_EINVAL);
-
-    ls_archive *a = ls__new(1, sizeof *a, "archive");
-
-    return a ? open_model(archive, a, &t->model, &t->model.weights)
-             : LS_ENOMEM;
+    return open_view(archive, ls__view_of_trainer(t));
 }
 
 int ls_archive_of_predictor(ls_archive **archive, ls_predictor *p)
 {
     LS__NEED(archive);
     LS__NEED_AS(p, "predictor", LS_EINVAL);
-
-    ls_archive *a = ls__new(1, sizeof *a, "archive");
-
-    if (!a)
-        return LS_ENOMEM;
-    ls__predictor_hold(p);
-    a->of = p;
-    a->taken = ls__snapshots_take(&p->snapshots);
-    return open_model(archive, a, &p->model, &a->taken->weights);
+    return open_view(archive, ls__view_of_predictor(p));
 }
 
 /* ------ All of them ------ */
@@ -237,10 +229,7 @@ void ls_archive_close(ls_archive *a)
         return;
     ls__checkpoint_close(&a->folder);
     ls__safetensors_free(&a->file);
-    if (a->of) {
-        ls__snapshots_give(a->taken);
-        ls__predictor_drop(a->of);
-    }
+    ls__view_close(&a->of);
     free(a->graph);
     ls__arena_free(&a->arena);
     free(a);

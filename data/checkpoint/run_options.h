@@ -4,7 +4,7 @@
 #ifndef LS_CHECKPOINT_RUN_OPTIONS_H
 #define LS_CHECKPOINT_RUN_OPTIONS_H
 
-#include "train/trainer.h"
+#include <lockstep/trainer.h>
 
 #include <jansson.h>
 

@@ -4,7 +4,6 @@
  * no disk needs to be shared. */
 #include "checkpoint/checkpoints.h"
 #include "file/json.h"
-#include "together/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,8 +25,8 @@ int ls__checkpoints_agree(const ls_checkpoints *c)
     if ((status = ls__spread_agree(c->trainer, list ? 0 : LS_ENOMEM)) == 0) {
         json_object_foreach(c->options, name, value)
             list[i++] = (ls_setting){name, json_string_value(value)};
-        status = ls_transport_compare(c->trainer->ranks->link,
-                                      (int)n, list);
+        status = ls_transport_compare(ls__state_of(c->trainer).link, (int)n,
+                                      list);
     }
     free(list);
     return status;
@@ -38,16 +37,16 @@ int ls__checkpoints_agree(const ls_checkpoints *c)
 int ls__checkpoints_collect(ls_checkpoints *c)
 {
     const ls_trainer *t = c->trainer;
-    size_t bytes = (size_t)t->model.params.floats * sizeof(float);
+    size_t bytes = (size_t)c->layout->floats * sizeof(float);
     int status = 0;
 
     if (c->copy[0])
-        memcpy(c->copy[0], t->model.value, bytes);
+        memcpy(c->copy[0], ls__state_block(t, 0), bytes);
     for (int m = 0; m < c->blocks - 1 && status == 0; m++)
         if (ls__spread_is(t))
             status = ls__spread_collect(t, m, c->copy[m + 1]);
         else
-            memcpy(c->copy[m + 1], t->moment[m], bytes);
+            memcpy(c->copy[m + 1], ls__state_block(t, m + 1), bytes);
     return status;
 }
 
@@ -124,13 +123,13 @@ static int tell_news(ls_checkpoints *c, int64_t *step)
 static int deal_state(ls_checkpoints *c)
 {
     ls_trainer *t = c->trainer;
-    int64_t bytes = t->model.params.floats * (int64_t)sizeof(float);
+    int64_t bytes = c->layout->floats * (int64_t)sizeof(float);
+    float *values = ls__state_write(t, 0);
     int status;
 
-    ls__exec_stale(t->model.plan, &t->model.weights);
     if (c->copy[0])
-        memcpy(t->model.value, c->copy[0], (size_t)bytes);
-    status = ls__spread_tell(t, t->model.value, bytes);
+        memcpy(values, c->copy[0], (size_t)bytes);
+    status = ls__spread_tell(t, values, bytes);
     for (int m = 0; m < c->blocks - 1 && status == 0; m++)
         status = ls__spread_deal(t, m, c->copy[m + 1]);
     return status;

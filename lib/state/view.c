@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See view.h. */
+#include "state/view.h"
+#include "predict/predictor.h"
+#include "train/trainer.h"
+
+static ls__view view_of(const ls__model *m, const ls__weights *weights)
+{
+    return (ls__view){.layout = &m->params, .declared = weights->of,
+                      .graph = m->graph};
+}
+
+ls__view ls__view_of_trainer(const ls_trainer *t)
+{
+    return view_of(&t->model, &t->model.weights);
+}
+
+ls__view ls__view_of_predictor(ls_predictor *p)
+{
+    ls__snapshot *taken = ls__snapshots_take(&p->snapshots);
+    ls__view v = view_of(&p->model, &taken->weights);
+
+    ls__predictor_hold(p);
+    v.predictor = p;
+    v.taken = taken;
+    return v;
+}
+
+void ls__view_close(ls__view *v)
+{
+    if (v->predictor) {
+        ls__snapshots_give(v->taken);
+        ls__predictor_drop(v->predictor);
+    }
+    *v = (ls__view){0};
+}
