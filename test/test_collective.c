@@ -4,7 +4,7 @@
  * against the tree in a few lines. */
 #include "small_model.h"
 
-#include "reduce/overlap.h"
+#include "parallel/overlap.h"
 
 #include <stdlib.h>
 

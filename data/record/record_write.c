@@ -32,7 +32,7 @@ static json_t *head_line(const writing *w, int64_t chunk_rows)
     return json_pack("{s:i,s:s,s:i,s:s,s:s,s:s,s:s,s:s,s:i,s:o,s:I,s:s,s:I,s:i"
                      ",s:i}",
                      "bits", LS_BITS, "device", device, "devices",
-                     is.devices, "graph", graph, "kind", "record", "layout",
+                     is.here.of, "graph", graph, "kind", "record", "layout",
                      layout, "lockstep", ls_version(), "maker",
                      "any", "micro", is.micro, "options",
                      ls__head_options(w->trainer), "plan",

@@ -136,7 +136,7 @@ static json_t *head_line(const ls__chain *c, const ls_trainer *t,
     ls__head_layout(is.layout, layout);
     line = json_pack(
         "{s:i,s:o,s:i,s:I,s:s,s:s,s:s,s:s,s:s,s:i,s:o,s:I,s:s,s:s,s:s,s:i}",
-        "bits", LS_BITS, "data", files_array(o), "devices", is.devices,
+        "bits", LS_BITS, "data", files_array(o), "devices", is.here.of,
         "every", (json_int_t)has->every, "graph", graph, "kind", "head",
         "layout", layout, "lockstep", ls_version(), "maker",
         "any", "micro", is.micro, "options", ls__head_all_options(t, o),

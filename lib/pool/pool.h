@@ -8,6 +8,7 @@
 #ifndef LS_POOL_POOL_H
 #define LS_POOL_POOL_H
 
+#include "pool/call.h"
 #include "pool/track.h"
 
 #include <limits.h>
@@ -75,8 +76,6 @@ int ls__pool_aside(const ls_pool *pool, int pu, void (*run)(void *user),
 /* Let a thread that is no worker run wherever the caller could before it was
  * pinned, not on the caller's PU, which it inherited. */
 void ls__pool_unpin(const ls_pool *pool);
-
-const ls_mesh *ls__pool_mesh(const ls_pool *pool);
 
 /* The tracks of the workers; the one after the last holds the counters. */
 ls__track *ls__pool_track(const ls_pool *pool, int worker);

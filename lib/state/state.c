@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See state.h. */
 #include "state/state.h"
+#include "mesh/mesh.h"
 #include "pool/pool.h"
 #include "together/ranks.h"
 #include "train/run_step.h"
@@ -13,7 +14,7 @@ ls__state ls__state_of(const ls_trainer *t)
     return (ls__state){
         .layout = &t->model.params, .graph = t->model.graph,
         .options = &t->options, .link = t->ranks ? t->ranks->link : NULL,
-        .devices = t->devices.of, .micro = t->micro,
+        .here = t->devices, .micro = t->micro, .own_rows = t->row_ways,
         .chunk_rows = plan ? plan->chunk_rows : 0, .moments = t->moments,
         .moment_name = t->moment_name, .step = t->step, .sets = t->sets,
         .lr = t->lr};
@@ -39,6 +40,24 @@ void ls__state_go_on(ls_trainer *t, int64_t step)
 {
     t->step = step;
     t->lr = t->options.optimizer.lr;
+}
+
+const ls__input *ls__state_inputs(const ls_trainer *t, int *count)
+{
+    *count = t->model.inputs;
+    return t->model.input;
+}
+
+bool ls__state_has_batch(const ls_trainer *t, const ls_batch *batch)
+{
+    return batch->life == t->life;
+}
+
+void ls__state_roam(const ls_trainer *t)
+{
+    const ls_mesh *mesh = ls__pool_mesh(t->pool);
+
+    ls__topology_roam(&mesh->topology, mesh->workers);
 }
 
 void ls__state_unpin(const ls_trainer *t)

@@ -4,6 +4,8 @@
 #ifndef LS_STATE_STATE_H
 #define LS_STATE_STATE_H
 
+#include "base/range.h"
+#include "model/input.h"
 #include "model/params.h"
 #include <lockstep/trainer.h>
 
@@ -13,7 +15,9 @@ typedef struct ls__state {
     const ls_graph *graph; /* NULL: a gradient function of the user's */
     const ls_trainer_options *options;
     const struct ls_transport *link; /* to the other ranks, or NULL */
-    int devices, micro;
+    ls__span here;         /* the devices of this process, of all */
+    int micro;
+    bool own_rows;         /* each rank gives a batch the rows that it has */
     int64_t chunk_rows;    /* of the plan; 0: there is none */
     int moments;
     const char *const *moment_name;
@@ -36,6 +40,15 @@ int ls__state_check(const ls_trainer *t);
 /* The trainer goes on from what was written, as after so many updates and with
  * the rate of its options. */
 void ls__state_go_on(ls_trainer *t, int64_t step);
+
+/* The inputs of the model, so many. */
+const ls__input *ls__state_inputs(const ls_trainer *t, int *count);
+
+/* Was the batch opened for the trainer? */
+bool ls__state_has_batch(const ls_trainer *t, const ls_batch *batch);
+
+/* Let the calling thread run where none of the workers does, if it may. */
+void ls__state_roam(const ls_trainer *t);
 
 /* Let a thread of its owner's run wherever the owner could before it was
  * pinned. */

@@ -4,10 +4,10 @@
 #ifndef LS_TOGETHER_OWN_ROWS_H
 #define LS_TOGETHER_OWN_ROWS_H
 
-#include "train/trainer.h"
+#include <lockstep/trainer.h>
 
 /* What a batch asks for where ls_trainer_options.rows says so. */
-extern const ls__row_ways ls__own_rows;
+extern const struct ls__row_ways ls__own_rows;
 
 /* Agree on how many batches each rank's source has.  LS_EINVAL names two
  * ranks. */

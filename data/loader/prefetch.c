@@ -6,10 +6,11 @@
  * ASKED, does it.  A thread that comes too late finds nothing to claim, and
  * waits on. */
 #define _GNU_SOURCE /* pthread_setname_np */
-#include "data/prefetch.h"
+#include "loader/prefetch.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "pool/thread.h"
+#include "state/state.h"
 
 #include <string.h>
 
@@ -27,13 +28,13 @@ static bool claim(ls__prefetch *p)
 
 /* SCHED_BATCH: woken, it waits for its turn and does not push a worker off its
  * core.  (On two busy cores steps waited three times as long without.) */
-static void settle(const ls_mesh *mesh)
+static void settle(const ls_trainer *trainer)
 {
     static const struct sched_param none;
 
     (void)pthread_setschedparam(pthread_self(), SCHED_BATCH, &none);
     (void)pthread_setname_np(pthread_self(), "lockstep-data");
-    ls__topology_roam(&mesh->topology, mesh->workers);
+    ls__state_roam(trainer);
     (void)ls__fpmode_set();
 }
 
@@ -43,7 +44,7 @@ static void *serve(void *arg)
     ls__prefetch *p = arg;
     unsigned seen = ls__gate_now(&p->asked);
 
-    settle(p->mesh);
+    settle(p->trainer);
     ls__gate_open(&p->done);
     for (;;) {
         ls__gate_wait(&p->asked, seen, 0);
@@ -57,12 +58,12 @@ static void *serve(void *arg)
     }
 }
 
-int ls__prefetch_open(ls__prefetch *p, const ls_mesh *mesh,
+int ls__prefetch_open(ls__prefetch *p, const ls_trainer *trainer,
                       void (*work)(void *user), void *user)
 {
     int error;
 
-    *p = (ls__prefetch){.mesh = mesh, .work = work, .user = user,
+    *p = (ls__prefetch){.trainer = trainer, .work = work, .user = user,
                         .busy = true, .process = ls__process_open()};
     atomic_init(&p->state, IDLE);
     p->seen = ls__gate_now(&p->done);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Do pieces of memory overlap?  Found by sorting them, so that a collective
  * over many arrays and devices is not held up. */
-#ifndef LS_REDUCE_OVERLAP_H
-#define LS_REDUCE_OVERLAP_H
+#ifndef LS_PARALLEL_OVERLAP_H
+#define LS_PARALLEL_OVERLAP_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Overlapping pieces of memory, found by one sort. */
-#include "reduce/overlap.h"
+#include "parallel/overlap.h"
 
 #include <stdlib.h>
 

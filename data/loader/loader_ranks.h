@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What must be equal of a loader's rows on all ranks. */
-#ifndef LS_DATA_LOADER_RANKS_H
-#define LS_DATA_LOADER_RANKS_H
+#ifndef LS_LOADER_LOADER_RANKS_H
+#define LS_LOADER_LOADER_RANKS_H
 
-#include "together/spread.h"
+#include "state/state.h"
 #include <lockstep/loader.h>
 
 /* A source and how it is cut, with room to look at rows of it. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A look at the rows of every rank before they are trained on.  All of them are
  * never read for it: a rank reads what its devices need. */
-#include "data/loader_ranks.h"
+#include "loader/loader_ranks.h"
 #include "base/error.h"
 #include "base/sha.h"
 #include "rank/agree.h"
 #include "together/own_rows.h"
-#include "together/ranks.h"
+#include "together/spread.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -88,7 +88,7 @@ static int compare_own(const ls_trainer *t, const ls__rows *r)
     int status;
 
     put_arrays(&f, r->source);
-    status = ls__agree(t->ranks->link, &f);
+    status = ls__agree(ls__state_of(t).link, &f);
     ls__facts_free(&f);
     return status < 0 ? status : ls__own_rows_batches(t, r->batches);
 }
@@ -96,18 +96,17 @@ static int compare_own(const ls_trainer *t, const ls__rows *r)
 /* The rows count only where all is as long on all ranks. */
 int ls__loader_compare(const ls_trainer *t, const ls__rows *r)
 {
-    if (t->row_ways)
-        return compare_own(t, r);
-
-    const ls_transport *link = t->ranks->link;
+    const ls__state is = ls__state_of(t);
     ls__facts f = {.count = 0}, of_rows = {.count = 0};
     int status;
 
+    if (is.own_rows)
+        return compare_own(t, r);
     put_cut(&f, r);
     put_arrays(&f, r->source);
-    if ((status = ls__agree(link, &f)) == 0 &&
+    if ((status = ls__agree(is.link, &f)) == 0 &&
         (status = ls__spread_agree(t, put_rows(&of_rows, r))) == 0)
-        status = ls__agree(link, &of_rows);
+        status = ls__agree(is.link, &of_rows);
     ls__facts_free(&f);
     ls__facts_free(&of_rows);
     return status;

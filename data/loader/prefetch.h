@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One thread that does one thing at a time for its owner. */
-#ifndef LS_DATA_PREFETCH_H
-#define LS_DATA_PREFETCH_H
+#ifndef LS_LOADER_PREFETCH_H
+#define LS_LOADER_PREFETCH_H
 
 #include "base/process.h"
 #include "pool/barrier.h"
-#include "mesh/mesh.h"
+#include <lockstep/trainer.h>
 
 #include <pthread.h>
 
@@ -18,14 +18,14 @@ typedef struct ls__prefetch {
     bool busy;        /* asked, not waited for: the owner's alone */
     void (*work)(void *user);
     void *user;
-    const ls_mesh *mesh; /* for the thread's place, while it starts */
+    const ls_trainer *trainer; /* for the thread's place, while it starts */
     ls__process process; /* the thread's */
     pthread_t thread;
 } ls__prefetch;
 
-/* Start a thread that runs on no worker's core of the mesh where others are
+/* Start a thread that runs on no core of a trainer's workers where others are
  * allowed.  The struct stays where it is.  LS_ETHREAD. */
-int ls__prefetch_open(ls__prefetch *p, const ls_mesh *mesh,
+int ls__prefetch_open(ls__prefetch *p, const ls_trainer *trainer,
                       void (*work)(void *user), void *user);
 /* Waits for what it does.  A child of fork has no thread: there what was under
  * way is done again by whoever waits for it. */

@@ -14,9 +14,8 @@
 #include "base/least.h"
 #include "base/memory.h"
 #include "base/sized.h"
-#include "data/loader_ranks.h"
-#include "data/prefetch.h"
-#include "pool/pool.h"
+#include "loader/loader_ranks.h"
+#include "loader/prefetch.h"
 #include "random/permutation.h"
 #include "together/spread.h"
 
@@ -38,8 +37,9 @@ typedef struct slot {
 struct ls_loader {
     const ls_trainer *trainer; /* whose batches it fills; the thread does not
                                   look at it, for it may be closed first */
-    ls__span here;   /* the trainer's devices */
-    int micro;       /* and micro-batches */
+    ls__span here;   /* the trainer's devices, */
+    int micro;       /* its micro-batches, */
+    bool own_rows;   /* and whether ranks have rows of their own */
     ls__arena arena;
     ls_source source;
     int arrays; /* the source's */
@@ -131,7 +131,7 @@ static int fill_own(const ls_loader *l, const slot *s)
     int64_t each = round_up(s->total, l->shards) / l->shards;
     int status = 0;
 
-    if (ls__span_is_all(here) || l->trainer->row_ways)
+    if (ls__span_is_all(here) || l->own_rows)
         return fill_rows(l, s, 0, s->total);
     for (int m = 0; m < l->micro && status >= 0; m++) {
         int64_t at = ((int64_t)m * here.of + here.first) * each;
@@ -258,7 +258,7 @@ int ls_loader_fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
 
     if (step < 0 || step == INT64_MAX)
         return ls__fail(LS_EINVAL, "step %lld of a loader", (long long)step);
-    if (batch->life != l->trainer->life)
+    if (!ls__state_has_batch(l->trainer, batch))
         return ls__fail(LS_EINVAL, "the batch belongs to another trainer than "
                         "the loader");
     status = fill(l, step, batch, rows);
@@ -291,13 +291,16 @@ void ls_loader_defaults_bytes(ls_loader_options *options, size_t size)
 static int check_array(ls_loader *l, const ls_trainer *t, int a)
 {
     const ls_array_spec *spec = &l->source.arrays[a];
-    const ls__input *in = ls__model_input(&t->model, spec->name);
+    int inputs;
+    const ls__input *all = ls__state_inputs(t, &inputs), *in = all;
     char have[LS__SHAPE_TEXT], want[LS__SHAPE_TEXT];
 
-    if (!in)
+    while (in < all + inputs && strcmp(in->name, spec->name))
+        in++;
+    if (in == all + inputs)
         return ls__fail(LS_ENOTFOUND, "no input is named \"%s\" as the "
                         "source's array; the first is \"%s\"", spec->name,
-                        t->model.inputs ? t->model.input[0].name : "");
+                        inputs ? all->name : "");
     ls__shape_text(have, spec->rank, spec->shape);
     ls__shape_text(want, in->rank, in->shape);
     if (ls__count(spec->rank, spec->shape) != in->size)
@@ -339,15 +342,16 @@ static int plan(ls_loader *l, const ls_trainer *t)
     int64_t batch = l->options.batch ? l->options.batch : rows;
 
     /* Rows of a rank's own are cut by the batch, whatever their number is. */
-    l->shards = t->row_ways ? 1 : ls__trainer_shards(t);
+    l->shards = l->own_rows ? 1 : (int64_t)l->micro * l->here.of;
     if (batch < 1 || (batch > rows && !pad))
         return ls__fail(LS_ESHAPE, "a batch of %lld rows, of the %lld that "
                         "there are", (long long)batch, (long long)rows);
     if (batch % l->shards && !pad &&
-        (l->options.uneven == LS_UNEVEN_ERROR || t->options.even_rows))
+        (l->options.uneven == LS_UNEVEN_ERROR ||
+         ls__state_of(t).options->even_rows))
         return ls__fail(LS_ESHAPE, "a batch of %lld rows does not divide by "
                         "%d devices x %d micro-batches", (long long)batch,
-                        t->devices.of, t->micro);
+                        l->here.of, l->micro);
     l->batch = batch < rows ? batch : rows;
     l->batches = pad ? round_up(rows, l->batch) / l->batch : rows / l->batch;
     return 0;
@@ -416,8 +420,7 @@ static int start(ls_loader *l, const ls_trainer *t)
 
     if (l->options.no_thread || (l->batches == 1 && !epochs_differ(l)))
         return 0;
-    status = ls__prefetch_open(&l->thread, ls__pool_mesh(t->pool), make_next,
-                               l);
+    status = ls__prefetch_open(&l->thread, t, make_next, l);
     l->threaded = status == 0;
     return status;
 }
@@ -429,14 +432,16 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
     LS__NEED(trainer);
     LS__NEED(source);
 
+    const ls__state is = ls__state_of(trainer);
     ls_loader *l = ls__new(1, sizeof *l, "loader");
     int status;
 
     if (!l)
         return LS_ENOMEM;
     l->trainer = trainer;
-    l->here = trainer->devices;
-    l->micro = trainer->micro;
+    l->here = is.here;
+    l->micro = is.micro;
+    l->own_rows = is.own_rows;
     l->source = *source;
     l->arrays = source->n_arrays;
     l->options = defaults;
@@ -447,9 +452,8 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
         status = plan(l, trainer);
     if (status == 0)
         status = make_room(l);
-    if (trainer->ranks)
-        status = ls__spread_agree(trainer, status);
-    if (trainer->ranks && status == 0)
+    status = ls__spread_agree(trainer, status);
+    if (ls__spread_is(trainer) && status == 0)
         status = compare(l);
     if (status == 0)
         status = start(l, trainer);

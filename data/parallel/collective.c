@@ -11,11 +11,11 @@
 #include "base/error.h"
 #include "base/least.h"
 #include "base/memory.h"
-#include "kernel/kernel.h"
-#include "pool/pool.h"
 #include "base/range.h"
 #include "base/tree.h"
-#include "reduce/overlap.h"
+#include "parallel/overlap.h"
+#include "pool/call.h"
+#include "reduce/sum.h"
 #include <lockstep/collective.h>
 
 #include <stdlib.h>
@@ -92,8 +92,7 @@ static void sum_f32(const part *p, int64_t first, int64_t n, float *sum)
 {
     for (int k = 0; k < p->c->group.shards; k++)
         p->table[k] = (float *)in(p, k, first);
-    ls__kernels()->tree_sum(p->table, p->c->group.shards, 0, n,
-                            (float)p->c->scale, sum);
+    ls__sum(p->table, p->c->group.shards, n, (float)p->c->scale, sum);
 }
 
 static double tree_f64(const part *p, int64_t i)
@@ -195,7 +194,6 @@ static void run(void *user, int worker)
     const ls_sharding *g = &c->group;
     part p = {.c = c, .table = c->table + worker * g->shards};
 
-    ls__track_phase(ls__track_here(), c->op->name, -1);
     for (int a = 0; a < c->arrays; a++)
         for (int i = 0; i < g->devices / g->shards; i++) {
             p.a = &c->array[a];
@@ -386,10 +384,7 @@ static int start(call *c, ls_pool *pool, const char *axis)
                        sizeof *c->table, c->op->name);
     if (!c->table)
         return LS_ENOMEM;
-    if ((status = ls__pool_take(pool)) == 0) {
-        ls__pool_run(pool, run, c);
-        ls__pool_give(pool);
-    }
+    status = ls__pool_call(pool, c->op->name, run, c);
     free(c->table);
     return status;
 }

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See sum.h. */
+#include "reduce/sum.h"
+#include "kernel/kernel.h"
+
+void ls__sum(float *const *array, int arrays, int64_t n, float scale,
+             float *sum)
+{
+    ls__kernels()->tree_sum(array, arrays, 0, n, scale, sum);
+}
