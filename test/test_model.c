@@ -86,7 +86,8 @@ static ls__model open_alone(int i)
 
     OK(ls__model_open(&m, g, &o));
     ls_graph_free(g);
-    OK(ls__weights_load(&m, in_folder("weights.safetensors"), NULL));
+    OK(ls__weights_load(&m.params, m.value, in_folder("weights.safetensors"),
+                        NULL));
     ls__exec_pack(m.plan, &m.weights, 0, 1, false);
     return m;
 }

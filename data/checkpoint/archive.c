@@ -6,7 +6,7 @@
 #include "checkpoint/checkpoint.h"
 #include "exchange/graph_json.h"
 #include "file/convert.h"
-#include "file/json.h"
+#include "base/json.h"
 #include "state/view.h"
 #include <lockstep/model.h>
 #include <lockstep/predictor.h>
@@ -135,7 +135,7 @@ static int list_params(ls_archive *a)
 
         *e = (ls_entry){.name = s->name, .dtype = "F32", .rank = s->rank,
                         .elements = s->size, .bytes = 4 * s->size,
-                        .data = a->of.declared[s->declared]};
+                        .data = a->of.value + s->offset};
         memcpy(e->shape, s->shape, sizeof s->shape);
     }
     return 0;

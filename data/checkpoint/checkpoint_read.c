@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/state_hash.h"
-#include "file/json.h"
+#include "base/json.h"
 #include "file/seal.h"
 
 #include <dirent.h>

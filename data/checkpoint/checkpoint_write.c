@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/state_hash.h"
 #include "checkpoint/checkpoint.h"
-#include "file/json.h"
+#include "base/json.h"
 #include "file/seal.h"
 
 #include <errno.h>

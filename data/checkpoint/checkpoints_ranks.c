@@ -3,7 +3,7 @@
  * reads the files that one machine would; so they fit any number of ranks, and
  * no disk needs to be shared. */
 #include "checkpoint/checkpoints.h"
-#include "file/json.h"
+#include "base/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "checkpoint/run_options.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "file/json.h"
+#include "base/json.h"
 #include "trainer/facts.h"
 
 #include <stdio.h>

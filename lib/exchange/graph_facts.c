@@ -4,7 +4,7 @@
 #include "exchange/graph_facts.h"
 #include "base/real_text.h"
 #include "exchange/graph_json.h"
-#include "file/json.h"
+#include "base/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -41,4 +41,7 @@ json_t *ls__graph_as_filed(const ls_graph *graph);
  * that is not known here; what builders give; LS_ENOMEM. */
 int ls__graph_read(ls_graph **graph, const char *text, const char *where);
 
+/* Have its parameters more elements than so many? */
+bool ls__graph_exceeds(const ls_graph *graph, int64_t elements);
+
 #endif

@@ -3,7 +3,7 @@
  * one. */
 #include "exchange/graph_json.h"
 #include "base/error.h"
-#include "file/json.h"
+#include "base/json.h"
 #include "graph/op.h"
 #include "op/op_table.h"
 
@@ -371,4 +371,13 @@ int ls__graph_read(ls_graph **graph, const char *text, const char *where)
     else
         *graph = r.graph;
     return status;
+}
+
+bool ls__graph_exceeds(const ls_graph *g, int64_t elements)
+{
+    int64_t all = 0;
+
+    for (int i = 0; i < g->param_count && all <= elements; i++)
+        all += g->params[i]->size;
+    return all > elements;
 }

@@ -5,7 +5,7 @@
 #include "exchange/graph_json.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "file/json.h"
+#include "base/json.h"
 #include "graph/op.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/memory.h"
+#include "graph/standing.h"
 #include "kernel/formula.h"
 #include <lockstep/initial.h>
 #include <lockstep/ops.h>
@@ -192,22 +193,6 @@ int ls__node_set_shape(ls_node *node, ls_dtype dtype, int rank,
 /* "ls_dense: name is NULL" sticks, unless an error does; returns NULL. */
 ls_node *ls__graph_null(ls_graph *graph, const char *function,
                         const char *argument);
-
-/* Whether the graph has failed, or argument is NULL: a status, 0 for neither.
- * For functions that build no node. */
-#define LS__NEED_STANDING(graph, argument) \
-    do { \
-        int status_ = ls__graph_stands(graph, argument, __func__, #argument); \
-        if (status_ < 0) \
-            return status_; \
-    } while (0)
-
-int ls__graph_stands(ls_graph *graph, const void *argument,
-                     const char *function, const char *name);
-
-/* Make the current message the graph's error if it is the first, and take back
- * what the builder had begun where errors pass; NULL. */
-ls_node *ls__graph_failed(ls_graph *graph, int status);
 
 /* Finish a node whose attributes are set: its operator checks them and finds
  * the shape, then declares parameters and streams.  Hands the node out, or

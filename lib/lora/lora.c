@@ -7,6 +7,7 @@
 #include "lora/lora.h"
 #include "base/pattern.h"
 #include "graph/edit.h"
+#include "graph/graph.h"
 #include "graph/op.h"
 #include <lockstep/arithmetic.h>
 #include <lockstep/lora.h>
@@ -14,6 +15,10 @@
 #include <string.h>
 
 enum { NODES = 4, PARAMS = 2 }; /* of an adapter */
+
+typedef struct lora {
+    const ls_node *layer, *a, *scale, *b, *sum;
+} lora;
 
 /* ------ finding ------ */
 
@@ -27,33 +32,47 @@ static bool is_part(const ls_node *n, const ls_node *layer, const char *part)
     return !strcmp(n->name + length + (length && n->name[length] == '.'), part);
 }
 
-static bool is_sum(const ls_node *n, ls__lora *l)
+static bool is_sum(const ls_node *n, lora *l)
 {
     if (!ls__is_op(n, "add") || !ls__is_op(n->in[0], "dense") ||
         !is_part(n->in[1], n->in[0], "lora_B") ||
         !ls__is_op(n->in[1]->in[0], "scale") ||
         !is_part(n->in[1]->in[0]->in[0], n->in[0], "lora_A"))
         return false;
-    *l = (ls__lora){.layer = n->in[0], .b = n->in[1], .sum = n};
+    *l = (lora){.layer = n->in[0], .b = n->in[1], .sum = n};
     l->scale = l->b->in[0];
     l->a = l->scale->in[0];
     return l->a->in[0] == l->layer->in[0];
 }
 
-bool ls__lora_next(const ls_graph *g, int *at, ls__lora *lora)
+static bool next(const ls_graph *g, int *at, lora *l)
 {
     while (*at < g->node_count)
-        if (is_sum(g->nodes[(*at)++], lora))
+        if (is_sum(g->nodes[(*at)++], l))
             return true;
     return false;
 }
 
+bool ls__lora_next(const ls_graph *g, int *at, ls__adapter *adapter)
+{
+    lora l;
+
+    if (!next(g, at, &l))
+        return false;
+    *adapter = (ls__adapter){
+        .layer = l.layer->name, .in = ls__width(l.layer->in[0]),
+        .out = ls__width(l.layer), .rank = ls__width(l.a),
+        .scale = ls__attribute_number(l.scale, "scale"),
+        .w = l.layer->param[0], .a = l.a->param[0], .b = l.b->param[0]};
+    return true;
+}
+
 int ls__lora_count(const ls_graph *g)
 {
-    ls__lora lora;
     int count = 0;
+    lora l;
 
-    for (int at = 0; ls__lora_next(g, &at, &lora);)
+    for (int at = 0; next(g, &at, &l);)
         count++;
     return count;
 }
@@ -64,12 +83,24 @@ static bool has_own_weights(const ls_node *n)
     return ls__edit_users(n->graph, n->param[0]) == 1;
 }
 
-ls_node *ls__lora_layer(const ls_graph *g, const char *name)
+/* The dense layer of that name, if its weights are its own; NULL. */
+static ls_node *find_layer(const ls_graph *g, const char *name)
 {
     for (int i = 0; i < g->node_count; i++)
         if (ls__is_op(g->nodes[i], "dense") && !strcmp(g->nodes[i]->name, name))
             return has_own_weights(g->nodes[i]) ? g->nodes[i] : NULL;
     return NULL;
+}
+
+/* Is a node of an adapter, or the layer of one? */
+static bool has_adapter(const ls_node *n)
+{
+    lora l;
+
+    for (int at = 0; next(n->graph, &at, &l);)
+        if (l.layer == n || l.a == n || l.b == n)
+            return true;
+    return false;
 }
 
 /* ------ adding ------ */
@@ -168,7 +199,8 @@ static void start(ls_graph *g)
     own[1]->chosen = ls_init_constant(0);
 }
 
-int ls__lora_insert(ls_node *layer, int64_t rank, double scale)
+/* Add one to a layer.  Errors stick to the graph. */
+static int insert(ls_node *layer, int64_t rank, double scale)
 {
     ls_graph *g = layer->graph;
     const char *a_name = ls__path(g, layer->name, "lora_A");
@@ -206,21 +238,11 @@ static bool is_meant(const ls_node *n, const char *names)
            has_own_weights(n);
 }
 
-bool ls__lora_has(const ls_node *n)
-{
-    ls__lora lora;
-
-    for (int at = 0; ls__lora_next(n->graph, &at, &lora);)
-        if (lora.layer == n || lora.a == n || lora.b == n)
-            return true;
-    return false;
-}
-
 static int check_layer(const ls_node *n, int64_t rank)
 {
     int64_t in = ls__width(n->in[0]), out = ls__width(n);
 
-    if (ls__lora_has(n))
+    if (has_adapter(n))
         return ls__fail(LS_EINVAL, "ls_lora_add: \"%s\" is of a layer with an "
                         "adapter", n->graph->params[n->param[0]]->name);
     if (rank < 1 || rank > (in < out ? in : out))
@@ -259,7 +281,7 @@ static int add(ls_graph *g, const char *names, int64_t rank, double scale)
 
     for (int i = g->node_count - 1; i >= 0 && status == 0; i--)
         if (is_meant(g->nodes[i], names))
-            status = ls__lora_insert(g->nodes[i], rank, scale);
+            status = insert(g->nodes[i], rank, scale);
     return status;
 }
 
@@ -277,6 +299,30 @@ int ls_lora_add(ls_graph *g, const char *names, int64_t rank, double alpha)
     return add(g, names, rank, alpha / (double)rank);
 }
 
+/* ------ as a file says ------ */
+
+int ls__lora_insert(ls_graph *g, const char *path, const ls__adapter *as)
+{
+    ls_node *layer = find_layer(g, as->layer);
+    int64_t in, out;
+
+    if (!layer)
+        return ls__fail(LS_ENOTFOUND, "%s: adapts \"%s\", which is no dense "
+                        "layer with weights of its own here", path, as->layer);
+    if (has_adapter(layer))
+        return ls__fail(LS_EINVAL, "%s: adapts \"%s\", which has an adapter "
+                        "here", path, as->layer);
+    in = ls__width(layer->in[0]);
+    out = ls__width(layer);
+    if (as->rank > (in < out ? in : out))
+        return ls__fail(LS_EINVAL, "%s: adapts \"%s\", which takes %lld to "
+                        "%lld here, with rank %lld", path, as->layer,
+                        (long long)in, (long long)out, (long long)as->rank);
+    return insert(layer, as->rank, as->scale);
+}
+
+/* ------ training them ------ */
+
 ls_group ls_lora_rest(void)
 {
     return ls_group_frozen(LS_LORA_REST);
@@ -284,7 +330,7 @@ ls_group ls_lora_rest(void)
 
 /* ------ taking out ------ */
 
-static void take_out(ls_graph *g, const ls__lora *l)
+static void take_out(ls_graph *g, const lora *l)
 {
     ls_node *layer = g->nodes[l->layer->id], *sum = g->nodes[l->sum->id];
     int a = l->a->param[0], b = l->b->param[0];
@@ -300,10 +346,10 @@ static void take_out(ls_graph *g, const ls__lora *l)
 
 int ls__lora_without(ls_graph **copy, const ls_graph *graph)
 {
-    ls__lora lora;
+    lora l;
     int status = ls__graph_copy(copy, graph);
 
-    for (int at = 0; status == 0 && ls__lora_next(*copy, &at, &lora); at = 0)
-        take_out(*copy, &lora);
+    for (int at = 0; status == 0 && next(*copy, &at, &l); at = 0)
+        take_out(*copy, &l);
     return status;
 }

@@ -7,27 +7,27 @@
 #ifndef LS_LORA_LORA_H
 #define LS_LORA_LORA_H
 
-#include "graph/graph.h"
+#include <lockstep/graph.h>
 
-typedef struct ls__lora {
-    const ls_node *layer, *a, *scale, *b, *sum;
-} ls__lora;
+typedef struct ls__adapter {
+    const char *layer; /* its name; the graph's */
+    int64_t in, out;   /* what it takes and gives */
+    int64_t rank;
+    double scale;      /* alpha / rank */
+    int w, a, b;       /* kernels of the layer and of the two products, by their
+                          numbers in the order of declaration */
+} ls__adapter;
 
 /* The next adapter of a graph from node *at on, which is set behind it; begin
  * with 0.  False: there is none. */
-bool ls__lora_next(const ls_graph *graph, int *at, ls__lora *lora);
+bool ls__lora_next(const ls_graph *graph, int *at, ls__adapter *adapter);
 
 /* How many there are. */
 int ls__lora_count(const ls_graph *graph);
 
-/* The dense layer of that name, if its weights are its own; NULL. */
-ls_node *ls__lora_layer(const ls_graph *graph, const char *name);
-
-/* Is a node of one, or the layer of one? */
-bool ls__lora_has(const ls_node *node);
-
-/* Add one to a layer.  scale: alpha / rank.  Errors stick to the graph. */
-int ls__lora_insert(ls_node *layer, int64_t rank, double scale);
+/* Add one of this rank and scale to the dense layer of this name.  Errors name
+ * the file; those of building stick to the graph.  LS_ENOTFOUND, LS_EINVAL. */
+int ls__lora_insert(ls_graph *graph, const char *path, const ls__adapter *as);
 
 /* A copy of a graph without its adapters, to be written. */
 int ls__lora_without(ls_graph **copy, const ls_graph *graph);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening predictors on a trainer or a file, and taking new weights. */
+/* Opening predictors on a trainer or a graph, and taking new weights. */
 #include "predict/predictor.h"
 #include "base/error.h"
-#include "lora/lora_file.h"
-#include "model/model_file.h"
-#include "model/weights_file.h"
 #include "pool/pool.h"
+#include "predict/fill.h"
 #include "train/trainer.h"
 
 #include <stdlib.h>
@@ -77,61 +75,28 @@ static int hand_out(ls_predictor **predictor, ls_predictor *p, int status)
     return status;
 }
 
-int ls_predictor_load(ls_predictor **predictor, const char *path)
-{
-    LS__NEED(predictor);
-    LS__NEED(path);
-
-    ls_predictor *p;
-
-    if (!(p = new_predictor()))
-        return LS_ENOMEM;
-    return hand_out(predictor, p, ls__model_load(&p->model, path));
-}
-
-int ls_predictor_load_lora(ls_predictor **predictor, const char *path,
-                           const char *adapters)
-{
-    LS__NEED(predictor);
-    LS__NEED(path);
-    LS__NEED(adapters);
-
-    ls_predictor *p;
-
-    if (!(p = new_predictor()))
-        return LS_ENOMEM;
-    return hand_out(predictor, p,
-                    ls__lora_model_load(&p->model, path, adapters));
-}
-
 /* ------ from a graph ------ */
 
-static int open_graph(ls__model *m, const ls_graph *graph, const char *weights)
+static int open_graph(ls__model *m, const ls_graph *graph, ls__fill_fn *fill,
+                      void *user)
 {
     ls__model_options o = {.purpose = LS__TO_PREDICT};
     int status = ls__model_open(m, graph, &o);
 
-    if (status < 0)
-        return status;
-    if (!weights)
-        memset(m->value, 0, (size_t)m->params.floats * sizeof *m->value);
-    else if ((status = ls__weights_load(m, weights, NULL)) < 0)
-        return status;
-    ls__exec_pack(m->plan, &m->weights, 0, 1, false);
-    return 0;
+    if (status == 0)
+        status = fill(user, m->graph, &m->params, m->value);
+    if (status == 0)
+        ls__exec_pack(m->plan, &m->weights, 0, 1, false);
+    return status;
 }
 
-int ls_predictor_open_graph(ls_predictor **predictor, const ls_graph *graph,
-                            const char *weights)
+int ls__predictor_fill(ls_predictor **predictor, const ls_graph *graph,
+                       ls__fill_fn *fill, void *user)
 {
-    LS__NEED(predictor);
-    LS__NEED(graph);
+    ls_predictor *p = new_predictor();
 
-    ls_predictor *p;
-
-    if (!(p = new_predictor()))
-        return LS_ENOMEM;
-    return hand_out(predictor, p, open_graph(&p->model, graph, weights));
+    return p ? hand_out(predictor, p, open_graph(&p->model, graph, fill, user))
+             : LS_ENOMEM;
 }
 
 /* ------ from a trainer ------ */

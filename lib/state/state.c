@@ -31,6 +31,12 @@ float *ls__state_write(ls_trainer *t, int b)
     return b ? t->moment[b - 1] : t->model.value;
 }
 
+float *ls__state_set(ls_trainer *t)
+{
+    t->sets++;
+    return ls__state_write(t, 0);
+}
+
 int ls__state_check(const ls_trainer *t)
 {
     return ls__trainer_check_weights(t);

@@ -33,6 +33,9 @@ const float *ls__state_block(const ls_trainer *t, int b);
 /* The same to write all of it, or some: what was packed of it is stale. */
 float *ls__state_write(ls_trainer *t, int b);
 
+/* The parameters, for the program to set them, which counts. */
+float *ls__state_set(ls_trainer *t);
+
 /* The weights are fit for a step and to be kept: LS_EINVAL while the average
  * stands in their place. */
 int ls__state_check(const ls_trainer *t);

@@ -4,21 +4,21 @@
 #include "predict/predictor.h"
 #include "train/trainer.h"
 
-static ls__view view_of(const ls__model *m, const ls__weights *weights)
+static ls__view view_of(const ls__model *m, const float *value)
 {
-    return (ls__view){.layout = &m->params, .declared = weights->of,
+    return (ls__view){.layout = &m->params, .value = value,
                       .graph = m->graph};
 }
 
 ls__view ls__view_of_trainer(const ls_trainer *t)
 {
-    return view_of(&t->model, &t->model.weights);
+    return view_of(&t->model, t->model.value);
 }
 
 ls__view ls__view_of_predictor(ls_predictor *p)
 {
     ls__snapshot *taken = ls__snapshots_take(&p->snapshots);
-    ls__view v = view_of(&p->model, &taken->weights);
+    ls__view v = view_of(&p->model, taken->value);
 
     ls__predictor_hold(p);
     v.predictor = p;

@@ -9,10 +9,10 @@
 
 typedef struct ls__view {
     const ls__params *layout;
-    const float *const *declared; /* [parameter in the order of declaration] */
-    const ls_graph *graph;        /* NULL: a gradient function of the user's */
-    ls_predictor *predictor;      /* whose it is until it is closed; or NULL */
-    struct ls__snapshot *taken;   /* the weights that it had */
+    const float *value;         /* all parameters, in that layout */
+    const ls_graph *graph;      /* NULL: a gradient function of the user's */
+    ls_predictor *predictor;    /* whose it is until it is closed; or NULL */
+    struct ls__snapshot *taken; /* the weights that it had */
 } ls__view;
 
 /* A trainer's parameters, as they are at any time. */

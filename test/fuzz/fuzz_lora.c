@@ -3,7 +3,8 @@
  * accepted adds adapters to a graph whose model is laid out, and what loads
  * into one that has adapters leaves it whole. */
 #define _GNU_SOURCE
-#include "lora/lora_file.h"
+#include "model/lora_file.h"
+#include "model/ls_model.h"
 #include "../layers.h"
 #include "sealed_files.h"
 #include <lockstep/lora.h>
@@ -40,7 +41,7 @@ static void add_saved(const char *path)
     if (ls_lora_add_saved(g, path) == 0) {
         if (open_model(&m, g) < 0)
             abort();
-        (void)ls__lora_load(&m, path);
+        (void)ls__lora_load(g, &m.params, m.value, path);
         ls__model_close(&m);
     }
     ls_graph_free(g);
@@ -53,7 +54,7 @@ static void load(const char *path)
 
     if (ls_lora_add(g, "fc.kernel", 2, 4) < 0 || open_model(&m, g) < 0)
         abort();
-    (void)ls__lora_load(&m, path);
+    (void)ls__lora_load(g, &m.params, m.value, path);
     ls__model_close(&m);
     ls_graph_free(g);
 }
@@ -71,6 +72,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 #ifndef FUZZING
+static int save(const ls__model *m, const char *path)
+{
+    const ls__view of = {.layout = &m->params, .value = m->value,
+                         .graph = m->graph};
+
+    return ls__lora_save(&of, path, 0, NULL);
+}
+
 /* What LS_SAVE_ADAPTERS is for the graph above. */
 int main(void)
 {
@@ -82,13 +91,13 @@ int main(void)
     ssize_t n = 0;
 
     if (fd >= 0 && ls_lora_add(g, "fc.kernel", 2, 4) == 0 &&
-        open_model(&m, g) == 0 && ls__lora_save(&m, path, 0, NULL) == 0) {
+        open_model(&m, g) == 0 && save(&m, path) == 0) {
         FILE *f = fopen(path, "rb"); /* the new one of that name */
 
         n = f ? (ssize_t)fread(file, 1, sizeof file, f) : 0;
         if (f)
             fclose(f);
-        if (ls__lora_load(&m, path) < 0)
+        if (ls__lora_load(g, &m.params, m.value, path) < 0)
             n = 0;
     }
     if (fd >= 0)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of a trainer's parameters: weights, models, adapters
- * (lockstep/lora.h).  What opens a run again is lib/checkpoint's. */
+ * (lockstep/lora.h).  What opens a run again is data/checkpoint's. */
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/utf8.h"
 #include "exchange/graph_json.h"
-#include "lora/lora_file.h"
+#include "model/lora_file.h"
 #include "model/model_file.h"
 #include "model/weights_file.h"
-#include "train/trainer.h"
+#include "state/state.h"
 #include <lockstep/lora.h>
 #include <lockstep/model.h>
 
@@ -18,14 +18,20 @@ int ls_trainer_save(const ls_trainer *t, const char *path)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
-    return ls__weights_save(&t->model, path, NULL, 0, NULL);
+
+    const ls__view of = ls__view_of_trainer(t);
+
+    return ls__weights_save(&of, path, NULL, 0, NULL);
 }
 
 int ls_trainer_save_model(const ls_trainer *t, const char *path)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
-    return ls__model_save(&t->model, path, 0, NULL);
+
+    const ls__view of = ls__view_of_trainer(t);
+
+    return ls__model_save(&of, path, 0, NULL);
 }
 
 /* The metadata's own names are those that a reader of a file trusts. */
@@ -81,7 +87,7 @@ void ls_save_defaults_bytes(ls_save_options *options, size_t size)
     ls__sized_defaults(options, size, &defaults, sizeof defaults);
 }
 
-typedef int save_fn(const ls__model *m, const char *path, int notes,
+typedef int save_fn(const ls__view *of, const char *path, int notes,
                     const ls_setting *note);
 
 int ls_trainer_save_with(const ls_trainer *t, const char *path,
@@ -91,6 +97,7 @@ int ls_trainer_save_with(const ls_trainer *t, const char *path,
                                        [LS_SAVE_ADAPTERS] = ls__lora_save,
                                        [LS_SAVE_MERGED] = ls__lora_merge};
     ls_save_options o = defaults;
+    ls__view of;
     int status;
 
     LS__NEED_AS(t, "trainer", LS_EINVAL);
@@ -103,7 +110,8 @@ int ls_trainer_save_with(const ls_trainer *t, const char *path,
         return ls__fail(LS_EINVAL, "%s: kind is %d, which is none", __func__,
                         (int)o.kind);
     status = check_notes(__func__, o.n_notes, o.notes);
-    return status == 0 ? writers[o.kind](&t->model, path, o.n_notes, o.notes)
+    of = ls__view_of_trainer(t);
+    return status == 0 ? writers[o.kind](&of, path, o.n_notes, o.notes)
                        : status;
 }
 
@@ -111,6 +119,6 @@ int ls_trainer_load(ls_trainer *t, const char *path, const char *names)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
-    t->sets++;
-    return ls__weights_load(&t->model, path, names);
+    return ls__weights_load(ls__state_of(t).layout, ls__state_set(t), path,
+                            names);
 }

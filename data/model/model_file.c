@@ -10,21 +10,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int ls__model_save(const ls__model *m, const char *path, int notes,
+int ls__model_graph(const ls_graph *graph, const char *path, char **text)
+{
+    char message[LS__MESSAGE];
+    int status = ls__graph_write(graph, text);
+
+    if (status == 0)
+        return 0;
+    snprintf(message, sizeof message, "%s", ls_errmsg());
+    return ls__fail(status, "%s: %s", path, message);
+}
+
+int ls__model_save(const ls__view *of, const char *path, int notes,
                    const ls_setting *note)
 {
-    char *text = NULL, message[LS__MESSAGE];
+    char *text = NULL;
     int status;
 
-    if (!m->graph)
+    if (!of->graph)
         return ls__fail(LS_ENOTSUP, "%s: a gradient function of your own has "
                         "no graph that could be written", path);
-    status = ls__graph_write(m->graph, &text);
-    if (status < 0) {
-        snprintf(message, sizeof message, "%s", ls_errmsg());
-        return ls__fail(status, "%s: %s", path, message);
-    }
-    status = ls__weights_save(m, path, text, notes, note);
+    if ((status = ls__model_graph(of->graph, path, &text)) < 0)
+        return status;
+    status = ls__weights_save(of, path, text, notes, note);
     free(text);
     return status;
 }
@@ -36,13 +44,11 @@ int ls__model_save(const ls__model *m, const char *path, int notes,
 static int check_size(const ls_graph *g, const ls__safetensors *file,
                       const char *path)
 {
-    int64_t held = 0, declared = 0;
+    int64_t held = 0;
 
     for (int i = 0; i < file->count; i++)
         held += file->entry[i].elements;
-    for (int i = 0; i < g->param_count && declared <= held; i++)
-        declared += g->params[i]->size;
-    if (declared <= held)
+    if (!ls__graph_exceeds(g, held))
         return 0;
     return ls__fail(LS_EFORMAT, "%s: the graph has more parameters than the "
                     "%lld numbers in the file", path, (long long)held);
@@ -81,20 +87,4 @@ int ls_graph_load(ls_graph **graph, const char *path)
     status = read_graph(graph, &file, path);
     ls__safetensors_free(&file);
     return status;
-}
-
-int ls__model_load(ls__model *m, const char *path)
-{
-    ls__model_options o = {.purpose = LS__TO_PREDICT};
-    ls_graph *g = NULL;
-    int status = ls_graph_load(&g, path);
-
-    if (status < 0)
-        return status;
-    status = ls__model_open(m, g, &o);
-    ls_graph_free(g);
-    if (status < 0 || (status = ls__weights_load(m, path, NULL)) < 0)
-        return status;
-    ls__exec_pack(m->plan, &m->weights, 0, 1, false);
-    return 0;
 }

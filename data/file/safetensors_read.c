@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/sha.h"
 #include "file/convert.h"
-#include "file/json.h"
+#include "base/json.h"
 #include "file/safetensors.h"
 #include "file/seal.h"
 

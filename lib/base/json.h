@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What jansson leaves open when memory is short. */
-#ifndef LS_FILE_JSON_H
-#define LS_FILE_JSON_H
+#ifndef LS_BASE_JSON_H
+#define LS_BASE_JSON_H
 
 #include <jansson.h>
 

@@ -4,14 +4,15 @@
 #ifndef LS_MODEL_MODEL_FILE_H
 #define LS_MODEL_MODEL_FILE_H
 
-#include "model/ls_model.h"
+#include "state/view.h"
 
 /* LS_ENOTSUP: the model is a function of the user's, or has operators of the
  * user's.  What was there stays if this fails. */
-int ls__model_save(const ls__model *m, const char *path, int notes,
+int ls__model_save(const ls__view *of, const char *path, int notes,
                    const ls_setting *note);
 
-/* A model to predict with, its weights read and packed. */
-int ls__model_load(ls__model *m, const char *path);
+/* The text of a graph that a file of this path is to have, to be freed;
+ * messages begin with the path. */
+int ls__model_graph(const ls_graph *graph, const char *path, char **text);
 
 #endif

@@ -14,15 +14,13 @@
 
 /* ------ Saving ------ */
 
-static void list_tensors(const ls__model *m, ls__safetensor *list)
+ls__safetensor ls__weights_tensor(const ls__slot *s, const float *value)
 {
-    for (int i = 0; i < m->params.count; i++) {
-        const ls__slot *s = &m->params.slot[i];
+    ls__safetensor t = {.name = s->name, .rank = s->rank,
+                        .data = value + s->offset};
 
-        list[i] = (ls__safetensor){.name = s->name, .rank = s->rank,
-                                   .data = m->value + s->offset};
-        memcpy(list[i].shape, s->shape, sizeof s->shape);
-    }
+    memcpy(t.shape, s->shape, sizeof s->shape);
+    return t;
 }
 
 static int list_pairs(ls__metadata *pair, const char *hex,
@@ -55,16 +53,17 @@ int ls__weights_write(const char *path, int n, const ls__safetensor *list,
     return status;
 }
 
-int ls__weights_save(const ls__model *m, const char *path, const char *graph,
+int ls__weights_save(const ls__view *of, const char *path, const char *graph,
                      int notes, const ls_setting *note)
 {
     const ls__texts texts = {LS__GRAPH_KEY, graph, notes, note};
-    int n = m->params.count, status;
+    int n = of->layout->count, status;
     ls__safetensor *list = ls__new((size_t)n, sizeof *list, "list of tensors");
 
     if (!list)
         return LS_ENOMEM;
-    list_tensors(m, list);
+    for (int i = 0; i < n; i++)
+        list[i] = ls__weights_tensor(&of->layout->slot[i], of->value);
     status = ls__weights_write(path, n, list, &texts);
     free(list);
     return status;
@@ -74,7 +73,8 @@ int ls__weights_save(const ls__model *m, const char *path, const char *graph,
 
 /* A load on its way: which tensor goes into which slot. */
 typedef struct load {
-    ls__model *model;
+    const ls__params *layout;
+    float *value;
     const char *path, *names;
     const ls__safetensors *file;
     const ls_entry **of; /* [slot]; NULL: the slot keeps its values */
@@ -125,7 +125,7 @@ static int check_shape(const load *l, const ls__slot *s, const ls_entry *e)
 
 static int match(load *l, int i)
 {
-    const ls__slot *s = &l->model->params.slot[i];
+    const ls__slot *s = &l->layout->slot[i];
     const ls_entry *e;
     int status;
 
@@ -143,7 +143,7 @@ static int match(load *l, int i)
 /* No tensor that is wanted may be left over: it would be a misspelt name. */
 static int check_unknown(const load *l, const ls_entry *e)
 {
-    const ls__params *p = &l->model->params;
+    const ls__params *p = l->layout;
 
     if (!wanted(l, e->name) || ls__params_find(p, e->name))
         return 0;
@@ -158,7 +158,7 @@ static int check(load *l)
 
     for (int i = 0; i < l->file->count && status == 0; i++)
         status = check_unknown(l, &l->file->entry[i]);
-    for (int i = 0; i < l->model->params.count && status == 0; i++) {
+    for (int i = 0; i < l->layout->count && status == 0; i++) {
         status = match(l, i);
         matched += status == 0 && l->of[i];
     }
@@ -166,28 +166,27 @@ static int check(load *l)
         return ls__fail(LS_ENOTFOUND, "%s: the pattern \"%s\" matches no "
                         "parameter; the first is \"%s\"", l->path,
                         l->names ? l->names : "*",
-                        l->model->params.slot[0].name);
+                        l->layout->slot[0].name);
     return status;
 }
 
 static void take(load *l)
 {
-    ls__exec_stale(l->model->plan, &l->model->weights);
-    for (int i = 0; i < l->model->params.count; i++)
+    for (int i = 0; i < l->layout->count; i++)
         if (l->of[i])
-            ls__convert(l->of[i],
-                        l->model->value + l->model->params.slot[i].offset);
+            ls__convert(l->of[i], l->value + l->layout->slot[i].offset);
 }
 
-int ls__weights_load(ls__model *m, const char *path, const char *names)
+int ls__weights_load(const ls__params *layout, float *value, const char *path,
+                     const char *names)
 {
     ls__safetensors file;
-    load l = {m, path, names, &file, NULL};
+    load l = {layout, value, path, names, &file, NULL};
     int status = ls__safetensors_read(&file, path);
 
     if (status < 0)
         return status;
-    l.of = ls__new((size_t)m->params.count, sizeof *l.of, "list of tensors");
+    l.of = ls__new((size_t)layout->count, sizeof *l.of, "list of tensors");
     status = l.of ? check(&l) : LS_ENOMEM;
     if (status == 0)
         take(&l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See json.h. */
-#include "file/json.h"
+#include "base/json.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
