@@ -3,7 +3,7 @@
 #include "table/coding.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "number/number.h"
 #include "base/real_text.h"
 
 #include <math.h>

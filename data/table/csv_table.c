@@ -2,7 +2,7 @@
 /* Tables: a record of names, then records of as many fields. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "number/number.h"
 #include "table/csv.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See survey.h. */
 #include "table/survey.h"
-#include "base/number.h"
+#include "number/number.h"
 
 #include <math.h>
 #include <stdio.h>

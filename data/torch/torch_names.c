@@ -3,7 +3,7 @@
 #include "torch/torch_names.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/number.h"
+#include "number/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -115,7 +115,7 @@ static int graph_inputs(ls__model *m)
     return 0;
 }
 
-int ls__model_lay_out(ls__model *m)
+static int graph_params(ls__model *m)
 {
     int count = m->graph->param_count, status;
     ls_array_spec *spec = ls__new((size_t)count, sizeof *spec, "parameters");
@@ -148,7 +148,7 @@ int ls__model_open(ls__model *m, const ls_graph *graph,
     m->metrics = m->plan->metrics;
     if ((status = graph_inputs(m)) < 0)
         return status;
-    return ls__model_lay_out(m);
+    return graph_params(m);
 }
 
 /* ------ of a function of the user's ------ */

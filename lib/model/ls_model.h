@@ -40,11 +40,6 @@ typedef struct ls__model_options {
 int ls__model_open(ls__model *m, const ls_graph *graph,
                    const ls__model_options *options);
 
-/* Lay out the parameters of the graph that a cleared model has been given, and
- * nothing else: such a model is there to be saved.  Their memory is not touched
- * either. */
-int ls__model_lay_out(ls__model *m);
-
 /* Open a model that a function of the user's computes, as ls__model_open
  * does. */
 int ls__model_open_own(ls__model *m, const ls_gradient *gradient);

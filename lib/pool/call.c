@@ -9,11 +9,16 @@ typedef struct call {
     void *user;
 } call;
 
+void ls__pool_at(const char *what, int device)
+{
+    ls__track_phase(ls__track_here(), what, device);
+}
+
 static void run(void *user, int worker)
 {
     const call *c = user;
 
-    ls__track_phase(ls__track_here(), c->name, -1);
+    ls__pool_at(c->name, -1);
     c->job(c->user, worker);
 }
 

@@ -11,8 +11,6 @@
 #include "pool/call.h"
 #include "pool/track.h"
 
-#include <limits.h>
-
 typedef void ls__job(void *user, int worker);
 
 /* Have the pool for one call, which then runs as many jobs as it likes: every
@@ -29,11 +27,6 @@ void ls__pool_give(ls_pool *pool);
 int ls__pool_hold(ls_pool *pool);
 void ls__pool_drop(ls_pool *pool);
 
-/* The status that is noted before a function of the user's is called, and stays
- * when it ends its thread: another takes a worker's place, and on the caller's
- * thread the job ends and the pool is given back before that thread is gone. */
-enum { LS__ENDED = INT_MIN };
-
 /* Run job once on every worker, the calling thread being worker 0; returns
  * when all have finished.  Allocates nothing and cannot fail.  The pool is
  * taken. */
@@ -42,11 +35,7 @@ void ls__pool_run(ls_pool *pool, ls__job *job, void *user);
 /* Inside a job: wait until every worker has come here. */
 void ls__pool_barrier(ls_pool *pool);
 
-/* Worker w runs devices first .. last-1, in that order. */
-void ls__pool_devices_of(const ls_pool *pool, int worker, int *first,
-                         int *last);
-
-/* The same of `shards` things cut along one axis of the mesh: a shard is run
+/* As ls__pool_devices_of says of devices, but of `shards` things cut along one axis of the mesh: a shard is run
  * once, whatever the other axes are.  With that axis outermost, by the worker
  * of the last device that holds it. */
 void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,

@@ -2,7 +2,7 @@
 /* Numbers of texts.  A locale may have another decimal point, and strtod takes
  * hexadecimal, inf and nan: so the text is checked and read here, and strtod is
  * asked only for those whose rounding takes more than one operation. */
-#include "base/number.h"
+#include "number/number.h"
 #include "base/real_text.h"
 
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "pool/pool.h"
+#include "pool/call.h"
 #include <lockstep/collective.h>
 
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static void run(void *user, int worker)
 
     ls__pool_devices_of(c->pool, worker, &first, &last);
     for (int d = first; d < last; d++) {
-        ls__track_phase(ls__track_here(), "pmap", d);
+        ls__pool_at("pmap", d);
         c->status[d] = LS__ENDED;
         c->status[d] = c->fn(c->user, d, c->in + d * c->inputs,
                              c->out + d * c->outputs);
@@ -90,10 +90,9 @@ static int pmap(call *c, const ls_array *input, const ls_array *output)
     c->out = ls__new(d * (size_t)c->outputs, sizeof *c->out, "pmap");
     c->status = ls__new(d, sizeof *c->status, "pmap");
     if (c->in && c->out && c->status &&
-        (status = cut(c, input, output)) == 0) {
-        ls__pool_run(c->pool, run, c);
+        (status = cut(c, input, output)) == 0 &&
+        (status = ls__pool_call(c->pool, "pmap", run, c)) == 0)
         status = verdict(c);
-    }
     free(c->in);
     free(c->out);
     free(c->status);
@@ -110,14 +109,9 @@ int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
 
     call c = {.pool = pool, .fn = fn, .user = user, .inputs = inputs,
               .devices = ls_pool_devices(pool), .outputs = outputs};
-    int status;
 
     if (inputs < 0 || outputs < 0)
         return ls__fail(LS_EINVAL, "pmap: %d inputs and %d outputs; neither "
                         "may be negative", inputs, outputs);
-    if ((status = ls__pool_take(pool)) < 0)
-        return status;
-    status = pmap(&c, input, output);
-    ls__pool_give(pool);
-    return status;
+    return pmap(&c, input, output);
 }
