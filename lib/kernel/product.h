@@ -171,10 +171,6 @@ typedef struct ls__convs {
     void (*pack)(const ls__conv_weights *of, const float *w, void *packed);
 } ls__convs;
 
-/* Do the most that a unit can, n times, from what is in io and back into it,
- * and return the floating-point operations done (k_roof.h). */
-typedef int64_t ls__roof(int64_t n, float io[16]);
-
 /* A maker of products and convolutions, and what it says of itself.  Its bits
  * are those of the contract, whatever the CPU. */
 typedef struct ls__backend {

@@ -8,14 +8,17 @@
 #include <limits.h>
 
 /* Have the pool for one call, and run a job once on every worker, the calling
- * thread being worker 0; traces know it by its name.  Fails as ls__pool_take
- * does. */
+ * thread being worker 0; traces know it by its name, or where that is NULL not at
+ * all.  Fails as ls__pool_take does. */
 int ls__pool_call(ls_pool *pool, const char *name,
                   void (*job)(void *user, int worker), void *user);
 
 /* Inside a job: what traces say that the calling worker does, for a device or,
  * -1, for none. */
 void ls__pool_at(const char *what, int device);
+
+/* Inside a job: wait until every worker has come here. */
+void ls__pool_barrier(ls_pool *pool);
 
 /* Worker w runs devices first .. last-1, in that order. */
 void ls__pool_devices_of(const ls_pool *pool, int worker, int *first,

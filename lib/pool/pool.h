@@ -32,9 +32,6 @@ void ls__pool_drop(ls_pool *pool);
  * taken. */
 void ls__pool_run(ls_pool *pool, ls__job *job, void *user);
 
-/* Inside a job: wait until every worker has come here. */
-void ls__pool_barrier(ls_pool *pool);
-
 /* As ls__pool_devices_of says of devices, but of `shards` things cut along one axis of the mesh: a shard is run
  * once, whatever the other axes are.  With that axis outermost, by the worker
  * of the last device that holds it. */

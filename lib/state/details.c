@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/sha.h"
 #include "rank/link.h"
-#include "state/root.h"
+#include "state/gather.h"
 #include "together/ranks.h"
 #include "together/spread.h"
 #include "train/batch.h"
@@ -179,7 +179,7 @@ static int gradient_root(ls__details *d, bool updated, char hex[65])
         return 0;
     }
     if (ls__spread_is(t))
-        status = ls__root_gather(t, 1, d->block, d->room, d->border);
+        status = ls__state_gather(t, 1, d->block, d->room, d->border);
     if (status == 0)
         put_root(d, d->block, d->leaves, hex);
     return status;

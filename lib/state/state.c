@@ -13,7 +13,8 @@ ls__state ls__state_of(const ls_trainer *t)
 
     return (ls__state){
         .layout = &t->model.params, .graph = t->model.graph,
-        .options = &t->options, .link = t->ranks ? t->ranks->link : NULL,
+        .options = &t->options, .pool = t->pool, .workers = t->workers,
+        .owned = t->owned, .averaged = t->averaged, .link = t->ranks ? t->ranks->link : NULL,
         .here = t->devices, .micro = t->micro, .own_rows = t->row_ways,
         .chunk_rows = plan ? plan->chunk_rows : 0, .moments = t->moments,
         .moment_name = t->moment_name, .step = t->step, .sets = t->sets,

@@ -7,6 +7,7 @@
 #include "base/range.h"
 #include "model/input.h"
 #include "model/params.h"
+#include "reduce/owned.h"
 #include <lockstep/trainer.h>
 
 /* What a trainer is now; all that it points to is the trainer's. */
@@ -14,7 +15,10 @@ typedef struct ls__state {
     const ls__params *layout;
     const ls_graph *graph; /* NULL: a gradient function of the user's */
     const ls_trainer_options *options;
+    ls_pool *pool;         /* of so many workers */
+    int workers;
     const struct ls_transport *link; /* to the other ranks, or NULL */
+    ls__owned owned;       /* what this rank has of moments */
     ls__span here;         /* the devices of this process, of all */
     int micro;
     bool own_rows;         /* each rank gives a batch the rows that it has */
@@ -22,6 +26,7 @@ typedef struct ls__state {
     int moments;
     const char *const *moment_name;
     int64_t step, sets;    /* updates; how often the program set values */
+    bool averaged;         /* the average stands in the parameters' place */
     double lr;             /* the peak that schedules go by */
 } ls__state;
 

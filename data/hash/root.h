@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The one function that writes the root of a state. */
-#ifndef LS_STATE_ROOT_H
-#define LS_STATE_ROOT_H
+#ifndef LS_HASH_ROOT_H
+#define LS_HASH_ROOT_H
 
 #include "base/merkle.h"
 #include <lockstep/transcript.h>
@@ -22,10 +22,5 @@ void ls__root_room_close(ls__root_room *room);
 /* ls_trainer_root, with arguments that were checked, and no allocation. */
 int ls__root_text(ls_trainer *t, const ls__root_room *room, int64_t batches,
                   int n_controls, const ls_control *control, char root[65]);
-
-/* All ranks: leaf[array][leaf] of the layout, of which each has those that it
- * owns, from all; row[] has as much room. */
-int ls__root_gather(const ls_trainer *t, int arrays, ls__digest *leaf,
-                    ls__digest *row, int64_t *border);
 
 #endif

@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/state_hash.h"
+#include "state/state.h"
 #include "together/spread.h"
-#include "train/trainer.h"
 
 static void hash_arrays(ls__sha256 *sha, const char *prefix,
                         const ls__params *params, const float *values)
@@ -22,14 +22,14 @@ static void hash_arrays(ls__sha256 *sha, const char *prefix,
 static int get_moment(const ls_trainer *t, int i, float *room,
                       const float **all)
 {
-    *all = ls__spread_is(t) ? room : t->moment[i];
+    *all = ls__spread_is(t) ? room : ls__state_block(t, i + 1);
     return ls__spread_is(t) ? ls__spread_collect(t, i, room) : 0;
 }
 
 /* Every rank takes part, and the first one's hash counts. */
 static int hash(const ls_trainer *t, float *room, char hex[65])
 {
-    const ls__params *p = &t->model.params;
+    const ls__state is = ls__state_of(t);
     bool first = ls__spread_first(t);
     const float *all = NULL;
     ls__sha256 sha;
@@ -37,13 +37,13 @@ static int hash(const ls_trainer *t, float *room, char hex[65])
 
     ls__sha256_init(&sha);
     if (first)
-        hash_arrays(&sha, "", p, t->model.value);
-    for (int i = 0; i < t->moments && status == 0; i++) {
+        hash_arrays(&sha, "", is.layout, ls__state_block(t, 0));
+    for (int i = 0; i < is.moments && status == 0; i++) {
         status = get_moment(t, i, room, &all);
         if (first && status == 0)
-            hash_arrays(&sha, t->moment_name[i], p, all);
+            hash_arrays(&sha, is.moment_name[i], is.layout, all);
     }
-    ls__state_end(&sha, t->step, hex);
+    ls__state_end(&sha, is.step, hex);
     return status == 0 && ls__spread_is(t) ? ls__spread_tell(t, hex, 65)
                                            : status;
 }
@@ -53,7 +53,7 @@ int ls_trainer_hash(ls_trainer *t, char hex[65])
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(hex);
 
-    size_t bytes = (size_t)t->model.params.floats * sizeof(float);
+    size_t bytes = (size_t)ls__state_of(t).layout->floats * sizeof(float);
     bool needs_room = ls__spread_is(t) && ls__spread_first(t);
     float *room = needs_room ? ls__block(bytes, "collected moments") : NULL;
     int status = ls__spread_agree(t, needs_room && !room ? LS_ENOMEM : 0);

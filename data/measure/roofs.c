@@ -8,9 +8,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "kernel/kernel.h"
-#include "mesh/mesh.h"
-#include "pool/pool.h"
+#include "kernel/roof.h"
+#include "pool/call.h"
 #include <lockstep/machine.h>
 #include <lockstep/measure.h>
 
@@ -83,7 +82,7 @@ static void time_lap(race *r, int worker, double (*run)(race *, int))
     ls__pool_barrier(r->pool);
     if (worker >= r->workers)
         return;
-    ls__track_phase(ls__track_here(), "measure", -1);
+    ls__pool_at("measure", -1);
     r->lap[worker].begin = ls__seconds();
     r->lap[worker].work = run(r, worker);
     r->lap[worker].end = ls__seconds();
@@ -115,17 +114,19 @@ static double rate(const race *r)
     return end > begin ? work / (end - begin) : 0;
 }
 
-static int run_race(race *r, ls__job *job)
+static int run_race(race *r, void (*job)(void *user, int worker))
 {
+    int status = 0;
+
     r->lap = ls__block_zero((size_t)r->workers * sizeof *r->lap, "laps");
     if (!r->lap)
         return LS_ENOMEM;
-    for (int i = 0; i < ROUNDS; i++) {
-        ls__pool_run(r->pool, job, r);
+    for (int i = 0; i < ROUNDS && status == 0; i++) {
+        status = ls__pool_call(r->pool, NULL, job, r);
         r->best = rate(r) > r->best ? rate(r) : r->best;
     }
     ls__block_free(r->lap);
-    return 0;
+    return status;
 }
 
 static int check_workers(const ls_pool *pool, int workers)
@@ -141,10 +142,8 @@ static int race_flops(ls_pool *pool, int workers, ls__roof *loop, double *flops)
     race r = {.pool = pool, .workers = workers, .loop = loop};
     int status = check_workers(pool, workers);
 
-    if (status < 0 || (status = ls__pool_take(pool)) < 0)
-        return status;
-    status = run_race(&r, fma_job);
-    ls__pool_give(pool);
+    if (status == 0)
+        status = run_race(&r, fma_job);
     if (status == 0)
         *flops = r.best;
     return status;
@@ -156,18 +155,19 @@ int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
     LS__NEED(pool);
     LS__NEED(flops);
 
-    const ls__kernel_table *k = isa ? ls__kernels_by_name(isa) : ls__kernels();
+    ls__roof *loop = ls__roof_of_level(isa);
 
-    if (!k)
+    if (!loop)
         return ls__fail(LS_EINVAL, "measure: \"%s\" is no instruction level "
                         "of this CPU", isa);
-    return race_flops(pool, workers, k->fma_loop, flops);
+    return race_flops(pool, workers, loop, flops);
 }
 
 /* How many products of the unit make one of a layer's. */
-static const int products[LS__PRECISIONS] = {
+static const int products[] = {
     [LS_F32_LAYERS] = 1, [LS_BF16_LAYERS] = 1, [LS_F32X3_LAYERS] = 3,
     [LS_F32X6_LAYERS] = 6};
+enum { PRECISIONS = sizeof products / sizeof *products };
 
 int ls_measure_products(ls_pool *pool, int workers, ls_precision precision,
                         double *flops)
@@ -175,17 +175,13 @@ int ls_measure_products(ls_pool *pool, int workers, ls_precision precision,
     LS__NEED(pool);
     LS__NEED(flops);
 
-    const ls__backend *maker;
     double rate;
     int status;
 
-    if ((int)precision < 0 || (int)precision >= LS__PRECISIONS)
+    if ((int)precision < 0 || (int)precision >= PRECISIONS)
         return ls__fail(LS_EINVAL, "measure: precision %d is unknown",
                         (int)precision);
-    maker = ls__kernels_maker(ls__kernels(), precision, 0);
-    status = race_flops(pool, workers,
-                        maker->roof ? maker->roof : ls__kernels()->fma_loop,
-                        &rate);
+    status = race_flops(pool, workers, ls__roof_of_products(precision), &rate);
     if (status == 0)
         *flops = rate / products[precision];
     return status;
@@ -211,16 +207,13 @@ int ls_measure_copy(ls_pool *pool, int workers, double *bytes_per_second)
     race r = {.pool = pool, .workers = workers, .bytes = copy_bytes(pool)};
     int status = check_workers(pool, workers);
 
-    if (status < 0 || (status = ls__pool_take(pool)) < 0)
+    if (status < 0)
         return status;
     r.from = ls__block((size_t)r.bytes, "measure");
     r.to = ls__block((size_t)r.bytes, "measure");
-    status = LS_ENOMEM;
-    if (r.from && r.to) {
-        ls__pool_run(pool, touch, &r);
+    status = r.from && r.to ? ls__pool_call(pool, NULL, touch, &r) : LS_ENOMEM;
+    if (status == 0)
         status = run_race(&r, copy_job);
-    }
-    ls__pool_give(pool);
     ls__block_free(r.from);
     ls__block_free(r.to);
     if (status == 0)
