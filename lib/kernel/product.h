@@ -33,6 +33,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kernel/roof.h"
+
 enum { LS__CHUNK = 256, LS__BF16_STEP = 32, LS__PACK_CUT = 64 };
 
 typedef enum ls__activation {
