@@ -4,6 +4,7 @@
  * no disk needs to be shared. */
 #include "checkpoint/checkpoints.h"
 #include "base/json.h"
+#include <lockstep/transport.h>
 
 #include <stdio.h>
 #include <stdlib.h>
