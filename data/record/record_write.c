@@ -117,7 +117,7 @@ int ls__record_step(ls_trainer *t, const ls_batch *batch,
                     void *user, ls_result *result)
 {
     writing w = {.trainer = t, .options = o, .touch = touch, .user = user};
-    const ls__show show = {&w, begin, node, array, number, real};
+    const ls__onlooker show = {&w, begin, node, array, number, real};
     int shown = 0, closed;
     int status = o->path ? ls__record_create(&w.file, o->path, o->values) : 0;
 

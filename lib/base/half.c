@@ -7,7 +7,7 @@
 float ls__half(uint16_t h)
 {
     uint32_t exponent = h >> 10 & 31, fraction = h & 1023, bits;
-    float f = (float)fraction * 0x1p-24f; /* right for exponent 0 */
+    float f = (float)fraction * 0x1p-24f; /* of exponent 0: a denormal */
 
     memcpy(&bits, &f, sizeof bits);
     if (exponent == 31)

@@ -93,7 +93,7 @@ static json_t *node_of(const ls__plan *plan, const ls_node *n)
                      n->params > 0 && n->tie[0] != 0);
 }
 
-int ls__show_nodes(const ls__show *show, const ls__plan *p)
+int ls__show_nodes(const ls__onlooker *show, const ls__plan *p)
 {
     int status = 0;
 

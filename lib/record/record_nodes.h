@@ -7,6 +7,6 @@
 #include "record/record_step.h"
 
 /* Show them, inputs first; returns the first status below 0. */
-int ls__show_nodes(const ls__show *show, const ls__plan *plan);
+int ls__show_nodes(const ls__onlooker *show, const ls__plan *plan);
 
 #endif

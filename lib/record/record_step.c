@@ -25,7 +25,7 @@
 
 typedef struct recording {
     ls__step step; /* the first: phases are given this */
-    const ls__show *show;
+    const ls__onlooker *show;
     int of;            /* the device that is shown, -1: all */
     ls__plan *plan;
     ls__weights weights; /* the trainer's values, packed for this plan */
@@ -370,7 +370,7 @@ static int run(recording *r, ls_result *result)
 }
 
 int ls__show_step(ls_trainer *t, const ls_batch *batch, int device,
-                  const ls__show *show, ls_result *result, int *shown)
+                  const ls__onlooker *show, ls_result *result, int *shown)
 {
     recording r = {.step = {.trainer = t, .batch = batch, .pass = &recorded},
                    .of = device, .show = show};

@@ -12,7 +12,7 @@
  * for each node, then each array and number in the order in which it is made.
  * The step goes on with the values as they are left.  The first status below 0
  * ends the showing, and not the step. */
-typedef struct ls__show {
+typedef struct ls__onlooker {
     void *user;
     int (*begin)(void *user, int64_t chunk_rows);
     int (*node)(void *user, json_t *node); /* which is the user's from here on;
@@ -21,7 +21,7 @@ typedef struct ls__show {
                  int64_t floats, bool integers);
     int (*number)(void *user, const ls__where *where, float *x);
     int (*real)(void *user, const ls__where *where, double x);
-} ls__show;
+} ls__onlooker;
 
 /* Can a step be shown, of one device or, -1, of all?  LS_ENOTSUP, LS_EINVAL. */
 int ls__show_check(const ls_trainer *t, int device);
@@ -29,7 +29,7 @@ int ls__show_check(const ls_trainer *t, int device);
 /* Make a step as ls_step does, and show what it makes, of forward and backward
  * that of one device or, -1, of all; *shown is what the showing ended with. */
 int ls__show_step(ls_trainer *t, const ls_batch *batch, int device,
-                  const ls__show *show, ls_result *result, int *shown);
+                  const ls__onlooker *show, ls_result *result, int *shown);
 
 /* Sizes as a text, "4x16"; returns it. */
 enum { LS__SIZES_TEXT = 200 };
