@@ -52,7 +52,7 @@ opened() {
 # room of lib/ of the same name is, too; data/ includes "doors" by this name.
 included() {
     doors "$1/.." >"$dir/doors"
-    (cd "$1" && grep -Eo '^ *# *include "[a-z]+/[a-z0-9_.]+' ./*/*.[ch]) |
+    (cd "$1" && grep -HEo '^ *# *include "[a-z]+/[a-z0-9_.]+' ./*/*.[ch]) |
         sed -n 's|^\./\([a-z]*\)/\([^:]*\):.*"\([a-z]*\)/\(.*\)$|\1 \3 \2 \4|p' |
         sort -u | while read -r room other file name; do
         if [ "${1##*/}" = data ] && [ ! -f "$1/$other/$name" ] &&

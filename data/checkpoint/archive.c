@@ -7,7 +7,7 @@
 #include "exchange/graph_json.h"
 #include "file/convert.h"
 #include "base/json.h"
-#include "state/view.h"
+#include "state/model_view.h"
 #include <lockstep/model.h>
 #include <lockstep/predictor.h>
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "checkpoint/checkpoint.h"
-#include "state/state.h"
+#include "state/trainer_state.h"
 #include "together/spread.h"
 #include <lockstep/checkpoint.h>
 

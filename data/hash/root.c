@@ -8,7 +8,7 @@
 #include "base/sha.h"
 #include "pool/call.h"
 #include "state/gather.h"
-#include "state/state.h"
+#include "state/trainer_state.h"
 #include "together/spread.h"
 
 #include <stdlib.h>

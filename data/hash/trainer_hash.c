@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/state_hash.h"
-#include "state/state.h"
+#include "state/trainer_state.h"
 #include "together/spread.h"
 
 static void hash_arrays(ls__sha256 *sha, const char *prefix,

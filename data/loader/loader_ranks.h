@@ -3,7 +3,7 @@
 #ifndef LS_LOADER_LOADER_RANKS_H
 #define LS_LOADER_LOADER_RANKS_H
 
-#include "state/state.h"
+#include "state/trainer_state.h"
 #include <lockstep/loader.h>
 
 /* A source and how it is cut, with room to look at rows of it. */

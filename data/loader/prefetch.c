@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "pool/thread.h"
-#include "state/state.h"
+#include "state/trainer_state.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef LS_MODEL_LORA_FILE_H
 #define LS_MODEL_LORA_FILE_H
 
-#include "state/view.h"
+#include "state/model_view.h"
 
 #define LS__LORA_KEY "lockstep.lora"
 

@@ -4,7 +4,7 @@
 #ifndef LS_MODEL_MODEL_FILE_H
 #define LS_MODEL_MODEL_FILE_H
 
-#include "state/view.h"
+#include "state/model_view.h"
 
 /* LS_ENOTSUP: the model is a function of the user's, or has operators of the
  * user's.  What was there stays if this fails. */

@@ -8,7 +8,7 @@
 #include "model/lora_file.h"
 #include "model/model_file.h"
 #include "model/weights_file.h"
-#include "state/state.h"
+#include "state/trainer_state.h"
 #include <lockstep/lora.h>
 #include <lockstep/model.h>
 

@@ -4,7 +4,7 @@
 #define LS_MODEL_WEIGHTS_FILE_H
 
 #include "file/safetensors.h"
-#include "state/view.h"
+#include "state/model_view.h"
 
 /* What a file of tensors says besides them: a text of its own under a key, or
  * NULL, and notes. */

@@ -5,7 +5,7 @@
 
 #include <lockstep/transcript.h>
 #include "chain/lines.h"
-#include "state/state.h"
+#include "state/trainer_state.h"
 
 enum { LS__TRANSCRIPT_VERSION = 1 };
 

@@ -5,7 +5,8 @@
 
 #include <lockstep/graph.h>
 
-/* Whether the graph has failed, or argument is NULL: a status, 0 for neither. */
+/* Whether the graph has failed, or argument is NULL: a status, 0 for
+ * neither. */
 #define LS__NEED_STANDING(graph, argument) \
     do { \
         int status_ = ls__graph_stands(graph, argument, __func__, #argument); \

@@ -11,8 +11,8 @@
  * and return the floating-point operations done (k_roof.h). */
 typedef int64_t ls__roof(int64_t n, float io[16]);
 
-/* The loop of a level of instructions, NULL being the one in use; NULL: this CPU
- * has no level of that name. */
+/* The loop of a level of instructions, NULL being the one in use; NULL: this
+ * CPU has no level of that name. */
 ls__roof *ls__roof_of_level(const char *isa);
 
 /* The loop of who multiplies the layers of a precision. */

@@ -8,8 +8,8 @@
 #include <limits.h>
 
 /* Have the pool for one call, and run a job once on every worker, the calling
- * thread being worker 0; traces know it by its name, or where that is NULL not at
- * all.  Fails as ls__pool_take does. */
+ * thread being worker 0; traces know it by its name, or where that is NULL not
+ * at all.  Fails as ls__pool_take does. */
 int ls__pool_call(ls_pool *pool, const char *name,
                   void (*job)(void *user, int worker), void *user);
 

@@ -32,9 +32,9 @@ void ls__pool_drop(ls_pool *pool);
  * taken. */
 void ls__pool_run(ls_pool *pool, ls__job *job, void *user);
 
-/* As ls__pool_devices_of says of devices, but of `shards` things cut along one axis of the mesh: a shard is run
- * once, whatever the other axes are.  With that axis outermost, by the worker
- * of the last device that holds it. */
+/* What ls__pool_devices_of says of devices, of `shards` things cut along one
+ * axis of the mesh: a shard is run once, whatever the other axes are.  With
+ * that axis outermost, by the worker of the last device that holds it. */
 void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,
                         int *first, int *last);
 

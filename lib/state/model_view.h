@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A model in memory as those see it who write it down: its graph, and where its
  * parameters are. */
-#ifndef LS_STATE_VIEW_H
-#define LS_STATE_VIEW_H
+#ifndef LS_STATE_MODEL_VIEW_H
+#define LS_STATE_MODEL_VIEW_H
 
 #include "model/params.h"
 #include <lockstep/predictor.h>

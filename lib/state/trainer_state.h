@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A trainer as those see it who stand above the engine and keep its state, hash
  * it or compare it: what it is, and arrays in one layout. */
-#ifndef LS_STATE_STATE_H
-#define LS_STATE_STATE_H
+#ifndef LS_STATE_TRAINER_STATE_H
+#define LS_STATE_TRAINER_STATE_H
 
 #include "base/range.h"
 #include "model/input.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See view.h. */
-#include "state/view.h"
+/* See model_view.h. */
+#include "state/model_view.h"
 #include "predict/predictor.h"
 #include "train/trainer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See state.h. */
-#include "state/state.h"
+/* See trainer_state.h. */
+#include "state/trainer_state.h"
 #include "mesh/mesh.h"
 #include "pool/pool.h"
 #include "together/ranks.h"
@@ -14,11 +14,11 @@ ls__state ls__state_of(const ls_trainer *t)
     return (ls__state){
         .layout = &t->model.params, .graph = t->model.graph,
         .options = &t->options, .pool = t->pool, .workers = t->workers,
-        .owned = t->owned, .averaged = t->averaged, .link = t->ranks ? t->ranks->link : NULL,
+        .link = t->ranks ? t->ranks->link : NULL, .owned = t->owned,
         .here = t->devices, .micro = t->micro, .own_rows = t->row_ways,
         .chunk_rows = plan ? plan->chunk_rows : 0, .moments = t->moments,
-        .moment_name = t->moment_name, .step = t->step, .sets = t->sets,
-        .lr = t->lr};
+        .moment_name = t->moment_name, .averaged = t->averaged,
+        .step = t->step, .sets = t->sets, .lr = t->lr};
 }
 
 const float *ls__state_block(const ls_trainer *t, int b)
