@@ -168,7 +168,7 @@ START_TEST(draws)
         ck_assert(d.cut_y >= -4 && d.cut_y < 28);
         ck_assert(d.cut_x >= -4 && d.cut_x < 20);
         ck_assert(d.partner >= 0 && d.partner < 50);
-        ck_assert(d.share == 1 && !d.other_label);
+        ck_assert(d.share == 1);
     }
     ck_assert_int_gt(flips, 1850);
     ck_assert_int_lt(flips, 2150);
@@ -177,8 +177,7 @@ START_TEST(draws)
 }
 END_TEST
 
-/* Beta(a, a): mean 1/2, variance 1 / (4 (2 a + 1)); the label is the other's as
- * often as its share says. */
+/* Beta(a, a): mean 1/2, variance 1 / (4 (2 a + 1)). */
 START_TEST(shares)
 {
     static const int64_t shape[] = {4, 4, 1};
@@ -187,7 +186,7 @@ START_TEST(shares)
 
     for (int k = 0; k < 3; k++) {
         ls_augment_options o = {.mixup = a[k]};
-        double mean = 0, square = 0, others = 0, want = 1 / (8 * a[k] + 4);
+        double mean = 0, square = 0, want = 1 / (8 * a[k] + 4);
 
         for (int64_t r = 0; r < N; r++) {
             ls__draw d = ls__draw_row(&o, N, shape, 3, r);
@@ -195,13 +194,11 @@ START_TEST(shares)
             ck_assert(d.share >= 0 && d.share <= 1);
             mean += (double)d.share / N;
             square += (double)(d.share * d.share) / N;
-            others += (double)d.other_label / N;
         }
         ck_assert_msg(fabs(mean - 0.5) < 0.015, "%g: mean %g", a[k], mean);
         ck_assert_msg(fabs(square - mean * mean - want) < 0.01,
                       "%g: variance %g, not %g", a[k], square - mean * mean,
                       want);
-        ck_assert(fabs(others - 0.5) < 0.015);
     }
 }
 END_TEST
@@ -238,12 +235,15 @@ static ls_augment_options all_options(void)
     o.brightness = o.contrast = 0.2;
     o.cutout = 2;
     o.mixup = 0.4;
+    o.other = "z";
+    o.share = "f";
     return o;
 }
 
-/* Rows of the source as they should be. */
+/* Rows of the source as they should be: image, label, the label that is mixed
+ * in, and the share of the first. */
 static void reference(const ls_augment_options *o, int64_t index, float *x,
-                      int32_t *y)
+                      int32_t y[2], float *share)
 {
     static const int64_t shape[] = {H, W, C};
     int64_t e = index / ROWS, r = index % ROWS;
@@ -260,7 +260,9 @@ static void reference(const ls_augment_options *o, int64_t index, float *x,
         if (o->channels)
             x[i] = (x[i] - (float)o->mean[i % C]) / (float)o->std[i % C];
     }
-    *y = labels[d.other_label ? d.partner : r];
+    y[0] = labels[r];
+    y[1] = labels[o->mixup > 0 ? d.partner : r];
+    *share = d.share;
 }
 
 /* What a row is depends on its index alone: not on what is asked with it. */
@@ -269,7 +271,8 @@ START_TEST(source)
     static const double mean[] = {0.1, 0.2, 0.3}, std[] = {1, 2, 0.5};
     static float x[24 * SIZE], want[SIZE];
     ls_augment_options o = all_options();
-    int32_t y[24], label;
+    int32_t y[24], z[24], label[2];
+    float f[24], share;
 
     o.channels = C;
     o.mean = mean;
@@ -278,19 +281,23 @@ START_TEST(source)
         ls_source s = open_source();
 
         OK(ls_source_augment(&s, &o));
-        ck_assert(s.by_epoch && s.rows == ROWS && s.n_arrays == 2);
+        ck_assert(s.by_epoch && s.rows == ROWS && s.n_arrays == 4);
+        ck_assert_str_eq(s.arrays[2].name, "z");
+        ck_assert_str_eq(s.arrays[3].name, "f");
         for (int64_t n = 1; n <= 24; n += 23)
             for (int64_t first = 0; first < 30; first += 13) {
                 int64_t index[24];
 
                 for (int64_t i = 0; i < n; i++)
                     index[i] = first + i * 5 % 23;
-                ck_assert_int_eq(s.fill(s.user, n, index, (void *[]){x, y}),
-                                 0);
+                ck_assert_int_eq(
+                    s.fill(s.user, n, index, (void *[]){x, y, z, f}), 0);
                 for (int64_t i = 0; i < n; i++) {
-                    reference(&o, index[i], want, &label);
+                    reference(&o, index[i], want, label, &share);
                     ck_assert_mem_eq(x + i * SIZE, want, sizeof want);
-                    ck_assert_int_eq(y[i], label);
+                    ck_assert_int_eq(y[i], label[0]);
+                    ck_assert_int_eq(z[i], label[1]);
+                    ck_assert(f[i] == share);
                 }
             }
         ls_source_close(&s);
@@ -306,7 +313,9 @@ START_TEST(epochs)
     int32_t y;
 
     o.mixup = 0;
+    o.other = o.share = NULL;
     OK(ls_source_augment(&s, &o));
+    ck_assert_int_eq(s.n_arrays, 2);
     ck_assert_int_eq(s.fill(s.user, 1, (int64_t[]){2}, (void *[]){x, &y}), 0);
     ck_assert_int_eq(s.fill(s.user, 1, (int64_t[]){2 + ROWS},
                             (void *[]){z, &y}), 0);
@@ -315,6 +324,92 @@ START_TEST(epochs)
     FAILS(ls_source_split(&s, 1, (int64_t[]){0}, &(ls_source){0}), LS_EINVAL,
           "from epoch to epoch");
     ls_source_close(&s);
+}
+END_TEST
+
+/* The names alone: what is evaluated is not mixed, and has the arrays, which
+ * stand before its weights. */
+START_TEST(unmixed)
+{
+    static const float weight[ROWS] = {1, 2, 3, 4, 5, 6, 7};
+    static float x[ROWS * SIZE];
+    ls_augment_options o = ls_augment_defaults();
+    ls_source s = open_source();
+    int32_t y[ROWS], z[ROWS];
+    float f[ROWS], w[ROWS];
+    int64_t index[ROWS];
+
+    for (int i = 0; i < ROWS; i++)
+        index[i] = i;
+    o.other = "z";
+    o.share = "f";
+    OK(ls_source_weigh(&s, weight, ROWS));
+    OK(ls_source_augment(&s, &o));
+    ck_assert(s.weighted && s.n_arrays == 4);
+    ck_assert_int_eq(
+        s.fill(s.user, ROWS, index, (void *[]){x, y, z, f, w}), 0);
+    ck_assert_mem_eq(x, images, sizeof x);
+    ck_assert_mem_eq(y, labels, sizeof y);
+    ck_assert_mem_eq(z, labels, sizeof z);
+    ck_assert_mem_eq(w, weight, sizeof w);
+    for (int i = 0; i < ROWS; i++)
+        ck_assert(f[i] == 1);
+    ls_source_close(&s);
+}
+END_TEST
+
+/* Cross entropy of the probabilities f of the own label and 1 - f of the other,
+ * which is how torchvision's MixUp is trained on. */
+START_TEST(mixed_loss)
+{
+    enum { N = 5 };
+    static const float logits[ROWS * N] = {
+        0.5f, -1, 2, 0, 0.25f, 1, 1, 1, 1, 1, -3, 4, 0, 2, -1, 0, 0, 0, 7,
+        -7, 0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 9, 8, 7, 6, 5, -1, -2, -3, -4, -5};
+    static const int32_t y[ROWS] = {0, 1, 2, 3, 4, 0, 1};
+    static const int32_t z[ROWS] = {4, 1, 0, 2, 0, 0, 3};
+    static const float f[ROWS] = {0.25f, 1, 0, 0.5f, 0.875f, 0.1f, 0.7f};
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(2, 2);
+    ls_node *x, *own, *other, *label, *mixed, *share;
+    float one[N * N] = {0};
+    double loss = 0;
+    ls_result is;
+    ls_graph *g;
+    run r;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){N});
+    label = ls_input(g, "y", LS_I32, 0, NULL);
+    mixed = ls_input(g, "z", LS_I32, 0, NULL);
+    share = ls_input(g, "f", LS_F32, 0, NULL);
+    x = ls_dense(x, N, "same");
+    own = ls_mul(share, ls_label_terms(x, label, 0));
+    other = ls_mul(ls_scale_shift(share, -1, 1), ls_label_terms(x, mixed, 0));
+    OK(ls_loss(g, ls_mean_loss(ls_add(own, other), NULL)));
+    for (int i = 0; i < ROWS; i++) {
+        double sum = 0;
+
+        for (int j = 0; j < N; j++)
+            sum += exp((double)logits[i * N + j]);
+        for (int j = 0; j < N; j++)
+            loss -= ((j == y[i] ? (double)f[i] : 0) +
+                     (j == z[i] ? 1 - (double)f[i] : 0)) *
+                    ((double)logits[i * N + j] - log(sum)) / ROWS;
+    }
+    for (int j = 0; j < N; j++)
+        one[j * N + j] = 1;
+    r = open_run(pool, g, &o);
+    OK(ls_trainer_set(r.trainer, "same.kernel", N * N, one));
+    OK(ls_batch_set(r.batch, "x", LS_F32, logits, ROWS));
+    OK(ls_batch_set(r.batch, "y", LS_I32, y, ROWS));
+    OK(ls_batch_set(r.batch, "z", LS_I32, z, ROWS));
+    OK(ls_batch_set(r.batch, "f", LS_F32, f, ROWS));
+    OK(ls_evaluate(r.trainer, r.batch, &is));
+    ck_assert_msg(fabs((double)is.loss - loss) < 1e-6 * loss, "%g, not %g",
+                  (double)is.loss, loss);
+    close_run(&r);
+    ls_pool_close(pool);
 }
 END_TEST
 
@@ -333,8 +428,14 @@ START_TEST(refused)
     static const double one[] = {0, 0, 0};
 
     refuse((ls_augment_options){.image = "z"}, LS_ENOTFOUND, "images z");
-    refuse((ls_augment_options){.label = "z", .mixup = 1}, LS_ENOTFOUND,
-           "labels z");
+    refuse((ls_augment_options){.label = "z", .other = "z", .share = "f"},
+           LS_ENOTFOUND, "labels z");
+    refuse((ls_augment_options){.mixup = 1}, LS_EINVAL, "the names of");
+    refuse((ls_augment_options){.other = "z"}, LS_EINVAL, "the names of");
+    refuse((ls_augment_options){.other = "z", .share = "y"}, LS_EINVAL,
+           "\"y\"");
+    refuse((ls_augment_options){.other = "f", .share = "f"}, LS_EINVAL,
+           "\"f\"");
     refuse((ls_augment_options){.crop = -1}, LS_ERANGE, "crop -1");
     refuse((ls_augment_options){.rotate = 181}, LS_ERANGE, "rotate 181");
     refuse((ls_augment_options){.rotate = NAN}, LS_ERANGE, "rotate");
@@ -401,6 +502,8 @@ static Suite *suite(void)
     tcase_add_test(t, shares);
     tcase_add_test(t, source);
     tcase_add_test(t, epochs);
+    tcase_add_test(t, unmixed);
+    tcase_add_test(t, mixed_loss);
     tcase_add_test(t, refused);
     tcase_add_test(t, sheet);
     suite_add_tcase(s, t);

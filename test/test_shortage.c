@@ -9,12 +9,11 @@
  * bring their own, and then this program has nothing to do. */
 #define _GNU_SOURCE
 #include "golden/npz_files.h"
-#include "folder.h"
+#include "picture_folder.h"
 #include "small_model.h"
 
 #include "faults.h"
 #include "on_ranks.h"
-#include "write_pictures.h"
 
 #include <lockstep/files.h>
 #include <lockstep/images.h>
@@ -618,57 +617,14 @@ static int zipped(void)
     return read_images("gz-images.gz");
 }
 
+static int pictures(void)
+{
 #ifdef WITH_PICTURES
-/* A PNG and a JPEG, looked at, decoded, made another size and changed. */
-static int pictures(void)
-{
-    ls_images_options o = ls_images_defaults();
-    ls_augment_options a = ls_augment_defaults();
-    static float x[2 * 4 * 4 * 3];
-    int32_t y[2];
-    ls_source s;
-    int status;
-
-    o.shape[0] = o.shape[1] = 4;
-    o.shape[2] = 3;
-    o.threads = a.threads = 1;
-    a.crop = 1;
-    a.mixup = 0.5;
-    status = ls_source_images(&s, in_folder("pictures"), &o);
-    if (status < 0)
-        return status;
-    status = ls_source_augment(&s, &a);
-    if (status == 0)
-        status = s.fill(s.user, 2, (int64_t[]){0, 1}, (void *[]){x, y});
-    if (status == 0)
-        status = ls_images_save(in_folder("sheet.png"), 2, o.shape, x, 2, NULL);
-    ls_source_close(&s);
-    return status;
-}
-
-static void write_pictures(void)
-{
-    static uint8_t rows[6 * 8 * 3];
-
-    mkdir(in_folder("pictures"), 0777);
-    mkdir(in_folder("pictures/a"), 0777);
-    mkdir(in_folder("pictures/b"), 0777);
-    write_png(in_folder("pictures/a/1.png"), 6, 8,
-              &(png_form){PNG_COLOR_TYPE_RGB, 8, true, 0, 0}, rows);
-    write_jpeg(in_folder("pictures/b/1.jpg"), 6, 8,
-               &(jpeg_form){.channels = 3, .quality = 90, .orientation = 6},
-               rows);
-}
+    return use_pictures(1, in_folder("sheet.png"));
 #else
-static int pictures(void)
-{
     return images();
-}
-
-static void write_pictures(void)
-{
-}
 #endif
+}
 
 static int (*const calls[])(void) = {
     shard, reduce, pmap, place, open_checked, open_gradient, open_batch,
@@ -775,7 +731,7 @@ START_TEST(test_each_fails)
     open_rich();
     OK(first_short()); /* threads that end leave stacks for later ones */
     write_images();
-    write_pictures();
+    write_picture_folder();
     OK(adapt()); /* a file of adapters */
     /* "hidden.bias" has no axis 1: a failure of another kind. */
     expected = calls[_i] == place ? LS_EINVAL : 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A source whose images are those of another, changed in each epoch. */
+/* A source whose images are those of another, changed in each epoch.  What
+ * mixup adds, the label of the other image and the row's own share, stands
+ * behind the arrays of that source and before its weights. */
 #include "augment/change_image.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -10,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EACH = 1 << 16 }; /* numbers that are worth a thread */
+enum {
+    EACH = 1 << 16, /* numbers that are worth a thread */
+    ADDED = 2       /* arrays: `other` and `share` */
+};
 
 typedef struct augmented {
     ls_source inner;
@@ -19,6 +24,8 @@ typedef struct augmented {
     int image, label;       /* which arrays; -1: none */
     ls__normal normal;
     ls__arena arena;
+    bool adds;              /* the two arrays that mixup adds */
+    void **to;              /* [arrays + 1] where the inner source writes */
     /* For up to `room` rows: */
     int64_t room;
     int64_t *row;    /* of the inner source, also for partners */
@@ -112,6 +119,17 @@ static void mix(const augmented *s, const ls__draw *d, float *x,
         x[i] = d->share * x[i] + (1 - d->share) * other[i];
 }
 
+/* The label that is mixed in, or the row's own, and the row's own share. */
+static void put_added(const asked *a, int64_t i)
+{
+    const augmented *s = a->s;
+    void *const *added = a->out + s->inner.n_arrays;
+    const int32_t *label = s->other ? s->other[s->label] : a->out[s->label];
+
+    ((int32_t *)added[0])[i] = label[i];
+    ((float *)added[1])[i] = s->draw[i].share;
+}
+
 static int change_row(void *user, int64_t i)
 {
     const asked *a = user;
@@ -128,10 +146,9 @@ static int change_row(void *user, int64_t i)
 
         ls__change(&s->o, s->shape, &of, other, room);
         mix(s, d, x, other);
-        if (d->other_label)
-            ((int32_t *)a->out[s->label])[i] =
-                ((const int32_t *)s->other[s->label])[i];
     }
+    if (s->adds)
+        put_added(a, i);
     normalise(s, x);
     return 0;
 }
@@ -148,7 +165,11 @@ static int read_rows(augmented *s, int64_t n, const int64_t *index,
         s->draw[i] = ls__draw_row(&s->o, in->rows, s->shape,
                                   index[i] / in->rows, s->row[i]);
     }
-    status = in->fill(in->user, n, s->row, out);
+    for (int a = 0; a < in->n_arrays; a++)
+        s->to[a] = out[a];
+    if (in->weighted)
+        s->to[in->n_arrays] = out[in->n_arrays + (s->adds ? ADDED : 0)];
+    status = in->fill(in->user, n, s->row, s->to);
     if (status < 0 || !s->other)
         return status;
     for (int64_t i = 0; i < n; i++)
@@ -220,7 +241,7 @@ static int find_arrays(augmented *s)
         return ls__fail(LS_ENOTFOUND, "the source has no array of images "
                         "%s%s(H,W,C) of LS_F32", s->o.image ? s->o.image : "",
                         s->o.image ? " " : "");
-    if (s->label < 0 && s->o.mixup > 0)
+    if (s->label < 0 && s->adds)
         return ls__fail(LS_ENOTFOUND, "the source has no array of labels%s%s, "
                         "LS_I32 without axes, that mixup takes",
                         s->o.label ? " " : "", s->o.label ? s->o.label : "");
@@ -230,6 +251,40 @@ static int find_arrays(augmented *s)
         return ls__fail(LS_EINVAL, "a source of %lld rows%s is not augmented",
                         (long long)in->rows,
                         in->by_epoch ? " that change from epoch to epoch" : "");
+    return 0;
+}
+
+/* The arrays of the source and those that mixup adds. */
+static int add_arrays(augmented *s, ls_source *source)
+{
+    const ls_source *in = &s->inner;
+    const char *name[ADDED] = {s->o.other, s->o.share};
+    size_t n = (size_t)in->n_arrays;
+    ls_array_spec *all = ls__arena_new(&s->arena, n + ADDED, sizeof *all);
+
+    if (!all)
+        return LS_ENOMEM;
+    memcpy(all, in->arrays, n * sizeof *all);
+    for (int i = 0; i < ADDED; i++, n++) {
+        for (size_t a = 0; a < n; a++)
+            if (strcmp(all[a].name, name[i]) == 0)
+                return ls__fail(LS_EINVAL, "mixup adds an array \"%s\"; there "
+                                "is one of that name already", name[i]);
+        all[n] = (ls_array_spec){ls__arena_text(&s->arena, name[i]),
+                                 i ? LS_F32 : LS_I32, 0, {0}};
+        if (!all[n].name)
+            return LS_ENOMEM;
+    }
+    source->arrays = all;
+    source->n_arrays = (int)n;
+    return 0;
+}
+
+static int check_names(const augmented *s)
+{
+    if (!s->o.other != !s->o.share || (s->o.mixup > 0 && !s->adds))
+        return ls__fail(LS_EINVAL, "mixup: the names of the arrays `other` and "
+                        "`share` that it adds are not given");
     return 0;
 }
 
@@ -285,13 +340,22 @@ int ls_source_augment(ls_source *source, const ls_augment_options *options)
     s->inner = *source;
     s->o = defaults;
     status = ls__sized_take("augment", &s->o, sizeof s->o, options);
+    s->adds = s->o.other && s->o.share;
     if (status == 0)
         status = find_arrays(s);
     if (status == 0)
         status = check_options(s);
     if (status == 0)
+        status = check_names(s);
+    if (status == 0)
         status = ls__normal_take(&s->normal, &s->arena, s->shape[2],
                                  s->o.channels, s->o.mean, s->o.std);
+    if (status == 0 && !(s->to = ls__arena_new(&s->arena,
+                                               (size_t)s->inner.n_arrays + 1,
+                                               sizeof *s->to)))
+        status = LS_ENOMEM;
+    if (status == 0 && s->adds)
+        status = add_arrays(s, source);
     if (status < 0) {
         free_source(s);
         return status;

@@ -3,7 +3,7 @@
 #include "augment/draw.h"
 #include "augment/real.h"
 
-enum { NUMBERS = 11, PAIRS = 16 };
+enum { NUMBERS = 10, PAIRS = 16 };
 
 #define PI 0x1.921fb54442d18p1
 
@@ -78,6 +78,5 @@ ls__draw ls__draw_row(const ls_augment_options *o, int64_t rows,
     d.partner = below(u[9], rows);
     if (o->mixup > 0)
         d.share = draw_share(key, o->mixup);
-    d.other_label = u[10] >= d.share;
     return d;
 }

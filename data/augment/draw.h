@@ -15,7 +15,6 @@ typedef struct ls__draw {
     int64_t cut_y, cut_x; /* the first row and column of the square */
     int64_t partner;      /* row of the epoch that is mixed in */
     float share;          /* of the row itself; 1: nothing is mixed in */
-    bool other_label;     /* the label is the partner's */
 } ls__draw;
 
 ls__draw ls__draw_row(const ls_augment_options *o, int64_t rows,

@@ -139,6 +139,8 @@ typedef struct ls_augment_options {
                           such one */
     const char *label; /* of mixup: the array of labels; NULL: the first of
                           LS_I32 without axes */
+    const char *other, *share; /* the names of two arrays that mixup adds to
+                                  the source; NULL: none are added */
     bool flip;
     int crop;
     double rotate;                /* degrees, to 180 */
@@ -184,16 +186,27 @@ static inline ls_augment_options ls_augment_defaults(void)
  *     mixup A       f x + (1 - f) x2, x2 being row floor(u9 rows) of this epoch
  *                   after all of the above and f of the distribution
  *                   Beta(A, A): v / (v + w) of the first v = u^(1/A) and
- *                   w = u'^(1/A) with v + w <= 1, (u, u') being (u11, u12),
- *                   (u13, u14) and so on, at most 16 pairs; the label is that
- *                   of x2 if u10 >= f, which in the mean is the loss of mixup
+ *                   w = u'^(1/A) with v + w <= 1, (u, u') being (u10, u11),
+ *                   (u12, u13) and so on, at most 16 pairs
  * and then (x - mean[c]) / std[c], all of it in floats.
+ * An image that is mixed is of both labels, and so is its loss, f of the one
+ * and 1 - f of the other.  So the source gets two arrays more, of the names
+ * `other` and `share`: the label of x2 (LS_I32) and f (LS_F32), both without
+ * axes.  The loss of them, with the inputs y, other and share, is
+ *     ls_mean_loss(ls_add(
+ *         ls_mul(share, ls_label_terms(logits, y, 0)),
+ *         ls_mul(ls_scale_shift(share, -1, 1),
+ *                ls_label_terms(logits, other, 0))), NULL)
+ * Where the names are given and mixup is 0 they are the row's own label and 1:
+ * so a source to evaluate on gets the arrays that such a graph wants.
  * Meanings are torchvision's (RandomCrop(padding), RandomAffine,
- * RandomHorizontalFlip, ColorJitter, MixUp) but for the order, linear pixels
- * and whole labels; cutout is that of DeVries and Taylor.
+ * RandomHorizontalFlip, ColorJitter, MixUp) but for the order, pixels that are
+ * linear, and mixup's f and x2, which each image has of its own where MixUp
+ * draws one f for a batch; cutout is that of DeVries and Taylor.
  * The source is taken over, and is as it was on a failure.  LS_ENOTFOUND,
  * LS_ESHAPE: it has no such array; LS_ERANGE: an option beyond its range;
- * LS_EINVAL: mean or std is missing, or no float. */
+ * LS_EINVAL: mean or std is missing, or no float; mixup without the two names,
+ * one without the other, or a name that an array has already. */
 LS_API int ls_source_augment(ls_source *source,
                              const ls_augment_options *options);
 

@@ -558,11 +558,12 @@ class ImagesOptions(Struct):
 
 class AugmentOptions(Struct):
     _fields_ = [("size", C.c_size_t), ("key", Key), ("image", C.c_char_p),
-        ("label", C.c_char_p), ("flip", C.c_bool), ("crop", C.c_int),
-        ("rotate", C.c_double), ("scale_low", C.c_double),
-        ("scale_high", C.c_double), ("brightness", C.c_double),
-        ("contrast", C.c_double), ("cutout", C.c_int), ("mixup", C.c_double),
-        ("channels", C.c_int), ("mean", P), ("std", P), ("threads", C.c_int)]
+        ("label", C.c_char_p), ("other", C.c_char_p), ("share", C.c_char_p),
+        ("flip", C.c_bool), ("crop", C.c_int), ("rotate", C.c_double),
+        ("scale_low", C.c_double), ("scale_high", C.c_double),
+        ("brightness", C.c_double), ("contrast", C.c_double),
+        ("cutout", C.c_int), ("mixup", C.c_double), ("channels", C.c_int),
+        ("mean", P), ("std", P), ("threads", C.c_int)]
 
 
 class CsourceOptions(Struct):

@@ -12,15 +12,16 @@ enum { COLUMNS = 8, ROWS = 8 };
 typedef struct show {
     int64_t rows, size; /* of an image */
     float *image;       /* (rows, COLUMNS, size) */
-    int32_t label;      /* of no use */
 } show;
 
 /* Image `row` of the source into a column. */
 static int read_image(const show *s, const ls_source *from, int64_t row,
                       int column, int64_t index)
 {
+    int32_t label, other;
+    float share;
     void *out[DATA_INPUTS] = {s->image + (row * COLUMNS + column) * s->size,
-                              (void *)&s->label};
+                              &label, &other, &share};
 
     return opt_check(from->fill(from->user, 1, &index, out));
 }
@@ -73,6 +74,19 @@ static int show_epochs(show *s, const data *d)
                : status;
 }
 
+/* What is evaluated is not mixed, and the graph wants the arrays of it. */
+static int name_mixed(data *d)
+{
+    ls_augment_options *o = &d->augment, held = ls_augment_defaults();
+
+    if (!(o->mixup > 0))
+        return OPT_GO;
+    held.other = o->other = "other";
+    held.share = o->share = "share";
+    return d->evaluation.rows
+               ? opt_check(ls_source_augment(&d->evaluation, &held)) : OPT_GO;
+}
+
 int data_augment(data *d)
 {
     ls_augment_options *o = &d->augment;
@@ -82,6 +96,8 @@ int data_augment(data *d)
     o->channels = d->normal.channels;
     o->mean = d->normal.mean;
     o->std = d->normal.std;
+    if (status == OPT_GO)
+        status = name_mixed(d);
     if (status == OPT_GO)
         status = opt_check_usage(ls_source_augment(&d->source, o));
     if (status == OPT_GO && d->sheet)

@@ -94,6 +94,7 @@ static int load_images(data *d, settings *s, const opt_line *line)
         f.eval_labels = s->data.eval_y;
     }
     status = data_images(d, &f);
+    s->model.mixes = d->augment.mixup > 0;
     if (status == OPT_GO)
         status = model_follow(line, "rows", &s->data.rows, d->rows, f.path);
     if (status == OPT_GO)
@@ -355,7 +356,7 @@ static void mlp_build(ls_graph *g, const model_settings *s)
     x = mlp_layer(x, wanted, n);
     ls_output(g, x, s->regression ? "prediction" : "logits");
     ls_loss(g, s->regression ? ls_mean_squared_error(x, y)
-                             : ls_cross_entropy(x, y));
+                             : model_label_loss(g, x, y, 0, s));
 }
 
 static const model mlp = {
@@ -451,7 +452,7 @@ static void cnn_build(ls_graph *g, const model_settings *s)
     x = model_drop(ls_flatten(x), s->dropout, "dropout");
     x = ls_dense(x, s->classes, "dense");
     ls_output(g, x, "logits");
-    ls_loss(g, ls_cross_entropy(x, y));
+    ls_loss(g, model_label_loss(g, x, y, 0, s));
 }
 
 static const model cnn = {

@@ -92,3 +92,26 @@ ls_node *model_product(ls_node *x, int64_t n, const char *name)
     o.no_bias = true;
     return ls_dense_with(x, n, &o, name);
 }
+
+/* The terms of both labels of a mixed image, by the share of its own. */
+static ls_node *mixed_terms(ls_graph *g, ls_node *logits, ls_node *labels,
+                            double smoothing)
+{
+    ls_node *other = ls_input(g, "other", LS_I32, 0, NULL);
+    ls_node *share = ls_input(g, "share", LS_F32, 0, NULL);
+    ls_node *own = ls_label_terms(logits, labels, smoothing);
+    ls_node *mixed = ls_label_terms(logits, other, smoothing);
+
+    return ls_add(ls_mul(share, own),
+                  ls_mul(ls_scale_shift(share, -1, 1), mixed));
+}
+
+ls_node *model_label_loss(ls_graph *g, ls_node *logits, ls_node *labels,
+                          double smoothing, const model_settings *s)
+{
+    if (s->mixes)
+        return ls_mean_loss(mixed_terms(g, logits, labels, smoothing), NULL);
+    return smoothing > 0
+               ? ls_mean_loss(ls_label_terms(logits, labels, smoothing), NULL)
+               : ls_cross_entropy(logits, labels);
+}

@@ -44,6 +44,11 @@ ls_node *model_rounded(ls_node *x, const model_settings *s);
 /* Rate 0 is no layer: Flax's would take a key from the layers after it. */
 ls_node *model_drop(ls_node *x, double rate, const char *name);
 
+/* The loss of labels; where images are mixed, of both labels by their shares:
+ * then g has the inputs "other" and "share". */
+ls_node *model_label_loss(ls_graph *g, ls_node *logits, ls_node *labels,
+                          double smoothing, const model_settings *s);
+
 /* A dense layer without a bias. */
 ls_node *model_product(ls_node *x, int64_t n, const char *name);
 
