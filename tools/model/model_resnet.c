@@ -31,14 +31,17 @@ static int resnet_load(data *d, settings *s, const opt_line *line)
 
 /* ------ the network ------ */
 
-static ls_node *conv(ls_node *x, int64_t n, int64_t size, int64_t stride,
-                     const char *name)
+/* A window of 3x3, with a pixel of zeros on all sides of the image: with a
+ * stride, too, its middle is the pixel that the shortcut takes. */
+static ls_node *conv(ls_node *x, int64_t n, int64_t stride, const char *name)
 {
     ls_conv_options o = ls_conv_defaults();
 
     o.no_bias = true;
     o.stride_y = o.stride_x = stride;
-    return ls_conv2d_with(x, n, size, size, &o, name);
+    o.padding = LS_EXPLICIT;
+    o.top = o.bottom = o.left = o.right = 1;
+    return ls_conv2d_with(x, n, 3, 3, &o, name);
 }
 
 static ls_node *norm(ls_node *x, const model_settings *s, const char *name)
@@ -82,9 +85,9 @@ static ls_node *block(ls_node *x, const model_settings *s, int stage, int64_t i)
     char name[64];
     ls_node *y;
 
-    y = conv(x, width, 3, stride, part(name, stage, i, "conv1"));
+    y = conv(x, width, stride, part(name, stage, i, "conv1"));
     y = ls_relu(norm(y, s, part(name, stage, i, "norm1")));
-    y = conv(y, width, 3, 1, part(name, stage, i, "conv2"));
+    y = conv(y, width, 1, part(name, stage, i, "conv2"));
     y = norm(y, s, part(name, stage, i, "norm2"));
     return ls_relu(ls_add(y, shortcut(x, stride)));
 }
@@ -97,7 +100,7 @@ static void resnet_build(ls_graph *g, const model_settings *s)
 
     model_image_size(s->image, image);
     x = model_rounded(ls_input(g, "x", LS_F32, 3, image), s);
-    x = ls_relu(norm(conv(x, s->width, 3, 1, "conv"), s, "norm"));
+    x = ls_relu(norm(conv(x, s->width, 1, "conv"), s, "norm"));
     for (int stage = 1; stage <= STAGES; stage++)
         for (int64_t i = 0; i < (s->depth - 2) / 6; i++)
             x = block(x, s, stage, i);
@@ -106,9 +109,7 @@ static void resnet_build(ls_graph *g, const model_settings *s)
     x = ls_mean_over(x, 2, (const int[]){0, 1});
     x = ls_dense(model_drop(x, s->dropout, "dropout"), s->classes, "dense");
     ls_output(g, x, "logits");
-    ls_loss(g, s->smoothing > 0
-                   ? ls_mean_loss(ls_label_terms(x, y, s->smoothing), NULL)
-                   : ls_cross_entropy(x, y));
+    ls_loss(g, model_label_loss(g, x, y, s->smoothing, s));
 }
 
 static const model resnet = {
