@@ -45,6 +45,24 @@ plain=$(state)
 run $small --epochs 2 --mean 0.5 --std 0.25 --augment brightness:0
 is "normalised after it" "$(state)" "$plain"
 
+# A model of mixed images is evaluated, predicts and is written as source as
+# others are: what is mixed is of its loss alone.
+predict=${LOCKSTEP_PREDICT:-${top_builddir:-.}/lockstep-predict}
+for model in "mlp --hidden 5" "cnn --channels 4" \
+    "resnet --depth 8 --width 8 --smoothing 0.1"; do
+    run $model --x "$dir/x.npy" --y "$dir/y.npy" --eval-x "$dir/x.npy" \
+        --eval-y "$dir/y.npy" --devices 2 --batch 6 --epochs 2 --log-every 0 \
+        --augment mixup:0.4,flip --class-weights balanced \
+        --save "$dir/m.safetensors"
+    is "$model of mixed images" $status 0
+    is "its evaluations" "$(grep -c 'eval step .* acc ' "$dir/out")" 2
+    "$predict" "$dir/m.safetensors" "$dir/x.npy" --c "$dir/m.c" \
+        --onnx "$dir/m.onnx" >"$dir/out" 2>"$dir/err"
+    is "its predictions" "$? $(wc -l <"$dir/out") $(head -n 1 "$dir/out")" \
+        "0 13 class,p0,p1,p2"
+    is "its source" "$(grep -c '[*]share\|[*]other' "$dir/m.c")" 0
+done
+
 run $small --steps 1 --augment $all --augment-show "$dir/s.png"
 is "the sheet" $status 0
 is "is a PNG" "$(head -c 8 "$dir/s.png" | od -An -tx1 | tr -d ' ')" \

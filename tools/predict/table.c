@@ -18,19 +18,38 @@ static int64_t elements(const ls_node *n, int64_t *width)
     return size;
 }
 
+/* Does the loss of labels read these logits?  Cross entropy does, and so do its
+ * terms with smoothing, or of two labels, behind log_softmax. */
+static bool are_classes(const ls_graph *graph, const ls_node *logits)
+{
+    const ls_node *loss = ls_graph_loss(graph);
+
+    if (!loss)
+        return false;
+    if (!strcmp(ls_node_op(loss), "cross entropy"))
+        return ls_node_input(loss, 0) == logits;
+    for (int i = 0; i < ls_graph_nodes(graph); i++) {
+        const ls_node *n = ls_graph_node(graph, i);
+
+        if (!strcmp(ls_node_op(n), "log_softmax") &&
+            ls_node_input(n, 0) == logits)
+            return true;
+    }
+    return false;
+}
+
 table table_new(FILE *file, const ls_graph *graph, int i, ls_column target)
 {
     const ls_node *loss = ls_graph_loss(graph);
     table t = {.file = file, .target = target};
     const ls_node *output = ls_graph_output(graph, i, &t.name);
     int64_t width;
-    bool is_of_loss = loss && ls_node_input(loss, 0) == output;
 
     t.columns = t.size = elements(output, &width);
-    if (is_of_loss && !strcmp(ls_node_op(loss), "cross entropy") &&
-        width == t.size)
+    if (width == t.size && are_classes(graph, output))
         t.label = "class";
-    if (is_of_loss && !strcmp(ls_node_op(loss), "next token")) {
+    if (loss && ls_node_input(loss, 0) == output &&
+        !strcmp(ls_node_op(loss), "next token")) {
         t.label = "token";
         t.columns = width;
     }
