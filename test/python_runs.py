@@ -127,6 +127,20 @@ def check_images():
     source = ls.Source.images(path, unlabelled=True, mean=0.5, std=[0.25])
     assert len(source) == 6
     raises(TypeError, "there is no size_of", ls.Source.images, path, size_of=3)
+    assert source.classes == []
+    np.save(path.replace("images", "labels"), np.arange(6, dtype=np.int32))
+    g = ls.Graph()
+    x, y = g.input("image", (4, 4, 1)), g.input("label", (), np.int32)
+    g.loss(ls.cross_entropy(ls.dense(ls.flatten(x), 6, "d"), y))
+    hashes = set()
+    for seed in 0, 1, 1:
+        with ls.Trainer(g, devices=1, workers=1, pin=False) as t:
+            source = ls.Source.images(path).augment(seed, crop=2, flip=True,
+                                                    mean=[0.5], std=[0.5])
+            ls.Loader(t, source).train(0, 3)
+            hashes.add(t.hash)
+    assert len(hashes) == 2
+    raises(ls.Error, "rotate 200", ls.Source.images(path).augment, rotate=200)
 
 
 def check_checkpoints():

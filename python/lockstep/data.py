@@ -42,15 +42,37 @@ class Source:
         """Images and labels of a file or folder, as ls_source_images has
         them; mean and std are lists, one number a channel."""
         self = cls()
+        do.source_images(C.byref(self.of), path, C.byref(defaults(
+            c.ls_images_defaults_bytes, c.ImagesOptions,
+            **self._normal(options))))
+        return self
+
+    def augment(self, seed=0, **options):
+        """Have the images changed in each epoch anew, as ls_source_augment has
+        it: augment(flip=True, crop=4)."""
+        do.source_augment(C.byref(self.of), C.byref(defaults(
+            c.ls_augment_defaults_bytes, c.AugmentOptions,
+            key=c.ls_key_new(seed), **self._normal(options))))
+        return self
+
+    @property
+    def classes(self):
+        """The names of the classes of a folder of pictures, by label, until
+        the images are augmented."""
+        found = []
+        while name := c.ls_images_class(C.byref(self.of), len(found)):
+            found.append(name.decode())
+        return found
+
+    def _normal(self, options):
+        """Options whose mean and std are pointers to numbers."""
         for name in "mean", "std":
             if name in options:
                 values = np.atleast_1d(options[name]).astype(np.float64)
                 self._held.append(values)
                 options[name] = values.ctypes.data
                 options["channels"] = len(values)
-        do.source_images(C.byref(self.of), path, C.byref(defaults(
-            c.ls_images_defaults_bytes, c.ImagesOptions, **options)))
-        return self
+        return options
 
     def _arrays(self, arrays):
         made = []
