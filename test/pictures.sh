@@ -72,6 +72,29 @@ mv "$some" "$some.png"
 "$verify" "$dir/p.lst" --data "$dir/moved/pets" --only-bytes >"$dir/out" 2>&1
 is "another name" $? 3
 
+# ------ A run that goes on knows its pictures, not their files ------
+
+cp -r "$dir/pets" "$dir/mine"
+# shellcheck disable=SC2086
+run cnn --data "$dir/mine" --image 8x8x3 --steps 8 $small
+whole=$(state)
+# shellcheck disable=SC2086
+run cnn --data "$dir/mine" --image 8x8x3 --steps 8 $small \
+    --checkpoint "$dir/ck" --stop-at 5
+echo "behind the end" >>"$dir/mine/cat/000.png"
+# shellcheck disable=SC2086
+run cnn --data "$dir/mine" --image 8x8x3 --steps 8 $small --workers 1 \
+    --checkpoint "$dir/ck" --resume
+is "other bytes of the same pixels" "$(state)" "$whole"
+rm -r "$dir/ck"
+# shellcheck disable=SC2086
+run cnn --data "$dir/mine" --image 8x8x3 --steps 8 $small \
+    --checkpoint "$dir/ck" --stop-at 5
+cp "$dir/mine/cat/002.png" "$dir/mine/cat/000.png"
+# shellcheck disable=SC2086
+expect 2 "the checksum of the data" cnn --data "$dir/mine" --image 8x8x3 \
+    --steps 8 $small --checkpoint "$dir/ck" --resume
+
 # ------ What it gets wrong ------
 
 # shellcheck disable=SC2086

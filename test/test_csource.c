@@ -207,6 +207,34 @@ static ls_node *of_pools(ls_graph *g)
     return ls_dense(ls_flatten(ls_avg_pool_with(x, 2, 2, &o)), 9, "out");
 }
 
+static ls_node *norm(ls_node *x, const char *name)
+{
+    ls_batch_norm_options o = ls_batch_norm_defaults();
+
+    return ls_batch_norm_with(x, &o, name);
+}
+
+/* A block of `lockstep-train resnet` and layers that make it large again, with
+ * norms that train by the rows; save() trains it. */
+static ls_node *of_residual(ls_graph *g)
+{
+    ls_node *x = floats(g, 3, 7, 6, 3), *y, *both[2];
+    ls_window w = {3, 2, 2, 2, LS_SAME};
+    ls_conv_options o = ls_conv_defaults();
+
+    o.no_bias = true;
+    o.stride_y = o.stride_x = 2;
+    y = ls_relu(norm(ls_conv2d_with(x, 6, 3, 3, &o, "conv1"), "norm1"));
+    o.stride_y = o.stride_x = 1;
+    y = norm(ls_conv2d_with(y, 6, 3, 3, &o, "conv2"), "norm2");
+    both[0] = ls_max_pool(x, (ls_window){1, 1, 2, 2, LS_VALID});
+    both[1] = ls_scale_shift(both[0], 0, 0);
+    x = ls_relu(ls_add(y, ls_concat(both, 2, 2)));
+    x = ls_relu(norm(ls_conv2d_transpose(x, 4, w, "up"), "norm3"));
+    x = ls_upsample(x, 2, 3);
+    return ls_dense(ls_mean_over(x, 2, (int[]){0, 1}), 9, "out");
+}
+
 /* What `lockstep-train table` builds of numbers, in small. */
 static ls_node *of_table(ls_graph *g)
 {
@@ -238,7 +266,8 @@ static const struct {
              {"steps", of_steps, 0, 0},   {"tokens", of_tokens, 11, 0},
              {"shapes", of_shapes, 0, 0}, {"bags", of_bags, 600, -1},
              {"pools", of_pools, 0, 0},   {"table", of_table, 0, 0},
-             {"several", of_several, 7, 0}};
+             {"several", of_several, 7, 0},
+             {"residual", of_residual, 0, 0}};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -261,6 +290,23 @@ static void set_bias(ls_trainer *t, const char *name)
     free(by);
 }
 
+/* Three steps on rows of `size` numbers, so that averages are kept of them. */
+static void train(const run *r, int64_t size)
+{
+    enum { N = 32 };
+    float *x = normals(5, N * size), before[4], after[4];
+    ls_result result;
+
+    OK(ls_batch_set(r->batch, "x", LS_F32, x, N));
+    OK(ls_trainer_get(r->trainer, "norm3.mean", 4, before));
+    for (int i = 0; i < 3; i++)
+        OK(ls_step(r->trainer, r->batch, &result));
+    OK(ls_trainer_get(r->trainer, "norm3.mean", 4, after));
+    for (int i = 0; i < 4; i++)
+        ck_assert(before[i] != after[i]);
+    free(x);
+}
+
 static void save(ls_node *(*build)(ls_graph *g), const char *path)
 {
     ls_trainer_options o = ls_trainer_defaults();
@@ -277,6 +323,8 @@ static void save(ls_node *(*build)(ls_graph *g), const char *path)
     r = open_run(pool, g, &o);
     for (int i = 0; i < ls_trainer_params(r.trainer); i++)
         set_bias(r.trainer, ls_trainer_param_name(r.trainer, i));
+    if (build == of_residual)
+        train(&r, 7 * 6 * 3);
     OK(ls_trainer_save_model(r.trainer, path));
     close_run(&r);
     ls_pool_close(pool);

@@ -6,7 +6,7 @@
  * The functions below stand before those of the libraries and call them.  Only
  * calls from this program count: hwloc and the C library call each other. */
 #define _GNU_SOURCE
-#include "folder.h"
+#include "picture_folder.h"
 #include "small_model.h"
 
 #include "base/error.h"
@@ -556,6 +556,20 @@ static int images(void)
     return status;
 }
 
+static int sheet(void)
+{
+    static const float x[2 * 4 * 4 * 3];
+
+    return save_sheet(path, x);
+}
+
+#ifdef WITH_PICTURES
+static int pictures(void)
+{
+    return use_pictures(2, NULL);
+}
+#endif
+
 static int save_adapters(void)
 {
     return save_as(LS_SAVE_ADAPTERS, adapted, path);
@@ -642,6 +656,11 @@ static const scenario scenarios[] = {
     {resume, false, "mmap madvise close flock"},
     {prefetch, false, "mmap madvise hwloc_bitmap_alloc hwloc_set_cpubind"},
     {images, false, "close"},
+    {sheet, true, "open close"}, /* as above */
+#ifdef WITH_PICTURES
+    {pictures, false,
+     "close pthread_create pthread_attr_init pthread_attr_setstacksize"},
+#endif
     {save_adapters, true, "open close"}, /* as above */
     {save_merged, true, "open close"},
     {load_adapters, false, "close"},
@@ -733,6 +752,7 @@ static void open_all(void)
     put_file(in_folder("idx-images"), "\0\0\10\3\0\0\0\4\0\0\0\1\0\0\0\1abcd",
              20);
     put_file(in_folder("idx-labels"), "\0\0\10\1\0\0\0\4abcd", 12);
+    write_picture_folder();
     OK(ls_trainer_save(trainer, in_folder("params")));
     OK(keep());
 }

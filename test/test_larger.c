@@ -89,6 +89,50 @@ START_TEST(test_upsample)
 }
 END_TEST
 
+/* Both layers are linear, so the gradient of mean(y w) by element j of x is
+ * sum(y(e_j) w) / n, y(e_j) being that of the image whose element j alone is 1
+ * (less what the bias gives). */
+START_TEST(test_by_input)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(2, 2);
+    int64_t high = _i < 0 ? 8 : cases[_i].high, wide = _i < 0 ? 9 : cases[_i].wide;
+    int64_t y = high * wide * (_i < 0 ? 2 : N);
+    float *w = uniform(3, X * y), *out = uniform(4, X * y), one[X * X] = {0};
+    float dx[X * X];
+    ls_graph *g;
+    ls_node *up;
+    run r;
+
+    OK(ls_graph_new(&g));
+    up = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
+    up = _i < 0 ? ls_upsample(up, 2, 3)
+                : ls_conv2d_transpose(up, N, cases[_i].window, "up");
+    OK(ls_output(g, up, "y"));
+    up = ls_mul(up, ls_input(g, "w", LS_F32, 3,
+                             (int64_t[]){high, wide, _i < 0 ? 2 : N}));
+    OK(ls_loss(g, ls_mean_loss(up, NULL)));
+    for (int j = 0; j < X; j++)
+        one[j * X + j] = 1;
+    r = open_run(pool, g, &o);
+    OK(ls_batch_set(r.batch, "x", LS_F32, one, X));
+    OK(ls_batch_set(r.batch, "w", LS_F32, w, X));
+    OK(ls_predict(r.trainer, r.batch, "y", X * y, out));
+    OK(ls_input_gradient(r.trainer, r.batch, false, "x", X * X, dx));
+    for (int row = 0; row < X; row++)
+        for (int j = 0; j < X; j++) {
+            double want = 0;
+
+            for (int64_t k = 0; k < y; k++)
+                want += (double)out[j * y + k] * (double)w[row * y + k];
+            near((double)dx[row * X + j], want / (double)(X * y), 1e-6, "dx", j);
+        }
+    fences_free();
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
 START_TEST(test_refused)
 {
     for (int i = 0; i < 4; i++) {
@@ -116,6 +160,7 @@ int main(void)
 
     tcase_add_loop_test(t, test_transpose, 0, COUNT(cases));
     tcase_add_test(t, test_upsample);
+    tcase_add_loop_test(t, test_by_input, -1, COUNT(cases));
     tcase_add_test(t, test_refused);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -176,6 +176,19 @@ static void of_images(ls_graph *g)
     OK(ls_output(g, ls_layer_norm(ls_flatten(x), "norm"), "y"));
 }
 
+/* Norms that train by the rows are those of stored statistics there. */
+static void of_larger(ls_graph *g)
+{
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 6, 2});
+    ls_batch_norm_options o = ls_batch_norm_defaults();
+    ls_window w = {3, 2, 2, 3, LS_SAME};
+
+    x = ls_batch_norm_with(ls_upsample(x, 2, 3), &o, "batch");
+    x = ls_conv2d_transpose(x, 3, w, "up");
+    o.statistics = LS_STATISTICS_OF_SHARD;
+    OK(ls_output(g, ls_batch_norm_with(x, &o, "shard"), "y"));
+}
+
 /* Calls that ONNX must be told of, each followed by a space. */
 static const struct {
     void (*build)(ls_graph *g);
@@ -190,6 +203,7 @@ static const struct {
     {of_steps, "LSTM GRU Squeeze Unsqueeze Gather Concat "},
     {of_both_ways, "LSTM GRU bidirectional Slice Concat "},
     {of_images, "Conv BatchNormalization MaxPool AveragePool Pad "},
+    {of_larger, "Reshape Expand BatchNormalization Concat Conv "},
 };
 
 static ls_graph *graph_of(int i)

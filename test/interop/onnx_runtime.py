@@ -106,6 +106,8 @@ compare("mlp bf16-input", train("mlp", "--precision", "bf16-input"),
         floats(7, 64))
 compare("cnn", train("cnn", "--image", "9x8x3", "--channels", "5,7"),
         floats(4, 9, 8, 3))
+compare("resnet", train("resnet", "--image", "9x8x3", "--depth", "8"),
+        floats(4, 9, 8, 3))
 compare("lm", train("lm", *SMALL_LM), tokens(3))
 with open(f"{folder}/text", "wb") as f:
     f.write(bytes(rng.integers(0, 11, 4000).astype(np.uint8)))
@@ -131,6 +133,24 @@ def batch_norm():
     y = ls.dense(ls.batch_norm(ls.relu(y), 1e-5, "again"), 3, "out")
     g.output(y, "y")
     return predictor(g, y), {"x": floats(4, 5, 7)}
+
+
+def autoencoder():
+    """Norms by the statistics of the rows that it was trained on, and layers
+    that make images larger."""
+    g, rows = ls.Graph(), {"x": floats(16, 8, 6, 2)}
+    x = y = g.input("x", (8, 6, 2))
+    y = ls.relu(ls.batch_norm_with(ls.conv2d(y, 5, (3, 3), "down"), "first"))
+    y = ls.avg_pool_with(y, 2, 3, stride_y=2, stride_x=3)
+    y = ls.batch_norm_with(ls.conv2d_transpose(
+        y, 4, {"height": 3, "width": 3, "stride_y": 2}, "up"), "second")
+    y = ls.dense(ls.upsample(ls.relu(y), 1, 3), 2, "out")
+    g.output(y, "y")
+    g.loss(ls.mean_squared_error(y, x))
+    trainer = ls.Trainer(g, optimizer=ls.adam(0.1), devices=2)
+    for _ in range(5):
+        trainer.step(**rows)
+    return ls.Predictor(trainer), rows
 
 
 def recurrent(call, two_biases, state, lengths):
@@ -174,6 +194,7 @@ def both_ways(call, two_biases, lengths):
 
 
 compare_all("batch norm", *batch_norm())
+compare_all("autoencoder", *autoencoder())
 for call, two in ("lstm_with", False), ("gru_with", False), ("gru_with", True):
     for lengths in False, True:
         compare_all(call + " both ways" + " two biases" * two +
