@@ -95,6 +95,24 @@ def ranks(model):
     ], init=model, tolerance=2e-3 if model == "cnn" else LOSS_TOLERANCE)
 
 
+def resnet(name, *precision):
+    """ResNet-20, batch norms of all rows, a rate at which rounding is not
+    amplified within the losses that are compared."""
+    def there(side, *more, needs=""):
+        return peer(side, "resnet_torch.py", *precision, *more, needs=needs)
+    mine = ["--depth", "20", "--lr", "0.01", "--schedule", "constant"]
+    sides = [ours("resnet", *mine, *precision), there("torch"),
+             there("torch contiguous", "--layout", "contiguous", needs="full"),
+             there("torch compiled", "--mode", "compile", needs="full")]
+    others = ["torch", "torch contiguous", "torch compiled"]
+    ratios = against(*others)
+    if precision:
+        sides.insert(2, train("lockstep f32", "resnet", 2, 2, *mine))
+        ratios.append(Ratio("bf16 / f32", "lockstep", "lockstep f32"))
+    return Row(name, 23, 9, sides, ratios, init="resnet",
+               tolerance=2e-2 if precision else 2e-3)
+
+
 def linear_step(name, workers, *more):
     return Side(name, ["{build}/bench-linear_step", "--workers", str(workers),
                        *more])
@@ -266,6 +284,8 @@ ROWS = [
         Ratio("lockstep / torch compiled", "lockstep", "torch compiled"),
         Ratio("bf16 / f32", "lockstep", "lockstep f32"),
     ], init="cnn", tolerance=2e-2),
+    resnet("resnet"),
+    resnet("resnet bf16", "--precision", "bf16"),
     Row("lm workers", 23, 9, [
         train("1 worker", "lm", 2, 1),
         train("2 workers", "lm", 2, 2),
