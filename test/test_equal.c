@@ -4,7 +4,7 @@
  * run that goes on from it, and is refused by its name; and the header is read,
  * so that a new member fails until somebody says who must have the same. */
 #define _GNU_SOURCE /* nftw */
-#include "base/file.h"
+#include "disk/file.h"
 #include "rules/trainer_rows.h"
 #include "two_runs.h"
 

@@ -6,7 +6,7 @@
  * refused. */
 #define _GNU_SOURCE /* nftw */
 #include "all_operators.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/memory.h"
 #include "exchange/graph_json.h"
 #include "file/safetensors.h"

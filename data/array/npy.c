@@ -7,7 +7,7 @@
  * is at most four times the file.  Each refusal names the byte. */
 #include "array/npy.h"
 #include "base/error.h"
-#include "base/half.h"
+#include "number/half.h"
 #include "base/memory.h"
 
 #include <lockstep/files.h>

@@ -5,7 +5,7 @@
 #define LS_ARRAY_NPY_H
 
 #include "array/zip.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include <lockstep/base.h>
 
 /* raw holds the element's bytes as an integer of the machine; it stands for a

@@ -4,7 +4,7 @@
 #ifndef LS_ARRAY_ZIP_H
 #define LS_ARRAY_ZIP_H
 
-#include "base/file.h"
+#include "disk/file.h"
 
 #include <stdbool.h>
 #include <zlib.h>

@@ -2,7 +2,7 @@
 /* Lines that are written, or read and compared. */
 #define _GNU_SOURCE
 #include "chain/lines.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/sha.h"
 #include "chain/changes.h"
 #include "chain/line.h"

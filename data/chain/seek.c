@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See seek.h. */
 #include "chain/seek.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "chain/changes.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "checkpoint/checkpoint.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/state_hash.h"
 #include "base/json.h"
 #include "file/seal.h"

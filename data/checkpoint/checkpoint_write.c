@@ -8,7 +8,7 @@
  * files that are named here are ever removed. */
 #define _GNU_SOURCE
 #include "base/error.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/state_hash.h"
 #include "checkpoint/checkpoint.h"
 #include "base/json.h"

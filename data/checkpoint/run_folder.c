@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "checkpoint/run_folder.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "disk/file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef LS_CSOURCE_WRITER_H
 #define LS_CSOURCE_WRITER_H
 
-#include "base/file.h"
+#include "disk/file.h"
 #include "net/net.h"
 
 #include <lockstep/columns.h>

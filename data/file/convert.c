@@ -3,7 +3,7 @@
  * aligned. */
 #include "file/convert.h"
 #include "base/error.h"
-#include "base/half.h"
+#include "number/half.h"
 
 #include <string.h>
 

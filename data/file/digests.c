@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SHA-256 of bytes and of files, as programs ask for it. */
 #include "base/error.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/sha.h"
 #include <lockstep/transcript.h>
 

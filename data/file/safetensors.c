@@ -5,7 +5,7 @@
  * The format is little-endian, as is every machine base/fpmode.h knows. */
 #include "file/safetensors.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/memory.h"
 #include "base/sha.h"
 #include "file/seal.h"

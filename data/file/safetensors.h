@@ -4,7 +4,7 @@
 #ifndef LS_FILE_SAFETENSORS_H
 #define LS_FILE_SAFETENSORS_H
 
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/memory.h"
 #include <lockstep/archive.h>
 

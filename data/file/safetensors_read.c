@@ -6,7 +6,7 @@
  * is refused: unknown keys of an entry, twice the same name, a name with a zero
  * byte. */
 #include "base/error.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/sha.h"
 #include "file/convert.h"
 #include "base/json.h"

@@ -5,7 +5,7 @@
 #ifndef LS_IMAGE_IDX_H
 #define LS_IMAGE_IDX_H
 
-#include "base/file.h"
+#include "disk/file.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
  * numbers of fields are those of onnx.proto3. */
 #include "onnx/onnx.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include <lockstep/onnx.h>
 
 #include <stdio.h>

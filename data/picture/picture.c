@@ -2,7 +2,7 @@
 /* Gives a file to the decoder of what it holds. */
 #include "picture/picture.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

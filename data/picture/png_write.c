@@ -2,7 +2,7 @@
 /* A PNG: a signature and three chunks, of 8 bits a sample and without a
  * filter. */
 #include "base/error.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/memory.h"
 #include "picture/letters.h"
 

@@ -2,7 +2,7 @@
 /* See evidence.h: what rules ask for, and the public functions. */
 #define _GNU_SOURCE
 #include "record/evidence.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "record/record_compare.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* Writing a record; see record_file.h. */
 #define _GNU_SOURCE
 #include "record/record_file.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #define LS_TABLE_CSV_H
 
 #include "array/gunzip.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/memory.h"
 
 #include <lockstep/table.h>

@@ -5,7 +5,7 @@
  * Names and numbers are written by jansson, which knows about quotes and about
  * locales with a decimal comma; the frame around them is text. */
 #include "base/error.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "pool/call.h"
 #include "pool/trace.h"
 #include <lockstep/machine.h>

@@ -2,7 +2,7 @@
 /* The head of a transcript. */
 #include "transcript/head.h"
 #include "base/fact_list.h"
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/sha.h"
 #include "chain/line.h"
 #include "exchange/graph_json.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading and writing files, with every failure named. */
 #define _GNU_SOURCE
-#include "base/file.h"
+#include "disk/file.h"
 #include "base/error.h"
 #include "base/memory.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See half.h. */
-#include "base/half.h"
+#include "number/half.h"
 
 #include <string.h>
 

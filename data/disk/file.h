@@ -2,8 +2,8 @@
 /* Files: regular ones read at any place, and new ones written aside, synced and
  * renamed, so that a file appears whole or not at all and a failure leaves what
  * was there. */
-#ifndef LS_BASE_FILE_H
-#define LS_BASE_FILE_H
+#ifndef LS_DISK_FILE_H
+#define LS_DISK_FILE_H
 
 #include <stddef.h>
 #include <stdint.h>
