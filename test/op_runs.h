@@ -137,6 +137,7 @@ typedef enum place { FRESH, OVER_ADDEND, OVER_DY, OVER_X } place;
 typedef struct mode {
     place place; /* where dx is written */
     bool addend, add, no_dx;
+    bool cut; /* rows in two parts, and parameters by themselves */
 } mode;
 
 typedef struct outputs {
@@ -236,15 +237,88 @@ static void ready_backward(const problem *p, const mode *how, running *x,
             how->add ? copy_of(p->np[k], p->prior[k]) : fenced(p->np[k]);
 }
 
+/* ------ Rows that are cut ------ */
+
+static const float *skip(const float *x, int64_t floats)
+{
+    return x ? x + floats : NULL;
+}
+
+/* A run of some rows of another. */
+static ls__run some_rows(const problem *p, const ls__run *all,
+                         ls__chunk *chunk, int64_t first, int64_t count)
+{
+    int64_t size = p->node->size;
+    ls__run r = *all;
+
+    *chunk = *all->of;
+    chunk->first += first;
+    chunk->skipped = first;
+    chunk->weights = skip(chunk->weights, first);
+    r.of = chunk;
+    r.rows = count;
+    r.y = (float *)skip(r.y, first * size);
+    r.stash = (float *)skip(r.stash, first * r.in->kept);
+    r.dy = skip(r.dy, first * size);
+    for (int k = 0; k < p->inputs; k++) {
+        int64_t before = first * p->node->in[k]->size;
+
+        r.x[k] = skip(r.x[k], before);
+        r.dx[k] = (float *)skip(r.dx[k], before);
+        r.addend[k] = skip(r.addend[k], before);
+    }
+    return r;
+}
+
+/* Run something on the first rows of a problem and on the others. */
+static void run_parts(const problem *p, const ls__run *all,
+                      void (*run)(const ls__run *r))
+{
+    int64_t half = p->rows / 2;
+    ls__chunk chunk;
+    ls__run r;
+
+    while (half * p->node->size % p->node->op->cuts)
+        half--;
+    if (half > 0) {
+        r = some_rows(p, all, &chunk, 0, half);
+        run(&r);
+    }
+    r = some_rows(p, all, &chunk, half, p->rows - half);
+    run(&r);
+}
+
+static void backward_cut(const problem *p, const ls__run *all)
+{
+    ls__run params = *all, inputs = *all;
+    bool wanted = false;
+
+    for (int k = 0; k < p->inputs; k++) {
+        wanted |= all->dx[k] != NULL;
+        params.dx[k] = NULL;
+    }
+    memset(inputs.dparam, 0, sizeof inputs.dparam);
+    if (p->node->params)
+        p->node->op->backward(&params);
+    if (wanted)
+        run_parts(p, &inputs, p->node->op->backward);
+}
+
 static outputs run(const problem *p, const machine *m, mode how)
 {
     outputs o = {0};
     running x;
 
     start(p, m, &o, &x);
-    p->node->op->forward(&x.run);
+    if (how.cut)
+        run_parts(p, &x.run, p->node->op->forward);
+    else
+        p->node->op->forward(&x.run);
     ready_backward(p, &how, &x, &o);
-    p->node->op->backward(&x.run);
+    if (how.cut)
+        backward_cut(p, &x.run);
+    else
+        p->node->op->backward(&x.run);
     return o;
 }
 

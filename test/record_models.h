@@ -7,7 +7,6 @@
 
 #include "graph/graph.h"
 #include "models.h"
-#include "spoilt_evidence.h"
 
 typedef enum model {
     MLP, CNN, LM, RNN, HEADS, BAGS, SHAPES, POOLS, ROW_SUMS, LENGTHS, MODELS

@@ -4,24 +4,13 @@
 #ifndef TEST_SPOILT_EVIDENCE_H
 #define TEST_SPOILT_EVIDENCE_H
 
-#include "support.h"
+#include "models.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static inline uint32_t draw(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
-static inline int64_t between(uint32_t *state, int64_t least, int64_t most)
-{
-    return least + draw(state) % (most - least + 1);
-}
 
 static inline char *read_text(const char *path, size_t *bytes)
 {

@@ -143,9 +143,8 @@ START_TEST(test_idle_cores)
     ls_mesh *mesh = open_mesh(o);
 
     ck_assert_str_eq(ls_mesh_note(mesh, 0),
-                     "31 devices leave 1 of 32 usable cores idle; 32 would "
-                     "use them all, but another number of devices is another "
-                     "experiment");
+                     "31 devices leave 1 of 32 usable cores idle; 32 workers "
+                     "would use them all, and share the devices' shards");
     ck_assert_ptr_null(ls_mesh_note(mesh, 1));
     ls_mesh_close(mesh);
     o.workers = 31;

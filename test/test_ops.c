@@ -5,7 +5,8 @@
  *     to reference.h, in double: values and gradients;
  *     that reference to central differences of itself, 200 times and more;
  *     to itself, byte for byte: with and without addends, with dx written over
- *     what its struct allows, on every instruction level and on BLIS.
+ *     what its struct allows, rows cut in two where it says that they may be,
+ *     on every instruction level and on BLIS.
  * Arrays end where memory ends and begin as NaN; what the operator says that it
  * does not read is NaN too.  An array that is nearly all zeros fails, except
  * where mathematics wants it so (vanishes).  Each operator gets 200 shapes and
@@ -41,6 +42,10 @@ static void check_modes(const problem *p, const machine *m, const outputs *base)
     }
     other = run(p, m, (mode){.add = true});
     check_added(p, &other);
+    if (op->cuts) {
+        other = run(p, m, (mode){.cut = true});
+        check_equal(p, base, &other);
+    }
     if (p->node->params || op->inputs > 1) { /* others do nothing else */
         other = run(p, m, (mode){.no_dx = true});
         check_equal(p, base, &other);

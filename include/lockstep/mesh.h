@@ -21,7 +21,8 @@ typedef void ls_log_fn(void *user, const char *text);
 typedef struct ls_mesh_options {
     size_t size; /* ls_mesh_defaults() writes it */
     int devices;          /* 0: 8, or the product of axes if given */
-    int workers;          /* 0: min(devices, usable cores) */
+    int workers;          /* 0: min(devices, usable cores); where they are
+                             more than devices, several share a device */
     const char *axes;     /* "data:4" or "data:2,model:2"; NULL: "data" */
     const char *topology; /* hwloc synthetic text, or a FILE.xml of lstopo's;
                              NULL: this machine */

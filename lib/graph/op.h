@@ -37,6 +37,17 @@ typedef struct ls__probe {
     void *user;
 } ls__probe;
 
+/* The turns of a chunk where others of its shard are at work: what goes on from
+ * chunk to chunk, a part of a parameter's gradient for one, is added to between
+ * wait and pass, so that the chunk before has added its own, and the next has
+ * not.  wait: false where somebody else takes this turn, which is over then. */
+typedef struct ls__turns ls__turns;
+struct ls__turns {
+    bool (*wait)(ls__turns *turns);
+    void (*pass)(ls__turns *turns);
+    unsigned parts; /* the most that pay */
+};
+
 /* What all operators see that run on a chunk of rows. */
 typedef struct ls__chunk {
     float *memory;          /* where places are */
@@ -50,6 +61,8 @@ typedef struct ls__chunk {
                                by step: its position */
     int64_t before, left;   /* rows of the shard before the chunk, and from its
                                first row on */
+    int64_t skipped;        /* rows of the chunk that are before these, where
+                               it is cut */
     const float *weights;   /* of the rows; NULL: all 1 */
     ls_sums *sums;          /* losses add to them */
     ls__failure *failure;   /* set by the first of the user's that fails */
@@ -59,6 +72,7 @@ typedef struct ls__chunk {
     const ls__draw *draw;   /* [stream] */
     uint32_t call;          /* of the model, which draws are of */
     const ls__probe *probe; /* NULL in every run but a recorded one */
+    ls__turns *turns;       /* NULL: the shard's chunks follow each other */
 } ls__chunk;
 
 /* What one run of an operator sees. */
@@ -91,6 +105,18 @@ static inline void ls__show(const ls__run *r, const char *what, int64_t at,
 {
     if (r->of->probe)
         r->of->probe->saw(r->of->probe->user, what, at, of, values, n);
+}
+
+/* The next turn, which is over later; false: it is not this run's. */
+static inline bool ls__take_turn(const ls__run *r)
+{
+    return !r->of->turns || r->of->turns->wait(r->of->turns);
+}
+
+static inline void ls__end_turn(const ls__run *r)
+{
+    if (r->of->turns)
+        r->of->turns->pass(r->of->turns);
 }
 
 enum { LS__VALUE = -1 }; /* in the place of an input's number */
@@ -182,6 +208,17 @@ struct ls__op {
     void (*forward)(const ls__run *r);
     /* A loss: forward and backward in one, dx[0] being that of its sum. */
     void (*backward)(const ls__run *r);
+    /* Can rows be cut among workers?  Forward, and backward for the inputs, of
+     * some rows of a chunk read and write what is of these rows alone, kept
+     * floats too, and backward leaves out parameters and inputs whose gradients
+     * are NULL.  The elements of each part are a multiple of this; 0: no. */
+    int cuts;
+    /* Where rows can be cut: how many turns, not more than `most`, backward
+     * takes for the gradients of its parameters, by ls__take_turn and ls__end_turn,
+     * one for each part that depends on no other; it takes none where all of
+     * them are NULL.  NULL: one, around all of backward, and the executor sees
+     * to it. */
+    unsigned (*turns)(const ls__instr *in, unsigned most);
 };
 
 /* Where a node has an attribute.  Whoever reads or writes one by its row does

@@ -147,7 +147,7 @@ static void layer_norm_grad(int64_t rows, int64_t n, const float *x,
                             const float *dy, const float *addend, float *dx,
                             bool add_to, float *dgain, float *dbias)
 {
-    for (int64_t r = 0; r < rows; r += LS__CHUNK, add_to = true) {
+    for (int64_t r = 0; dgain && r < rows; r += LS__CHUNK, add_to = true) {
         int64_t m = rows - r < LS__CHUNK ? rows - r : LS__CHUNK;
 
         for (int64_t j = 0; j < n; j += 16)
@@ -231,7 +231,7 @@ static void rms_norm_grad(int64_t rows, int64_t n, const float *x,
                           const float *dy, const float *addend, float *dx,
                           bool add_to, float *dgain)
 {
-    for (int64_t r = 0; r < rows; r += LS__CHUNK, add_to = true) {
+    for (int64_t r = 0; dgain && r < rows; r += LS__CHUNK, add_to = true) {
         int64_t m = rows - r < LS__CHUNK ? rows - r : LS__CHUNK;
 
         for (int64_t j = 0; j < n; j += 16)

@@ -119,7 +119,8 @@ typedef struct ls__kernel_table {
     void (*layer_norm)(int64_t rows, int64_t n, float epsilon, const float *x,
                        const float *scale, const float *bias, float *y,
                        float *stats);
-    /* dx = addend + gradient; dscale and dbias (+)= column sums. */
+    /* dx = addend + gradient; dscale and dbias (+)= column sums.  NULL: not
+     * wanted, dbias as dscale is. */
     void (*layer_norm_grad)(int64_t rows, int64_t n, const float *x,
                             const float *stats, const float *scale,
                             const float *dy, const float *addend, float *dx,

@@ -91,8 +91,8 @@ static void note_idle(ls_mesh *mesh)
 
     if (mesh->chosen || mesh->devices >= cores)
         return;
-    note(mesh, "%d device%s leave%s %d of %d usable cores idle; %d would use "
-         "them all, but another number of devices is another experiment",
+    note(mesh, "%d device%s leave%s %d of %d usable cores idle; %d workers "
+         "would use them all, and share the devices' shards",
          mesh->devices, plural(mesh->devices), mesh->devices == 1 ? "s" : "",
          cores - mesh->devices, cores, cores);
 }

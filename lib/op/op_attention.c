@@ -445,7 +445,7 @@ const ls__op ls__op_attention = {
     .shape = attention_shape, .declare = attention_declare,
     .may_bf16 = attention_bf16, .stash = attention_stash,
     .plan = attention_plan, .flops = attention_flops,
-    .forward = attention_fwd, .backward = attention_bwd};
+    .cuts = 1, .forward = attention_fwd, .backward = attention_bwd};
 
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
                        bool causal, double dropout, const char *name)

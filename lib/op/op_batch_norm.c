@@ -275,7 +275,7 @@ const ls__op ls__op_batch_norm = {
     .dx_over_addend = true, .dx_over_dy = true, .leaves_params = true,
     .of = sizeof(batch), .attributes = attributes, .shape = batch_shape,
     .declare = batch_declare, .plan = batch_plan, .survey = &survey,
-    .forward = batch_fwd, .backward = batch_bwd};
+    .cuts = 1, .forward = batch_fwd, .backward = batch_bwd};
 
 void ls_batch_norm_defaults_bytes(ls_batch_norm_options *options, size_t size)
 {

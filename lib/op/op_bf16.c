@@ -17,7 +17,8 @@ static void round_bwd(const ls__run *r)
 
 const ls__op ls__op_round_bf16 = {
     .name = "round_bf16", .inputs = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .shape = ls__same_shape, .forward = round_fwd,
+    .dx_over_dy = true, .shape = ls__same_shape,
+    .cuts = 1, .forward = round_fwd,
     .backward = round_bwd};
 
 ls_node *ls_round_bf16(ls_node *x)

@@ -406,7 +406,7 @@ const ls__op ls__op_conv = {
     .declare = conv_declare, .made = sizeof(ls__conv_made),
     .folds = ls__conv_folds, .wish = ls__conv_wish, .stash = ls__conv_stash,
     .plan = ls__conv_plan, .flops = conv_flops,
-    .reads_kept = ls__product_reads_kept, .forward = conv_fwd,
+    .reads_kept = ls__product_reads_kept, .cuts = 1, .forward = conv_fwd,
     .backward = conv_bwd};
 
 /* One that is given by its window, groups and so on. */

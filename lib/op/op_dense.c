@@ -13,6 +13,7 @@
  * the vectors of the chunk. */
 #include "backend/backend.h"
 #include "base/least.h"
+#include "base/range.h"
 #include "base/sized.h"
 #include "op/layer.h"
 #include "op/op_table.h"
@@ -188,18 +189,56 @@ static void dense_fwd(const ls__run *r)
     r->backend->products->gemm(&g, r->scratch);
 }
 
-/* dw (+)= x^T d */
-static void weights_grad(const ls__run *r, const float *d, float *scratch)
+/* Some columns of dw (+)= x^T d */
+static void weights_grad(const ls__run *r, const float *d, ls__range columns,
+                         float *scratch)
 {
     ls__product g = of_weights(r->node, r->rows);
     bool transposed = ls__is_transposed(r->node);
 
+    g.n = columns.last - columns.first;
     g.a = transposed ? d : r->x[0];
-    g.b = transposed ? r->x[0] : d;
-    g.c = r->dparam[0];
+    g.b = (transposed ? (const float *)r->x[0] : d) + columns.first;
+    g.c = r->dparam[0] + columns.first;
     g.a_bf16 = r->in->x[0].is_bf16;
     g.accumulate = r->add;
     ls__multiply_deep(r->backend, &g, scratch);
+}
+
+/* A turn is a panel of dw's columns, not less than these: no column needs
+ * another. */
+enum { PANEL = 64 };
+
+static int64_t columns_of(const ls_node *n)
+{
+    return ls__width(ls__is_transposed(n) ? n->in[0] : n);
+}
+
+static unsigned dense_turns(const ls__instr *in, unsigned most)
+{
+    return (unsigned)ls__most(1, ls__least(most,
+                                           columns_of(in->node) / PANEL));
+}
+
+/* The parameters, dbias with the last of the panels. */
+static void params_grad(const ls__run *r, const float *d, float *scratch)
+{
+    const ls_node *n = r->node;
+    ls__range all = {0, columns_of(n)};
+    int panels = (int)dense_turns(r->in, r->of->turns ? r->of->turns->parts
+                                                      : 1);
+
+    for (int i = 0; i < panels; i++) {
+        if (!ls__take_turn(r))
+            continue;
+        if (r->dparam[0])
+            weights_grad(r, d, ls__range_part(all, panels, i, LS__PACK_CUT),
+                         scratch);
+        if (i == panels - 1 && n->params > 1 && r->dparam[1])
+            r->kernels->column_sum(r->rows * ls__vectors(n), ls__width(n), d,
+                                   r->add, r->dparam[1]);
+        ls__end_turn(r);
+    }
 }
 
 /* dx = (d w^T) slope + addend */
@@ -228,11 +267,8 @@ static void dense_bwd(const ls__run *r)
         d = scratch;
         scratch += (r->rows * n->size + 15) / 16 * 16;
     }
-    if (r->dparam[0])
-        weights_grad(r, d, scratch);
-    if (n->params > 1 && r->dparam[1])
-        r->kernels->column_sum(r->rows * ls__vectors(n), ls__width(n), d,
-                               r->add, r->dparam[1]);
+    if (r->dparam[0] || (n->params > 1 && r->dparam[1]))
+        params_grad(r, d, scratch);
     if (r->dx[0])
         input_grad(r, d, scratch);
 }
@@ -251,7 +287,7 @@ const ls__op ls__op_dense = {
     .may_bf16 = dense_bf16, .wish = dense_wish, .stash = ls__product_stash,
     .plan = dense_plan, .flops = dense_flops,
     .reads_kept = ls__product_reads_kept, .forward = dense_fwd,
-    .backward = dense_bwd};
+    .backward = dense_bwd, .cuts = 1, .turns = dense_turns};
 
 ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
                    ls__extents kernel)

@@ -89,7 +89,7 @@ const ls__op ls__op_dropout = {
     .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(dropout),
     .attributes = attributes,
     .shape = dropout_shape, .declare = dropout_declare, .stash = dropout_stash,
-    .forward = dropout_fwd, .backward = dropout_bwd};
+    .cuts = 32, .forward = dropout_fwd, .backward = dropout_bwd};
 
 /* Its stream is taken even for rate 0, as Flax does. */
 ls_node *ls_dropout(ls_node *x, double rate, const char *name)

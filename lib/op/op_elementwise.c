@@ -22,25 +22,25 @@ static void activation_bwd(const ls__run *r)
 const ls__op ls__op_gelu = {
     .name = "gelu", .inputs = 1, .reads = 1, .dx_over_addend = true,
     .dx_over_dy = true, .activation = LS__GELU, .shape = ls__same_shape,
-    .forward = activation_fwd, .backward = activation_bwd};
+    .cuts = 1, .forward = activation_fwd, .backward = activation_bwd};
 
 const ls__op ls__op_relu = {
     .name = "relu", .onnx = "Relu", .inputs = 1, .reads = 1,
     .dx_over_addend = true,
     .dx_over_dy = true, .activation = LS__RELU, .shape = ls__same_shape,
-    .forward = activation_fwd, .backward = activation_bwd};
+    .cuts = 1, .forward = activation_fwd, .backward = activation_bwd};
 
 const ls__op ls__op_tanh = {
     .name = "tanh", .onnx = "Tanh", .inputs = 1, .reads = 1,
     .dx_over_addend = true,
     .dx_over_dy = true, .activation = LS__TANH, .shape = ls__same_shape,
-    .forward = activation_fwd, .backward = activation_bwd};
+    .cuts = 1, .forward = activation_fwd, .backward = activation_bwd};
 
 const ls__op ls__op_sigmoid = {
     .name = "sigmoid", .onnx = "Sigmoid", .inputs = 1, .reads = 1,
     .dx_over_addend = true,
     .dx_over_dy = true, .activation = LS__SIGMOID, .shape = ls__same_shape,
-    .forward = activation_fwd, .backward = activation_bwd};
+    .cuts = 1, .forward = activation_fwd, .backward = activation_bwd};
 
 static ls_node *activation(const ls__op *op, ls_node *x)
 {
@@ -90,7 +90,8 @@ static void flatten_bwd(const ls__run *r)
 
 const ls__op ls__op_flatten = {
     .name = "flatten", .inputs = 1, .is_view = true, .passes = 1,
-    .shape = flatten_shape, .forward = flatten_fwd, .backward = flatten_bwd};
+    .cuts = 1, .shape = flatten_shape, .forward = flatten_fwd,
+    .backward = flatten_bwd};
 
 ls_node *ls_flatten(ls_node *x)
 {
@@ -111,7 +112,7 @@ static void add_bwd(const ls__run *r)
 const ls__op ls__op_add = {
     .name = "add", .onnx = "Add", .inputs = 2, .passes = 3, .term = LS__ADD,
     .shape = ls__equal_shapes,
-    .forward = add_fwd, .backward = add_bwd};
+    .cuts = 1, .forward = add_fwd, .backward = add_bwd};
 
 ls_node *ls_add(ls_node *a, ls_node *b)
 {

@@ -73,7 +73,8 @@ static const ls__attribute attributes[] = {
 const ls__op ls__op_embed = {
     .name = "embed", .step = &ls__op_embed, .inputs = 1, .reads = 1,
     .of = sizeof(embed), .attributes = attributes, .shape = embed_shape,
-    .declare = embed_declare, .picks = embed_picks, .forward = embed_fwd,
+    .declare = embed_declare, .picks = embed_picks,
+    .cuts = 1, .forward = embed_fwd,
     .backward = embed_bwd};
 
 ls_node *ls_embed(ls_node *x, int64_t count, int64_t width, const char *name)
@@ -127,7 +128,7 @@ static void position_bwd(const ls__run *r)
 const ls__op ls__op_position = {
     .name = "position", .step = &ls__op_position, .inputs = 1,
     .leaves_params = true, .passes = 1, .shape = position_shape,
-    .declare = position_declare, .forward = position_fwd,
+    .declare = position_declare, .cuts = 1, .forward = position_fwd,
     .backward = position_bwd};
 
 ls_node *ls_position(ls_node *x, const char *name)

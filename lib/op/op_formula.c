@@ -208,7 +208,7 @@ static int clamp_shape(ls_node *n)
 
 #define ELEMENTWISE \
     .dx_over_addend = true, .dx_over_dy = true, .plan = formula_plan, \
-    .forward = formula_fwd, .backward = formula_bwd
+    .cuts = 1, .forward = formula_fwd, .backward = formula_bwd
 #define OPERATOR(kind, text, count, read, rows, its_shape, type) \
     [kind] = {.name = text, .inputs = count, .reads = read, .term = kind, \
               .onnx = type, .of = sizeof(constants), .attributes = rows, \

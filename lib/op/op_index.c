@@ -59,7 +59,7 @@ static const ls__attribute one_hot_attributes[] = {
 const ls__op ls__op_one_hot = {
     .name = "one_hot", .inputs = 1, .of = sizeof(one_hot),
     .attributes = one_hot_attributes, .shape = one_hot_shape,
-    .forward = one_hot_fwd, .backward = one_hot_bwd};
+    .cuts = 1, .forward = one_hot_fwd, .backward = one_hot_bwd};
 
 ls_node *ls_one_hot(ls_node *indices, int64_t count)
 {
@@ -137,7 +137,8 @@ static void gather_bwd(const ls__run *r)
 
 const ls__op ls__op_gather = {
     .name = "gather", .inputs = 2, .reads = 2, .shape = gather_shape,
-    .picks = gather_picks, .forward = gather_fwd, .backward = gather_bwd};
+    .picks = gather_picks,
+    .cuts = 1, .forward = gather_fwd, .backward = gather_bwd};
 
 ls_node *ls_gather(ls_node *x, ls_node *indices)
 {

@@ -120,7 +120,8 @@ static void matmul_bwd(const ls__run *r)
 const ls__op ls__op_matmul = {
     .name = "matmul", .onnx = "MatMul", .inputs = 2, .reads = 3,
     .shape = matmul_shape,
-    .plan = matmul_plan, .flops = matmul_flops, .forward = matmul_fwd,
+    .plan = matmul_plan, .flops = matmul_flops,
+    .cuts = 1, .forward = matmul_fwd,
     .backward = matmul_bwd};
 
 /* The leading axes of a under those of b, from the last on: the greater where

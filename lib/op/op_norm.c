@@ -103,7 +103,7 @@ const ls__op ls__op_layer_norm = {
     .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(norm),
     .attributes = norm_attributes, .shape = norm_shape,
     .declare = ls__declare_scale_bias, .may_bf16 = norm_bf16_fits,
-    .stash = norm_stash, .plan = norm_plan, .forward = norm_fwd,
+    .stash = norm_stash, .plan = norm_plan, .cuts = 1, .forward = norm_fwd,
     .backward = norm_bwd};
 
 void ls_norm_defaults_bytes(ls_norm_options *options, size_t size)
@@ -182,7 +182,7 @@ const ls__op ls__op_rms_norm = {
     .name = "rms_norm", .step = &ls__op_rms_norm, .inputs = 1, .reads = 1,
     .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(norm),
     .attributes = rms_attributes, .shape = norm_shape,
-    .declare = rms_declare, .stash = rms_stash, .forward = rms_fwd,
+    .declare = rms_declare, .stash = rms_stash, .cuts = 1, .forward = rms_fwd,
     .backward = rms_bwd};
 
 ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name)

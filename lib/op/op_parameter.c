@@ -51,7 +51,7 @@ static const ls__attribute attributes[] = {
 const ls__op ls__op_parameter = {
     .name = "parameter", .leaves_params = true, .of = sizeof(parameter),
     .attributes = attributes, .shape = parameter_shape,
-    .declare = parameter_declare, .forward = parameter_fwd,
+    .declare = parameter_declare, .cuts = 1, .forward = parameter_fwd,
     .backward = parameter_bwd};
 
 ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,

@@ -110,7 +110,7 @@ static const ls__attribute attributes[] = {
 const ls__op ls__op_max_pool = {
     .name = "max_pool", .inputs = 1, .of = sizeof(ls__window),
     .attributes = attributes, .shape = pooling_shape, .stash = max_stash,
-    .forward = max_fwd, .backward = max_bwd};
+    .cuts = 1, .forward = max_fwd, .backward = max_bwd};
 
 static void avg_fwd(const ls__run *r)
 {
@@ -135,7 +135,7 @@ static void avg_bwd(const ls__run *r)
 
 const ls__op ls__op_avg_pool = {
     .name = "avg_pool", .inputs = 1, .of = sizeof(ls__window),
-    .attributes = attributes, .shape = avg_shape, .forward = avg_fwd,
+    .attributes = attributes, .shape = avg_shape, .cuts = 1, .forward = avg_fwd,
     .backward = avg_bwd};
 
 static ls_node *pooling(const ls__op *op, ls_node *x, ls__window window)

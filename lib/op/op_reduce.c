@@ -86,7 +86,7 @@ static void sum_bwd(const ls__run *r)
 const ls__op ls__op_sum = {
     .name = "sum", .inputs = 1, .dx_over_addend = true,
     .of = sizeof(reduction), .attributes = attributes, .shape = reduced_shape,
-    .forward = sum_fwd, .backward = sum_bwd};
+    .cuts = 1, .forward = sum_fwd, .backward = sum_bwd};
 
 /* ------ max ------ */
 
@@ -147,7 +147,7 @@ static void max_bwd(const ls__run *r)
 const ls__op ls__op_max_over = {
     .name = "max_over", .inputs = 1, .reads = 1, .reads_y = true,
     .dx_over_addend = true, .of = sizeof(reduction), .attributes = attributes,
-    .shape = reduced_shape, .forward = max_fwd, .backward = max_bwd};
+    .shape = reduced_shape, .cuts = 1, .forward = max_fwd, .backward = max_bwd};
 
 /* ------ building ------ */
 

@@ -63,7 +63,7 @@ static void reverse_bwd(const ls__run *r)
 #define OPERATOR(text, count, indices) \
     {.name = text, .inputs = count, .reads = indices, \
      .dx_over_addend = true, .shape = reverse_shape, \
-     .declare = reverse_declare, .forward = reverse_fwd, \
+     .declare = reverse_declare, .cuts = 1, .forward = reverse_fwd, \
      .backward = reverse_bwd}
 
 const ls__op ls__op_reverse[2] = {OPERATOR("reverse", 1, 0),

@@ -114,7 +114,8 @@ const ls__op ls__op_rotary = {
     .name = "rotary", .step = &ls__op_rotary, .inputs = 1,
     .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(rotary),
     .attributes = attributes, .shape = rotary_shape,
-    .made = sizeof(const float *), .plan = rotary_plan, .forward = rotary_fwd,
+    .made = sizeof(const float *), .plan = rotary_plan,
+    .cuts = 1, .forward = rotary_fwd,
     .backward = rotary_bwd};
 
 ls_node *ls_rotary(ls_node *x, int heads, double base)

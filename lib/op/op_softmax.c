@@ -45,7 +45,8 @@ static void softmax_bwd(const ls__run *r)
 
 const ls__op ls__op_softmax = {
     .name = "softmax", .inputs = 1, .reads_y = true, .dx_over_dy = true,
-    .shape = softmax_shape, .forward = softmax_fwd, .backward = softmax_bwd};
+    .cuts = 1, .shape = softmax_shape, .forward = softmax_fwd,
+    .backward = softmax_bwd};
 
 ls_node *ls_softmax(ls_node *x)
 {
@@ -70,7 +71,7 @@ static void log_softmax_bwd(const ls__run *r)
 
 const ls__op ls__op_log_softmax = {
     .name = "log_softmax", .inputs = 1, .reads_y = true, .dx_over_dy = true,
-    .shape = softmax_shape, .forward = log_softmax_fwd,
+    .cuts = 1, .shape = softmax_shape, .forward = log_softmax_fwd,
     .backward = log_softmax_bwd};
 
 ls_node *ls_log_softmax(ls_node *x)

@@ -131,7 +131,7 @@ static const ls__attribute transpose_attributes[] = {
 const ls__op ls__op_transpose = {
     .name = "transpose", .of = sizeof(asked),
     .attributes = transpose_attributes, .inputs = 1, .shape = transpose_shape,
-    .forward = view_fwd, .backward = view_bwd};
+    .cuts = 1, .forward = view_fwd, .backward = view_bwd};
 
 ls_node *ls_transpose(ls_node *x, const int *axes)
 {
@@ -181,7 +181,7 @@ static const ls__attribute slice_attributes[] = {
 const ls__op ls__op_slice = {
     .name = "slice", .of = sizeof(slice), .attributes = slice_attributes,
     .inputs = 1, .shape = slice_shape, .picks = slice_picks,
-    .forward = view_fwd, .backward = view_bwd};
+    .cuts = 1, .forward = view_fwd, .backward = view_bwd};
 
 ls_node *ls_slice(ls_node *x, int axis, int64_t first, int64_t count)
 {
@@ -258,7 +258,8 @@ static const ls__attribute shape_asked[] = {
 const ls__op ls__op_reshape = {
     .name = "reshape", .of = sizeof(asked), .attributes = shape_asked,
     .inputs = 1, .is_view = true, .passes = 1,
-    .shape = reshape_shape, .forward = reshape_fwd, .backward = reshape_bwd};
+    .cuts = 1, .shape = reshape_shape, .forward = reshape_fwd,
+    .backward = reshape_bwd};
 
 ls_node *ls_reshape(ls_node *x, int rank, const int64_t *shape)
 {
@@ -286,7 +287,7 @@ static int broadcast_shape(ls_node *n)
 const ls__op ls__op_broadcast = {
     .name = "broadcast", .of = sizeof(asked), .attributes = shape_asked,
     .inputs = 1, .shape = broadcast_shape,
-    .forward = view_fwd, .backward = view_bwd};
+    .cuts = 1, .forward = view_fwd, .backward = view_bwd};
 
 ls_node *ls_broadcast_to(ls_node *x, int rank, const int64_t *shape)
 {
@@ -357,7 +358,8 @@ static const ls__attribute concat_attributes[] = {
 const ls__op ls__op_concat = {
     .name = "concat", .of = sizeof(concat), .attributes = concat_attributes,
     .inputs = 2, .dx_over_addend = true,
-    .shape = concat_shape, .forward = concat_fwd, .backward = concat_bwd};
+    .shape = concat_shape,
+    .cuts = 1, .forward = concat_fwd, .backward = concat_bwd};
 
 /* Halves of a long list first, so that nothing is copied more than log(count)
  * times. */

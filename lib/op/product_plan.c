@@ -112,5 +112,6 @@ const float *ls__product_slope_of_x(const ls__run *r)
 {
     int64_t at = ls__product_of(r)->slope_of_x;
 
-    return at < 0 ? NULL : r->of->memory + at;
+    return at < 0 ? NULL : r->of->memory + at +
+                           r->of->skipped * r->node->in[0]->size;
 }

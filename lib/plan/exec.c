@@ -3,8 +3,7 @@
  * over the instructions.  Nothing is allocated; a context holds one chunk and
  * is used by one device at a time. */
 #include "plan/exec.h"
-#include "base/range.h"
-#include "plan/work.h"
+#include "plan/team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +32,13 @@ int ls__context_open(ls__context **context, const ls__plan *plan)
     return 0;
 }
 
+static void close_mates(ls__context *c)
+{
+    for (int m = 0; c->mate && m < c->mates; m++)
+        ls__block_free(c->mate[m]);
+    free(c->mate);
+}
+
 void ls__context_close(ls__context *c)
 {
     if (!c)
@@ -41,8 +47,25 @@ void ls__context_close(ls__context *c)
     ls__block_free(c->twin);
     ls__block_free(c->more);
     ls__block_free(c->stays);
+    close_mates(c);
     free(c->own);
     free(c);
+}
+
+int ls__context_join(ls__context *c, ls__team *team)
+{
+    int mates = team ? ls__team_members(team) - 1 : 0;
+    size_t bytes = (size_t)c->plan->floats * sizeof(float);
+
+    if (!mates)
+        return 0;
+    if (!(c->mate = ls__new((size_t)mates, sizeof *c->mate, "team")))
+        return LS_ENOMEM;
+    for (; c->mates < mates; c->mates++)
+        if (!(c->mate[c->mates] = ls__block(bytes, "activations of a team")))
+            return LS_ENOMEM;
+    c->team = team;
+    return 0;
 }
 
 const ls_node *ls__context_failed(const ls__context *c)
@@ -62,19 +85,10 @@ void ls__context_touched(ls__context *c, const ls__touched *touched)
 }
 
 /* Gradients of tied parameters are added chunk by chunk and in each operator by
- * operator, and a user's function may count on its order. */
+ * operator. */
 static bool may_pair(const ls__plan *plan)
 {
-    for (int i = 0; i < plan->count; i++) {
-        const ls__instr *in = &plan->instr[i];
-
-        if (in->node->op->is_own)
-            return false;
-        for (int k = 0; k < in->node->params; k++)
-            if (in->begun[k])
-                return false;
-    }
-    return !plan->stays && !plan->surveys;
+    return plan->loose && !plan->tied && !plan->surveys;
 }
 
 int ls__context_pair(ls__context *c)
@@ -89,75 +103,6 @@ int ls__context_pair(ls__context *c)
 bool ls__context_pairs(const ls__context *c)
 {
     return c->twin != NULL;
-}
-
-/* ------ packing ------ */
-
-enum { PIECE = 1 << 16 }; /* floats packed early, between two looks */
-
-/* The first column of q that belongs to whoever has all packed floats from `at`
- * on. */
-static int64_t column_at(const ls__pack *q, int64_t at)
-{
-    int64_t column;
-
-    if (at <= q->offset)
-        return 0;
-    if (at >= q->offset + q->floats)
-        return q->n;
-    column = (at - q->offset) * q->n / q->floats;
-    column = (column + q->whole - 1) / q->whole * q->whole;
-    return column < q->n ? column : q->n;
-}
-
-/* Columns first .. last. */
-static void pack(const ls__plan *plan, const ls__pack *q, int64_t first,
-                 int64_t last, const ls__weights *w)
-{
-    q->write(q, &plan->backend, first, last, w->of[q->node->param[0]],
-             w->packed + q->offset);
-}
-
-void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
-                   int workers, bool backward)
-{
-    ls__range mine = ls__range_part((ls__range){0, plan->pack_floats}, workers,
-                                    worker, 1);
-
-    for (int64_t i = 0; i < plan->packs; i++) {
-        const ls__pack *q = &plan->pack[i];
-        int64_t first = column_at(q, mine.first);
-        int64_t last = column_at(q, mine.last);
-
-        if (first < last && (backward || !q->backward) &&
-            !(w->ready && w->ready[i]))
-            pack(plan, q, first, last, w);
-    }
-}
-
-void ls__exec_pack_one(const ls__plan *plan, const ls__weights *w, int64_t i)
-{
-    pack(plan, &plan->pack[i], 0, plan->pack[i].n, w);
-}
-
-bool ls__exec_pack_columns(const ls__plan *plan, const ls__weights *w,
-                           int64_t i, int64_t *column)
-{
-    const ls__pack *q = &plan->pack[i];
-    int64_t first = *column, n = PIECE / q->k / q->whole * q->whole, last;
-
-    n = n > q->whole ? n : q->whole;
-    last = q->n - first < n ? q->n : first + n;
-    pack(plan, q, first, last, w);
-    *column = last;
-    w->ready[i] = last == q->n;
-    return w->ready[i];
-}
-
-void ls__exec_stale(const ls__plan *plan, const ls__weights *w)
-{
-    if (plan && w->ready)
-        memset(w->ready, 0, (size_t)plan->packs * sizeof *w->ready);
 }
 
 /* ------ a shard ------ */
@@ -182,7 +127,6 @@ static void run_forward(const ls__work *c)
     const ls__plan *plan = c->plan;
 
     forward_to(c, &plan->loss);
-    ls__work_metrics(c);
     if (!c->grads && ls__work_goes_on(c))
         ls__work_forward(c, &plan->instr[plan->loss.instr]);
 }
@@ -191,7 +135,7 @@ static void run_forward(const ls__work *c)
  * operator. */
 static void back(const ls__work *c, int chunks, int last, int first)
 {
-    bool ends = ls__work_is_last(&c[chunks - 1]);
+    bool ends = ls__work_is_last(&c[chunks - 1]) && c->leads;
     ls__after_fn *after = ends ? c->context->after : NULL;
     const ls__plan *plan = c->plan;
     const ls__instr *in = &plan->instr[last];
@@ -209,25 +153,47 @@ static void run_back(const ls__work *c, int chunks)
     back(c, chunks, c->plan->loss.instr, 0);
 }
 
-static void run_chunk(const ls__work *c)
+static void run_chunk(const ls__work *c, const void *how)
 {
+    (void)how;
     run_forward(c);
     if (c->grads)
         run_back(c, 1);
 }
 
-/* Copy the gradient of a chunk that was run; 0 where the loss does not depend
- * on the input. */
-static void copy_gradient(const ls__work *c, int input, float *out)
+/* All chunks of a shard that was begun: its status. */
+static int run_all(ls__work *c, ls__chunk_fn *run, const void *how)
 {
-    int64_t size = c->plan->input[input]->size;
-    const float *from = ls__work_at(c, c->plan->input_gradient[input]);
-    size_t bytes = (size_t)(c->rows * size) * sizeof *out;
+    if (!ls__team_run(c, run, how))
+        while (ls__work_goes_on(c) && ls__work_next(c))
+            run(c, how);
+    return c->context->failure.status;
+}
 
-    if (from)
-        memcpy(out + c->of.before * size, from, bytes);
+/* A float input, and where its gradient goes. */
+typedef struct input_gradient {
+    int input;
+    float *out;
+} input_gradient;
+
+/* Run a chunk and copy its gradient; 0 where the loss does not depend on the
+ * input. */
+static void run_to_input(const ls__work *c, const void *how)
+{
+    const input_gradient *to = how;
+    int64_t size = c->plan->input[to->input]->size;
+    float *out = to->out + c->of.before * size;
+    size_t bytes = (size_t)(c->rows * size) * sizeof *out;
+    const float *from;
+
+    run_chunk(c, NULL);
+    ls__work_meet(c);
+    if (!c->leads || !ls__work_goes_on(c))
+        return;
+    if ((from = ls__work_at(c, c->plan->input_gradient[to->input])))
+        memcpy(out, from, bytes);
     else
-        memset(out + c->of.before * size, 0, bytes);
+        memset(out, 0, bytes);
 }
 
 int ls__exec_input_gradient(ls__context *context, const ls__weights *w,
@@ -236,12 +202,7 @@ int ls__exec_input_gradient(ls__context *context, const ls__weights *w,
 {
     ls__work c = ls__work_begin(context, w, shard, grads, sums);
 
-    while (ls__work_goes_on(&c) && ls__work_next(&c)) {
-        run_chunk(&c);
-        if (ls__work_goes_on(&c))
-            copy_gradient(&c, input, out);
-    }
-    return context->failure.status;
+    return run_all(&c, run_to_input, &(input_gradient){input, out});
 }
 
 /* Is a chunk the last but one, and does it go back together with the last? */
@@ -262,6 +223,20 @@ static void run_two(const ls__work *c, const ls__work *twin)
     run_forward(c);
     run_forward(twin);
     run_back(both, 2);
+}
+
+static int run_pairing(ls__work *c)
+{
+    ls__work twin;
+
+    while (ls__work_goes_on(c) && ls__work_next(c)) {
+        if (has_twin(c, &twin)) {
+            run_two(c, &twin);
+            break;
+        }
+        run_chunk(c, NULL);
+    }
+    return c->context->failure.status;
 }
 
 /* ------ a shard, part by part ------ */
@@ -336,8 +311,6 @@ static void run_part(const ls__work *c, int part)
         last = plan->survey[part];
     if (part <= n)
         forward(c, goal, first, last);
-    if (part == n)
-        ls__work_metrics(c);
     if (part > n)
         last = plan->survey[j];
     if (part >= n)
@@ -383,16 +356,10 @@ int ls__exec_gradient(ls__context *context, const ls__weights *w,
     if (context->plan->surveys && grads && shard->train)
         return run_parts(context, w, shard, grads, sums);
 
-    ls__work c = ls__work_begin(context, w, shard, grads, sums), twin;
+    ls__work c = ls__work_begin(context, w, shard, grads, sums);
 
-    while (ls__work_goes_on(&c) && ls__work_next(&c)) {
-        if (has_twin(&c, &twin)) {
-            run_two(&c, &twin);
-            break;
-        }
-        run_chunk(&c);
-    }
-    return context->failure.status;
+    return context->twin && !ls__team_is_here(context->team)
+               ? run_pairing(&c) : run_all(&c, run_chunk, NULL);
 }
 
 /* ------ an output ------ */
@@ -414,29 +381,35 @@ static bool counts(const ls__work *c)
     return false;
 }
 
+/* An output, and where it goes. */
+typedef struct wanted {
+    const ls__goal *goal;
+    float *out;
+} wanted;
+
 /* The rows of a chunk, unless all weigh 0. */
-static void predict_chunk(const ls__work *c, const ls__goal *goal, float *out)
+static void predict_chunk(const ls__work *c, const void *how)
 {
-    const ls__instr *last = &c->plan->instr[goal->instr];
+    const wanted *o = how;
+    const ls__instr *last = &c->plan->instr[o->goal->instr];
 
     if (!counts(c))
         return;
-    forward_to(c, goal);
+    forward_to(c, o->goal);
     if (ls__work_goes_on(c))
         ls__work_forward(c, last);
-    if (ls__work_goes_on(c))
+    ls__work_meet(c);
+    if (c->leads && ls__work_goes_on(c))
         copy_out(c, ls__work_at(c, last->y), last->node->size,
-                 out + c->of.before * last->node->size);
+                 o->out + c->of.before * last->node->size);
 }
 
 int ls__exec_output(ls__context *context, const ls__weights *w,
-                    const ls_shard *shard, const ls__goal *output, float *out)
+                    const ls_shard *shard, const ls__goal *goal, float *out)
 {
     ls__work c = ls__work_begin(context, w, shard, NULL, NULL);
 
-    while (ls__work_goes_on(&c) && ls__work_next(&c))
-        predict_chunk(&c, output, out);
-    return context->failure.status;
+    return run_all(&c, predict_chunk, &(wanted){goal, out});
 }
 
 int ls__exec_last(ls__context *context, const ls__weights *w,

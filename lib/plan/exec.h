@@ -35,17 +35,22 @@ bool ls__exec_pack_columns(const ls__plan *plan, const ls__weights *w,
 void ls__exec_stale(const ls__plan *plan, const ls__weights *w);
 
 typedef struct ls__context ls__context;
+typedef struct ls__team ls__team; /* team.h */
 
 /* Memory for one chunk of rows, not touched before the first run: its pages lie
  * with the thread that runs.  The plan is borrowed. */
 int ls__context_open(ls__context **context, const ls__plan *plan);
 void ls__context_close(ls__context *context);
 
+/* Let a team run the context's shards, where it is there: takes memory of a
+ * chunk for each member.  NULL: none.  LS_ENOMEM. */
+int ls__context_join(ls__context *c, ls__team *team);
+
 /* Pair chunks: from now on the last two of a shard run forward one after the
  * other and then back together, operator by operator, so that gradients are
- * complete over twice the time before the end.  Takes the memory of a second
- * chunk, and shows in no bit.  Plans with tied parameters or a user's operators
- * stay as they are.  LS_ENOMEM. */
+ * complete over twice the time before the end, unless a team runs them.  Takes
+ * the memory of a second chunk, and shows in no bit.  Plans with tied
+ * parameters or a user's operators stay as they are.  LS_ENOMEM. */
 int ls__context_pair(ls__context *c);
 bool ls__context_pairs(const ls__context *c);
 

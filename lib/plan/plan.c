@@ -426,7 +426,10 @@ static int build(ls__planner *p)
     ls__plan_write(p);
     if (leave_out(p) < 0 || begin_gradients(p->plan) < 0)
         return LS_ENOMEM;
-    return plan_operators(p);
+    if ((status = plan_operators(p)) < 0)
+        return status;
+    ls__plan_weigh(p->plan);
+    return 0;
 }
 
 int ls__plan_new(ls__plan **plan, const ls_graph *graph,

@@ -66,6 +66,12 @@ typedef struct ls__plan {
     int *survey;       /* [surveys] their instructions */
     int64_t found;     /* doubles that all of them find out */
     bool meets;        /* one of them is of all devices' rows */
+    bool loose;        /* nothing of a chunk goes on in the next but sums */
+    bool tied;         /* and two operators have a parameter */
+    double work;       /* operations of a row, forward and backward, a byte
+                          moved being one: to compare, not to measure */
+    double cut;        /* those of operators whose rows can be cut */
+    int64_t unit;      /* a chunk is cut at multiples of so many rows */
     int64_t stays;     /* floats that stay in a context from run to run */
     int64_t scratch;   /* offset of the scratch, at the end of the memory */
     int64_t floats;    /* of a worker's memory */

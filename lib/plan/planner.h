@@ -74,4 +74,7 @@ void ls__plan_bf16(ls__planner *p);
 int ls__plan_layout(ls__planner *p);
 void ls__plan_write(ls__planner *p);
 
+/* plan_work.c: how much work the instructions are, and what chunks share. */
+void ls__plan_weigh(ls__plan *plan);
+
 #endif

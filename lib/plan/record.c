@@ -116,8 +116,6 @@ static void run_chunk(recorded *r)
     for (i = 0; i < plan->loss.instr && goes_on(r); i++)
         if (plan->loss.runs[i])
             forward(r, &plan->instr[i]);
-    if (goes_on(r))
-        ls__work_metrics(&r->at);
     for (i = plan->loss.instr; i >= 0 && goes_on(r); i--)
         backward(r, &plan->instr[i]);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One instruction on one chunk of rows.  Nothing is allocated. */
 #include "plan/work.h"
+#include "base/range.h"
 #include "pool/track.h"
 
 #include <string.h>
@@ -27,7 +28,8 @@ ls__work ls__work_begin(ls__context *c, const ls__weights *w,
 {
     c->failure = (ls__failure){0};
     return (ls__work){.context = c, .plan = c->plan, .weights = w,
-                      .shard = shard, .grads = grads,
+                      .shard = shard, .grads = grads, .leads = true,
+                      .scratch = c->memory + c->plan->scratch,
                       .of = {.memory = c->memory, .stays = c->stays,
                              .packed = w->packed, .backward = grads != NULL,
                              .train = shard->train, .drop = shard->drop,
@@ -37,30 +39,98 @@ ls__work ls__work_begin(ls__context *c, const ls__weights *w,
                              .call = (uint32_t)shard->call}};
 }
 
+void ls__work_cut(ls__work *c, ls__barrier *fence, int parts, int part)
+{
+    int64_t unit = c->plan->unit;
+    ls__range all = {0, c->rows}, mine = ls__range_part(all, parts, part, unit);
+
+    c->fence = fence;
+    c->leads = part == 0;
+    c->part_rows = mine.last - mine.first;
+    c->part = c->of;
+    c->part.first += mine.first;
+    c->part.before += mine.first;
+    c->part.left -= mine.first;
+    c->part.skipped = mine.first;
+    if (c->part.weights)
+        c->part.weights += mine.first;
+}
+
+/* ------ turns ------ */
+
+static bool runs_backward(const ls__instr *in)
+{
+    return in->dy >= 0 || in->node->op->is_loss;
+}
+
+/* Does the instruction add to sums that go on from chunk to chunk?  Forward a
+ * loss does where nothing goes backward. */
+static bool sums_up(const ls__work *c, const ls__instr *in)
+{
+    const ls_node *n = in->node;
+    bool sums = n->op->is_loss && c->of.sums;
+
+    for (int k = 0; k < n->params; k++)
+        sums |= c->grads && c->grads[n->param[k]];
+    return sums;
+}
+
+unsigned ls__work_turns(const ls__work *c, unsigned parts)
+{
+    const ls__plan *plan = c->plan;
+    unsigned turns = 0;
+
+    for (int i = 0; i < plan->count; i++) {
+        const ls__instr *in = &plan->instr[i];
+
+        if (runs_backward(in) && sums_up(c, in))
+            turns += in->node->op->turns ? in->node->op->turns(in, parts) : 1;
+    }
+    return turns;
+}
+
 /* ------ an instruction ------ */
 
-static const void *input_at(const ls__work *c, int input)
+static const void *input_at(const ls__work *c, const ls__chunk *of, int input)
 {
     const ls_node *n = c->plan->input[input];
 
     /* both dtypes have four bytes */
-    return (const char *)c->shard->data[input] + 4 * c->of.before * n->size;
+    return (const char *)c->shard->data[input] + 4 * of->before * n->size;
 }
 
-static ls__run run_of(const ls__work *c, const ls__instr *in)
+/* A value of so many floats a row, from the chunk's first row that runs; NULL:
+ * there is none. */
+static float *value_at(const ls__chunk *of, int64_t offset, int64_t size,
+                       bool is_bf16)
+{
+    int64_t skipped = of->skipped * size;
+
+    return offset < 0 ? NULL
+                      : of->memory + offset + (is_bf16 ? skipped / 2 : skipped);
+}
+
+/* An instruction on a chunk's rows, or on a part of them. */
+static ls__run run_of(const ls__work *c, const ls__instr *in,
+                      const ls__chunk *of)
 {
     const ls__plan *plan = c->plan;
-    ls__run r = {.node = in->node, .in = in, .of = &c->of, .rows = c->rows,
-                 .y = ls__work_at(c, in->y), .stash = ls__work_at(c, in->stash),
-                 .scratch = ls__work_at(c, plan->scratch),
+    const ls_node *n = in->node;
+    ls__run r = {.node = n, .in = in, .of = of,
+                 .rows = of == &c->part ? c->part_rows : c->rows,
+                 .y = value_at(of, in->y, n->size, in->is_bf16),
+                 .stash = value_at(of, in->stash, in->kept, false),
+                 .scratch = c->scratch,
                  .backend = &plan->backend, .kernels = ls__kernels()};
 
     for (int k = 0; k < in->inputs; k++)
-        r.x[k] = in->x[k].input >= 0 ? input_at(c, in->x[k].input)
-                                     : ls__work_at(c, in->x[k].offset);
-    for (int k = 0; k < in->node->params; k++)
-        r.param[k] = c->weights->of[in->node->param[k]];
-    for (int back = 0; back < 2 && in->surveys && c->of.surveyed; back++) {
+        r.x[k] = in->x[k].input >= 0
+                     ? input_at(c, of, in->x[k].input)
+                     : value_at(of, in->x[k].offset, n->in[k]->size,
+                                in->x[k].is_bf16);
+    for (int k = 0; k < n->params; k++)
+        r.param[k] = c->weights->of[n->param[k]];
+    for (int back = 0; back < 2 && in->surveys && of->surveyed; back++) {
         r.found[back] = ls__context_found(c->context, in, back);
         r.all[back] = ls__context_all(c->context, in, back);
     }
@@ -69,7 +139,7 @@ static ls__run run_of(const ls__work *c, const ls__instr *in)
 
 void ls__work_survey(const ls__work *c, const ls__instr *in, bool back)
 {
-    ls__run r = run_of(c, in);
+    ls__run r = run_of(c, in, &c->of);
 
     if (back && in->dy < 0)
         return;
@@ -77,13 +147,66 @@ void ls__work_survey(const ls__work *c, const ls__instr *in, bool back)
     in->node->op->survey->look(&r, back);
 }
 
+/* Add what the graph's metrics sum, row by row, in double: chunks do not show.
+ * A row of weight 0 may hold anything. */
+static void sum_metric(const ls__work *c, const ls__metric *m, ls_ratio *to)
+{
+    const float *y = ls__work_at(c, m->y);
+
+    for (int64_t i = 0; i < c->rows; i++, y += m->size) {
+        double w = c->of.weights ? (double)c->of.weights[i] : 1, sum = 0;
+
+        for (int64_t j = 0; j < m->size && w != 0; j++)
+            sum += (double)y[j];
+        to->sum += w * sum;
+        to->weight += w * (double)m->size;
+    }
+}
+
+/* The loss, after metrics, since its gradient may lie where they are. */
+static void run_loss(const ls__work *c, const ls__run *r,
+                     void (*run)(const ls__run *r))
+{
+    const ls__plan *plan = c->plan;
+
+    for (int i = 0; i < plan->metrics; i++)
+        sum_metric(c, &plan->metric[i], &c->of.sums->metric[i]);
+    run(r);
+}
+
+/* What adds to sums all over, in a turn; false: it is another's. */
+static bool run_in_turn(const ls__work *c, const ls__run *r,
+                        void (*run)(const ls__run *r))
+{
+    if (!ls__take_turn(r))
+        return false;
+    if (r->node->op->is_loss)
+        run_loss(c, r, run);
+    else
+        run(r);
+    ls__end_turn(r);
+    return true;
+}
+
+static void run_forward(const ls__work *c, const ls__instr *in)
+{
+    const ls__op *op = in->node->op;
+    bool cuts = c->fence && op->cuts;
+    ls__run r = run_of(c, in, cuts ? &c->part : &c->of);
+
+    ls__work_meet(c);
+    if (op->is_loss && c->of.sums)
+        (void)run_in_turn(c, &r, op->forward);
+    else if (r.rows && (cuts || c->leads))
+        op->forward(&r);
+}
+
 void ls__work_forward(const ls__work *c, const ls__instr *in)
 {
     ls__track *track = ls__track_here();
     ls_mark mark = ls__track_begin(track, 2, in->node->op->name);
-    ls__run r = run_of(c, in);
 
-    in->node->op->forward(&r);
+    run_forward(c, in);
     ls__track_end(track, 2, &mark, LS__FORWARD, ls__work_number(c, in));
 }
 
@@ -104,49 +227,93 @@ static bool goes_on_adding(const ls__work *c, const ls__instr *in,
     return adds;
 }
 
+/* Gradients of the parameters, of all of a chunk's rows. */
+static void set_params(const ls__work *c, const ls__instr *in, ls__run *r)
+{
+    r->add = c->of.before > 0;
+    for (int k = 0; k < in->node->params; k++)
+        r->dparam[k] = c->grads[in->node->param[k]];
+    r->add |= goes_on_adding(c, in, r);
+}
+
+/* Those of the inputs; is there any? */
+static bool set_inputs(const ls__instr *in, ls__run *r)
+{
+    bool wanted = false;
+
+    for (int k = 0; k < in->inputs; k++) {
+        int64_t size = in->node->in[k]->size;
+
+        r->dx[k] = value_at(r->of, in->dx[k], size, false);
+        r->addend[k] = value_at(r->of, in->addend[k], size, false);
+        wanted |= r->dx[k] != NULL;
+    }
+    return wanted;
+}
+
+static bool call_backward(const ls__work *c, const ls__run *r, bool sums)
+{
+    const ls__op *op = r->node->op;
+
+    if (sums && !op->turns)
+        return run_in_turn(c, r, op->backward);
+    op->backward(r);
+    return true;
+}
+
+static void pass_on(const ls__run *r)
+{
+    for (int k = 0; k < r->in->inputs; k++)
+        if (r->node->op->passes >> k & 1 && r->dx[k])
+            r->kernels->add(r->rows * r->node->in[k]->size, r->addend[k],
+                            r->dy, r->dx[k]);
+}
+
+/* All of an operator, by whoever has a chunk or, where it is cut, leads. */
+static void run_whole(const ls__work *c, const ls__instr *in, bool sums)
+{
+    ls__run r = run_of(c, in, &c->of);
+
+    r.dy = value_at(r.of, in->dy, in->node->size, false);
+    set_params(c, in, &r);
+    (void)set_inputs(in, &r);
+    if ((sums || c->leads) && call_backward(c, &r, sums))
+        pass_on(&r);
+}
+
+/* The parameters in turns, then the inputs outside of them, where the chunk is
+ * cut each member by its rows: dx may lie where dy does. */
+static void run_apart(const ls__work *c, const ls__instr *in, bool sums)
+{
+    const ls__chunk *mine = c->fence ? &c->part : &c->of;
+    ls__run all = run_of(c, in, &c->of), part = run_of(c, in, mine);
+
+    all.dy = value_at(all.of, in->dy, in->node->size, false);
+    part.dy = value_at(part.of, in->dy, in->node->size, false);
+    if (sums) {
+        set_params(c, in, &all);
+        (void)call_backward(c, &all, true);
+        ls__work_meet(c);
+    }
+    if (set_inputs(in, &part) && part.rows) {
+        (void)call_backward(c, &part, false);
+        pass_on(&part);
+    }
+}
+
+/* What the operator's parameters get is complete when it is over. */
 static void run_backward(const ls__work *c, const ls__instr *in)
 {
-    ls__run r = run_of(c, in);
-    const ls__op *op = in->node->op;
+    bool sums = sums_up(c, in);
 
-    r.dy = ls__work_at(c, in->dy);
-    r.add = c->of.before > 0;
-    for (int k = 0; k < in->node->params; k++)
-        r.dparam[k] = c->grads[in->node->param[k]];
-    r.add |= goes_on_adding(c, in, &r);
-    for (int k = 0; k < in->inputs; k++) {
-        r.dx[k] = ls__work_at(c, in->dx[k]);
-        r.addend[k] = ls__work_at(c, in->addend[k]);
+    ls__work_meet(c);
+    if (in->node->op->cuts && c->of.turns) {
+        run_apart(c, in, sums);
+        return;
     }
-    op->backward(&r);
-    for (int k = 0; k < in->inputs; k++)
-        if (op->passes >> k & 1 && r.dx[k])
-            r.kernels->add(c->rows * in->node->in[k]->size, r.addend[k],
-                           r.dy, r.dx[k]);
-}
-
-/* Add what the graph's metrics sum, row by row, in double: chunks do not show.
- * A row of weight 0 may hold anything. */
-static void sum_metric(const ls__work *c, const ls__metric *m, ls_ratio *to)
-{
-    const float *y = ls__work_at(c, m->y);
-
-    for (int64_t i = 0; i < c->rows; i++, y += m->size) {
-        double w = c->of.weights ? (double)c->of.weights[i] : 1, sum = 0;
-
-        for (int64_t j = 0; j < m->size && w != 0; j++)
-            sum += (double)y[j];
-        to->sum += w * sum;
-        to->weight += w * (double)m->size;
-    }
-}
-
-void ls__work_metrics(const ls__work *c)
-{
-    const ls__plan *plan = c->plan;
-
-    for (int i = 0; i < plan->metrics && ls__work_goes_on(c); i++)
-        sum_metric(c, &plan->metric[i], &c->of.sums->metric[i]);
+    run_whole(c, in, sums);
+    if (sums)
+        ls__work_meet(c);
 }
 
 void ls__work_backward(const ls__work *c, const ls__instr *in)
@@ -155,7 +322,7 @@ void ls__work_backward(const ls__work *c, const ls__instr *in)
     ls__track *track = ls__track_here();
     ls_mark mark;
 
-    if (in->dy < 0 && !op->is_loss)
+    if (!runs_backward(in))
         return;
     mark = ls__track_begin(track, 2, op->name);
     run_backward(c, in);

@@ -6,6 +6,7 @@
 #define LS_PLAN_WORK_H
 
 #include "plan/exec.h"
+#include "pool/barrier.h"
 
 struct ls__context {
     const ls__plan *plan;
@@ -24,6 +25,9 @@ struct ls__context {
     ls__after_fn *after; /* is told of each backward; NULL: nobody is */
     void *user;
     const ls__touched *touched; /* of the gradients; NULL: none are kept */
+    ls__team *team; /* that may run it; NULL: one worker does */
+    int mates;      /* its other members */
+    float **mate;   /* [member - 1] a chunk's memory for each of them */
 };
 
 typedef struct ls__work {
@@ -34,6 +38,12 @@ typedef struct ls__work {
     float *const *grads; /* NULL: forward alone */
     int64_t rows;
     ls__chunk of;        /* what operators see */
+    float *scratch;
+    ls__barrier *fence;  /* where the workers meet among whom the chunk's rows
+                            are cut; NULL: one has all of them */
+    bool leads;          /* the one that runs what is not cut */
+    int64_t part_rows;   /* its rows, */
+    ls__chunk part;      /* and what operators see then */
 } ls__work;
 
 /* The work on a shard before its first chunk, which is the next one.  grads and
@@ -45,15 +55,27 @@ ls__work ls__work_begin(ls__context *c, const ls__weights *w,
 /* Cut the shard into chunks: the next one, or false at the end. */
 bool ls__work_next(ls__work *c);
 
+/* How many turns a chunk takes, each a sum that goes on in the next, where
+ * operators make so many parts of theirs. */
+unsigned ls__work_turns(const ls__work *c, unsigned parts);
+
 /* Look at a chunk before an instruction runs on any, forward or back. */
 void ls__work_survey(const ls__work *c, const ls__instr *in, bool back);
 
-/* Run an instruction, if anything is wanted of it backward. */
+/* Run an instruction, if anything is wanted of it backward; before the loss,
+ * add what the graph's metrics sum. */
 void ls__work_forward(const ls__work *c, const ls__instr *in);
 void ls__work_backward(const ls__work *c, const ls__instr *in);
 
-/* Add what the graph's metrics sum. */
-void ls__work_metrics(const ls__work *c);
+/* Wait for those among whom the chunk is cut. */
+static inline void ls__work_meet(const ls__work *c)
+{
+    if (c->fence)
+        ls__barrier_wait(c->fence);
+}
+
+/* Cut a chunk: part `part` of so many is this worker's. */
+void ls__work_cut(ls__work *c, ls__barrier *fence, int parts, int part);
 
 static inline float *ls__work_at(const ls__work *c, int64_t offset)
 {

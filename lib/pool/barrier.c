@@ -127,6 +127,14 @@ void ls__gate_wait(ls__gate *gate, unsigned seen, int spins)
     sleep_until_open(gate, seen);
 }
 
+void ls__gate_reach(ls__gate *gate, unsigned from, unsigned times, int spins)
+{
+    unsigned seen;
+
+    while ((seen = ls__gate_now(gate)) - from < 2 * times)
+        ls__gate_wait(gate, seen, spins);
+}
+
 int ls__barrier_open(ls__barrier *barrier, int n, int spins)
 {
     if (n < 1 || spins < 0)

@@ -22,6 +22,9 @@ unsigned ls__gate_now(ls__gate *gate);
 void ls__gate_open(ls__gate *gate);
 /* Return once the generation is no longer `seen`. */
 void ls__gate_wait(ls__gate *gate, unsigned seen, int spins);
+/* Return once the gate was opened `times` times or more since the generation
+ * `from`, at most 2^30. */
+void ls__gate_reach(ls__gate *gate, unsigned from, unsigned times, int spins);
 
 typedef struct ls__barrier {
     _Alignas(64) atomic_int arrived; /* of this generation */

@@ -412,6 +412,18 @@ void ls__pool_devices_of(const ls_pool *pool, int worker, int *first,
     ls__pool_shards_of(pool, pool->mesh->devices, worker, first, last);
 }
 
+int ls__pool_worker_of(const ls_pool *pool, int shards, int shard)
+{
+    int64_t n = shards, workers = pool->mesh->workers;
+
+    return (int)(((shard + 1) * workers + n - 1) / n) - 1;
+}
+
+int ls__pool_spins(const ls_pool *pool)
+{
+    return atomic_load_explicit(&pool->spins, memory_order_relaxed);
+}
+
 void ls__pool_unpin(const ls_pool *pool)
 {
     if (pool->caller)

@@ -38,6 +38,13 @@ void ls__pool_run(ls_pool *pool, ls__job *job, void *user);
 void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,
                         int *first, int *last);
 
+/* The worker that runs a shard of so many. */
+int ls__pool_worker_of(const ls_pool *pool, int shards, int shard);
+
+/* How often those who wait in a job look before they sleep; any number may be
+ * read while workers are moved. */
+int ls__pool_spins(const ls_pool *pool);
+
 /* Where a worker is pinned, by the operating system's number; -1: it is not. */
 int ls__pool_pu(const ls_pool *pool, int worker);
 

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who computes the gradient of a device, and in which memory. */
 #include "train/device.h"
+#include "plan/team.h"
 #include "pool/pool.h"
 
 #include <string.h>
+
+static int open_context(ls__context **context, const ls_trainer *t,
+                        const ls__plan *plan, int device)
+{
+    int status = ls__context_open(context, plan);
+
+    return status == 0 && t->team ? ls__context_join(*context, t->team[device])
+                                  : status;
+}
 
 int ls__contexts_open(ls__context **context, const ls_trainer *t,
                       const ls__plan *plan)
@@ -16,7 +26,7 @@ int ls__contexts_open(ls__context **context, const ls_trainer *t,
         ls__pool_shards_of(t->pool, t->devices.count, w, &first, &last);
         for (int d = first; d < last && status == 0; d++)
             if (d == first || plan->meets)
-                status = ls__context_open(&context[d], plan);
+                status = open_context(&context[d], t, plan, d);
             else
                 context[d] = context[first];
     }
@@ -30,10 +40,68 @@ void ls__contexts_close(ls__context **context, int devices)
             ls__context_close(context[d]);
 }
 
+/* ------ teams ------ */
+
+/* The member of a device's team that a worker is; the device's own is 0. */
+static int member_of(const ls_trainer *t, int device, int worker)
+{
+    return ls__pool_worker_of(t->pool, t->devices.count, device) - worker;
+}
+
+/* Workers between one that has a device and the next are of the latter's
+ * team. */
+static int members_of(const ls_trainer *t, int device)
+{
+    int before = device == 0 ? -1 : ls__pool_worker_of(
+                     t->pool, t->devices.count, device - 1);
+
+    return member_of(t, device, before);
+}
+
+static int open_teams(ls_trainer *t)
+{
+    int n = t->devices.count, status = 0;
+
+    if (t->workers <= n || !t->model.plan->loose)
+        return 0;
+    if (!(t->team = ls__arena_new(&t->arena, (size_t)n, sizeof *t->team)))
+        return LS_ENOMEM;
+    for (int d = 0; d < n && status == 0; d++)
+        if (members_of(t, d) > 1)
+            status = ls__team_open(&t->team[d], t->pool, members_of(t, d));
+    return status;
+}
+
+void ls__device_gather(const ls_trainer *t, int device)
+{
+    if (t->team)
+        ls__team_gather(t->team[device]);
+}
+
+void ls__device_dismiss(const ls_trainer *t, int device)
+{
+    if (t->team)
+        ls__team_dismiss(t->team[device]);
+}
+
+void ls__device_help(const ls_trainer *t, int worker, const char *phase)
+{
+    int device = (int)((int64_t)worker * t->devices.count / t->workers);
+
+    if (!t->team)
+        return;
+    ls__track_phase(ls__track_here(), phase, t->devices.first + device);
+    ls__team_help(t->team[device], member_of(t, device, worker));
+}
+
 int ls__devices_open(ls_trainer *t)
 {
+    int status;
+
     if (!t->model.plan)
         return 0;
+    if ((status = open_teams(t)) < 0)
+        return status;
     t->context = ls__arena_new(&t->arena, (size_t)t->devices.count,
                                sizeof *t->context);
     return t->context ? ls__contexts_open(t->context, t, t->model.plan)
@@ -49,6 +117,8 @@ static int laters(const ls_trainer *t)
 void ls__devices_close(ls_trainer *t)
 {
     ls__contexts_close(t->context, t->devices.count);
+    for (int d = 0; t->team && d < t->devices.count; d++)
+        ls__team_close(t->team[d]);
     for (int w = 0; t->grad.later && w < laters(t); w++)
         ls__block_free(t->grad.later[w]);
 }

@@ -34,21 +34,35 @@ static bool is_phase(const ls__phase *p)
     return p->run || p->run_device;
 }
 
+/* A worker runs its devices, or helps with one; but what is computed twice is
+ * one worker's. */
+static void run_devices(ls__step *s, const ls__phase *p, int worker)
+{
+    const ls_trainer *t = s->trainer;
+    int first, last;
+
+    ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
+    if (first == last && !s->checked)
+        ls__device_help(t, worker, p->name);
+    for (int d = first; d < last; d++) {
+        ls__track_phase(ls__track_here(), p->name, t->devices.first + d);
+        if (!s->checked)
+            ls__device_gather(t, d);
+        p->run_device(s, worker, d);
+        if (!s->checked)
+            ls__device_dismiss(t, d);
+    }
+}
+
 static bool run_phase(ls__step *s, const ls__phase *p, int worker)
 {
     const ls_trainer *t = s->trainer;
-    ls__track *track = ls__track_here();
-    int first, last;
 
     if (p->run || (p->run_joint && t->joint)) {
-        ls__track_phase(track, p->name, -1);
+        ls__track_phase(ls__track_here(), p->name, -1);
         return (p->run ? p->run : p->run_joint)(s, worker);
     }
-    ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
-    for (int d = first; d < last; d++) {
-        ls__track_phase(track, p->name, t->devices.first + d);
-        p->run_device(s, worker, d);
-    }
+    run_devices(s, p, worker);
     return true;
 }
 

@@ -30,6 +30,9 @@ struct ls_trainer {
     void *user;
     ls__context **context; /* [device here] its worker's; NULL without a plan */
 
+    struct ls__team **team; /* [device here] of the workers that have none;
+                               NULL: all have some, or no team may run it */
+
     int moments;
     const char *moment_name[LS__MOMENTS];
     float *moment[LS__MOMENTS]; /* [owned float] each piece by its owner */

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* More workers than devices: teams.  Proves that losses, evaluations, losses of
+ * rows, gradients by inputs and states have the same bytes for every number of
+ * workers and every way to cut a shard among them, for models of every kind of
+ * operator; that teams do run them, except those whose chunks cannot be cut
+ * apart; and that with no more workers than devices there are none. */
+#include "record_models.h"
+#include "plan/team.h"
+#include "train/trainer.h"
+
+#include <stdlib.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { STEPS = 2, ROWS = 150, LARGE = MODELS, TIED, KINDS };
+
+/* ------ Models and what they are given ------ */
+
+/* Several chunks of some sequences each. */
+static ls_graph *large_graph(bool tied)
+{
+    lm_sizes s = {.length = 24, .width = 32, .heads = 4, .ff = 160};
+    ls_node *tokens, *x;
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    tokens = ls_input(g, "tokens", LS_I32, 1, &s.length);
+    x = ls_position(ls_embed(tokens, 150, s.width, "e"), "p");
+    x = ls_dropout(lm_block(x, 0, &s), 0.1, "drop");
+    x = ls_layer_norm(lm_block(x, 1, &s), "ln");
+    if (tied)
+        OK(ls_tie(g, "head.kernel", "e.embedding", true));
+    x = dense_no_bias(x, 150, "head");
+    ls_metric(g, ls_softmax(x));
+    OK(ls_loss(g, ls_next_token_loss(x, tokens)));
+    return g;
+}
+
+static ls_graph *kind_of(int kind, uint32_t seed)
+{
+    return kind >= LARGE ? large_graph(kind == TIED)
+                         : graph_of((model)kind, seed);
+}
+
+/* Data for the inputs of a graph. */
+typedef struct feed {
+    int inputs;
+    char name[MOST_INPUTS][32];
+    ls_dtype dtype[MOST_INPUTS];
+    void *data[MOST_INPUTS];
+} feed;
+
+static feed feed_of(const ls_graph *g)
+{
+    feed f = {.inputs = g->input_count};
+
+    ck_assert_int_le(f.inputs, MOST_INPUTS);
+    for (int i = 0; i < f.inputs; i++) {
+        const ls_node *n = g->inputs[i];
+        int64_t count = ROWS * n->size;
+
+        snprintf(f.name[i], sizeof f.name[i], "%s", n->name);
+        f.dtype[i] = n->dtype;
+        f.data[i] = n->dtype == LS_I32
+                        ? (void *)integers(7, (int32_t)n->limit, count)
+                        : (void *)normals(8, count);
+    }
+    return f;
+}
+
+static void free_feed(feed *f)
+{
+    for (int i = 0; i < f->inputs; i++)
+        free(f->data[i]);
+}
+
+/* ------ What comes of it ------ */
+
+typedef struct outcome {
+    float loss[STEPS], evaluation, row[ROWS];
+    char hash[65];
+    int64_t calls; /* of teams; not compared */
+} outcome;
+
+typedef struct setting {
+    int kind;
+    uint32_t seed;
+    int devices, workers, accumulate;
+    ls_precision precision;
+    ls__cut cut; /* zeros: what takes least */
+} setting;
+
+static int64_t team_calls(const ls_trainer *t)
+{
+    int64_t calls = 0;
+
+    for (int d = 0; t->team && d < t->devices.count; d++)
+        calls += t->team[d] ? ls__team_calls(t->team[d]) : 0;
+    return calls;
+}
+
+static void force(const ls_trainer *t, ls__cut cut)
+{
+    for (int d = 0; t->team && d < t->devices.count; d++)
+        if (t->team[d])
+            ls__team_set_cut(t->team[d], cut);
+}
+
+static void train(run *r, const feed *f, outcome *o)
+{
+    ls_result seen;
+
+    for (int i = 0; i < f->inputs; i++)
+        OK(ls_batch_set(r->batch, f->name[i], f->dtype[i], f->data[i], ROWS));
+    OK(ls_evaluate(r->trainer, r->batch, &seen));
+    o->evaluation = seen.loss;
+    for (int i = 0; i < STEPS; i++)
+        o->loss[i] = step(r).loss;
+    OK(ls_row_losses(r->trainer, r->batch, ROWS, o->row));
+    ls_trainer_hash(r->trainer, o->hash);
+    o->calls = team_calls(r->trainer);
+}
+
+static outcome outcome_of(const setting *s)
+{
+    ls_trainer_options options = ls_trainer_defaults();
+    ls_pool *pool = open_pool(s->devices, s->workers);
+    ls_graph *g = kind_of(s->kind, s->seed);
+    feed f = feed_of(g);
+    outcome o = {0};
+    run r;
+
+    options.accumulate = s->accumulate;
+    options.precision = s->precision;
+    r = open_run(pool, g, &options);
+    ck_assert(s->workers > s->devices || !r.trainer->team);
+    force(r.trainer, s->cut);
+    train(&r, &f, &o);
+    close_run(&r);
+    free_feed(&f);
+    ls_pool_close(pool);
+    return o;
+}
+
+static void check(const outcome *want, const setting *s)
+{
+    outcome o = outcome_of(s);
+    size_t bytes = offsetof(outcome, calls);
+
+    ck_assert_msg(!memcmp(want, &o, bytes), "model %d, %d devices, %d workers, "
+                  "%d groups of %d: loss %.9g, not %.9g", s->kind, s->devices,
+                  s->workers, s->cut.groups, s->cut.parts, (double)o.loss[1],
+                  (double)want->loss[1]);
+    ck_assert_msg((o.calls > 0) == (s->workers > s->devices),
+                  "model %d: teams ran %lld shards", s->kind,
+                  (long long)o.calls);
+}
+
+/* ------ Tests ------ */
+
+/* Proves for each model that however a shard is cut, the bytes are those of one
+ * worker; and that it is cut unless chunks go on in each other. */
+START_TEST(cuts)
+{
+    static const ls__cut cut[] = {{2, 1}, {1, 2}, {3, 2}, {5, 1}, {1, 3}};
+
+    for (int devices = 1; devices <= 2; devices++) {
+        setting s = {_i, 1, devices, 1, 1, LS_F32_LAYERS, {0, 0}};
+        outcome want = outcome_of(&s);
+
+        ck_assert_int_eq(want.calls, 0);
+        for (size_t c = 0; c < (devices == 1 ? COUNT(cut) : 2); c++) {
+            s.cut = cut[c];
+            s.workers = devices * cut[c].groups * cut[c].parts;
+            check(&want, &s);
+        }
+    }
+}
+END_TEST
+
+/* Proves the same of layers in bf16, whose values are cut in bands, and of
+ * gradients that are added up. */
+START_TEST(kinds_of_steps)
+{
+    static const ls__cut cut[] = {{1, 2}, {2, 1}, {2, 3}};
+
+    for (int way = 0; way < 2; way++) {
+        setting s = {LARGE, 1, 1, 1, way ? 3 : 1,
+                     way ? LS_F32_LAYERS : LS_BF16_LAYERS, {0, 0}};
+        outcome want = outcome_of(&s);
+
+        for (size_t c = 0; c < COUNT(cut); c++) {
+            s.cut = cut[c];
+            s.workers = cut[c].groups * cut[c].parts;
+            check(&want, &s);
+        }
+    }
+}
+END_TEST
+
+/* Proves that numbers of workers to 64 change no bit. */
+START_TEST(numbers_of_workers)
+{
+    static const int workers[] = {2, 3, 5, 8, 16, 33, 64};
+    setting s = {_i ? TIED : LARGE, 1, 1 + _i, 1, 1, LS_F32_LAYERS, {0, 0}};
+    outcome want = outcome_of(&s);
+
+    for (size_t w = (size_t)_i; w < COUNT(workers); w += 1 + (size_t)_i) {
+        s.workers = workers[w];
+        check(&want, &s);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("team");
+    TCase *t = tcase_create("team");
+
+    tcase_set_timeout(t, 300);
+    tcase_add_loop_test(t, cuts, 0, KINDS);
+    tcase_add_test(t, kinds_of_steps);
+    tcase_add_loop_test(t, numbers_of_workers, 0, 2);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
