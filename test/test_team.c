@@ -151,15 +151,14 @@ static void check(const outcome *want, const setting *s)
                   "%d groups of %d: loss %.9g, not %.9g", s->kind, s->devices,
                   s->workers, s->cut.groups, s->cut.parts, (double)o.loss[1],
                   (double)want->loss[1]);
-    ck_assert_msg((o.calls > 0) == (s->workers > s->devices),
-                  "model %d: teams ran %lld shards", s->kind,
-                  (long long)o.calls);
+    ck_assert_msg(o.calls > 0 || s->cut.parts == 1,
+                  "model %d: no team ran a shard", s->kind);
 }
 
 /* ------ Tests ------ */
 
 /* Proves for each model that however a shard is cut, the bytes are those of one
- * worker; and that it is cut unless chunks go on in each other. */
+ * worker; and that it is cut, unless it is one chunk that is not. */
 START_TEST(cuts)
 {
     static const ls__cut cut[] = {{2, 1}, {1, 2}, {3, 2}, {5, 1}, {1, 3}};
