@@ -214,10 +214,10 @@ struct ls__op {
      * are NULL.  The elements of each part are a multiple of this; 0: no. */
     int cuts;
     /* Where rows can be cut: how many turns, not more than `most`, backward
-     * takes for the gradients of its parameters, by ls__take_turn and ls__end_turn,
-     * one for each part that depends on no other; it takes none where all of
-     * them are NULL.  NULL: one, around all of backward, and the executor sees
-     * to it. */
+     * takes for the gradients of its parameters, by ls__take_turn and
+     * ls__end_turn, one for each part that depends on no other; it takes none
+     * where all of them are NULL.  NULL: one, around all of backward, and the
+     * executor sees to it. */
     unsigned (*turns)(const ls__instr *in, unsigned most);
 };
 

@@ -55,8 +55,8 @@ int64_t ls__team_calls(const ls__team *team);
 /* team_cut.c: what takes least for a shard; 1 and 1: one member alone. */
 ls__cut ls__cut_of(const ls__work *begun, int members);
 
-/* What is asked for, as far as it may be.  Tied parameters get their gradients chunk
- * by chunk, so that is one group. */
+/* What is asked for, as far as it may be.  Tied parameters get their gradients
+ * chunk by chunk, so that is one group. */
 ls__cut ls__cut_as(const ls__work *begun, ls__cut asked);
 
 /* How many turns operators make of one. */
