@@ -48,7 +48,11 @@ dispute "a gradient by an input" 9:backward:dx "a is right" "step 9, device 0" "
 dispute "a device's gradient" 11:gradient:gradient "a is right" "step 11, device 0, gradient"
 dispute "the mean" 3:mean:"mean gradient" "a is right" "step 3, mean"
 dispute "a moment" 17:after:mu "a is right" "step 17, after: mu: element"
-dispute "a row" 6:rows:x "not settled" "step 6, device 0" "rows: x"
+dispute "a row" 6:rows:x "a is right" "step 6, device 0" "rows: x"
+dispute "a batch" 6:batch:x "not settled" "step 6, rows 0 to 47, batch: x"
+dispute "an initial value" 0:before:parameters "a is right" "step 0, before"
+dispute "a first value" -1:before:parameters "a is right" "step 0, before"
+dispute "a value in memory" 8:before:parameters "a is right" "step 8, before"
 dispute "the rate" 2:rule:-lr "a is right" "step 2, rule: -lr"
 
 # What b's transcript says is not what b's machine makes.
@@ -81,7 +85,16 @@ has "another form" out "b has lost: its answer 1 is not of the form"
 is "a third side" $? 1
 has "a third side" err "a folder of its own"
 
+"$verify" --record 4 --trainer "$honest" "$dir/good.lst" "$dir/verified.lsr" \
+    >"$dir/out" 2>"$dir/err"
+is "--record" $? 0
 "$honest" faulty --record=4 "$dir/a.lsr" --values
+same "--record: what a training writes" "$dir/a.lsr" "$dir/verified.lsr"
+for step in 1000000 4: :1 x; do
+    "$verify" --record $step --trainer "$honest" "$dir/good.lst" \
+        "$dir/none.lsr" >"$dir/out" 2>"$dir/err"
+    is "--record $step" $? 2
+done
 FAULT=4:forward:y "$honest" faulty --record=4 "$dir/b.lsr" --values
 "$verify" --trace-bits "$dir/a.lsr" "$dir/b.lsr" >"$dir/out" 2>"$dir/err"
 is "--trace-bits" $? 5

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A trainer for test/dispute.sh that takes what lockstep-verify gives to
  * lockstep-train: a small model, and with FAULT=STEP:PHASE:WHAT in the
- * environment a bit of the first such array of that step is another. */
+ * environment a bit of the first such array of that step is another; before
+ * step 0 one of the first values of parameters. */
 #define _GNU_SOURCE
 #include "record/record_write.h"
+#include "train/trainer.h"
 
 #include <lockstep.h>
 #include <stdio.h>
@@ -167,6 +169,9 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++)
         read_argument(&a, argv[i]);
     read_fault(&a);
+    if (a.phase && a.step < 0)
+        touch(&a, &(ls__where){.phase = a.phase, .what = a.what},
+              t->model.value, t->model.params.floats);
     all = open_transcript(&a, t);
     must(ls_batch_open(&b, t));
     for (int64_t step = 0; step < a.stop_at; step++) {

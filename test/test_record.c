@@ -341,13 +341,30 @@ static void keep_evidence(const char *path)
     free(text);
 }
 
-/* Where the referee has a rule, the clean side is right; where it has none, or
- * nothing was computed, that is said. */
-static void judge(const ls_record_difference *d, uint32_t *r)
+/* Evidence of what was there before a step, which the one before it made. */
+static int evidence_of_past(course clean, int step,
+                            const ls_record_difference *d, const char *path)
+{
+    char place[LS_RECORD_TEXT];
+
+    clean.recorded = step - 1;
+    clean.path = in_folder("past.lsr");
+    take(&clean);
+    snprintf(place, sizeof place, "after: %.400s",
+             d->place + strlen("before: "));
+    return ls_record_evidence(clean.path, place, d->element, d->a, d->b, path);
+}
+
+/* Where the referee has a rule, the clean side is right; where it has none,
+ * that is said. */
+static void judge(const course *clean, int step, kind k,
+                  const ls_record_difference *d, uint32_t *r)
 {
     const char *path = in_folder("evidence");
-    int status = ls_record_evidence(in_folder("a.lsr"), d->place, d->element,
-                                    d->a, d->b, path);
+    int status = k == INITIAL && step > 0
+                     ? evidence_of_past(*clean, step, d, path)
+                     : ls_record_evidence(in_folder("a.lsr"), d->place,
+                                          d->element, d->a, d->b, path);
     char op[32];
     FILE *f;
 
@@ -391,7 +408,7 @@ static bool try_fault(uint32_t seed, uint32_t *r, kind k)
     ck_assert(!d.same);
     check_place(&f, &d, &at);
     ls__entry_release(&at);
-    judge(&d, r);
+    judge(&clean, step, k, &d, r);
     return true;
 }
 

@@ -104,6 +104,14 @@ const ls__said *ls__evidence_param(const ls__evidence *e, const ls__said *n,
     return NULL;
 }
 
+const ls__said *ls__evidence_slot(const ls__evidence *e, int64_t at)
+{
+    for (int i = 0; i < e->slots; i++)
+        if (at >= e->slot[i].at && at < e->slot[i].at + e->slot[i].floats)
+            return &e->slot[i];
+    return NULL;
+}
+
 int ls__evidence_axes(const char *shape, int64_t size[LS_MAX_RANK])
 {
     int rank = 0;

@@ -80,6 +80,10 @@ int64_t ls__evidence_input(const ls__said *n, int k);
 const ls__said *ls__evidence_param(const ls__evidence *e, const ls__said *n,
                                    int k);
 
+/* The parameter that a float of the layout is of; NULL: it lies between
+ * them. */
+const ls__said *ls__evidence_slot(const ls__evidence *e, int64_t at);
+
 /* The value of a node: NULL where the record has none.  Rows of an input are
  * those of the chunk. */
 const uint32_t *ls__evidence_value(const ls__evidence *e, int64_t node);

@@ -99,7 +99,8 @@ static bool is_near(const ls__where *w, const char *place)
     snprintf(device, sizeof device, "device %" PRId64 ",", w->device);
     return strncmp(place, "device ", 7) == 0
                ? strncmp(place, device, strlen(device)) == 0 ||
-                     strcmp(w->phase, "before") == 0
+                     strcmp(w->phase, "before") == 0 ||
+                     strcmp(w->phase, "batch") == 0
                : !w->op || !*w->op;
 }
 

@@ -82,6 +82,11 @@ ls__answer ls__evidence_steps;                          /* evidence_steps.c */
 /* The evidence of what all devices share, or of a device's sum. */
 int ls__evidence_shared(ls__evidence *e, uint32_t a, uint32_t b);
 
+/* The evidence of what is there before the first update; of a device's rows,
+ * which are rows of the batch. */
+int ls__evidence_start(ls__evidence *e, uint32_t a, uint32_t b);
+int ls__evidence_row(ls__evidence *e, uint32_t a, uint32_t b);
+
 /* The evidence of a learning rate, or of what a schedule leaves. */
 int ls__evidence_rate(ls__evidence *e, uint32_t a, uint32_t b);
 

@@ -44,20 +44,12 @@ static uint32_t step_of(const side *s)
 
 /* ------ a device's sum ------ */
 
-static const ls__said *slot_of(const ls__evidence *e, int64_t at)
-{
-    for (int i = 0; i < e->slots; i++)
-        if (at >= e->slot[i].at && at < e->slot[i].at + e->slot[i].floats)
-            return &e->slot[i];
-    return NULL;
-}
-
 /* Add what the last chunk of each micro-batch left, one after the other. */
 static int device_sum(const side *s)
 {
     ls__evidence *e = s->e;
     int64_t micro = json_integer_value(json_object_get(e->head, "micro"));
-    const ls__said *slot = slot_of(e, e->element);
+    const ls__said *slot = ls__evidence_slot(e, e->element);
     int found = 0;
 
     rule(s, "adds");
@@ -419,7 +411,7 @@ static int update(const side *s)
     const ls__kept *lr = ls__evidence_whole(s->e, "rule", "-lr");
     int which = array_of(s->e, moment);
     int64_t at = s->e->element;
-    const ls__said *slot = slot_of(s->e, at);
+    const ls__said *slot = ls__evidence_slot(s->e, at);
     way w;
     char name[64];
 
@@ -459,9 +451,10 @@ int ls__evidence_shared(ls__evidence *e, uint32_t a, uint32_t b)
               {"norm", norm}};
     const ls__where *w = &e->of->place;
 
-    if (strcmp(w->phase, "rows") == 0 || strcmp(w->phase, "before") == 0)
-        return ls__fail(LS_ENOTSUP, "%s was not computed in this step: one "
-                        "side's batch or memory is another", w->what);
+    if (strcmp(w->phase, "before") == 0)
+        return ls__evidence_start(e, a, b);
+    if (strcmp(w->phase, "batch") == 0 || strcmp(w->phase, "rows") == 0)
+        return ls__evidence_row(e, a, b);
     if (strcmp(w->phase, "after") == 0)
         return update(&s);
     if (strcmp(w->what, "-lr") == 0 || strncmp(w->what, "share of", 8) == 0)

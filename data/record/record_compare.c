@@ -186,7 +186,8 @@ static void add_element(char *text, const pair *p, int64_t element)
     bool has_rows = !s && e->place.rows &&
                     (strcmp(e->place.what, "y") == 0 ||
                      strcmp(e->place.what, "dx") == 0 ||
-                     strcmp(e->place.phase, "rows") == 0);
+                     strcmp(e->place.phase, "rows") == 0 ||
+                     strcmp(e->place.phase, "batch") == 0);
 
     if (s)
         add(text, ": \"%.100s\"", s->name);

@@ -1,24 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Flax's two ways from a seed to the keys of parameters and layers. */
 #include "model/seeds.h"
+#include "random/init.h"
 #include "random/initialiser.h"
 #include "random/keys.h"
 
 /* Requests to nnx's stream and places in linen's scopes both follow the order
  * of declaration.  A key of its own for dropout is another stream of nnx, whose
  * requests are not among the parameters'. */
+static ls_key key_of(const ls__param *p, const ls__seeds *s, int i)
+{
+    ls_key root = ls_key_new(s->seed);
+
+    return s->keys == LS_KEYS_NNX
+               ? ls__key_nnx(root,
+                             (uint64_t)(s->own_dropout_key ? i : p->request))
+               : ls__key_linen(root, p->scope, (uint64_t)p->count);
+}
+
+ls__start ls__seeds_start(const ls__model *m, const ls__seeds *s, int i)
+{
+    const ls__param *p = &m->plan->param[i];
+    double in = (double)p->fan_in, out = (double)p->fan_out;
+    ls__start start = {.init = &p->chosen, .key = key_of(p, s, i)};
+
+    if (p->chosen.kind == LS_INIT_LAYER)
+        start.init = ls__init_of(p->init);
+    else
+        ls__initial_fans(start.init, p->rank, p->shape, &in, &out);
+    start.fan = ls__init_fan(start.init, in, out);
+    return start;
+}
+
 static int sow_parameters(ls__model *m, const ls__seeds *s)
 {
     const ls__plan *plan = m->plan;
-    ls_key root = ls_key_new(s->seed);
-    bool apart = s->own_dropout_key;
     int status = 0;
 
     for (int i = 0; i < plan->params && status == 0; i++) {
         const ls__param *p = &plan->param[i];
-        ls_key key = s->keys == LS_KEYS_NNX
-                         ? ls__key_nnx(root, (uint64_t)(apart ? i : p->request))
-                         : ls__key_linen(root, p->scope, (uint64_t)p->count);
+        ls_key key = key_of(p, s, i);
         float *at = m->value + ls__params_declared(&m->params, i)->offset;
 
         if (p->chosen.kind == LS_INIT_LAYER)

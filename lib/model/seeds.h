@@ -14,6 +14,17 @@ typedef struct ls__seeds {
     ls_key dropout_key;
 } ls__seeds;
 
+/* What a parameter's first values follow from: its initialiser, and with that a
+ * key and a fan. */
+typedef struct ls__start {
+    const ls_init *init;
+    ls_key key;
+    double fan;
+} ls__start;
+
+/* What parameter i of those declared starts from. */
+ls__start ls__seeds_start(const ls__model *m, const ls__seeds *seeds, int i);
+
 /* Write the first values of all parameters of a model that was opened from a
  * graph (the padding between them must be zero already), and set its plan's
  * keys.  Fails where an initialiser that the program chose does. */

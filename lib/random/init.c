@@ -44,6 +44,18 @@ const char *ls__init_name(ls__init kind)
     return rows[kind].name;
 }
 
+const ls_init *ls__init_of(ls__init kind)
+{
+    return &rows[kind].init;
+}
+
+double ls__init_fan(const ls_init *init, double in, double out)
+{
+    return init->fan == LS_FAN_IN    ? in
+           : init->fan == LS_FAN_OUT ? out
+                                     : (in + out) / 2;
+}
+
 /* Vaswani et al. 2017: out[t,2j] = sin(t f_j), out[t,2j+1] = cos(t f_j) with
  * f_j = 10000^(-2j/D). */
 static void fill_sinusoid(int64_t length, int64_t width, float *out)
@@ -100,18 +112,11 @@ static void fill_variance(ls_distribution d, ls_key key, float variance,
         out[i] *= by;
 }
 
-static double fan_of(ls_fan fan, double in, double out)
-{
-    return fan == LS_FAN_IN    ? in
-           : fan == LS_FAN_OUT ? out
-                               : (in + out) / 2;
-}
-
 int ls__init_values(const ls_init *init, ls_key key, double fan_in,
                     double fan_out, int rank, const int64_t *shape, float *out)
 {
     int64_t n = ls__count(rank, shape);
-    double fan = fan_of(init->fan, fan_in, fan_out);
+    double fan = ls__init_fan(init, fan_in, fan_out);
     ls__fpmode old = ls__fpmode_set();
     int status = 0;
 

@@ -23,8 +23,13 @@ typedef enum ls__init {
     LS__INITS
 } ls__init;
 
-/* "lecun_normal" */
+/* "lecun_normal"; the initialiser that it is, LS_INIT_LAYER being the table of
+ * positions. */
 const char *ls__init_name(ls__init kind);
+const ls_init *ls__init_of(ls__init kind);
+
+/* Which of a unit's inputs and outputs an initialiser's variance goes by. */
+double ls__init_fan(const ls_init *init, double in, double out);
 
 /* Fill out, row major, with the starting values of an array of that shape.
  * fan_in and fan_out count a unit's inputs and outputs (a convolution's include

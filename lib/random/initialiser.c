@@ -140,16 +140,23 @@ static int fill_own(const ls_init *init, ls_key key, const char *name, int rank,
     return 0;
 }
 
+void ls__initial_fans(const ls_init *init, int rank, const int64_t *shape,
+                      double *in, double *out)
+{
+    double all = (double)ls__count(rank, shape);
+    bool has = ls__initial_has_fans(init);
+
+    *in = has ? all / (double)shape[rank - 1] : 0;
+    *out = has ? all / (double)shape[rank - 2] : 0;
+}
+
 int ls__initial_fill(const ls_init *init, ls_key key, const char *name,
                      int rank, const int64_t *shape, float *out)
 {
-    double all = (double)ls__count(rank, shape), in = 0, units = 0;
+    double in, units;
 
     if (init->kind == LS_INIT_OWN)
         return fill_own(init, key, name, rank, shape, out);
-    if (ls__initial_has_fans(init)) {
-        in = all / (double)shape[rank - 1];
-        units = all / (double)shape[rank - 2];
-    }
+    ls__initial_fans(init, rank, shape, &in, &units);
     return ls__init_values(init, key, in, units, rank, shape, out);
 }

@@ -11,6 +11,11 @@ int ls__initial_check(const ls_init *init);
 /* Whether it asks for the inputs and outputs of a unit, so for two axes. */
 bool ls__initial_has_fans(const ls_init *init);
 
+/* A unit's inputs and outputs by a parameter's shape; 0 where it asks for
+ * none. */
+void ls__initial_fans(const ls_init *init, int rank, const int64_t *shape,
+                      double *in, double *out);
+
 /* Fill out, row major, with a parameter's first values.  For any kind but
  * LS_INIT_LAYER.  LS_ENOMEM; LS_EUSER; LS_ENONFINITE. */
 int ls__initial_fill(const ls_init *init, ls_key key, const char *name,

@@ -4,6 +4,7 @@
  * seen, and its mean has memory of its own, so that devices' gradients stay.
  * It is opened for one step and leaves nothing behind. */
 #include "record/record_step.h"
+#include "record/record_start.h"
 #include "record/record_nodes.h"
 #include "base/fpmode.h"
 #include "base/memory.h"
@@ -81,6 +82,33 @@ static void look_at_state(recording *r, const char *phase)
     }
 }
 
+static void look_at_start_of(recording *r, const char *kind, const char *name,
+                             uint32_t word[LS__START_WORDS])
+{
+    char what[300];
+    ls__where w = {.phase = "start", .what = what};
+
+    snprintf(what, sizeof what, "%s%.250s", kind, name);
+    show_array(r, &w, word, LS__START_WORDS, true);
+}
+
+/* What the first values follow from, as long as they are those. */
+static void look_at_start(recording *r)
+{
+    const ls_trainer *t = r->step.trainer;
+    uint32_t word[LS__START_WORDS];
+
+    if (!ls__record_at_start(t))
+        return;
+    for (int i = 0; i < t->model.params.count; i++)
+        if (ls__record_start(t, i, word))
+            look_at_start_of(r, "", t->model.params.slot[i].name, word);
+    for (int i = 0; i < t->moments; i++) {
+        ls__record_start_moment(t, i, word);
+        look_at_start_of(r, "moment ", t->moment_name[i], word);
+    }
+}
+
 /* ------ phases ------ */
 
 /* The trainer's own weights as well: after a failure its plan searches for the
@@ -126,11 +154,13 @@ static void saw(void *user, const ls__seen *seen)
         show_array(r, &w, seen->values, seen->floats, false);
 }
 
-static void look_at_rows(recording *r, const ls_shard *shard)
+/* The rows of a shard, or of the batch. */
+static void look_at_rows(recording *r, const char *phase,
+                         const ls_shard *shard)
 {
     const ls__model *m = &r->step.trainer->model;
     char text[LS__SIZES_TEXT];
-    ls__where w = {.phase = "rows", .device = r->device, .micro = r->micro,
+    ls__where w = {.phase = phase, .device = r->device, .micro = r->micro,
                    .first = shard->first, .rows = shard->rows};
 
     for (int i = 0; i < m->inputs; i++) {
@@ -146,6 +176,17 @@ static void look_at_rows(recording *r, const ls_shard *shard)
     w.name = w.shape = "";
     if (shard->weights)
         show_array(r, &w, shard->weights, shard->rows, false);
+}
+
+/* All rows, which lie one after the other unless shards were cut otherwise. */
+static void look_at_batch(recording *r)
+{
+    const ls__step *s = &r->step;
+    ls_shard all = {.rows = s->all, .weights = s->batch->weights,
+                    .data = s->batch->shard_data};
+
+    if (!s->batch->cut)
+        look_at_rows(r, "batch", &all);
 }
 
 /* The key of each node that draws, and the row of the micro-batch that its
@@ -184,7 +225,7 @@ static int run_micro(recording *r, int m, ls_sums *total)
     int status;
 
     r->micro = m;
-    look_at_rows(r, &shard);
+    look_at_rows(r, "rows", &shard);
     look_at_keys(r, &shard);
     if (shard.rows == 0)
         status = ls__device_run(t, r->context, r->device, &shard, grads, &sums);
@@ -360,9 +401,12 @@ static int run(recording *r, ls_result *result)
     int status;
 
     s->trainer->use++;
+    look_at_start(r);
     look_at_state(r, "before");
-    if ((status = ls__step_set_rows(s, NULL)) < 0 ||
-        (status = ls__step_run(s)) < 0)
+    if ((status = ls__step_set_rows(s, NULL)) < 0)
+        return status;
+    look_at_batch(r);
+    if ((status = ls__step_run(s)) < 0)
         return status;
     ls__verdict_result(s, result);
     ls__step_conclude(s, result);
@@ -394,7 +438,9 @@ int ls__show_check(const ls_trainer *t, int device)
                         "is no graph, whose nodes could be seen");
     if (t->ranks)
         return ls__fail(LS_ENOTSUP, "a record: the trainer's devices are "
-                        "spread over several processes; one can run them all");
+                        "spread over several processes; one process can run "
+                        "them all and makes the same bytes (lockstep-verify "
+                        "--record, from a transcript)");
     if (t->between)
         return ls__fail(LS_ENOTSUP, "a record: the trainer has a function "
                         "between reduction and update");

@@ -9,8 +9,9 @@ enum { LS__RECORD_VERSION = 2 };
 
 /* Where an array or a number belongs.  What does not apply is 0 or "". */
 typedef struct ls__where {
-    const char *phase;    /* "before", "rows", "forward", "backward",
-                             "gradient", "mean", "rule", "after" */
+    const char *phase;    /* "start", "before", "batch", "rows", "forward",
+                             "backward", "gradient", "mean", "rule",
+                             "after" */
     const char *op, *name;
     const char *what;
     const char *shape;    /* "4x16"; of a row, where there are rows */

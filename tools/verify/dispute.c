@@ -25,26 +25,6 @@ enum { LEAF = 4096 };
 
 /* ------ 3: all that the step makes ------ */
 
-static int record(const quarrel *q, int device, const char *path, bool values)
-{
-    const char *more[] = {NULL, path, values ? "--values" : NULL, NULL};
-    replay r = q->d->of;
-    char *step = NULL;
-    int n = device < 0
-                ? asprintf(&step, "--record=%" PRId64, q->first)
-                : asprintf(&step, "--record=%" PRId64 ":%d", q->first, device);
-    int status = n < 0 ? opt_fail(OPT_FAILED, "no memory") : OPT_GO;
-
-    more[0] = step;
-    r.more = more;
-    r.until = q->first + 1;
-    if (status == OPT_GO)
-        status = replay_write(&r);
-    if (n >= 0)
-        free(step);
-    return status;
-}
-
 /* The other's record must be what it said. */
 static void compare_records(quarrel *q, const char *theirs)
 {
@@ -80,7 +60,7 @@ static int ask_record(quarrel *q)
     mine = q->record[q->x.side - 'a'];
     if (!q->record[0] || !q->record[1])
         return opt_fail(OPT_FAILED, "no memory");
-    status = record(q, -1, mine, false);
+    status = replay_record(&q->d->of, q->first, -1, mine, false);
     if (status == OPT_GO)
         status = opt_check(ls_file_digest(mine, &bytes, hash));
     if (status == OPT_GO)
@@ -160,8 +140,9 @@ static int ask_leaf(quarrel *q)
     q->values = mail_path(&q->x, 0, q->x.side, "lsr");
     if (!q->values)
         return opt_fail(OPT_FAILED, "no memory");
-    status = record(q, q->found.device < 0 ? 0 : q->found.device, q->values,
-                    true);
+    status = replay_record(&q->d->of, q->first,
+                           q->found.device < 0 ? 0 : q->found.device,
+                           q->values, true);
     if (status != OPT_GO || q->found.leaf < 0)
         return status; /* a number: the record has it */
     n = ls_record_leaf(q->values, q->found.place, q->found.leaf, value);
@@ -185,7 +166,7 @@ static const char NONE[] =
     "0000000000000000000000000000000000000000000000000000000000000000";
 
 /* What the referee says, if it is here: its exit status, or -1. */
-static int ask_referee(const quarrel *q, const char *path)
+static int ask_referee(const quarrel *q, const char *path, char *const of[2])
 {
     int state;
     pid_t child;
@@ -193,8 +174,7 @@ static int ask_referee(const quarrel *q, const char *path)
     if (!q->d->referee || (child = fork()) < 0)
         return -1;
     if (child == 0) {
-        execlp(q->d->referee, q->d->referee, path, q->record[0],
-               q->record[1], (char *)NULL);
+        execlp(q->d->referee, q->d->referee, path, of[0], of[1], (char *)NULL);
         _exit(127);
     }
     while (waitpid(child, &state, 0) < 0)
@@ -209,7 +189,9 @@ static void judge(quarrel *q, const char *path)
 {
     static const char *const say[] = {"a is right", "b is right",
                                       "neither is right"};
-    int verdict = ask_referee(q, path);
+    char *const past[2] = {q->past, NULL};
+    char *const *of = q->past ? past : q->record;
+    int verdict = ask_referee(q, path, of);
 
     if (verdict >= 0 && verdict < 3)
         quarrel_settle(q, "%s: the referee made the number again",
@@ -220,24 +202,48 @@ static void judge(quarrel *q, const char *path)
     else
         quarrel_settle(q, "for the referee: cc -O2 -std=c99 "
                        "referee/referee.c -o referee && ./referee %s %s %s",
-                       path, q->record[0], q->record[1]);
+                       path, of[0], of[1] ? of[1] : "");
+}
+
+/* Where the number was made: of what was there before a step in the one before
+ * it, of which both have the state, so the same record. */
+static int find_maker(quarrel *q, const char **record_of,
+                      char place[LS_RECORD_TEXT])
+{
+    static const char before[] = "before: ";
+    size_t n = sizeof before - 1;
+
+    *record_of = q->values;
+    snprintf(place, LS_RECORD_TEXT, "%s", q->found.place);
+    if (strncmp(place, before, n) || q->first == 0)
+        return OPT_GO;
+    snprintf(place, LS_RECORD_TEXT, "after: %s", q->found.place + n);
+    *record_of = q->past =
+        mail_path(&q->x, q->x.number + 1, q->x.side, "past.lsr");
+    return q->past ? replay_record(&q->d->of, q->first - 1, 0, q->past, true)
+                   : opt_fail(OPT_FAILED, "no memory");
 }
 
 static int ask_evidence(quarrel *q)
 {
     char hash[MAIL_HEX], *theirs = NULL, why[MAIL_TEXT] = "";
     char *path = mail_path(&q->x, q->x.number + 1, q->x.side, "evidence");
+    char place[LS_RECORD_TEXT];
+    const char *maker = NULL;
     int64_t bytes;
-    int status = OPT_GO, made;
+    int status = path ? find_maker(q, &maker, place)
+                      : opt_fail(OPT_FAILED, "no memory");
+    int made;
 
-    if (!path)
-        return opt_fail(OPT_FAILED, "no memory");
+    if (status != OPT_GO) {
+        free(path);
+        return status;
+    }
     memcpy(hash, NONE, sizeof hash);
     made = q->found.element < 0
                ? LS_ENOTSUP
-               : ls_record_evidence(q->values, q->found.place,
-                                    q->found.element, q->found.a, q->found.b,
-                                    path);
+               : ls_record_evidence(maker, place, q->found.element, q->found.a,
+                                    q->found.b, path);
     if (made < 0)
         snprintf(why, sizeof why, "%s", q->found.element < 0
                                             ? "its element is not known"
@@ -320,6 +326,7 @@ int dispute_run(const dispute *d, bool *same)
     if (q.values)
         unlink(q.values);
     free(q.values);
+    free(q.past);
     free(q.record[0]);
     free(q.record[1]);
     return status;

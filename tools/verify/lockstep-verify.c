@@ -10,10 +10,9 @@
 #include "verify/attest.h"
 #include "verify/dispute.h"
 #include "verify/files.h"
+#include "verify/step_record.h"
 #include "verify/retrain.h"
 #include "verify/segments.h"
-
-#include <lockstep/record.h>
 
 #include <errno.h>
 #include <ftw.h>
@@ -28,7 +27,7 @@ const char opt_program_name[] = "lockstep-verify";
 
 typedef struct settings {
     const char *data, *weights, *checkpoint, *beacon, *attest, *workers;
-    const char *dispute, *referee, *trainer;
+    const char *dispute, *referee, *trainer, *record;
     double wait;
     bool trace_bits;
     int64_t from, sample;
@@ -69,6 +68,10 @@ static const opt options[] = {
     { OPT_ROW("referee", "PROGRAM", OPT_TEXT, AT(referee), NULL, "",
               "who judges the evidence: referee/referee.c, compiled"),
       .needs = "dispute" },
+    { OPT_ROW("record", "STEP[:DEVICE]", OPT_TEXT, AT(record), NULL, "",
+              "train again up to a step and write its record to the other "
+              "file (.lsr)"),
+      .not_with = "dispute" },
     { OPT_ROW("trainer", "PROGRAM", OPT_TEXT, AT(trainer), NULL, "",
               "who trains again (the lockstep-train beside this program)") },
     { OPT_ROW("trace-bits", NULL, OPT_FLAG, AT(trace_bits), NULL, "",
@@ -408,25 +411,32 @@ static int take_both_parts(run *r)
 
 static int compare_records(run *r)
 {
-    ls_record_difference d;
-    int status;
+    bool same = false;
+    int status = step_record_compare(&r->line, &same);
 
-    if (r->line.paths != 2)
-        return opt_fail(OPT_WRONG, "--trace-bits compares two records of a "
-                        "step, as lockstep-train --record writes them");
-    status = opt_check(ls_record_compare(r->line.path[0], r->line.path[1],
-                                         &d));
-    if (status != OPT_GO)
-        return status;
-    puts(d.same ? "same: every array and number of the step" : d.text);
-    r->differs = d.same ? 0 : FIRST_STATUS + REPLAY;
-    return OPT_GO;
+    r->differs = same ? 0 : FIRST_STATUS + REPLAY;
+    return status;
+}
+
+static int write_record(run *r)
+{
+    replay all = {.of = &r->of, .data = r->set.data, .workers = r->set.workers,
+                  .trainer = r->set.trainer};
+    int status = r->line.paths ? published_open(&r->of, r->line.path[0])
+                               : OPT_GO;
+
+    if (status == OPT_GO)
+        status = step_record_write(&all, r->set.record, &r->line);
+    published_close(&r->of);
+    return status;
 }
 
 static int answer_all(run *r)
 {
     if (r->set.trace_bits)
         return compare_records(r);
+    if (r->set.record)
+        return write_record(r);
     if (r->set.dispute)
         return r->line.paths == 2 ? take_both_parts(r)
                                   : take_part(r, r->line.path[0]);

@@ -90,7 +90,8 @@ static void take_root(const char *states, int64_t i, char root[ROOT + 1])
     root[ROOT] = 0;
 }
 
-/* The first state that differs, and the one before. */
+/* The first state that differs, and the one before; of two beginnings none
+ * is. */
 static void enclose(quarrel *q, const char *a, const char *b)
 {
     int64_t n = (int64_t)(strlen(a) - ROOT) / STATE, i = 0;
@@ -106,17 +107,17 @@ static void enclose(quarrel *q, const char *a, const char *b)
         q->same = true;
         quarrel_settle(q, "same: %" PRId64 " states that both have", i);
     }
-    if (quarrel_goes_on(q) && (i == 0 || batches_at(a, i) != batches_at(b, i)))
-        quarrel_settle(q, "not settled: %s",
-                       i ? "the states are of other batches"
-                         : "the two begin in other states, which is a matter "
-                           "of files");
+    if (quarrel_goes_on(q) && batches_at(a, i) != batches_at(b, i))
+        quarrel_settle(q, "not settled: the states are of other batches");
+    if (quarrel_goes_on(q) && i == 0 && batches_at(a, 0) > 0)
+        quarrel_settle(q, "not settled: the two begin in other states, which "
+                       "is a matter of files");
     if (!quarrel_goes_on(q))
         return;
-    q->first = batches_at(a, i - 1);
+    q->first = batches_at(a, i ? i - 1 : 0);
     q->last = batches_at(a, i);
     for (int side = 0; side < 2; side++) {
-        take_root(side ? b : a, i - 1, q->root[side][0]);
+        take_root(side ? b : a, i ? i - 1 : 0, q->root[side][0]);
         take_root(side ? b : a, i, q->root[side][1]);
     }
 }
@@ -203,7 +204,8 @@ int quarrel_steps(quarrel *q)
     while (status == OPT_GO && quarrel_goes_on(q) &&
            memcmp(mine + i * ROOT, theirs + i * ROOT, ROOT) == 0)
         i++;
-    q->first += i - 1; /* the step that makes the first other state */
+    q->first += i ? i - 1 : 0; /* the step that makes the first other state, or
+                                  begins in it */
     free(mine);
     free(theirs);
     return status;

@@ -18,6 +18,8 @@ typedef struct quarrel {
     ls_record_difference found;
     char *record[2];     /* of a, of b */
     char *values;        /* this side's, with numbers */
+    char *past;          /* this side's of the step before, where that made what
+                            differs; or NULL */
     char verdict[2 * MAIL_TEXT + 2 * LS_RECORD_TEXT];
     bool same, settled;
 } quarrel;

@@ -335,3 +335,24 @@ int replay_write(const replay *r)
                           ended);
     return status;
 }
+
+int replay_record(const replay *r, int64_t step, int device, const char *path,
+                  bool values)
+{
+    const char *more[] = {NULL, path, values ? "--values" : NULL, NULL};
+    replay part = *r;
+    char *word = NULL;
+    int n = device < 0 ? asprintf(&word, "--record=%" PRId64, step)
+                       : asprintf(&word, "--record=%" PRId64 ":%d", step,
+                                  device);
+    int status;
+
+    if (n < 0)
+        return opt_fail(OPT_FAILED, "no memory");
+    more[0] = word;
+    part.more = more;
+    part.until = step + 1;
+    status = replay_write(&part);
+    free(word);
+    return status;
+}

@@ -31,4 +31,8 @@ int replay_run(const replay *r, int64_t batches, bool *same,
 /* Train with r->more, and compare nothing.  OPT_FAILED after a message. */
 int replay_write(const replay *r);
 
+/* Train up to a step, in one process, and write its record; device -1: all. */
+int replay_record(const replay *r, int64_t step, int device, const char *path,
+                  bool values);
+
 #endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records of a step: of a transcript's run, and the first difference of two. */
+#ifndef TOOLS_STEP_RECORD_H
+#define TOOLS_STEP_RECORD_H
+
+#include "opt/opt.h"
+#include "verify/retrain.h"
+
+/* Print where two files first differ.  OPT_WRONG, OPT_FAILED after a
+ * message. */
+int step_record_compare(const opt_line *line, bool *same);
+
+/* Train again up to a step, "STEP" or "STEP:DEVICE", and write its record to
+ * the second file; of a run on several ranks, too: they have the bytes of one
+ * process. */
+int step_record_write(const replay *r, const char *step, const opt_line *line);
+
+#endif
