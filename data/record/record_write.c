@@ -12,7 +12,7 @@
 typedef struct writing {
     const ls_trainer *trainer;
     const ls_record_options *options;
-    ls__record_file file; /* not open without a path */
+    ls__record_file file; /* not open without a path, or before it begins */
     ls__touch_fn *touch;
     void *user;
 } writing;
@@ -61,7 +61,9 @@ static int begin(void *user, int64_t chunk_rows)
 
     if (!w->options->path)
         return 0;
-    status = ls__record_line(&w->file, head_line(w, chunk_rows));
+    status = ls__record_create(&w->file, w->options->path, w->options->values);
+    if (status == 0)
+        status = ls__record_line(&w->file, head_line(w, chunk_rows));
     for (int i = 0; i < p->count && status == 0; i++)
         status = ls__record_line(&w->file, slot_line(w, &p->slot[i]));
     return status;
@@ -118,12 +120,10 @@ int ls__record_step(ls_trainer *t, const ls_batch *batch,
 {
     writing w = {.trainer = t, .options = o, .touch = touch, .user = user};
     const ls__onlooker show = {&w, begin, node, array, number, real};
-    int shown = 0, closed;
-    int status = o->path ? ls__record_create(&w.file, o->path, o->values) : 0;
-
-    if (status == 0)
-        status = ls__show_step(t, batch, touch ? -1 : o->device, &show, result,
+    int shown, closed;
+    int status = ls__show_step(t, batch, touch ? -1 : o->device, &show, result,
                                &shown);
+
     closed = ls__record_close(&w.file, status == 0 && shown == 0);
     if (status < 0)
         return status;
