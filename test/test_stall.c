@@ -10,7 +10,6 @@
 #include <lockstep.h>
 
 #include "../tools/opt/opt.h"
-#include "../tools/run/progress.h"
 #include "../tools/train/stall.h"
 
 enum { MOST = 8 };
@@ -30,11 +29,11 @@ static const script *played;
 static double now;
 static int finished;
 
-double __wrap_progress_clock(void);
+double __wrap_opt_seconds(void);
 int __wrap_pthread_cond_timedwait(pthread_cond_t *cond, pthread_mutex_t *lock,
                                   const struct timespec *until);
 
-double __wrap_progress_clock(void)
+double __wrap_opt_seconds(void)
 {
     return now;
 }

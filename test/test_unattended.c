@@ -16,7 +16,7 @@
 
 const char opt_program_name[] = "test";
 
-double progress_clock(void)
+double opt_seconds(void)
 {
     return 1e-9 * (double)ls__nanoseconds();
 }

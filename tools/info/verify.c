@@ -5,7 +5,7 @@
  * verified by this program started again with LS_ISA set to its name. */
 #define _GNU_SOURCE
 
-#include "info/trial.h"
+#include "info/rerun.h"
 #include "opt/opt.h"
 
 #include <errno.h>
@@ -24,18 +24,10 @@ enum { MOST_PUS = 8192 };
 
 /* ------ The time there is ------ */
 
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Is there time for another run?  Always, where none is set. */
 static bool has_time(double end)
 {
-    return end <= 0 || seconds() < end;
+    return end <= 0 || opt_seconds() < end;
 }
 
 /* ------ Showing ------ */
@@ -49,7 +41,7 @@ static json_t *json_step(const verify_step *s)
     return json_pack("{s:s, s:o}", "state", s->state, "digests", digests);
 }
 
-static json_t *json_run(const trial *t)
+static json_t *json_run(const rerun *t)
 {
     json_t *steps = json_array();
 
@@ -80,7 +72,7 @@ static bool is_known(const verify_run *run)
 }
 
 /* A run that is right is told alone, of one PU with all others. */
-static void print_run(const trial *t)
+static void print_run(const rerun *t)
 {
     if (t->pu < 0)
         printf("  %-28s %s\n", t->run->name,
@@ -91,20 +83,20 @@ static void print_run(const trial *t)
 
 static int verify_one(const verify_run *run, tally *sum)
 {
-    trial t = {.run = run, .pu = sum->pu};
+    rerun t = {.run = run, .pu = sum->pu};
     int status;
 
     if (!is_known(run)) {
         sum->skipped++;
         return OPT_GO;
     }
-    status = opt_check(trial_train(&t));
+    status = opt_check(rerun_train(&t));
     *(*t.difference ? &sum->different : &sum->same) += 1;
     if (status == OPT_GO && sum->runs)
         json_array_append_new(sum->runs, json_run(&t));
     else if (status == OPT_GO)
         print_run(&t);
-    trial_close(&t);
+    rerun_close(&t);
     return status;
 }
 
@@ -299,7 +291,7 @@ static int start_again(const char *level, const verify_options *o)
         args[n++] = "--each-core";
     if (o->end > 0) {
         snprintf(minutes, sizeof minutes, "%.9g",
-                 fmax((o->end - seconds()) / 60, 1e-6));
+                 fmax((o->end - opt_seconds()) / 60, 1e-6));
         args[n++] = "--minutes";
         args[n++] = minutes;
     }
@@ -328,7 +320,7 @@ static bool is_asked(const ls_isa *isa)
 /* Each level has an equal part of the time that is left. */
 int verify(const verify_options *o)
 {
-    double end = o->minutes > 0 ? seconds() + 60 * o->minutes : 0;
+    double end = o->minutes > 0 ? opt_seconds() + 60 * o->minutes : 0;
     int status = OPT_GO, one, left = 0;
     verify_options of = *o;
     ls_isa isa;
@@ -339,7 +331,7 @@ int verify(const verify_options *o)
         if (!is_asked(&isa) || !has_time(end))
             continue;
         if (end > 0)
-            of.end = seconds() + (end - seconds()) / left--;
+            of.end = opt_seconds() + (end - opt_seconds()) / left--;
         one = isa.used ? verify_level(isa.name, of)
                        : start_again(isa.name, &of);
         status = one > status ? one : status;

@@ -182,6 +182,9 @@ const char *opt_arg(const opt *option, char room[OPT_ARG]);
 /* x as it is shown: a NaN without its sign, which says nothing. */
 double opt_shown(double x);
 
+/* Seconds of the steady clock. */
+double opt_seconds(void);
+
 /* ------ Lists: "8,16,32" ------ */
 
 typedef struct opt_list {

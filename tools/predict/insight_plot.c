@@ -42,7 +42,7 @@ static void put_bars(FILE *f, const insight *in)
         put_name(f, LEFT - 8, y + step / 2 + 4, in->column[i].name);
         fprintf(f, "<rect class=\"bar\" x=\"%d\" y=\"%.1f\" width=\"%.1f\" "
                 "height=\"%.1f\"/>\n", LEFT, y + step / 8, wide, step * 3 / 4);
-        snprintf(number, sizeof number, "%.3g", mean);
+        snprintf(number, sizeof number, "%.4f", opt_shown(mean));
         plot_text(f, LEFT + wide + 6, y + step / 2 + 4, "start", number);
     }
     snprintf(number, sizeof number, "%s lost", in->of->worth.name);

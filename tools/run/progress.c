@@ -6,22 +6,13 @@
 #include "opt/opt.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
-
-double progress_clock(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 void progress_start(progress *bar, int64_t first, int64_t total)
 {
     *bar = (progress){.on = isatty(STDERR_FILENO), .first = first};
     bar->total = total;
-    bar->started = progress_clock();
+    bar->started = opt_seconds();
 }
 
 /* "[#####     ] " in so many cells. */
@@ -73,7 +64,7 @@ void progress_step(progress *bar, int64_t done, float loss, int64_t rows)
     bar->rows += rows;
     if (!bar->on)
         return;
-    now = progress_clock();
+    now = opt_seconds();
     if (now - bar->last < 0.1)
         return;
     bar->last = now;

@@ -25,7 +25,4 @@ void progress_step(progress *bar, int64_t done, float loss, int64_t rows);
 /* Erase it: before a line is printed, and at the end. */
 void progress_clear(progress *bar);
 
-/* Seconds of the steady clock. */
-double progress_clock(void);
-
 #endif

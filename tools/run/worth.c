@@ -23,17 +23,22 @@ worth worth_of(int64_t rows, int64_t width, const float *out, const void *y,
                    .good = score_r2(rows, width, out, y),
                    .name = "R2",
                    .rest = target.scale * score_rmse(rows * width, out, y),
-                   .other = "RMSE"};
+                   .other = "RMSE",
+                   .of_size = true};
+}
+
+void worth_print_rest(const worth *w, double x, FILE *file)
+{
+    fprintf(file, !w->of_size ? "  %s %.4f"
+                  : fabs(x) < 1000 ? "  %s %.4g" : "  %s %.1f",
+            w->other, opt_shown(x));
 }
 
 void worth_print(const worth *w, FILE *file)
 {
-    bool area = w->other && *w->other == 'A';
-
     fprintf(file, "  %s %.4f", w->name, opt_shown(w->good));
     if (w->other)
-        fprintf(file, area ? "  %s %.4f" : "  %s %.4g", w->other,
-                opt_shown(w->rest));
+        worth_print_rest(w, w->rest, file);
 }
 
 static int predict(ls_context *c, const char *output, const ls_array *x,

@@ -15,6 +15,7 @@ typedef struct worth {
     double rest;      /* AUC of two classes, or RMSE in the target's unit; else
                          NaN */
     const char *other;
+    bool of_size; /* rest is RMSE */
 } worth;
 
 /* Judge outputs (rows, width) by the targets as a model sees them, classes of
@@ -24,6 +25,10 @@ worth worth_of(int64_t rows, int64_t width, const float *out, const void *y,
 
 /* Print "  acc 0.9123  AUC 0.9876". */
 void worth_print(const worth *w, FILE *file);
+
+/* Print "  AUC 0.9876" or "  RMSE 53.12" of x, such a number as rest is; of an
+ * RMSE four digits at least, and no exponent before it must be. */
+void worth_print_rest(const worth *w, double x, FILE *file);
 
 /* The first output for rows of x: (rows, *width), to be freed.  OPT_GO, or
  * another status after a message. */

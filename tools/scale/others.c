@@ -3,7 +3,7 @@
  * nice system idle iowait irq softirq steal .."), less our own. */
 #define _GNU_SOURCE
 #include "scale/others.h"
-#include "run/progress.h"
+#include "opt/opt.h"
 
 #include <stdio.h>
 #include <sys/resource.h>
@@ -40,12 +40,12 @@ static double of_others(void)
 
 void others_start(others *o)
 {
-    *o = (others){progress_clock(), of_others()};
+    *o = (others){opt_seconds(), of_others()};
 }
 
 double others_used(const others *o)
 {
-    double time = progress_clock() - o->began, used = of_others() - o->theirs;
+    double time = opt_seconds() - o->began, used = of_others() - o->theirs;
 
     return time > 0 && used > 0 ? used / time : 0;
 }

@@ -3,6 +3,7 @@
 #include "train/figures.h"
 #include "data/largest.h"
 #include "run/score.h"
+#include "run/worth.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -111,20 +112,13 @@ int figures_compute(figures *f)
 
 /* ------ What is printed ------ */
 
-/* Four digits at least, and no exponent before it must be. */
-static void print_size(const char *name, double x)
-{
-    printf(fabs(x) < 1000 ? "  %s %.4g" : "  %s %.1f", name, opt_shown(x));
-}
-
 static void print_numbers(const figures *f)
 {
     const data *d = &f->run->data;
-    double unit = d->table ? data_target(d).scale : 1;
-    const float *y = f->y;
+    ls_column target = d->table ? data_target(d) : (ls_column){.scale = 1};
+    worth w = worth_of(f->rows, f->width, f->out, f->y, target);
 
-    printf("  R2 %.4f", opt_shown(score_r2(f->rows, f->width, f->out, y)));
-    print_size("RMSE", unit * score_rmse(f->rows * f->width, f->out, y));
+    worth_print(&w, stdout);
 }
 
 static void print_classes(const figures *f)

@@ -213,7 +213,7 @@ static int one_step(session *s, int64_t step)
         status = explain_begin(&s->explain, &s->run, step);
     if (status != OPT_GO)
         return status;
-    start = progress_clock();
+    start = opt_seconds();
     if ((status = compute(s, step, &result)) != OPT_GO)
         return status;
     if (s->set.heal && healing_is_late(&s->healing, &s->run))
@@ -223,7 +223,7 @@ static int one_step(session *s, int64_t step)
         status = recorder_step(&s->recorder, &result);
     if (status != OPT_GO)
         return status;
-    status = show(s, &result, rows, 1e3 * (progress_clock() - start));
+    status = show(s, &result, rows, 1e3 * (opt_seconds() - start));
     s->at.done = step + 1;
     progress_step(&s->bar, step + 1, result.loss, rows);
     if (status == OPT_GO)
@@ -298,6 +298,6 @@ int session_train(session *s)
     if (status == OPT_GO && s->run.set.data.steps)
         status = evaluation_sum(&s->eval);
     if (status == OPT_GO && launch_first(&s->launch))
-        tell_waiting(s, progress_clock() - s->bar.started);
+        tell_waiting(s, opt_seconds() - s->bar.started);
     return status == OPT_GO ? keep(s) : session_leave(s, status);
 }

@@ -7,7 +7,6 @@
 
 #include "train/stall.h"
 #include "opt/opt.h"
-#include "run/progress.h"
 
 #include <math.h>
 #include <signal.h>
@@ -95,7 +94,7 @@ static void *watch(void *arg)
 
     pthread_mutex_lock(&s->lock);
     while (!s->ends) {
-        double now = progress_clock();
+        double now = opt_seconds();
 
         if (last(s) != seen) {
             if (patience > s->seconds)
@@ -152,7 +151,7 @@ void stall_step(stall *s, int64_t steps)
     if (!s->pool)
         return;
     atomic_store_explicit(&s->done, steps, memory_order_relaxed);
-    atomic_store_explicit(&s->last, progress_clock(), memory_order_relaxed);
+    atomic_store_explicit(&s->last, opt_seconds(), memory_order_relaxed);
 }
 
 void stall_close(stall *s)

@@ -274,8 +274,10 @@ static void print_folds(const trials *t)
     printf("[lockstep] cv %" PRId64 " folds  %s %.4f (%.4f)", t->folds,
            w->name, opt_shown(mean), opt_shown(deviation));
     mean = mean_of(t, 0, &deviation, true);
-    if (w->other)
-        printf("  %s %.4g (%.3g)", w->other, mean, deviation);
+    if (w->other) {
+        worth_print_rest(w, mean, stdout);
+        printf(" (%.3g)", deviation);
+    }
     putchar('\n');
 }
 

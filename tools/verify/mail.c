@@ -169,14 +169,6 @@ char *mail_read(const char *text, size_t bytes, const mail *x,
     return copy;
 }
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The bytes of a file of at most `most`; NULL: there is none, or a larger one:
  * *bytes is then more. */
 static char *load(const char *path, size_t most, size_t *bytes)
@@ -199,10 +191,10 @@ static char *load(const char *path, size_t most, size_t *bytes)
 /* Wait for a file; false: it did not come in time. */
 static bool wait_for(const mail *x, const char *path)
 {
-    double began = now();
+    double began = opt_seconds();
 
     while (access(path, R_OK) != 0) {
-        if (now() - began > x->seconds)
+        if (opt_seconds() - began > x->seconds)
             return false;
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }

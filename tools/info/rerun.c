@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See trial.h. */
-#include "info/trial.h"
+/* See rerun.h. */
+#include "info/rerun.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static ls_trainer_options options_of(const verify_run *run)
     return o;
 }
 
-static int open_trial(trial *t)
+static int open_rerun(rerun *t)
 {
     ls_mesh_options m = ls_mesh_defaults();
     ls_pool_options p = ls_pool_defaults();
@@ -50,7 +50,7 @@ static int open_trial(trial *t)
     return ls_batch_open(&t->batch, t->trainer);
 }
 
-void trial_close(trial *t)
+void rerun_close(rerun *t)
 {
     ls_batch_close(t->batch);
     ls_trainer_close(t->trainer);
@@ -93,7 +93,7 @@ static uint32_t digest(const float *x, int64_t n)
     return d;
 }
 
-static int look(trial *t, verify_step *s)
+static int look(rerun *t, verify_step *s)
 {
     char name[LS_TEXT];
     int64_t n;
@@ -128,7 +128,7 @@ static const verify_known *known(const verify_run *run)
 }
 
 /* Say in what a step differs from what is recorded, if no step before did. */
-static void compare(trial *t, int step)
+static void compare(rerun *t, int step)
 {
     const verify_known *k = known(t->run);
     const verify_step *got = &t->got[step];
@@ -147,10 +147,10 @@ static void compare(trial *t, int step)
              step, name);
 }
 
-int trial_train(trial *t)
+int rerun_train(rerun *t)
 {
     ls_result r;
-    int status = open_trial(t);
+    int status = open_rerun(t);
 
     for (int s = 0; s < VERIFY_STEPS && status == 0; s++) {
         if ((status = verify_rows(t->batch, t->run, s)) < 0 ||

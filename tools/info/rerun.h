@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One of the runs of --verify: trained, and held against what is recorded. */
-#ifndef TRIAL_H
-#define TRIAL_H
+#ifndef RERUN_H
+#define RERUN_H
 
 #include "info/verify.h"
 
-typedef struct trial {
+typedef struct rerun {
     const verify_run *run;
     int pu;                   /* that computes it alone; -1: as the run says */
     ls_mesh *mesh;
@@ -16,11 +16,11 @@ typedef struct trial {
     verify_step got[VERIFY_STEPS];
     int number[VERIFY_TENSORS]; /* of tensor(), for each digest */
     char difference[LS_TEXT]; /* empty: the bytes are those recorded */
-} trial;
+} rerun;
 
 /* Train it; a negative status, and ls_errmsg(), where that fails. */
-int trial_train(trial *t);
+int rerun_train(rerun *t);
 
-void trial_close(trial *t);
+void rerun_close(rerun *t);
 
 #endif
