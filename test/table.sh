@@ -456,8 +456,12 @@ expect 1 "no/where.csv: No such file" mlp --data no/where.csv --target a
 expect 1 'line 122: "x" is no number, as 120 of the 121 values of "a" are' \
     mlp --data typo.csv --target price
 awk 'BEGIN { print "id,y"; for (i = 0; i < 60; i++) print "n" i "," i }' >id.csv
-expect 1 'column "id" has 60 different words in 60 rows; --ignore' mlp \
-    --data id.csv --target y
+expect 1 'column "id" has 60 different words in 60 rows, "n0" in line 2; --ignore' \
+    mlp --data id.csv --target y
+awk 'BEGIN { print "id,y"; for (i = 0; i < 60; i++)
+    printf "\"%d,%03d\",%d\n", i + 1, i, i }' >commas.csv
+expect 1 'column "id" has 60 different words in 60 rows, "1,000" in line 2; ' \
+    mlp --data commas.csv --target y
 expect 1 "has no column except the target" mlp --data id.csv --target y \
     --ignore id
 expect 1 "the data set is empty" mlp --data head.csv --target kind

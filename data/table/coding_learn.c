@@ -141,10 +141,12 @@ static int too_many(const learner *l, const ls__survey *s, const char *name)
     bool most = s->words.count > LS__MOST_WORDS;
 
     return ls__fail(LS_EFORMAT, "%s: column \"%s\" has %s%d different words in "
-                    "%lld rows; %signore leaves the column out", path_of(l),
+                    "%lld rows, \"%.80s\" in line %lld; %signore leaves the "
+                    "column out", path_of(l),
                     name, most ? "more than " : "",
                     most ? LS__MOST_WORDS : s->words.count,
-                    (long long)ls__values(s), l->p);
+                    (long long)ls__values(s), s->text,
+                    (long long)s->text_line, l->p);
 }
 
 static int refuse_missing(const learner *l, const ls__survey *s,
