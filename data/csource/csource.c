@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 16 }; /* that predict() takes at a time, at most */
+enum { ROWS = LS__ROWS }; /* that predict() takes at a time, at most */
 
 void ls_csource_defaults_bytes(ls_csource_options *options, size_t size)
 {

@@ -152,11 +152,14 @@ static float log_tail(float x)
     return log_1_and(e_to(-size_of(x)));
 }
 
-/* == relu: add upper == */
-/* max(0,x); -0 becomes +0. */
+/* == relu: start == */
+/* max(0,x): what is positive and counts, and NaN. */
 static float relu(float x)
 {
-    return add(upper(0, x), 0);
+    uint32_t u = bits(x);
+
+    return number(u & all_if((u - 0x800000u < 0x7f800000u) |
+                             (u > 0xff800000u)));
 }
 
 /* == sigmoid: div exp == */

@@ -39,10 +39,18 @@ static float number(uint32_t u)
     return word.f;
 }
 
+/* All bits, or none: so that loops need no branch, and become vectors. */
+static uint32_t all_if(int so)
+{
+    return 0u - (uint32_t)so;
+}
+
 /* What is below 2^-126 in size counts as a zero of its sign. */
 static float flush(float x)
 {
-    return number(bits(x) & 0x7f800000u ? bits(x) : bits(x) & 0x80000000u);
+    uint32_t u = bits(x);
+
+    return number(u & (all_if((u & 0x7f800000u) != 0) | 0x80000000u));
 }
 
 /* A result that may have been rounded where floats are denormal: not 0, and at

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* == rows: start == */
-enum { ROWS = 16 }; /* that share what is read of weights */
+enum { ROWS = 18 }; /* that share what is read of weights */
 
 /* == product: fma add rows == */
 /* ------ products ------ */
@@ -11,10 +11,10 @@ enum { ROWS = 16 }; /* that share what is read of weights */
  *
  * Weights lie chunk by chunk, in each by panels of 16 outputs and one of what
  * is left; in a panel k by k.  Panels are taken four at a time.  ROWS rows
- * share what is read of them, and FOUR rows the steps of a chain, which are
+ * share what is read of them, and SIX rows the steps of a chain, which are
  * left out where all are 0.  Sums are arrays of 16 lanes that compilers keep in
  * registers. */
-enum { CHUNK = 256, LANES = 16, FOUR = 4, PANELS = FOUR * LANES };
+enum { CHUNK = 256, LANES = 16, SIX = 6, PANELS = 4 * LANES };
 
 /* Steps of a chain that are not left out, and the least exponent of x. */
 typedef struct list {
@@ -22,30 +22,26 @@ typedef struct list {
     unsigned char at[CHUNK];
 } list;
 
-/* The lesser exponent of what is not 0: 0 counts as the greatest. */
-static uint32_t less(uint32_t least, uint32_t e)
-{
-    return e - 1 < least ? e - 1 : least;
-}
-
-/* The list of up to FOUR rows; of fewer the last counts for those. */
+/* The list of up to SIX rows. */
 static void make_list(int rows, int k, const float *x, long step, list *to)
 {
-    const float *y = x + (rows > 1 ? step : 0), *z = y + (rows > 2 ? step : 0);
-    const float *u = z + (rows > 3 ? step : 0);
-    uint32_t least = 254;
-    int i, n = 0;
+    uint32_t any[CHUNK], least = 254u << 23, e;
+    int i, r, n = 0;
 
+    for (i = 0; i < k; i++)
+        any[i] = 0;
+    for (r = 0; r < rows; r++, x += step)
+        for (i = 0; i < k; i++) {
+            e = bits(x[i]) & 255u << 23;
+            any[i] |= e;
+            least = e - 1 < least ? e - 1 : least; /* not 0: it is the last */
+        }
     for (i = 0; i < k; i++) {
-        uint32_t a = bits(x[i]) >> 23 & 255, b = bits(y[i]) >> 23 & 255;
-        uint32_t c = bits(z[i]) >> 23 & 255, d = bits(u[i]) >> 23 & 255;
-
         to->at[n] = (unsigned char)i;
-        n += (a | b | c | d) != 0;
-        least = less(less(less(less(least, a), b), c), d);
+        n += any[i] != 0;
     }
     to->count = n;
-    to->least = (int)least + 1;
+    to->least = (int)(least >> 23) + 1;
 }
 
 /* y = n sums, or y + them. */
@@ -62,7 +58,66 @@ static void put_sums(int n, const float *sum, int later, float *y)
     for (j = 0; j < LANES; j++) \
         sum[j] = FMA(a, (w)[j], sum[j])
 
+/* Vectors of the CPU, where programs are compiled for one that has them. */
+#if defined MODEL_SOFT
+#elif defined __AVX512F__
+#include <immintrin.h>
+#define VEC __m512
+#define VEC_LOAD _mm512_loadu_ps
+#define VEC_STORE _mm512_storeu_ps
+#define VEC_SET _mm512_set1_ps
+#define VEC_FMA _mm512_fmadd_ps
+#elif defined __AVX2__ && defined __FMA__
+#include <immintrin.h>
+#define VEC __m256
+#define VEC_ROW_64
+#define VEC_LOAD _mm256_loadu_ps
+#define VEC_STORE _mm256_storeu_ps
+#define VEC_SET _mm256_set1_ps
+#define VEC_FMA _mm256_fmadd_ps
+#elif defined __aarch64__ && defined __ARM_NEON
+#include <arm_neon.h>
+#define VEC float32x4_t
+#define VEC_LOAD vld1q_f32
+#define VEC_STORE vst1q_f32
+#define VEC_SET vdupq_n_f32
+#define VEC_FMA(a, b, c) vfmaq_f32(c, a, b)
+#endif
+
+#if defined VEC_ROW_64
+/* The sums of a panel at p. */
+#define VEC_PANEL(s, t, p) \
+    s = VEC_FMA(a, VEC_LOAD(p), s); \
+    t = VEC_FMA(a, VEC_LOAD((p) + LANES / 2), t)
+#define VEC_PUT_PANEL(s, t, k) \
+    VEC_STORE(sum + (k) * LANES, s); \
+    VEC_STORE(sum + (k) * LANES + LANES / 2, t)
+
 /* One row of four panels, which begin `next` numbers apart. */
+static void row_64(const list *l, const float *x, const float *w, long next,
+                   int later, float *y)
+{
+    VEC s = VEC_SET(0), t = s, u = s, v = s, s2 = s, t2 = s, u2 = s, v2 = s, a;
+    float sum[PANELS];
+    int i;
+
+    for (i = 0; i < l->count; i++) {
+        const float *p = w + l->at[i] * LANES;
+
+        a = VEC_SET(x[l->at[i]]);
+        VEC_PANEL(s, s2, p);
+        VEC_PANEL(t, t2, p + next);
+        VEC_PANEL(u, u2, p + 2 * next);
+        VEC_PANEL(v, v2, p + 3 * next);
+    }
+    VEC_PUT_PANEL(s, s2, 0);
+    VEC_PUT_PANEL(t, t2, 1);
+    VEC_PUT_PANEL(u, u2, 2);
+    VEC_PUT_PANEL(v, v2, 3);
+    put_sums(PANELS, sum, later, y);
+}
+#else
+/* The same, by arrays that compilers keep in vectors. */
 static void row_64(const list *l, const float *x, const float *w, long next,
                    int later, float *y)
 {
@@ -89,71 +144,49 @@ static void row_64(const list *l, const float *x, const float *w, long next,
     }
     put_sums(PANELS, sum[0], later, y);
 }
-
-/* Vectors of the CPU, where programs are compiled for one that has them. */
-#if defined MODEL_SOFT
-#elif defined __AVX512F__
-#include <immintrin.h>
-#define VEC __m512
-#define VEC_LOAD _mm512_loadu_ps
-#define VEC_STORE _mm512_storeu_ps
-#define VEC_SET _mm512_set1_ps
-#define VEC_FMA _mm512_fmadd_ps
-#elif defined __AVX2__ && defined __FMA__
-#include <immintrin.h>
-#define VEC __m256
-#define VEC_LOAD _mm256_loadu_ps
-#define VEC_STORE _mm256_storeu_ps
-#define VEC_SET _mm256_set1_ps
-#define VEC_FMA _mm256_fmadd_ps
-#elif defined __aarch64__ && defined __ARM_NEON
-#include <arm_neon.h>
-#define VEC float32x4_t
-#define VEC_LOAD vld1q_f32
-#define VEC_STORE vst1q_f32
-#define VEC_SET vdupq_n_f32
-#define VEC_FMA(a, b, c) vfmaq_f32(c, a, b)
 #endif
 
 #if defined VEC
 enum { WIDTH = 2 * (int)(sizeof(VEC) / sizeof(float)) };
 
-/* FOUR rows, WIDTH outputs, the second half of whose weights begins `half`
- * numbers after the first. */
-static void four_rows(const list *l, const float *x, long step, const float *w,
-                      long half, int later, float *y, long y_step)
+/* The sums of row i. */
+#define VEC_ROW(i, s, t) \
+    one = VEC_SET(a[(i) * step]); \
+    s = VEC_FMA(one, b, s); \
+    t = VEC_FMA(one, c, t)
+#define VEC_PUT(i, s, t) \
+    VEC_STORE(sum, s); \
+    VEC_STORE(sum + WIDTH / 2, t); \
+    put_sums(WIDTH, sum, later, y + (i) * y_step)
+
+/* SIX rows, WIDTH outputs, the second half of whose weights begins `half`
+ * numbers after the first: twelve sums, as many as hide how long a step of a
+ * chain takes. */
+static void six_rows(const list *l, const float *x, long step, const float *w,
+                     long half, int later, float *y, long y_step)
 {
-    VEC s = VEC_SET(0), t = s, u = s, v = s, s2 = s, t2 = s, u2 = s, v2 = s;
-    float sum[FOUR][WIDTH];
+    VEC s = VEC_SET(0), t = s, u = s, v = s, p = s, q = s;
+    VEC s2 = s, t2 = s, u2 = s, v2 = s, p2 = s, q2 = s;
+    float sum[WIDTH];
     int i;
 
     for (i = 0; i < l->count; i++) {
-        const float *a = x + l->at[i], *p = w + l->at[i] * LANES;
-        VEC b = VEC_LOAD(p), c = VEC_LOAD(p + half), one;
+        const float *a = x + l->at[i], *from = w + l->at[i] * LANES;
+        VEC b = VEC_LOAD(from), c = VEC_LOAD(from + half), one;
 
-        one = VEC_SET(a[0]);
-        s = VEC_FMA(one, b, s);
-        s2 = VEC_FMA(one, c, s2);
-        one = VEC_SET(a[step]);
-        t = VEC_FMA(one, b, t);
-        t2 = VEC_FMA(one, c, t2);
-        one = VEC_SET(a[2 * step]);
-        u = VEC_FMA(one, b, u);
-        u2 = VEC_FMA(one, c, u2);
-        one = VEC_SET(a[3 * step]);
-        v = VEC_FMA(one, b, v);
-        v2 = VEC_FMA(one, c, v2);
+        VEC_ROW(0, s, s2);
+        VEC_ROW(1, t, t2);
+        VEC_ROW(2, u, u2);
+        VEC_ROW(3, v, v2);
+        VEC_ROW(4, p, p2);
+        VEC_ROW(5, q, q2);
     }
-    VEC_STORE(sum[0], s);
-    VEC_STORE(sum[0] + WIDTH / 2, s2);
-    VEC_STORE(sum[1], t);
-    VEC_STORE(sum[1] + WIDTH / 2, t2);
-    VEC_STORE(sum[2], u);
-    VEC_STORE(sum[2] + WIDTH / 2, u2);
-    VEC_STORE(sum[3], v);
-    VEC_STORE(sum[3] + WIDTH / 2, v2);
-    for (i = 0; i < FOUR; i++)
-        put_sums(WIDTH, sum[i], later, y + i * y_step);
+    VEC_PUT(0, s, s2);
+    VEC_PUT(1, t, t2);
+    VEC_PUT(2, u, u2);
+    VEC_PUT(3, v, v2);
+    VEC_PUT(4, p, p2);
+    VEC_PUT(5, q, q2);
 }
 #endif
 
@@ -239,9 +272,9 @@ static void row_of(const list *l, const float *x, const float *w, long next,
             row_any(l, x, w, wide, later, y + j);
 }
 
-/* FOUR rows of four panels or one, if there are vectors that do them. */
-static int four_of(const list *l, const float *x, long step, const float *w,
-                   long next, int n, int later, float *y, long y_step)
+/* SIX rows of four panels or one, if there are vectors that do them. */
+static int six_of(const list *l, const float *x, long step, const float *w,
+                  long next, int n, int later, float *y, long y_step)
 {
 #if defined VEC
     long half = (int)WIDTH > (int)LANES ? next : WIDTH / 2;
@@ -250,8 +283,8 @@ static int four_of(const list *l, const float *x, long step, const float *w,
     if (n % WIDTH)
         return 0;
     for (j = 0; j < n; j += WIDTH)
-        four_rows(l, x, step, w + j / LANES * next + j % LANES, half, later,
-                  y + j, y_step);
+        six_rows(l, x, step, w + j / LANES * next + j % LANES, half, later,
+                 y + j, y_step);
     return 1;
 #else
     (void)l, (void)x, (void)step, (void)w, (void)next, (void)n, (void)later;
@@ -268,14 +301,14 @@ static void panels(int m, const float *x, long step, const list *l,
     int r = 0, rows;
 
     for (r = 0; r < m; r += rows) {
-        const list *of = l + r / FOUR;
+        const list *of = l + r / SIX;
         const float *from = x + r * step;
         float *to = y + r * y_step;
 
-        rows = r % FOUR == 0 && r + FOUR <= m && n >= LANES &&
+        rows = r % SIX == 0 && r + SIX <= m && n >= LANES &&
                        is_safe(of, least) &&
-                       four_of(of, from, step, w, next, n, later, to, y_step)
-                   ? FOUR : 1;
+                       six_of(of, from, step, w, next, n, later, to, y_step)
+                   ? SIX : 1;
         if (rows == 1)
             row_of(of, from, w, next, least, n, later, to);
     }
@@ -286,7 +319,7 @@ static void panels(int m, const float *x, long step, const list *l,
 static void product(long m, long k, long n, const float *x, long step,
                     const float *weights, int least, float *y, long y_step)
 {
-    list l[ROWS / FOUR];
+    list l[ROWS / SIX];
     long i, c, j;
     int r, wide;
 
@@ -297,9 +330,9 @@ static void product(long m, long k, long n, const float *x, long step,
         for (c = 0; c < k; c += CHUNK) {
             int deep = k - c < CHUNK ? (int)(k - c) : CHUNK;
 
-            for (r = 0; r < rows; r += FOUR)
-                make_list(rows - r < FOUR ? rows - r : FOUR, deep,
-                          x + (i + r) * step + c, step, l + r / FOUR);
+            for (r = 0; r < rows; r += SIX)
+                make_list(rows - r < SIX ? rows - r : SIX, deep,
+                          x + (i + r) * step + c, step, l + r / SIX);
             for (j = 0; j < n; j += wide, w += deep * wide) {
                 wide = n - j >= PANELS ? PANELS
                                        : n - j >= LANES ? LANES : (int)(n - j);
