@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # lockstep-predict --c: the C source of a model of a table and of a series reads
 # rows as the command does and predicts what it writes; a small model has one
-# hash under each compiler and processor here, as floats and as bytes (of all
-# rows and levels in .ci/full, which sets ROWS, LEVELS and M32).  MNIST names a
-# folder of its files to count what bytes cost.
+# hash under each compiler and processor here, as floats and as bytes (in
+# .ci/full, which sets ROWS, LEVELS and M32, of all rows and levels, and a model
+# of each kind of layer, too).  MNIST names a folder of its files to count what
+# bytes cost.
 train=$top_builddir/lockstep-train
 tool=$top_builddir/lockstep-predict
 . "$(dirname "$0")/shell.sh"
@@ -153,10 +154,21 @@ targets() {
     else
         fail "one model, two hashes"
     fi
-    [ "${ROWS:-}" ] && cat "$dir/out"
+    [ "${ROWS:-}" ] && sed "s/^/$(basename "$1") /" "$dir/out"
 }
 made mlp mlp --data "$dir/t.csv" --target load --hidden 40,30 --steps 2
 targets "$dir/mlp.c"
 "$tool" "$dir/mlp.st" --c "$dir/mlp_8.c" --int8
 targets "$dir/mlp_8.c"
+
+# All rows of each kind of layer, against a predictor's.
+if [ "${ROWS:-}" ]; then
+    targets "$dir/table.c"
+    mkdir "$dir/kinds"
+    LS_CSOURCE_TO=$dir/kinds "$top_builddir/test/test_csource" >"$dir/out" 2>&1 ||
+        fail "sources of each kind"
+    for c in "$dir"/kinds/*.c; do
+        targets "$c"
+    done
+fi
 finish

@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# csource_targets.sh MODEL.c [ROWS [LEVEL ..]]: C source of a model (float
-# inputs, or --int8 of such a model) under every compiler, level (-O0 to -O3)
-# and architecture that this machine has: the outputs of ROWS rows (10^5), asked
-# one by one and together, have the bytes of the first.  Prints a line each;
-# fails where one differs.  M32 names a folder where libc6-dev-i386,
-# lib32gcc-*-dev and what they need are unpacked; WebAssembly needs wasi-libc,
-# libclang-rt-*-dev-wasm32 and node.
+# csource_targets.sh MODEL.c [ROWS [LEVEL ..]]: C source of a model under every
+# compiler, level (-O0 to -O3) and architecture that this machine has: the
+# outputs of ROWS rows (10^5), asked together and every eighth alone, have the
+# bytes of the first, or of a predictor, where MODEL.hash has the hash of those.
+# MODEL.inputs defines what csource_rows.c must know of inputs that are not floats.
+# Prints a line each; fails where one differs.  M32 names a folder where
+# libc6-dev-i386, lib32gcc-*-dev and what they need are unpacked; WebAssembly
+# needs wasi-libc, libclang-rt-*-dev-wasm32 and node.
 set -u
 c=$1 rows=${2:-100000}
 shift $(($# < 2 ? $# : 2))
@@ -15,44 +16,15 @@ name=$(basename "$c" .c)
 upper=$(echo "$name" | tr "[:lower:]" "[:upper:]")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-cp "$c" "${c%.c}.h" "$dir"
-cat >"$dir/main.c" <<END
-#include "$name.h"
-#include <stdio.h>
-enum { MANY = 40 };
-static float s[${upper}_SCRATCH_ROWS / 4], x[MANY * ${upper}_INPUTS];
-static float y[${upper}_OUTPUTS], all[MANY * ${upper}_OUTPUTS];
-static uint32_t bits(float f)
+cp "$c" "${c%.c}.h" "$dir" || exit 1
+tests=$(dirname "$0")
+cp "$tests/csource_rows.h" "$dir"
 {
-    union { float f; uint32_t u; } word;
-    word.f = f;
-    return word.u;
-}
-int main(void)
-{
-    uint32_t state = 1, differ = 0;
-    uint64_t hash = 14695981039346656037u;
-    long i;
-    int j, k;
-    for (i = 0; i < $rows; i += MANY) {
-        for (j = 0; j < MANY * ${upper}_INPUTS; j++) {
-            state = state * 1664525u + 1013904223u;
-            x[j] = state >> 30 ? (float)(int32_t)(state >> 8) / 4194304 - 2 : 0;
-        }
-        ${name}_predict_rows(MANY, x, all, s);
-        for (k = 0; k < MANY; k++) {
-            ${name}_predict(x + k * ${upper}_INPUTS, y, s);
-            for (j = 0; j < ${upper}_OUTPUTS; j++) {
-                hash = (hash ^ bits(y[j])) * 1099511628211u;
-                differ |= bits(y[j]) ^ bits(all[k * ${upper}_OUTPUTS + j]);
-            }
-        }
-    }
-    printf("%08lx%08lx%s\n", (unsigned long)(hash >> 32),
-           (unsigned long)(hash & 0xffffffffu), differ ? " rows differ" : "");
-    return 0;
-}
-END
+    printf '#define %s\n' "ROWS $rows" "NAME $name" "UPPER $upper" \
+        "HEADER \"$name.h\""
+    cat "${c%.c}.inputs" 2>/dev/null
+    cat "$tests/csource_rows.c"
+} >"$dir/main.c"
 cat >"$dir/run.mjs" <<'END'
 import { WASI } from 'node:wasi';
 import { readFileSync } from 'node:fs';
@@ -60,7 +32,7 @@ const wasi = new WASI({ version: 'preview1' });
 const module = await WebAssembly.compile(readFileSync(process.argv[2]));
 wasi.start(await WebAssembly.instantiate(module, wasi.getImportObject()));
 END
-first='' failed=0
+first=$(cat "${c%.c}.hash" 2>/dev/null) failed=0
 
 # try RUNNER COMPILER FLAGS ..
 try() {

@@ -4,6 +4,7 @@
  * it is the same source each time, whole or not there; what cannot be written
  * is refused by name, and texts of a hostile file stay texts. */
 #define _GNU_SOURCE /* nftw */
+#include "csource_rows.h"
 #include "faults.h"
 #include "folder.h"
 #include "output_models.h"
@@ -16,6 +17,7 @@
 #include <lockstep/sparse.h>
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <math.h>
 #include <sys/wait.h>
 
@@ -486,6 +488,93 @@ static void check_bytes(const sample *s, const char *c, const char *flags,
     dlclose(library);
 }
 
+/* ------ for other compilers and processors ------ */
+
+static void fill_rows(const ls_array_spec *in, int kind, asking *a, void *x)
+{
+    for (int64_t i = 0; i < ASKED * size_of(in); i++)
+        if (in->dtype == LS_F32)
+            ((float *)x)[i] = draw_float(a);
+        else
+            ((int32_t *)x)[i] = draw_index(a, kinds[kind].from,
+                                           kinds[kind].below);
+}
+
+/* The hash of a predictor's outputs for the rows of csource_rows.c; the types
+ * of the inputs in types[]. */
+static uint64_t predicted(const char *model, int kind, int64_t rows,
+                          bool floats[INPUTS], int *inputs)
+{
+    asking a = first_asking;
+    ls_array_spec in, out;
+    ls_predictor *p;
+    ls_context *c;
+    void *x[INPUTS] = {NULL};
+    float *y;
+
+    OK(ls_predictor_load(&p, model));
+    OK(ls_context_open(&c, p, NULL));
+    ck_assert(ls_predictor_output(p, 0, &out));
+    y = malloc((size_t)(ASKED * size_of(&out)) * sizeof *y);
+    ck_assert_ptr_nonnull(y);
+    for (*inputs = 0; ls_predictor_input(p, *inputs, &in); ++*inputs) {
+        ck_assert_int_lt(*inputs, INPUTS);
+        floats[*inputs] = in.dtype == LS_F32;
+        x[*inputs] = malloc((size_t)(ASKED * size_of(&in)) * 4);
+        ck_assert_ptr_nonnull(x[*inputs]);
+    }
+    for (int64_t i = 0; i < rows; i += ASKED) {
+        for (int k = 0; ls_predictor_input(p, k, &in); k++) {
+            fill_rows(&in, kind, &a, x[k]);
+            OK(ls_context_set(c, in.name, in.dtype, x[k], ASKED));
+        }
+        OK(ls_context_predict(c, out.name, ASKED * size_of(&out), y));
+        for (int64_t j = 0; j < ASKED * size_of(&out); j++)
+            take_output(&a, y[j]);
+    }
+    for (int k = 0; k < *inputs; k++)
+        free(x[k]);
+    free(y);
+    ls_context_close(c);
+    ls_predictor_close(p);
+    return a.hash;
+}
+
+/* No test: writes the source of each kind to the folder LS_CSOURCE_TO, what
+ * csource_rows.c must know of its inputs, and the hash of ROWS rows. */
+START_TEST(write_kinds)
+{
+    const char *to = getenv("LS_CSOURCE_TO");
+    int64_t rows = atoll(getenv("ROWS"));
+    char path[4096];
+
+    folder_open();
+    for (int k = 0; k < KINDS; k++) {
+        bool floats[INPUTS];
+        int inputs = 0;
+        uint64_t hash;
+        FILE *f;
+
+        save(kinds[k].build, in_folder("model"));
+        snprintf(path, sizeof path, "%s/%s.c", to, kinds[k].name);
+        OK(ls_csource_save(in_folder("model"), path, NULL));
+        hash = predicted(in_folder("model"), k, rows, floats, &inputs);
+        snprintf(path, sizeof path, "%s/%s.hash", to, kinds[k].name);
+        ck_assert_ptr_nonnull(f = fopen(path, "w"));
+        fprintf(f, "%016" PRIx64 "\n", hash);
+        ck_assert_int_eq(fclose(f), 0);
+        snprintf(path, sizeof path, "%s/%s.inputs", to, kinds[k].name);
+        ck_assert_ptr_nonnull(f = fopen(path, "w"));
+        for (int i = 0; i < inputs; i++)
+            fprintf(f, "#define T%d %s\n", i, floats[i] ? "float" : "int32_t");
+        fprintf(f, "#define FROM %d\n#define BELOW %d\n", kinds[k].from,
+                kinds[k].below ? kinds[k].below : 1);
+        ck_assert_int_eq(fclose(f), 0);
+    }
+    folder_close();
+}
+END_TEST
+
 START_TEST(test_bytes)
 {
     sample s;
@@ -694,7 +783,12 @@ static Suite *suite(void)
     Suite *s = suite_create("csource");
     TCase *t = tcase_create("csource");
 
-    tcase_set_timeout(t, 60);
+    tcase_set_timeout(t, getenv("LS_CSOURCE_TO") ? 3600 : 60);
+    suite_add_tcase(s, t);
+    if (getenv("LS_CSOURCE_TO")) {
+        tcase_add_test(t, write_kinds);
+        return s;
+    }
     tcase_add_loop_test(t, test_bytes, 0, KINDS);
     tcase_add_loop_test(t, test_int8, 0, KINDS);
     tcase_add_test(t, test_contract);
@@ -704,7 +798,6 @@ static Suite *suite(void)
 #if OWN_MALLOC
     tcase_add_test(t, test_shortage);
 #endif
-    suite_add_tcase(s, t);
     return s;
 }
 
