@@ -20,7 +20,7 @@ static uint32_t draw(asking *a)
     return a->state = a->state * 1664525u + 1013904223u;
 }
 
-/* From -2 to 2, and of four one is 0, as behind relu. */
+/* A number from -2 to 2; of four one is 0, as behind relu. */
 static float draw_float(asking *a)
 {
     uint32_t x = draw(a);
