@@ -60,17 +60,24 @@ static inline int number(int argc, char **argv, const char *name, int absent)
     return text ? atoi(text) : absent;
 }
 
-/* Where `--metrics F` has the lines go, or standard output. */
-static inline FILE *metrics(int argc, char **argv)
+/* NULL: there is no path. */
+static inline FILE *open_file(const char *path)
 {
-    const char *path = option(argc, argv, "--metrics", NULL);
-    FILE *out = path ? fopen(path, "w") : stdout;
+    FILE *f = path ? fopen(path, "w") : NULL;
 
-    if (!out) {
+    if (path && !f) {
         perror(path);
         exit(EXIT_FAILURE);
     }
-    return out;
+    return f;
+}
+
+/* Where `--metrics F` has the lines go, or standard output. */
+static inline FILE *metrics(int argc, char **argv)
+{
+    FILE *out = open_file(option(argc, argv, "--metrics", NULL));
+
+    return out ? out : stdout;
 }
 
 /* A layer of the tool's lm: attention of 8 heads and two dense layers, each

@@ -1,98 +1,97 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What --check costs, by processor time: trainers of one model, each with
- * another rate, take a round of steps in turn, many times over.  One worker, so
- * that nobody waits, or --workers N, whose waiting for each other counts; and
- * two layers of the tool's lm, or with --small one narrow layer whose step is a
- * fraction of a millisecond.
+ * another rate, take a turn of steps one after the other, round after round.
+ * Where a trainer checks, some of its steps are drawn and the others are not,
+ * so that it compares with itself, too.
  *
- *     bench-check_cost [--small 1] [--workers N] [--rounds 50] [--steps 20]
+ *     bench-check_cost --init MODEL.safetensors [--rows R] [--workers W]
+ *                      [--turn N] [--steps ROUNDS] [--metrics F] [--csv F]
  *
- * A line a round and rate, as CSV, then a line a rate: the sums, what that is
- * more than without a check, and what share of the steps was drawn.
+ * The model and its first parameters are lockstep-train's, its optimizer adam,
+ * and there are 8 devices.  Writes the metrics form of lockstep-train, a line a
+ * round: "off", "at 0.01" and "at 0.1" are the processor time of a step, of all
+ * of the turn; "ms" is the same as "off".  With --csv a row a round and rate,
+ * with what the drawn steps took of it; the first round warms up and is not in
+ * it.
  */
 #include "training.h"
 
-#include <string.h>
+enum { DEVICES = 8, RATES = 3 };
 
-enum { DEVICES = 8, LENGTH = 64, WIDTH = 256, VOCAB = 512, RATES = 4 };
-
-static const double rate[RATES] = {0, 0.01, 0.1, 1};
+static const double rate[RATES] = {0, 0.01, 0.1};
+static const char *const name[RATES] = {"off", "at 0.01", "at 0.1"};
 
 typedef struct side {
     training of;
-    double ms;     /* of all rounds */
-    int64_t drawn; /* before this round */
+    int64_t before;      /* steps that were drawn until now */
+    int drawn;           /* in this turn */
+    double ms, drawn_ms; /* of it, and of those */
+    ls_result last;
 } side;
 
-static ls_graph *build(bool small)
+static void take_turn(side *s, int steps)
 {
-    int64_t length = small ? 8 : LENGTH;
-    ls_graph *g;
-    ls_node *tokens, *x;
+    s->ms = s->drawn_ms = s->drawn = 0;
+    for (int i = 0; i < steps; i++) {
+        double start = processor_ms();
+        int64_t drawn;
 
-    must(ls_graph_new(&g));
-    tokens = ls_input(g, "x", LS_I32, 1, &length);
-    x = ls_embed(tokens, VOCAB, small ? 32 : WIDTH, "embed");
-    for (int i = 0; i < 2 && !small; i++)
-        x = lm_block(x, i, WIDTH);
-    must(ls_loss(g, ls_next_token_loss(ls_dense(x, VOCAB, "head"), tokens)));
-    return g;
-}
-
-static void open_side(side *s, double check, bool small, int workers)
-{
-    static int32_t tokens[32 * LENGTH];
-    ls_trainer_options o = ls_trainer_defaults();
-
-    o.check = check;
-    s->of = training_open(build(small), DEVICES, workers, &o);
-    ls_random_randint(ls_key_new(1), 0, 32 * LENGTH, 0, VOCAB, tokens);
-    must(ls_batch_set(s->of.batch, "x", LS_I32, tokens, small ? 64 : 32));
-}
-
-/* The round's line; round 0 warms up and is not counted. */
-static void time_round(side *s, int round, int steps, double check)
-{
-    double start = processor_ms();
-    ls_result r;
-    ls_checks c;
-
-    for (int i = 0; i < steps; i++)
-        must(ls_step(s->of.trainer, s->of.batch, &r));
-    start = processor_ms() - start;
-    c = ls_trainer_checks(s->of.trainer);
-    if (round > 0) {
-        printf("%d,%g,%d,%lld,%.4f\n", round, check, steps,
-               (long long)(c.drawn - s->drawn), start);
+        must(ls_step(s->of.trainer, s->of.batch, &s->last));
+        start = processor_ms() - start;
+        drawn = ls_trainer_checks(s->of.trainer).drawn;
         s->ms += start;
+        s->drawn_ms += drawn > s->before ? start : 0;
+        s->drawn += (int)(drawn - s->before);
+        s->before = drawn;
     }
-    s->drawn = c.drawn;
+}
+
+static void tell(const side s[RATES], int round, int steps, FILE *out)
+{
+    fprintf(out, "{\"step\":%d,\"loss\":%.9g,\"ms\":%.9g", round,
+            (double)s[0].last.loss, s[0].ms / steps);
+    for (int i = 0; i < RATES; i++)
+        fprintf(out, ",\"%s\":%.9g", name[i], s[i].ms / steps);
+    fputs("}\n", out);
+}
+
+static void write_rows(const side s[RATES], int round, int steps, FILE *csv)
+{
+    if (!csv)
+        return;
+    if (round == 0)
+        fputs("round,rate,steps,drawn,cpu_ms,drawn_ms\n", csv);
+    for (int i = 0; i < RATES && round > 0; i++)
+        fprintf(csv, "%d,%g,%d,%d,%.4f,%.4f\n", round, rate[i], steps,
+                s[i].drawn, s[i].ms, s[i].drawn_ms);
 }
 
 int main(int argc, char **argv)
 {
-    bool small = number(argc, argv, "--small", 0);
+    const char *path = option(argc, argv, "--init", "");
+    int rows = number(argc, argv, "--rows", 32);
     int workers = number(argc, argv, "--workers", 1);
-    int rounds = number(argc, argv, "--rounds", 50);
-    int steps = number(argc, argv, "--steps", 20);
+    int rounds = number(argc, argv, "--steps", 10);
+    int steps = number(argc, argv, "--turn", 20);
+    FILE *csv = open_file(option(argc, argv, "--csv", NULL));
+    ls_trainer_options o = ls_trainer_defaults();
+    FILE *out = metrics(argc, argv);
     side s[RATES] = {0};
-    int64_t warm[RATES];
 
-    for (int i = 0; i < RATES; i++)
-        open_side(&s[i], rate[i], small, workers);
-    puts("round,rate,steps,drawn,cpu_ms");
-    for (int k = 0; k <= rounds; k++)
-        for (int j = 0; j < RATES; j++) {
-            int i = (j + k) % RATES;
-
-            time_round(&s[i], k, steps, rate[i]);
-            warm[i] = k ? warm[i] : s[i].drawn;
-        }
+    o.optimizer = ls_adam(1e-3);
     for (int i = 0; i < RATES; i++) {
-        printf("# rate %g: %.3f ms a step, %+.2f %%; drawn %.2f %%\n", rate[i],
-               s[i].ms / rounds / steps, 100 * (s[i].ms / s[0].ms - 1),
-               100.0 * (double)(s[i].drawn - warm[i]) / rounds / steps);
-        training_close(&s[i].of);
+        o.check = rate[i];
+        s[i].of = training_load(path, DEVICES, workers, rows, &o);
     }
+    fprintf(out, "{\"versions\":{\"lockstep\":\"%s\"}}\n", ls_version());
+    for (int k = 0; k < rounds; k++) {
+        for (int j = 0; j < RATES; j++)
+            take_turn(&s[(j + k) % RATES], steps);
+        tell(s, k, steps, out);
+        write_rows(s, k, steps, csv);
+        fflush(NULL);
+    }
+    for (int i = 0; i < RATES; i++)
+        training_close(&s[i].of);
     return 0;
 }

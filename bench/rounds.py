@@ -32,13 +32,16 @@ def ratios(row, runs):
     return {name: q for name, q in found.items() if q}
 
 
+def heading(machine):
+    """Where and how it was measured, in lines that begin with #."""
+    shown = {**machine, "cpus": ",".join(map(str, machine["cpus"]))}
+    return "".join(f"# {key}: {value}\n" for key, value in shown.items())
+
+
 def text(result):
     """Of what bench/run --json wrote; it names no commit itself."""
     out = io.StringIO()
-    for key, value in result["machine"].items():
-        if key == "cpus":
-            value = ",".join(map(str, value))
-        out.write(f"# {key}: {value}\n")
+    out.write(heading(result["machine"]))
     table = csv.writer(out, lineterminator="\n")
     table.writerow(COLUMNS)
     for row, r in result["rows"].items():

@@ -196,6 +196,22 @@ def transcript(name, rows, steps, quick, model, *more):
                start=train("", model, 2, 2, *more).command)
 
 
+def check(name, rows, turn, workers, steps, quick, model, *more):
+    """Turns of trainers at several rates of --check, in processor time.  All
+    turns are in the build's check-*.csv, for bench/results/check."""
+    where = name if workers == 1 else f"{name}-{workers}"
+    side = Side("check", ["{build}/bench-check_cost", "--init", "{init}",
+                          "--rows", str(rows), "--turn", str(turn),
+                          "--workers", str(workers), "--csv",
+                          "{build}/check-" + where + ".csv"],
+                parts={part: part for part in ("off", "at 0.01", "at 0.1")})
+    return Row(where.replace("-", " ") + " check", steps, quick, [side],
+               [Ratio(f"{at} / off", f"at {at}", "off")
+                for at in ("0.01", "0.1")],
+               init=where + " check", start=train("", model, 2, 2,
+                                                  *more).command)
+
+
 def state(name, cold):
     parts = {"reduce": "reduce", "update": "update", "both": "ms",
              "copy": "copy", "in place": "in_place", "copy roof": "roof"}
@@ -218,6 +234,9 @@ def share(name, roof):
 
 # As the peers do it; both workers update.
 MLP = ["--batch", "256", "--no-shuffle", "--state", "shard"]
+
+# A step takes a fraction of a millisecond.
+SMALL = ["--layers", "1", "--d-model", "32", "--seq-len", "8", "--heads", "4"]
 
 ROWS = [
     Row("lm", 33, 11, [
@@ -331,6 +350,10 @@ ROWS = [
     transcript("mlp", 256, 33, 8, "mlp", "--x", "{x}", "--y", "{y}", *MLP),
     transcript("small", 32, 33, 13, "mlp", "--hidden", "32"),
     transcript("tiny", 64, 33, 13, "linear"),
+    *(check("lm", 32, 10, w, 23, 8, "lm") for w in (1, 2)),
+    *(check("mlp", 256, 50, w, 43, 13, "mlp", "--x", "{x}", "--y", "{y}", *MLP)
+      for w in (1, 2)),
+    *(check("small", 64, 200, w, 43, 13, "lm", *SMALL) for w in (1, 2)),
     Row("chain", 33, 13, [chain("chained"), chain("apart", "--apart", "1")],
         [Ratio("chained / apart", "chained", "apart")]),
     Row("chain wide", 33, 13,

@@ -14,48 +14,12 @@
  * the transcript does for one; "ms" is the same as "with", "every" is N.  With
  * --csv the same as rows of a table.  The transcript is gone with the
  * program. */
-#include "bench.h"
+#include "training.h"
 
-#include <lockstep/model.h>
 #include <lockstep/transcript.h>
 
-/* An input that one of the models may have. */
-static const struct {
-    const char *name;
-    ls_dtype dtype;
-    int64_t size;
-    int most; /* of whole numbers */
-} inputs[] = {{"tokens", LS_I32, 64, 512},
-              {"x", LS_F32, 3072, 0},
-              {"x", LS_F32, 784, 0},
-              {"x", LS_F32, 64, 0},
-              {"x", LS_F32, 8, 0},
-              {"y", LS_F32, 4, 0},
-              {"y", LS_I32, 1, 10}};
-enum { INPUTS = sizeof inputs / sizeof *inputs };
-
-/* Set those inputs that the model has.  One that it has otherwise is refused,
- * and tried in the next way; the batch borrows all arrays. */
-static void fill(ls_batch *b, int64_t rows)
-{
-    for (int i = 0; i < INPUTS; i++) {
-        int64_t n = rows * inputs[i].size;
-        float *x = calloc((size_t)n, sizeof *x);
-        int32_t *k = calloc((size_t)n, sizeof *k);
-
-        if (!x || !k)
-            exit(EXIT_FAILURE);
-        ls_random_normal(ls_key_new(1), 0, n, x);
-        if (inputs[i].most)
-            ls_random_randint(ls_key_new(2), 0, n, 0, inputs[i].most, k);
-        (void)ls_batch_set_view(b, inputs[i].name, inputs[i].dtype, n,
-                                inputs[i].most ? (void *)k : x, rows);
-    }
-}
-
 typedef struct run {
-    ls_trainer *trainer;
-    ls_batch *batch;
+    training of;
     ls_transcript *transcript;
     int64_t every, done; /* steps on the transcript */
     ls_result last;
@@ -68,22 +32,13 @@ static double turn(run *r, bool steps, bool transcript)
 
     for (int64_t i = 0; i < r->every; i++) {
         if (steps)
-            must(ls_step(r->trainer, r->batch, &r->last));
+            must(ls_step(r->of.trainer, r->of.batch, &r->last));
         if (transcript)
             must(ls_transcript_step(r->transcript, r->done++, &r->last));
         if (transcript && ls_transcript_is_due(r->transcript))
             must(ls_transcript_state(r->transcript, 0, NULL));
     }
     return (processor_ms() - before) / (double)r->every;
-}
-
-static FILE *open_file(const char *path)
-{
-    FILE *f = path ? fopen(path, "w") : NULL;
-
-    if (path && !f)
-        exit(EXIT_FAILURE);
-    return f;
 }
 
 static void measure(run *r, int turns, FILE *out, FILE *csv)
@@ -130,35 +85,17 @@ static ls_transcript *open_transcript(ls_trainer *t, int64_t rows,
 int main(int argc, char **argv)
 {
     int64_t rows = number(argc, argv, "--rows", 32);
-    FILE *out = open_file(option(argc, argv, "--metrics", NULL));
     FILE *csv = open_file(option(argc, argv, "--csv", NULL));
+    FILE *out = metrics(argc, argv);
     ls_trainer_options o = ls_trainer_defaults();
-    ls_mesh_options m = ls_mesh_defaults();
     run r = {.every = number(argc, argv, "--every", 0)};
-    ls_mesh *mesh;
-    ls_pool *pool;
-    ls_graph *graph;
 
-    m.devices = 2;
-    m.workers = number(argc, argv, "--workers", 1);
     o.optimizer = ls_adam(1e-3);
-    must(ls_mesh_open(&mesh, &m));
-    must(ls_pool_open(&pool, mesh, NULL));
-    must(ls_graph_load(&graph, option(argc, argv, "--init", "")));
-    must(ls_trainer_open(&r.trainer, pool, graph, &o));
-    must(ls_batch_open(&r.batch, r.trainer));
-    fill(r.batch, rows);
-    r.transcript = open_transcript(r.trainer, rows, &r.every);
-    measure(&r, number(argc, argv, "--steps", 10), out ? out : stdout, csv);
-    if (out)
-        fclose(out);
-    if (csv)
-        fclose(csv);
+    r.of = training_load(option(argc, argv, "--init", ""), 2,
+                         number(argc, argv, "--workers", 1), rows, &o);
+    r.transcript = open_transcript(r.of.trainer, rows, &r.every);
+    measure(&r, number(argc, argv, "--steps", 10), out, csv);
     ls_transcript_close(r.transcript);
-    ls_batch_close(r.batch);
-    ls_trainer_close(r.trainer);
-    ls_graph_free(graph);
-    ls_pool_close(pool);
-    ls_mesh_close(mesh);
+    training_close(&r.of);
     return 0;
 }
