@@ -39,6 +39,10 @@ is "the last of the best counts" \
     "$(sed -n "s/.*eval step \([0-9]*\)  .*acc $best .*/\1/p" out1 |
         tail -n 1)" \
     "$(sed -n 's/.*eval best acc .* at step \([0-9]*\),.*/\1/p' out1)"
+# With a transcript each of them is written; without, the last of several.
+# shellcheck disable=SC2086 # words
+run $short --ignore price --target kind --save kind.st --transcript kind.lst
+same "the last of several is held until the end" kind.st kind1
 is "they are learned" "$(echo "$best" | awk '{ print ($1 > 0.9) }')" 1
 
 # The last column is predicted unless told otherwise, in its own unit.
@@ -126,6 +130,11 @@ is "each row is in one bin, whose probability rises" \
         END { print n, wrong + 0 }')" "200 0"
 is "the picture has a bar for each column" \
     "$(grep -c 'class="bar"' kind.svg) $(tail -n 1 kind.svg)" "6 </svg>"
+is "its numbers are those of the text" \
+    "$(sed -n 's/.*text-anchor="start">\(-*0\.[0-9]*\)<.*/\1/p' kind.svg |
+        head -n 6)" \
+    "$(sed -n '/^importance/,/^$/p' out | awk 'NR > 1 && NF { print $1 }' |
+        head -n 6)"
 cp out told
 run kind1 t.csv --explain
 same "it is told the same again" out told

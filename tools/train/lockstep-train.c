@@ -217,6 +217,7 @@ static void close_all(session *s)
     ls_trace_close(s->trace);
     explain_free(&s->explain);
     evaluation_close(&s->eval);
+    held_close(&s->held);
     recorder_close(&s->recorder);
     healing_free(&s->healing);
     keeper_close(&s->keeper);

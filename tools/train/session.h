@@ -11,6 +11,7 @@
 #include "train/evaluate.h"
 #include "train/explain.h"
 #include "train/healing.h"
+#include "train/held.h"
 #include "train/keeper.h"
 #include "train/metrics.h"
 #include "train/recorder.h"
@@ -29,6 +30,7 @@ typedef struct session {
     healing healing;
     position at;
     evaluation eval;
+    held held;
     explain explain;
     close_look look;
     curve curve;
@@ -46,6 +48,9 @@ int session_record(session *s);
 /* session_end.c: save the weights, with --ema the average, where --save says
  * so. */
 int session_save(session *s);
+
+/* Save the weights that are held, if any are. */
+int session_save_held(session *s);
 
 /* Leave after a failure, which gives the status: the trainer is as the last
  * good step left it, and hours of training are not thrown away; but neither

@@ -35,6 +35,20 @@ int session_save(session *s)
     return status == OPT_GO ? back : status;
 }
 
+int session_save_held(session *s)
+{
+    int status, back;
+
+    if (!s->held.waits)
+        return OPT_GO;
+    s->held.waits = false;
+    if ((status = held_swap(&s->held, s->run.trainer)) != OPT_GO)
+        return status;
+    status = session_save(s);
+    back = held_swap(&s->held, s->run.trainer);
+    return status == OPT_GO ? back : status;
+}
+
 /* Saves at the end, unless the best weights are there already. */
 static int save_last(session *s)
 {
@@ -63,6 +77,7 @@ static int write_trace(session *s)
 int session_leave(session *s, int status)
 {
     write_trace(s);
+    session_save_held(s);
     if (s->set.save && !s->set.early_stop &&
         ls_trainer_step(s->run.trainer) > 0 &&
         ls_trainer_check(s->run.trainer) == 0 && session_save(s) == OPT_GO)

@@ -69,6 +69,8 @@ static int keep(session *s)
     int status = metrics_flush(&s->metrics);
     ls_mark mark;
 
+    if (status == OPT_GO)
+        status = session_save_held(s);
     if (status != OPT_GO)
         return status;
     mark = ls_mark_begin(s->run.pool, "checkpoint");
@@ -105,21 +107,40 @@ static int record_evaluation(session *s, double before)
     return status;
 }
 
-/* Evaluate.  With --early-stop the file is that of the best weights, from the
- * moment that they are the best: whatever ends the run, it is there. */
+/* May weights as good as those of the file be held in place of written?  A
+ * transcript tells of parameters that are set. */
+static bool may_hold(const session *s)
+{
+    return s->set.save && !s->run.transport && !s->run.how.ema &&
+           !s->set.transcript && !s->set.against && !s->set.heal;
+}
+
+/* Take the best weights.  With --early-stop the file is that of the best, from
+ * the moment that they are better: whatever ends the run, it is there. */
+static int take_best(session *s, bool as_good)
+{
+    int status = as_good && may_hold(s) ? held_take(&s->held, s->run.trainer)
+                                        : session_save(s);
+
+    if (!as_good)
+        s->held.waits = false;
+    s->at.score.is_saved = s->saves;
+    return status;
+}
+
 static int evaluate_now(session *s, int64_t done)
 {
-    double before = s->at.score.plateau.scale;
+    const score *so_far = &s->at.score;
+    double before = so_far->plateau.scale, best = so_far->stop.best;
+    bool saved = so_far->is_saved;
     int status = evaluate(&s->eval, done);
 
     if (status == OPT_GO)
         curve_add(&s->curve.evaluation, done, s->at.score.loss);
     if (status == OPT_GO)
         status = record_evaluation(s, before);
-    if (status == OPT_GO && s->set.early_stop && evaluation_better(&s->eval)) {
-        status = session_save(s);
-        s->at.score.is_saved = s->saves;
-    }
+    if (status == OPT_GO && s->set.early_stop && evaluation_better(&s->eval))
+        status = take_best(s, saved && so_far->stop.best == best);
     return status;
 }
 
