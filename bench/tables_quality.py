@@ -10,7 +10,9 @@ bench/results/quality.
 
 Split s holds a fifth of the rows back to test on (train_test_split, seed s,
 stratified for classes); every method gets the same rows in the same order, and
-holds back its own rows of these where it needs some.  A row of the CSV is
+holds back its own rows of these where it needs some.  Methods have the seed s, or
+with --seed N the seed s + N, which shows what a seed makes.  --ensemble K measures
+TD with K networks as a method of its own.  A row of the CSV is
 data set, split, method, metric, value, processor seconds of the training.  One that
 is in the file already is not measured again.
 Needs scikit-learn, and pytabkit for its two rows.  PyTorch flushes denormal numbers
@@ -96,7 +98,7 @@ def write_csv(path, x, y, classes):
             print(",".join(values), file=f)
 
 
-def lockstep(build, recipe, classes, seed, train, test):
+def lockstep(build, recipe, members, classes, seed, train, test):
     with tempfile.TemporaryDirectory() as folder:
         at = [os.path.join(folder, n) for n in ("a.csv", "b.csv", "m.st")]
         write_csv(at[0], *train, classes)
@@ -104,8 +106,9 @@ def lockstep(build, recipe, classes, seed, train, test):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([os.path.join(build, "lockstep-train"), "table",
                         "--data", at[0], "--recipe", recipe, "--seed",
-                        str(seed), "--data-seed", str(seed), "--workers", "1",
-                        "--save", at[2]], check=True,
+                        str(seed), "--data-seed", str(seed), "--workers",
+                        "1", "--ensemble", str(members), "--save", at[2]],
+                       check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         text = subprocess.run([os.path.join(build, "lockstep-predict"), at[2],
@@ -137,17 +140,22 @@ def run_split(options, name, classes, x, y, split, write, done):
         metric, value = score(classes, yb, np.asarray(out).reshape(-1))
         write([name, split, method, metric, f"{value:.6f}", f"{seconds:.3f}"])
 
-    if options.build:
-        for recipe in ("td", "td-s"):
-            if (name, str(split), "lockstep " + recipe.upper()) in done:
-                continue
-            out, seconds = lockstep(options.build, recipe, classes, split,
-                                    (xa, ya), (xb, yb))
-            put("lockstep " + recipe.upper(), out, seconds)
-    if options.no_peers:
-        return
-    for method, make in peers(classes, split):
-        if (name, str(split), method) in done:
+    def wanted(method):
+        of = options.methods
+        return ((not of or method in of.split(",")) and
+                (name, str(split), method) not in done)
+
+    seed = split + options.seed
+    ours = [("lockstep TD", "td", 1), ("lockstep TD-S", "td-s", 1)]
+    if options.ensemble:
+        ours.append((f"lockstep TD x {options.ensemble}", "td",
+                     options.ensemble))
+    for method, recipe, members in ours:
+        if options.build and wanted(method):
+            put(method, *lockstep(options.build, recipe, members, classes,
+                                  seed, (xa, ya), (xb, yb)))
+    for method, make in peers(classes, seed):
+        if not wanted(method):
             continue
         begin = time.process_time()
         model = make().fit(xa.astype(np.float32), ya)
@@ -159,7 +167,11 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--build", help="folder of lockstep's programs")
     p.add_argument("--splits", type=int, default=10)
-    p.add_argument("--no-peers", action="store_true")
+    p.add_argument("--seed", type=int, default=0,
+                   help="what is added to a split's number, for the methods")
+    p.add_argument("--ensemble", type=int, default=0,
+                   help="lockstep TD with so many networks, too")
+    p.add_argument("--methods", help="names of methods, commas between them")
     p.add_argument("--data", help="names of data sets, commas between them")
     p.add_argument("--out", default="/dev/stdout")
     options = p.parse_args()
