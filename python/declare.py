@@ -164,7 +164,14 @@ class Headers:
     def comment_of(self, name):
         """The comment before a function's declaration, as a docstring."""
         at = re.search(rf"^LS_API [^;]*\b{name}\(", self.text, re.M).start()
-        end = self.text.rfind("*/", 0, at)
+        return self.comment_until(self.text.rfind("*/", 0, at))
+
+    def comment_of_struct(self, name):
+        """The same of a struct; "": none stands right before it."""
+        before = re.search(rf"\*/\s*typedef struct {name} {{", self.text)
+        return self.comment_until(before.start()) if before else ""
+
+    def comment_until(self, end):
         begin = self.text.rfind("/*", 0, end)
         lines = [re.sub(r"^ \* ?", "", line)
                  for line in self.text[begin + 3:end].split("\n")]
@@ -205,6 +212,12 @@ def wrapped(start, items, end, indent=0):
         break_on_hyphens=False)).replace("\0", " ")
 
 
+def print_words(doc, out):
+    if doc:
+        end = "\n" if "\n" in doc or len(doc) > 69 else ""
+        print(textwrap.indent(f'"""{doc}{end}"""\n', "    "), file=out)
+
+
 def write_c(h, out):
     print(LICENSE + '"""What the headers of lockstep declare, for ctypes.  Written by\n'
           'python/declare.py."""\n\nimport ctypes as C\n\n'
@@ -220,6 +233,7 @@ def write_c(h, out):
     structs = by_need(h.structs)
     for name, members in structs.items():
         print(f"\n\nclass {python_name(name)}(Struct):", file=out)
+        print_words(h.comment_of_struct(name), out)
         print(textwrap.indent(wrapped("_fields_ = [", [
             f'("{m}", {kind})' for m, _, kind in members], "]", 4), "    "),
             file=out)

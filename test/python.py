@@ -353,6 +353,11 @@ def check_builders(folder):
            (3, 3, 1, 1, "some"), "zzz")
     raises(ValueError, "1 axes", ls.transpose, x, (0,))
     raises(TypeError, "n", ls.dense, x)
+    public = [getattr(ls, n) for n in dir(ls)]
+    public += [getattr(k, n) for k in public if isinstance(k, type)
+               for n in vars(k) if not n.startswith("_")]
+    silent = [v for v in public if callable(v) and not v.__doc__]
+    assert not silent, silent
     assert "def" not in dir(ls) and "conv2d" in dir(ls)
     names = {}
     exec("from lockstep import *", names)

@@ -197,6 +197,11 @@ same "a search goes on from its file" again searched
 same "to the same model" best.st again.st
 sort some.csv >some.sorted
 same "and the same file" all.csv some.sorted
+{ head -n 3 tried.csv; printf '3,0.5,"--da'; } >torn.csv
+# shellcheck disable=SC2086 # words
+run $tune --tune-file torn.csv
+sort torn.csv >torn.sorted
+same "a line that was never written whole is made again" all.csv torn.sorted
 # shellcheck disable=SC2086 # words
 run $tune --cv 2
 is "a search by folds" "$status $(grep -c 'tune best of 4' out)" "0 1"

@@ -368,6 +368,9 @@ same "from the standard input, too" piped file
 head -c 90 words.csv.gz >cut.csv.gz
 expect 1 "cut.csv.gz: the gzip stream is cut short at byte 90" mlp \
     --data cut.csv.gz --target kind
+printf 'PAR1....PAR1' >rows.parquet
+expect 1 "rows.parquet: a file of Parquet, which is not read" mlp \
+    --data rows.parquet --target kind
 
 tool=$build/lockstep-predict
 run words.st eval.csv

@@ -262,8 +262,13 @@ int ls__csv_next(ls__csv *c)
 /* Go before the first byte; a stream of gzip begins anew. */
 static int begin(ls__csv *c)
 {
-    uint8_t head[2] = {0};
-    int status = c->file.size >= 2 ? ls__file_read(&c->file, head, 2, 0) : 0;
+    uint8_t head[4] = {0};
+    size_t n = c->file.size < 4 ? (size_t)c->file.size : sizeof head;
+    int status = n ? ls__file_read(&c->file, head, n, 0) : 0;
+
+    if (status == 0 && !memcmp(head, "PAR1", sizeof head))
+        return ls__fail(LS_EFORMAT, "%s: a file of Parquet, which is not read; "
+                        "write it as CSV, packed by gzip or not", c->path);
 
     if (c->packed)
         ls__gunzip_close(&c->gzip);

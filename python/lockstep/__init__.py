@@ -69,6 +69,7 @@ __all__ = [n for n in builders.__all__ if not hasattr(builtins, n)] + [
 
 
 def version():
+    """The version of the library, "1.2.3"."""
     return c.ls_version().decode()
 
 

@@ -153,34 +153,54 @@ ls_realmlp_course = Enum("realmlp_course", REALMLP_RATE=0, REALMLP_DECAY=1,
 
 
 class ArraySpec(Struct):
+    """The name, type and shape of an array; copied."""
+
     _fields_ = [("name", C.c_char_p), ("dtype", C.c_int), ("rank", C.c_int),
         ("shape", C.c_int64 * 8)]
     enums = {"dtype": ls_dtype}
 
 
 class Array(Struct):
+    """An array in memory.  In a set of arrays its first axis counts rows, or
+    devices, and it has a name; the name and the data are the caller's.
+    Where a function reads an array from a file, its data are malloc's
+    (array_free) and its name is NULL.
+    """
+
     _fields_ = [("name", C.c_char_p), ("dtype", C.c_int), ("rank", C.c_int),
         ("shape", C.c_int64 * 8), ("data", P)]
     enums = {"dtype": ls_dtype}
 
 
 class Setting(Struct):
+    """A name with a text."""
+
     _fields_ = [("name", C.c_char_p), ("value", C.c_char_p)]
 
 
 class Entry(Struct):
+    """An array of an archive."""
+
     _fields_ = [("name", C.c_char_p), ("dtype", C.c_char_p), ("rank", C.c_int),
         ("shape", C.c_int64 * 8), ("elements", C.c_int64),
         ("bytes", C.c_int64), ("data", P)]
 
 
 class Option(Struct):
+    """An option of an optimizer or a schedule, as optimizer_option and
+    schedule_option tell it: its values are least <= x < below.
+    """
+
     _fields_ = [("name", C.c_char_p), ("about", C.c_char_p),
         ("range", C.c_char_p), ("start", C.c_double), ("least", C.c_double),
         ("below", C.c_double), ("whole", C.c_bool)]
 
 
 class Optimizer(Struct):
+    """An optimizer.  sgd and so on, below, make one; its members may be
+    changed afterwards.
+    """
+
     _fields_ = [("kind", C.c_int), ("lr", C.c_double),
         ("momentum", C.c_double), ("b1", C.c_double), ("b2", C.c_double),
         ("eps", C.c_double), ("weight_decay", C.c_double),
@@ -191,16 +211,60 @@ class Optimizer(Struct):
 
 
 class Group(Struct):
+    """Parameters whose name a pattern matches.  One that is in several groups
+    has the product of their factors, and is frozen if one of them is, so
+    that the order of groups does not matter.
+    """
+
     _fields_ = [("names", C.c_char_p), ("vectors", C.c_bool),
         ("frozen", C.c_bool), ("rate", C.c_double), ("decay", C.c_double),
         ("room", C.c_double * 8)]
 
 
 class Boundary(Struct):
+    """A step of a piecewise schedule."""
+
     _fields_ = [("update", C.c_int64), ("factor", C.c_double)]
 
 
 class Schedule(Struct):
+    """The learning rate of an update, where c updates were done before it and
+    peak is the optimizer's lr.  For c below warmup it is c/warmup peak;
+    then, with C = c - warmup, S = decay_steps - warmup, x = min(C, S) / S:
+
+        constant      peak
+        linear        peak + (end_lr - peak) x
+        cosine        end_lr + (peak - end_lr) (1 + cos(pi x)) / 2
+        exponential   peak decay_rate^(C / decay_steps), not past end_lr (0: no
+                      end), a lower bound for a rate below 1, else an upper one
+        piecewise     peak times the factor of each boundary with update <= c
+        polynomial    end_lr + (peak - end_lr) (1 - x)^power
+        cosine-restarts  the cosine again and again (SGDR): cycle k = 0, 1, ..
+                      is S cycle_factor^k updates long and begins at
+                      peak restart_factor^k, though not below end_lr
+        one-cycle     no warm-up of its own; with E = decay_steps and
+                      U = floor(pct_start E), by half a cosine each: from
+                      peak / div_factor at 0 to peak at U, and on to
+                      peak / (div_factor final_div_factor) at E
+        linear-one-cycle  the same by lines, and in between, at
+                      floor(pct_final E), through peak / div_factor once more
+        warm-restarts  cosine-restarts of which each cycle begins with warmup
+                      updates from 0 to its peak: cycle k takes
+                      warmup + S cycle_factor^k
+        coslog        peak (1 - cos(2 pi log2(1 + (2^cycles - 1) x))) / 2:
+                      `cycles` waves from 0 to 0, each twice as long as the one
+                      before (RealMLP's coslog4; Holzmueller et al. 2024)
+        flat-cosine   peak up to U = floor(pct_start S), then the cosine from
+                      there on (RealMLP's flat_cos)
+
+    So decay_steps counts the warm-up for all but exponential, and is the
+    update at which end_lr is reached: as in optax's
+    warmup_cosine_decay_schedule and warmup_exponential_decay_schedule from
+    0.  The others are optax's polynomial_schedule, sgdr_schedule (whose
+    cycles after the first have no warm-up here) and
+    cosine_onecycle_schedule. All zero is constant without a warm-up.
+    """
+
     _fields_ = [("kind", C.c_int), ("warmup", C.c_int64),
         ("decay_steps", C.c_int64), ("decay_rate", C.c_double),
         ("end_lr", C.c_double), ("n_boundaries", C.c_int),
@@ -213,6 +277,8 @@ class Schedule(Struct):
 
 
 class MeshOptions(Struct):
+    """The options of a mesh; mesh_open copies them."""
+
     _fields_ = [("size", C.c_size_t), ("devices", C.c_int),
         ("workers", C.c_int), ("axes", C.c_char_p), ("topology", C.c_char_p),
         ("cpus", C.c_char_p), ("details", C.c_bool), ("log", P),
@@ -220,26 +286,47 @@ class MeshOptions(Struct):
 
 
 class PoolOptions(Struct):
+    """The options of a pool; pool_open copies them."""
+
     _fields_ = [("size", C.c_size_t), ("no_pin", C.c_bool),
         ("pin_caller", C.c_bool)]
 
 
 class Key(Struct):
+    """The streams of JAX (threefry2x32, partitionable counters) and of NumPy's
+    legacy RandomState, to the bit (one exception: numpy_randn).  Value i of
+    a JAX stream depends on the key and i alone.
+    """
+
     _fields_ = [("word", C.c_uint32 * 2)]
 
 
 class Numpy(Struct):
+    """NumPy's RandomState(seed): MT19937 and its legacy distributions."""
+
     _fields_ = [("word", C.c_uint32 * 624), ("at", C.c_int),
         ("has_gauss", C.c_bool), ("gauss", C.c_double)]
 
 
 class Transport(Struct):
+    """What one rank knows of a transport.  A program that makes its own fills
+    in all members (`reason` and `patience` may be 0).  Each function is
+    called by one thread at a time, with `user` as its first argument, and
+    returns a negative status of LS_ERRORS when it fails, after which the
+    run cannot go on.
+
+    Messages from one rank to another arrive in the order in which they were
+    posted, and each is received by one call that asks for as many bytes.
+    """
+
     _fields_ = [("user", P), ("rank", C.c_int), ("ranks", C.c_int),
         ("patience", C.c_double), ("send", P), ("receive", P), ("test", P),
         ("abort", P), ("reason", P), ("left", P)]
 
 
 class TrainerOptions(Struct):
+    """How a model is trained; trainer_open copies it."""
+
     _fields_ = [("size", C.c_size_t), ("seed", C.c_int64), ("keys", C.c_int),
         ("optimizer", Optimizer), ("schedule", Schedule),
         ("clip_norm", C.c_double), ("accumulate", C.c_int), ("mean", C.c_int),
@@ -256,6 +343,8 @@ class TrainerOptions(Struct):
 
 
 class Result(Struct):
+    """What a step or an evaluation computed."""
+
     _fields_ = [("step", C.c_int64), ("rows", C.c_int64), ("loss", C.c_float),
         ("accuracy", C.c_float), ("lr", C.c_float), ("grad_norm", C.c_float),
         ("updated", C.c_bool), ("weight", C.c_double),
@@ -264,6 +353,22 @@ class Result(Struct):
 
 
 class Checks(Struct):
+    """What trainer_options.check = C has found.  Steps are drawn with the
+    probability C, by the seed and the step's number.  In a drawn step every
+    device's gradient, the packed weights, and blocks of the sum and of the
+    update (4 for each worker; with C = 1 all) are computed again by another
+    worker, into the same memory, and compared.  Where two results differ a
+    third computation decides; the step goes on with the right one, and the
+    worker that was wrong moves to another core.  A single worker checks
+    itself, later. step returns LS_EDIFFERS where nobody can say who is
+    right.  A gradient function or operator of one's own is called again
+    with the same arguments, and must do the same again.  Rows of tables
+    that stand still (lockstep/sparse.h) are summed twice and updated once.
+    Over ranks each one checks what it computes, with its own workers, and
+    tells that here; a rank that cannot decide ends the step of all with
+    LS_EDIFFERS.
+    """
+
     _fields_ = [("steps", C.c_int64), ("drawn", C.c_int64),
         ("checks", C.c_int64), ("wrong", C.c_int64), ("moved", C.c_int64),
         ("step", C.c_int64), ("text", C.c_char_p), ("worker", C.c_int),
@@ -271,6 +376,8 @@ class Checks(Struct):
 
 
 class CheckpointsOptions(Struct):
+    """How a run's checkpoints are kept; checkpoints_open copies it."""
+
     _fields_ = [("size", C.c_size_t), ("folder", C.c_char_p),
         ("keep", C.c_int), ("n_settings", C.c_int),
         ("settings", C.POINTER(Setting)), ("may_change", C.c_char_p),
@@ -278,27 +385,46 @@ class CheckpointsOptions(Struct):
 
 
 class Change(Struct):
+    """An option or setting that is not what it was in a checkpoint; NULL: it
+    is not there.
+    """
+
     _fields_ = [("name", C.c_char_p), ("is", C.c_char_p), ("was", C.c_char_p)]
 
 
 class Sharding(Struct):
+    """Batches are cut along one named axis of the mesh, the data axis; devices
+    that differ only along other axes hold the same shard.  A plain value.
+    """
+
     _fields_ = [("axis", C.c_char * 32), ("shards", C.c_int),
         ("stride", C.c_int), ("devices", C.c_int)]
 
 
 class Buffers(Struct):
+    """An array on each device of the mesh: where it is read and where the
+    result goes.  A device's own in and out may be the same memory where a
+    comment says so; buffers of different devices, and of different arrays,
+    do not overlap.
+    """
+
     _fields_ = [("name", C.c_char_p), ("dtype", C.c_int), ("n", C.c_int64),
         ("in", P), ("out", P)]
     enums = {"dtype": ls_dtype}
 
 
 class EarlyStop(Struct):
+    """The rule for ending a run.  All members begin as 0 unless they are set.
+    """
+
     _fields_ = [("patience", C.c_int64), ("min_delta", C.c_double),
         ("rising", C.c_bool), ("values", C.c_int64), ("since", C.c_int64),
         ("best", C.c_double), ("room", C.c_double * 8)]
 
 
 class Plateau(Struct):
+    """optax.contrib.reduce_on_plateau's rule."""
+
     _fields_ = [("factor", C.c_double), ("patience", C.c_int64),
         ("rtol", C.c_double), ("atol", C.c_double), ("cooldown", C.c_int64),
         ("min_scale", C.c_double), ("rising", C.c_bool), ("values", C.c_int64),
@@ -307,6 +433,8 @@ class Plateau(Struct):
 
 
 class Init(Struct):
+    """How a parameter starts: a kind, and what it needs."""
+
     _fields_ = [("kind", C.c_int), ("distribution", C.c_int), ("fan", C.c_int),
         ("scale", C.c_double), ("fn", P), ("user", P),
         ("room", C.c_double * 8)]
@@ -315,6 +443,11 @@ class Init(Struct):
 
 
 class Source(Struct):
+    """A source gives rows in any order.  Fill one in for data of your own, or
+    let one of the functions below do it.  It is a plain value; a source
+    that loader_open or source_weigh took over is not closed by the program.
+    """
+
     _fields_ = [("rows", C.c_int64), ("classes", C.c_int64),
         ("n_arrays", C.c_int), ("arrays", C.POINTER(ArraySpec)),
         ("weighted", C.c_bool), ("by_epoch", C.c_bool), ("fill", P),
@@ -322,10 +455,17 @@ class Source(Struct):
 
 
 class Series(Struct):
+    """What a row of a source takes from an array whose rows follow each other
+    in time: row i takes rows i + at .. i + at + length - 1 of it, (length,
+    its row shape); with length 0 row i + at alone, of its row shape.
+    """
+
     _fields_ = [("array", Array), ("at", C.c_int64), ("length", C.c_int64)]
 
 
 class LoaderOptions(Struct):
+    """The options of a loader; loader_open copies them."""
+
     _fields_ = [("size", C.c_size_t), ("batch", C.c_int64),
         ("shuffle", C.c_bool), ("key", Key), ("uneven", C.c_int),
         ("no_thread", C.c_bool)]
@@ -333,22 +473,36 @@ class LoaderOptions(Struct):
 
 
 class Place(Struct):
+    """Where a worker is planned.  Numbers below are hwloc's logical ones, -1
+    where the machine tells none.
+    """
+
     _fields_ = [("pu", C.c_int), ("core", C.c_int), ("l3", C.c_int),
         ("numa", C.c_int), ("package", C.c_int), ("kind", C.c_int),
         ("device", C.c_int), ("devices", C.c_int)]
 
 
 class Level(Struct):
+    """A level of the machine: how many it has, allowed here or not, and for
+    caches and NUMA memory the bytes of the smallest and of the largest.
+    """
+
     _fields_ = [("name", C.c_char_p), ("count", C.c_int), ("least", C.c_int64),
         ("most", C.c_int64)]
 
 
 class CoreKind(Struct):
+    """A kind of cores, as hybrid CPUs have several."""
+
     _fields_ = [("name", C.c_char * 32), ("cores", C.c_int),
         ("allowed", C.c_int)]
 
 
 class Cost(Struct):
+    """An operator of a step, by the FLOP of its matrix products (two for each
+    multiply-add; elementwise work is not counted) for one row of the batch.
+    """
+
     _fields_ = [("op", C.c_char_p), ("name", C.c_char_p),
         ("forward", C.c_double), ("backward", C.c_double),
         ("forward_bytes", C.c_double), ("backward_bytes", C.c_double),
@@ -357,6 +511,10 @@ class Cost(Struct):
 
 
 class Work(Struct):
+    """What a step does: FLOP and bytes by the sum of the above, and the bytes
+    that reduction and update must at least read and write.
+    """
+
     _fields_ = [("row_flops", C.c_double), ("reduce_bytes", C.c_double),
         ("update_bytes", C.c_double), ("row_bytes", C.c_double),
         ("chunk_bytes", C.c_double), ("chunk_rows", C.c_int64),
@@ -364,11 +522,17 @@ class Work(Struct):
 
 
 class Times(Struct):
+    """Seconds of one worker in the last step: at work in each phase, and the
+    rest of the step, at barriers or with nothing to do.
+    """
+
     _fields_ = [("gradients", C.c_double), ("reduce", C.c_double),
         ("update", C.c_double), ("waiting", C.c_double)]
 
 
 class Isa(Struct):
+    """An instruction level of the library's own kernels."""
+
     _fields_ = [("name", C.c_char_p), ("here", C.c_bool), ("used", C.c_bool)]
 
 
@@ -379,37 +543,75 @@ class SaveOptions(Struct):
 
 
 class NormOptions(Struct):
+    """More of a layer norm, or of a group norm; norm_defaults() writes what
+    those have.
+    """
+
     _fields_ = [("size", C.c_size_t), ("epsilon", C.c_double)]
 
 
 class BatchNormOptions(Struct):
+    """More of a batch norm; batch_norm_defaults() writes what is said here."""
+
     _fields_ = [("size", C.c_size_t), ("statistics", C.c_int),
         ("epsilon", C.c_double), ("momentum", C.c_double)]
     enums = {"statistics": ls_statistics}
 
 
 class DenseOptions(Struct):
+    """More of a dense layer, sparse_dense included; dense_defaults() writes
+    what those have.
+    """
+
     _fields_ = [("size", C.c_size_t), ("no_bias", C.c_bool)]
 
 
 class AttentionOptions(Struct):
+    """More of an attention; attention_defaults() writes what self_attention
+    has without a mask.  Each bias is zeros: "<name>.query|key|value.bias"
+    of the kernel's last two extents, "<name>.out.bias" (D).  dropout: in
+    step each weight, element of the softmax of (heads,T,S), is dropped as
+    dropout does, whose `name` is the layer's: PyTorch's, and Flax's with
+    broadcast_dropout False.
+    """
+
     _fields_ = [("size", C.c_size_t), ("causal", C.c_bool),
         ("qkv_bias", C.c_bool), ("out_bias", C.c_bool), ("kv_heads", C.c_int),
         ("rotary_base", C.c_double), ("dropout", C.c_double)]
 
 
 class RecurrentOptions(Struct):
+    """More of a recurrent layer: a state to begin from, rows of different
+    lengths, and the state that it comes to.  recurrent_defaults() writes
+    what lstm and gru have, NULL and false.
+
+    A stream of steps is predicted piece by piece by giving `last` of one
+    piece as `state` of the next: the bytes are those of one long row.
+    """
+
     _fields_ = [("size", C.c_size_t), ("state", P), ("lengths", P),
         ("last", P), ("two_biases", C.c_bool), ("bidirectional", C.c_bool)]
 
 
 class Window(Struct):
+    """The size of a window, how far it moves, and its padding."""
+
     _fields_ = [("height", C.c_int64), ("width", C.c_int64),
         ("stride_y", C.c_int64), ("stride_x", C.c_int64), ("padding", C.c_int)]
     enums = {"padding": ls_padding}
 
 
 class ConvOptions(Struct):
+    """More of a convolution; conv_defaults() writes what conv2d has, LS_SAME
+    and ones.  Taps are `dilation` pixels apart, so that a window k wide
+    covers (k - 1) dilation + 1, which stands for k in the formulas of
+    padding.  Groups of channels, one after the other, each make as many
+    outputs of their own, and must divide both; as many groups as channels:
+    a depthwise convolution.  With LS_EXPLICIT, `top`, `bottom`, `left` and
+    `right` are how many pixels of zeros are around the image, and out = (in
+    + both - covered) / s + 1, rounded down; else they are 0.
+    """
+
     _fields_ = [("size", C.c_size_t), ("padding", C.c_int),
         ("no_bias", C.c_bool), ("groups", C.c_int64), ("stride_y", C.c_int64),
         ("stride_x", C.c_int64), ("dilation_y", C.c_int64),
@@ -419,6 +621,17 @@ class ConvOptions(Struct):
 
 
 class PoolingOptions(Struct):
+    """More of a pooling; pooling_defaults() writes what max_pool has, LS_SAME
+    and ones.  Dilation, and pixels with LS_EXPLICIT, are as in
+    conv_options. ceil_mode: where LS_VALID or LS_EXPLICIT would leave
+    pixels over, there is one window more, which hangs over, unless it would
+    begin behind the image (with `before` pixels of padding, from in +
+    before on): PyTorch's ceil_mode. exclude_padding: avg_pool_with divides
+    by the pixels of the image in each window, count_include_pad=False; else
+    by those of the image and its padding, without those that a window hangs
+    over.
+    """
+
     _fields_ = [("size", C.c_size_t), ("padding", C.c_int),
         ("ceil_mode", C.c_bool), ("exclude_padding", C.c_bool),
         ("stride_y", C.c_int64), ("stride_x", C.c_int64),
@@ -429,57 +642,94 @@ class PoolingOptions(Struct):
 
 
 class Shard(Struct):
+    """What a device is given of a batch: rows first .. first+rows of each
+    input, and their weights (NULL: all 1).
+    """
+
     _fields_ = [("first", C.c_int64), ("rows", C.c_int64), ("data", P),
         ("weights", P), ("train", C.c_bool), ("call", C.c_int64),
         ("row", C.c_int64), ("drop", C.c_float)]
 
 
 class Ratio(Struct):
+    """A mean over devices and micro-batches in the making."""
+
     _fields_ = [("sum", C.c_double), ("weight", C.c_double)]
 
 
 class Sums(Struct):
+    """What a device returns with its gradient.  At the start of a call loss
+    and weight are 0, correct is NaN and metrics are 0.
+    """
+
     _fields_ = [("loss", C.c_double), ("weight", C.c_double),
         ("correct", C.c_double), ("metric", Ratio * 8)]
 
 
 class Gradient(Struct):
+    """A model that is given by its gradient.  It is copied; what user points
+    to is borrowed until the trainer is closed.
+    """
+
     _fields_ = [("fn", P), ("user", P), ("n_inputs", C.c_int),
         ("n_params", C.c_int), ("inputs", C.POINTER(ArraySpec)),
         ("params", C.POINTER(ArraySpec))]
 
 
 class OwnRun(Struct):
+    """What the functions of an own operator are given: some rows of a device's
+    shard.  Each array holds those rows, one after the other; arrays do not
+    overlap.
+    """
+
     _fields_ = [("rows", C.c_int64), ("x_size", P), ("y_size", C.c_int64),
         ("x", P), ("y", P), ("stash", P), ("dy", P), ("dx", P), ("weights", P),
         ("sums", C.POINTER(Sums))]
 
 
 class OwnOp(Struct):
+    """An operator of your own.  A loss has only name, inputs, user and
+    forward.
+    """
+
     _fields_ = [("name", C.c_char_p), ("inputs", C.c_int), ("user", P),
         ("shape", P), ("stash", C.c_int64), ("forward", P), ("backward", P)]
 
 
 class TraceOptions(Struct):
+    """How much is recorded."""
+
     _fields_ = [("size", C.c_size_t), ("level", C.c_int),
         ("events", C.c_int64)]
 
 
 class Mark(Struct):
+    """A slice of your own that has begun.  It ends on the thread where it
+    began, before the slice around it.
+    """
+
     _fields_ = [("name", C.c_char_p), ("before", C.c_char_p),
         ("began", C.c_int64)]
 
 
 class Doing(Struct):
+    """What a worker is doing at this moment."""
+
     _fields_ = [("phase", C.c_char_p), ("what", C.c_char_p),
         ("device", C.c_int), ("waits", C.c_bool)]
 
 
 class Control(Struct):
+    """A number of the program's own that a resumed run reads, such as its
+    place in the data.  `bits` is an int64_t, or a double's representation.
+    """
+
     _fields_ = [("name", C.c_char_p), ("bits", C.c_uint64)]
 
 
 class DataFile(Struct):
+    """A file that a run reads."""
+
     _fields_ = [("name", C.c_char_p), ("bytes", C.c_int64),
         ("sha256", C.c_char_p)]
 
@@ -495,12 +745,16 @@ class TranscriptOptions(Struct):
 
 
 class TranscriptFacts(Struct):
+    """What a transcript says, without training."""
+
     _fields_ = [("lines", C.c_int64), ("batches", C.c_int64),
         ("is_whole", C.c_bool), ("every", C.c_int64), ("file", C.c_char * 65),
         ("root", C.c_char * 65), ("model", C.c_char * 65)]
 
 
 class StateRoot(Struct):
+    """What a state line says."""
+
     _fields_ = [("batches", C.c_int64), ("root", C.c_char * 65)]
 
 
@@ -521,6 +775,8 @@ class RecordDifference(Struct):
 
 
 class RanksOptions(Struct):
+    """What goes wrong between the ranks, or takes its time."""
+
     _fields_ = [("delay", C.c_double), ("bandwidth", C.c_double),
         ("shuffle", C.c_int64), ("patience", C.c_double), ("fault", C.c_int),
         ("rank", C.c_int), ("posts", C.c_int64)]
@@ -528,12 +784,32 @@ class RanksOptions(Struct):
 
 
 class Column(Struct):
+    """A column; its texts live as long as the coding.
+
+    Dates are as ISO 8601 has them: 2026-11-25, and with a time
+    2026-11-25T18:30, 2026-11-25 18:30:05.25, and with a zone
+    2026-11-25T18:30Z or +02:00.  A column of them becomes columns of
+    numbers of one name, one for each of these that `date` names and in
+    which its rows differ, "days" in any case:
+
+        days     since 1970-01-01, the time as a fraction, in UTC where there is
+                 a zone; the others are of the date as it is written:
+        year
+        month    1 to 12
+        day      of the month, 1 to 31
+        weekday  Monday is 1, Sunday 7
+        yearday  1 to 366
+        hour     of the day, 0 to below 24, minutes and seconds as a fraction
+    """
+
     _fields_ = [("name", C.c_char_p), ("date", C.c_char_p), ("words", C.c_int),
         ("word", P), ("mean", C.c_double), ("scale", C.c_double),
         ("at", C.c_int64)]
 
 
 class TableDataOptions(Struct):
+    """What a table is read for."""
+
     _fields_ = [("size", C.c_size_t), ("target", C.c_char_p),
         ("ignore", C.c_char_p), ("task", C.c_int), ("missing_mean", C.c_bool),
         ("drop_no_target", C.c_bool), ("window", C.c_int64),
@@ -547,6 +823,8 @@ class TableModelOptions(Struct):
 
 
 class ImagesOptions(Struct):
+    """Which images of a folder are read, and how they are normalised."""
+
     _fields_ = [("size", C.c_size_t), ("test", C.c_bool),
         ("labels", C.c_char_p), ("image", C.c_char_p), ("label", C.c_char_p),
         ("channels", C.c_int), ("mean", P), ("std", P),
@@ -557,6 +835,10 @@ class ImagesOptions(Struct):
 
 
 class AugmentOptions(Struct):
+    """How images are changed before they are seen, other than the time before;
+    all 0: not at all.
+    """
+
     _fields_ = [("size", C.c_size_t), ("key", Key), ("image", C.c_char_p),
         ("label", C.c_char_p), ("other", C.c_char_p), ("share", C.c_char_p),
         ("flip", C.c_bool), ("crop", C.c_int), ("rotate", C.c_double),
@@ -567,10 +849,14 @@ class AugmentOptions(Struct):
 
 
 class CsourceOptions(Struct):
+    """How a model is written."""
+
     _fields_ = [("size", C.c_size_t), ("name", C.c_char_p), ("int8", C.c_bool)]
 
 
 class RealmlpOptions(Struct):
+    """What may be otherwise than the recipe has it."""
+
     _fields_ = [("size", C.c_size_t), ("recipe", C.c_int), ("hidden", C.c_int),
         ("width", P), ("activate", P), ("dropout", C.c_double),
         ("periodic", C.c_double), ("smoothing", C.c_double),

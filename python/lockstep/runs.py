@@ -184,6 +184,7 @@ class Transcript(_Closing):
         return c.ls_transcript_same(self.of)
 
     def close(self):
+        """Close the file; what was recorded is on disk then."""
         if self._of:
             of, self._of = self._of, None
             checked(c.ls_transcript_close(of))

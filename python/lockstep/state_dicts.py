@@ -14,7 +14,7 @@ import tempfile
 
 import numpy as np
 
-from .nodes import do
+from .nodes import Error, do
 
 _NAMES = {"<f2": "F16", "<f4": "F32", "<f8": "F64", "<i2": "I16", "<i4": "I32",
           "<i8": "I64", "|i1": "I8", "|u1": "U8", "|b1": "BOOL"}
@@ -37,7 +37,11 @@ def take(trainer, state_dict, names, layers):
     with tempfile.TemporaryDirectory(prefix="lockstep-") as folder:
         path = os.path.join(folder, "state_dict.safetensors")
         _write(path, {n: _numpy(x) for n, x in state_dict.items()})
-        do.trainer_load_torch(trainer.of, path, names, layers)
+        try:
+            do.trainer_load_torch(trainer.of, path, names, layers)
+        except Error as error:
+            error.args = (str(error).replace(path, "state_dict"),)
+            raise
 
 
 def _write(path, arrays):

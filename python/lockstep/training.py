@@ -34,6 +34,7 @@ class EarlyStop(c.EarlyStop):
     """EarlyStop(patience=5).take(loss) says when to end."""
 
     def take(self, value):
+        """Take the value of an evaluation: is it enough now?"""
         return c.ls_early_stop_take(C.byref(self), value)
 
 
@@ -47,6 +48,7 @@ class Plateau(c.Plateau):
         changed(self, members)
 
     def take(self, value):
+        """Take the value of an evaluation: what multiplies the rate."""
         return c.ls_plateau_take(C.byref(self), value)
 
 
@@ -348,6 +350,7 @@ class Gradients:
         do.gradients_add(self.of, self.trainer._batch)
 
     def mean(self):
+        """The mean of what was added, across ranks too, as these gradients."""
         return self._result(do.gradients_mean_bytes)
 
     def apply(self):

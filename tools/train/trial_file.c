@@ -12,6 +12,30 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char TITLE[] = "trial,score,options\n";
+
+/* A last line that has no end, as a full disk leaves one, is cut off: its trial
+ * is made again. */
+static int cut_torn(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char head[sizeof TITLE] = "";
+    long at = sizeof TITLE - 1, whole = at;
+    int byte;
+
+    if (f && fgets(head, sizeof head, f) && !strcmp(head, TITLE))
+        while ((byte = getc(f)) != EOF) {
+            at++;
+            if (byte == '\n')
+                whole = at;
+        }
+    if (f)
+        fclose(f);
+    if (at == whole || truncate(path, whole) == 0)
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+}
+
 /* The table's row: a trial that this search would make, too? */
 static int read_trial(const session *s, const ls_table *t, int64_t count,
                       bool *known, double *good)
@@ -49,7 +73,8 @@ int trial_file_read(const session *s, int64_t count, bool *known, double *good)
 
     if (!path || access(path, F_OK) < 0)
         return OPT_GO;
-    status = opt_check(ls_table_open(&t, path));
+    if ((status = cut_torn(path)) == OPT_GO)
+        status = opt_check(ls_table_open(&t, path));
     if (status == OPT_GO && (ls_table_columns(t) != 3 ||
                              strcmp(ls_table_column(t, 0), "trial") != 0))
         status = opt_fail(OPT_WRONG, "%s: is no file of --tune", path);
@@ -74,7 +99,7 @@ int trial_file_add(const session *s, int64_t trial, double good)
     if ((fd = open(path, O_WRONLY | O_APPEND | O_CREAT, 0666)) < 0)
         return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
     n = snprintf(line, sizeof line, "%s%" PRId64 ",%s,\"%s\"\n",
-                 lseek(fd, 0, SEEK_END) == 0 ? "trial,score,options\n" : "",
+                 lseek(fd, 0, SEEK_END) == 0 ? TITLE : "",
                  trial, number, options);
     wrote = write(fd, line, (size_t)n) == n;
     return close(fd) == 0 && wrote
