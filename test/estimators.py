@@ -280,6 +280,7 @@ def check_files():
     assert len(m.coefs_) == 2 and m.coefs_[0].shape == (5, 100)
     raises("solver", ours.MLPClassifier(solver="newton").fit, X, y)
     raises("batch_size", ours.MLPClassifier(batch_size=0).fit, X, y)
+    raises("n_jobs is", ours.MLPClassifier(n_jobs="two").fit, X, y)
     raises("classes", ours.MLPClassifier().partial_fit, X, y)
 
 

@@ -2,6 +2,7 @@
 """What the estimators of lockstep.sklearn train: dense layers, whose weights
 outlive the trainer, in a model file where they are pickled."""
 
+import numbers
 import os
 import tempfile
 
@@ -61,6 +62,9 @@ def workers(n_jobs, devices):
     the cores that this process may use, by control groups too."""
     import joblib
 
+    if n_jobs is not None and not isinstance(n_jobs, numbers.Integral):
+        raise ValueError(f"n_jobs is {n_jobs!r}; it is to be a whole number "
+                         "or None")
     wanted = joblib.effective_n_jobs(n_jobs)
     if wanted == 1:
         return 1
