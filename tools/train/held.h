@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Weights that are as good as those of the file and newer: where the last of
+/* Weights that are as good as those of the file, and newer.  Where the last of
  * several best epochs counts, many may be as good as each other, and writing a
- * file after each would take longer than its steps.  They are copied, and written
- * where the run is kept or ends. */
+ * file after each takes longer than its steps: they are copied, and written
+ * when the run is kept or ends. */
 #ifndef TOOLS_HELD_H
 #define TOOLS_HELD_H
 
