@@ -30,6 +30,11 @@ for file in c.py builders.py; do
     exit 1
 done
 
+LOCKSTEP_LIBRARY=$work/none.so "$python" -c 'import lockstep' 2>&1 |
+    grep -q 'ImportError: .*none.so: .*LOCKSTEP_LIBRARY names another' || {
+    echo "an import without a library does not say what is missing"
+    exit 1
+}
 "$python" - >"$work/offsets.c" <<'END' || exit 1
 import lockstep
 for header in ("lockstep.h", "lockstep/columns.h", "lockstep/csource.h",

@@ -16,7 +16,11 @@ _NAME = "liblockstep.so.2"
 _bundled = os.path.join(os.path.dirname(os.path.abspath(__file__)), _NAME)
 path = os.environ.get("LOCKSTEP_LIBRARY") or (
     _bundled if os.path.exists(_bundled) else _NAME)
-library = C.CDLL(path)
+try:
+    library = C.CDLL(path)
+except OSError as error:
+    raise ImportError(f"lockstep's library cannot be loaded: {error} (the wheel "
+                      "brings one; LOCKSTEP_LIBRARY names another)") from None
 P = C.c_void_p
 
 
