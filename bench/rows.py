@@ -309,6 +309,8 @@ ROWS = [
         train("1 worker", "lm", 2, 1),
         train("2 workers", "lm", 2, 2),
         train("2 workers, 8 devices", "lm", 8, 2),
+        train("1 worker, 1 device", "lm", 1, 1, "--allow-single"),
+        train("2 workers, 1 device", "lm", 1, 2, "--allow-single"),
         train("1 worker, shard", "lm", 2, 1, "--state", "shard",
               needs="full"),
         train("2 workers, shard", "lm", 2, 2, "--state", "shard",
@@ -318,6 +320,8 @@ ROWS = [
         efficiency("efficiency 1 -> 2, shard", "1 worker, shard",
                    "2 workers, shard"),
         Ratio("8 devices / 2 devices", "2 workers, 8 devices", "2 workers"),
+        efficiency("efficiency 1 -> 2, 1 device", "1 worker, 1 device",
+                   "2 workers, 1 device"),
     ]),
     Row("cnn workers", 33, 23, [
         train("1 worker", "cnn", 2, 1),
