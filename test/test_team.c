@@ -209,6 +209,51 @@ START_TEST(numbers_of_workers)
 }
 END_TEST
 
+/* ------ The model ------ */
+
+/* Proves that by counts the tool's lm at batch 32 scales: chunks are shared out
+ * first, then their rows, and each time workers double a shard takes little
+ * more than half. */
+START_TEST(model_of_lm)
+{
+    static const struct {
+        int devices, members;
+        ls__cut cut;
+        double least; /* of the speed-up */
+    } all[] = {{1, 2, {2, 1}, 1.99},  {1, 8, {8, 1}, 7.99},
+               {1, 3, {3, 1}, 2.6},   {2, 2, {2, 1}, 1.99},
+               {2, 4, {4, 1}, 3.99},  {2, 8, {4, 2}, 7},
+               {2, 16, {4, 4}, 13},   {1, 16, {8, 2}, 14}};
+    const lm_sizes s = {512, 64, 256, 8, 4, 1024};
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_run(pool, lm_graph(&s), &o);
+    ls_sums sums = {0};
+
+    for (size_t i = 0; i < COUNT(all); i++) {
+        ls_shard shard = {.rows = 32 / all[i].devices, .train = true};
+        ls__work w = ls__work_begin(r.trainer->context[0],
+                                    &r.trainer->model.weights, &shard,
+                                    r.trainer->grad.param, &sums);
+        ls__cut cut = ls__cut_of(&w, all[i].members);
+        double times = ls__cut_time(&w, (ls__cut){1, 1}) /
+                       ls__cut_time(&w, cut);
+
+        if (getenv("LS_TEST_TALK"))
+            printf("%d rows, %d members: %d groups of %d, %.2f times\n",
+                   (int)shard.rows, all[i].members, cut.groups, cut.parts,
+                   times);
+        ck_assert_msg(cut.groups == all[i].cut.groups &&
+                      cut.parts == all[i].cut.parts && times >= all[i].least,
+                      "%d rows, %d members: %d groups of %d, %.2f times as "
+                      "fast", (int)shard.rows, all[i].members, cut.groups,
+                      cut.parts, times);
+    }
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("team");
@@ -217,6 +262,7 @@ int main(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, cuts, 0, KINDS);
     tcase_add_test(t, kinds_of_steps);
+    tcase_add_test(t, model_of_lm);
     tcase_add_loop_test(t, numbers_of_workers, 0, 2);
     suite_add_tcase(s, t);
     return run_suite(s);

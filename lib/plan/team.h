@@ -59,6 +59,10 @@ ls__cut ls__cut_of(const ls__work *begun, int members);
  * chunk by chunk, so that is one group. */
 ls__cut ls__cut_as(const ls__work *begun, ls__cut asked);
 
+/* What a shard takes so by counts, in operations of one worker's time, of the
+ * busiest member. */
+double ls__cut_time(const ls__work *begun, ls__cut cut);
+
 /* How many turns operators make of one. */
 unsigned ls__cut_turns(const ls__cut *cut);
 

@@ -45,21 +45,26 @@ ls__cut ls__cut_as(const ls__work *w, ls__cut asked)
                      asked.parts};
 }
 
-ls__cut ls__cut_of(const ls__work *w, int members)
+double ls__cut_time(const ls__work *w, ls__cut cut)
 {
     const ls__plan *plan = w->plan;
-    int64_t chunks = chunks_of(w), rows = w->shard->rows;
-    ls__cut best = {1, 1};
-    double least;
+    int64_t rows = w->shard->rows;
 
     rows = rows < plan->chunk_rows ? rows : plan->chunk_rows;
-    least = (double)chunks * plan->work * (double)rows;
-    if (!plan->loose || least < LEAST)
+    return (double)((chunks_of(w) - 1) / cut.groups + 1) *
+           chunk_time(plan, rows, cut.parts);
+}
+
+ls__cut ls__cut_of(const ls__work *w, int members)
+{
+    ls__cut best = {1, 1};
+    double least = ls__cut_time(w, best);
+
+    if (!w->plan->loose || least < LEAST)
         return best;
     for (int parts = 1; parts <= members; parts++) {
         ls__cut cut = ls__cut_as(w, (ls__cut){members / parts, parts});
-        double time = (double)((chunks - 1) / cut.groups + 1) *
-                      chunk_time(plan, rows, parts);
+        double time = ls__cut_time(w, cut);
 
         if (time < least) {
             best = cut;

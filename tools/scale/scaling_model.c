@@ -221,9 +221,11 @@ static double most_devices(const loss *l)
     return busiest(most, l->p->workers) * most / devices;
 }
 
-/* Devices that do not divide by the workers. */
+/* Devices that do not divide by the workers; more workers share them. */
 static double deal_loss(const loss *l)
 {
+    if (scaling_hands(l->p) > l->s->info.devices)
+        return 0;
     return l->gradients * (most_devices(l) * scaling_hands(l->p) - 1);
 }
 
@@ -295,9 +297,6 @@ static int say_deal(const loss *l, char *out, size_t room)
 {
     int devices = l->s->info.devices, workers = scaling_hands(l->p);
 
-    if (devices < workers)
-        return snprintf(out, room, "%d of %d workers have no device: use "
-                        "--devices %d", workers - devices, workers, workers);
     return snprintf(out, room, "%d devices do not divide by %d workers, which "
                     "costs %.0f %%: use --devices %d", devices, workers,
                     percent(deal_loss(l), l),
