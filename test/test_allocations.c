@@ -96,7 +96,7 @@ typedef struct taken {
 
 static unsigned passed(const ls__barrier *b)
 {
-    return atomic_load(&b->gate.word) / 2;
+    return atomic_load(&b->all.gate.word) / 2;
 }
 
 /* Steps, the lines of a transcript if there is one, and its states. */

@@ -29,6 +29,8 @@ enum { MOST = 8 };
 
 typedef struct crowd {
     ls__barrier barrier;
+    ls__meeting group[MOST];
+    int of[MOST];
     int n, rounds;
     bool preempted; /* threads give up their processor now and then */
     long slot[MOST]; /* written by its thread between two crossings */
@@ -65,16 +67,17 @@ static void *cross(void *arg)
     for (long round = 1; round <= c->rounds; round++) {
         leave(c, &seed);
         c->slot[m->me] = round;
-        ls__barrier_wait(&c->barrier);
+        ls__barrier_wait(&c->barrier, m->me);
         leave(c, &seed);
         for (int i = 0; i < c->n; i++)
             m->wrong += c->slot[i] != round;
-        ls__barrier_wait(&c->barrier);
+        ls__barrier_wait(&c->barrier, m->me);
     }
     return NULL;
 }
 
-static long cross_all(int n, int rounds, int spins, bool preempted)
+/* Threads in so many groups, of which the last ones may be larger. */
+static long cross_in(int groups, int n, int rounds, int spins, bool preempted)
 {
     crowd c = {.n = n, .rounds = rounds, .preempted = preempted};
     member m[MOST];
@@ -82,6 +85,12 @@ static long cross_all(int n, int rounds, int spins, bool preempted)
     long wrong = 0;
 
     ck_assert_int_eq(ls__barrier_open(&c.barrier, n, spins), 0);
+    for (int i = 0; i < n; i++) {
+        c.of[i] = i * groups / n;
+        c.group[c.of[i]].n++;
+    }
+    if (groups > 1)
+        ls__barrier_split(&c.barrier, groups, c.group, c.of);
     for (int i = 0; i < n; i++) {
         m[i] = (member){&c, i, 0};
         ck_assert_int_eq(pthread_create(&thread[i], NULL, cross, &m[i]), 0);
@@ -92,6 +101,11 @@ static long cross_all(int n, int rounds, int spins, bool preempted)
     }
     ls__barrier_close(&c.barrier);
     return wrong;
+}
+
+static long cross_all(int n, int rounds, int spins, bool preempted)
+{
+    return cross_in(1, n, rounds, spins, preempted);
 }
 
 /* PUs this thread may use: on a single one, a long spin is only waste. */
@@ -148,6 +162,17 @@ START_TEST(test_barrier_preempted)
 
             ck_assert_int_eq(cross_all(n, rounds, spins, true), 0);
             say_time(n, spins, rounds, ls__nanoseconds() - start);
+        }
+}
+END_TEST
+
+/* The same where threads meet in groups first, of one thread and of several. */
+START_TEST(test_barrier_groups)
+{
+    for (int groups = 2; groups <= 4; groups++)
+        for (int n = groups; n <= MOST; n += 2) {
+            ck_assert_int_eq(cross_in(groups, n, 1000, 20, false), 0);
+            ck_assert_int_eq(cross_in(groups, n, 200, 0, true), 0);
         }
 }
 END_TEST
@@ -661,6 +686,7 @@ static Suite *suite(void)
     tcase_set_timeout(barrier, 3000);
     tcase_add_test(barrier, test_barrier);
     tcase_add_test(barrier, test_barrier_preempted);
+    tcase_add_test(barrier, test_barrier_groups);
     tcase_add_test(barrier, test_barrier_refused);
     tcase_add_test(barrier, test_options_refused);
     tcase_add_test(barrier, test_gate);

@@ -73,6 +73,28 @@ static inline bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind)
     return ls_mesh_kind_bytes(mesh, i, kind, sizeof *kind);
 }
 
+/* What a training step reads over the link from one NUMA node to another, for
+ * each parameter of the model, when gradients are reduced: floats of 4 bytes.
+ * Each device's gradient lies on the node of its worker, and each worker adds
+ * all of them over an equal part of the parameters.  Where it makes less cross
+ * the links, the workers of a node first add the gradients of its own devices,
+ * and only these sums are read elsewhere; the bytes of the sum are the same. */
+typedef struct ls_link {
+    int from, to;  /* nodes as in ls_place; the reader sits on `to` */
+    bool packages; /* they lie in different packages */
+    double flat;   /* floats, if all gradients were added at once, */
+    double floats; /* and as they are added */
+} ls_link;
+
+/* Stores link i = 0, 1, .. between nodes that workers sit on and returns true;
+ * false past the last, where all sit on one, or without memory. */
+LS_API bool ls_mesh_link_bytes(const ls_mesh *mesh, int i, ls_link *link,
+                               size_t size);
+static inline bool ls_mesh_link(const ls_mesh *mesh, int i, ls_link *link)
+{
+    return ls_mesh_link_bytes(mesh, i, link, sizeof *link);
+}
+
 #ifdef __cplusplus
 }
 #endif

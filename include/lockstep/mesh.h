@@ -24,7 +24,8 @@ typedef struct ls_mesh_options {
     int workers;          /* 0: min(devices, usable cores); where they are
                              more than devices, several share a device */
     const char *axes;     /* "data:4" or "data:2,model:2"; NULL: "data" */
-    const char *topology; /* hwloc synthetic text, or a FILE.xml of lstopo's;
+    const char *topology; /* hwloc synthetic text, whose cores have a PU each
+                             where it ends with them, or a FILE.xml of lstopo's;
                              NULL: this machine */
     const char *cpus;     /* the processors that workers may sit on, by the
                              operating system's numbers: "8-15", "0,2,4-7";

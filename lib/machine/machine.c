@@ -156,6 +156,8 @@ ls_place ls__machine_place(const ls__topology *t, int number)
 {
     hwloc_obj_t pu = find_pu(t, number);
 
+    if (!pu)
+        return (ls_place){number, -1, -1, -1, -1, 0, 0, 0};
     return (ls_place){
         .pu = (int)pu->os_index,
         .core = above(t, pu, HWLOC_OBJ_CORE),

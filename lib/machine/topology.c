@@ -166,13 +166,36 @@ static int check_synthetic(const char *text)
                           text, SYNTHETIC_LIMIT);
 }
 
+/* Does a description end with cores, whose PUs hwloc wants to be told of? */
+static bool ends_with_cores(const char *text)
+{
+    const char *last = strrchr(text, ' ');
+
+    return strncmp(last ? last + 1 : text, "core:", 5) == 0;
+}
+
+/* Cores have one PU each where nothing is said of them. */
+static int give_synthetic(hwloc_topology_t handle, const char *text)
+{
+    size_t room = strlen(text) + sizeof " pu:1";
+    char *whole = ls__new(room, 1, "topology");
+    int result;
+
+    if (!whole)
+        return LS_ENOMEM;
+    snprintf(whole, room, "%s%s", text, ends_with_cores(text) ? " pu:1" : "");
+    result = hwloc_topology_set_synthetic(handle, whole);
+    free(whole);
+    return result < 0 ? LS_EINVAL : 0;
+}
+
 static int set_synthetic(hwloc_topology_t handle, const char *text)
 {
     int status = check_synthetic(text);
 
-    if (status < 0)
+    if (status < 0 || (status = give_synthetic(handle, text)) == LS_ENOMEM)
         return status;
-    if (hwloc_topology_set_synthetic(handle, text) < 0)
+    if (status < 0)
         return ls__fail(LS_EINVAL, "topology \"%s\": not a hwloc synthetic "
                         "description such as \"pack:2 core:4 pu:2\"", text);
     return 0;

@@ -10,6 +10,7 @@
 #include "together/meetings.h"
 #include "train/batch.h"
 #include "train/joint.h"
+#include "train/nodes.h"
 #include "train/phases.h"
 #include "train/run_step.h"
 #include "train/trainer.h"
@@ -22,6 +23,14 @@ static const ls__pass
         {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients,
          .run_joint = ls__phase_joint},
         {"reduce", LS__REDUCE, .run = ls__phase_reduce},
+        {"update", LS__UPDATE, .run = ls__phase_update}}},
+    train_on_nodes = {.train = true, .reduces = true, .updates = true,
+                      .phase = {
+        {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
+        {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients,
+         .run_joint = ls__phase_joint},
+        {"node sums", LS__REDUCE, .run = ls__phase_node_sums},
+        {"reduce", LS__REDUCE, .run = ls__phase_reduce_nodes},
         {"update", LS__UPDATE, .run = ls__phase_update}}},
     train_with_others = {.train = true, .reduces = true, .updates = true,
                          .phase = {
@@ -70,6 +79,11 @@ static int step(ls_trainer *t, const ls_batch *batch, ls_result *result)
     ls__step s = {.trainer = t, .batch = batch,
                   .pass = t->ranks ? &train_with_others : &train};
     int64_t began, at;
+
+    if (ls__nodes_add(t)) {
+        s.pass = &train_on_nodes;
+        s.gradient = t->nodes->mean;
+    }
     int status;
 
     if ((status = ls__trainer_check_weights(t)) < 0)

@@ -71,7 +71,7 @@ void ls__work_backward(const ls__work *c, const ls__instr *in);
 static inline void ls__work_meet(const ls__work *c)
 {
     if (c->fence)
-        ls__barrier_wait(c->fence);
+        ls__barrier_wait(c->fence, 0); /* in no groups */
 }
 
 /* Cut a chunk: part `part` of so many is this worker's. */

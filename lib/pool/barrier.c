@@ -35,6 +35,19 @@
  * that one word, nobody sleeps on an open gate, and when nobody slept there
  * was no system call.
  *
+ * Groups.  Where many threads sit below several last-level caches, each arrival
+ * of a flat barrier fetches the counter's line from wherever the last one was,
+ * mostly another cache.  In groups, threads below one cache count themselves in
+ * on a line of theirs, and the last of each group counts the group in on the
+ * line of all; the last of these opens the gate of each group.  So a crossing
+ * moves lines between caches a few times for each group and not for each
+ * thread.  The chain above holds on both levels: what a thread did before it
+ * arrived happens before the last of its group goes on, and that before the
+ * last of all, who opens each gate with release order.  A group's counter is
+ * reset before its last thread goes on to all, so before the group's gate can
+ * open; and a group's gate is opened by one thread in a generation, the last of
+ * all.
+ *
  * Generations wrap after 2^31; only "changed or not" is asked, of one
  * generation at most behind, so wrapping does no harm.
  *
@@ -139,11 +152,18 @@ int ls__barrier_open(ls__barrier *barrier, int n, int spins)
 {
     if (n < 1 || spins < 0)
         return ls__fail(LS_EINVAL, "barrier: %d threads, %d spins", n, spins);
-    atomic_init(&barrier->arrived, 0);
-    atomic_init(&barrier->gate.word, 0);
-    barrier->n = n;
+    *barrier = (ls__barrier){.all = {.n = n}, .groups = 1};
     atomic_init(&barrier->spins, spins);
     return 0;
+}
+
+void ls__barrier_split(ls__barrier *barrier, int groups, ls__meeting *group,
+                       const int *of)
+{
+    barrier->all.n = groups;
+    barrier->groups = groups;
+    barrier->group = group;
+    barrier->of = of;
 }
 
 void ls__barrier_spin(ls__barrier *barrier, int spins)
@@ -153,32 +173,51 @@ void ls__barrier_spin(ls__barrier *barrier, int spins)
 
 void ls__barrier_close(ls__barrier *barrier)
 {
-    assert(!atomic_load_explicit(&barrier->arrived, memory_order_relaxed));
+    assert(!atomic_load_explicit(&barrier->all.arrived, memory_order_relaxed));
     (void)barrier;
 }
 
-/* Count the caller in; the last one opens the gate and learns it. */
-static bool arrive(ls__barrier *b)
+/* Where a thread is counted first, and waits. */
+static ls__meeting *meeting_of(ls__barrier *b, int thread)
 {
-    if (atomic_fetch_add_explicit(&b->arrived, 1, memory_order_acq_rel) !=
-        b->n - 1)
+    return b->group ? &b->group[b->of[thread]] : &b->all;
+}
+
+/* Count one in; the last one learns it. */
+static bool is_last(ls__meeting *m)
+{
+    if (atomic_fetch_add_explicit(&m->arrived, 1, memory_order_acq_rel) !=
+        m->n - 1)
         return false;
-    atomic_store_explicit(&b->arrived, 0, memory_order_relaxed);
-    ls__gate_open(&b->gate);
+    atomic_store_explicit(&m->arrived, 0, memory_order_relaxed);
     return true;
 }
 
-void ls__barrier_wait(ls__barrier *barrier)
+/* Count the caller in; the last one of all opens the gates and learns it. */
+static bool arrive(ls__barrier *b, int thread)
 {
-    unsigned seen = ls__gate_now(&barrier->gate);
-
-    if (!arrive(barrier))
-        ls__gate_wait(&barrier->gate, seen,
-                      atomic_load_explicit(&barrier->spins,
-                                           memory_order_relaxed));
+    if (b->group && !is_last(meeting_of(b, thread)))
+        return false;
+    if (!is_last(&b->all))
+        return false;
+    if (!b->group)
+        ls__gate_open(&b->all.gate);
+    for (int i = 0; b->group && i < b->groups; i++)
+        ls__gate_open(&b->group[i].gate);
+    return true;
 }
 
-void ls__barrier_arrive(ls__barrier *barrier)
+void ls__barrier_wait(ls__barrier *barrier, int thread)
 {
-    (void)arrive(barrier);
+    ls__gate *gate = &meeting_of(barrier, thread)->gate;
+    unsigned seen = ls__gate_now(gate);
+
+    if (!arrive(barrier, thread))
+        ls__gate_wait(gate, seen, atomic_load_explicit(&barrier->spins,
+                                                       memory_order_relaxed));
+}
+
+void ls__barrier_arrive(ls__barrier *barrier, int thread)
+{
+    (void)arrive(barrier, thread);
 }

@@ -26,25 +26,39 @@ void ls__gate_wait(ls__gate *gate, unsigned seen, int spins);
  * `from`, at most 2^30. */
 void ls__gate_reach(ls__gate *gate, unsigned from, unsigned times, int spins);
 
-typedef struct ls__barrier {
+/* Threads that are counted, and the gate at which they wait. */
+typedef struct ls__meeting {
     _Alignas(64) atomic_int arrived; /* of this generation */
-    int n;                           /* threads that must arrive */
+    int n;                           /* that must arrive */
+    _Alignas(64) ls__gate gate;      /* on its own line: read by all waiters */
+} ls__meeting;
+
+typedef struct ls__barrier {
+    ls__meeting all;    /* of threads or, where they meet in groups, of these */
     atomic_int spins; /* looks at the gate before sleeping; relaxed: whichever
                          number is read, the wait ends alike */
-    _Alignas(64) ls__gate gate;      /* on its own line: read by all waiters */
+    ls__meeting *group; /* NULL: there is one */
+    const int *of;      /* [thread] its group */
+    int groups;
 } ls__barrier;
 
 /* A barrier for n threads.  LS_EINVAL when n < 1 or spins < 0. */
 int ls__barrier_open(ls__barrier *barrier, int n, int spins);
+/* Let threads that share a cache meet first, and one of each group the others:
+ * group, whose memory the caller keeps, has the numbers of threads, else
+ * zeros.  Before anybody comes. */
+void ls__barrier_split(ls__barrier *barrier, int groups, ls__meeting *group,
+                       const int *of);
 /* Look so many times from now on; others may be waiting. */
 void ls__barrier_spin(ls__barrier *barrier, int spins);
 /* Nobody may be at the barrier any more. */
 void ls__barrier_close(ls__barrier *barrier);
 
-/* Arrive, and return when all n have arrived.  Usable again at once. */
-void ls__barrier_wait(ls__barrier *barrier);
-/* Arrive without waiting for the others.  The caller must not come to this
+/* Arrive as thread 0 .. n-1 (of one that is not split, any number), and return
+ * when all n have arrived.  Usable again at once. */
+void ls__barrier_wait(ls__barrier *barrier, int thread);
+/* Arrive without waiting for the others.  The thread must not come to this
  * barrier again before it has learned, by other means, that all arrived. */
-void ls__barrier_arrive(ls__barrier *barrier);
+void ls__barrier_arrive(ls__barrier *barrier, int thread);
 
 #endif

@@ -27,6 +27,7 @@
 #include "base/sized.h"
 #include "kernel/fault.h"
 #include "kernel/kernel.h"
+#include "mesh/neighbours.h"
 #include "pool/thread.h"
 #include <lockstep/machine.h>
 
@@ -59,7 +60,7 @@ static void settle(ls__seat *s)
 static void end_job(ls__seat *s)
 {
     ls__track_phase(&s->pool->track[s->worker], NULL, -1);
-    ls__barrier_arrive(&s->pool->done);
+    ls__barrier_arrive(&s->pool->done, s->worker);
 }
 
 /* A function of the user's ends the thread (pthread_exit, a cancellation).
@@ -97,7 +98,7 @@ static void *worker(void *arg)
     settle(s);
     ls__track_enter(&s->pool->track[s->worker]);
     if (!s->later)
-        ls__barrier_arrive(&s->pool->done);
+        ls__barrier_arrive(&s->pool->done, s->worker);
     pthread_cleanup_push(lose, s);
     serve(s);
     pthread_cleanup_pop(0);
@@ -121,6 +122,35 @@ static int thread_error(const ls_pool *p, int w, const char *what, int error)
                     strerror(error));
 }
 
+/* Workers below one last-level cache meet first, where these are several and
+ * not as many as workers. */
+static int split_barriers(ls_pool *p)
+{
+    int n = p->mesh->workers, groups;
+    ls__group *below = ls__new((size_t)n, sizeof *below, "pool");
+
+    if (!below)
+        return LS_ENOMEM;
+    groups = ls__mesh_groups(p->mesh, LS__BELOW_L3, below);
+    if (groups < 2 || 2 * groups > n) {
+        free(below);
+        return 0;
+    }
+    p->group = ls__block_zero(2 * (size_t)groups * sizeof *p->group, "pool");
+    p->group_of = ls__new((size_t)n, sizeof *p->group_of, "pool");
+    for (int i = 0; p->group && p->group_of && i < groups; i++) {
+        p->group[i].n = p->group[groups + i].n = below[i].workers;
+        for (int w = 0; w < below[i].workers; w++)
+            p->group_of[below[i].worker + w] = i;
+    }
+    free(below);
+    if (!p->group || !p->group_of)
+        return LS_ENOMEM;
+    ls__barrier_split(&p->done, groups, p->group, p->group_of);
+    ls__barrier_split(&p->meet, groups, p->group + groups, p->group_of);
+    return 0;
+}
+
 static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
 {
     bool crowded = ls__mesh_oversubscribed(mesh) || !mesh->topology.bindable;
@@ -142,7 +172,9 @@ static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
         atomic_init(&p->track[w].device, -1);
     }
     status = ls__barrier_open(&p->done, mesh->workers, spins);
-    return status ? status : ls__barrier_open(&p->meet, mesh->workers, spins);
+    if (!status)
+        status = ls__barrier_open(&p->meet, mesh->workers, spins);
+    return status ? status : split_barriers(p);
 }
 
 /* Create threads until all are there or one cannot be had: then an errno. */
@@ -167,8 +199,8 @@ static int start_workers(ls_pool *p)
     int error = create_workers(p);
 
     for (int w = p->started + 1; w < p->mesh->workers; w++)
-        ls__barrier_arrive(&p->done);
-    ls__barrier_wait(&p->done);
+        ls__barrier_arrive(&p->done, w);
+    ls__barrier_wait(&p->done, 0);
     if (error)
         return thread_error(p, p->started + 1, "no thread", error);
     for (int w = 1; w < p->mesh->workers; w++)
@@ -237,6 +269,8 @@ static void drop(ls_pool *p)
     ls__process_close(&p->process);
     ls__affinity_free(p->caller);
     free(p->seat);
+    free(p->group_of);
+    ls__block_free(p->group);
     ls__block_free(p->track);
     ls_mesh_close(p->mesh);
     ls__block_free(p);
@@ -355,7 +389,7 @@ typedef struct caller {
 static void await(const caller *c)
 {
     ls__track_wait(&c->pool->track[0]);
-    ls__barrier_wait(&c->pool->done);
+    ls__barrier_wait(&c->pool->done, 0);
     ls__track_waited(&c->pool->track[0]);
     ls__track_enter(c->track);
     ls__fpmode_restore(c->mode);
@@ -393,7 +427,7 @@ void ls__pool_barrier(ls_pool *pool)
     ls__track *track = ls__track_here();
 
     ls__track_wait(track);
-    ls__barrier_wait(&pool->meet);
+    ls__barrier_wait(&pool->meet, (int)(track - pool->track));
     ls__track_waited(track);
 }
 

@@ -33,6 +33,8 @@ struct ls_pool {
     void *user;
     ls__barrier done;     /* every worker, and the caller as worker 0 */
     ls__barrier meet;     /* ls__pool_barrier */
+    ls__meeting *group;   /* of both barriers; NULL: workers meet in one */
+    int *group_of;        /* [workers] */
     ls_mesh *mesh;        /* a copy */
     ls__seat *seat;           /* [workers]; 0 has no thread */
     ls__track *track;     /* [workers + 1] by the worker; last: counters */

@@ -39,6 +39,7 @@ struct ls_trainer {
     bool averaged;    /* the average stands in the parameters' place */
     ls__gradients grad;
     ls__running running;
+    struct ls__nodes *nodes; /* nodes.h; NULL: devices are added at once */
     struct ls__joint *joint; /* joint.h; NULL: devices need not meet */
     ls__trained trained;
     int64_t use;      /* how often they were taken for a computation */

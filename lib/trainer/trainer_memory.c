@@ -7,6 +7,7 @@
 #include "rules/optim.h"
 #include "train/device.h"
 #include "train/joint.h"
+#include "train/nodes.h"
 #include "train/placement.h"
 #include "train/riders.h"
 
@@ -85,6 +86,7 @@ static void touch(void *user, int worker)
         ls__placement_zero(t, first, last, worker == 0, i == 0, &owned[i]);
     for (int d = first; d < last; d++)
         ls__trained_zero(&t->trained, t->grad.device[d]);
+    ls__nodes_touch(t, worker);
 }
 
 /* What is owned of one parameter's first moment. */
@@ -169,7 +171,8 @@ static int make_all(ls_trainer *t, const ls__needs *needs, const bool *frozen)
         (status = make_gradients(t)) < 0 ||
         (status = ls__joint_open(t)) < 0 ||
         (status = ls__devices_open(t)) < 0 ||
-        (status = ls__placement_open(t)) < 0)
+        (status = ls__placement_open(t)) < 0 ||
+        (status = ls__nodes_open(t)) < 0)
         return status;
     point_at_arrays(t);
     ls__joint_share(t);
@@ -211,6 +214,7 @@ void ls__trainer_drop(ls_trainer *t)
         ls__block_free(t->grad.device[d] - t->grad.guard);
     for (int i = 0; i < LS__MOMENTS; i++)
         ls__block_free(t->moment[i]);
+    ls__nodes_close(t);
     ls__block_free(t->notes.report);
     ls__block_free(t->notes.square);
     ls__block_free(t->notes.lap);

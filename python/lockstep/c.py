@@ -498,6 +498,11 @@ class CoreKind(Struct):
         ("allowed", C.c_int)]
 
 
+class Link(Struct):
+    _fields_ = [("from", C.c_int), ("to", C.c_int), ("packages", C.c_bool),
+        ("flat", C.c_double), ("floats", C.c_double)]
+
+
 class Cost(Struct):
     """An operator of a step, by the FLOP of its matrix products (two for each
     multiply-add; elementwise work is not counted) for one row of the batch.
@@ -876,8 +881,8 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_sharding": Sharding, "ls_buffers": Buffers, "ls_early_stop": EarlyStop,
     "ls_plateau": Plateau, "ls_init": Init, "ls_source": Source,
     "ls_series": Series, "ls_loader_options": LoaderOptions, "ls_place": Place,
-    "ls_level": Level, "ls_core_kind": CoreKind, "ls_cost": Cost,
-    "ls_work": Work, "ls_times": Times, "ls_isa": Isa,
+    "ls_level": Level, "ls_core_kind": CoreKind, "ls_link": Link,
+    "ls_cost": Cost, "ls_work": Work, "ls_times": Times, "ls_isa": Isa,
     "ls_save_options": SaveOptions, "ls_norm_options": NormOptions,
     "ls_batch_norm_options": BatchNormOptions,
     "ls_dense_options": DenseOptions, "ls_attention_options": AttentionOptions,
@@ -1104,6 +1109,8 @@ ls_mesh_place_bytes = function("ls_mesh_place_bytes", C.c_bool, P, INT, P,
 ls_mesh_level_bytes = function("ls_mesh_level_bytes", C.c_bool, P, INT, P,
     C.c_size_t)
 ls_mesh_kind_bytes = function("ls_mesh_kind_bytes", C.c_bool, P, INT, P,
+    C.c_size_t)
+ls_mesh_link_bytes = function("ls_mesh_link_bytes", C.c_bool, P, INT, P,
     C.c_size_t)
 ls_trainer_cost_bytes = function("ls_trainer_cost_bytes", C.c_bool, P, INT, P,
     C.c_size_t)

@@ -1,35 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What was found, as one object of JSON. */
 #include "info/info.h"
+#include "run/machine_json.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static json_t *json_levels(const info *r)
-{
-    json_t *list = json_array();
-    ls_level l;
-
-    for (int i = 0; ls_mesh_level(r->mesh, i, &l); i++)
-        json_array_append_new(
-            list, json_pack("{s:s, s:i, s:I, s:I}", "name", l.name, "count",
-                            l.count, "least_bytes", (json_int_t)l.least,
-                            "most_bytes", (json_int_t)l.most));
-    return list;
-}
-
-static json_t *json_kinds(const info *r)
-{
-    json_t *list = json_array();
-    ls_core_kind k;
-
-    for (int i = 0; ls_mesh_kind(r->mesh, i, &k); i++)
-        json_array_append_new(list, json_pack("{s:s, s:i, s:i}", "name", k.name,
-                                              "cores", k.cores, "allowed",
-                                              k.allowed));
-    return list;
-}
 
 static json_t *json_workers(const info *r)
 {
@@ -48,24 +24,18 @@ static json_t *json_workers(const info *r)
     return list;
 }
 
-static json_t *json_notes(const info *r)
+/* Bytes of a step that are read over each. */
+static json_t *json_links(const info *r)
 {
+    double bytes = 4 * (double)r->set.params;
     json_t *list = json_array();
+    ls_link l;
 
-    for (int i = 0; ls_mesh_note(r->mesh, i); i++)
-        json_array_append_new(list, json_string(ls_mesh_note(r->mesh, i)));
-    return list;
-}
-
-static json_t *json_kernels(void)
-{
-    json_t *list = json_array();
-    ls_isa isa;
-
-    for (int i = 0; ls_isa_level(i, &isa); i++)
-        json_array_append_new(list, json_pack("{s:s, s:b, s:b}", "name",
-                                              isa.name, "here", isa.here,
-                                              "used", isa.used));
+    for (int i = 0; ls_mesh_link(r->mesh, i, &l); i++)
+        json_array_append_new(
+            list, json_pack("{s:i, s:i, s:b, s:f, s:f}", "from", l.from, "to",
+                            l.to, "packages", l.packages, "at_once",
+                            bytes * l.flat, "by_nodes", bytes * l.floats));
     return list;
 }
 
@@ -83,20 +53,15 @@ static json_t *json_roofs(const info *r)
 
 int info_print_json(const info *r)
 {
-    char text[LS_TEXT];
-    json_t *o = json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:i, s:s, s:s, s:i, s:o, s:o}", "program",
-        opt_program_name, "version", ls_version(), "cpu", ls_mesh_cpu(r->mesh),
-        "levels", json_levels(r), "kinds", json_kinds(r), "usable_cores",
-        ls_mesh_usable_cores(r->mesh), "why", ls_mesh_cores_text(r->mesh),
-        "mesh", ls_mesh_text(r->mesh), "devices", ls_mesh_devices(r->mesh),
-        "workers", json_workers(r), "notes", json_notes(r));
+    json_t *o = json_pack("{s:s, s:s}", "program", opt_program_name,
+                          "version", ls_version());
 
-    if (o && !r->set.topology) {
-        json_object_set_new(o, "kernels", json_kernels());
-        ls_blis_text(text);
-        json_object_set_new(o, "blis", json_string(text));
-    }
+    json_object_update_new(o, machine_json(r->mesh, !r->set.topology));
+    json_object_update_new(
+        o, json_pack("{s:i, s:o, s:I, s:o}", "devices",
+                     ls_mesh_devices(r->mesh), "workers", json_workers(r),
+                     "params", (json_int_t)r->set.params, "links",
+                     json_links(r)));
     if (o && r->seats.of)
         json_object_set_new(o, "ranks", seats_json(&r->seats));
     if (o && r->set.measure)

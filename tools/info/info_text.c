@@ -118,6 +118,52 @@ static void print_map(const info *r)
     }
 }
 
+/* ------ Links between NUMA nodes ------ */
+
+/* Do two links go on one line? */
+static bool is_next(const ls_link *a, const ls_link *b)
+{
+    return b->from == a->from && b->to == a->to + 1 &&
+           b->packages == a->packages && b->flat == a->flat &&
+           b->floats == a->floats;
+}
+
+static void print_link(const info *r, const ls_link *first, const ls_link *last)
+{
+    double mb = 4e-6 * (double)r->set.params;
+
+    printf("  %-9d", first->from);
+    print_range(first->to, last->to, 1, 9);
+    printf("  %8s  %12.4g  %12.4g\n", first->packages ? "yes" : "no",
+           mb * first->flat, mb * first->floats);
+}
+
+static void print_links(const info *r)
+{
+    ls_link first, last, next;
+    double flat = 0, floats = 0;
+
+    if (!ls_mesh_link(r->mesh, 0, &first))
+        return;
+    printf("\nlinks: MB that a step of %lld parameters reads over each when it "
+           "adds gradients\n  %-9s  %-9s  %8s  %12s  %12s\n",
+           (long long)r->set.params, "from node", "to node", "packages",
+           "all at once", "node by node");
+    last = first;
+    for (int i = 0; ls_mesh_link(r->mesh, i, &next); last = next, i++) {
+        flat += next.flat;
+        floats += next.floats;
+        if (i == 0 || is_next(&last, &next))
+            continue;
+        print_link(r, &first, &last);
+        first = next;
+    }
+    print_link(r, &first, &last);
+    printf("  %-9s  %-9s  %8s  %12.4g  %12.4g\n", "all", "", "",
+           4e-6 * (double)r->set.params * flat,
+           4e-6 * (double)r->set.params * floats);
+}
+
 static const char *say_isa(const ls_isa *isa)
 {
     const char *asked = getenv("LS_ISA");
@@ -168,6 +214,8 @@ void info_print(const info *r)
         seats_print(&r->seats);
     else
         print_map(r);
+    if (!r->seats.of)
+        print_links(r);
     if (!r->set.topology)
         print_kernels();
     print_roofs(r);

@@ -31,6 +31,8 @@ static const opt options[] = {
               "processors the workers may sit on: 8-15") },
     { OPT_ROW("topology", "TEXT|F.xml", OPT_TEXT, AT(topology), NULL, "",
               "a machine described for hwloc: \"pack:2 core:16 pu:2\"") },
+    { OPT_ROW("params", "N", OPT_COUNT, AT(params), NULL, "1000000",
+              "parameters of a model, for what goes between NUMA nodes") },
     { OPT_ROW("measure", NULL, OPT_FLAG, AT(measure), NULL, "",
               "measure multiply-adds and memory, about a second") },
     { OPT_ROW("json", NULL, OPT_FLAG, AT(json), NULL, "",

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See neighbours.h. */
+#include "mesh/neighbours.h"
+#include "machine/machine.h"
+
+static int part_of(const ls_mesh *mesh, int worker, ls__below below)
+{
+    ls_place p = ls__machine_place(&mesh->topology,
+                                   ls_mesh_worker_pu(mesh, worker));
+
+    return below == LS__BELOW_L3     ? p.l3
+           : below == LS__BELOW_NODE ? p.numa
+                                     : p.package;
+}
+
+int ls__mesh_groups(const ls_mesh *mesh, ls__below below, ls__group *group)
+{
+    int n = 0;
+
+    for (int w = 0; w < mesh->workers; w++) {
+        int at = part_of(mesh, w, below);
+
+        if (n == 0 || group[n - 1].at != at)
+            group[n++] = (ls__group){at, w, 0};
+        group[n - 1].workers++;
+    }
+    return n;
+}
+
+ls__span ls__group_shards(const ls_mesh *mesh, const ls__group *g, int shards)
+{
+    int64_t n = shards, workers = mesh->workers;
+    int first = (int)(g->worker * n / workers);
+
+    return (ls__span){first, (int)((g->worker + g->workers) * n / workers) -
+                                 first, shards};
+}

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Workers on several NUMA nodes of described machines: who adds whose gradients
+ * first, what a step then reads over the links, and that no bit depends on it.
+ * Threads run wherever they may; what is counted follows from the plan. */
+#include "mesh/node_sums.h"
+#include "models.h"
+#include "train/nodes.h"
+
+#include <math.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static ls_mesh *open_mesh(const char *topology, int devices, int workers)
+{
+    ls_mesh_options o = ls_mesh_defaults();
+    ls_mesh *mesh;
+
+    o.topology = topology;
+    o.devices = devices;
+    o.workers = workers;
+    OK(ls_mesh_open(&mesh, &o));
+    return mesh;
+}
+
+/* ------ Counts ------ */
+
+typedef struct counted {
+    int links, outside;  /* between packages */
+    double flat, floats; /* over all links, for each parameter */
+    double most;         /* over one, as it is */
+} counted;
+
+static counted count(const ls_mesh *mesh)
+{
+    counted c = {0};
+    ls_link l;
+
+    for (int i = 0; ls_mesh_link(mesh, i, &l); i++) {
+        ck_assert_int_ne(l.from, l.to);
+        c.links++;
+        c.outside += l.packages;
+        c.flat += l.flat;
+        c.floats += l.floats;
+        c.most = fmax(c.most, l.floats);
+    }
+    ck_assert(!ls_mesh_link(mesh, -1, &l));
+    return c;
+}
+
+/* Proves what is read over links before and after, on two packages of 96 cores,
+ * four nodes a socket, hybrid cores on one node, devices that are no power of
+ * two, and fewer devices than workers. */
+START_TEST(links)
+{
+    static const struct {
+        const char *topology;
+        int devices, workers;
+        counted is;
+    } of[] = {
+        {"core:64", 64, 64, {0}},
+        {"pack:2 numa:1 core:96", 192, 192, {2, 2, 96, 2 * .5 * 2, 1}},
+        {"pack:2 numa:1 core:96", 8, 8, {0}}, /* all sit on the first */
+        {"pack:2 numa:4 core:24", 192, 192,
+         {56, 32, 168, 7 * 2, 2 * .125}}, /* 24 devices: of 16 and of 8 */
+        {"pack:2 numa:4 core:14 pu:2", 64, 64, {0}},
+        {"pack:2 numa:4 core:14 pu:2", 112, 112, {0}},
+        {"numa:2 core:2", 4, 4, {2, 0, 2, 1, .5}},
+        {"numa:2 core:1", 2, 2, {2, 0, 1, 1, .5}}, /* a device each */
+        {"numa:3 core:4", 12, 12, {6, 0, 8, 0, 0}},
+    };
+
+    for (size_t i = 0; i < COUNT(of); i++) {
+        ls_mesh *mesh = open_mesh(of[i].topology, of[i].devices,
+                                  of[i].workers);
+        counted c = count(mesh);
+
+        if (of[i].is.links) {
+            ck_assert_int_eq(c.links, of[i].is.links);
+            ck_assert_int_eq(c.outside, of[i].is.outside);
+            ck_assert_double_eq_tol(c.flat, of[i].is.flat, 1e-9);
+        }
+        if (of[i].is.floats > 0) {
+            ck_assert_double_eq_tol(c.floats, of[i].is.floats, 1e-9);
+            ck_assert_double_eq_tol(c.most, of[i].is.most, 1e-9);
+        }
+        ck_assert_double_le(c.floats, c.flat);
+        ls_mesh_close(mesh);
+    }
+}
+END_TEST
+
+/* Proves that the parts of all nodes are the shards, each once and in order,
+ * and whole subtrees, for any numbers; and that each worker has a node. */
+START_TEST(parts)
+{
+    for (int workers = 1; workers <= 13; workers++)
+        for (int shards = 1; shards <= 20; shards++) {
+            ls_mesh *mesh = open_mesh("numa:5 core:3", shards, workers);
+            ls__node_sums s;
+            int at = 0;
+
+            OK(ls__node_sums_open(&s, mesh, shards));
+            for (int k = 0; s.nodes > 1 && k < s.parts; k++) {
+                ck_assert_int_eq(s.part[k].first, at);
+                at += ls__subtree_items(s.part[k], shards);
+            }
+            ck_assert(s.nodes < 2 || at == shards);
+            for (int w = 0; w < workers; w++)
+                ck_assert_int_eq(s.of[w], w / 3);
+            ls__node_sums_close(&s);
+            ls_mesh_close(mesh);
+        }
+}
+END_TEST
+
+/* ------ Bits ------ */
+
+enum { ROWS = 96, STEPS = 3 };
+
+/* What a training ends in, and whether its nodes added their own. */
+static bool train(const char *topology, int devices, int workers,
+                  const ls_trainer_options *o, const char *state, char hash[65])
+{
+    float *x = normals(1, ROWS * 9);
+    int32_t label[ROWS];
+    ls_mesh *mesh = open_mesh(topology, devices, workers);
+    ls_pool *pool;
+    ls_result result;
+    bool added;
+    run r;
+
+    for (int i = 0; i < ROWS; i++)
+        label[i] = i % 5;
+    OK(ls_pool_open(&pool, mesh, NULL));
+    r = open_run(pool, mlp_graph(), o);
+    OK(ls_state_place(r.trainer, LS_STATE_ALL, state));
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(r.batch, "label", LS_I32, label, ROWS));
+    for (int i = 0; i < STEPS; i++)
+        OK(ls_step(r.trainer, r.batch, &result));
+    ls_trainer_hash(r.trainer, hash);
+    added = ls__nodes_add(r.trainer);
+    close_run(&r);
+    ls_pool_close(pool);
+    ls_mesh_close(mesh);
+    free(x);
+    return added;
+}
+
+/* Proves that the bytes are those of one worker on every machine, with numbers
+ * of devices that are powers of two and others, with clipping, micro-batches
+ * and means of shards, and for both placements. */
+START_TEST(bits)
+{
+    static const char *const machine[] = {"numa:2 core:2", "numa:4 core:1",
+                                          "pack:2 numa:2 core:2",
+                                          "numa:3 core:2", "numa:2 core:3"};
+    static const int devices[] = {4, 6, 12, 16};
+
+    for (int kind = 0; kind < 4; kind++)
+        for (size_t d = 0; d < COUNT(devices); d++) {
+            ls_trainer_options o = ls_trainer_defaults();
+            char one[65], many[65];
+
+            o.optimizer = ls_adamw(1e-2);
+            o.clip_norm = kind == 1 ? 0.1 : 0;
+            o.accumulate = kind == 2 ? 2 : 1;
+            o.mean = kind == 3 ? LS_MEAN_OF_SHARDS : LS_MEAN_EXACT;
+            ck_assert(!train("core:1", devices[d], 1, &o, "replicate", one));
+            for (size_t m = 0; m < COUNT(machine); m++) {
+                int cores = m == 2 ? 8 : m == 1 || m == 0 ? 4 : 6;
+                int workers = cores < devices[d] ? cores : devices[d];
+
+                bool added = train(machine[m], devices[d], workers, &o,
+                                   m % 2 ? "shard" : "replicate", many);
+
+                ck_assert_str_eq(one, many);
+                ck_assert(m != 0 || added == (kind < 3));
+            }
+        }
+}
+END_TEST
+
+/* Proves that a gradient that is not finite stops the step there too. */
+START_TEST(not_finite)
+{
+    ls_mesh *mesh = open_mesh("numa:2 core:2", 4, 4);
+    ls_trainer_options o = ls_trainer_defaults();
+    float *x = normals(1, ROWS * 9);
+    int32_t label[ROWS] = {0};
+    char before[65], after[65];
+    ls_pool *pool;
+    ls_result result;
+    run r;
+
+    o.optimizer = ls_sgd(1e-2);
+    OK(ls_pool_open(&pool, mesh, NULL));
+    r = open_run(pool, mlp_graph(), &o);
+    x[ROWS * 9 - 1] = NAN;
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+    OK(ls_batch_set(r.batch, "label", LS_I32, label, ROWS));
+    ls_trainer_hash(r.trainer, before);
+    ck_assert_int_lt(ls_step(r.trainer, r.batch, &result), 0);
+    ls_trainer_hash(r.trainer, after);
+    ck_assert_str_eq(before, after);
+    close_run(&r);
+    ls_pool_close(pool);
+    ls_mesh_close(mesh);
+    free(x);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("nodes");
+    TCase *all = tcase_create("all");
+
+    tcase_set_timeout(all, 120);
+    suite_add_tcase(suite, all);
+    tcase_add_test(all, links);
+    tcase_add_test(all, parts);
+    tcase_add_test(all, bits);
+    tcase_add_test(all, not_finite);
+    return run_suite(suite);
+}
