@@ -142,6 +142,69 @@ run mlp --repeat 1 --steps 1 --no-roofs --workers 1 --ranks 2 --hidden 8 \
 is "ranks, weak" $status 0
 has "a worker's rows for each" out "rows a step and worker, 4 devices: weak"
 
+# ------ predictions ------
+
+for bad in "pack:2 numa:4 core:100000" "core:5000 pu:1"; do
+    expect 2 "more than 4096 PUs" linear --predict "$bad"
+done
+expect 2 "not a hwloc synthetic description" linear --predict many
+expect 1 "none.xml\": No such file" linear --predict "$dir/none.xml"
+expect 2 "--predict needs a value" linear --predict
+expect 2 "--assume needs --predict" linear --assume core=1
+expect 2 "--assume: \"clock=3\" is not a list" linear --predict core:4 \
+    --assume clock=3
+expect 2 "--assume: node=0 is not a number" linear --predict core:4 \
+    --assume core=1,node=0
+expect 2 "--csv is of one MODEL" --predict core:4 --csv "$dir/none.csv"
+expect 2 "none/r.json: its folder: No such file" \
+    linear --report "$dir/none/r.json"
+
+run linear $quick --workers 1,2 --predict "pack:2 numa:4 core:24" \
+    --json "$dir/p.json" --csv "$dir/p.csv"
+is "a prediction" $status 0
+has "of whom" out \
+    "predicted for pack:2 numa:4 core:24: 192 cores, 8 NUMA nodes, 2 packages, 4 devices"
+has "its terms" out "compute    memory    reduce    update  barriers    serial"
+has "a check of it here" out "on this machine: 1 worker predicted "
+is "a line for each count, in CSV" \
+    "$(cut -d, -f1-3 "$dir/p.csv" | tail -n +2 | tr '\n' ' ')" \
+    "linear,4,1 linear,4,2 linear,4,4 linear,4,8 linear,4,16 linear,4,32 linear,4,64 linear,4,128 linear,4,192 "
+is "as many fields in each, predicted" \
+    "$(awk -F, '{ print NF }' "$dir/p.csv" | sort -u)" 14
+is "the terms add up" "$(awk -F, 'NR > 1 {
+    sum = $8 + $9 + $10 + $11 + $12 + $13
+    if (sum > $4 * 1.000001 || sum < $4 * 0.999999) print $3 }' \
+    "$dir/p.csv")" ""
+if command -v jq >/dev/null; then
+    is "JSON of a prediction" "$(jq -c '.prediction | [.machine, .cores, .nodes,
+        .packages, .devices, (.rows | length), (.rows[0].terms | keys)]' \
+        "$dir/p.json")" \
+        '["pack:2 numa:4 core:24",192,8,2,4,9,["barriers","compute","memory","reduce","serial","update"]]'
+fi
+
+# An experiment of more devices than are measured: each has the same rows.
+run linear $quick --workers 1 --devices 64 --batch 256 --predict "core:64 pu:2" \
+    --assume core=100,node=50,link=20 --csv "$dir/d.csv"
+is "many devices" $status 0
+has "are measured on few" out "linear, 32 rows a step, 8 devices"
+is "and predicted on all" "$(tail -n 1 "$dir/d.csv" | cut -d, -f2,3)" "64,64"
+run linear $quick --workers 1 --devices auto --predict core:6 --csv "$dir/d.csv"
+is "auto: the cores there" "$(tail -n 1 "$dir/d.csv" | cut -d, -f2,3)" "6,6"
+
+run linear $quick --workers 1 --report "$dir/r.json"
+is "a report" $status 0
+run linear $quick --workers 1 --report
+is "a report on stdout" $status 0
+if command -v jq >/dev/null; then
+    for file in r.json out; do
+        is "what is in $file" "$(jq -c '[.program, (.version | length > 0),
+            (.machine | has("levels", "kernels", "usable_cores")),
+            .system.name, (.models | map(.model, .prediction.machine,
+            (.points | length), (.prediction.checks | length)))]' "$dir/$file")" \
+            '["lockstep-scale",true,true,true,true,"Linux",["linear","this machine",1,1]]'
+    done
+fi
+
 # ------ two files: a regression or noise ------
 
 # timed FACTOR NOISE..: a file of runs that took so long.

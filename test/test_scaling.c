@@ -257,20 +257,20 @@ START_TEST(model)
 
     add(&m, 1, 8, .064, .02, 0);
     add(&m, 2, 4, .032, .02, .1);
-    OK(scaling_model(&m.s, 2, &g));
+    OK(scaling_model(&m.s, NULL, 2, &g));
     ck_assert_double_eq_tol(g.seconds, m.point[1].seconds, 1e-12);
-    OK(scaling_model(&m.s, 4, &g));
+    OK(scaling_model(&m.s, NULL, 4, &g));
     ck_assert_double_eq_tol(g.seconds, 2 + .016 + .005 + .01 + .1, 1e-12);
-    ck_assert_double_eq_tol(g.memory, .016 + .005 + .01, 1e-12);
+    ck_assert_double_eq_tol(g.reduce + g.update, .016 + .005 + .01, 1e-12);
     ck_assert(!g.roof);
-    OK(scaling_model(&m.s, 5, &g));
-    ck_assert_double_eq_tol(g.seconds - g.memory, 2.1, 1e-12);
-    OK(scaling_model(&m.s, 16, &g));
-    ck_assert_double_eq_tol(g.memory, .008 + .00125 + .01, 1e-12);
-    ck_assert_double_eq_tol(g.seconds, 1.1 + g.memory, 1e-12);
+    OK(scaling_model(&m.s, NULL, 5, &g));
+    ck_assert_double_eq_tol(g.seconds - g.reduce - g.update, 2.1, 1e-12);
+    OK(scaling_model(&m.s, NULL, 16, &g));
+    ck_assert_double_eq_tol(g.reduce + g.update, .008 + .00125 + .01, 1e-12);
+    ck_assert_double_eq_tol(g.seconds, .6 + g.reduce + g.update, 1e-12);
     ck_assert_double_eq_tol(g.speedup, m.point[0].seconds / g.seconds, 1e-12);
     ck_assert(g.roof);
-    FAILS(scaling_model(&m.s, 0, &g), LS_EINVAL, "0 workers");
+    FAILS(scaling_model(&m.s, NULL, 0, &g), LS_EINVAL, "0 workers");
 }
 END_TEST
 
@@ -284,14 +284,14 @@ START_TEST(model_of_memory)
     scaling_guess g;
 
     add(&m, 1, 4, 0, 0, 0);
-    OK(scaling_model(&m.s, 8, &g)); /* 32e6 + 8 * 2 * 10e6 at 1e9 */
+    OK(scaling_model(&m.s, NULL, 8, &g)); /* 32e6 + 8 * 2 * 10e6 at 1e9 */
     ck_assert_double_eq_tol(g.seconds, .5, 1e-12);
     ck_assert(!g.roof);
-    OK(scaling_model(&m.s, 32, &g));
+    OK(scaling_model(&m.s, NULL, 32, &g));
     ck_assert_double_eq_tol(g.seconds, .192, 1e-12);
     ck_assert(g.roof);
     m.s.cache = 1e9;
-    OK(scaling_model(&m.s, 32, &g));
+    OK(scaling_model(&m.s, NULL, 32, &g));
     ck_assert_double_eq_tol(g.seconds, .125, 1e-12);
     ck_assert(!g.roof);
 }

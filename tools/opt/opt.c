@@ -240,6 +240,12 @@ static int foreign_option(const opt_line *line, const opt *o)
                     o->name, line->program->models[line->model]->name, names);
 }
 
+/* Is an argument a value of the option before it? */
+static bool follows(const char *next)
+{
+    return next && strncmp(next, "--", 2) != 0;
+}
+
 /* Take the option name; value is what follows its "=", or NULL.  *next: the
  * argument after it, set to NULL when it is used as the value. */
 static int take(opt_line *line, const char *name, const char *value,
@@ -255,6 +261,8 @@ static int take(opt_line *line, const char *name, const char *value,
         return foreign_option(line, o);
     if (o->type == OPT_FLAG && value)
         return opt_fail(OPT_WRONG, "--%s takes no value", name);
+    if (o->type != OPT_FLAG && !value && o->alone && !follows(*next))
+        value = o->alone;
     if (o->type != OPT_FLAG && !value) {
         value = *next;
         *next = NULL;

@@ -66,6 +66,7 @@ struct opt {
     bool may_change;      /* the same, where --change names it */
     const char *kept_as;  /* the trainer's name of it in checkpoints, a pattern;
                              NULL: its own, with underscores */
+    const char *alone;    /* the value where none follows; NULL: one must */
     const char *needs;    /* it is of use only where this option is given */
     const char *not_with; /* it excludes this option */
 

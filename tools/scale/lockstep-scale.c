@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "run/writable.h"
 #include "scale/scale.h"
+#include "scale/scale_report.h"
 #include "train/train_settings.h"
 
 #include <stdio.h>
@@ -41,6 +42,15 @@ static const opt own_options[] = {
               "timed steps of a run (about half a second)") },
     { OPT_ROW("no-roofs", NULL, OPT_FLAG, AT(no_roofs), NULL, "",
               "do not measure what the cores and the memory can do") },
+    { OPT_ROW("predict", "TEXT|F.xml", OPT_TEXT, AT(predict), NULL, "",
+              "steps of a machine described: \"pack:2 numa:4 core:24\""),
+      .not_with = "ranks" },
+    { OPT_ROW("assume", "LIST", OPT_TEXT, AT(assume), NULL, "",
+              "of it, in GFLOP/s and GB/s: core=118,node=115,link=60"),
+      .needs = "predict" },
+    { OPT_ROW("report", "FILE.json", OPT_TEXT, AT(report), NULL, "",
+              "write all that a report of speed needs (stdout)"),
+      .not_with = "ranks", .alone = "/dev/stdout" },
     { OPT_ROW("json", "FILE.json", OPT_TEXT, AT(json), NULL, "",
               "write all numbers as JSON") },
     { OPT_ROW("csv", "FILE.csv", OPT_TEXT, AT(csv), NULL, "",
@@ -77,10 +87,24 @@ static int most(const int *number, int n)
     return most;
 }
 
+/* Files that each of several models would write over. */
+static int check_all(const scale *s)
+{
+    static const char *const own[] = {"json", "csv", "plot"};
+
+    for (size_t i = 0; s->all && i < sizeof own / sizeof *own; i++)
+        if (run_given(&s->run, own[i]))
+            return opt_fail(OPT_WRONG, "--%s is of one MODEL, and none is "
+                            "named; --report writes them all", own[i]);
+    return OPT_GO;
+}
+
 static int check_usage(scale *s)
 {
     int status = run_check(&s->run);
 
+    if (status == OPT_GO)
+        status = check_all(s);
     if (status == OPT_GO)
         status = read_counts("workers", s->set.counts, s->count, &s->counts);
     if (status == OPT_GO)
@@ -117,12 +141,13 @@ static int check_writable(scale *s)
 {
     const apart_file file[] = {{"--json", s->set.json, APART_WRITTEN},
                                {"--csv", s->set.csv, APART_WRITTEN},
-                               {"--plot", s->set.plot, APART_WRITTEN}};
-    int status = writable_check(3, file);
+                               {"--plot", s->set.plot, APART_WRITTEN},
+                               {"--report", s->set.report, APART_WRITTEN}};
+    int status = writable_check(4, file);
 
     if (status == OPT_GO)
         status = writable_check_plot(s->set.plot);
-    return status == OPT_GO ? run_check_apart(&s->run, 3, file) : status;
+    return status == OPT_GO ? run_check_apart(&s->run, 4, file) : status;
 }
 
 /* A rank without devices is refused.  Where not said, there are as many as one
@@ -239,16 +264,20 @@ static int refuse_state(const scaling_point *p)
                     "worker, so there is no speed-up", ranks, p->workers);
 }
 
-/* The first rank shows what all of them know. */
+/* The first rank shows what all of them know; a report on stdout is alone
+ * there. */
 static int show(scale *s)
 {
     int status;
 
     if (!launch_first(&s->launch))
         return OPT_GO;
-    scale_table(&s->findings);
+    if (!s->set.report || strcmp(s->set.report, "/dev/stdout"))
+        scale_table(&s->findings);
     doubt(&s->findings);
     status = write_files(s);
+    if (s->set.report)
+        json_array_append_new(s->models, findings_json(&s->findings));
     for (int i = 0; i < s->findings.points; i++) {
         const scaling_point *p = &s->findings.point[i];
 
@@ -289,19 +318,75 @@ static int start(scale *s, int argc, char **argv)
     s->run.is_fold = s->set.weak;
     s->run.set.data.steps = 1000; /* the end of schedules that name none */
     s->asked = s->run.set;
-    s->command = join(argc, argv);
-    if (status == OPT_GO && !s->command)
-        return opt_fail(OPT_FAILED, "out of memory");
     return status;
 }
 
 /* clang-format off */
 static int (*const stages[])(scale *s) = {
-    check_usage, check_writable, open_ranks, open_mesh, scale_measure,
-    make_findings,
-    show,
+    check_usage, check_writable, scale_describe, open_ranks, open_mesh,
+    scale_measure, make_findings, scale_predict, show,
 };
 /* clang-format on */
+
+static int measure_model(scale *s, int argc, char **argv)
+{
+    int status = launch_agree(&s->launch, start(s, argc, argv), false);
+
+    for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
+         i++)
+        status = stages[i](s);
+    scaling_free(s->scaling);
+    findings_free(&s->findings);
+    prediction_close(&s->prediction);
+    run_close(&s->run);
+    ls_ranks_close(s->threads);
+    return status;
+}
+
+/* ------ Where nobody names a model ------ */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* A prediction or a report is of all usual models then. */
+static bool is_of_all(int argc, char **argv)
+{
+    bool asked = false;
+
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "--version"))
+            return false;
+        asked |= begins(argv[i], "--predict") || begins(argv[i], "--report");
+    }
+    return asked && begins(argv[1], "--");
+}
+
+/* The same command line with each of the models, which need no data. */
+static int measure_all(scale *s, int argc, char **argv)
+{
+    static const char *const usual[] = {"lm", "cnn", "mlp"};
+    char **with = calloc((size_t)argc + 2, sizeof *with);
+    const scale empty = {.all = true, .launch = s->launch, .models = s->models,
+                         .command = s->command};
+    int status = with ? OPT_GO : opt_fail(OPT_FAILED, "out of memory");
+
+    for (size_t i = 0; i < sizeof usual / sizeof *usual && status == OPT_GO;
+         i++) {
+        *s = empty;
+        with[0] = argv[0];
+        with[1] = (char *)usual[i];
+        memcpy(with + 2, argv + 1, (size_t)(argc - 1) * sizeof *with);
+        if (i > 0)
+            putchar('\n');
+        status = measure_model(s, argc + 1, with);
+    }
+    free(with);
+    return status;
+}
+
+/* ------ */
 
 int main(int argc, char **argv)
 {
@@ -310,17 +395,17 @@ int main(int argc, char **argv)
 
     ls_blis_tune();
     status = launch_open(&s.launch);
+    s.models = json_array();
+    if (status == OPT_GO && !(s.command = join(argc, argv)))
+        status = opt_fail(OPT_FAILED, "out of memory");
     if (status == OPT_GO)
-        status = start(&s, argc, argv);
-    status = launch_agree(&s.launch, status, false);
-    for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
-         i++)
-        status = stages[i](&s);
-    scaling_free(s.scaling);
-    findings_free(&s.findings);
+        status = is_of_all(argc, argv) ? measure_all(&s, argc, argv)
+                                       : measure_model(&s, argc, argv);
+    if (status == OPT_GO && s.set.report)
+        status = scale_report(s.models, s.command, s.run.how.cpus,
+                              s.set.report);
+    json_decref(s.models);
     free(s.command);
-    run_close(&s.run);
-    ls_ranks_close(s.threads);
     status = launch_close(&s.launch, status);
     return status == OPT_DONE ? 0 : status;
 }

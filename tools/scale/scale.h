@@ -6,7 +6,7 @@
 #include "run/launch.h"
 #include "run/run.h"
 #include "scale/others.h"
-#include "scale/scale_findings.h"
+#include "scale/prediction.h"
 
 typedef struct scale_settings {
     const char *counts; /* of workers, "1,2,4"; NULL: up to the cores */
@@ -15,6 +15,8 @@ typedef struct scale_settings {
     bool weak, no_roofs, oversubscribe;
     int64_t repeats, steps; /* steps 0: about half a second of them */
     const char *json, *csv, *plot;
+    const char *predict, *assume; /* a machine described; what it has */
+    const char *report;
 } scale_settings;
 
 enum { SCALE_COUNTS = 64, SCALE_RANKS = 64 };
@@ -34,7 +36,18 @@ typedef struct scale {
     scaling *scaling;
     findings findings;
     char *command;
+    bool all;        /* of the usual models, as nobody named one */
+    bool predicts;
+    assumed assumed;
+    int64_t devices; /* of the prediction */
+    prediction prediction;
+    struct json_t *models; /* of the report, one after the other */
 } scale;
+
+/* scale_predict.c: describe the machine, before anything is measured; then
+ * predict what was found. */
+int scale_describe(scale *s);
+int scale_predict(scale *s);
 
 /* scale_measure.c: open what each count trains, and time it. */
 int scale_measure(scale *s);

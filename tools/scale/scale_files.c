@@ -3,7 +3,8 @@
  * empty field. */
 #include "opt/opt.h"
 #include "run/output.h"
-#include "scale/scale_findings.h"
+#include "scale/prediction.h"
+#include "scale/scale_report.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -102,28 +103,29 @@ static json_t *guesses(const findings *r)
             list, json_pack("{s:i, s:f, s:f, s:f, s:b}", "workers",
                             r->guess_workers[i], "seconds", r->guess[i].seconds,
                             "speedup", r->guess[i].speedup, "memory_seconds",
-                            r->guess[i].memory, "at_copy_roof",
+                            r->guess[i].reduce + r->guess[i].update,
+                            "at_copy_roof",
                             r->guess[i].roof));
     return list;
 }
 
-/* A command line may hold bytes that are no text. */
-static json_t *command(const findings *r)
+json_t *scale_text(const char *text)
 {
-    json_t *text = json_string(r->command);
+    json_t *t = json_string(text);
 
-    return text ? text : json_null();
+    return t ? t : json_null();
 }
 
-int scale_json(const findings *r, const char *path)
+json_t *findings_json(const findings *r)
 {
     const ls_work *w = &r->info.work;
     json_t *o = json_pack(
         "{s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:s, s:i, s:i, s:i,"
         " s:f, s:f, s:f, s:f, s:o, s:o, s:s, s:o, s:o}",
         "program", opt_program_name, "version", ls_version(), "command",
-        command(r), "model", r->model, "scaling", r->weak ? "weak" : "strong",
-        "cpu", r->cpu, "usable_cores", r->cores, "others_cpus", r->others,
+        scale_text(r->command), "model", r->model, "scaling",
+        r->weak ? "weak" : "strong", "cpu", r->cpu, "usable_cores", r->cores,
+        "others_cpus", r->others,
         "mesh", r->mesh, "isa", r->isa, "products", r->products, "devices",
         r->info.devices, "repeats", r->info.repeats, "steps", r->info.steps,
         "row_flops", w->row_flops, "row_bytes", r->row_bytes, "reduce_bytes",
@@ -131,6 +133,14 @@ int scale_json(const findings *r, const char *path)
         operators(r), "points", points(r), "advice",
         r->scaling->advice, "serial_share", real(r->serial),
         "model_beyond", guesses(r));
+
+    if (o && r->prediction)
+        json_object_set_new(o, "prediction", prediction_json(r->prediction));
+    return o;
+}
+
+int scale_put_json(json_t *o, const char *path)
+{
     output out;
     int status;
 
@@ -142,6 +152,11 @@ int scale_json(const findings *r, const char *path)
         status = opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
     json_decref(o);
     return output_close(&out, status);
+}
+
+int scale_json(const findings *r, const char *path)
+{
+    return scale_put_json(findings_json(r), path);
 }
 
 /* ------ CSV ------ */
@@ -190,9 +205,11 @@ static void put_line(FILE *f, const scaling_point *p,
 int scale_csv(const findings *r, const char *path)
 {
     output o;
-    int status = output_open(&o, path);
+    int status;
 
-    if (status != OPT_GO)
+    if (r->prediction)
+        return prediction_csv(r->prediction, r, path);
+    if ((status = output_open(&o, path)) != OPT_GO)
         return status;
     fputs("workers,oversubscribed,verified,rows,seconds,least,most,"
           "steps_per_second,rows_per_second,tokens_per_second,speedup,"

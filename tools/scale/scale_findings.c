@@ -118,7 +118,7 @@ static void make_guesses(findings *r)
 
         if (workers > r->info.devices)
             return;
-        scaling_model(r->scaling, workers, &r->guess[i]);
+        scaling_model(r->scaling, NULL, workers, &r->guess[i]);
         r->guess_workers[r->guesses++] = workers;
         r->most = workers > r->most ? workers : r->most;
     }

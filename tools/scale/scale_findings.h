@@ -56,6 +56,7 @@ typedef struct findings {
     int guesses;   /* the model, for more workers than there */
     int guess_workers[FINDINGS_GUESSES];
     scaling_guess guess[FINDINGS_GUESSES];
+    const struct prediction *prediction; /* NULL: nobody asked for one */
 } findings;
 
 /* Take the operators from one of the trainers that are measured. */
@@ -76,7 +77,8 @@ static inline int findings_hands(const scaling_point *p)
 /* Print on stdout. */
 void scale_table(const findings *r);
 
-/* Write a file; OPT_GO, or OPT_FAILED after a message. */
+/* Write a file; OPT_GO, or OPT_FAILED after a message.  The CSV is of the
+ * prediction where there is one. */
 int scale_json(const findings *r, const char *path);
 int scale_csv(const findings *r, const char *path);
 int scale_plot(const findings *r, const char *path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The findings as tables of plain columns and a curve of characters. */
-#include "scale/scale_findings.h"
+#include "scale/prediction.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -171,7 +171,8 @@ static void print_curve(const findings *r)
         row_begin(r, 1, r->guess_workers[i]);
         bar(r->guess_workers[i], r->guess[i].speedup, '~', cell);
         printf("  a model, not measured: memory %.0f %%%s\n",
-               100 * r->guess[i].memory / r->guess[i].seconds,
+               100 * (r->guess[i].reduce + r->guess[i].update) /
+                   r->guess[i].seconds,
                r->guess[i].roof ? ", at the copy roof" : "");
     }
 }
@@ -221,4 +222,6 @@ void scale_table(const findings *r)
         printf("serial share %.1f %%, fitted to the measured counts\n",
                100 * r->serial);
     printf("%s\n", r->scaling->advice);
+    if (r->prediction)
+        prediction_table(r->prediction, r);
 }

@@ -127,20 +127,45 @@ double scaling_seconds(const scaling *s, int i, int repeat);
  * three. */
 int scaling_serial(const scaling *s, double *share);
 
-/* A model, not a measurement, of a step on more workers, from the largest count
- * that is verified and not oversubscribed: gradients take as long as the most
- * devices of a worker do; reduction, and the part of the update that workers
- * share, are divided; and where bytes do not fit the caches (of gradients those
- * of a chunk on each worker) none is faster than the copy roof of that count.
- * The caller's part of the update and the waiting stay. */
+/* What workers stand on, on the machine of a model. */
+typedef struct scaling_ground {
+    const scaling_point *from; /* the measured count that it goes on from */
+    int devices;      /* that train */
+    double speed;     /* of a core, as a multiple of one that was measured */
+    double rate;      /* bytes/s of memory, of all workers; 0: not known */
+    double cache;     /* bytes of their last caches */
+    double far;       /* share of the gradients that lie in other packages than
+                         who adds them, */
+    double far_rate;  /* and bytes/s between packages; 0: not known */
+    double barriers;  /* seconds of a step, beyond what `from` waited */
+} scaling_ground;
+
+/* A model, not a measurement, of a step on so many workers.  Gradients take as
+ * long as the busiest worker's part of the devices (scaling_share); reduction,
+ * and the part of the update that workers share, are divided; and where bytes
+ * do not fit the caches (of gradients those of a chunk on each worker) no phase
+ * is faster than memory.  The caller's part of the update and the waiting
+ * stay. */
 typedef struct scaling_guess {
-    double seconds, speedup;
-    double memory; /* seconds of it in reduction and update */
-    bool roof;     /* one of the two, or gradients, are at the copy roof */
+    double seconds, speedup; /* a step; over 1 worker as it was measured */
+    double compute;  /* gradients by the cores alone, */
+    double memory;   /* and what memory adds to them */
+    double reduce, update;
+    double barriers; /* of the ground, */
+    double serial;   /* and what a step waits and starts in any case */
+    bool roof;       /* a phase is at the rate of memory */
 } scaling_guess;
 
-/* What the model says of so many workers.  LS_EINVAL: workers below 1. */
-int scaling_model(const scaling *s, int workers, scaling_guess *guess);
+/* What the model says of so many workers.  on NULL: of this machine, from the
+ * largest count that is verified and not oversubscribed, whose copy roof is the
+ * rate.  LS_EINVAL: workers below 1. */
+int scaling_model(const scaling *s, const scaling_ground *on, int workers,
+                  scaling_guess *guess);
+
+/* The busiest worker's part of the gradients of all devices: whole ones or, of
+ * more workers than devices, a part of one, which the workers of the smallest
+ * team share evenly. */
+double scaling_share(int devices, int workers);
 
 /* Workers of all ranks. */
 static inline int scaling_hands(const scaling_point *p)

@@ -76,10 +76,16 @@ int scaling_serial(const scaling *s, double *share)
 
 /* ------ The model ------ */
 
-/* Devices of the busiest worker, as a share of all. */
+/* Whole devices of the busiest worker, as a share of all. */
 static double busiest(int devices, int workers)
 {
     return (double)((devices + workers - 1) / workers) / devices;
+}
+
+double scaling_share(int devices, int workers)
+{
+    return workers > devices ? 1. / devices / (workers / devices)
+                             : busiest(devices, workers);
 }
 
 static double fold(const scaling *s, int workers)
@@ -106,66 +112,119 @@ double scaling_bytes(const ls_work *w, int64_t rows)
            (double)(w->shards * chunks) * w->chunk_bytes;
 }
 
-/* The t of a phase that took `measured` on p: not faster than memory moves its
- * bytes. */
-static double held(const scaling *s, double t, double measured, double bytes,
-                   bool *roof)
-{
-    const scaling_point *p = scaling_best(s);
-    double least = p->copy_roof > 0 ? bytes / p->copy_roof : 0;
+/* What a guess is made of: what was measured, where it is to run, and on how
+ * many workers. */
+typedef struct model {
+    const scaling *s;
+    const scaling_point *p; /* the measured count that it goes on from */
+    scaling_ground on;
+    int workers;
+    bool roof; /* a phase is at the rate of memory */
+} model;
 
-    if (least > measured)
-        least = measured;
+/* Seconds that memory needs for bytes of which a phase on p moved no more than
+ * p's own copy would have in the time that was measured. */
+static double least_of(const model *m, double measured, double bytes)
+{
+    double most = measured * m->p->copy_roof;
+
+    if (!(m->on.rate > 0))
+        return 0;
+    return (most > 0 && most < bytes ? most : bytes) / m->on.rate;
+}
+
+static double larger(model *m, double t, double least)
+{
     if (t >= least)
         return t;
-    *roof = true;
+    m->roof = true;
     return least;
 }
 
-/* A phase that is divided, on more workers. */
-static double shared(const scaling *s, double measured, double bytes,
-                     int workers, bool *roof)
+/* A phase that workers share, which took `measured` on p. */
+static double shared(model *m, double measured, double bytes)
 {
-    double t = measured * scaling_best(s)->workers / workers;
+    double t = measured * m->p->workers / m->workers;
 
-    return bytes > s->cache ? held(s, t, measured, bytes, roof) : t;
+    return bytes > m->on.cache ? larger(m, t, least_of(m, measured, bytes))
+                               : t;
 }
 
-/* Gradients take as long as the most devices of a worker do; what a worker goes
+/* How many times as many devices as were measured are to run. */
+static double times_devices(const model *m)
+{
+    return (double)m->on.devices / m->s->info.devices;
+}
+
+/* Gradients take as long as the busiest worker's part; what a worker goes
  * through again and again, and caches may hold, is a chunk. */
-static double gradients_of(const scaling *s, int workers, bool *roof)
+static void guess_gradients(model *m, scaling_guess *g)
+{
+    const ls_work *w = &m->s->info.work;
+    const scaling_point *p = m->p;
+    double more = times_devices(m) * fold(m->s, m->workers) /
+                  fold(m->s, p->workers);
+    double all = p->max.gradients * more; /* on as many workers as p has */
+    double chunk = (double)w->chunk_rows * w->row_bytes + w->chunk_bytes;
+    double least = 0;
+
+    g->compute = all / scaling_share(m->s->info.devices, p->workers) *
+                 scaling_share(m->on.devices, m->workers) / m->on.speed;
+    if (chunk * m->workers > m->on.cache)
+        least = least_of(m, all, scaling_bytes(w, p->rows) * more);
+    g->memory = larger(m, g->compute, least) - g->compute;
+}
+
+/* A reduction reads every device's gradient, also those of other packages. */
+static double guess_reduce(model *m)
+{
+    double more = (m->on.devices + 1.) / (m->s->info.devices + 1.);
+    double bytes = m->s->info.work.reduce_bytes * more;
+    double t = shared(m, m->p->max.reduce * more, bytes);
+
+    return m->on.far_rate > 0 ? larger(m, t, m->on.far * bytes / m->on.far_rate)
+                              : t;
+}
+
+static double guess_update(model *m)
+{
+    double all = m->p->max.update;
+    double cut = m->s->cut;
+
+    if (cut > 0)
+        return (1 - cut) * all +
+               cut * shared(m, all, m->s->info.work.update_bytes);
+    return all;
+}
+
+/* This machine, as the largest measured count found it. */
+static scaling_ground here(const scaling *s)
 {
     const scaling_point *p = scaling_best(s);
-    const ls_work *w = &s->info.work;
-    double more = fold(s, workers) / fold(s, p->workers);
-    double all = p->max.gradients * more; /* on as many workers as p has */
-    double t = all / busiest(s->info.devices, p->workers) *
-               busiest(s->info.devices, workers);
-    double chunk = (double)w->chunk_rows * w->row_bytes + w->chunk_bytes;
-    double bytes = scaling_bytes(w, p->rows) * more;
 
-    return chunk * workers > s->cache ? held(s, t, all, bytes, roof) : t;
+    return (scaling_ground){.from = p, .devices = s->info.devices, .speed = 1,
+                            .rate = p->copy_roof, .cache = s->cache};
 }
 
-int scaling_model(const scaling *s, int workers, scaling_guess *guess)
+int scaling_model(const scaling *s, const scaling_ground *on, int workers,
+                  scaling_guess *guess)
 {
-    const scaling_point *p = scaling_best(s), *one = &s->point[0];
+    model m = {.s = s, .on = on ? *on : here(s), .workers = workers};
     scaling_guess g = {0};
-    double gradients;
 
     if (workers < 1)
         return scaling_fail(LS_EINVAL, "a model for %d workers; there must be "
                             "1 or more", workers);
-    gradients = gradients_of(s, workers, &g.roof);
-    g.memory = shared(s, p->max.reduce, s->info.work.reduce_bytes, workers,
-                      &g.roof);
-    if (s->cut > 0)
-        g.memory += s->cut * shared(s, p->max.update,
-                                    s->info.work.update_bytes, workers,
-                                    &g.roof);
-    g.memory += (1 - s->cut) * p->max.update;
-    g.seconds = gradients + g.memory + rest(p);
-    g.speedup = one->seconds / g.seconds * fold(s, workers);
+    m.p = m.on.from;
+    guess_gradients(&m, &g);
+    g.reduce = guess_reduce(&m);
+    g.update = guess_update(&m);
+    g.barriers = m.on.barriers;
+    g.serial = rest(m.p);
+    g.seconds = g.compute + g.memory + g.reduce + g.update + g.barriers +
+                g.serial;
+    g.speedup = s->point[0].seconds / g.seconds * fold(s, workers);
+    g.roof = m.roof;
     *guess = g;
     return 0;
 }

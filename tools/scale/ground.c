@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See ground.h. */
+#define _GNU_SOURCE
+#include "scale/ground.h"
+#include "opt/opt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ What is assumed ------ */
+
+/* clang-format off */
+static const struct {
+    const char *name;
+    size_t at;
+} known[] = {
+    {"core", offsetof(assumed, core)},
+    {"node", offsetof(assumed, node)},
+    {"link", offsetof(assumed, link)},
+};
+/* clang-format on */
+
+static int read_one(assumed *a, const char *text, char *entry)
+{
+    char *equals = strchr(entry, '='), *end = NULL;
+    size_t i = 0;
+    double x;
+
+    if (equals)
+        *equals = 0;
+    while (i < sizeof known / sizeof *known && strcmp(entry, known[i].name))
+        i++;
+    if (!equals || i == sizeof known / sizeof *known)
+        return opt_fail(OPT_WRONG, "--assume: \"%s\" is not a list of core=, "
+                        "node= and link=, as core=118,node=115,link=60", text);
+    x = strtod(equals + 1, &end);
+    if (!(x > 0 && x <= 1e6) || *end || end == equals + 1)
+        return opt_fail(OPT_WRONG, "--assume: %s=%s is not a number above 0 "
+                        "and at most 1000000", entry, equals + 1);
+    *(double *)((char *)a + known[i].at) = 1e9 * x;
+    return OPT_GO;
+}
+
+int assumed_read(assumed *a, const char *text)
+{
+    char *copy, *rest, *entry;
+    int status = OPT_GO;
+
+    *a = (assumed){0};
+    if (!text)
+        return OPT_GO;
+    if (!(copy = rest = strdup(text)))
+        return opt_fail(OPT_FAILED, "out of memory");
+    while (status == OPT_GO && (entry = strsep(&rest, ",")))
+        status = read_one(a, text, entry);
+    free(copy);
+    return status;
+}
+
+/* ------ The machine ------ */
+
+/* A mesh with a worker on each usable core. */
+static int open_mesh(described *d, const char *cpus)
+{
+    ls_mesh_options o = ls_mesh_defaults();
+    int status;
+
+    o.topology = d->text;
+    o.cpus = cpus;
+    o.devices = 1;
+    o.details = true;
+    if ((status = ls_mesh_open(&d->mesh, &o)) < 0)
+        return opt_check_usage(status);
+    d->cores = ls_mesh_usable_cores(d->mesh);
+    ls_mesh_close(d->mesh);
+    d->mesh = NULL;
+    o.workers = d->cores;
+    return opt_check_usage(ls_mesh_open(&d->mesh, &o));
+}
+
+/* An L3 for all of a node is as good as none to its workers. */
+static void find_levels(described *d)
+{
+    ls_level l;
+
+    for (int i = 0; ls_mesh_level(d->mesh, i, &l); i++)
+        if (!strcmp(l.name, "L3")) {
+            d->caches = l.count;
+            d->cache = (double)l.most;
+        }
+}
+
+int described_open(described *d, const char *text, const char *cpus)
+{
+    int status;
+
+    *d = (described){.text = text};
+    status = open_mesh(d, text ? NULL : cpus);
+    if (status != OPT_GO)
+        return status;
+    d->place = calloc((size_t)d->cores, sizeof *d->place);
+    if (!d->place)
+        return opt_fail(OPT_FAILED, "out of memory");
+    for (int w = 0; w < d->cores; w++)
+        (void)ls_mesh_place(d->mesh, w, &d->place[w]);
+    find_levels(d);
+    d->nodes = described_spread(d, d->cores).nodes;
+    d->packages = described_spread(d, d->cores).packages;
+    return OPT_GO;
+}
+
+void described_close(described *d)
+{
+    ls_mesh_close(d->mesh);
+    free(d->place);
+    *d = (described){0};
+}
+
+void described_settle(described *d, const measured *here, const assumed *a)
+{
+    d->here = *here;
+    d->core = a->core > 0 ? a->core : here->core;
+    d->node = a->node > 0 ? a->node : here->node;
+    d->link = a->link > 0 ? a->link : d->node;
+}
+
+/* ------ What workers share ------ */
+
+/* Workers sit in the order of the machine, so a number that differs from the
+ * one before is new; slower kinds of cores begin again. */
+static int count(const described *d, int workers, int (*of)(const ls_place *p))
+{
+    int n = 0, most = -1;
+
+    for (int w = 0; w < workers; w++)
+        if (of(&d->place[w]) > most) {
+            most = of(&d->place[w]);
+            n++;
+        }
+    return n > 0 ? n : 1;
+}
+
+static int l3_of(const ls_place *p)
+{
+    return p->l3;
+}
+
+static int node_of(const ls_place *p)
+{
+    return p->numa;
+}
+
+static int package_of(const ls_place *p)
+{
+    return p->package;
+}
+
+used_parts described_spread(const described *d, int workers)
+{
+    return (used_parts){.caches = count(d, workers, l3_of),
+                    .nodes = count(d, workers, node_of),
+                    .packages = count(d, workers, package_of)};
+}
+
+/* Returns the share of all pairs of so many workers that sits below the same
+ * one. */
+static double together(const described *d, int workers,
+                       int (*of)(const ls_place *p))
+{
+    double pairs = 0, all = (double)workers * (workers - 1);
+
+    for (int w = 0, run; w < workers; w += run) {
+        for (run = 1; w + run < workers &&
+                      of(&d->place[w + run]) == of(&d->place[w]); run++)
+            ;
+        pairs += (double)run * (run - 1);
+    }
+    return all > 0 ? pairs / all : 1;
+}
+
+/* ------ The ground ------ */
+
+/* How many times as long as within an L3 a line takes on its way to another one
+ * of the package, and to another package. */
+static const double NEAR = 3, FAR = 6;
+
+/* A step has a gate and four barriers. */
+enum { BARRIERS = 4, GATES = 1 };
+
+/* The most workers below one L3. */
+static int most_together(const described *d, int workers)
+{
+    int most = 1;
+
+    for (int w = 1, run = 1; w < workers; w++) {
+        run = d->place[w].l3 == d->place[w - 1].l3 ? run + 1 : 1;
+        most = run > most ? run : most;
+    }
+    return most;
+}
+
+/* Whoever arrives takes the counter's line from the one before; then all read
+ * the line of the gate.  Below several L3 workers meet below each first
+ * (pool/barrier.c): then one of each takes the line of all, and the last one
+ * opens the gate of each. */
+double described_lines(const described *d, int workers)
+{
+    double l3 = d->caches ? together(d, workers, l3_of) : 1;
+    double package = together(d, workers, package_of);
+    int groups = d->caches ? described_spread(d, workers).caches : 1;
+    double each, apart;
+
+    if (workers < 2)
+        return 0;
+    l3 = l3 < package ? l3 : package;
+    each = l3 + NEAR * (package - l3) + FAR * (1 - package);
+    if (groups < 2 || 2 * groups > workers)
+        return (BARRIERS * (workers + 1.) + GATES) * each;
+    apart = l3 < 1 ? (NEAR * (package - l3) + FAR * (1 - package)) / (1 - l3)
+                   : 1;
+    return BARRIERS * (most_together(d, workers) + 1 + 2. * groups * apart) +
+           GATES * each;
+}
+
+static double memory_rate(const described *d, int workers)
+{
+    double rate = 0;
+
+    if (!(d->here.copy > 0) && !(d->node > 0))
+        return 0;
+    for (int w = 0, run; w < workers; w += run) {
+        double most;
+
+        for (run = 1; w + run < workers && d->place[w + run].numa ==
+                                               d->place[w].numa; run++)
+            ;
+        most = run * d->here.copy;
+        rate += most > 0 && most < d->node ? most : d->node;
+    }
+    return rate;
+}
+
+scaling_ground described_ground(const described *d, int workers)
+{
+    used_parts s = described_spread(d, workers);
+
+    return (scaling_ground){
+        .speed = d->core > 0 && d->here.core > 0 ? d->core / d->here.core : 1,
+        .rate = memory_rate(d, workers),
+        .cache = d->cache > 0 ? d->cache * s.caches : d->here.cache * workers,
+        .far = 1 - 1. / s.packages,
+        .far_rate = s.packages > 1 ? d->link : 0,
+        .barriers = d->here.line * described_lines(d, workers),
+    };
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stages of a prediction.  So that a large experiment need not be trained here,
+ * it is measured on few of its devices, each with the rows that it would
+ * have. */
+#include "scale/empty.h"
+#include "scale/scale.h"
+
+enum { MEASURED_DEVICES = 8 };
+
+/* Measure fewer devices than train there, where that is said by rows of a
+ * device. */
+static void measure_few(scale *s)
+{
+    int64_t devices = s->run.how.devices, few = MEASURED_DEVICES;
+    data_settings *d = &s->asked.data;
+
+    few = s->prediction.here.cores > few ? s->prediction.here.cores : few;
+    if (devices <= few)
+        return;
+    if (!d->batch_per_device) {
+        if (!run_given(&s->run, "batch") || d->batch % devices)
+            return;
+        d->batch = d->batch / devices * few;
+    }
+    s->run.how.devices = few;
+}
+
+int scale_describe(scale *s)
+{
+    int status;
+
+    s->predicts = s->set.predict || s->set.report;
+    if (!s->predicts)
+        return OPT_GO;
+    if (s->launch.transport)
+        return opt_fail(OPT_WRONG, "--%s is for one process, not for ranks",
+                        s->set.predict ? "predict" : "report");
+    status = assumed_read(&s->assumed, s->set.assume);
+    if (status == OPT_GO)
+        status = prediction_open(&s->prediction, s->set.predict,
+                                 s->run.how.cpus);
+    if (status != OPT_GO)
+        return status;
+    if (s->run.how.devices == 0) /* auto: the cores there */
+        s->run.how.devices = s->prediction.on.cores;
+    s->devices = s->run.how.devices;
+    if (s->set.predict)
+        measure_few(s);
+    return OPT_GO;
+}
+
+/* Seconds that a line takes from core to core; 0: there is no other core. */
+static int measure_line(const scale *s, double *line)
+{
+    const described *here = &s->prediction.here;
+    double one, two;
+    int status = empty_measure(s->run.how.cpus, here->cores, &one, &two);
+
+    *line = status == OPT_GO && two > one
+                ? (two - one) / described_lines(here, 2) : 0;
+    return status;
+}
+
+int scale_predict(scale *s)
+{
+    double line;
+    int status = s->predicts ? measure_line(s, &line) : OPT_GO;
+
+    if (!s->predicts || status != OPT_GO)
+        return status;
+    prediction_make(&s->prediction, &s->findings, &s->assumed, line,
+                    (int)s->devices);
+    s->findings.prediction = &s->prediction;
+    return OPT_GO;
+}
