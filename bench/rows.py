@@ -118,6 +118,16 @@ def linear_step(name, workers, *more):
                        *more])
 
 
+def microgpt(width):
+    """The model by lockstep, on one worker, and by hand."""
+    def side(name, hand):
+        command = ["{build}/bench-small_gpt", "--width", str(width), "--hand",
+                   str(hand)]
+        return Side(name, command, agree=2, alone=command)
+    return Row(f"microgpt {width}", 33, 13,
+               [side("lockstep", 0), side("by hand", 1)], against("by hand"))
+
+
 def chain(name, *more):
     return Side(name, ["{build}/bench-chain", "--workers", "1", *more])
 
@@ -343,6 +353,7 @@ ROWS = [
         linear_step("1 worker", 1, "--empty", "1"),
         linear_step("2 workers", 2, "--empty", "1"),
     ]),
+    *(microgpt(width) for width in (16, 32, 64, 128)),
     recurrent("lstm"),
     recurrent("gru"),
     sparse("sparse", 64),
