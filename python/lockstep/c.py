@@ -499,6 +499,15 @@ class CoreKind(Struct):
 
 
 class Link(Struct):
+    """What a training step reads over the link from one NUMA node to another,
+    for each parameter of the model, when gradients are reduced: floats of 4
+    bytes. Each device's gradient lies on the node of its worker, and each
+    worker adds all of them over an equal part of the parameters.  Where it
+    makes less cross the links, the workers of a node first add the
+    gradients of its own devices, and only these sums are read elsewhere;
+    the bytes of the sum are the same.
+    """
+
     _fields_ = [("from", C.c_int), ("to", C.c_int), ("packages", C.c_bool),
         ("flat", C.c_double), ("floats", C.c_double)]
 
