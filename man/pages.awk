@@ -98,6 +98,7 @@ FNR == 1 && whole {
     begin_page(its_name, "")
     first = 1
 }
+/^\/\* SPDX-[L]icense-Identifier: / { next }
 first {
     text = $0
     gsub(/^(\/\*| \*)[ ]?|[ ]?\*\/$/, "", text)

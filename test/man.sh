@@ -46,6 +46,13 @@ made_by()
     "$@" -v folder="$dir" -f "$top_srcdir/man/pages.awk" $headers >"$dir/list"
 }
 
+# A page is called what the header's own text begins with.
+made_by "${AWK:-awk}"
+if grep -l 'SPDX' "$dir"/*.3; then
+    echo "a page of functions has the header's license for its title"
+    status=1
+fi
+
 # Every awk that is here makes the same bytes.
 # shellcheck disable=SC2086 # a command and its arguments
 for awk in "${AWK:-awk}" "busybox awk" "gawk --posix" mawk original-awk; do
