@@ -33,6 +33,7 @@ static int32_t draw_index(asking *a, int from, int below)
     return from + (int32_t)((draw(a) >> 8) % (uint32_t)(below - from));
 }
 
+/* The bits of y; of NaN, whose sign is the processor's, those that roots have. */
 static uint32_t bits_of(float y)
 {
     union {
@@ -41,7 +42,7 @@ static uint32_t bits_of(float y)
     } word;
 
     word.f = y;
-    return word.u;
+    return y != y ? 0x7fc00000 : word.u;
 }
 
 static void take_output(asking *a, float y)
