@@ -15,7 +15,7 @@ typedef struct asking {
 
 static const asking first_asking = {1, 14695981039346656037u};
 
-static uint32_t draw(asking *a)
+static uint32_t next_draw(asking *a)
 {
     return a->state = a->state * 1664525u + 1013904223u;
 }
@@ -23,14 +23,14 @@ static uint32_t draw(asking *a)
 /* A number from -2 to 2; of four one is 0, as behind relu. */
 static float draw_float(asking *a)
 {
-    uint32_t x = draw(a);
+    uint32_t x = next_draw(a);
 
     return x >> 30 ? (float)(int32_t)(x >> 8) / 4194304 - 2 : 0;
 }
 
 static int32_t draw_index(asking *a, int from, int below)
 {
-    return from + (int32_t)((draw(a) >> 8) % (uint32_t)(below - from));
+    return from + (int32_t)((next_draw(a) >> 8) % (uint32_t)(below - from));
 }
 
 /* The bits of y; of NaN, whose sign is the processor's, those that roots have. */
