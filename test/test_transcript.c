@@ -5,7 +5,7 @@
  * bit of a parameter, a batch, a rate or a setting is found at the line where it
  * shows first; a file that was changed, cut or made up is refused, wherever. */
 #define _GNU_SOURCE
-#include "base/merkle.h"
+#include "hash/merkle.h"
 #include "base/sha.h"
 #include "fixture.h"
 #include "folder.h"

@@ -3,7 +3,7 @@
 #ifndef LS_HASH_ROOT_H
 #define LS_HASH_ROOT_H
 
-#include "base/merkle.h"
+#include "hash/merkle.h"
 #include <lockstep/transcript.h>
 
 /* LS_EINVAL says what is wrong with the controls that a function was given. */

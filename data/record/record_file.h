@@ -7,7 +7,7 @@
 #ifndef LS_RECORD_RECORD_FILE_H
 #define LS_RECORD_RECORD_FILE_H
 
-#include "base/merkle.h"
+#include "hash/merkle.h"
 #include "chain/lines.h"
 #include "record/where.h"
 

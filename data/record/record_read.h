@@ -4,7 +4,7 @@
 #ifndef LS_RECORD_RECORD_READ_H
 #define LS_RECORD_RECORD_READ_H
 
-#include "base/merkle.h"
+#include "hash/merkle.h"
 #include "chain/lines.h"
 #include "record/where.h"
 

@@ -6,7 +6,7 @@
 #include "base/sha.h"
 #include "chain/lines.h"
 #include "hash/root.h"
-#include "state/details.h"
+#include "hash/details.h"
 #include "transcript/head.h"
 #include <lockstep/transcript.h>
 

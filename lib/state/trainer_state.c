@@ -49,6 +49,11 @@ void ls__state_go_on(ls_trainer *t, int64_t step)
     t->lr = t->options.optimizer.lr;
 }
 
+int ls__state_border(const ls_trainer *t, int rank)
+{
+    return t->ranks->exchange.cut.border[rank];
+}
+
 const ls__input *ls__state_inputs(const ls_trainer *t, int *count)
 {
     *count = t->model.inputs;

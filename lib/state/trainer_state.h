@@ -49,6 +49,9 @@ int ls__state_check(const ls_trainer *t);
  * the rate of its options. */
 void ls__state_go_on(ls_trainer *t, int64_t step);
 
+/* The first device of a rank, and behind the last rank how many there are. */
+int ls__state_border(const ls_trainer *t, int rank);
+
 /* The inputs of the model, so many. */
 const ls__input *ls__state_inputs(const ls_trainer *t, int *count);
 

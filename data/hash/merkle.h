@@ -9,8 +9,8 @@
  * so that blocks of SHA-256 stay aligned with memory; all lengths are known
  * from the layout, so no leaf passes for a node.)  The root of no leaves is
  * SHA-256 of nothing. */
-#ifndef LS_BASE_MERKLE_H
-#define LS_BASE_MERKLE_H
+#ifndef LS_HASH_MERKLE_H
+#define LS_HASH_MERKLE_H
 
 #include <stdint.h>
 

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a step may be asked for beside its numbers: the root of the rows that it
- * was given, and that of its mean gradient, before it is clipped.  A rider
+ * was given, and that of its mean gradient, before it is clipped.  A looker
  * hashes both while the step has them in the cache, on the worker that has
  * them: rows by their device's, a block of the gradient by who sums it.  So a
  * step has no barrier more, and allocates nothing. */
-#ifndef LS_STATE_DETAILS_H
-#define LS_STATE_DETAILS_H
+#ifndef LS_HASH_DETAILS_H
+#define LS_HASH_DETAILS_H
 
-#include "base/merkle.h"
-#include <lockstep/trainer.h>
+#include "hash/merkle.h"
+#include "state/looker.h"
 
 typedef struct ls__details {
     ls_trainer *trainer; /* NULL: nothing is asked for */
+    ls__looker looker;
+    int micro;           /* the trainer's micro-batches */
+    int64_t floats;      /* of the gradient */
     bool rows, gradient;
     int calls;           /* micro-batches of the last step */
     int64_t shards;      /* of all devices */

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See details.h. */
-#include "state/details.h"
+#include "hash/details.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha.h"
 #include "rank/link.h"
-#include "state/gather.h"
-#include "together/ranks.h"
+#include "hash/gather.h"
+#include "state/trainer_state.h"
 #include "together/spread.h"
-#include "train/batch.h"
-#include "train/riders.h"
-#include "train/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +19,8 @@
 static void hash_shard(const ls__details *d, const ls_shard *shard,
                        ls__digest *to)
 {
-    const ls__model *m = &d->trainer->model;
+    int inputs;
+    const ls__input *input = ls__state_inputs(d->trainer, &inputs);
     size_t rows = (size_t)shard->rows;
     uint8_t count[8], tag = 0;
     ls__sha256 sha;
@@ -31,39 +29,28 @@ static void hash_shard(const ls__details *d, const ls_shard *shard,
         count[i] = (uint8_t)((uint64_t)rows >> 8 * i);
     ls__sha256_init(&sha);
     ls__sha256_update(&sha, count, sizeof count);
-    for (int i = 0; i < m->inputs && rows; i++)
+    for (int i = 0; i < inputs && rows; i++)
         if (shard->data[i])
             ls__sha256_update(&sha, shard->data[i],
-                              4 * rows * (size_t)m->input[i].size);
+                              4 * rows * (size_t)input[i].size);
     if (shard->weights && rows)
         ls__sha256_update(&sha, shard->weights, 4 * rows);
     ls__sha256_update(&sha, &tag, 1);
     ls__sha256_final(&sha, to->byte);
 }
 
-static void ready(void *own, ls__step *s, int worker, int device)
+static void show_rows(void *own, int64_t number, const ls_shard *shard)
 {
     ls__details *d = own;
-    const ls_trainer *t = d->trainer;
 
-    (void)worker;
-    if (!d->rows || !s->batch || s->calls != t->micro)
-        return;
-    for (int m = 0; m < t->micro; m++) {
-        ls_shard shard = ls__step_shard(s, device, m);
-
-        hash_shard(d, &shard,
-                   &d->row[(t->devices.first + device) * t->micro + m]);
-    }
+    hash_shard(d, shard, &d->row[number]);
 }
 
-static int begin(void *own, ls__step *s)
+static void begin(void *own, int calls)
 {
     ls__details *d = own;
 
-    if (s->pass->train)
-        d->calls = s->calls;
-    return 0;
+    d->calls = calls;
 }
 
 /* ------ the gradient ------ */
@@ -71,30 +58,24 @@ static int begin(void *own, ls__step *s)
 static void hash_zeros(const ls__details *d, int64_t leaf, ls__digest *to)
 {
     static const float zero[LS__LEAF];
-    int64_t left = d->trainer->model.params.floats - leaf * LS__LEAF;
+    int64_t left = d->floats - leaf * LS__LEAF;
 
     ls__merkle_hash(zero, left < LS__LEAF ? left : LS__LEAF, 0, 1, to);
 }
 
-/* What is reduced are whole blocks, and a block is a leaf. */
-static void summed(void *own, const ls__step *s, ls__range block, bool zeros)
+/* A block is a leaf. */
+static void block(void *own, ls__range at, const float *gradient)
 {
     ls__details *d = own;
-    int64_t leaf = block.first / LS__LEAF;
+    int64_t leaf = at.first / LS__LEAF;
 
-    if (zeros)
-        hash_zeros(d, leaf, &d->block[leaf]);
+    if (gradient)
+        ls__merkle_hash(gradient, d->floats, leaf, leaf + 1, d->block);
     else
-        ls__merkle_hash(s->gradient, d->trainer->model.params.floats, leaf,
-                        leaf + 1, d->block);
+        hash_zeros(d, leaf, &d->block[leaf]);
 }
 
 /* ------ opening and closing ------ */
-
-static const ls__rider rows_alone = {.name = "transcript", .begin = begin,
-                                     .ready = ready};
-static const ls__rider with_gradient = {.name = "transcript", .begin = begin,
-                                        .ready = ready, .summed = summed};
 
 /* Make all leaves those of zeros, as those stay of which there is no sum. */
 static void clear_blocks(const ls__details *d, ls__digest *block)
@@ -109,32 +90,36 @@ static void clear_blocks(const ls__details *d, ls__digest *block)
 
 int ls__details_open(ls__details *d, ls_trainer *t, bool rows, bool gradient)
 {
+    const ls__state is = ls__state_of(t);
     size_t most;
 
     *d = (ls__details){.rows = rows, .gradient = gradient};
     if (!rows && !gradient)
         return 0;
     d->trainer = t;
-    d->shards = (int64_t)t->devices.of * t->micro;
-    d->leaves = ls__merkle_leaves(t->model.params.floats);
+    d->looker = (ls__looker){d, begin, rows ? show_rows : NULL,
+                             gradient ? block : NULL};
+    d->micro = is.micro;
+    d->floats = is.layout->floats;
+    d->shards = (int64_t)is.here.of * is.micro;
+    d->leaves = ls__merkle_leaves(d->floats);
     most = (size_t)(d->shards > d->leaves ? d->shards : d->leaves);
     d->row = ls__new((size_t)d->shards, sizeof *d->row, "roots of steps");
     d->block = ls__new((size_t)d->leaves + 1, sizeof *d->block,
                        "roots of steps");
     d->room = ls__new(most + 1, sizeof *d->room, "roots of steps");
-    d->border = ls__new((size_t)t->owned.ranks + 1, sizeof *d->border,
+    d->border = ls__new((size_t)is.owned.ranks + 1, sizeof *d->border,
                         "ranks");
     if (!d->row || !d->block || !d->room || !d->border)
         return LS_ENOMEM;
     clear_blocks(d, d->block);
-    return ls__riders_add(t->rider, gradient ? &with_gradient : &rows_alone,
-                          d);
+    return ls__looker_add(t, &d->looker);
 }
 
 void ls__details_close(ls__details *d)
 {
     if (d->trainer)
-        ls__riders_drop(d->trainer->rider, d);
+        ls__looker_drop(d->trainer, &d->looker);
     free(d->row);
     free(d->block);
     free(d->room);
@@ -147,13 +132,12 @@ void ls__details_close(ls__details *d)
 /* Each rank has the rows of its own devices. */
 static int gather_rows(const ls__details *d)
 {
-    const ls_trainer *t = d->trainer;
-    const ls__cut *cut = &t->ranks->exchange.cut;
+    const ls_transport *link = ls__state_of(d->trainer).link;
 
-    for (int r = 0; r <= cut->ranks; r++)
-        d->border[r] = (int64_t)cut->border[r] * t->micro *
+    for (int r = 0; r <= link->ranks; r++)
+        d->border[r] = (int64_t)ls__state_border(d->trainer, r) * d->micro *
                        (int64_t)sizeof *d->row;
-    return ls__link_gather(t->ranks->link, d->row, d->border);
+    return ls__link_gather(link, d->row, d->border);
 }
 
 static void put_root(ls__details *d, const ls__digest *leaf, int64_t n,
@@ -191,11 +175,11 @@ int ls__details_roots(ls__details *d, bool updated, char rows[65],
     int status = 0;
 
     *rows = *gradient = 0;
-    if (d->rows && d->calls != d->trainer->micro)
+    if (d->rows && d->calls != d->micro)
         return ls__fail(LS_ENOTSUP, "a transcript with rows: the step took "
                         "%d batches, and there are roots for the rows of %d: "
                         "options.rows = false leaves them out",
-                        d->calls, d->trainer->micro);
+                        d->calls, d->micro);
     if (d->rows && ls__spread_is(d->trainer))
         status = gather_rows(d);
     if (status == 0 && d->rows)

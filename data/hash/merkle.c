@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hashes of a Merkle tree. */
-#include "base/merkle.h"
+#include "hash/merkle.h"
 #include "base/sha.h"
 
 #include <string.h>

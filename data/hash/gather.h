@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The leaves (base/merkle.h) of what ranks own, and those of all of them. */
-#ifndef LS_STATE_GATHER_H
-#define LS_STATE_GATHER_H
+#ifndef LS_HASH_GATHER_H
+#define LS_HASH_GATHER_H
 
-#include "base/merkle.h"
+#include "hash/merkle.h"
 #include "reduce/owned.h"
 #include <lockstep/trainer.h>
 

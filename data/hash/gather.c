@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See gather.h. */
-#include "state/gather.h"
+#include "hash/gather.h"
 #include "rank/link.h"
-#include "together/ranks.h"
-#include "train/trainer.h"
+#include "state/trainer_state.h"
 
 #include <string.h>
 
@@ -24,7 +23,7 @@ int64_t ls__owned_leaves(const ls__owned *o)
 
 /* The leaves of all arrays of a trainer. */
 typedef struct leaves {
-    const ls_trainer *trainer;
+    ls__owned owned;
     int arrays;
     int64_t each;     /* of each array */
     ls__digest *leaf; /* [array][leaf] */
@@ -35,7 +34,7 @@ typedef struct leaves {
 static ls__digest *move_leaves(const leaves *l, int rank, ls__digest *row,
                                bool out)
 {
-    ls__owned o = l->trainer->owned;
+    ls__owned o = l->owned;
 
     o.rank = rank;
     for (int a = 0; a < l->arrays; a++)
@@ -53,15 +52,16 @@ static ls__digest *move_leaves(const leaves *l, int rank, ls__digest *row,
 int ls__state_gather(const ls_trainer *t, int arrays, ls__digest *leaf,
                      ls__digest *row, int64_t *border)
 {
-    const ls_transport *link = t->ranks->link;
-    leaves l = {.trainer = t, .arrays = arrays, .leaf = leaf,
-                .each = ls__merkle_leaves(t->model.params.floats)};
+    const ls__state is = ls__state_of(t);
+    const ls_transport *link = is.link;
+    leaves l = {.owned = is.owned, .arrays = arrays, .leaf = leaf,
+                .each = ls__merkle_leaves(is.layout->floats)};
     ls__digest *at = row;
     int status;
 
     border[0] = 0;
     for (int r = 0; r < link->ranks; r++) {
-        ls__owned o = t->owned;
+        ls__owned o = is.owned;
 
         o.rank = r;
         if (r == link->rank)
