@@ -12,8 +12,8 @@ typedef struct ls__looker {
     void *user;
     /* A step begins, to which so many micro-batches were added. */
     void (*begin)(void *user, int calls);
-    /* A device's rows of a micro-batch, whose number is device x micro-batches
-     * + micro-batch.  NULL: nobody asks.  Steps of several batches show none. */
+    /* A device's rows of a micro-batch, with number device x micro-batches +
+     * micro-batch.  NULL: nobody asks.  Steps of several batches show none. */
     void (*rows)(void *user, int64_t number, const ls_shard *shard);
     /* A whole block of the mean gradient of all floats, before it is clipped;
      * gradient NULL: of zeros.  NULL: nobody asks. */
