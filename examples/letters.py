@@ -8,7 +8,8 @@ import sys
 
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-LETTERS, SIDE = "08BDOQ", 128
+CLASSES = {"zero": "0", "eight": "8", "b": "B", "d": "D", "o": "O", "q": "Q"}
+SIDE = 128
 
 
 def draw(letter, rng):
@@ -19,20 +20,20 @@ def draw(letter, rng):
     ImageDraw.Draw(picture).text(place, letter, ink, font, anchor="mm")
     picture = picture.rotate(rng.uniform(-25, 25), Image.Resampling.BILINEAR,
                              fillcolor=paper)
-    picture = picture.filter(ImageFilter.GaussianBlur(rng.uniform(1, 7)))
+    picture = picture.filter(ImageFilter.GaussianBlur(rng.uniform(1, 5)))
     picture = picture.resize((SIDE // 4, SIDE // 4))
     noise = Image.frombytes("L", picture.size,
                             rng.randbytes(picture.width * picture.height))
-    return Image.blend(picture, noise, rng.uniform(0.1, 0.5))
+    return Image.blend(picture, noise, rng.uniform(0.05, 0.35))
 
 
 def main():
-    folder, n = sys.argv[1], int((sys.argv + ["400"])[2])
+    folder, n = sys.argv[1], int((sys.argv + ["300"])[2])
     rng = random.Random(1)
-    for letter in LETTERS:
-        os.makedirs(f"{folder}/{letter}", exist_ok=True)
+    for name, letter in CLASSES.items():
+        os.makedirs(f"{folder}/{name}", exist_ok=True)
         for i in range(n):
-            draw(letter, rng).save(f"{folder}/{letter}/{i:04d}.png")
+            draw(letter, rng).save(f"{folder}/{name}/{i:04d}.png")
 
 
 if __name__ == "__main__":
