@@ -78,8 +78,9 @@ SIMD void conv_next_chunk(int rows, float *sum, bool *later, tile_sums acc)
     *later = true;
 }
 
-/* Outputs x .. x+rows of output row y, channels from j on: all of K. */
-SIMD void conv_tile(const ls__conv *v, int rows, int64_t y, int64_t x,
+/* Outputs x .. x+rows of output row y, `vecs` vectors of channels from j on:
+ * all of K. */
+SIMD void conv_tile(const ls__conv *v, int rows, int vecs, int64_t y, int64_t x,
                     int64_t j)
 {
     float sum[ROWS * COLUMNS] __attribute__((aligned(64)));
@@ -97,7 +98,7 @@ SIMD void conv_tile(const ls__conv *v, int rows, int64_t y, int64_t x,
                 left = LS__CHUNK;
             }
             k = v->run - p < left ? v->run - p : left;
-            tile_steps(rows, k, a + p, v->step_x, 1, b, COLUMNS, acc);
+            tile_steps_of(rows, vecs, k, a + p, v->step_x, 1, b, COLUMNS, acc);
             b += k * COLUMNS;
         }
         a += v->col;
@@ -115,7 +116,15 @@ SIMD void conv_tile(const ls__conv *v, int rows, int64_t y, int64_t x,
 static void conv_tile_of(const ls__conv *v, int rows, int64_t y, int64_t x,
                          int64_t j)
 {
-#define CALL(rows) conv_tile(v, rows, y, x, j)
+#define CALL(rows) conv_tile(v, rows, VECS, y, x, j)
+    WITH_CONSTANT(rows, TILE_CASES, CALL)
+#undef CALL
+}
+
+static void conv_narrow_of(const ls__conv *v, int rows, int64_t y, int64_t x,
+                           int64_t j)
+{
+#define CALL(rows) conv_tile(v, rows, 1, y, x, j)
     WITH_CONSTANT(rows, TILE_CASES, CALL)
 #undef CALL
 }
@@ -129,7 +138,10 @@ static void conv(const ls__conv *v, const void *image, int64_t first,
         for (int64_t j = 0; j < v->out.n; j += COLUMNS)
             for (int64_t x = 0, rows; x < v->w; x += rows) {
                 rows = tile_height(v->w - x, ROWS);
-                conv_tile_of(v, (int)rows, y, x, j);
+                if (is_narrow(v->out.n - j))
+                    conv_narrow_of(v, (int)rows, y, x, j);
+                else
+                    conv_tile_of(v, (int)rows, y, x, j);
             }
 }
 
@@ -152,15 +164,15 @@ SIMD int64_t conv_pair(int64_t at, int64_t size)
 
 /* acc += a b over the pixels of a chunk, in blocks of two by two. */
 SIMD void conv_blocks(const ls__conv *v, const conv_chunk *q, int rows,
-                      const float *a, tile_sums acc)
+                      int vecs, const float *a, tile_sums acc)
 {
     for (int64_t y = 0; y < q->h; y += 2)
         for (int64_t x = 0; x < q->w; x += 2)
             for (int64_t i = y; i < y + conv_pair(y, q->h); i++)
-                tile_steps(rows, conv_pair(x, q->w),
-                           a + i * v->step_y + x * v->step_x, 1, v->step_x,
-                           q->dy + i * q->dy_row + x * q->dy_col, q->dy_col,
-                           acc);
+                tile_steps_of(rows, vecs, conv_pair(x, q->w),
+                              a + i * v->step_y + x * v->step_x, 1, v->step_x,
+                              q->dy + i * q->dy_row + x * q->dy_col, q->dy_col,
+                              acc);
 }
 
 /* Where run number `run` of the window at x begins. */
@@ -172,13 +184,13 @@ SIMD const float *conv_run(const ls__conv *v, const float *x, int64_t run)
 
 /* Rows m .. m+rows of dw, which is rows of one run, over one chunk. */
 SIMD void conv_grad_tile(const ls__conv *v, const conv_chunk *q, int rows,
-                         int64_t run, int64_t m, int64_t j)
+                         int vecs, int64_t run, int64_t m, int64_t j)
 {
     float *dw = v->out.c + (run * v->run + m) * v->out.c_row + j;
     tile_sums acc;
 
     tile_clear(rows, acc);
-    conv_blocks(v, q, rows, conv_run(v, q->x, run) + m, acc);
+    conv_blocks(v, q, rows, vecs, conv_run(v, q->x, run) + m, acc);
     tile_plus_zero(rows, acc);
     if (q->add)
         tile_add(rows, dw, v->out.c_row, v->out.n - j, acc);
@@ -188,7 +200,15 @@ SIMD void conv_grad_tile(const ls__conv *v, const conv_chunk *q, int rows,
 static void conv_grad_tile_of(const ls__conv *v, const conv_chunk *q, int rows,
                               int64_t run, int64_t m, int64_t j)
 {
-#define CALL(rows) conv_grad_tile(v, q, rows, run, m, j)
+#define CALL(rows) conv_grad_tile(v, q, rows, VECS, run, m, j)
+    WITH_CONSTANT(rows, TILE_CASES, CALL)
+#undef CALL
+}
+
+static void conv_grad_narrow_of(const ls__conv *v, const conv_chunk *q,
+                                int rows, int64_t run, int64_t m, int64_t j)
+{
+#define CALL(rows) conv_grad_tile(v, q, rows, 1, run, m, j)
     WITH_CONSTANT(rows, TILE_CASES, CALL)
 #undef CALL
 }
@@ -216,15 +236,19 @@ static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *scratch)
     const float *dy = q.dy;
 
     for (int64_t j = 0; j < v->out.n; j += COLUMNS) {
+        bool narrow = is_narrow(v->out.n - j);
         conv_chunk part = q;
 
         part.dy = dy + j;
-        if (v->out.n - j < COLUMNS)
+        if (v->out.n - j < (narrow ? 16 : COLUMNS))
             conv_fill_up(&part, v->out.n - j, scratch);
         for (int64_t run = 0; run < v->kh * v->kx; run++)
             for (int64_t m = 0, rows; m < v->run; m += rows) {
                 rows = tile_height(v->run - m, ROWS);
-                conv_grad_tile_of(v, &part, (int)rows, run, m, j);
+                if (narrow)
+                    conv_grad_narrow_of(v, &part, (int)rows, run, m, j);
+                else
+                    conv_grad_tile_of(v, &part, (int)rows, run, m, j);
             }
     }
 }

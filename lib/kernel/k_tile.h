@@ -93,11 +93,13 @@ SIMD void tile_clear(int rows, tile_sums acc)
         acc[r][v] = v16_zero();
 }
 
-/* acc += a b over k steps: chains in rising order.  Two places in A, and the
- * distances of half the rows to either: more would not stay in registers. */
-SIMD void tile_steps(int rows, int64_t k, const float *a, int64_t a_row,
-                     int64_t a_col, const float *b, int64_t b_row,
-                     tile_sums acc)
+/* acc += a b over k steps: chains in rising order, of `vecs` vectors of a line
+ * (a constant, too): where there are no more columns, the rest of a tile stays
+ * 0.  Two places in A, and the distances of half the rows to either: more would
+ * not stay in registers. */
+SIMD void tile_steps_of(int rows, int vecs, int64_t k, const float *a,
+                        int64_t a_row, int64_t a_col, const float *b,
+                        int64_t b_row, tile_sums acc)
 {
     const float *half = a + HALF * a_row;
 
@@ -105,17 +107,30 @@ SIMD void tile_steps(int rows, int64_t k, const float *a, int64_t a_row,
         v16 line[VECS];
 
         UNROLL(2)
-        for (int v = 0; v < VECS; v++)
+        for (int v = 0; v < vecs; v++)
             line[v] = v16_load(b + 16 * v);
         UNROLL(14)
         for (int r = 0; r < rows; r++) {
             v16 x = v16_set(r < HALF ? a[r * a_row] : half[(r - HALF) * a_row]);
 
             UNROLL(2)
-            for (int v = 0; v < VECS; v++)
+            for (int v = 0; v < vecs; v++)
                 acc[r][v] = v16_fma(x, line[v], acc[r][v]);
         }
     }
+}
+
+SIMD void tile_steps(int rows, int64_t k, const float *a, int64_t a_row,
+                     int64_t a_col, const float *b, int64_t b_row,
+                     tile_sums acc)
+{
+    tile_steps_of(rows, VECS, k, a, a_row, a_col, b, b_row, acc);
+}
+
+/* Is one vector all that a tile of wide lines has of its columns? */
+SIMD bool is_narrow(int64_t left)
+{
+    return VECS > 1 && left <= 16;
 }
 
 /* acc += +0, which makes -0 of an underflow +0: zeros that were left out of a
