@@ -65,7 +65,7 @@ def main():
     if os.path.isfile(o.out):
         with open(o.out, newline="") as f:
             done = {(r["side"], r["depth"], r["seed"])
-                    for r in csv.DictReader(f)}
+                    for r in csv.DictReader(x for x in f if x[0] != "#")}
     with open(o.out, "a", newline="") as f:
         writer = csv.writer(f, lineterminator="\n")
         if not done:
