@@ -40,18 +40,6 @@ static inline int32_t *integers(uint32_t seed, int32_t limit, int64_t n)
     return x;
 }
 
-/* The next numbers of a stream of random ones. */
-static inline uint32_t draw(uint32_t *state)
-{
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
-static inline int64_t between(uint32_t *state, int64_t least, int64_t most)
-{
-    return least + draw(state) % (most - least + 1);
-}
-
 /* ------ Graphs ------ */
 
 /* Linear regression: parameters "kernel" (d_in,d_out) and "bias" (d_out). */

@@ -16,6 +16,18 @@ enum { MOST_INPUTS = 4 };
 
 enum { VOCAB = 32 };
 
+/* The next numbers of a stream of random ones. */
+static inline uint32_t draw(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static inline int64_t between(uint32_t *state, int64_t least, int64_t most)
+{
+    return least + draw(state) % (most - least + 1);
+}
+
 static ls_node *cnn_of(ls_graph *g, uint32_t *r)
 {
     int64_t side = between(r, 6, 9), c = 4 * between(r, 1, 3);

@@ -4,7 +4,7 @@
 #ifndef TEST_SPOILT_EVIDENCE_H
 #define TEST_SPOILT_EVIDENCE_H
 
-#include "models.h"
+#include "record_models.h"
 
 #include <stdio.h>
 #include <stdlib.h>
