@@ -238,4 +238,14 @@ holds "the statement's subject is the model" \
 holds "the statement's type" \
     grep -q '"_type": "https://in-toto.io/Statement/v1"' "$dir/a.json"
 
+# What the referee has no evidence for is named; a record of a published run.
+small="resnet --depth 8 --steps 2 --batch 4 --devices 2 --image 8x8x3"
+run $small --norm group --transcript "$dir/group.lst"
+ask 0 'referee knows every operator, update and schedule' "$dir/group.lst"
+ask 0 '' --record 1:0 "$dir/group.lst" "$dir/group.lsr"
+ask 0 'same: ' --trace-bits "$dir/group.lsr" "$dir/group.lsr"
+run $small --transcript "$dir/batch.lst"
+ask 0 'does not know operator "batch_norm" (by statistics' "$dir/batch.lst"
+ask 1 'records hold no statistics of batches' --record 1 "$dir/batch.lst" \
+    "$dir/batch.lsr"
 finish
