@@ -179,6 +179,20 @@ wide() {
     done
 }
 
+# broad ROOT: lines of pages of more than 100 characters, but for code, tables and
+# what a program reads.
+broad() {
+    (cd "$1" && find docs lib data tools mpi examples bench -name '*.md' 2>/dev/null) |
+        sort | while read -r file; do
+            LC_ALL=C awk -v file="$file" '/^```/ { code = !code }
+                !code && !/^(    |[|<!]|[a-z ]+: )/ {
+                    gsub(/[\200-\277]/, "") # of a character, its first byte
+                    if (length > 100)
+                        print file ":" FNR
+                }' "$1/$file"
+        done
+}
+
 # upward ROOT: files of the rooms of a step that lead back to themselves, a .c
 # counting as its .h: none includes what stands above it.
 upward() {
@@ -221,6 +235,8 @@ twice "$top_srcdir" >"$dir/wrong"
 none "file names are unique" "$dir/wrong"
 wide "$top_srcdir" >"$dir/wrong"
 none "lines fit 80 columns" "$dir/wrong"
+broad "$top_srcdir" >"$dir/wrong"
+none "paragraphs of pages fit 100 columns" "$dir/wrong"
 upward "$top_srcdir" >"$dir/wrong"
 none "no file of a step includes what is above it" "$dir/wrong"
 long "$top_srcdir" >"$dir/wrong"
@@ -312,6 +328,10 @@ is "a tool that looks inside" "$(rooms "$tree" | grep -c tools/one/t.c)" 1
 is "a name twice" "$(twice "$tree")" "b lib/high lib/low"
 printf '\n%081d\n' 0 >"$tree/lib/low/b.h"
 is "a wide line" "$(wide "$tree")" "lib/low/b.h:2"
+mkdir "$tree/docs"
+printf '    %0101d\n%0101d\n' 0 0 >"$tree/docs/a.md"
+is "a wide paragraph" "$(broad "$tree")" "docs/a.md:2"
+rm -r "$tree/docs"
 printf '/* Of a device. */\n/* A device. */\n' >"$tree/lib/low/b.h"
 mkdir "$tree/lib/train"
 echo '#include "train/b.h"' >"$tree/lib/train/a.h"
