@@ -250,8 +250,8 @@ static const struct {
     bool (*agree)(const ls__step *s);
     phase *first;
 } checks[] = {
-    [LS__PACKS] = {"check weights", LS__GRADIENTS, CHECK(packs)},
-    [LS__SHARDS] = {"check gradients", LS__GRADIENTS, CHECK(shards)},
+    [LS__PACKS] = {"check weights", LS__GRADIENTS, CHECK(packs), NULL},
+    [LS__SHARDS] = {"check gradients", LS__GRADIENTS, CHECK(shards), NULL},
     [LS__PARTIALS] = {"check sums", LS__REDUCE, CHECK(partials),
                       first_partials},
     [LS__SUMS] = {"check sums", LS__REDUCE, CHECK(sums), first_sums},
