@@ -2,6 +2,7 @@
 /* See explain.h. */
 #include "train/explain.h"
 #include "opt/opt.h"
+#include "train/weights.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -39,49 +40,17 @@ int explain_check(const run *r)
     return OPT_GO;
 }
 
-/* ------ Parameters as one array, in canonical order ------ */
-
-static int64_t count_of(const ls_trainer *t, int param)
-{
-    int64_t shape[LS_MAX_RANK], n = 1;
-
-    for (int i = ls_trainer_param_shape(t, param, shape); i > 0; i--)
-        n *= shape[i - 1];
-    return n;
-}
-
-static int get_params(const ls_trainer *t, float *at)
-{
-    int status = 0;
-
-    for (int i = 0; i < ls_trainer_params(t) && status == 0; i++) {
-        status = ls_trainer_get(t, ls_trainer_param_name(t, i), count_of(t, i),
-                                at);
-        at += count_of(t, i);
-    }
-    return status;
-}
-
-static int set_params(ls_trainer *t, const float *at)
-{
-    int status = 0;
-
-    for (int i = 0; i < ls_trainer_params(t) && status == 0; i++) {
-        status = ls_trainer_set(t, ls_trainer_param_name(t, i), count_of(t, i),
-                                at);
-        at += count_of(t, i);
-    }
-    return status;
-}
-
+/* Copy the gradients of the first device, as weights_get copies parameters. */
 static int get_gradients(const ls_trainer *t, const ls_gradients *g, float *at)
 {
     int status = 0;
 
-    for (int i = 0; i < ls_trainer_params(t) && status == 0; i++) {
-        status = ls_gradients_get_device(g, 0, ls_trainer_param_name(t, i),
-                                         count_of(t, i), at);
-        at += count_of(t, i);
+    for (int k = 0; k < ls_trainer_params(t) && status == 0; k++) {
+        int64_t n = weights_of(t, k);
+
+        status = ls_gradients_get_device(g, 0, ls_trainer_param_name(t, k), n,
+                                         at);
+        at += n;
     }
     return status;
 }
@@ -241,14 +210,13 @@ static int make_room(explain *e, run *r)
     size_t devices = (size_t)r->how.devices;
 
     e->run = r;
-    for (int i = 0; i < ls_trainer_params(r->trainer); i++)
-        e->floats += count_of(r->trainer, i);
+    e->floats = weights_count(r->trainer);
     e->before = calloc((size_t)e->floats, sizeof *e->before);
     e->sum = e->all = calloc(devices * (size_t)e->floats, sizeof *e->all);
     e->loss = calloc(devices, sizeof *e->loss);
     if (!e->before || !e->all || !e->loss)
         return opt_fail(OPT_FAILED, "out of memory");
-    return opt_check(get_params(r->trainer, e->before));
+    return opt_check(weights_get(r->trainer, e->before));
 }
 
 static int take_apart(explain *e, int64_t step)
@@ -257,7 +225,7 @@ static int take_apart(explain *e, int64_t step)
     int status = opt_check(open_alone(&a, e->run));
 
     if (status == OPT_GO)
-        status = opt_check(set_params(a.trainer, e->before));
+        status = opt_check(weights_set(a.trainer, e->before));
     if (status == OPT_GO)
         status = all_devices(e, &a, step);
     if (status == OPT_GO) {
@@ -307,7 +275,7 @@ int explain_end(explain *e, const ls_result *result)
     if (!e->run)
         return OPT_GO;
     update(e, (double)result->lr);
-    status = opt_check(get_params(e->run->trainer, e->sum));
+    status = opt_check(weights_get(e->run->trainer, e->sum));
     e->run = NULL; /* it is told once */
     if (status != OPT_GO)
         return status;
