@@ -90,7 +90,7 @@ has "a third side" err "a folder of its own"
 is "--record" $? 0
 "$honest" faulty --record=4 "$dir/a.lsr" --values
 same "--record: what a training writes" "$dir/a.lsr" "$dir/verified.lsr"
-for step in 1000000 4: :1 x; do
+for step in 1000000 4: :1 x +4 4:-1 4:4294967296; do
     "$verify" --record $step --trainer "$honest" "$dir/good.lst" \
         "$dir/none.lsr" >"$dir/out" 2>"$dir/err"
     is "--record $step" $? 2

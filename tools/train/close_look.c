@@ -1,38 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See close_look.h. */
 #include "train/close_look.h"
+#include "run/record_option.h"
 
 #include <lockstep/record.h>
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* A whole number of digits alone, up to most; text goes behind it. */
-static bool number(const char **text, int64_t most, int64_t *n)
-{
-    const char *at = *text;
-
-    for (*n = 0; *at >= '0' && *at <= '9' && *n <= most; at++)
-        *n = 10 * *n + (*at - '0');
-    if (at == *text || *n > most)
-        return false;
-    *text = at;
-    return true;
-}
-
-static bool read_option(close_look *c, const char *text)
-{
-    int64_t device = -1;
-    bool good = number(&text, INT64_C(1000000000000000), &c->step);
-
-    if (good && *text == ':') {
-        text++;
-        good = number(&text, 65535, &device);
-    }
-    c->device = (int)device;
-    return good && !*text;
-}
 
 int close_look_open(close_look *c, const run *r, const train_settings *set)
 {
@@ -43,10 +16,8 @@ int close_look_open(close_look *c, const run *r, const train_settings *set)
                         "STEP[:DEVICE] has a file's name behind it", c->path);
     if (!set->record)
         return OPT_GO;
-    if (!read_option(c, set->record))
-        return opt_fail(OPT_WRONG, "--record %s: it takes a step, or a step "
-                        "and a device, both counted from 0, as 417 or 417:3",
-                        set->record);
+    if (record_option_read(set->record, &c->step, &c->device) != OPT_GO)
+        return OPT_WRONG;
     if (!c->path)
         return opt_fail(OPT_WRONG, "--record %s: the name of the file that is "
                         "to be written follows it, as --record %s a.lsr",

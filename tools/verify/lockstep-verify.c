@@ -10,9 +10,9 @@
 #include "verify/attest.h"
 #include "verify/dispute.h"
 #include "verify/files.h"
-#include "verify/step_record.h"
 #include "verify/retrain.h"
 #include "verify/segments.h"
+#include "verify/step_record.h"
 
 #include <errno.h>
 #include <ftw.h>

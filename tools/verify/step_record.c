@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See step_record.h. */
 #include "verify/step_record.h"
+#include "run/record_option.h"
 
 #include <lockstep/record.h>
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 int step_record_compare(const opt_line *line, bool *same)
 {
@@ -27,20 +27,15 @@ int step_record_compare(const opt_line *line, bool *same)
 int step_record_write(const replay *r, const char *step, const opt_line *line)
 {
     int64_t batches = published_batches(r->of), n;
-    int device = -1;
-    char *end;
+    int device;
 
-    n = strtoll(step, &end, 10);
-    if (end > step && *end == ':')
-        device = (int)strtol(end + 1, &end, 10);
-    if (end == step || *end || n < 0 || end[-1] == ':')
-        return opt_fail(OPT_WRONG, "--record=%s: it is STEP or STEP:DEVICE",
-                        step);
+    if (record_option_read(step, &n, &device) != OPT_GO)
+        return OPT_WRONG;
     if (line->paths != 2)
         return opt_fail(OPT_WRONG, "--record needs the file that it writes, "
                         "behind the transcript");
     if (n >= batches)
-        return opt_fail(OPT_WRONG, "--record=%s: %s has %" PRId64 " steps, "
+        return opt_fail(OPT_WRONG, "--record %s: %s has %" PRId64 " steps, "
                         "counted from 0", step, r->of->path, batches);
     return replay_record(r, n, device, line->path[1], true);
 }
