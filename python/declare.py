@@ -212,10 +212,12 @@ def wrapped(start, items, end, indent=0):
         break_on_hyphens=False)).replace("\0", " ")
 
 
-def print_words(doc, out):
-    if doc:
-        end = "\n" if "\n" in doc or len(doc) > 69 else ""
-        print(textwrap.indent(f'"""{doc}{end}"""\n', "    "), file=out)
+def docstring(doc):
+    """In lines of 79 columns, indented."""
+    end = ""
+    if "\n" in doc or doc.endswith('"') or len(doc) > 69:
+        end = "\n"
+    return textwrap.indent(f'"""{doc}{end}"""\n', "    ")
 
 
 def write_c(h, out):
@@ -233,7 +235,8 @@ def write_c(h, out):
     structs = by_need(h.structs)
     for name, members in structs.items():
         print(f"\n\nclass {python_name(name)}(Struct):", file=out)
-        print_words(h.comment_of_struct(name), out)
+        if doc := h.comment_of_struct(name):
+            print(docstring(doc), file=out)
         print(textwrap.indent(wrapped("_fields_ = [", [
             f'("{m}", {kind})' for m, _, kind in members], "]", 4), "    "),
             file=out)
@@ -297,12 +300,10 @@ def builder(h, name, takes):
 
 
 def definition(name, python, body, doc, before, out):
-    end = "\n" if "\n" in doc or doc.endswith('"') else ""
-    doc = textwrap.indent(f'"""{doc}{end}"""', "    ")
     head = textwrap.wrap(f"def {name}({', '.join(python)}):", 79,
                          subsequent_indent=" " * (5 + len(name)))
-    print(before + "\n\n\n"[bool(before):] + "\n".join(head) + f"\n{doc}\n" +
-          textwrap.indent(body, "    "), file=out)
+    print(before + "\n\n\n"[bool(before):] + "\n".join(head) + "\n" +
+          docstring(doc) + textwrap.indent(body, "    "), file=out)
 
 
 def with_defaults(python):

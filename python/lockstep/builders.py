@@ -214,7 +214,8 @@ def squared_clipped_relu(x, top):
 c.ls_reshape = c.function("ls_reshape", c.P, c.NodeOrNull, c.INT, c.P)
 
 def reshape(x, shape):
-    """y has x's elements in their order, under another shape of the same size."""
+    """y has x's elements in their order, under another shape of the same size.
+    """
     return _.made(c.ls_reshape, x, _.count(shape), _.whole(shape))
 
 
@@ -579,7 +580,8 @@ c.ls_group_norm_with = c.function("ls_group_norm_with", c.P, c.NodeOrNull,
     c.INT, c.P, c.Text)
 
 def group_norm_with(x, groups, name, **options):
-    """group_norm with these options, NULL: the defaults; as layer_norm_with."""
+    """group_norm with these options, NULL: the defaults; as layer_norm_with.
+    """
     return _.made(c.ls_group_norm_with, x, groups,
         C.byref(_.defaults(c.ls_norm_defaults_bytes, c.NormOptions, **options)),
         name)
