@@ -17,16 +17,24 @@ static const struct {
     {"same, 2 by 3", larger_same_2_3, {2, 4, 3, 1, LS_SAME}, 12, 3},
     {"valid, 1 by 2", larger_valid_1_2, {1, 4, 2, 3, LS_VALID}, 8, 10}};
 
+/* Output "y": the images "x" by a case's convolution, or by ls_upsample. */
+static ls_node *larger(ls_graph *g, int i, bool upsample)
+{
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
+
+    x = upsample ? ls_upsample(x, 2, 3)
+                 : ls_conv2d_transpose(x, N, cases[i].window, "up");
+    OK(ls_output(g, x, "y"));
+    return x;
+}
+
 static ls_graph *graph(int i, bool upsample)
 {
     ls_graph *g;
     ls_node *x;
 
     OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
-    x = upsample ? ls_upsample(x, 2, 3)
-                 : ls_conv2d_transpose(x, N, cases[i].window, "up");
-    OK(ls_output(g, x, "y"));
+    x = larger(g, i, upsample);
     if (upsample)
         x = ls_dense(x, 1, "up");
     OK(ls_loss(g, ls_mean_loss(ls_square(x), NULL)));
@@ -96,8 +104,10 @@ START_TEST(test_by_input)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(2, 2);
-    int64_t high = _i < 0 ? 8 : cases[_i].high, wide = _i < 0 ? 9 : cases[_i].wide;
-    int64_t y = high * wide * (_i < 0 ? 2 : N);
+    bool upsample = _i < 0;
+    int64_t shape[3] = {upsample ? 8 : cases[_i].high,
+                        upsample ? 9 : cases[_i].wide, upsample ? 2 : N};
+    int64_t y = shape[0] * shape[1] * shape[2];
     float *w = uniform(3, X * y), *out = uniform(4, X * y), one[X * X] = {0};
     float dx[X * X];
     ls_graph *g;
@@ -105,12 +115,8 @@ START_TEST(test_by_input)
     run r;
 
     OK(ls_graph_new(&g));
-    up = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
-    up = _i < 0 ? ls_upsample(up, 2, 3)
-                : ls_conv2d_transpose(up, N, cases[_i].window, "up");
-    OK(ls_output(g, up, "y"));
-    up = ls_mul(up, ls_input(g, "w", LS_F32, 3,
-                             (int64_t[]){high, wide, _i < 0 ? 2 : N}));
+    up = larger(g, _i, upsample);
+    up = ls_mul(up, ls_input(g, "w", LS_F32, 3, shape));
     OK(ls_loss(g, ls_mean_loss(up, NULL)));
     for (int j = 0; j < X; j++)
         one[j * X + j] = 1;
@@ -125,7 +131,8 @@ START_TEST(test_by_input)
 
             for (int64_t k = 0; k < y; k++)
                 want += (double)out[j * y + k] * (double)w[row * y + k];
-            near((double)dx[row * X + j], want / (double)(X * y), 1e-6, "dx", j);
+            want /= (double)(X * y);
+            near((double)dx[row * X + j], want, 1e-6, "dx", j);
         }
     fences_free();
     close_run(&r);
