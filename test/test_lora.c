@@ -359,6 +359,45 @@ START_TEST(test_files)
 }
 END_TEST
 
+/* Does the record of the next step say what first values follow from? */
+static bool says_start(const run *r)
+{
+    ls_record_options o = ls_record_defaults();
+    char line[4096];
+    ls_result result;
+    bool says = false;
+    FILE *f;
+
+    o.path = in_folder("record");
+    OK(ls_trainer_record(r->trainer, r->batch, &o, &result));
+    ck_assert_ptr_nonnull(f = fopen(o.path, "r"));
+    while (fgets(line, sizeof line, f))
+        says |= strstr(line, "\"phase\":\"start\"") != NULL;
+    fclose(f);
+    OK(remove(o.path));
+    return says;
+}
+
+/* Adapters of a file are no first values. */
+START_TEST(test_loaded)
+{
+    const way w = {LS_KEYS_NNX, false, true, 1, 1};
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_way(pool, adapted(text_graph()), &w);
+
+    folder_open();
+    ck_assert(says_start(&r));
+    OK(save_as(LS_SAVE_ADAPTERS, r.trainer, in_folder("adapters")));
+    close_run(&r);
+    r = open_way(pool, adapted(text_graph()), &w);
+    OK(ls_lora_load(r.trainer, in_folder("adapters")));
+    ck_assert(!says_start(&r));
+    close_run(&r);
+    ls_pool_close(pool);
+    folder_close();
+}
+END_TEST
+
 /* ------ notes ------ */
 
 static bool has_note(const char *path)
@@ -581,6 +620,7 @@ int main(void)
     tcase_add_loop_test(t, test_order, 0, 3);
     tcase_add_test(t, test_workers);
     tcase_add_test(t, test_files);
+    tcase_add_test(t, test_loaded);
     tcase_add_test(t, test_notes);
     tcase_add_test(t, test_graph_refusals);
     tcase_add_test(t, test_file_refusals);

@@ -288,7 +288,7 @@ int ls_lora_load(ls_trainer *t, const char *path)
 
     const ls__state is = ls__state_of(t);
 
-    return ls__lora_load(is.graph, is.layout, ls__state_write(t, 0), path);
+    return ls__lora_load(is.graph, is.layout, ls__state_set(t), path);
 }
 
 /* ------ merging ------ */
