@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The leaves (base/merkle.h) of what ranks own, and those of all of them. */
+/* The leaves (hash/merkle.h) of what ranks own, and those of all of them. */
 #ifndef LS_HASH_GATHER_H
 #define LS_HASH_GATHER_H
 

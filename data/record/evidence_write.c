@@ -2,7 +2,7 @@
 /* Evidence as a text: lists of numbers, behind each where its numbers stand in
  * the record ("a@": runs of array, first, stride, count), then the arrays ("@":
  * floats and root of each) and their proof.  Trees are those of pieces
- * (base/merkle.h).  The proof goes down each tree from its root: of a subtree
+ * (hash/merkle.h).  The proof goes down each tree from its root: of a subtree
  * that no list reads it has the hash, and of a piece that one does its
  * numbers. */
 #include "record/evidence.h"

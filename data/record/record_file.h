@@ -2,7 +2,7 @@
 /* The file of a recorded step (docs/transcript.md, "Records of a step"): JSON
  * lines, each with the hash of the one before.  Of every array that the step
  * makes, in the order in which it is made, a line has the hashes of its leaves
- * (base/merkle.h) and their root, and, where values are wanted, a line for each
+ * (hash/merkle.h) and their root, and, where values are wanted, a line for each
  * leaf has its numbers. */
 #ifndef LS_RECORD_RECORD_FILE_H
 #define LS_RECORD_RECORD_FILE_H
