@@ -114,7 +114,7 @@ static double rate(const race *r)
     return end > begin ? work / (end - begin) : 0;
 }
 
-static int run_race(race *r, void (*job)(void *user, int worker))
+static int run_race(race *r, ls__job *job)
 {
     int status = 0;
 

@@ -7,11 +7,12 @@
 
 #include <limits.h>
 
+typedef void ls__job(void *user, int worker);
+
 /* Have the pool for one call, and run a job once on every worker, the calling
  * thread being worker 0; traces know it by its name, or where that is NULL not
- * at all.  Fails as ls__pool_take does. */
-int ls__pool_call(ls_pool *pool, const char *name,
-                  void (*job)(void *user, int worker), void *user);
+ * at all.  Fails as ls__pool_take (pool/pool.h) does. */
+int ls__pool_call(ls_pool *pool, const char *name, ls__job *job, void *user);
 
 /* Inside a job: what traces say that the calling worker does, for a device or,
  * -1, for none. */

@@ -11,8 +11,6 @@
 #include "pool/call.h"
 #include "pool/track.h"
 
-typedef void ls__job(void *user, int worker);
-
 /* Have the pool for one call, which then runs as many jobs as it likes: every
  * public function that runs one takes the pool first, and gives it back.
  * LS_EBUSY: another thread has it, or this call comes from a function that a
