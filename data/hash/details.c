@@ -163,7 +163,7 @@ static int gradient_root(ls__details *d, bool updated, char hex[65])
         return 0;
     }
     if (ls__spread_is(t))
-        status = ls__state_gather(t, 1, d->block, d->room, d->border);
+        status = ls__leaves_gather(t, 1, d->block, d->room, d->border);
     if (status == 0)
         put_root(d, d->block, d->leaves, hex);
     return status;

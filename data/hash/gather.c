@@ -49,8 +49,8 @@ static ls__digest *move_leaves(const leaves *l, int rank, ls__digest *row,
     return row;
 }
 
-int ls__state_gather(const ls_trainer *t, int arrays, ls__digest *leaf,
-                     ls__digest *row, int64_t *border)
+int ls__leaves_gather(const ls_trainer *t, int arrays, ls__digest *leaf,
+                      ls__digest *row, int64_t *border)
 {
     const ls__state is = ls__state_of(t);
     const ls_transport *link = is.link;

@@ -14,7 +14,7 @@ int64_t ls__owned_leaves(const ls__owned *o);
 
 /* All ranks: leaf[array][leaf] of the layout, of which each has those that it
  * owns, from all; row[] has as much room, border[ranks + 1]. */
-int ls__state_gather(const ls_trainer *t, int arrays, ls__digest *leaf,
-                     ls__digest *row, int64_t *border);
+int ls__leaves_gather(const ls_trainer *t, int arrays, ls__digest *leaf,
+                      ls__digest *row, int64_t *border);
 
 #endif

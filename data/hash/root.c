@@ -72,7 +72,8 @@ static void hash_share(void *user, int worker)
     const hashing *h = user;
     const ls__owned *o = &h->is.owned;
     ls__range all = {0, ls__owned_leaves(o)};
-    ls__range mine = ls__range_part(all, h->is.workers, worker, 1);
+    int workers = ls_pool_workers(h->is.pool);
+    ls__range mine = ls__range_part(all, workers, worker, 1);
     int64_t before = 0;
 
     for (ls__stretch s = {0}; ls__owned_next(o, &s);) {
@@ -185,7 +186,8 @@ int ls__root_text(ls_trainer *t, const ls__root_room *room, int64_t batches,
     list_arrays(&h, t);
     status = ls__pool_call(h.is.pool, NULL, hash_share, &h);
     if (status == 0 && ls__spread_is(t))
-        status = ls__state_gather(t, h.arrays, h.leaf, room->row, room->border);
+        status = ls__leaves_gather(t, h.arrays, h.leaf, room->row,
+                                   room->border);
     if (status == 0)
         finish(&h, batches, n, control, root);
     return status;

@@ -13,7 +13,7 @@ ls__state ls__state_of(const ls_trainer *t)
 
     return (ls__state){
         .layout = &t->model.params, .graph = t->model.graph,
-        .options = &t->options, .pool = t->pool, .workers = t->workers,
+        .options = &t->options, .pool = t->pool,
         .link = t->ranks ? t->ranks->link : NULL, .owned = t->owned,
         .here = t->devices, .micro = t->micro, .own_rows = t->row_ways,
         .chunk_rows = plan ? plan->chunk_rows : 0, .moments = t->moments,

@@ -15,8 +15,7 @@ typedef struct ls__state {
     const ls__params *layout;
     const ls_graph *graph; /* NULL: a gradient function of the user's */
     const ls_trainer_options *options;
-    ls_pool *pool;         /* of so many workers */
-    int workers;
+    ls_pool *pool;
     const struct ls_transport *link; /* to the other ranks, or NULL */
     ls__owned owned;       /* what this rank has of moments */
     ls__span here;         /* the devices of this process, of all */
