@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = LS__ROWS }; /* that predict() takes at a time, at most */
-
 void ls_csource_defaults_bytes(ls_csource_options *options, size_t size)
 {
     static const ls_csource_options defaults = {.size = sizeof defaults};
@@ -174,7 +172,7 @@ static void put_header(ls__writer *w, ls__text *h)
                     "of one row, of rows. */\n"
                     "#define %s_SCRATCH %lld\n#define %s_SCRATCH_ROWS %lld\n\n",
                  w->upper, 4 * floats_for(w, 1), w->upper,
-                 4 * floats_for(w, ROWS));
+                 4 * floats_for(w, LS__ROWS));
     put_functions(w, h);
 }
 
@@ -248,8 +246,8 @@ static void put_rows(const ls__writer *w, ls__text *c)
     put_arguments(w, c);
     ls__text_put(c, "float *y,\n    void *scratch)\n{\n    long i;\n\n"
                     "    for (i = 0; i < rows; i += %d)\n"
-                    "        predict(rows - i < %d ? rows - i : %d,\n", ROWS,
-                 ROWS, ROWS);
+                    "        predict(rows - i < %d ? rows - i : %d,\n",
+                 LS__ROWS, LS__ROWS, LS__ROWS);
     EACH_INPUT(w, in) {
         ls__text_put(c, "                %s + i * ",
                      ls__cargument(w, in, name));
@@ -265,7 +263,7 @@ static void put_predict(ls__writer *w, ls__text *c)
     const ls__cnode *out = &w->node[w->output];
 
     ls__text_put(c, "\n/* m rows, at most %d. */\n"
-                    "static void predict(long m, ", ROWS);
+                    "static void predict(long m, ", LS__ROWS);
     put_arguments(w, c);
     ls__text_put(c, "float *y,\n                    float *s)\n{\n");
     put_values(w, c);

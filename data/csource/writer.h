@@ -125,7 +125,8 @@ int ls__weights_layer(ls__writer *w, int entry, const ls__operand *of,
                       char name[LS__NAME]);
 int64_t ls__times_room(const ls__writer *w, const ls__operand *of);
 
-enum { LS__ROWS = 18 }; /* ROWS of the part "rows" */
+/* ROWS of the part "rows", and how many predict() takes at a time at most. */
+enum { LS__ROWS = 18 };
 
 /* Rows of so many numbers as the part "table" takes them. */
 int ls__weights_table(ls__writer *w, int entry, int64_t width,
