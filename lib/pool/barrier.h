@@ -46,7 +46,7 @@ typedef struct ls__barrier {
 int ls__barrier_open(ls__barrier *barrier, int n, int spins);
 /* Let threads that share a cache meet first, and one of each group the others:
  * group, whose memory the caller keeps, has the numbers of threads, else
- * zeros.  Before anybody comes. */
+ * zeros.  Nobody may have come yet. */
 void ls__barrier_split(ls__barrier *barrier, int groups, ls__meeting *group,
                        const int *of);
 /* Look so many times from now on; others may be waiting. */
