@@ -34,7 +34,7 @@ int ls__context_open(ls__context **context, const ls__plan *plan)
 
 static void close_mates(ls__context *c)
 {
-    for (int m = 0; c->mate && m < c->mates; m++)
+    for (int m = 0; m < c->mates; m++)
         ls__block_free(c->mate[m]);
     free(c->mate);
 }
@@ -84,8 +84,8 @@ void ls__context_touched(ls__context *c, const ls__touched *touched)
     c->touched = touched;
 }
 
-/* Gradients of tied parameters are added chunk by chunk and in each operator by
- * operator. */
+/* Gradients of tied parameters are added chunk by chunk, and within a chunk
+ * operator by operator. */
 static bool may_pair(const ls__plan *plan)
 {
     return plan->loose && !plan->tied && !plan->surveys;
@@ -243,7 +243,7 @@ static int run_pairing(ls__work *c)
 
 int ls__context_reserve(ls__context *c, int64_t rows)
 {
-    int64_t chunks = (rows - 1) / c->plan->chunk_rows + 1;
+    int64_t chunks = ls__plan_chunks(c->plan, rows);
 
     if (!c->plan->surveys || chunks <= c->chunks)
         return 0;

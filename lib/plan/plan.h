@@ -67,7 +67,7 @@ typedef struct ls__plan {
     int64_t found;     /* doubles that all of them find out */
     bool meets;        /* one of them is of all devices' rows */
     bool loose;        /* nothing of a chunk goes on in the next but sums */
-    bool tied;         /* and two operators have a parameter */
+    bool tied;         /* two operators share a parameter */
     double work;       /* operations of a row, forward and backward, a byte
                           moved being one: to compare, not to measure */
     double cut;        /* those of operators whose rows can be cut */
@@ -92,6 +92,12 @@ void ls__plan_free(ls__plan *plan);
  * whether it was on the way back; false: it is the last part. */
 bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,
                         bool *back);
+
+/* Chunks of so many rows. */
+static inline int64_t ls__plan_chunks(const ls__plan *p, int64_t rows)
+{
+    return (rows + p->chunk_rows - 1) / p->chunk_rows;
+}
 
 static inline int ls__plan_parts(const ls__plan *p)
 {

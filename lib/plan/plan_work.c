@@ -65,9 +65,10 @@ void ls__plan_weigh(ls__plan *plan)
     plan->unit = 1;
     for (int i = 0; i < plan->count; i++) {
         const ls__instr *in = &plan->instr[i];
+        double work = work_of(plan, in);
 
-        plan->work += work_of(plan, in);
-        plan->cut += in->node->op->cuts ? work_of(plan, in) : 0;
+        plan->work += work;
+        plan->cut += in->node->op->cuts ? work : 0;
         plan->unit = common_multiple(plan->unit, unit_of(in));
         plan->loose &= !in->node->op->is_own;
         for (int k = 0; k < in->node->params; k++)

@@ -260,7 +260,7 @@ bool ls__team_run(const ls__work *begun, ls__chunk_fn *run, const void *how)
         return false;
     parts = ls__cut_turns(&cut);
     t->call = (call){begun, run, how,
-                     (begun->shard->rows - 1) / begun->plan->chunk_rows + 1,
+                     ls__plan_chunks(begun->plan, begun->shard->rows),
                      cut, parts, ls__work_turns(begun, parts),
                      ls__pool_spins(t->pool)};
     if (begin(t) < 0)

@@ -24,15 +24,13 @@ static double chunk_time(const ls__plan *plan, int64_t rows, int parts)
 
 static int64_t chunks_of(const ls__work *w)
 {
-    int64_t rows = w->shard->rows;
-
-    return rows > 0 ? (rows - 1) / w->plan->chunk_rows + 1 : 0;
+    return ls__plan_chunks(w->plan, w->shard->rows);
 }
 
 /* Chunks that may be at work at the same time. */
 static int64_t most_groups(const ls__work *w)
 {
-    return !w->plan->loose || (w->plan->tied && w->grads) ? 1 : chunks_of(w);
+    return w->plan->tied && w->grads ? 1 : chunks_of(w);
 }
 
 ls__cut ls__cut_as(const ls__work *w, ls__cut asked)
