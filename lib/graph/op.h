@@ -45,7 +45,7 @@ typedef struct ls__turns ls__turns;
 struct ls__turns {
     bool (*wait)(ls__turns *turns);
     void (*pass)(ls__turns *turns);
-    unsigned parts; /* the most that pay */
+    unsigned most; /* that one operator should take */
 };
 
 /* What all operators see that run on a chunk of rows. */

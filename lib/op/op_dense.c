@@ -225,7 +225,7 @@ static void params_grad(const ls__run *r, const float *d, float *scratch)
 {
     const ls_node *n = r->node;
     ls__range all = {0, columns_of(n)};
-    int panels = (int)dense_turns(r->in, r->of->turns ? r->of->turns->parts
+    int panels = (int)dense_turns(r->in, r->of->turns ? r->of->turns->most
                                                       : 1);
 
     for (int i = 0; i < panels; i++) {

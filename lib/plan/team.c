@@ -24,7 +24,7 @@ typedef struct call {
     const void *how;
     int64_t chunks;
     ls__cut cut;
-    unsigned parts;    /* that operators make of their turns */
+    unsigned most;     /* turns that one operator should take */
     unsigned turns;    /* that a chunk takes */
     int spins;
 } call;
@@ -134,7 +134,7 @@ static place place_of(ls__team *t, int number, int64_t chunk)
 {
     const call *c = &t->call;
     int part = number % c->cut.parts;
-    place p = {{wait_for_turn, pass_turn, c->parts},
+    place p = {{wait_for_turn, pass_turn, c->most},
                .own = &t->member[number].passed, .mine = (unsigned)part,
                .of = (unsigned)c->cut.parts, .spins = c->spins};
 
@@ -251,17 +251,17 @@ bool ls__team_run(const ls__work *begun, ls__chunk_fn *run, const void *how)
 {
     ls__team *t = begun->context->team;
     ls__cut cut = {1, 1};
-    unsigned parts;
+    unsigned most;
 
     if (ls__team_is_here(t))
         cut = t->asked.parts ? ls__cut_as(begun, t->asked)
                              : ls__cut_of(begun, t->members);
     if (cut.groups * cut.parts == 1)
         return false;
-    parts = ls__cut_turns(&cut);
+    most = ls__cut_turns(&cut);
     t->call = (call){begun, run, how,
                      ls__plan_chunks(begun->plan, begun->shard->rows),
-                     cut, parts, ls__work_turns(begun, parts),
+                     cut, most, ls__work_turns(begun, most),
                      ls__pool_spins(t->pool)};
     if (begin(t) < 0)
         return false;

@@ -63,7 +63,7 @@ ls__cut ls__cut_as(const ls__work *begun, ls__cut asked);
  * busiest member. */
 double ls__cut_time(const ls__work *begun, ls__cut cut);
 
-/* How many turns operators make of one. */
+/* The most turns that one operator should take. */
 unsigned ls__cut_turns(const ls__cut *cut);
 
 #endif

@@ -75,7 +75,7 @@ static bool sums_up(const ls__work *c, const ls__instr *in)
     return sums;
 }
 
-unsigned ls__work_turns(const ls__work *c, unsigned parts)
+unsigned ls__work_turns(const ls__work *c, unsigned most)
 {
     const ls__plan *plan = c->plan;
     unsigned turns = 0;
@@ -84,7 +84,7 @@ unsigned ls__work_turns(const ls__work *c, unsigned parts)
         const ls__instr *in = &plan->instr[i];
 
         if (runs_backward(in) && sums_up(c, in))
-            turns += in->node->op->turns ? in->node->op->turns(in, parts) : 1;
+            turns += in->node->op->turns ? in->node->op->turns(in, most) : 1;
     }
     return turns;
 }

@@ -55,9 +55,9 @@ ls__work ls__work_begin(ls__context *c, const ls__weights *w,
 /* Cut the shard into chunks: the next one, or false at the end. */
 bool ls__work_next(ls__work *c);
 
-/* How many turns a chunk takes, each a sum that goes on in the next, where
- * operators make so many parts of theirs. */
-unsigned ls__work_turns(const ls__work *c, unsigned parts);
+/* How many turns a chunk takes, each a sum that goes on in the next, where an
+ * operator takes no more than `most`. */
+unsigned ls__work_turns(const ls__work *c, unsigned most);
 
 /* Look at a chunk before an instruction runs on any, forward or back. */
 void ls__work_survey(const ls__work *c, const ls__instr *in, bool back);
