@@ -79,13 +79,12 @@ static int step(ls_trainer *t, const ls_batch *batch, ls_result *result)
     ls__step s = {.trainer = t, .batch = batch,
                   .pass = t->ranks ? &train_with_others : &train};
     int64_t began, at;
+    int status;
 
     if (ls__nodes_add(t)) {
         s.pass = &train_on_nodes;
         s.gradient = t->nodes->mean;
     }
-    int status;
-
     if ((status = ls__trainer_check_weights(t)) < 0)
         return status;
     if (t->between)

@@ -72,26 +72,32 @@ static int open_teams(ls_trainer *t)
     return status;
 }
 
-void ls__device_gather(const ls_trainer *t, int device)
+/* The team that shares a device's shard in this step; NULL: there is none. */
+static ls__team *team_of(const ls__step *s, int device)
 {
-    if (t->team)
-        ls__team_gather(t->team[device]);
+    return s->trainer->team && !s->checked ? s->trainer->team[device] : NULL;
 }
 
-void ls__device_dismiss(const ls_trainer *t, int device)
+void ls__device_gather(const ls__step *s, int device)
 {
-    if (t->team)
-        ls__team_dismiss(t->team[device]);
+    ls__team_gather(team_of(s, device));
 }
 
-void ls__device_help(const ls_trainer *t, int worker, const char *phase)
+void ls__device_dismiss(const ls__step *s, int device)
 {
-    int device = (int)((int64_t)worker * t->devices.count / t->workers);
+    ls__team_dismiss(team_of(s, device));
+}
 
-    if (!t->team)
+void ls__device_help(const ls__step *s, int worker, int device,
+                     const char *phase)
+{
+    const ls_trainer *t = s->trainer;
+    ls__team *team = team_of(s, device);
+
+    if (!team)
         return;
     ls__track_phase(ls__track_here(), phase, t->devices.first + device);
-    ls__team_help(t->team[device], member_of(t, device, worker));
+    ls__team_help(team, member_of(t, device, worker));
 }
 
 int ls__devices_open(ls_trainer *t)

@@ -19,12 +19,14 @@ int ls__contexts_open(ls__context **context, const ls_trainer *t,
                       const ls__plan *plan);
 void ls__contexts_close(ls__context **context, int devices);
 
-/* A worker without devices helps the one that has the device of its team, until
- * that one has run it; around which the team is gathered and let go.  Nothing
- * where there are no teams. */
-void ls__device_gather(const ls_trainer *t, int device);
-void ls__device_dismiss(const ls_trainer *t, int device);
-void ls__device_help(const ls_trainer *t, int worker, const char *phase);
+/* The worker of a device gathers the device's team before it runs the device,
+ * and dismisses it afterwards; a worker without devices helps until then.  All
+ * do nothing where there is no team, and in a step that is checked: what is
+ * computed twice is one worker's. */
+void ls__device_gather(const ls__step *s, int device);
+void ls__device_dismiss(const ls__step *s, int device);
+void ls__device_help(const ls__step *s, int worker, int device,
+                     const char *phase);
 
 /* Make room in the contexts for the shards of a step that trains, where all
  * rows are at work at the same time.  LS_ENOMEM. */

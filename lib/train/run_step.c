@@ -34,23 +34,21 @@ static bool is_phase(const ls__phase *p)
     return p->run || p->run_device;
 }
 
-/* A worker runs its devices, or helps with one; but what is computed twice is
- * one worker's. */
+/* A worker runs its devices; one that has none helps with that of the next
+ * worker that has one. */
 static void run_devices(ls__step *s, const ls__phase *p, int worker)
 {
     const ls_trainer *t = s->trainer;
     int first, last;
 
     ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
-    if (first == last && !s->checked)
-        ls__device_help(t, worker, p->name);
+    if (first == last)
+        ls__device_help(s, worker, first, p->name);
     for (int d = first; d < last; d++) {
         ls__track_phase(ls__track_here(), p->name, t->devices.first + d);
-        if (!s->checked)
-            ls__device_gather(t, d);
+        ls__device_gather(s, d);
         p->run_device(s, worker, d);
-        if (!s->checked)
-            ls__device_dismiss(t, d);
+        ls__device_dismiss(s, d);
     }
 }
 
@@ -117,9 +115,10 @@ static bool go_on(walk *w)
         end_phase(w->step, w->phase);
     while (next->idle && next->idle(w->step))
         next++;
-    if (is_phase(next))
-        w->phase = next;
-    return is_phase(next);
+    if (!is_phase(next))
+        return false;
+    w->phase = next;
+    return true;
 }
 
 static void walk_phases(walk *w)

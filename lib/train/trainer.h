@@ -29,9 +29,8 @@ struct ls_trainer {
     ls_gradient_fn *fn;    /* the user's; NULL: the model's plan */
     void *user;
     ls__context **context; /* [device here] its worker's; NULL without a plan */
-
-    struct ls__team **team; /* [device here] of the workers that have none;
-                               NULL: all have some, or no team may run it */
+    struct ls__team **team; /* [device here] NULL: nobody helps its worker; the
+                               array is NULL where there are no teams */
 
     int moments;
     const char *moment_name[LS__MOMENTS];
