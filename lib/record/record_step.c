@@ -170,7 +170,7 @@ static void look_at_rows(recording *r, const char *phase,
         w.shape = ls__sizes_text(text, in->rank, in->shape);
         if (shard->data[i])
             show_array(r, &w, shard->data[i], shard->rows * in->size,
-                        in->dtype == LS_I32);
+                       in->dtype == LS_I32);
     }
     w.what = "weights of rows";
     w.name = w.shape = "";
@@ -210,7 +210,7 @@ static void look_at_keys(recording *r, const ls_shard *shard)
         key = ls__draw_key(&run);
         snprintf(what, sizeof what, "key of node %d", n->id);
         show_array(r, &w, (uint32_t[]){key.word[0], key.word[1],
-                                        (uint32_t)shard->row}, 3, true);
+                                       (uint32_t)shard->row}, 3, true);
     }
 }
 
@@ -258,7 +258,7 @@ static void run_device(recording *r)
     if (status < 0)
         return;
     show_array(r, &w, t->grad.device[r->device], t->model.params.floats,
-                false);
+               false);
     show_double(r, "gradient", "loss", report->sums.loss);
     show_double(r, "gradient", "weight", report->sums.weight);
     ls__riders_ready(s, 0, r->device);
@@ -267,7 +267,7 @@ static void run_device(recording *r)
 /* Show the share that a schedule leaves of what it changes; there is none to
  * show where nothing does. */
 static void show_share(recording *r, const char *what, const ls_schedule *s,
-                        float *share)
+                       float *share)
 {
     r->device = 0;
     if (s->kind != LS_CONSTANT || s->warmup)
@@ -281,7 +281,7 @@ static bool gradients(ls__step *s, int worker)
 
     if (worker == 0)
         show_share(r, "share of dropout",
-                    &s->trainer->options.dropout_schedule, &s->drop);
+                   &s->trainer->options.dropout_schedule, &s->drop);
     for (int d = 0; d < s->trainer->devices.count && worker == 0; d++) {
         r->device = d;
         run_device(r);
@@ -309,7 +309,7 @@ static bool look_at_mean(ls__step *s, int worker)
     show_double(r, "rule", "peak rate", s->trainer->lr);
     show_float(r, "-lr", &s->rule.neg_lr);
     show_share(r, "share of decay", &s->trainer->options.decay_schedule,
-                &s->rule.decay);
+               &s->rule.decay);
     show_float(r, "r1", &s->rule.r1);
     show_float(r, "r2", &s->rule.r2);
     return true;
