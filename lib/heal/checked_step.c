@@ -2,6 +2,7 @@
 /* Which steps are drawn, and what of them is checked. */
 #include "heal/checked_step.h"
 #include "base/error.h"
+#include "base/least.h"
 #include "base/sized.h"
 #include "heal/rounds.h"
 #include "heal/told.h"
@@ -41,15 +42,15 @@ static int open_contexts(ls__heal *h, const ls__rig *rig)
     return status;
 }
 
-/* How many of so many blocks a drawn step checks: a few for each worker, and
- * where there are few no more than a share of them, or that would take as long
- * as the gradients. */
+/* How many of so many blocks a drawn step checks: a few for each worker, but no
+ * more than a share of them.  Where blocks are few, a check of all would take
+ * as long as the gradients. */
 static int count_drawn(const ls__heal *h, int64_t blocks)
 {
     enum { EACH = 4, OF = 8 };
     int64_t n = (int64_t)EACH * h->workers, share = (blocks + OF - 1) / OF;
 
-    return (int)(h->all ? blocks : n < share ? n : share);
+    return (int)(h->all ? blocks : ls__least(n, share));
 }
 
 static int open_blocks(ls__heal *h)

@@ -58,7 +58,7 @@ static bool round_of(ls__step *s, int kind, int worker)
 
 /* Do the owner and the first other one agree on every part?  Then no further
  * round has anything to do. */
-static bool agree_on(const ls__step *s, int kind)
+static bool all_agree(const ls__step *s, int kind)
 {
     const ls__heal *h = heal_of(s);
     uint64_t right;
@@ -208,9 +208,9 @@ static void put(ls__pass *p, ls__phase what)
 
 /* What a phase of a kind calls: a phase has no argument for its kind. */
 #define PHASES_OF(name, kind) \
-    static bool agree_##name(const ls__step *s) \
+    static bool idle_##name(const ls__step *s) \
     { \
-        return agree_on(s, kind); \
+        return all_agree(s, kind); \
     } \
     static bool vote_##name(ls__step *s, int worker) \
     { \
@@ -224,7 +224,7 @@ static void put(ls__pass *p, ls__phase what)
     { \
         return settle(s, kind, worker); \
     }
-#define CHECK(name) vote_##name, witness_##name, settle_##name, agree_##name
+#define CHECK(name) vote_##name, witness_##name, settle_##name, idle_##name
 /* The owner's votes, where they are not given with what it computed. */
 #define FIRST_OF(name, kind) \
     static bool first_##name(ls__step *s, int worker) \
@@ -247,7 +247,7 @@ static const struct {
     const char *name;
     ls__lap_kind lap;
     phase *votes, *witness, *settles;
-    bool (*agree)(const ls__step *s);
+    bool (*idle)(const ls__step *s);
     phase *first;
 } checks[] = {
     [LS__PACKS] = {"check weights", LS__GRADIENTS, CHECK(packs), NULL},
@@ -269,7 +269,7 @@ static void put_check(ls__pass *p, int kind)
         put(p, at);
     at.run = checks[kind].votes;
     put(p, at);
-    at.idle = checks[kind].agree;
+    at.idle = checks[kind].idle;
     for (int i = 2; i < LS__ROUNDS; i++)
         put(p, at);
     at.run = checks[kind].witness;
