@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* More workers than devices: teams.  Proves that losses, evaluations and states
- * have the same bytes for every number of workers and every way to cut a shard
- * among them, for models of every kind of operator; that teams do run them; and
- * that with no more workers than devices there are none. */
+/* More workers than devices: teams.  Proves that losses, evaluations, gradients
+ * by an input and states have the same bytes for every number of workers and
+ * every way to cut a shard among them, for models of every kind of operator;
+ * that teams do run them; and that with no more workers than devices there are
+ * none. */
 #include "record_models.h"
 #include "plan/team.h"
 #include "train/trainer.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -46,6 +48,7 @@ typedef struct feed {
     int inputs;
     char name[MOST_INPUTS][32];
     ls_dtype dtype[MOST_INPUTS];
+    int64_t count[MOST_INPUTS];
     void *data[MOST_INPUTS];
 } feed;
 
@@ -60,6 +63,7 @@ static feed feed_of(const ls_graph *g)
 
         snprintf(f.name[i], sizeof f.name[i], "%s", n->name);
         f.dtype[i] = n->dtype;
+        f.count[i] = count;
         f.data[i] = n->dtype == LS_I32
                         ? (void *)integers(7, (int32_t)n->limit, count)
                         : (void *)normals(8, count);
@@ -78,7 +82,9 @@ static void free_feed(feed *f)
 typedef struct outcome {
     float loss[STEPS], evaluation;
     char hash[65];
-    int64_t calls; /* of teams; not compared */
+    uint64_t by_input;   /* a digest of the gradient */
+    int64_t calls;       /* of teams; not compared */
+    int64_t input_calls; /* those for by_input; -1: there is no such input */
 } outcome;
 
 typedef struct setting {
@@ -105,6 +111,27 @@ static void force(const ls_trainer *t, ls__cut cut)
             ls__team_set_cut(t->team[d], cut);
 }
 
+/* The gradient by the first input of floats, if there is one. */
+static void take_by_input(const run *r, const feed *f, outcome *o)
+{
+    int64_t before = team_calls(r->trainer);
+    int i = 0;
+    float *dx;
+
+    o->input_calls = -1;
+    while (i < f->inputs && f->dtype[i] != LS_F32)
+        i++;
+    if (i == f->inputs)
+        return;
+    dx = malloc((size_t)f->count[i] * sizeof *dx);
+    ck_assert(dx != NULL);
+    OK(ls_input_gradient(r->trainer, r->batch, true, f->name[i], f->count[i],
+                         dx));
+    o->by_input = ls__kernels()->digest(f->count[i], dx, 0);
+    o->input_calls = team_calls(r->trainer) - before;
+    free(dx);
+}
+
 static void train(run *r, const feed *f, outcome *o)
 {
     ls_result seen;
@@ -113,6 +140,7 @@ static void train(run *r, const feed *f, outcome *o)
         OK(ls_batch_set(r->batch, f->name[i], f->dtype[i], f->data[i], ROWS));
     OK(ls_evaluate(r->trainer, r->batch, &seen));
     o->evaluation = seen.loss;
+    take_by_input(r, f, o);
     for (int i = 0; i < STEPS; i++)
         o->loss[i] = step(r).loss;
     ls_trainer_hash(r->trainer, o->hash);
@@ -146,11 +174,14 @@ static void check(const outcome *want, const setting *s)
     size_t bytes = offsetof(outcome, calls);
 
     ck_assert_msg(!memcmp(want, &o, bytes), "model %d, %d devices, %d workers, "
-                  "%d groups of %d: loss %.9g, not %.9g", s->kind, s->devices,
+                  "%d groups of %d: loss %.9g, not %.9g; gradient by an input "
+                  "%016" PRIx64 ", not %016" PRIx64, s->kind, s->devices,
                   s->workers, s->cut.groups, s->cut.parts, (double)o.loss[1],
-                  (double)want->loss[1]);
+                  (double)want->loss[1], o.by_input, want->by_input);
     ck_assert_msg(o.calls > 0 || s->cut.parts == 1,
                   "model %d: no team ran a shard", s->kind);
+    ck_assert_msg(o.input_calls != 0 || s->cut.parts == 1,
+                  "model %d: no team ran one for an input", s->kind);
 }
 
 /* ------ Tests ------ */

@@ -94,9 +94,9 @@ bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,
                         bool *back);
 
 /* Chunks of so many rows. */
-static inline int64_t ls__plan_chunks(const ls__plan *p, int64_t rows)
+static inline int64_t ls__plan_chunks(const ls__plan *p, int64_t n)
 {
-    return (rows + p->chunk_rows - 1) / p->chunk_rows;
+    return (n + p->chunk_rows - 1) / p->chunk_rows;
 }
 
 static inline int ls__plan_parts(const ls__plan *p)
