@@ -70,9 +70,8 @@ void ls__plan_weigh(ls__plan *plan)
         plan->work += work;
         plan->cut += in->node->op->cuts ? work : 0;
         plan->unit = common_multiple(plan->unit, unit_of(in));
-        plan->loose &= !in->node->op->is_own;
+        plan->loose &= !in->node->op->is_own && !begins_some(in);
         for (int k = 0; k < in->node->params; k++)
             plan->tied |= in->begun[k];
-        plan->loose &= !begins_some(in);
     }
 }
