@@ -32,19 +32,21 @@ def loss_fn(p, x, y):
     return F.cross_entropy(F.linear(x, p["dense.kernel"], p["dense.bias"]), y)
 
 
-def main():
-    o = shared.options(["eager", "compile"], ["channels_last", "contiguous"])
+def begin():
+    o = shared.options(["eager", "compile"], list(LAYOUT))
     torch.set_num_threads(o.threads)
     torch.manual_seed(0)
-    layout = LAYOUT[o.layout]
-    p = parameters(shared.initial(o.init), layout)
-    optimizer = torch.optim.Adam(p.values(), lr=shared.LR, fused=True)
+    return o
+
+
+def train(o, loss_fn, p, optimizer):
+    """Train p on the row's batches, images in the layout that is asked for."""
     f = torch.compile(loss_fn) if o.mode == "compile" else loss_fn
 
     def step(x, y):
         images = torch.from_numpy(x).permute(0, 3, 1, 2)
         with torch.autocast("cpu", torch.bfloat16, o.precision == "bf16"):
-            loss = f(p, images.contiguous(memory_format=layout),
+            loss = f(p, images.contiguous(memory_format=LAYOUT[o.layout]),
                      torch.from_numpy(y))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -52,6 +54,13 @@ def main():
         return loss.item()
 
     shared.run(step, o, {"torch": torch.__version__})
+
+
+def main():
+    o = begin()
+    p = parameters(shared.initial(o.init), LAYOUT[o.layout])
+    train(o, loss_fn, p,
+          torch.optim.Adam(p.values(), lr=shared.LR, fused=True))
 
 
 if __name__ == "__main__":
