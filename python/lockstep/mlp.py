@@ -244,8 +244,9 @@ class MLP(BaseEstimator):
 
     def _fit(self, X, y, sample_weight, incremental):
         new = self._is_new(y, incremental)
-        x, y = self._rows(X, y, reset=new or not incremental)
-        if new or not incremental:
+        begins = new or not incremental
+        x, y = self._rows(X, y, reset=begins)
+        if begins:
             self._columns.measure(x)
         x = self._columns.coded(x)
         t = self._targets(y, new)

@@ -134,9 +134,9 @@ class Table(MLP):
             parts = train_test_split(*parts, **how)
         return (*parts[::2], None)[:3], (*parts[1::2], None)[:3]
 
-    def _take(self, X, y, sample_weight, new, incremental):
+    def _take(self, X, y, sample_weight, new, begins):
         """Raw rows, targets and weights, in an order of their own."""
-        x, y = self._rows(X, y, reset=new or not incremental)
+        x, y = self._rows(X, y, reset=begins)
         t = self._targets(y, new)
         if not self._numeric:
             t = t.astype(np.int32).reshape(len(t))
@@ -149,8 +149,9 @@ class Table(MLP):
 
     def _fit(self, X, y, sample_weight, incremental):
         new = self._is_new(y, incremental)
+        begins = new or not incremental
         before = None if new else self._columns
-        x, t, w = self._take(X, y, sample_weight, new, incremental)
+        x, t, w = self._take(X, y, sample_weight, new, begins)
         if before is not None:
             self._columns = before
             if x.shape[1] != len(before.words):
@@ -159,7 +160,6 @@ class Table(MLP):
                                  f"{x.shape[1]} now")
         if new:
             self._begin_counts()
-        begins = new or not incremental
         if begins:
             (x, t, w), self._held_out = self._split(x, t, w)
         if new:
