@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What residual networks learn of CIFAR-10: lockstep-train resnet beside PyTorch
-by the same recipe (sides/resnet_accuracy.py), several seeds of each.
+"""What residual networks learn of CIFAR-10: lockstep-train resnet beside
+PyTorch by the same recipe (sides/resnet_accuracy.py), several seeds of each.
 
     bench/images_quality.py --build build --data cifar10-6k --out results.csv
 
 bench/tables makes the table in docs/bench.md from such a file in
-bench/results/images.  A row of the CSV is side, depth, seed, updates done, loss
-and accuracy of the test set, and processor seconds of the whole run; a seed that
-is in the file already is not run again.  One process runs at a time, of one
-worker or thread.  Needs PyTorch for its rows."""
+bench/results/images.  A row of the CSV is side, depth, seed, updates done,
+loss and accuracy of the test set, and processor seconds of the whole run; a
+seed that is in the file already is not run again.  One process runs at a time,
+of one worker or thread.  Needs PyTorch for its rows."""
 import argparse
 import csv
 import os

@@ -10,15 +10,16 @@ bench/results/quality.
 
 Split s holds a fifth of the rows back to test on (train_test_split, seed s,
 stratified for classes); every method gets the same rows in the same order, and
-holds back its own rows of these where it needs some.  Methods have the seed s, or
-with --seed N the seed s + N, which shows what a seed makes.  --ensemble K measures
-TD with K networks as a method of its own.  A row of the CSV is
-data set, split, method, metric, value, processor seconds of the training.  One that
+holds back its own rows of these where it needs some.  Methods have the seed s,
+or with --seed N the seed s + N, which shows what a seed makes.  --ensemble K
+measures TD with K networks as a method of its own.  A row of the CSV is data
+set, split, method, metric, value, processor seconds of the training.  One that
 is in the file already is not measured again.
-Needs scikit-learn, and pytabkit for its two rows.  PyTorch flushes denormal numbers
-to zero here (torch.set_flush_denormal), without which pytabkit's TD-S takes ten
-times as long.  Processor seconds of lockstep include its start and the reading of
-the table."""
+
+Needs scikit-learn, and pytabkit for its two rows.  PyTorch flushes denormal
+numbers to zero here (torch.set_flush_denormal), without which pytabkit's TD-S
+takes ten times as long.  Processor seconds of lockstep include its start and
+the reading of the table."""
 import argparse
 import csv
 import os

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Asks C source of a model ROWS rows (a multiple of ASKED), together and every
  * eighth alone, and prints the hash of its outputs.  csource_targets.sh defines
- * HEADER as "net.h", NAME as net, UPPER as NET.  T0 (float, if nothing is said),
- * T1 and T2 are the types of its inputs, one or three; indices are numbers from
- * FROM to below BELOW. */
+ * HEADER as "net.h", NAME as net, UPPER as NET.  T0 (float, unless it is
+ * defined), T1 and T2 are the types of its inputs, one or three; indices are
+ * numbers from FROM to below BELOW. */
 #include HEADER
 #include "csource_rows.h"
 

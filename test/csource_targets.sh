@@ -4,8 +4,8 @@
 # compiler, level (-O0 to -O3) and architecture that this machine has: the
 # outputs of ROWS rows (10^5), asked together and every eighth alone, have the
 # bytes of the first, or of a predictor, where MODEL.hash has the hash of those.
-# MODEL.inputs defines what csource_rows.c must know of inputs that are not floats.
-# Prints a line each; fails where one differs.  M32 names a folder where
+# MODEL.inputs defines what csource_rows.c must know of inputs that are not
+# floats.  Prints a line each; fails where one differs.  M32 names a folder where
 # libc6-dev-i386, lib32gcc-*-dev and what they need are unpacked; WebAssembly
 # needs wasi-libc, libclang-rt-*-dev-wasm32 and node.
 set -u

@@ -269,7 +269,6 @@ static int begin(ls__csv *c)
     if (status == 0 && !memcmp(head, "PAR1", sizeof head))
         return ls__fail(LS_EFORMAT, "%s: a file of Parquet, which is not read; "
                         "write it as CSV, packed by gzip or not", c->path);
-
     if (c->packed)
         ls__gunzip_close(&c->gzip);
     c->packed = false;

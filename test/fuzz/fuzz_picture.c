@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PNG and JPEG: an input is what it begins as, and both in turn; as a PNG also
- * with the checksums that its chunks should have, behind which most damage would
- * never be seen. */
+/* PNG and JPEG: an input is decoded as each of the two, and once more as a PNG
+ * with the checksums that its chunks should have, behind which most damage
+ * would never be seen. */
 #define _GNU_SOURCE
 #include "mutate.h"
 #include "picture/fit.h"

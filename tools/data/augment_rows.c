@@ -74,7 +74,8 @@ static int show_epochs(show *s, const data *d)
                : status;
 }
 
-/* What is evaluated is not mixed, and the graph wants the arrays of it. */
+/* The graph wants the two arrays of mixed images also where it evaluates, and
+ * nothing is mixed. */
 static int name_mixed(data *d)
 {
     ls_augment_options *o = &d->augment, held = ls_augment_defaults();

@@ -107,8 +107,8 @@ static int record_evaluation(session *s, double before)
     return status;
 }
 
-/* May weights as good as those of the file be held in place of written?  A
- * transcript tells of parameters that are set. */
+/* May weights that are as good as those of the file be held, to be written
+ * later?  The trainer's are set for that, which a transcript would tell. */
 static bool may_hold(const session *s)
 {
     return s->set.save && !s->run.transport && !s->run.how.ema &&
