@@ -28,8 +28,8 @@ enum {
 static const char few[] =
     "emma\nolivia\nava\nisabella\nsophia\ncharlotte\nmia\namelia\nharper\n"
     "evelyn\nabigail\nemily\nelizabeth\nmila\nella\navery\nsofia\ncamila\n"
-    "aria\nscarlett\nvictoria\nmadison\nluna\ngrace\nchloe\npenelope\nlayla\n"
-    "riley\n"
+    "aria\nscarlett\nvictoria\nmadison\nluna\ngrace\nchloe\npenelope\n"
+    "layla\nriley\n"
     "zoey\nnora\nlily\neleanor\nhannah\nlillian\naddison\naubrey\nellie\n"
     "stella\nnatalie\nzoe\nleah\nhazel\nviolet\naurora\nsavannah\naudrey\n"
     "brooklyn\nbella\nclaire\nskylar\n";
@@ -69,7 +69,7 @@ static int read_names(const char *text)
     return n;
 }
 
-/* The whole file; NULL after a message. */
+/* The file, of which 1 MiB is enough; NULL after a message. */
 static char *read_file(const char *path)
 {
     FILE *f = fopen(path, "r");
