@@ -644,7 +644,7 @@ static const scenario scenarios[] = {
      "hwloc_get_cpubind hwloc_bitmap_alloc "
      "mmap madvise"}, /* of base/process.c */
     {plan_synthetic, false, "hwloc_topology_set_flags hwloc_cpukinds_get_nr"},
-    {open_big, false, "hwloc_cpukinds_get_nr madvise"},
+    {open_big, false, "madvise"},
     {save, true, "open close"}, /* of the folder, which is then not synced */
     {write_trace, true, "open close"}, /* as above */
     {load, false, "fclose"},

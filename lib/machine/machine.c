@@ -76,11 +76,6 @@ const char *ls__machine_cpu(const ls__topology *t)
 
 /* ------ Kinds of cores ------ */
 
-static hwloc_obj_t find_pu(const ls__topology *t, int pu)
-{
-    return hwloc_get_pu_obj_by_os_index(t->handle, (unsigned)pu);
-}
-
 /* What the operating system calls the kind of a PU. */
 static void name_kind(hwloc_topology_t handle, hwloc_obj_t pu, char name[32])
 {
@@ -103,7 +98,7 @@ static int allowed_of_kind(const ls__topology *t, int kind)
     int n = 0;
 
     for (int i = 0; i < t->limits.chosen; i++)
-        n += ls__topology_slow(t, find_pu(t, t->pu[i])) == kind;
+        n += t->place[i].kind == kind;
     return n;
 }
 
@@ -152,18 +147,13 @@ static int numa_of(const ls__topology *t, hwloc_obj_t pu)
     return node ? (int)node->logical_index : -1;
 }
 
-ls_place ls__machine_place(const ls__topology *t, int number)
+ls_place ls__machine_place(const ls__topology *t, struct hwloc_obj *pu)
 {
-    hwloc_obj_t pu = find_pu(t, number);
-
-    if (!pu)
-        return (ls_place){number, -1, -1, -1, -1, 0, 0, 0};
     return (ls_place){
         .pu = (int)pu->os_index,
         .core = above(t, pu, HWLOC_OBJ_CORE),
         .l3 = above(t, pu, HWLOC_OBJ_L3CACHE),
         .numa = numa_of(t, pu),
         .package = above(t, pu, HWLOC_OBJ_PACKAGE),
-        .kind = ls__topology_slow(t, pu),
     };
 }

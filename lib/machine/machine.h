@@ -13,8 +13,7 @@ bool ls__machine_level(const ls__topology *topology, int i, ls_level *level);
 bool ls__machine_kind(const ls__topology *topology, int i, ls_core_kind *kind);
 const char *ls__machine_cpu(const ls__topology *topology);
 
-/* Where a PU lies, by the operating system's number of it; the devices are left
- * at 0, and what is not known at -1. */
-ls_place ls__machine_place(const ls__topology *topology, int pu);
+/* Where a PU lies; its kind and the devices are left at 0. */
+ls_place ls__machine_place(const ls__topology *topology, struct hwloc_obj *pu);
 
 #endif

@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "machine/cpus.h"
+#include "machine/machine.h"
 
 #include <errno.h>
 #include <hwloc.h>
@@ -265,7 +266,7 @@ typedef struct seat {
     int nth;  /* PU of its core that is not shut out, from 0 */
     int slow; /* its core's kind, 0 is the fastest */
     int at;   /* in logical order */
-    int pu;   /* the operating system's number */
+    hwloc_obj_t pu;
 } seat;
 
 static int by_worth(const void *a, const void *b)
@@ -312,7 +313,7 @@ static int take(const ls__topology *t, hwloc_const_bitmap_t set, seat *seats,
         last = core;
         *cores += nth == 0;
         seats[n] = (seat){.nth = nth, .slow = ls__topology_slow(t, pu),
-                          .at = n, .pu = (int)pu->os_index};
+                          .at = n, .pu = pu};
         n++;
     }
     return n;
@@ -359,8 +360,11 @@ static int limit(ls__topology *t, const char *cpus, seat *seats)
 static void order_seats(ls__topology *t, seat *seats)
 {
     qsort(seats, (size_t)t->pus, sizeof *seats, by_worth);
-    for (int i = 0; i < t->pus; i++)
-        t->pu[i] = seats[i].pu;
+    for (int i = 0; i < t->pus; i++) {
+        t->pu[i] = (int)seats[i].pu->os_index;
+        t->place[i] = ls__machine_place(t, seats[i].pu);
+        t->place[i].kind = seats[i].slow;
+    }
     while (t->fast < t->limits.chosen && seats[t->fast].slow == seats[0].slow)
         t->fast++;
 }
@@ -373,7 +377,8 @@ static int find_cores(ls__topology *t, const char *cpus)
     int status = LS_ENOMEM;
 
     t->pu = ls__new(n, sizeof *t->pu, "topology");
-    if (seats && t->pu)
+    t->place = ls__new(n, sizeof *t->place, "topology");
+    if (seats && t->pu && t->place)
         status = limit(t, cpus, seats);
     if (status == 0 && t->pus)
         order_seats(t, seats);
@@ -444,16 +449,21 @@ int ls__topology_open(ls__topology *topology, const ls__topology_options *o)
 int ls__topology_copy(ls__topology *to, const ls__topology *from)
 {
     ls__topology t = *from;
-    size_t bytes = (size_t)from->pus * sizeof *from->pu;
+    size_t n = (size_t)from->pus;
 
     t.handle = NULL;
-    t.pu = ls__new((size_t)from->pus, sizeof *from->pu, "topology");
-    if (!t.pu)
+    t.pu = ls__new(n, sizeof *t.pu, "topology");
+    t.place = ls__new(n, sizeof *t.place, "topology");
+    if (!t.pu || !t.place) {
+        ls__topology_close(&t);
         return LS_ENOMEM;
-    memcpy(t.pu, from->pu, bytes);
+    }
+    memcpy(t.pu, from->pu, n * sizeof *t.pu);
+    memcpy(t.place, from->place, n * sizeof *t.place);
     if (hwloc_topology_dup(&t.handle, from->handle) < 0) {
-        free(t.pu);
-        return ls__no_memory("topology", bytes);
+        t.handle = NULL;
+        ls__topology_close(&t);
+        return ls__no_memory("topology", n * sizeof *t.pu);
     }
     *to = t;
     return 0;
@@ -464,5 +474,6 @@ void ls__topology_close(ls__topology *topology)
     if (topology->handle)
         hwloc_topology_destroy(topology->handle);
     free(topology->pu);
+    free(topology->place);
     memset(topology, 0, sizeof *topology);
 }

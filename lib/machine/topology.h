@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "machine/quota.h"
+#include <lockstep/machine.h>
 
 struct hwloc_topology;
 struct hwloc_obj;
@@ -34,6 +35,7 @@ typedef struct ls__topology {
     int fast;       /* of limits.chosen, those of the fastest kind */
     int pus;        /* >= limits.chosen */
     int *pu;        /* [pus] the operating system's numbers */
+    ls_place *place; /* [pus] where they lie, without devices */
     bool bindable;  /* false: a synthetic machine, a plan only */
     bool balancing; /* Linux moves pages between its NUMA nodes */
     const char *variable; /* in the environment, by which hwloc may have been

@@ -3,7 +3,6 @@
  * alone. */
 #include "base/error.h"
 #include "base/sized.h"
-#include "machine/machine.h"
 #include "mesh/node_sums.h"
 
 /* Groups of workers that sit on one node are one end of a link. */
@@ -30,8 +29,7 @@ static double all(const ls__node_sums *s, const ls_link *l,
 
 static int package_of(const ls_mesh *mesh, const ls__group *g)
 {
-    return ls__machine_place(&mesh->topology,
-                             ls_mesh_worker_pu(mesh, g->worker)).package;
+    return ls__mesh_place(mesh, g->worker)->package;
 }
 
 static ls_link link_of(const ls_mesh *mesh, const ls__node_sums *s, int from,

@@ -228,6 +228,11 @@ int ls_mesh_usable_cores(const ls_mesh *mesh)
     return mesh->topology.cores;
 }
 
+const ls_place *ls__mesh_place(const ls_mesh *mesh, int worker)
+{
+    return &mesh->topology.place[worker % mesh->topology.pus];
+}
+
 int ls_mesh_worker_pu(const ls_mesh *mesh, int worker)
 {
     LS__NEED(mesh);
@@ -295,7 +300,7 @@ bool ls_mesh_place_bytes(const ls_mesh *mesh, int worker, ls_place *place,
 
     if (worker < 0 || worker >= mesh->workers)
         return false;
-    p = ls__machine_place(&mesh->topology, ls_mesh_worker_pu(mesh, worker));
+    p = *ls__mesh_place(mesh, worker);
     p.device = (int)(worker * devices / workers);
     p.devices = (int)((worker + 1) * devices / workers) - p.device;
     ls__sized_put(place, size, &p, sizeof p);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See neighbours.h. */
 #include "mesh/neighbours.h"
-#include "machine/machine.h"
 
 static int part_of(const ls_mesh *mesh, int worker, ls__below below)
 {
-    ls_place p = ls__machine_place(&mesh->topology,
-                                   ls_mesh_worker_pu(mesh, worker));
+    const ls_place *p = ls__mesh_place(mesh, worker);
 
-    return below == LS__BELOW_L3     ? p.l3
-           : below == LS__BELOW_NODE ? p.numa
-                                     : p.package;
+    return below == LS__BELOW_L3 ? p->l3 : p->numa;
 }
 
 int ls__mesh_groups(const ls_mesh *mesh, ls__below below, ls__group *group)

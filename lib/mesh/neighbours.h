@@ -8,8 +8,7 @@
 #include "base/range.h"
 #include "mesh/mesh.h"
 
-typedef enum ls__below { LS__BELOW_L3, LS__BELOW_NODE, LS__BELOW_PACKAGE }
-    ls__below;
+typedef enum ls__below { LS__BELOW_L3, LS__BELOW_NODE } ls__below;
 
 /* Some workers of a mesh, and the shards that they run. */
 typedef struct ls__group {
