@@ -40,6 +40,7 @@ static unsigned exchange(atomic_uint *p, unsigned x)
 #define ls__gate_now counted_gate_now
 #define ls__gate_open counted_gate_open
 #define ls__gate_wait counted_gate_wait
+#define ls__gate_reach counted_gate_reach
 #define ls__barrier_open counted_open
 #define ls__barrier_split counted_split
 #define ls__barrier_spin counted_spin

@@ -47,9 +47,9 @@ static counted count(const ls_mesh *mesh)
     return c;
 }
 
-/* Proves what is read over links before and after, on two packages of 96 cores,
- * four nodes a socket, hybrid cores on one node, devices that are no power of
- * two, and fewer devices than workers. */
+/* Proves what is read over links at once and node by node: on one node, two
+ * packages of 96 cores, four nodes a package, and three nodes; of devices that
+ * are no power of two, and of so few that all sit on one node. */
 START_TEST(links)
 {
     static const struct {
@@ -62,11 +62,13 @@ START_TEST(links)
         {"pack:2 numa:1 core:96", 8, 8, {0}}, /* all sit on the first */
         {"pack:2 numa:4 core:24", 192, 192,
          {56, 32, 168, 7 * 2, 2 * .125}}, /* 24 devices: of 16 and of 8 */
-        {"pack:2 numa:4 core:14 pu:2", 64, 64, {0}},
-        {"pack:2 numa:4 core:14 pu:2", 112, 112, {0}},
+        {"pack:2 numa:4 core:14 pu:2", 64, 64, /* four nodes of 14 in 3 parts */
+         {20, 8, 50.75, 12 * 50. / 64 + 56. / 64, 3 * 14. / 64}},
+        {"pack:2 numa:4 core:14 pu:2", 112, 112,
+         {56, 32, 98, 8 * 3 * .875, 3 * .125}},
         {"numa:2 core:2", 4, 4, {2, 0, 2, 1, .5}},
         {"numa:2 core:1", 2, 2, {2, 0, 1, 1, .5}}, /* a device each */
-        {"numa:3 core:4", 12, 12, {6, 0, 8, 0, 0}},
+        {"numa:3 core:4", 12, 12, {6, 0, 8, 2, 1. / 3}},
     };
 
     for (size_t i = 0; i < COUNT(of); i++) {
@@ -74,15 +76,11 @@ START_TEST(links)
                                   of[i].workers);
         counted c = count(mesh);
 
-        if (of[i].is.links) {
-            ck_assert_int_eq(c.links, of[i].is.links);
-            ck_assert_int_eq(c.outside, of[i].is.outside);
-            ck_assert_double_eq_tol(c.flat, of[i].is.flat, 1e-9);
-        }
-        if (of[i].is.floats > 0) {
-            ck_assert_double_eq_tol(c.floats, of[i].is.floats, 1e-9);
-            ck_assert_double_eq_tol(c.most, of[i].is.most, 1e-9);
-        }
+        ck_assert_int_eq(c.links, of[i].is.links);
+        ck_assert_int_eq(c.outside, of[i].is.outside);
+        ck_assert_double_eq_tol(c.flat, of[i].is.flat, 1e-9);
+        ck_assert_double_eq_tol(c.floats, of[i].is.floats, 1e-9);
+        ck_assert_double_eq_tol(c.most, of[i].is.most, 1e-9);
         ck_assert_double_le(c.floats, c.flat);
         ls_mesh_close(mesh);
     }
