@@ -180,6 +180,9 @@ START_TEST(advice)
          "8 devices do not divide by 3 workers, which costs 11 %: use "
          "--devices 9"},
         {2, 4, 1, .5, .25, .01, .01, 0, "48 % is waiting for the worker"},
+        {2, 3, 1, .5, .333, .01, .01, 0,
+         "2 devices do not divide by 3 workers, which costs 32 %: use "
+         "--devices 3"},
         {8, 4, 1, .30, .30, .01, .01, 0,
          "gradients take 20 % more of each core"},
         {8, 4, 1, .40, .25, .01, .01, 0, "36 % is waiting for the worker"},

@@ -76,16 +76,12 @@ int scaling_serial(const scaling *s, double *share)
 
 /* ------ The model ------ */
 
-/* Whole devices of the busiest worker, as a share of all. */
-static double busiest(int devices, int workers)
-{
-    return (double)((devices + workers - 1) / workers) / devices;
-}
-
 double scaling_share(int devices, int workers)
 {
+    int most = (devices + workers - 1) / workers; /* of whole ones */
+
     return workers > devices ? 1. / devices / (workers / devices)
-                             : busiest(devices, workers);
+                             : (double)most / devices;
 }
 
 static double fold(const scaling *s, int workers)
@@ -175,7 +171,8 @@ static void guess_gradients(model *m, scaling_guess *g)
     g->memory = larger(m, g->compute, least) - g->compute;
 }
 
-/* A reduction reads every device's gradient, also those of other packages. */
+/* A reduction reads every device's gradient, also those of other packages, as
+ * if no node added its own first. */
 static double guess_reduce(model *m)
 {
     double more = (m->on.devices + 1.) / (m->s->info.devices + 1.);
@@ -277,14 +274,12 @@ static double most_devices(const loss *l)
     int devices = l->s->info.devices, ranks = has_ranks(l) ? l->p->ranks : 1;
     int most = (devices + ranks - 1) / ranks;
 
-    return busiest(most, l->p->workers) * most / devices;
+    return scaling_share(most, l->p->workers) * most / devices;
 }
 
-/* Devices that do not divide by the workers; more workers share them. */
+/* Devices that do not divide by the workers, or workers by the devices. */
 static double deal_loss(const loss *l)
 {
-    if (scaling_hands(l->p) > l->s->info.devices)
-        return 0;
     return l->gradients * (most_devices(l) * scaling_hands(l->p) - 1);
 }
 
