@@ -92,6 +92,7 @@ static void find_levels(described *d)
 
 int described_open(described *d, const char *text, const char *cpus)
 {
+    used_parts all;
     int status;
 
     *d = (described){.text = text};
@@ -104,8 +105,9 @@ int described_open(described *d, const char *text, const char *cpus)
     for (int w = 0; w < d->cores; w++)
         (void)ls_mesh_place(d->mesh, w, &d->place[w]);
     find_levels(d);
-    d->nodes = described_spread(d, d->cores).nodes;
-    d->packages = described_spread(d, d->cores).packages;
+    all = described_spread(d, d->cores);
+    d->nodes = all.nodes;
+    d->packages = all.packages;
     return OPT_GO;
 }
 
@@ -119,6 +121,7 @@ void described_close(described *d)
 void described_settle(described *d, const measured *here, const assumed *a)
 {
     d->here = *here;
+    d->assumed = *a;
     d->core = a->core > 0 ? a->core : here->core;
     d->node = a->node > 0 ? a->node : here->node;
     d->link = a->link > 0 ? a->link : d->node;
@@ -126,9 +129,12 @@ void described_settle(described *d, const measured *here, const assumed *a)
 
 /* ------ What workers share ------ */
 
+/* What a worker sits below, by its number. */
+typedef int part_fn(const ls_place *p);
+
 /* Workers sit in the order of the machine, so a number that differs from the
  * one before is new; slower kinds of cores begin again. */
-static int count(const described *d, int workers, int (*of)(const ls_place *p))
+static int count(const described *d, int workers, part_fn *of)
 {
     int n = 0, most = -1;
 
@@ -158,21 +164,29 @@ static int package_of(const ls_place *p)
 used_parts described_spread(const described *d, int workers)
 {
     return (used_parts){.caches = count(d, workers, l3_of),
-                    .nodes = count(d, workers, node_of),
-                    .packages = count(d, workers, package_of)};
+                        .nodes = count(d, workers, node_of),
+                        .packages = count(d, workers, package_of)};
+}
+
+/* Returns how many of the workers w .. workers-1 follow each other below the
+ * same one as w. */
+static int run_from(const described *d, int w, int workers, part_fn *of)
+{
+    int run = 1;
+
+    while (w + run < workers && of(&d->place[w + run]) == of(&d->place[w]))
+        run++;
+    return run;
 }
 
 /* Returns the share of all pairs of so many workers that sits below the same
  * one. */
-static double together(const described *d, int workers,
-                       int (*of)(const ls_place *p))
+static double together(const described *d, int workers, part_fn *of)
 {
     double pairs = 0, all = (double)workers * (workers - 1);
 
     for (int w = 0, run; w < workers; w += run) {
-        for (run = 1; w + run < workers &&
-                      of(&d->place[w + run]) == of(&d->place[w]); run++)
-            ;
+        run = run_from(d, w, workers, of);
         pairs += (double)run * (run - 1);
     }
     return all > 0 ? pairs / all : 1;
@@ -192,8 +206,8 @@ static int most_together(const described *d, int workers)
 {
     int most = 1;
 
-    for (int w = 1, run = 1; w < workers; w++) {
-        run = d->place[w].l3 == d->place[w - 1].l3 ? run + 1 : 1;
+    for (int w = 0, run; w < workers; w += run) {
+        run = run_from(d, w, workers, l3_of);
         most = run > most ? run : most;
     }
     return most;
@@ -201,8 +215,8 @@ static int most_together(const described *d, int workers)
 
 /* Whoever arrives takes the counter's line from the one before; then all read
  * the line of the gate.  Below several L3 workers meet below each first
- * (pool/barrier.c): then one of each takes the line of all, and the last one
- * opens the gate of each. */
+ * (split_barriers in lib/pool/pool.c): then one of each takes the line of all,
+ * and the last one opens the gate of each. */
 double described_lines(const described *d, int workers)
 {
     double l3 = d->caches ? together(d, workers, l3_of) : 1;
@@ -226,14 +240,10 @@ static double memory_rate(const described *d, int workers)
 {
     double rate = 0;
 
-    if (!(d->here.copy > 0) && !(d->node > 0))
-        return 0;
     for (int w = 0, run; w < workers; w += run) {
         double most;
 
-        for (run = 1; w + run < workers && d->place[w + run].numa ==
-                                               d->place[w].numa; run++)
-            ;
+        run = run_from(d, w, workers, node_of);
         most = run * d->here.copy;
         rate += most > 0 && most < d->node ? most : d->node;
     }

@@ -24,8 +24,6 @@ typedef struct measured {
     bool line_is_assumed; /* there is no other core */
 } measured;
 
-enum { GROUND_KINDS = 3 }; /* of what two workers share */
-
 typedef struct described {
     const char *text; /* as it was given; NULL: this machine */
     ls_mesh *mesh;
@@ -33,6 +31,7 @@ typedef struct described {
     double cache;  /* bytes of one L3; 0: not told */
     ls_place *place; /* [cores] of a worker each */
     measured here;
+    assumed assumed;
     double core, node, link; /* as assumed, or as here; 0: not known */
 } described;
 

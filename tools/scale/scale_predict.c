@@ -64,9 +64,11 @@ static int measure_line(const scale *s, double *line)
 int scale_predict(scale *s)
 {
     double line;
-    int status = s->predicts ? measure_line(s, &line) : OPT_GO;
+    int status;
 
-    if (!s->predicts || status != OPT_GO)
+    if (!s->predicts)
+        return OPT_GO;
+    if ((status = measure_line(s, &line)) != OPT_GO)
         return status;
     prediction_make(&s->prediction, &s->findings, &s->assumed, line,
                     (int)s->devices);

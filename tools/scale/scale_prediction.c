@@ -18,16 +18,37 @@ static void print_count(int n, const char *what)
     printf(", %d %s%s", n, what, n == 1 ? "" : "s");
 }
 
-/* What a number is taken from. */
-static const char *source(double is, double here, const char *of)
+/* What a number is taken from, where it is not assumed. */
+static const char *source(double said, const char *of)
 {
-    return is == here ? of : "assumed";
+    return said > 0 ? "assumed" : of;
+}
+
+static void print_rates(const prediction *p)
+{
+    const described *on = &p->on;
+    const measured *m = &p->measured;
+
+    if (on->core > 0)
+        printf("a core: %.4g GFLOP/s (%s); ", 1e-9 * on->core,
+               source(on->assumed.core, "as here"));
+    if (on->node > 0)
+        printf("memory of a node: %.4g GB/s (%s)", 1e-9 * on->node,
+               source(on->assumed.node, "as all cores here"));
+    else
+        printf("memory is not in it: no roofs");
+    if (m->copy > 0)
+        printf(", of a core %.4g GB/s", 1e-9 * m->copy);
+    if (on->node > 0 && on->packages > 1)
+        printf("; between packages: %.4g GB/s (%s)", 1e-9 * on->link,
+               source(on->assumed.link, "as a node's memory"));
+    printf("; a line between cores: %.3g ns (%s)\n", 1e9 * m->line,
+           m->line_is_assumed ? "assumed" : "as here");
 }
 
 static void print_head(const prediction *p)
 {
     const described *on = &p->on;
-    const measured *m = &p->measured;
 
     printf("\npredicted for %s: %d core%s", name_of(on), on->cores,
            on->cores == 1 ? "" : "s");
@@ -37,20 +58,7 @@ static void print_head(const prediction *p)
     print_count(on->packages, "package");
     print_count(p->devices, "device");
     putchar('\n');
-    if (on->core > 0)
-        printf("a core: %.4g GFLOP/s (%s)", 1e-9 * on->core,
-               source(on->core, m->core, "as here"));
-    if (on->node > 0)
-        printf("; memory of a node: %.4g GB/s (%s), of a core %.4g GB/s",
-               1e-9 * on->node, source(on->node, m->node, "as all of ours"),
-               1e-9 * m->copy);
-    if (on->node > 0 && on->packages > 1)
-        printf("; between packages: %.4g GB/s (%s)", 1e-9 * on->link,
-               source(on->link, on->node, "as a node's memory"));
-    if (!(on->node > 0))
-        printf("memory is not in it: no roofs");
-    printf("; a line between cores: %.3g ns (%s)\n", 1e9 * m->line,
-           m->line_is_assumed ? "assumed" : "as here");
+    print_rates(p);
 }
 
 static void print_row(const predicted *row, double unit)
