@@ -56,17 +56,20 @@ int info_print_json(const info *r)
     json_t *o = json_pack("{s:s, s:s}", "program", opt_program_name,
                           "version", ls_version());
 
-    json_object_update_new(o, machine_json(r->mesh, !r->set.topology));
-    json_object_update_new(
-        o, json_pack("{s:i, s:o, s:I, s:o}", "devices",
-                     ls_mesh_devices(r->mesh), "workers", json_workers(r),
-                     "params", (json_int_t)r->set.params, "links",
-                     json_links(r)));
+    json_t *machine = machine_json(r->mesh, !r->set.topology);
+    json_t *plan = json_pack(
+        "{s:i, s:o, s:I, s:o}", "devices", ls_mesh_devices(r->mesh), "workers",
+        json_workers(r), "params", (json_int_t)r->set.params, "links",
+        json_links(r));
+    int failed = json_object_update_new(o, machine);
+
+    failed |= json_object_update_new(o, plan);
     if (o && r->seats.of)
         json_object_set_new(o, "ranks", seats_json(&r->seats));
     if (o && r->set.measure)
         json_object_set_new(o, "measured", json_roofs(r));
-    if (!o || json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)))
+    if (failed ||
+        json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)))
         return opt_fail(OPT_FAILED, "the facts do not become JSON");
     putchar('\n');
     json_decref(o);
