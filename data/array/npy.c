@@ -7,8 +7,8 @@
  * is at most four times the file.  Each refusal names the byte. */
 #include "array/npy.h"
 #include "base/error.h"
-#include "number/half.h"
 #include "base/memory.h"
+#include "number/half.h"
 
 #include <lockstep/files.h>
 

@@ -2,10 +2,10 @@
 /* Lines that are written, or read and compared. */
 #define _GNU_SOURCE
 #include "chain/lines.h"
-#include "disk/file.h"
 #include "base/sha.h"
 #include "chain/changes.h"
 #include "chain/line.h"
+#include "disk/file.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See seek.h. */
 #include "chain/seek.h"
-#include "disk/file.h"
 #include "chain/changes.h"
+#include "disk/file.h"
 
 #include <string.h>
 

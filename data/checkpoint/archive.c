@@ -2,11 +2,11 @@
 /* Files of arrays for the header's readers: lists of what the reader of each
  * format has checked and owns. */
 #include "base/error.h"
+#include "base/json.h"
 #include "base/sized.h"
 #include "checkpoint/checkpoint.h"
 #include "exchange/graph_json.h"
 #include "file/convert.h"
-#include "base/json.h"
 #include "state/model_view.h"
 #include <lockstep/model.h>
 #include <lockstep/predictor.h>

@@ -8,10 +8,10 @@
  * files that are named here are ever removed. */
 #define _GNU_SOURCE
 #include "base/error.h"
-#include "disk/file.h"
+#include "base/json.h"
 #include "base/state_hash.h"
 #include "checkpoint/checkpoint.h"
-#include "base/json.h"
+#include "disk/file.h"
 #include "file/seal.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /* Checkpoints of a state that is spread over ranks.  The first rank writes and
  * reads the files that one machine would; so they fit any number of ranks, and
  * no disk needs to be shared. */
-#include "checkpoint/checkpoints.h"
 #include "base/json.h"
+#include "checkpoint/checkpoints.h"
 #include <lockstep/transport.h>
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /* A trainer's facts and other settings as objects of texts. */
 #include "checkpoint/run_options.h"
 #include "base/error.h"
-#include "base/utf8.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "trainer/facts.h"
 
 #include <stdio.h>

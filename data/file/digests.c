@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SHA-256 of bytes and of files, as programs ask for it. */
 #include "base/error.h"
-#include "disk/file.h"
 #include "base/sha.h"
+#include "disk/file.h"
 #include <lockstep/transcript.h>
 
 enum { PIECE = 1 << 14 };

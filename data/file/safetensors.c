@@ -5,9 +5,9 @@
  * The format is little-endian, as is every machine base/fpmode.h knows. */
 #include "file/safetensors.h"
 #include "base/error.h"
-#include "disk/file.h"
 #include "base/memory.h"
 #include "base/sha.h"
+#include "disk/file.h"
 #include "file/seal.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
 #ifndef LS_FILE_SAFETENSORS_H
 #define LS_FILE_SAFETENSORS_H
 
-#include "disk/file.h"
 #include "base/memory.h"
+#include "disk/file.h"
 #include <lockstep/archive.h>
 
 typedef struct ls__safetensor {

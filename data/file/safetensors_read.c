@@ -6,10 +6,10 @@
  * is refused: unknown keys of an entry, twice the same name, a name with a zero
  * byte. */
 #include "base/error.h"
-#include "disk/file.h"
-#include "base/sha.h"
-#include "file/convert.h"
 #include "base/json.h"
+#include "base/sha.h"
+#include "disk/file.h"
+#include "file/convert.h"
 #include "file/safetensors.h"
 #include "file/seal.h"
 

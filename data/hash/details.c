@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha.h"
-#include "rank/link.h"
 #include "hash/gather.h"
+#include "rank/link.h"
 #include "state/trainer_state.h"
 #include "together/spread.h"
 

@@ -4,10 +4,10 @@
 #include "hash/root.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "hash/merkle.h"
 #include "base/sha.h"
-#include "pool/call.h"
 #include "hash/gather.h"
+#include "hash/merkle.h"
+#include "pool/call.h"
 #include "state/trainer_state.h"
 #include "together/spread.h"
 

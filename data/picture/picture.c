@@ -2,8 +2,8 @@
 /* Gives a file to the decoder of what it holds. */
 #include "picture/picture.h"
 #include "base/error.h"
-#include "disk/file.h"
 #include "base/memory.h"
+#include "disk/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* A PNG: a signature and three chunks, of 8 bits a sample and without a
  * filter. */
 #include "base/error.h"
-#include "disk/file.h"
 #include "base/memory.h"
+#include "disk/file.h"
 #include "picture/letters.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /* Writing a record; see record_file.h. */
 #define _GNU_SOURCE
 #include "record/record_file.h"
-#include "disk/file.h"
 #include "base/memory.h"
+#include "disk/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #ifndef LS_RECORD_RECORD_FILE_H
 #define LS_RECORD_RECORD_FILE_H
 
-#include "hash/merkle.h"
 #include "chain/lines.h"
+#include "hash/merkle.h"
 #include "record/where.h"
 
 typedef struct ls__record_file {

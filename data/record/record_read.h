@@ -4,8 +4,8 @@
 #ifndef LS_RECORD_RECORD_READ_H
 #define LS_RECORD_RECORD_READ_H
 
-#include "hash/merkle.h"
 #include "chain/lines.h"
+#include "hash/merkle.h"
 #include "record/where.h"
 
 /* A line that was read and checked; texts are the line's. */

@@ -3,8 +3,8 @@
 #include "table/coding.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "number/number.h"
 #include "base/real_text.h"
+#include "number/number.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #define LS_TABLE_CSV_H
 
 #include "array/gunzip.h"
-#include "disk/file.h"
 #include "base/memory.h"
+#include "disk/file.h"
 
 #include <lockstep/table.h>
 

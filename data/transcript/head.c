@@ -2,7 +2,6 @@
 /* The head of a transcript. */
 #include "transcript/head.h"
 #include "base/fact_list.h"
-#include "disk/file.h"
 #include "base/sha.h"
 #include "chain/line.h"
 #include "exchange/graph_json.h"

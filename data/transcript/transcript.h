@@ -5,8 +5,8 @@
 
 #include "base/sha.h"
 #include "chain/lines.h"
-#include "hash/root.h"
 #include "hash/details.h"
+#include "hash/root.h"
 #include "transcript/head.h"
 #include <lockstep/transcript.h>
 
