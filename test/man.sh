@@ -3,7 +3,7 @@
 # Proves that the pages are complete: lockstep(3) names every function of the
 # libraries (lib/exports.txt, data/exports.txt) and no other (ls_step, not the ls_step_bytes that it calls), each has
 # its name in a page with what its header says, and the page of a tool has every
-# option of its --help.
+# option of its --help; the guides name no other.
 status=0
 LC_ALL=C
 export LC_ALL
@@ -134,6 +134,7 @@ pages()
 check()
 {
     tool=$1
+    options "$@" >>"$dir/options"
     for option in $(options "$@" | sort -u); do
         # shellcheck disable=SC1003,SC2002,SC2046 # names are words
         if ! cat $(pages "$tool") | tr -d '\\' |
@@ -148,11 +149,21 @@ check()
     }
 }
 
-for tool in info inspect predict; do
+for tool in info inspect predict verify; do
     check "./lockstep-$tool"
 done
-for model in linear mlp cnn resnet lm gpt rnn; do
+for model in linear mlp table cnn resnet lm gpt rnn; do
     check ./lockstep-train $model
     check ./lockstep-scale $model # its page leaves models to the other
 done
+
+# What the guides tell to type is there, but for options of other programs.
+printf -- '--%s\n' help version bind-to cflags libs failed now with-mpi \
+    >>"$dir/options"
+cat "$top_srcdir"/docs/guide/*.md "$top_srcdir/docs/tools.md" \
+    "$top_srcdir/docs/tutorial.md" | grep -oE -e '--[a-z][a-z0-9-]+' |
+    sort -u | grep -vxFf "$dir/options" && {
+    echo "above: options that the guides name and no program has"
+    status=1
+}
 exit $status
