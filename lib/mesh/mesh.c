@@ -288,21 +288,24 @@ const char *ls_mesh_cpu(const ls_mesh *mesh)
     return ls__machine_cpu(&mesh->topology);
 }
 
-/* The devices are dealt as ls__pool_devices_of has it. */
+int ls__mesh_dealt(const ls_mesh *mesh, int shards, int worker)
+{
+    return (int)((int64_t)worker * shards / mesh->workers);
+}
+
 bool ls_mesh_place_bytes(const ls_mesh *mesh, int worker, ls_place *place,
                          size_t size)
 {
     LS__NEED_OR(mesh, false);
     LS__NEED_OR(place, false);
 
-    int64_t devices = mesh->devices, workers = mesh->workers;
     ls_place p;
 
     if (worker < 0 || worker >= mesh->workers)
         return false;
     p = *ls__mesh_place(mesh, worker);
-    p.device = (int)(worker * devices / workers);
-    p.devices = (int)((worker + 1) * devices / workers) - p.device;
+    p.device = ls__mesh_dealt(mesh, mesh->devices, worker);
+    p.devices = ls__mesh_dealt(mesh, mesh->devices, worker + 1) - p.device;
     ls__sized_put(place, size, &p, sizeof p);
     return true;
 }

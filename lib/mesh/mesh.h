@@ -52,6 +52,10 @@ const ls__axis *ls__mesh_axis(const ls_mesh *mesh, const char *name);
 /* Where worker 0 .. workers-1 is planned, without its devices. */
 const ls_place *ls__mesh_place(const ls_mesh *mesh, int worker);
 
+/* How many of so many shards the workers before one run, which is the number of
+ * its own first one: each worker has those that follow. */
+int ls__mesh_dealt(const ls_mesh *mesh, int shards, int worker);
+
 /* A copy to be closed like any mesh. */
 int ls__mesh_copy(ls_mesh **copy, const ls_mesh *mesh);
 

@@ -25,9 +25,8 @@ int ls__mesh_groups(const ls_mesh *mesh, ls__below below, ls__group *group)
 
 ls__span ls__group_shards(const ls_mesh *mesh, const ls__group *g, int shards)
 {
-    int64_t n = shards, workers = mesh->workers;
-    int first = (int)(g->worker * n / workers);
+    int first = ls__mesh_dealt(mesh, shards, g->worker);
+    int last = ls__mesh_dealt(mesh, shards, g->worker + g->workers);
 
-    return (ls__span){first, (int)((g->worker + g->workers) * n / workers) -
-                                 first, shards};
+    return (ls__span){first, last - first, shards};
 }

@@ -434,10 +434,8 @@ void ls__pool_barrier(ls_pool *pool)
 void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,
                         int *first, int *last)
 {
-    int64_t n = shards, workers = pool->mesh->workers;
-
-    *first = (int)(worker * n / workers);
-    *last = (int)((worker + 1) * n / workers);
+    *first = ls__mesh_dealt(pool->mesh, shards, worker);
+    *last = ls__mesh_dealt(pool->mesh, shards, worker + 1);
 }
 
 void ls__pool_devices_of(const ls_pool *pool, int worker, int *first,
