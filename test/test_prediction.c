@@ -2,12 +2,9 @@
 /* Predictions of lockstep-scale: what a description comes to, what so many
  * workers stand on there, and that the terms of a step follow from given
  * measurements and add up. */
+#include "calls.h"
 #include "../tools/opt/opt.h"
 #include "../tools/scale/prediction.h"
-
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
 
 const char opt_program_name[] = "test";
 
@@ -205,8 +202,6 @@ int main(void)
 {
     Suite *suite = suite_create("prediction");
     TCase *all = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     suite_add_tcase(suite, all);
     tcase_add_test(all, machines);
@@ -214,8 +209,5 @@ int main(void)
     tcase_add_test(all, assumptions);
     tcase_add_test(all, terms);
     tcase_add_test(all, devices);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }
