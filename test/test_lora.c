@@ -398,6 +398,39 @@ START_TEST(test_loaded)
 }
 END_TEST
 
+/* Nor are those that a step or a checkpoint gave, at whatever step. */
+START_TEST(test_changed)
+{
+    const way w = {LS_KEYS_NNX, false, true, 1, 1};
+    ls_pool *pool = open_pool(1, 1);
+    run r = open_way(pool, adapted(text_graph()), &w);
+    ls_checkpoints_options o = ls_checkpoints_defaults();
+    ls_checkpoints *kept;
+    int64_t step;
+    ls_result result;
+
+    folder_open();
+    o.folder = in_folder("kept");
+    OK(ls_checkpoints_open(&kept, r.trainer, &o));
+    OK(ls_step(r.trainer, r.batch, &result));
+    OK(ls_trainer_set_step(r.trainer, 0));
+    ck_assert(!says_start(&r));
+    OK(ls_trainer_set_step(r.trainer, 0));
+    OK(ls_checkpoints_save(kept, 0, NULL));
+    ls_checkpoints_close(kept);
+    close_run(&r);
+    r = open_way(pool, adapted(text_graph()), &w);
+    OK(ls_checkpoints_open(&kept, r.trainer, &o));
+    OK(ls_checkpoints_load(kept, &step));
+    ck_assert_int_eq(ls_trainer_step(r.trainer), 0);
+    ck_assert(!says_start(&r));
+    ls_checkpoints_close(kept);
+    close_run(&r);
+    ls_pool_close(pool);
+    folder_close();
+}
+END_TEST
+
 /* ------ notes ------ */
 
 static bool has_note(const char *path)
@@ -621,6 +654,7 @@ int main(void)
     tcase_add_test(t, test_workers);
     tcase_add_test(t, test_files);
     tcase_add_test(t, test_loaded);
+    tcase_add_test(t, test_changed);
     tcase_add_test(t, test_notes);
     tcase_add_test(t, test_graph_refusals);
     tcase_add_test(t, test_file_refusals);

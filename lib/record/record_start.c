@@ -44,7 +44,7 @@ static void put_drawn(const ls__start *of, uint32_t word[LS__START_WORDS])
 
 bool ls__record_at_start(const ls_trainer *t)
 {
-    return t->step == 0 && t->sets == 0;
+    return t->step == 0 && !t->changed;
 }
 
 bool ls__record_start(const ls_trainer *t, int slot,

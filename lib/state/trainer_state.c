@@ -28,7 +28,7 @@ const float *ls__state_block(const ls_trainer *t, int b)
 
 float *ls__state_write(ls_trainer *t, int b)
 {
-    ls__exec_stale(t->model.plan, &t->model.weights);
+    ls__trainer_changed(t);
     return b ? t->moment[b - 1] : t->model.value;
 }
 

@@ -340,7 +340,7 @@ bool ls__phase_update(ls__step *s, int worker)
     if (s->status < 0 || ls__verdict_bad(s, norm))
         return false;
     if (worker == 0)
-        ls__exec_stale(t->model.plan, &t->model.weights);
+        ls__trainer_changed(s->trainer);
     for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {
         update_stretch(s, norm, &part, worker);
         ls__riders_passed(s, worker, part.section);

@@ -47,6 +47,7 @@ struct ls_trainer {
 
     double lr;        /* the peak that schedules go by */
     int64_t sets;     /* how often the program set values */
+    bool changed;     /* values are other ones than at first, or may be */
     ls__riding rider[LS__RIDERS];
     const char *data_axis;     /* of the mesh */
     struct ls__place *place[2]; /* [slot] of parameters, of moments */
@@ -91,6 +92,13 @@ struct ls__row_ways {
 /* The trainer's life begins (LS_ENOMEM), and ends: its batches may be open. */
 int ls__life_begin(ls_trainer *t);
 void ls__life_end(ls_trainer *t);
+
+/* Values change, by whatever hand: what was packed of them is old. */
+static inline void ls__trainer_changed(ls_trainer *t)
+{
+    t->changed = true;
+    ls__exec_stale(t->model.plan, &t->model.weights);
+}
 
 /* Is the gradient of a parameter, by its declared number, never computed? */
 static inline bool ls__trainer_leaves_out(const ls_trainer *t, int declared)

@@ -117,7 +117,7 @@ int ls_trainer_set(ls_trainer *t, const char *name, int64_t n,
     if (status < 0)
         return status;
     t->sets++;
-    ls__exec_stale(t->model.plan, &t->model.weights);
+    ls__trainer_changed(t);
     for (ls__stretch s = {0}; ls__owned_next(&array.owned, &s);) {
         ls__range here = ls__range_common(at, s.range); /* of a rank's moments,
                                                            its own */

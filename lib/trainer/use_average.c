@@ -19,7 +19,7 @@ static int swap(ls_trainer *t)
             average[k] = x;
         }
     t->averaged = !t->averaged;
-    ls__exec_stale(t->model.plan, &t->model.weights);
+    ls__trainer_changed(t);
     if (!t->ranks)
         return 0;
     ls__giving_begin(t->ranks->giving);
