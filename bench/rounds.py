@@ -2,14 +2,25 @@
 """The raw rounds of bench/run as CSV: a line a round of a side, below lines
 that begin with # and say where and how it was measured."""
 import csv
+import datetime
 import io
+import json
+import os
+import platform
+import shlex
 import statistics
+import sys
 
-from rows import ROWS
+from rows import ROWS, against
 
 NUMBERS = {"least_ms": "min", "median_ms": "median", "processor_ms": "cpu_ms",
            "peak_mb": "peak_mb", "others": "others"}
 COLUMNS = ["commit", "row", "side", "ours", "round", *NUMBERS]
+
+
+def of_times(ms, **more):
+    """A round of a side, of the milliseconds that it took again and again."""
+    return {"min": min(ms), "median": statistics.median(ms), **more}
 
 
 def ratio(q, runs):
@@ -18,18 +29,51 @@ def ratio(q, runs):
         return None
     pairs = [q.factor * x["median"] / y["median"] for x, y in zip(a, b)]
     minima = q.factor * min(x["min"] for x in a) / min(y["min"] for y in b)
-    others = max(statistics.median(x["others"] for x in r) for r in (a, b))
+    others = max(statistics.median(x.get("others", 0) for x in r)
+                 for r in (a, b))
     cpu = [q.factor * x["cpu_ms"] / y["cpu_ms"] for x, y in zip(a, b)
            if "cpu_ms" in x and "cpu_ms" in y]
     return {"minima": minima, "pairs": pairs, "better": q.better,
             "others": others, **({"cpu": cpu} if cpu else {})}
 
 
+def named(row, sides):
+    """What rows.py compares; in another program's rows, lockstep with each."""
+    return next((r.ratios for r in ROWS if r.name == row),
+                against(*(s for s in sides if s != "lockstep")))
+
+
 def ratios(row, runs):
-    """Those that rows.py names, of sides that were measured."""
-    named = next((r.ratios for r in ROWS if r.name == row), [])
-    found = {q.name: ratio(q, runs) for q in named}
+    """Of sides that were measured."""
+    found = {q.name: ratio(q, runs) for q in named(row, runs)}
     return {name: q for name, q in found.items() if q}
+
+
+def processor():
+    """The CPU's name.  Of a virtual machine the name alone says too little, so
+    its family and model follow, where there are some."""
+    with open("/proc/cpuinfo") as f:
+        first = dict([y.strip() for y in x.split(":", 1)]
+                     for x in f.read().split("\n\n")[0].split("\n")
+                     if ":" in x)
+    name = first.get("model name") or platform.processor()
+    if "cpu family" in first:
+        name += f" (family {first['cpu family']}, model {first['model']})"
+    return name
+
+
+def machine(cpus):
+    return {"cpu": processor(),
+            "cores": os.cpu_count(), "cpus": cpus,
+            "kernel": platform.release(), "python": platform.python_version(),
+            "date": datetime.datetime.now().isoformat(" ", "seconds"),
+            "command": shlex.join(sys.argv)}
+
+
+def save(path, result):
+    """After every row: a long run that is ended early keeps its rows."""
+    with open(path, "w") as f:
+        json.dump(result, f, indent=1)
 
 
 def heading(machine):

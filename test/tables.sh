@@ -49,3 +49,21 @@ tables "$dir/tree" --check
 is "another round of a check" $? 1
 has "in its document" err "docs/healing.md is not"
 finish
+
+# rounds ROW LEAST: what bench/run --json writes of a row that was measured once.
+rounds() {
+    echo '{"machine": {"cpu": "Some CPU", "cores": 2, "cpus": [0],
+        "date": "2026-01-02 03:04:05", "command": "measure '"$1"'"},
+        "rows": {"'"$1"'": {"ratios": {}, "sides": {"lockstep": [
+        {"min": '"$2"', "median": 3}]}}}}' >"$dir/now.json"
+    "$python" -B "$tree/bench/compare" --store --folder "$dir/kept" \
+        --commit abc "$dir/now.json" >"$dir/out" 2>"$dir/err"
+}
+rounds one 1 && rounds two 1 && rounds one 2
+is "rounds of one day are stored" $? 0
+kept=$dir/kept/2026-01-02-some-cpu-2.csv
+is "its rows join, the newer in place of the older" \
+    "$(grep '^abc' "$kept" | tr '\n' ' ')" \
+    "abc,one,lockstep,yes,1,2,3,,, abc,two,lockstep,yes,1,1,3,,, "
+is "under the commands of both" "$(grep command "$kept")" \
+    "# command: measure one; measure two"

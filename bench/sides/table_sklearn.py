@@ -2,15 +2,17 @@
 """lockstep-train mlp beside MLPClassifier and MLPRegressor of scikit-learn: the
 same layers, Adam, batch and epochs, one core, the fit alone, in turns.
 
-    python3 bench/sides/table_sklearn.py [--data DIR] [--rounds N] [--train TOOL]
+    python3 bench/sides/table_sklearn.py [--data DIR] [--rounds N] [--train TOOL] [--json F]
 
-Without DIR the tables are scikit-learn's own, and there is no MNIST.  DIR holds t10k-images-idx3-ubyte.gz and train3600-images-idx3-ubyte.gz of MNIST
-with their labels in mnist/, and diabetes.csv, breast_cancer.csv and wine.csv in
+Without DIR the tables are scikit-learn's own, and there is no MNIST.  DIR holds
+t10k-images-idx3-ubyte.gz and train3600-images-idx3-ubyte.gz of MNIST with their
+labels in mnist/, and diabetes.csv, breast_cancer.csv and wine.csv in
 tables/.  Times are of the processor, of so many epochs: on both sides a fit of
 that many and one of some times as many more, and the difference by these times.
 So start, reading and a first epoch's memory count on neither side, and a run of
 milliseconds is measured by one of many.  Neither side evaluates between epochs.
-Accuracies and R2 are of the rows held out: the same for both.
+Accuracies and R2 are of the rows held out: the same for both.  F gets the rounds,
+for bench/compare --store.
 """
 import argparse
 import gzip
@@ -18,6 +20,7 @@ import os
 import re
 import resource
 import subprocess
+import sys
 import tempfile
 import time
 import warnings
@@ -30,6 +33,10 @@ from sklearn import datasets
 from sklearn.model_selection import train_test_split
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.preprocessing import StandardScaler
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import rounds
 
 warnings.filterwarnings("ignore")
 
@@ -124,6 +131,13 @@ class Row:
         self.theirs.append((seconds[0] - seconds[1]) / self.more)
         self.their_score.append(model.score(held, y_held))
 
+    def result(self):
+        """As bench/run has it: processor time alone, which is all there is."""
+        return {"ratios": {}, "sides": {side: [
+            rounds.of_times([1e3 * t], cpu_ms=1e3 * t, ours=side == "lockstep")
+            for t in of] for side, of in (("lockstep", self.ours),
+                                          ("scikit-learn", self.theirs))}}
+
     def show(self):
         pairs = np.array(self.theirs) / np.array(self.ours)
         print(f"{self.name:22s} lockstep {min(self.ours) * 1e3:8.1f} "
@@ -161,6 +175,8 @@ def measure(folder, a):
             row.sklearn(i)
     for row in rows:
         row.show()
+    return {"machine": rounds.machine(sorted(os.sched_getaffinity(0))),
+            "rows": {"fit " + row.name: row.result() for row in rows}}
 
 
 def main():
@@ -168,11 +184,14 @@ def main():
     p.add_argument("--data")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--train", default="build/lockstep-train")
+    p.add_argument("--json", metavar="F")
     a = p.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         if not a.data:
             write_tables(scratch)
-        measure(a.data or scratch, a)
+        result = measure(a.data or scratch, a)
+    if a.json:
+        rounds.save(a.json, result)
 
 
 main()
