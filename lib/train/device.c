@@ -3,6 +3,7 @@
 #include "train/device.h"
 #include "plan/team.h"
 #include "pool/pool.h"
+#include "train/copies.h"
 
 #include <string.h>
 
@@ -214,6 +215,13 @@ int ls__device_nothing(const ls__model *m, float *const *grads, ls_sums *sums)
     return 0;
 }
 
+const ls__weights *ls__device_weights(const ls_trainer *t, int device)
+{
+    int worker = ls__pool_worker_of(t->pool, t->devices.count, device);
+
+    return ls__copies_of(t, worker);
+}
+
 ls__context *ls__device_context(const ls_trainer *t, int device)
 {
     return t->context ? t->context[device] : NULL;
@@ -230,8 +238,8 @@ int ls__device_run(const ls_trainer *t, ls__context *context, int device,
             ls__context_clear(context);
         return ls__device_nothing(m, grads, sums);
     }
-    status = context ? ls__exec_gradient(context, &m->weights, shard, grads,
-                                         sums)
+    status = context ? ls__exec_gradient(context, ls__device_weights(t, device),
+                                         shard, grads, sums)
                      : t->fn(t->user, device, shard, m->weights.of, grads,
                              sums);
     if (grads)

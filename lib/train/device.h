@@ -39,6 +39,9 @@ int ls__device_later(const ls_trainer *t, int worker, int device);
  * that a device has already.  The pool is taken. */
 int ls__devices_make_later(ls_trainer *t);
 
+/* The weights that the worker of a device reads. */
+const ls__weights *ls__device_weights(const ls_trainer *t, int device);
+
 /* The memory of the worker that runs a device; NULL without a plan. */
 ls__context *ls__device_context(const ls_trainer *t, int device);
 

@@ -149,8 +149,8 @@ static void run_part(ls__step *s, int worker, int device, int micro, int part)
         ls__riders_enter(s, &turn);
     if (part == 0 && !shard.rows)
         ls__device_nothing(&t->model, grads, &sums);
-    ls__exec_part(t->context[device], &t->model.weights, &shard, grads, &sums,
-                  part);
+    ls__exec_part(t->context[device], ls__device_weights(t, device), &shard,
+                  grads, &sums, part);
     if (part == (shard.rows ? t->model.plan->surveys : 0)) /* the loss's */
         ls__sums_add(&ls__step_report_of(s, device)->sums, &sums,
                      t->model.metrics);

@@ -25,7 +25,7 @@ int ls__nodes_open(ls_trainer *t)
     ls__nodes *n;
     int status;
 
-    if (t->ranks || t->options.mean == LS_MEAN_OF_SHARDS)
+    if (t->ranks || t->rider[0].is || t->options.mean == LS_MEAN_OF_SHARDS)
         return 0;
     if (!(n = ls__arena_new(&t->arena, 1, sizeof *n)))
         return LS_ENOMEM;

@@ -7,6 +7,7 @@
 #include "rules/clip.h"
 #include "rules/optim.h"
 #include "train/batch.h"
+#include "train/copies.h"
 #include "train/device.h"
 #include "train/placement.h"
 #include "train/riders.h"
@@ -19,10 +20,7 @@
 
 bool ls__phase_prepare(ls__step *s, int worker)
 {
-    const ls_trainer *t = s->trainer;
-
-    ls__exec_pack(t->model.plan, &t->model.weights, worker, t->workers,
-                  s->pass->train);
+    ls__copies_pack(s->trainer, worker, s->pass->train);
     return true;
 }
 
@@ -118,7 +116,8 @@ static int predict(ls__step *s, int device, const ls_shard *shard)
 {
     const ls_trainer *t = s->trainer;
 
-    return ls__exec_output(t->context[device], &t->model.weights, shard,
+    return ls__exec_output(t->context[device], ls__device_weights(t, device),
+                           shard,
                            s->output, s->out + shard->first * s->output->size);
 }
 

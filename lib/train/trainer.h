@@ -8,6 +8,7 @@
 #include <lockstep/gradients.h>
 
 typedef struct ls__row_ways ls__row_ways;
+typedef struct ls__copies ls__copies;
 
 struct ls_trainer {
     ls_pool *pool;
@@ -39,6 +40,7 @@ struct ls_trainer {
     ls__gradients grad;
     ls__running running;
     struct ls__nodes *nodes; /* nodes.h; NULL: devices are added at once */
+    ls__copies *copies; /* copies.h; NULL: all read the model's */
     struct ls__joint *joint; /* joint.h; NULL: devices need not meet */
     ls__trained trained;
     int64_t use;      /* how often they were taken for a computation */

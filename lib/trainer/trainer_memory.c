@@ -5,6 +5,7 @@
 #include "pool/pool.h"
 #include "reduce/reduce.h"
 #include "rules/optim.h"
+#include "train/copies.h"
 #include "train/device.h"
 #include "train/joint.h"
 #include "train/nodes.h"
@@ -172,7 +173,8 @@ static int make_all(ls_trainer *t, const ls__needs *needs, const bool *frozen)
         (status = ls__joint_open(t)) < 0 ||
         (status = ls__devices_open(t)) < 0 ||
         (status = ls__placement_open(t)) < 0 ||
-        (status = ls__nodes_open(t)) < 0)
+        (status = ls__nodes_open(t)) < 0 ||
+        (status = ls__copies_open(t)) < 0)
         return status;
     point_at_arrays(t);
     ls__joint_share(t);
@@ -215,6 +217,7 @@ void ls__trainer_drop(ls_trainer *t)
     for (int i = 0; i < LS__MOMENTS; i++)
         ls__block_free(t->moment[i]);
     ls__nodes_close(t);
+    ls__copies_close(t);
     ls__block_free(t->notes.report);
     ls__block_free(t->notes.square);
     ls__block_free(t->notes.lap);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Packed weights where workers sit on several NUMA nodes: the workers of a node
+ * pack a copy for themselves, since they read it for each chunk of rows.  There
+ * are none where somebody rides along, who would look at the model's, nor for
+ * one of several ranks, which packs early. */
+#ifndef LS_TRAIN_COPIES_H
+#define LS_TRAIN_COPIES_H
+
+#include "train/trainer.h"
+
+/* Set t->copies where there are several nodes.  LS_ENOMEM. */
+int ls__copies_open(ls_trainer *t);
+void ls__copies_close(ls_trainer *t);
+
+/* The weights that a worker reads. */
+const ls__weights *ls__copies_of(const ls_trainer *t, int worker);
+
+/* Write a worker's share of these, as ls__exec_pack does. */
+void ls__copies_pack(const ls_trainer *t, int worker, bool backward);
+
+#endif
