@@ -146,6 +146,49 @@ START_TEST(test_first_touch)
 }
 END_TEST
 
+/* A loader's rows are touched by the workers of their devices on several nodes,
+ * twice, since it has two batches; on one node by nobody. */
+START_TEST(test_rows)
+{
+    enum { PAGES = 40 };
+    static const char *const machine[] = {"numa:3 core:1", "core:3"};
+    static const ls_array_spec p = {"p", LS_F32, 0, {0}};
+    int64_t floats = PAGES * sysconf(_SC_PAGESIZE) / (int64_t)sizeof(float);
+    ls_array_spec x = {"x", LS_F32, 1, {floats}};
+    ls_gradient g = {no_gradient, NULL, 1, 1, &x, &p};
+    float *data = calloc((size_t)floats, DEVICES * sizeof *data);
+    ls_array rows = {"x", LS_F32, 2, {DEVICES, floats}, data};
+
+    (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    for (int one = 0; one < 2; one++) {
+        ls_pool *pool = open_pool_on(
+            &(ls_mesh_options){.size = sizeof(ls_mesh_options),
+                               .topology = machine[one], .devices = DEVICES,
+                               .workers = WORKERS});
+        int64_t before[DEVICES], after[DEVICES];
+        ls_source source;
+        ls_loader *loader;
+        ls_trainer *t;
+
+        OK(ls_trainer_open_gradient(&t, pool, &g, NULL));
+        OK(ls_source_arrays(&source, 1, &rows));
+        faults_of(pool, before);
+        OK(ls_loader_open(&loader, t, &source, NULL));
+        faults_of(pool, after);
+        for (int d = DEVICES / WORKERS; d < DEVICES; d++) /* not the caller's */
+            if (one)
+                ck_assert_int_lt(after[d] - before[d], PAGES);
+            else
+                ck_assert_int_ge(after[d] - before[d],
+                                 2 * DEVICES / WORKERS * (PAGES - 1) - 4);
+        ls_loader_close(loader);
+        ls_trainer_close(t);
+        ls_pool_close(pool);
+    }
+    free(data);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("memory");
@@ -157,6 +200,7 @@ int main(void)
     tcase_add_test(t, test_sizes);
     tcase_add_test(t, test_arena);
     tcase_add_test(t, test_first_touch);
+    tcase_add_test(t, test_rows);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Workers on several NUMA nodes of described machines: who adds whose gradients
- * first, what a step then reads over the links, and that no bit depends on it.
+ * first and packs weights for whom, what a step then reads over the links, and
+ * that no bit depends on it; and that on one node nothing is copied.
  * Threads run wherever they may; what is counted follows from the plan. */
 #include "mesh/node_sums.h"
 #include "models.h"
+#include "pool/pool.h"
+#include "train/copies.h"
 #include "train/nodes.h"
 
 #include <math.h>
@@ -28,6 +31,8 @@ typedef struct counted {
     int links, outside;  /* between packages */
     double flat, floats; /* over all links, for each parameter */
     double most;         /* over one, as it is */
+    double shared, packed; /* weights of a chunk, and of a step */
+    double rows;           /* of a batch on one node */
 } counted;
 
 static counted count(const ls_mesh *mesh)
@@ -42,6 +47,10 @@ static counted count(const ls_mesh *mesh)
         c.flat += l.flat;
         c.floats += l.floats;
         c.most = fmax(c.most, l.floats);
+        c.shared += l.weights_flat;
+        c.packed += l.weights;
+        c.rows += l.rows_flat;
+        ck_assert_double_eq(l.rows, 0);
     }
     ck_assert(!ls_mesh_link(mesh, -1, &l));
     return c;
@@ -49,7 +58,8 @@ static counted count(const ls_mesh *mesh)
 
 /* Proves what is read over links at once and node by node: on one node, two
  * packages of 96 cores, four nodes a package, and three nodes; of devices that
- * are no power of two, and of so few that all sit on one node. */
+ * are no power of two, of so few that all sit on one node, and of a team across
+ * two.  Weights are read by each L3, rows by each node. */
 START_TEST(links)
 {
     static const struct {
@@ -58,17 +68,25 @@ START_TEST(links)
         counted is;
     } of[] = {
         {"core:64", 64, 64, {0}},
-        {"pack:2 numa:1 core:96", 192, 192, {2, 2, 96, 2 * .5 * 2, 1}},
+        {"pack:2 numa:1 core:96", 192, 192,
+         {2, 2, 96, 2 * .5 * 2, 1, 2, 2, .5}},
+        {"pack:2 numa:1 l3:12(size=32MB) core:8", 192, 192,
+         {2, 2, 96, 2 * .5 * 2, 1, 12 * 2, 2, .5}},
         {"pack:2 numa:1 core:96", 8, 8, {0}}, /* all sit on the first */
         {"pack:2 numa:4 core:24", 192, 192,
-         {56, 32, 168, 7 * 2, 2 * .125}}, /* 24 devices: of 16 and of 8 */
+         {56, 32, 168, 7 * 2, 2 * .125, /* 24 devices: of 16 and of 8 */
+          7 * 2, 7 * 2, .875}},
         {"pack:2 numa:4 core:14 pu:2", 64, 64, /* four nodes of 14 in 3 parts */
-         {20, 8, 50.75, 12 * 50. / 64 + 56. / 64, 3 * 14. / 64}},
+         {20, 8, 50.75, 12 * 50. / 64 + 56. / 64, 3 * 14. / 64, 4 * 2, 4 * 2,
+          50. / 64}},
         {"pack:2 numa:4 core:14 pu:2", 112, 112,
-         {56, 32, 98, 8 * 3 * .875, 3 * .125}},
-        {"numa:2 core:2", 4, 4, {2, 0, 2, 1, .5}},
-        {"numa:2 core:1", 2, 2, {2, 0, 1, 1, .5}}, /* a device each */
-        {"numa:3 core:4", 12, 12, {6, 0, 8, 2, 1. / 3}},
+         {56, 32, 98, 8 * 3 * .875, 3 * .125, 7 * 2, 7 * 2, .875}},
+        {"numa:2 core:2", 4, 4, {2, 0, 2, 1, .5, 2, 2, .5}},
+        {"numa:2 core:1", 2, 2, /* a device each */
+         {2, 0, 1, 1, .5, 2, 2, .5}},
+        {"numa:3 core:4", 12, 12, {6, 0, 8, 2, 1. / 3, 4, 4, 2. / 3}},
+        {"numa:2 core:6", 3, 12, /* two of a team of four are on the other */
+         {2, 0, 1.5 + 2, 1.5 + 2, 1 + 2, 2, 2, 2. / 3}},
     };
 
     for (size_t i = 0; i < COUNT(of); i++) {
@@ -81,6 +99,9 @@ START_TEST(links)
         ck_assert_double_eq_tol(c.flat, of[i].is.flat, 1e-9);
         ck_assert_double_eq_tol(c.floats, of[i].is.floats, 1e-9);
         ck_assert_double_eq_tol(c.most, of[i].is.most, 1e-9);
+        ck_assert_double_eq_tol(c.shared, of[i].is.shared, 1e-9);
+        ck_assert_double_eq_tol(c.packed, of[i].is.packed, 1e-9);
+        ck_assert_double_eq_tol(c.rows, of[i].is.rows, 1e-9);
         ck_assert_double_le(c.floats, c.flat);
         ls_mesh_close(mesh);
     }
@@ -115,6 +136,25 @@ END_TEST
 
 enum { ROWS = 96, STEPS = 3 };
 
+/* The weights that the workers of a node read are a copy of theirs, of the same
+ * bytes. */
+static void check_copies(const ls_trainer *t)
+{
+    const ls_mesh *mesh = ls__pool_mesh(t->pool);
+    const float *first = t->model.weights.packed;
+    size_t bytes = (size_t)t->model.plan->pack_floats * sizeof *first;
+
+    for (int w = 0; w < t->workers; w++) {
+        const float *packed = ls__copies_of(t, w)->packed;
+
+        ck_assert_int_eq(memcmp(packed, first, bytes), 0);
+        for (int i = 0; i <= w; i++)
+            ck_assert((packed == ls__copies_of(t, i)->packed) ==
+                      (ls__mesh_place(mesh, w)->numa ==
+                       ls__mesh_place(mesh, i)->numa));
+    }
+}
+
 /* What a training ends in, and whether its nodes added their own. */
 static bool train(const char *topology, int devices, int workers,
                   const ls_trainer_options *o, const char *state, char hash[65])
@@ -138,6 +178,7 @@ static bool train(const char *topology, int devices, int workers,
         OK(ls_step(r.trainer, r.batch, &result));
     ls_trainer_hash(r.trainer, hash);
     added = ls__nodes_add(r.trainer);
+    check_copies(r.trainer);
     close_run(&r);
     ls_pool_close(pool);
     ls_mesh_close(mesh);
@@ -176,6 +217,37 @@ START_TEST(bits)
                 ck_assert(m != 0 || added == (kind < 3));
             }
         }
+}
+END_TEST
+
+/* Proves that workers who wrap around on two nodes share two copies, that on
+ * one node there are none, and none where somebody rides along. */
+START_TEST(copies)
+{
+    static const char *const machine[] = {"numa:2 core:1", "core:4"};
+    ls_trainer_options o = ls_trainer_defaults();
+    char one[65], many[65];
+
+    train("core:1", 8, 1, &o, "replicate", one);
+    for (int m = 0; m < 2; m++) {
+        ls_mesh *mesh = open_mesh(machine[m], 8, 6);
+        ls_pool *pool;
+        run r;
+
+        OK(ls_pool_open(&pool, mesh, NULL));
+        for (int ride = 0; ride < 2; ride++) {
+            o.average = ride ? 0.5 : 0;
+            r = open_run(pool, mlp_graph(), &o);
+            ck_assert((r.trainer->copies != NULL) == (m == 0 && !ride));
+            ck_assert((r.trainer->nodes != NULL) == (m == 0 && !ride));
+            close_run(&r);
+        }
+        ls_pool_close(pool);
+        ls_mesh_close(mesh);
+        o.average = 0;
+        train(machine[m], 8, 6, &o, "replicate", many);
+        ck_assert_str_eq(one, many);
+    }
 }
 END_TEST
 
@@ -218,6 +290,7 @@ int main(void)
     tcase_add_test(all, links);
     tcase_add_test(all, parts);
     tcase_add_test(all, bits);
+    tcase_add_test(all, copies);
     tcase_add_test(all, not_finite);
     return run_suite(suite);
 }

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "base/sized.h"
 #include "loader/loader_ranks.h"
+#include "loader/placing.h"
 #include "loader/prefetch.h"
 #include "random/permutation.h"
 #include "together/spread.h"
@@ -357,7 +358,7 @@ static int plan(ls_loader *l, const ls_trainer *t)
     return 0;
 }
 
-static int make_slot(ls_loader *l, slot *s)
+static int make_slot(ls_loader *l, const ls_trainer *t, slot *s)
 {
     size_t rows = (size_t)round_up(l->batch, l->shards), n;
 
@@ -371,6 +372,8 @@ static int make_slot(ls_loader *l, slot *s)
             return LS_ENOMEM;
         if (!ls__span_is_all(l->here))
             memset(s->out[a], 0, n); /* other ranks' rows are sound, too */
+        else if (!l->own_rows)
+            ls__placing_touch(t, s->out[a], n, l->shards);
     }
     return s->out ? 0 : LS_ENOMEM;
 }
@@ -390,12 +393,12 @@ static int make_order(ls_loader *l)
     return l->order && l->scratch ? 0 : LS_ENOMEM;
 }
 
-static int make_room(ls_loader *l)
+static int make_room(ls_loader *l, const ls_trainer *t)
 {
     int status = make_order(l);
 
     for (int i = 0; i < 2 && status == 0; i++)
-        status = make_slot(l, &l->slot[i]);
+        status = make_slot(l, t, &l->slot[i]);
     if (status < 0)
         return status;
     l->index = ls__new((size_t)round_up(l->batch, l->shards),
@@ -451,7 +454,7 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
     if (status == 0)
         status = plan(l, trainer);
     if (status == 0)
-        status = make_room(l);
+        status = make_room(l, trainer);
     status = ls__spread_agree(trainer, status);
     if (ls__spread_is(trainer) && status == 0)
         status = compare(l);

@@ -14,33 +14,65 @@ static bool is_first_there(const ls__node_sums *s, int n)
     return true;
 }
 
-/* Sum over the groups of both ends. */
-static double all(const ls__node_sums *s, const ls_link *l,
-                  double (*read)(const ls__node_sums *s, int from, int to))
+/* The last-level caches of some workers; one where nobody tells. */
+static int caches_of(const ls_mesh *mesh, const ls__group *g)
 {
-    double sum = 0;
+    int n = 1;
 
+    for (int w = g->worker + 1; w < g->worker + g->workers; w++)
+        n += ls__mesh_place(mesh, w)->l3 != ls__mesh_place(mesh, w - 1)->l3;
+    return n;
+}
+
+/* Workers on node `to` that help a worker on `from` with its device, to whose
+ * gradient each adds what it found (train/device.c). */
+static int helpers(const ls_mesh *mesh, int from, int to)
+{
+    int n = 0, next = mesh->devices, helped = -1;
+
+    for (int w = mesh->workers - 1; w >= 0; w--) {
+        int first = ls__mesh_dealt(mesh, mesh->devices, w);
+        int at = ls__mesh_place(mesh, w)->numa;
+
+        if (first < next)
+            helped = at;
+        n += first == next && helped == from && at == to;
+        next = first;
+    }
+    return n;
+}
+
+/* Count what the workers of one group read of what another one has. */
+static void add(const ls_mesh *mesh, const ls__node_sums *s, int from, int to,
+                ls_link *l)
+{
+    double packed = 2. * s->node[from].workers / mesh->workers;
+
+    l->flat += ls__node_sums_flat(s, from, to);
+    l->floats += s->pays ? ls__node_sums_read(s, from, to)
+                         : ls__node_sums_flat(s, from, to);
+    if (is_first_there(s, to)) {
+        l->weights_flat += packed * caches_of(mesh, &s->node[to]);
+        l->weights += packed;
+    }
+    if (from == 0)
+        l->rows_flat += (double)s->shards[to].count / mesh->devices;
+}
+
+/* Count all groups of both ends. */
+static ls_link link_of(const ls_mesh *mesh, const ls__node_sums *s, int a,
+                       int b)
+{
+    ls_link l = {.from = s->node[a].at, .to = s->node[b].at};
+    int adders = helpers(mesh, l.from, l.to);
+
+    l.packages = ls__mesh_place(mesh, s->node[a].worker)->package !=
+                 ls__mesh_place(mesh, s->node[b].worker)->package;
+    l.flat = l.floats = adders;
     for (int from = 0; from < s->nodes; from++)
         for (int to = 0; to < s->nodes; to++)
-            if (s->node[from].at == l->from && s->node[to].at == l->to)
-                sum += read(s, from, to);
-    return sum;
-}
-
-static int package_of(const ls_mesh *mesh, const ls__group *g)
-{
-    return ls__mesh_place(mesh, g->worker)->package;
-}
-
-static ls_link link_of(const ls_mesh *mesh, const ls__node_sums *s, int from,
-                       int to)
-{
-    ls_link l = {.from = s->node[from].at, .to = s->node[to].at};
-
-    l.packages = package_of(mesh, &s->node[from]) !=
-                 package_of(mesh, &s->node[to]);
-    l.flat = all(s, &l, ls__node_sums_flat);
-    l.floats = s->pays ? all(s, &l, ls__node_sums_read) : l.flat;
+            if (s->node[from].at == l.from && s->node[to].at == l.to)
+                add(mesh, s, from, to, &l);
     return l;
 }
 

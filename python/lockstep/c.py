@@ -499,17 +499,30 @@ class CoreKind(Struct):
 
 
 class Link(Struct):
-    """What a training step reads over the link from one NUMA node to another,
-    for each parameter of the model, when gradients are reduced: floats of 4
-    bytes. Each device's gradient lies on the node of its worker, and each
-    worker adds all of them over an equal part of the parameters.  Where it
-    makes less cross the links, the workers of a node first add the
-    gradients of its own devices, and only these sums are read elsewhere;
-    the bytes of the sum are the same.
+    """What a training step reads over the link from one NUMA node to another:
+    each pair is how much it would be otherwise, and how much it is.  No
+    byte of a result depends on it.
+
+    Gradients, in floats of 4 bytes for each parameter of the model: a
+    device's gradient lies on the node of its worker, and each worker adds
+    all of them over an equal part of the parameters.  Where it makes less
+    cross the links, the workers of a node first add the gradients of its
+    own devices, and only these sums are read elsewhere.  Who shares the
+    device of a worker on another node reads its gradient once more.
+
+    Weights, likewise, as products read them: packed for the forward pass
+    and for the backward one, an equal part by each worker.  Workers below
+    one L3 would read all of it together for each chunk of rows; instead the
+    workers of a node pack them for themselves, which reads parameters once
+    a step.
+
+    Rows, as a share of the batch: it would lie where its loader made it.
     """
 
     _fields_ = [("from", C.c_int), ("to", C.c_int), ("packages", C.c_bool),
-        ("flat", C.c_double), ("floats", C.c_double)]
+        ("flat", C.c_double), ("floats", C.c_double),
+        ("weights_flat", C.c_double), ("weights", C.c_double),
+        ("rows_flat", C.c_double), ("rows", C.c_double)]
 
 
 class Cost(Struct):

@@ -27,15 +27,20 @@ static json_t *json_workers(const info *r)
 /* Bytes of a step that are read over each. */
 static json_t *json_links(const info *r)
 {
-    double bytes = 4 * (double)r->set.params;
+    double bytes = 4 * (double)r->set.params, rows = 1e6 * r->set.rows;
     json_t *list = json_array();
     ls_link l;
 
     for (int i = 0; ls_mesh_link(r->mesh, i, &l); i++)
         json_array_append_new(
-            list, json_pack("{s:i, s:i, s:b, s:f, s:f}", "from", l.from, "to",
-                            l.to, "packages", l.packages, "at_once",
-                            bytes * l.flat, "by_nodes", bytes * l.floats));
+            list, json_pack("{s:i, s:i, s:b, s:f, s:f, s:f, s:f, s:f, s:f}",
+                            "from", l.from, "to", l.to, "packages", l.packages,
+                            "at_once", bytes * l.flat, "by_nodes",
+                            bytes * l.floats, "weights_shared",
+                            bytes * l.weights_flat * (double)r->set.chunks,
+                            "weights_copied", bytes * l.weights,
+                            "rows_on_one", rows * l.rows_flat, "rows_placed",
+                            rows * l.rows));
     return list;
 }
 

@@ -120,48 +120,83 @@ static void print_map(const info *r)
 
 /* ------ Links between NUMA nodes ------ */
 
+/* What is counted of a link, before and after. */
+enum { COUNTS = 6 };
+
+typedef struct counted {
+    double mb[COUNTS];
+} counted;
+
+static counted count(const info *r, const ls_link *l)
+{
+    double mb = 4e-6 * (double)r->set.params, chunks = (double)r->set.chunks;
+
+    return (counted){{mb * l->flat, mb * l->floats,
+                      mb * chunks * l->weights_flat, mb * l->weights,
+                      r->set.rows * l->rows_flat, r->set.rows * l->rows}};
+}
+
+static void print_counts(const counted *c)
+{
+    for (int i = 0; i < COUNTS; i++)
+        printf("  %10.4g", c->mb[i]);
+    putchar('\n');
+}
+
 /* Do two links go on one line? */
 static bool is_next(const ls_link *a, const ls_link *b)
 {
     return b->from == a->from && b->to == a->to + 1 &&
            b->packages == a->packages && b->flat == a->flat &&
-           b->floats == a->floats;
+           b->floats == a->floats && b->weights_flat == a->weights_flat &&
+           b->weights == a->weights && b->rows_flat == a->rows_flat;
 }
 
 static void print_link(const info *r, const ls_link *first, const ls_link *last)
 {
-    double mb = 4e-6 * (double)r->set.params;
+    counted c = count(r, first);
 
     printf("  %-9d", first->from);
     print_range(first->to, last->to, 1, 9);
-    printf("  %8s  %12.4g  %12.4g\n", first->packages ? "yes" : "no",
-           mb * first->flat, mb * first->floats);
+    printf("  %8s", first->packages ? "yes" : "no");
+    print_counts(&c);
+}
+
+static void print_links_head(const info *r)
+{
+    printf("\nlinks: MB that a step reads over each, of %lld parameters, "
+           "%lld chunk%s of rows a worker,\n%g MB of rows\n",
+           (long long)r->set.params, (long long)r->set.chunks,
+           r->set.chunks == 1 ? "" : "s", r->set.rows);
+    printf("  %-9s  %-9s  %8s  %22s  %22s  %22s\n", "", "", "",
+           "gradients       ", "weights        ", "rows         ");
+    printf("  %-9s  %-9s  %8s  %10s  %10s  %10s  %10s  %10s  %10s\n",
+           "from node", "to node", "packages", "at once", "by nodes", "shared",
+           "copied", "on one", "placed");
 }
 
 static void print_links(const info *r)
 {
     ls_link first, last, next;
-    double flat = 0, floats = 0;
+    counted sum = {{0}};
 
     if (!ls_mesh_link(r->mesh, 0, &first))
         return;
-    printf("\nlinks: MB that a step of %lld parameters reads over each when it "
-           "adds gradients\n  %-9s  %-9s  %8s  %12s  %12s\n",
-           (long long)r->set.params, "from node", "to node", "packages",
-           "all at once", "node by node");
+    print_links_head(r);
     last = first;
     for (int i = 0; ls_mesh_link(r->mesh, i, &next); last = next, i++) {
-        flat += next.flat;
-        floats += next.floats;
+        counted c = count(r, &next);
+
+        for (int k = 0; k < COUNTS; k++)
+            sum.mb[k] += c.mb[k];
         if (i == 0 || is_next(&last, &next))
             continue;
         print_link(r, &first, &last);
         first = next;
     }
     print_link(r, &first, &last);
-    printf("  %-9s  %-9s  %8s  %12.4g  %12.4g\n", "all", "", "",
-           4e-6 * (double)r->set.params * flat,
-           4e-6 * (double)r->set.params * floats);
+    printf("  %-9s  %-9s  %8s", "all", "", "");
+    print_counts(&sum);
 }
 
 static const char *say_isa(const ls_isa *isa)
