@@ -142,7 +142,7 @@ static double sum(const scaling_guess *g)
  * serial stays; and that the model's own machine is checked. */
 START_TEST(terms)
 {
-    const assumed a = {.core = 200e9, .node = 20e9, .link = 5e9};
+    const assumed a = {.core = 200e9, .node = 20e9, .link = 1e9};
     prediction p;
     made m;
 
@@ -164,7 +164,8 @@ START_TEST(terms)
     NEAR(p.row[0].guess.memory, 0);
     NEAR(p.row[2].guess.reduce, .8 * 10e9 / 20e9); /* what one moved */
     NEAR(p.row[3].guess.memory, 0);
-    NEAR(p.row[3].guess.reduce, .5 * 9e9 / 5e9);
+    NEAR(p.row[3].guess.reduce, /* half of a sum of each package's */
+         .5 * 1e9 / 1e9);
     NEAR(p.row[0].guess.barriers, 0);
     NEAR(p.row[1].guess.barriers, (4 * 3 + 1) * 1e-6);
     NEAR(p.row[3].guess.barriers, /* groups of 4 below 2 L3 */

@@ -60,13 +60,13 @@ int assumed_read(assumed *a, const char *text)
 /* ------ The machine ------ */
 
 /* A mesh with a worker on each usable core. */
-static int open_mesh(described *d, const char *cpus)
+static int open_mesh(described *d)
 {
     ls_mesh_options o = ls_mesh_defaults();
     int status;
 
     o.topology = d->text;
-    o.cpus = cpus;
+    o.cpus = d->cpus;
     o.devices = 1;
     o.details = true;
     if ((status = ls_mesh_open(&d->mesh, &o)) < 0)
@@ -95,8 +95,8 @@ int described_open(described *d, const char *text, const char *cpus)
     used_parts all;
     int status;
 
-    *d = (described){.text = text};
-    status = open_mesh(d, text ? NULL : cpus);
+    *d = (described){.text = text, .cpus = text ? NULL : cpus};
+    status = open_mesh(d);
     if (status != OPT_GO)
         return status;
     d->place = calloc((size_t)d->cores, sizeof *d->place);
@@ -250,7 +250,55 @@ static double memory_rate(const described *d, int workers)
     return rate;
 }
 
-scaling_ground described_ground(const described *d, int workers)
+/* The package of a NUMA node. */
+static int package_at(const described *d, int node)
+{
+    int w = 0;
+
+    while (w + 1 < d->cores && d->place[w].numa != node)
+        w++;
+    return d->place[w].package;
+}
+
+/* Floats for each parameter that a reduction reads over the busiest link from
+ * one package to another. */
+static double busiest_link(const described *d, const ls_mesh *mesh)
+{
+    size_t n = (size_t)d->place[d->cores - 1].package + 1;
+    double *read = calloc(n * n, sizeof *read), most = 0;
+    ls_link l;
+
+    for (int i = 0; read && ls_mesh_link(mesh, i, &l); i++)
+        if (l.packages) {
+            double *pair = &read[(size_t)package_at(d, l.from) * n +
+                                 (size_t)package_at(d, l.to)];
+
+            *pair += l.floats;
+            most = *pair > most ? *pair : most;
+        }
+    free(read);
+    return most;
+}
+
+/* Returns 0 without memory for the mesh. */
+static double far_floats(const described *d, int devices, int workers)
+{
+    ls_mesh_options o = ls_mesh_defaults();
+    double floats = 0;
+    ls_mesh *mesh;
+
+    o.topology = d->text;
+    o.cpus = d->cpus;
+    o.devices = devices;
+    o.workers = workers;
+    if (ls_mesh_open(&mesh, &o) == 0) {
+        floats = busiest_link(d, mesh);
+        ls_mesh_close(mesh);
+    }
+    return floats;
+}
+
+scaling_ground described_ground(const described *d, int devices, int workers)
 {
     used_parts s = described_spread(d, workers);
 
@@ -258,7 +306,8 @@ scaling_ground described_ground(const described *d, int workers)
         .speed = d->core > 0 && d->here.core > 0 ? d->core / d->here.core : 1,
         .rate = memory_rate(d, workers),
         .cache = d->cache > 0 ? d->cache * s.caches : d->here.cache * workers,
-        .far = 1 - 1. / s.packages,
+        .devices = devices,
+        .far = s.packages > 1 ? far_floats(d, devices, workers) : 0,
         .far_rate = s.packages > 1 ? d->link : 0,
         .barriers = d->here.line * described_lines(d, workers),
     };

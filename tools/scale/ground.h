@@ -25,7 +25,8 @@ typedef struct measured {
 } measured;
 
 typedef struct described {
-    const char *text; /* as it was given; NULL: this machine */
+    const char *text; /* as it was given; NULL: this machine, */
+    const char *cpus; /* of which these; NULL: all */
     ls_mesh *mesh;
     int cores, caches, nodes, packages; /* caches: L3; 0: not told */
     double cache;  /* bytes of one L3; 0: not told */
@@ -60,8 +61,8 @@ used_parts described_spread(const described *d, int workers);
  * that share their L3. */
 double described_lines(const described *d, int workers);
 
-/* The ground of so many workers, the first of the machine; from and devices are
- * the caller's. */
-scaling_ground described_ground(const described *d, int workers);
+/* The ground of so many devices on so many workers, the first of the machine;
+ * from is the caller's. */
+scaling_ground described_ground(const described *d, int devices, int workers);
 
 #endif

@@ -368,19 +368,21 @@ static int measure_all(scale *s, int argc, char **argv)
 {
     static const char *const usual[] = {"lm", "cnn", "mlp"};
     char **with = calloc((size_t)argc + 2, sizeof *with);
-    const scale empty = {.all = true, .launch = s->launch, .models = s->models,
-                         .command = s->command};
+    scale next = {.all = true, .launch = s->launch, .models = s->models,
+                  .command = s->command};
     int status = with ? OPT_GO : opt_fail(OPT_FAILED, "out of memory");
 
     for (size_t i = 0; i < sizeof usual / sizeof *usual && status == OPT_GO;
          i++) {
-        *s = empty;
+        *s = next;
         with[0] = argv[0];
         with[1] = (char *)usual[i];
         memcpy(with + 2, argv + 1, (size_t)(argc - 1) * sizeof *with);
         if (i > 0)
             putchar('\n');
         status = measure_model(s, argc + 1, with);
+        next.has_line = s->has_line;
+        next.line = s->line;
     }
     free(with);
     return status;

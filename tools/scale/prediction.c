@@ -40,11 +40,10 @@ static measured measure(const prediction *p, const findings *r, double line)
 static scaling_guess guess_on(const described *on, const scaling *s,
                               int devices, int workers)
 {
-    scaling_ground g = described_ground(on, workers);
+    scaling_ground g = described_ground(on, devices, workers);
     scaling_guess guess = {0};
 
     g.from = &s->point[0];
-    g.devices = devices;
     (void)scaling_model(s, &g, workers, &guess);
     return guess;
 }

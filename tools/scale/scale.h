@@ -39,6 +39,8 @@ typedef struct scale {
     bool all;        /* of the usual models, as nobody named one */
     bool predicts;
     assumed assumed;
+    bool has_line;
+    double line;     /* seconds from core to core; 0: there is no other one */
     int64_t devices; /* of the prediction */
     prediction prediction;
     struct json_t *models; /* of the report, one after the other */

@@ -106,6 +106,7 @@ static int measure_rank(scale *s)
     o.count = s->count;
     o.weak = s->set.weak;
     o.no_roofs = s->set.no_roofs;
+    o.core_roof = s->assumed.core > 0;
     o.precision = run_precision(&s->run);
     o.repeats = (int)s->set.repeats;
     o.steps = (int)s->set.steps;

@@ -49,28 +49,31 @@ int scale_describe(scale *s)
     return OPT_GO;
 }
 
-/* Seconds that a line takes from core to core; 0: there is no other core. */
-static int measure_line(const scale *s, double *line)
+/* Measure what a line takes from core to core, once for all models. */
+static int measure_line(scale *s)
 {
     const described *here = &s->prediction.here;
     double one, two;
-    int status = empty_measure(s->run.how.cpus, here->cores, &one, &two);
+    int status;
 
-    *line = status == OPT_GO && two > one
-                ? (two - one) / described_lines(here, 2) : 0;
+    if (s->has_line)
+        return OPT_GO;
+    status = empty_measure(s->run.how.cpus, here->cores, &one, &two);
+    s->has_line = status == OPT_GO;
+    s->line = status == OPT_GO && two > one
+                  ? (two - one) / described_lines(here, 2) : 0;
     return status;
 }
 
 int scale_predict(scale *s)
 {
-    double line;
     int status;
 
     if (!s->predicts)
         return OPT_GO;
-    if ((status = measure_line(s, &line)) != OPT_GO)
+    if ((status = measure_line(s)) != OPT_GO)
         return status;
-    prediction_make(&s->prediction, &s->findings, &s->assumed, line,
+    prediction_make(&s->prediction, &s->findings, &s->assumed, s->line,
                     (int)s->devices);
     s->findings.prediction = &s->prediction;
     return OPT_GO;

@@ -39,7 +39,8 @@ typedef struct scaling_options {
     int repeats;              /* runs of each count, in turn; 0: 5 */
     int steps;                /* timed, of a run; 0: about half a second */
     double row_flops;         /* of a row; 0: ls_trainer_work says */
-    bool no_roofs;            /* half a second less for each count */
+    bool no_roofs;            /* half a second less for each count; */
+    bool core_roof;           /* but a core's products, which take little */
     void (*progress)(void *user, int run, int runs, int workers); /* or NULL */
     ls_precision precision;   /* whose products' roof is measured */
     const ls_transport *transport; /* between ranks that all call
@@ -134,9 +135,9 @@ typedef struct scaling_ground {
     double speed;     /* of a core, as a multiple of one that was measured */
     double rate;      /* bytes/s of memory, of all workers; 0: not known */
     double cache;     /* bytes of their last caches */
-    double far;       /* share of the gradients that lie in other packages than
-                         who adds them, */
-    double far_rate;  /* and bytes/s between packages; 0: not known */
+    double far;       /* floats for each parameter that who adds gradients reads
+                         over the busiest link between packages, */
+    double far_rate;  /* and bytes/s of one; 0: not known */
     double barriers;  /* seconds of a step, beyond what `from` waited */
 } scaling_ground;
 

@@ -171,15 +171,14 @@ static void guess_gradients(model *m, scaling_guess *g)
     g->memory = larger(m, g->compute, least) - g->compute;
 }
 
-/* A reduction reads every device's gradient, also those of other packages, as
- * if no node added its own first. */
+/* A reduction reads every device's gradient and writes one. */
 static double guess_reduce(model *m)
 {
-    double more = (m->on.devices + 1.) / (m->s->info.devices + 1.);
-    double bytes = m->s->info.work.reduce_bytes * more;
-    double t = shared(m, m->p->max.reduce * more, bytes);
+    double one = m->s->info.work.reduce_bytes / (m->s->info.devices + 1);
+    double more = (m->on.devices + 1.) / (m->s->info.devices + 1);
+    double t = shared(m, m->p->max.reduce * more, one * (m->on.devices + 1));
 
-    return m->on.far_rate > 0 ? larger(m, t, m->on.far * bytes / m->on.far_rate)
+    return m->on.far_rate > 0 ? larger(m, t, m->on.far * one / m->on.far_rate)
                               : t;
 }
 

@@ -237,17 +237,18 @@ static void note_trainer(measurement *m, const ls_trainer *t)
 static int measure_roofs(const measurement *m, const rig *r,
                          scaling_point *p)
 {
-    int status;
+    bool core = p->workers == 1 && m->o.core_roof;
+    int status = 0;
 
     if (p->ranks > 1)
         return 0;
     m->s->cache = cache_bytes(r->mesh);
-    if (m->o.no_roofs)
-        return 0;
-    status = ls_measure_products(r->pool, p->workers, m->o.precision,
-                                 &p->flops_roof);
-    return status < 0 ? status
-                      : ls_measure_copy(r->pool, p->workers, &p->copy_roof);
+    if (!m->o.no_roofs || core)
+        status = ls_measure_products(r->pool, p->workers, m->o.precision,
+                                     &p->flops_roof);
+    return status < 0 || m->o.no_roofs
+               ? status
+               : ls_measure_copy(r->pool, p->workers, &p->copy_roof);
 }
 
 const rank_party *scaling_party(const measurement *m,
