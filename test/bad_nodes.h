@@ -105,7 +105,8 @@ static ls_window window_of(int64_t h, int64_t w, int64_t sy, int64_t sx,
     ROW(reverse_i32, ls_reverse(l.i, NULL), LS_ESHAPE, "LS_I32") \
     ROW(reverse_lengths, ls_reverse(l.x, l.i), LS_ESHAPE, "one LS_I32 a row") \
     ROW(one_state, both_ways(l.x, l.x), LS_ESHAPE, \
-        "the state is (6,4); of a bidirectional layer it must be LS_F32 (2,2,3)") \
+        "the state is (6,4); of a bidirectional layer it must be LS_F32 " \
+       "(2,2,3)") \
     ROW(axes_twice, ls_transpose(l.x, (int[]){1, 1}), LS_EINVAL, "once") \
     ROW(axis_below, ls_transpose(l.x, (int[]){0, -1}), LS_EINVAL, "once") \
     ROW(axis_above, ls_transpose(l.x, (int[]){0, 2}), LS_EINVAL, "once") \

@@ -390,7 +390,8 @@ static void check_same(const char *what, int64_t n, const float *a,
 }
 
 /* The same bytes in all that both wrote. */
-static inline void check_equal(const problem *p, const outputs *a, const outputs *b)
+static inline void check_equal(const problem *p, const outputs *a,
+                               const outputs *b)
 {
     if (p->node->op->is_loss)
         ck_assert(!memcmp(&a->sums.loss, &b->sums.loss, sizeof a->sums.loss));

@@ -458,7 +458,8 @@ START_TEST(test_null)
     ck_assert_int_eq(ls_node_shape(NULL, shape), LS_EINVAL);
     ck_assert_int_eq(ls_loss(NULL, NULL), LS_EINVAL);
     ck_assert_int_eq(
-        ls__plan_new(&plan, NULL, backend(NULL), LS__TO_TRAIN, NULL), LS_EINVAL);
+        ls__plan_new(&plan, NULL, backend(NULL), LS__TO_TRAIN, NULL),
+        LS_EINVAL);
     ck_assert_ptr_null(plan);
     ls_graph_free(NULL);
     ls__plan_free(NULL);

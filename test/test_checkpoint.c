@@ -452,7 +452,8 @@ START_TEST(other_models)
     } row[] = {{3, "second", false, 0, ""},
                {3, "third", false, LS_ENOTFOUND, "the model has \"third."},
                {5, "second", false, LS_ESHAPE, "is (5)"},
-               {3, "second", true, LS_ESHAPE, "\"second.kernel\" is (1,1,3,4)"}};
+               {3, "second", true, LS_ESHAPE,
+                "\"second.kernel\" is (1,1,3,4)"}};
     ls_checkpoints_options o = {.size = sizeof o, .folder = in_folder("m")};
     ls_pool *pool = open_pool(2, 1);
 

@@ -358,7 +358,8 @@ START_TEST(test_many_rows)
 {
     enum { MANY = 600 };
     static const char *const name[] = {"colour", "long", "wide"};
-    static const char *const colour[] = {"red", "green", "", "blue", NULL, "NA"};
+    static const char *const colour[] = {"red", "green", "",
+                                         "blue", NULL, "NA"};
     static const char *const number[] = {"1", "2.5", "nan", "4e0", "-3"};
     static const char *cell[MANY][3];
     static double all[MANY][3], one[3];
@@ -380,8 +381,8 @@ START_TEST(test_many_rows)
 }
 END_TEST
 
-/* Proves that a regression's predictions are in the unit of its target, and that
- * a word that is a number is one however it is written. */
+/* Proves that a regression's predictions are in the unit of its target, and
+ * that a word that is a number is one however it is written. */
 START_TEST(test_regression)
 {
     static const char text[] = "size,floor,price\n"

@@ -78,8 +78,8 @@ static void close_session(session *s)
 }
 
 #define COMPARE(n, want) \
-    ck_assert_double_le(max_relative(n, got, _i ? masked_##want : open_##want), \
-                        3e-6)
+    ck_assert_double_le( \
+        max_relative(n, got, _i ? masked_##want : open_##want), 3e-6)
 
 /* Proves Flax's numbers, open and masked: position 4 of row 1 sees nobody. */
 START_TEST(numbers)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Models as C source: for every kind of layer the source, compiled here by CC at
- * -O0 and -O2, makes the bytes that a predictor makes, of one row and of many;
- * it is the same source each time, whole or not there; what cannot be written
- * is refused by name, and texts of a hostile file stay texts. */
+/* Models as C source: for every kind of layer the source, compiled here by CC
+ * at -O0 and -O2, makes the bytes that a predictor makes, of one row and of
+ * many; it is the same source each time, whole or not there; what cannot be
+ * written is refused by name, and texts of a hostile file stay texts. */
 #define _GNU_SOURCE /* nftw */
 #include "csource_rows.h"
 #include "faults.h"
@@ -136,7 +136,8 @@ static ls_node *of_tokens(ls_graph *g)
 
     x = ls_position(ls_embed(x, 11, 24, "table"), "position");
     x = ls_add(x, ls_self_attention(ls_layer_norm(x, "n1"), 4, true, "mix"));
-    x = ls_add(x, ls_self_attention(ls_rms_norm(x, 1e-6, "rms"), 2, false, "all"));
+    x = ls_add(x, ls_self_attention(ls_rms_norm(x, 1e-6, "rms"), 2, false,
+                                    "all"));
     x = ls_log_softmax(ls_gelu(ls_dense(x, 40, "ff")));
     OK(ls_tie(g, "head.kernel", "table.embedding", true));
     return no_bias(ls_dense(x, 24, "back"), 11, "head");
@@ -478,7 +479,8 @@ static void check_bytes(const sample *s, const char *c, const char *flags,
         for (int64_t j = i * s->out_size; j < (i + 1) * s->out_size; j++)
             ck_assert_msg(!memcmp(y + j, s->y + j, 4),
                           "%s: row %ld, output %ld: %a, not %a", flags, (long)i,
-                          (long)(j % s->out_size), (double)y[j], (double)s->y[j]);
+                          (long)(j % s->out_size), (double)y[j],
+                          (double)s->y[j]);
     }
     memset(y, 1, (size_t)(ROWS * s->out_size) * sizeof *y);
     call(s, library, 0, n, y, scratch);

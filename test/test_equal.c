@@ -428,9 +428,9 @@ static void check_member(const char *of, const char *member)
 /* The text of the public header that has a struct; to be freed. */
 static void load_header(const char *name, char **text)
 {
-    static const char *const files[] = {"lockstep/trainer.h", "lockstep/optim.h",
-                                        "lockstep/train.h",
-                                        "lockstep/trainer.h"};
+    static const char *const files[] = {
+        "lockstep/trainer.h", "lockstep/optim.h", "lockstep/train.h",
+        "lockstep/trainer.h"};
     const char *root = getenv("top_srcdir");
     char path[TEXT], begins[TEXT];
     size_t size;

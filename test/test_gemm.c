@@ -202,7 +202,8 @@ static bool product_is_right(const ls__backend *be, const problem *p)
 {
     ls__product g;
 
-    if (strstr(be->text, "in software") && (int64_t)p->m * p->n * p->k > 1 << 16)
+    if (strstr(be->text, "in software") &&
+        (int64_t)p->m * p->n * p->k > 1 << 16)
         return true;
     g = lay_out(be, p);
     be->products->gemm(&g, scratch_end - be->products->scratch(p->k, p->n));

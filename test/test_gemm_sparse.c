@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix products with zeros in one operand, byte for byte against the ten lines
- * of reference() below, on every instruction level that keeps the contract of
- * bits.
+/* Matrix products with zeros in one operand, byte for byte against the ten
+ * lines of reference() below, on every instruction level that keeps the
+ * contract of bits.
  *
  * The other operand is NaN and infinite wherever only zeros meet it: a product
  * that takes the zeros along shows, so it is known that this kernel ran. */

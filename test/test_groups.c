@@ -562,7 +562,8 @@ static int pages_after_steps(const char *freeze, bool accumulate)
     return pages;
 }
 
-/* What is frozen takes no memory but its own, and what is not has huge pages. */
+/* What is frozen takes no memory but its own, and what is not has huge pages.
+ */
 START_TEST(room)
 {
     if (emulated("which pages take memory"))

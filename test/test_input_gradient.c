@@ -348,8 +348,8 @@ END_TEST
 
 /* ------ what is refused ------ */
 
-/* A graph without parameters has gradients, losses and outputs; there is nothing
- * to train. */
+/* A graph without parameters has gradients, losses and outputs; there is
+ * nothing to train. */
 START_TEST(no_parameters)
 {
     enum { IN = 5, ALL = ROWS * IN };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that ranks that meet in a step train the bytes that one process
- * trains: any cut of the devices, clipping, all kinds of mean, accumulation, and
- * that a failure on one of them changes nothing on any.  A rank is a thread
+ * trains: any cut of the devices, clipping, all kinds of mean, accumulation,
+ * and that a failure on one of them changes nothing on any.  A rank is a thread
  * here, with a pool and a trainer of its own; it shares with the others only
  * what the transport moves. */
 #include "models.h"

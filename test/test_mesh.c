@@ -255,8 +255,9 @@ START_TEST(test_cpus)
         snprintf(text, sizeof text, "%d", cpu);
         if (bound >= 0) {
             ck_assert_int_eq(
-                ls_mesh_open(&mesh, &(ls_mesh_options){.size = sizeof(ls_mesh_options),
-                                                       .cpus = text}),
+                ls_mesh_open(&mesh,
+                             &(ls_mesh_options){.size = sizeof(ls_mesh_options),
+                                                .cpus = text}),
                 LS_EINVAL);
             ck_assert(strstr(ls_errmsg(), "is bound to others"));
             break;

@@ -361,8 +361,9 @@ static uint8_t *make_zeros(void)
     ck_assert_ptr_nonnull(npy);
     memset(npy, ' ', HEAD);
     memcpy(npy, "\x93NUMPY\1\0v\0", 10);
-    npy[10 + snprintf((char *)npy + 10, HEAD - 10, "{'descr': '|u1', "
-                      "'fortran_order': False, 'shape': (%d,), }", ZEROS)] = ' ';
+    npy[10 + snprintf((char *)npy + 10, HEAD - 10,
+                      "{'descr': '|u1', 'fortran_order': False, "
+                      "'shape': (%d,), }", ZEROS)] = ' ';
     npy[HEAD - 1] = '\n';
     return npy;
 }

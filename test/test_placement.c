@@ -345,7 +345,8 @@ START_TEST(test_place_refused)
         {"=0", LS_EINVAL, "\"=0\" is none of"},
         {"*=", LS_EINVAL, "\"\" of \"*\" is not the number of an axis"},
         {"*=-1", LS_EINVAL, "\"-1\" of \"*\" is not the number"},
-        {"*=x", LS_EINVAL, "the mesh has no axis \"x\"; its axes are \"data\" (2)"},
+        {"*=x", LS_EINVAL,
+         "the mesh has no axis \"x\"; its axes are \"data\" (2)"},
         {"*=0:", LS_EINVAL, "the mesh has no axis \"\""},
         {"*=0:1", LS_EINVAL, "the mesh has no axis \"1\""},
         {"*=0x", LS_EINVAL, "is not the number of an axis, nor an axis of the "

@@ -46,7 +46,8 @@ static bool given_as_planned(const plan *p, const ls_trainer *t)
 {
     int sections = ls__sections(t->owned.floats, t->owned.ranks);
 
-    return p->workers != 1 || ls__giving_early(t->ranks->giving) == sections - 1;
+    return p->workers != 1 ||
+           ls__giving_early(t->ranks->giving) == sections - 1;
 }
 
 static bool left_as_planned(const plan *p, const ls_trainer *t)
@@ -318,7 +319,7 @@ static const struct {
     {tell_lr, LS_EINVAL, "lr is 0.5 on rank 2"},
     {tell_optimizer, LS_EINVAL, "optimizer is sgd on rank 2, and adam on rank"},
     {tell_clip, LS_EINVAL, "clip_norm is 2 on rank 2, and 0 on rank 0"},
-    {tell_nonsense, LS_EINVAL, "clip norm -1: it must be"}, /* by rank 2 alone */
+    {tell_nonsense, LS_EINVAL, "clip norm -1: it must be"}, /* by rank 2 */
     {tell_precision, LS_EINVAL, "precision is "},
     {tell_graph, LS_EINVAL, "the number of parameters is "},
     {tell_rows, LS_ESHAPE, "the batch has 8 rows on rank 2, and 16 on rank 0"},

@@ -277,8 +277,8 @@ START_TEST(model)
 }
 END_TEST
 
-/* Proves that gradients that no cache holds end at the copy roof, and that those
- * of small chunks do not. */
+/* Proves that gradients that no cache holds end at the copy roof, and that
+ * those of small chunks do not. */
 START_TEST(model_of_memory)
 {
     made m = {.s = {.cut = 1, .cache = 1e6, .info = {.devices = 64, .work = {

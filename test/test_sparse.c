@@ -491,9 +491,9 @@ START_TEST(test_few)
 }
 END_TEST
 
-/* A row a device, with 3e38 where row 500 of weights that are zeros is read; the
- * gradient of each unit is `slope`.  The status of a step, and the state before
- * and after. */
+/* A row a device, with 3e38 where row 500 of weights that are zeros is read;
+ * the gradient of each unit is `slope`.  The status of a step, and the state
+ * before and after. */
 static int step_with_large(bool dense, float slope, char before[65],
                            char after[65])
 {
@@ -540,8 +540,8 @@ static int step_with_large(bool dense, float slope, char before[65],
     return status;
 }
 
-/* Devices' gradients that are finite may have a sum that is not: it is looked at
- * before anything changes.  One that is finite is applied. */
+/* Devices' gradients that are finite may have a sum that is not: it is looked
+ * at before anything changes.  One that is finite is applied. */
 START_TEST(test_large)
 {
     char before[65], want[65], got[65];

@@ -247,8 +247,8 @@ START_TEST(refused)
          "\"features.3.bias\" is (5), the parameter "
          "\"dense.bias\" wants (4)"},
         {4, "*.kernel", renamed, LS_ESHAPE,
-         "\"features.3.weight\" is (5,48), the parameter \"dense.kernel\" wants "
-         "(4,48)"},
+         "\"features.3.weight\" is (5,48), the parameter \"dense.kernel\" "
+         "wants (4,48)"},
         {5, "*", "conv=blocks.0.query,dense=features.3", LS_ENOTFOUND,
          "no tensor \"blocks.0.query.bias\""},
         {5, "conv.kernel", "conv=blocks.0.query", LS_ESHAPE,

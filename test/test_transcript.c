@@ -2,8 +2,9 @@
 /* Proves transcripts: the root of a state is put together here again, byte by
  * byte; a training writes the same bytes on any number of workers and ranks,
  * and after a kill; a training that is the same is told to be, and one changed
- * bit of a parameter, a batch, a rate or a setting is found at the line where it
- * shows first; a file that was changed, cut or made up is refused, wherever. */
+ * bit of a parameter, a batch, a rate or a setting is found at the line where
+ * it shows first; a file that was changed, cut or made up is refused, wherever.
+ */
 #define _GNU_SOURCE
 #include "hash/merkle.h"
 #include "base/sha.h"
@@ -652,7 +653,8 @@ START_TEST(every_follows_from_the_training)
 }
 END_TEST
 
-/* A run that was killed some batches after its checkpoint goes on from there. */
+/* A run that was killed some batches after its checkpoint goes on from there.
+ */
 START_TEST(goes_on)
 {
     static const struct {
@@ -880,8 +882,9 @@ START_TEST(strange_files)
     static const char *const strange[] = {
         "", "\n", "{}\n", "[]\n", "{\"kind\":\"head\"}\n", "\xff\xfe\n",
         "{\"kind\":\"nothing\"}\n", "{\"kind\":7}\n", "null\n",
-        "{\"kind\":\"state\",\"n\":0,\"prev\":\"00000000000000000000000000000000"
-        "00000000000000000000000000000000\",\"root\":\"000000000000000000000000"
+        "{\"kind\":\"state\",\"n\":0,\"prev\":\"0000000000000000000000000000000"
+        "000000000000000000000000000000000\",\"root\":\"00000000000000000000000"
+        "0"
         "0000000000000000000000000000000000000000\",\"updates\":0}\n",
     };
     ls_transcript_facts facts;

@@ -319,13 +319,7 @@ static int check_options(const augmented *s)
     return status;
 }
 
-static const ls_augment_options defaults = {.size = sizeof defaults};
-
-void ls_augment_defaults_bytes(ls_augment_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_augment_options, ls_augment_defaults_bytes)
 
 int ls_source_augment(ls_source *source, const ls_augment_options *options)
 {
@@ -338,7 +332,7 @@ int ls_source_augment(ls_source *source, const ls_augment_options *options)
     if (!s)
         return LS_ENOMEM;
     s->inner = *source;
-    s->o = defaults;
+    s->o = ls_augment_defaults();
     status = ls__sized_take("augment", &s->o, sizeof s->o, options);
     s->adds = s->o.other && s->o.share;
     if (status == 0)

@@ -3,10 +3,11 @@
 #define _GNU_SOURCE
 #include "checkpoint/checkpoint.h"
 #include "base/error.h"
-#include "disk/file.h"
-#include "base/state_hash.h"
 #include "base/json.h"
+#include "disk/file.h"
 #include "file/seal.h"
+#include "hash/state_hash.h"
+#include "state/trainer_state.h"
 
 #include <dirent.h>
 #include <fcntl.h>

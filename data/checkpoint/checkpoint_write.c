@@ -9,10 +9,10 @@
 #define _GNU_SOURCE
 #include "base/error.h"
 #include "base/json.h"
-#include "base/state_hash.h"
 #include "checkpoint/checkpoint.h"
 #include "disk/file.h"
 #include "file/seal.h"
+#include "hash/state_hash.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -192,14 +192,7 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
     return start(c);
 }
 
-static const ls_checkpoints_options defaults = {
-    .size = sizeof defaults, .keep = 3};
-
-void ls_checkpoints_defaults_bytes(ls_checkpoints_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_checkpoints_options, ls_checkpoints_defaults_bytes, .keep = 3)
 
 int ls_checkpoints_open(ls_checkpoints **checkpoints, ls_trainer *trainer,
                         const ls_checkpoints_options *options)
@@ -208,7 +201,7 @@ int ls_checkpoints_open(ls_checkpoints **checkpoints, ls_trainer *trainer,
     LS__NEED(trainer);
     LS__NEED(options);
 
-    ls_checkpoints_options o = defaults;
+    ls_checkpoints_options o = ls_checkpoints_defaults();
     int status = ls__sized_take("checkpoints", &o, sizeof o, options);
     ls_checkpoints *c;
 

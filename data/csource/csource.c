@@ -12,13 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ls_csource_defaults_bytes(ls_csource_options *options, size_t size)
-{
-    static const ls_csource_options defaults = {.size = sizeof defaults};
-
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_csource_options, ls_csource_defaults_bytes)
 
 void ls__call(ls__writer *w, const char *format, ...)
 {

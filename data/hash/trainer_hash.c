@@ -2,7 +2,7 @@
 /* The state hash of a trainer. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/state_hash.h"
+#include "hash/state_hash.h"
 #include "state/trainer_state.h"
 #include "together/spread.h"
 

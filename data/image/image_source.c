@@ -152,13 +152,7 @@ static int make_spec(image_source *s, const ls_images_options *o)
     return image->name && label->name ? 0 : LS_ENOMEM;
 }
 
-static const ls_images_options defaults = {.size = sizeof defaults};
-
-void ls_images_defaults_bytes(ls_images_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_images_options, ls_images_defaults_bytes)
 
 /* Open a set, or the list of pictures, as a source. */
 static int open_source(ls_source *source, int64_t n, const char *const *path,
@@ -196,7 +190,7 @@ int ls_source_images(ls_source *source, const char *path,
     LS__NEED(source);
     LS__NEED(path);
 
-    ls_images_options o = defaults;
+    ls_images_options o = ls_images_defaults();
     int status = ls__sized_take("images", &o, sizeof o, options);
 
     return status == 0 ? open_source(source, 1, &path, false, &o) : status;
@@ -208,7 +202,7 @@ int ls_source_pictures(ls_source *source, int64_t n, const char *const *path,
     LS__NEED(source);
     LS__NEED(path);
 
-    ls_images_options o = defaults;
+    ls_images_options o = ls_images_defaults();
     int status = ls__sized_take("images", &o, sizeof o, options);
 
     o.unlabelled = true;

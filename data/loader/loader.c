@@ -281,13 +281,7 @@ double ls_loader_seconds(const ls_loader *l)
 
 /* ------ Opening ------ */
 
-static const ls_loader_options defaults = {.size = sizeof defaults};
-
-void ls_loader_defaults_bytes(ls_loader_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_loader_options, ls_loader_defaults_bytes)
 
 static int check_array(ls_loader *l, const ls_trainer *t, int a)
 {
@@ -447,8 +441,9 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
     l->own_rows = is.own_rows;
     l->source = *source;
     l->arrays = source->n_arrays;
-    l->options = defaults;
-    status = ls__sized_take("loader", &l->options, sizeof defaults, options);
+    l->options = ls_loader_defaults();
+    status = ls__sized_take("loader", &l->options, sizeof l->options,
+                             options);
     if (status == 0)
         status = check_arrays(l, trainer);
     if (status == 0)

@@ -4,10 +4,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/pattern.h"
-#include "base/state_hash.h"
 #include "exchange/graph_json.h"
 #include "file/safetensors.h"
 #include "graph/standing.h"
+#include "hash/state_hash.h"
 #include "lora/lora.h"
 #include "model/model_file.h"
 #include "model/weights_file.h"
@@ -288,7 +288,7 @@ int ls_lora_load(ls_trainer *t, const char *path)
 
     const ls__state is = ls__state_of(t);
 
-    return ls__lora_load(is.graph, is.layout, ls__state_set(t), path);
+    return ls__lora_load(is.graph, is.layout, ls__state_set(t, 0), path);
 }
 
 /* ------ merging ------ */

@@ -79,13 +79,7 @@ static int check_notes(const char *function, int notes, const ls_setting *note)
     return status;
 }
 
-static const ls_save_options defaults = {.size = sizeof defaults};
-
-void ls_save_defaults_bytes(ls_save_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_save_options, ls_save_defaults_bytes)
 
 typedef int save_fn(const ls__view *of, const char *path, int notes,
                     const ls_setting *note);
@@ -96,7 +90,7 @@ int ls_trainer_save_with(const ls_trainer *t, const char *path,
     static save_fn *const writers[] = {[LS_SAVE_MODEL] = ls__model_save,
                                        [LS_SAVE_ADAPTERS] = ls__lora_save,
                                        [LS_SAVE_MERGED] = ls__lora_merge};
-    ls_save_options o = defaults;
+    ls_save_options o = ls_save_defaults();
     ls__view of;
     int status;
 
@@ -119,6 +113,6 @@ int ls_trainer_load(ls_trainer *t, const char *path, const char *names)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
-    return ls__weights_load(ls__state_of(t).layout, ls__state_set(t), path,
+    return ls__weights_load(ls__state_of(t).layout, ls__state_set(t, 0), path,
                             names);
 }

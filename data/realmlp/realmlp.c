@@ -16,20 +16,8 @@
 
 enum { LAYERS = 3, WIDTH = 256, MOST_MEMBERS = 1024 };
 
-static const ls_realmlp_options defaults = {
-    .size = sizeof defaults,
-    .hidden = -1,
-    .dropout = -1,
-    .periodic = -1,
-    .smoothing = -1,
-    .members = 1,
-};
-
-void ls_realmlp_defaults_bytes(ls_realmlp_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_realmlp_options, ls_realmlp_defaults_bytes, .hidden = -1,
+             .dropout = -1, .periodic = -1, .smoothing = -1, .members = 1)
 
 /* ------ Names and columns ------ */
 
@@ -189,7 +177,7 @@ int ls_realmlp_new(ls_realmlp **realmlp, const ls_coding *coding,
     LS__NEED(realmlp);
     LS__NEED(coding);
 
-    ls_realmlp_options o = defaults;
+    ls_realmlp_options o = ls_realmlp_defaults();
     int status = ls__sized_take("realmlp", &o, sizeof o, options);
     ls_realmlp *m = status < 0 ? NULL : ls__new(1, sizeof *m, "a network");
 

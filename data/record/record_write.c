@@ -134,13 +134,7 @@ int ls__record_step(ls_trainer *t, const ls_batch *batch,
                     "made)", ls_errmsg(), (long long)result->step);
 }
 
-static const ls_record_options defaults = {.device = -1};
-
-void ls_record_defaults_bytes(ls_record_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_record_options, ls_record_defaults_bytes, .device = -1)
 
 int ls_trainer_record_bytes(ls_trainer *t, const ls_batch *batch,
                             const ls_record_options *options,
@@ -151,7 +145,7 @@ int ls_trainer_record_bytes(ls_trainer *t, const ls_batch *batch,
     LS__NEED(options);
     LS__NEED(result);
 
-    ls_record_options o = defaults;
+    ls_record_options o = ls_record_defaults();
     ls_result r;
     int status = ls__sized_take("ls_record_options", &o, sizeof o, options);
 

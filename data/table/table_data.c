@@ -19,13 +19,7 @@ struct ls_table_data {
     double *raw; /* (rows, columns + 1), until they are taken */
 };
 
-static const ls_table_data_options defaults = {.size = sizeof defaults};
-
-void ls_table_data_defaults_bytes(ls_table_data_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_table_data_options, ls_table_data_defaults_bytes)
 
 /* ------ Reading ------ */
 
@@ -131,7 +125,7 @@ int ls_table_data_open(ls_table_data **data, const char *path,
     LS__NEED(data);
     LS__NEED(path);
 
-    ls_table_data_options o = defaults;
+    ls_table_data_options o = ls_table_data_defaults();
     int status = ls__sized_take("table_data", &o, sizeof o, options);
 
     if (status == 0)

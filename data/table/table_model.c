@@ -9,13 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const ls_table_model_options defaults = {.size = sizeof defaults};
-
-void ls_table_model_defaults_bytes(ls_table_model_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_table_model_options, ls_table_model_defaults_bytes)
 
 /* ------ The two go together ------ */
 
@@ -106,7 +100,7 @@ int ls_table_model_open(ls_table_model **model, const char *path,
     LS__NEED(model);
     LS__NEED(path);
 
-    ls_table_model_options o = defaults;
+    ls_table_model_options o = ls_table_model_defaults();
     int status = ls__sized_take("table_model", &o, sizeof o, options);
     ls_table_model *m;
 

@@ -6,6 +6,8 @@
 #ifndef LS_BASE_SIZED_H
 #define LS_BASE_SIZED_H
 
+#include "base/error.h"
+
 #include <stddef.h>
 
 /* Write a result of n bytes into the program's struct of `size` bytes: members
@@ -15,6 +17,17 @@ void ls__sized_put(void *theirs, size_t size, const void *ours, size_t n);
 
 /* Write default options likewise; their first member becomes `size`. */
 void ls__sized_defaults(void *theirs, size_t size, const void *ours, size_t n);
+
+/* The function that writes the options of a type: its size, and members as in
+ * an initialiser, all others being zeros. */
+#define LS__DEFAULTS(type, function, ...) \
+    void function(type *options, size_t size) \
+    { \
+        const type ours = {.size = sizeof ours, __VA_ARGS__}; \
+\
+        LS__NEED_OR(options, ); \
+        ls__sized_defaults(options, size, &ours, sizeof ours); \
+    }
 
 /* Read a program's options over ours, which hold the defaults: members that the
  * program does not know keep them; NULL keeps them all.  ours->size becomes n.

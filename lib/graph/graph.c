@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Building graphs: nodes, inputs, outputs, and the error that sticks. */
 #include "graph/graph.h"
+#include "base/sized.h"
 #include "graph/op.h"
 #include "graph/undo.h"
 
@@ -64,6 +65,28 @@ ls_node *ls__graph_null(ls_graph *graph, const char *function,
     if (!graph->status)
         ls__graph_failed(graph, ls__null(function, argument));
     return NULL;
+}
+
+ls_graph *ls__graph_of(const ls_node *x)
+{
+    return x->graph;
+}
+
+bool ls__node_stands(const ls_node *x)
+{
+    return x && !x->graph->status;
+}
+
+bool ls__node_takes(const ls_node *x, const char *what, void *ours, size_t n,
+                    const void *theirs)
+{
+    int status;
+
+    if (!ls__node_stands(x))
+        return false;
+    if ((status = ls__sized_take(what, ours, n, theirs)) < 0)
+        ls__graph_failed(x->graph, status);
+    return status == 0;
 }
 
 int ls__graph_append(void ***list, int *count, int *capacity, void *p)

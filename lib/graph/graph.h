@@ -151,10 +151,6 @@ ls_node *ls__node_source(ls_graph *graph, const ls__op *op, const char *name);
  * first input's, which tells where it is. */
 ls_node *ls__node_unnamed(const ls__op *op, ls_node *a, ls_node *b);
 
-/* "scope.name" in the graph's arena, or the one of both that is not empty.
- * NULL: there was no memory, and the graph has failed. */
-char *ls__path(ls_graph *graph, const char *scope, const char *name);
-
 /* Declare a parameter of a node as "<node name>.<name>" (or one of both alone
  * when the other is "").  Returns the node, or NULL when the graph failed. */
 ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,

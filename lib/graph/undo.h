@@ -9,10 +9,6 @@
  * limited.  Inside another builder it does nothing. */
 void ls__undo_mark(ls_graph *graph, ls_node *const *in);
 
-/* A builder made of others begins, and ends with its node or NULL. */
-void ls__undo_enter(ls_graph *graph);
-ls_node *ls__undo_leave(ls_graph *graph, ls_node *node);
-
 /* A number of a name changes, which was another.  LS_ENOMEM. */
 int ls__undo_note(ls_graph *graph, ls__names *names, const char *text,
                   int was);

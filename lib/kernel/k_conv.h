@@ -113,20 +113,12 @@ SIMD void conv_tile(const ls__conv *v, int rows, int vecs, int64_t y, int64_t x,
 }
 
 /* One place for each height, so that loops over rows unroll. */
-static void conv_tile_of(const ls__conv *v, int rows, int64_t y, int64_t x,
-                         int64_t j)
+static void conv_tile_of(const ls__conv *v, int rows, bool narrow, int64_t y,
+                         int64_t x, int64_t j)
 {
-#define CALL(rows) conv_tile(v, rows, VECS, y, x, j)
-    WITH_CONSTANT(rows, TILE_CASES, CALL)
-#undef CALL
-}
-
-static void conv_narrow_of(const ls__conv *v, int rows, int64_t y, int64_t x,
-                           int64_t j)
-{
-#define CALL(rows) conv_tile(v, rows, 1, y, x, j)
-    WITH_CONSTANT(rows, TILE_CASES, CALL)
-#undef CALL
+#define TILE(rows, vecs) conv_tile(v, rows, vecs, y, x, j)
+    WITH_TILE(rows, narrow)
+#undef TILE
 }
 
 /* Output rows first .. last. */
@@ -138,10 +130,7 @@ static void conv(const ls__conv *v, const void *image, int64_t first,
         for (int64_t j = 0; j < v->out.n; j += COLUMNS)
             for (int64_t x = 0, rows; x < v->w; x += rows) {
                 rows = tile_height(v->w - x, ROWS);
-                if (is_narrow(v->out.n - j))
-                    conv_narrow_of(v, (int)rows, y, x, j);
-                else
-                    conv_tile_of(v, (int)rows, y, x, j);
+                conv_tile_of(v, (int)rows, is_narrow(v->out.n - j), y, x, j);
             }
 }
 
@@ -198,19 +187,11 @@ SIMD void conv_grad_tile(const ls__conv *v, const conv_chunk *q, int rows,
 }
 
 static void conv_grad_tile_of(const ls__conv *v, const conv_chunk *q, int rows,
-                              int64_t run, int64_t m, int64_t j)
+                              bool narrow, int64_t run, int64_t m, int64_t j)
 {
-#define CALL(rows) conv_grad_tile(v, q, rows, VECS, run, m, j)
-    WITH_CONSTANT(rows, TILE_CASES, CALL)
-#undef CALL
-}
-
-static void conv_grad_narrow_of(const ls__conv *v, const conv_chunk *q,
-                                int rows, int64_t run, int64_t m, int64_t j)
-{
-#define CALL(rows) conv_grad_tile(v, q, rows, 1, run, m, j)
-    WITH_CONSTANT(rows, TILE_CASES, CALL)
-#undef CALL
+#define TILE(rows, vecs) conv_grad_tile(v, q, rows, vecs, run, m, j)
+    WITH_TILE(rows, narrow)
+#undef TILE
 }
 
 /* The last channels of a chunk's dy, filled up with zeros. */
@@ -245,10 +226,7 @@ static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *scratch)
         for (int64_t run = 0; run < v->kh * v->kx; run++)
             for (int64_t m = 0, rows; m < v->run; m += rows) {
                 rows = tile_height(v->run - m, ROWS);
-                if (narrow)
-                    conv_grad_narrow_of(v, &part, (int)rows, run, m, j);
-                else
-                    conv_grad_tile_of(v, &part, (int)rows, run, m, j);
+                conv_grad_tile_of(v, &part, (int)rows, narrow, run, m, j);
             }
     }
 }

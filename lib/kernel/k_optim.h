@@ -62,10 +62,11 @@ static void nesterov(const ls__rule *r, int64_t n, const float *g, float *p,
     with_trace(r, n, g, p, moment[0], true);
 }
 
+/* greatest: by the greatest second moment there was, corrected as it came. */
 SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,
-                   float *const moment[3], bool decay)
+                   float *const moment[3], bool decay, bool greatest)
 {
-    float *mu = moment[0], *nu = moment[1];
+    float *mu = moment[0], *nu = moment[1], *most = moment[2];
     v16 lr = v16_set(r->neg_lr), eps = option(r->of->eps);
     v16 b1 = option(r->of->b1), c1 = complement(r->of->b1);
     v16 b2 = option(r->of->b2), c2 = complement(r->of->b2);
@@ -76,11 +77,15 @@ SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,
         v16 d = take(g + i, n - i), q = take(p + i, n - i), u;
         v16 m = v16_fma(c1, d, v16_mul(b1, take(mu + i, n - i)));
         v16 v = v16_fma(c2, v16_mul(d, d), v16_mul(b2, take(nu + i, n - i)));
+        v16 top = v16_mul(v, r2);
 
         put(mu + i, m, n - i);
         put(nu + i, v, n - i);
-        u = v16_div(v16_mul(m, r1),
-                    v16_add(v16_sqrt(v16_mul(v, r2)), eps));
+        if (greatest) {
+            top = v16_max(take(most + i, n - i), top);
+            put(most + i, top, n - i);
+        }
+        u = v16_div(v16_mul(m, r1), v16_add(v16_sqrt(top), eps));
         if (decay)
             u = v16_fma(wd, q, u);
         put(p + i, v16_fma(lr, u, q), n - i);
@@ -90,37 +95,19 @@ SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,
 static void adam(const ls__rule *r, int64_t n, const float *g, float *p,
                  float *const moment[3])
 {
-    adaptive(r, n, g, p, moment, false);
+    adaptive(r, n, g, p, moment, false, false);
 }
 
 static void adamw(const ls__rule *r, int64_t n, const float *g, float *p,
                   float *const moment[3])
 {
-    adaptive(r, n, g, p, moment, true);
+    adaptive(r, n, g, p, moment, true, false);
 }
 
-/* Adam by the greatest second moment there was, corrected as it came. */
 static void amsgrad(const ls__rule *r, int64_t n, const float *g, float *p,
                     float *const moment[3])
 {
-    float *mu = moment[0], *nu = moment[1], *most = moment[2];
-    v16 lr = v16_set(r->neg_lr), eps = option(r->of->eps);
-    v16 b1 = option(r->of->b1), c1 = complement(r->of->b1);
-    v16 b2 = option(r->of->b2), c2 = complement(r->of->b2);
-    v16 r1 = v16_set(r->r1), r2 = v16_set(r->r2);
-
-    for (int64_t i = 0; i < n; i += 16) {
-        v16 d = take(g + i, n - i), q = take(p + i, n - i);
-        v16 m = v16_fma(c1, d, v16_mul(b1, take(mu + i, n - i)));
-        v16 v = v16_fma(c2, v16_mul(d, d), v16_mul(b2, take(nu + i, n - i)));
-        v16 top = v16_max(take(most + i, n - i), v16_mul(v, r2));
-
-        put(mu + i, m, n - i);
-        put(nu + i, v, n - i);
-        put(most + i, top, n - i);
-        v = v16_div(v16_mul(m, r1), v16_add(v16_sqrt(top), eps));
-        put(p + i, v16_fma(lr, v, q), n - i);
-    }
+    adaptive(r, n, g, p, moment, false, true);
 }
 
 /* The root's reciprocal is rounded before it meets the gradient, as in

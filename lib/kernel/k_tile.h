@@ -57,6 +57,16 @@ typedef v16 tile_sums[ROWS][VECS];
     default: break; \
     }
 
+/* TILE(rows, vecs), both constants: vecs is 1 where the tile is narrow. */
+#define TILE_NARROW(rows) TILE(rows, 1)
+#define TILE_WIDE(rows) TILE(rows, VECS)
+#define WITH_TILE(rows, narrow) \
+    if (narrow) { \
+        WITH_CONSTANT(rows, TILE_CASES, TILE_NARROW) \
+    } else { \
+        WITH_CONSTANT(rows, TILE_CASES, TILE_WIDE) \
+    }
+
 /* How many rows the next tile takes of those left: tiles of nearly one height,
  * at most `most`. */
 static int64_t tile_height(int64_t left, int64_t most)

@@ -123,13 +123,7 @@ static int write_text(ls_mesh *mesh)
 
 /* ------ The public functions ------ */
 
-static const ls_mesh_options defaults = {.size = sizeof defaults};
-
-void ls_mesh_defaults_bytes(ls_mesh_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_mesh_options, ls_mesh_defaults_bytes)
 
 static int plan(ls_mesh *mesh, const ls_mesh_options *o, const char *root)
 {
@@ -153,7 +147,7 @@ static int plan(ls_mesh *mesh, const ls_mesh_options *o, const char *root)
 int ls__mesh_open_below(ls_mesh **mesh, const ls_mesh_options *options,
                         const char *root)
 {
-    ls_mesh_options o = defaults;
+    ls_mesh_options o = ls_mesh_defaults();
     int status = ls__sized_take("mesh", &o, sizeof o, options);
     ls_mesh *m;
 

@@ -18,8 +18,8 @@
  * sees 0 .. t: the softmax runs over t + 1 entries, the others are zeros. */
 #include "backend/backend.h"
 #include "base/least.h"
-#include "op/layer.h"
 #include "op/op_table.h"
+#include "op/parts.h"
 #include "op/product_plan.h"
 
 #include <string.h>

@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/least.h"
 #include "op/bag_list.h"
-#include "op/layer.h"
 #include "op/lot.h"
 #include "op/op_table.h"
 #include <lockstep/sparse.h>
@@ -242,30 +241,24 @@ static const ls__attribute embed_attributes[] = {
     LS__FIELD("mean", LS__YES_NO, ls__bag_of, mean),
     {0}};
 
+/* What all of them are. */
+#define BAG \
+    .ignores = 1, .leaves_params = true, .of = sizeof(ls__bag_of), \
+    .shape = bag_shape, .made = sizeof(ls__bag_made), .wish = bag_wish, \
+    .stash = bag_stash, .plan = bag_plan, .flops = bag_flops, \
+    .picks = bag_picks, .forward = bag_fwd, .backward = bag_bwd
+
 const ls__op ls__op_sparse_dense = {
-    .name = "sparse_dense", .inputs = 1, .ignores = 1, .leaves_params = true,
-    .of = sizeof(ls__bag_of), .attributes = dense_attributes,
-    .shape = bag_shape, .declare = dense_declare,
-    .made = sizeof(ls__bag_made), .wish = bag_wish, .stash = bag_stash,
-    .plan = bag_plan, .flops = bag_flops, .picks = bag_picks,
-    .forward = bag_fwd, .backward = bag_bwd};
+    .name = "sparse_dense", .inputs = 1, .attributes = dense_attributes,
+    .declare = dense_declare, BAG};
 
 const ls__op ls__op_sparse_dense_values = {
-    .name = "sparse_dense_values", .inputs = 2, .ignores = 1, .finite = 2,
-    .reads = 1, .leaves_params = true,
-    .of = sizeof(ls__bag_of), .attributes = dense_attributes,
-    .shape = bag_shape, .declare = dense_declare,
-    .made = sizeof(ls__bag_made), .wish = bag_wish, .stash = bag_stash,
-    .plan = bag_plan, .flops = bag_flops, .picks = bag_picks,
-    .forward = bag_fwd, .backward = bag_bwd};
+    .name = "sparse_dense_values", .inputs = 2, .finite = 2, .reads = 1,
+    .attributes = dense_attributes, .declare = dense_declare, BAG};
 
 const ls__op ls__op_embed_bag = {
-    .name = "embed_bag", .inputs = 1, .ignores = 1, .leaves_params = true,
-    .of = sizeof(ls__bag_of), .attributes = embed_attributes,
-    .shape = bag_shape, .declare = embed_declare,
-    .made = sizeof(ls__bag_made), .wish = bag_wish, .stash = bag_stash,
-    .plan = bag_plan, .flops = bag_flops, .picks = bag_picks,
-    .forward = bag_fwd, .backward = bag_bwd};
+    .name = "embed_bag", .inputs = 1, .attributes = embed_attributes,
+    .declare = embed_declare, BAG};
 
 static ls_node *sparse_dense(ls_node *indices, ls_node *values, int64_t inputs,
                              int64_t n, bool bias, const char *name)
@@ -290,12 +283,11 @@ ls_node *ls_sparse_dense_with(ls_node *indices, ls_node *values,
                               const ls_dense_options *options,
                               const char *name)
 {
-    ls_dense_options o;
+    ls_dense_options o = ls_dense_defaults();
 
-    if (!indices || indices->graph->status ||
-        !ls__dense_options(indices->graph, &o, options))
-        return NULL;
-    return sparse_dense(indices, values, inputs, n, !o.no_bias, name);
+    return ls__node_takes(indices, "dense", &o, sizeof o, options)
+               ? sparse_dense(indices, values, inputs, n, !o.no_bias, name)
+               : NULL;
 }
 
 ls_node *ls_embed_bag(ls_node *indices, ls_bag bag, int64_t count,

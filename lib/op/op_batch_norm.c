@@ -10,7 +10,7 @@
  * dy xh. */
 #include "base/error.h"
 #include "base/sized.h"
-#include "op/layer.h"
+#include "op/norm.h"
 #include "op/op_table.h"
 
 #define MOMENTUM 0.9
@@ -277,14 +277,9 @@ const ls__op ls__op_batch_norm = {
     .declare = batch_declare, .plan = batch_plan, .survey = &survey,
     .cuts = 1, .forward = batch_fwd, .backward = batch_bwd};
 
-void ls_batch_norm_defaults_bytes(ls_batch_norm_options *options, size_t size)
-{
-    const ls_batch_norm_options o = {sizeof o, LS_STATISTICS_OF_BATCH, 1e-5,
-                                     MOMENTUM};
-
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &o, sizeof o);
-}
+LS__DEFAULTS(ls_batch_norm_options, ls_batch_norm_defaults_bytes,
+             .statistics = LS_STATISTICS_OF_BATCH, .epsilon = 1e-5,
+             .momentum = MOMENTUM)
 
 static ls_node *build(ls_node *x, batch of, const char *name)
 {
@@ -299,15 +294,10 @@ ls_node *ls_batch_norm_with(ls_node *x, const ls_batch_norm_options *options,
                             const char *name)
 {
     ls_batch_norm_options o = ls_batch_norm_defaults();
-    int status;
 
-    if (!x || x->graph->status)
-        return NULL;
-    if ((status = ls__sized_take("batch norm", &o, sizeof o, options)) < 0) {
-        ls__graph_failed(x->graph, status);
-        return NULL;
-    }
-    return build(x, (batch){o.epsilon, o.momentum, o.statistics}, name);
+    return ls__node_takes(x, "batch norm", &o, sizeof o, options)
+               ? build(x, (batch){o.epsilon, o.momentum, o.statistics}, name)
+               : NULL;
 }
 
 ls_node *ls_batch_norm(ls_node *x, double epsilon, const char *name)

@@ -425,27 +425,17 @@ ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window, const char *name)
     return conv2d(x, n, ls__window_new(&window), 1, name, true);
 }
 
-void ls_conv_defaults_bytes(ls_conv_options *options, size_t size)
-{
-    const ls_conv_options o = {.size = sizeof o, .padding = LS_SAME,
-                               .groups = 1, .stride_y = 1, .stride_x = 1,
-                               .dilation_y = 1, .dilation_x = 1};
-
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &o, sizeof o);
-}
+LS__DEFAULTS(ls_conv_options, ls_conv_defaults_bytes, .padding = LS_SAME,
+             .groups = 1, .stride_y = 1, .stride_x = 1, .dilation_y = 1,
+             .dilation_x = 1)
 
 ls_node *ls_conv2d_with(ls_node *x, int64_t n, int64_t height, int64_t width,
                         const ls_conv_options *options, const char *name)
 {
     ls_conv_options o = ls_conv_defaults();
-    int status;
 
-    if (!x || x->graph->status)
+    if (!ls__node_takes(x, "conv", &o, sizeof o, options))
         return NULL;
-    status = ls__sized_take("conv", &o, sizeof o, options);
-    if (status < 0)
-        return ls__graph_failed(x->graph, status);
     return conv2d(x, n,
                   (ls__window){.kh = height, .kw = width, .sy = o.stride_y,
                                .sx = o.stride_x, .dy = o.dilation_y,

@@ -15,8 +15,8 @@
 #include "base/least.h"
 #include "base/range.h"
 #include "base/sized.h"
-#include "op/layer.h"
 #include "op/op_table.h"
+#include "op/parts.h"
 #include "op/product_plan.h"
 
 #include <string.h>
@@ -289,52 +289,48 @@ const ls__op ls__op_dense = {
     .reads_kept = ls__product_reads_kept, .forward = dense_fwd,
     .backward = dense_bwd, .cuts = 1, .turns = dense_turns};
 
-ls_node *ls__dense(ls_node *x, int64_t n, const char *name, bool bias,
-                   ls__extents kernel)
+/* Weights under a shape of their own. */
+static ls_node *build(ls_node *x, int64_t n, const char *name, bool bias,
+                      int rank, const int64_t *kernel)
 {
     ls_node *y = ls__node_new(&ls__op_dense, name, x, NULL, NULL);
+    dense *of = y ? y->of : NULL;
 
-    if (y)
-        *(dense *)y->of = (dense){n, bias, kernel};
+    if (of) {
+        *of = (dense){n, bias, {.rank = rank}};
+        memcpy(of->kernel.of, kernel, (size_t)rank * sizeof *kernel);
+    }
     return ls__node_done(y);
 }
 
-static ls__extents matrix(const ls_node *x, int64_t n)
+ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
+                        const char *part, bool bias, int rank,
+                        const int64_t *kernel)
 {
-    return (ls__extents){2, {x ? ls__width(x) : 0, n}};
+    char *path = ls__node_stands(x) ? ls__path(x->graph, name, part) : NULL;
+
+    return path ? build(x, n, path, bias, rank, kernel) : NULL;
+}
+
+static ls_node *layer(ls_node *x, int64_t n, const char *name, bool bias)
+{
+    int64_t matrix[] = {x ? ls__width(x) : 0, n};
+
+    return build(x, n, name, bias, 2, matrix);
 }
 
 ls_node *ls_dense(ls_node *x, int64_t n, const char *name)
 {
-    return ls__dense(x, n, name, true, matrix(x, n));
+    return layer(x, n, name, true);
 }
 
-void ls_dense_defaults_bytes(ls_dense_options *options, size_t size)
-{
-    const ls_dense_options o = {.size = sizeof o};
-
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &o, sizeof o);
-}
-
-bool ls__dense_options(ls_graph *graph, ls_dense_options *o,
-                       const ls_dense_options *options)
-{
-    int status;
-
-    *o = ls_dense_defaults();
-    status = ls__sized_take("dense", o, sizeof *o, options);
-    if (status < 0)
-        ls__graph_failed(graph, status);
-    return status == 0;
-}
+LS__DEFAULTS(ls_dense_options, ls_dense_defaults_bytes)
 
 ls_node *ls_dense_with(ls_node *x, int64_t n, const ls_dense_options *options,
                        const char *name)
 {
-    ls_dense_options o;
+    ls_dense_options o = ls_dense_defaults();
 
-    if (!x || x->graph->status || !ls__dense_options(x->graph, &o, options))
-        return NULL;
-    return ls__dense(x, n, name, !o.no_bias, matrix(x, n));
+    return ls__node_takes(x, "dense", &o, sizeof o, options)
+               ? layer(x, n, name, !o.no_bias) : NULL;
 }

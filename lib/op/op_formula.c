@@ -275,11 +275,6 @@ ls_node *ls_scale_shift(ls_node *x, double scale, double shift)
     return term_by(LS__SCALE, x, scale, shift);
 }
 
-ls_node *ls_neg(ls_node *x)
-{
-    return ls_scale_shift(x, -1, 0);
-}
-
 ls_node *ls_clamp(ls_node *x, double low, double high)
 {
     return term_by(LS__CLAMP, x, low, high);
@@ -298,14 +293,4 @@ ls_node *ls_leaky_relu(ls_node *x, double slope)
 ls_node *ls_elu(ls_node *x, double alpha)
 {
     return term_by(LS__ELU, x, alpha, 0);
-}
-
-ls_node *ls_clipped_relu(ls_node *x, double top)
-{
-    return ls_clamp(x, 0, top);
-}
-
-ls_node *ls_squared_clipped_relu(ls_node *x, double top)
-{
-    return ls_square(ls_clipped_relu(x, top));
 }

@@ -5,7 +5,7 @@
  *
  * In the order of the scratch: x, dy or y, dx or addend of one group, its scale
  * and its bias, and in the backward sweep what each element gave to them. */
-#include "op/layer.h"
+#include "op/norm.h"
 #include "op/op_table.h"
 
 enum { ROOMS = 7 };
@@ -163,10 +163,10 @@ const ls__op ls__op_group_norm = {
 ls_node *ls_group_norm_with(ls_node *x, int groups,
                             const ls_norm_options *options, const char *name)
 {
-    ls_norm_options o;
+    ls_norm_options o = ls_norm_defaults();
     ls_node *y;
 
-    if (!x || x->graph->status || !ls__norm_options(x->graph, &o, options))
+    if (!ls__node_takes(x, "norm", &o, sizeof o, options))
         return NULL;
     if ((y = ls__node_new(&ls__op_group_norm, name, x, NULL, NULL)))
         *(group_norm *)y->of = (group_norm){groups, o.epsilon};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loss that is the mean of a node's elements, plain or weighted, and the
- * losses that are made of it and of arithmetic: each is a formula, so that it
- * is one pass over memory and needs no gradient of its own. */
+/* The loss that is the mean of a node's elements, plain or weighted, and those
+ * of terms that have no builder of their own.  A loss that is made of it and of
+ * arithmetic is a formula: one pass over memory, and no gradient of its own. */
 #include "op/op_table.h"
 #include <lockstep/arithmetic.h>
 
@@ -83,24 +83,6 @@ ls_node *ls_mean_loss(ls_node *terms, ls_node *weights)
     return ls__node_done(ls__node_unnamed(op, terms, weights));
 }
 
-/* ------ losses made of it ------ */
-
-ls_node *ls_mean_absolute_error(ls_node *y, ls_node *target)
-{
-    return ls_mean_loss(ls_abs(ls_sub(y, target)), NULL);
-}
-
-/* Huber's loss is q^2 / 2 + delta (|d| - q), with q = min(|d|, delta). */
-ls_node *ls_huber_loss(ls_node *y, ls_node *target, double delta)
-{
-    ls_node *size = ls_abs(ls_sub(y, target));
-    ls_node *q = ls_clamp(size, 0, delta);
-    ls_node *line = ls_scale_shift(ls_sub(size, q), delta, 0);
-
-    return ls_mean_loss(ls_add(ls_scale_shift(ls_square(q), 0.5, 0), line),
-                        NULL);
-}
-
 static ls_node *of_two(int kind, ls_node *a, ls_node *b)
 {
     return ls__node_done(ls__node_unnamed(&ls__op_term[kind], a, b));
@@ -116,29 +98,4 @@ ls_node *ls_kl_divergence(ls_node *log_predicted, ls_node *target)
     ls_node *terms = of_two(LS__DIVERGENCE, log_predicted, target);
 
     return ls_mean_loss(ls_sum_over(terms, 1, (int[]){-1}), NULL);
-}
-
-/* (log v + (y - t)^2 / v) / 2 with v = max(variance, 1e-6) */
-ls_node *ls_gaussian_loss(ls_node *mean, ls_node *variance, ls_node *target)
-{
-    ls_node *v = ls_clamp(variance, 1e-6, __builtin_inf());
-    ls_node *far = ls_div(ls_square(ls_sub(mean, target)), v);
-
-    return ls_mean_loss(ls_scale_shift(ls_add(ls_log(v), far), 0.5, 0), NULL);
-}
-
-/* -sum_j t_j log softmax(x)_j with t the one-hot label, smoothed. */
-ls_node *ls_label_terms(ls_node *logits, ls_node *labels, double smoothing)
-{
-    ls_node *log_p = ls_log_softmax(logits), *t;
-    int64_t classes = log_p ? ls__width(log_p) : 1;
-
-    if (log_p && !(smoothing >= 0 && smoothing < 1)) {
-        ls__fail(LS_EINVAL, "label terms \"%s\": smoothing %g is not in [0,1)",
-                 logits->name, smoothing);
-        return ls__graph_failed(logits->graph, LS_EINVAL);
-    }
-    t = ls_scale_shift(ls_one_hot(labels, classes), smoothing - 1,
-                       -smoothing / (double)classes);
-    return ls_sum_over(ls_mul(t, log_p), 1, (int[]){-1});
 }

@@ -2,7 +2,7 @@
 /* Layer normalisation, and that by the root of the mean square; the formulas
  * stand in kernel/k_norm.h. */
 #include "base/sized.h"
-#include "op/layer.h"
+#include "op/norm.h"
 #include "op/op_table.h"
 #include "op/product_plan.h"
 
@@ -106,33 +106,16 @@ const ls__op ls__op_layer_norm = {
     .stash = norm_stash, .plan = norm_plan, .cuts = 1, .forward = norm_fwd,
     .backward = norm_bwd};
 
-void ls_norm_defaults_bytes(ls_norm_options *options, size_t size)
-{
-    const ls_norm_options o = {.size = sizeof o, .epsilon = LS__NORM_EPSILON};
-
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &o, sizeof o);
-}
-
-bool ls__norm_options(ls_graph *graph, ls_norm_options *o,
-                      const ls_norm_options *options)
-{
-    int status;
-
-    *o = ls_norm_defaults();
-    status = ls__sized_take("norm", o, sizeof *o, options);
-    if (status < 0)
-        ls__graph_failed(graph, status);
-    return status == 0;
-}
+LS__DEFAULTS(ls_norm_options, ls_norm_defaults_bytes,
+             .epsilon = LS__NORM_EPSILON)
 
 ls_node *ls_layer_norm_with(ls_node *x, const ls_norm_options *options,
                             const char *name)
 {
-    ls_norm_options o;
+    ls_norm_options o = ls_norm_defaults();
     ls_node *y;
 
-    if (!x || x->graph->status || !ls__norm_options(x->graph, &o, options))
+    if (!ls__node_takes(x, "norm", &o, sizeof o, options))
         return NULL;
     if ((y = ls__node_new(&ls__op_layer_norm, name, x, NULL, NULL)))
         *(norm *)y->of = (norm){o.epsilon};

@@ -157,26 +157,17 @@ ls_node *ls_avg_pool(ls_node *x, ls_window window)
     return pooling(&ls__op_avg_pool, x, ls__window_new(&window));
 }
 
-void ls_pooling_defaults_bytes(ls_pooling_options *options, size_t size)
-{
-    const ls_pooling_options o = {.size = sizeof o, .padding = LS_SAME,
-                                  .stride_y = 1, .stride_x = 1,
-                                  .dilation_y = 1, .dilation_x = 1};
-
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &o, sizeof o);
-}
+LS__DEFAULTS(ls_pooling_options, ls_pooling_defaults_bytes,
+             .padding = LS_SAME, .stride_y = 1, .stride_x = 1,
+             .dilation_y = 1, .dilation_x = 1)
 
 static ls_node *pooling_with(const ls__op *op, ls_node *x, int64_t height,
                              int64_t width, const ls_pooling_options *options)
 {
     ls_pooling_options o = ls_pooling_defaults();
-    int status;
 
-    if (!x || x->graph->status)
+    if (!ls__node_takes(x, "pooling", &o, sizeof o, options))
         return NULL;
-    if ((status = ls__sized_take("pooling", &o, sizeof o, options)) < 0)
-        return ls__graph_failed(x->graph, status);
     return pooling(op, x, (ls__window){
         .kh = height, .kw = width, .sy = o.stride_y, .sx = o.stride_x,
         .dy = o.dilation_y, .dx = o.dilation_x, .padding = o.padding,

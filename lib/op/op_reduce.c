@@ -212,16 +212,6 @@ ls_node *ls_sum_over(ls_node *x, int count, const int *axes)
     return over(&ls__op_sum, x, count, axes);
 }
 
-ls_node *ls_mean_over(ls_node *x, int count, const int *axes)
-{
-    if (count > 0)
-        LS__NEED_NODE(x, axes);
-
-    ls_node *y = ls_sum_over(x, count, axes);
-
-    return y ? ls_scale_shift(y, (double)y->size / (double)x->size, 0) : NULL;
-}
-
 ls_node *ls_max_over(ls_node *x, int count, const int *axes)
 {
     if (count > 0)

@@ -8,7 +8,6 @@
  * programs do, 1 / base^(2i/d) first; their cosines and sines are constants of
  * the plan. */
 #include "base/scalar.h"
-#include "op/layer.h"
 #include "op/op_table.h"
 
 typedef struct rotary {
@@ -48,25 +47,19 @@ static int64_t positions_of(const ls_node *n)
     return n->positions ? n->positions : n->shape[0];
 }
 
-const float *ls__rotary_table(const ls_node *n, ls__arena *arena)
-{
-    const rotary *of = n->of;
-    int64_t d = head_width(n);
-    float *table = ls__arena_new(arena, (size_t)(positions_of(n) * d),
-                                 sizeof *table);
-
-    if (table)
-        ls__angles(table, positions_of(n), d, (float)of->base);
-    return table;
-}
-
-/* The table is all that is made. */
+/* A table is all that is made: for each position the cosines of a head's pairs,
+ * then their sines. */
 static int rotary_plan(ls__bench *b, ls__instr *in)
 {
+    const rotary *of = in->node->of;
+    int64_t d = head_width(in->node), steps = positions_of(in->node);
+    float *table = ls__arena_new(b->arena, (size_t)(steps * d), sizeof *table);
     const float **made = in->made;
 
-    *made = ls__rotary_table(in->node, b->arena);
-    return *made ? 0 : LS_ENOMEM;
+    if (!(*made = table))
+        return LS_ENOMEM;
+    ls__angles(table, steps, d, (float)of->base);
+    return 0;
 }
 
 /* Turn every head of a vector at position t; sign -1: back. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operators that compute nothing: reshape, transpose, slice, broadcast, whose
- * value is a view of their input, and concat, whose inputs are views of its
+/* Operators that compute nothing: reshape and flatten, transpose, slice,
+ * broadcast, whose value is a view of their input, and concat, whose inputs are views of its
  * value. */
 #include "op/op_table.h"
 #include "op/view.h"
@@ -266,6 +266,23 @@ ls_node *ls_reshape(ls_node *x, int rank, const int64_t *shape)
     if (rank > 0)
         LS__NEED_NODE(x, shape);
     return with_shape(&ls__op_reshape, x, rank, shape);
+}
+
+static int flatten_shape(ls_node *n)
+{
+    if (ls__want(n, 0, LS_F32, 0) < 0)
+        return LS_ESHAPE;
+    return ls__node_set_shape(n, LS_F32, 1, &n->in[0]->size);
+}
+
+const ls__op ls__op_flatten = {
+    .name = "flatten", .inputs = 1, .is_view = true, .passes = 1,
+    .cuts = 1, .shape = flatten_shape, .forward = reshape_fwd,
+    .backward = reshape_bwd};
+
+ls_node *ls_flatten(ls_node *x)
+{
+    return ls__node_done(ls__node_unnamed(&ls__op_flatten, x, NULL));
 }
 
 static int broadcast_shape(ls_node *n)

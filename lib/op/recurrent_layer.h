@@ -4,17 +4,7 @@
 #define LS_OP_RECURRENT_LAYER_H
 
 #include "graph/op.h"
-
-/* What the two cells differ in. */
-typedef struct ls__cell {
-    const char *name;
-    int gates;      /* G */
-    int states;     /* arrays of n: LSTM has c and h */
-    bool bias_of_x; /* the bias is the dense layer's; else it is here.  A GRU
-                       may have both: hn has its own then */
-} ls__cell;
-
-extern const ls__cell ls__lstm, ls__gru;
+#include "op/parts.h"
 
 /* Each cell's operators: alone, from a state, with lengths, with both.
  * ls__op.recurrent is a sum of these. */

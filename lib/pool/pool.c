@@ -107,13 +107,7 @@ static void *worker(void *arg)
 
 /* ------ Opening ------ */
 
-static const ls_pool_options defaults = {.size = sizeof defaults};
-
-void ls_pool_defaults_bytes(ls_pool_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_pool_options, ls_pool_defaults_bytes)
 
 static int thread_error(const ls_pool *p, int w, const char *what, int error)
 {
@@ -229,7 +223,7 @@ int ls_pool_open(ls_pool **pool, const ls_mesh *mesh,
     LS__NEED(pool);
     LS__NEED(mesh);
 
-    ls_pool_options o = defaults;
+    ls_pool_options o = ls_pool_defaults();
     int status = ls__sized_take("pool", &o, sizeof o, options);
     ls_pool *p;
 

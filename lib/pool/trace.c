@@ -14,14 +14,8 @@ enum { MOST = 1 << 24 }; /* events of a ring */
 
 /* ------ Opening ------ */
 
-static const ls_trace_options defaults = {
-    .size = sizeof defaults, .level = 1, .events = 65536};
-
-void ls_trace_defaults_bytes(ls_trace_options *options, size_t size)
-{
-    LS__NEED_OR(options, );
-    ls__sized_defaults(options, size, &defaults, sizeof defaults);
-}
+LS__DEFAULTS(ls_trace_options, ls_trace_defaults_bytes, .level = 1,
+             .events = 65536)
 
 static uint64_t power_of_two(int64_t least)
 {
@@ -88,7 +82,7 @@ int ls_trace_open(ls_trace **trace, ls_pool *pool,
     LS__NEED(trace);
     LS__NEED(pool);
 
-    ls_trace_options o = defaults;
+    ls_trace_options o = ls_trace_defaults();
     int status = ls__sized_take("trace", &o, sizeof o, options);
     ls_trace *t;
 

@@ -32,10 +32,10 @@ float *ls__state_write(ls_trainer *t, int b)
     return b ? t->moment[b - 1] : t->model.value;
 }
 
-float *ls__state_set(ls_trainer *t)
+float *ls__state_set(ls_trainer *t, int b)
 {
     t->sets++;
-    return ls__state_write(t, 0);
+    return ls__state_write(t, b);
 }
 
 int ls__state_check(const ls_trainer *t)

@@ -10,6 +10,10 @@
 #include "reduce/owned.h"
 #include <lockstep/trainer.h>
 
+/* The most updates: times the micro-batches of one (65536 at most) it is a
+ * number yet. */
+#define LS__MOST_STEPS (INT64_C(1) << 46)
+
 /* What a trainer is now; all that it points to is the trainer's. */
 typedef struct ls__state {
     const ls__params *layout;
@@ -37,8 +41,8 @@ const float *ls__state_block(const ls_trainer *t, int b);
 /* The same to write all of it, or some: what was packed of it is stale. */
 float *ls__state_write(ls_trainer *t, int b);
 
-/* The parameters, for the program to set them, which counts. */
-float *ls__state_set(ls_trainer *t);
+/* The same for the program to set it, which counts. */
+float *ls__state_set(ls_trainer *t, int b);
 
 /* The weights are fit for a step and to be kept: LS_EINVAL while the average
  * stands in their place. */

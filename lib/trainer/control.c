@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What may be decided between steps: the rate and the step's number. */
 #include "base/error.h"
-#include "base/state_hash.h"
+#include "state/trainer_state.h"
 #include "train/trainer.h"
 #include <lockstep/control.h>
 
@@ -23,4 +23,16 @@ int ls_trainer_set_step(ls_trainer *t, int64_t step)
                         step < 0 ? "negative" : "more than a run can make");
     t->step = step;
     return 0;
+}
+
+int64_t ls_trainer_step(const ls_trainer *t)
+{
+    LS__NEED_AS(t, "trainer", 0);
+    return t->step;
+}
+
+int ls_trainer_devices(const ls_trainer *t)
+{
+    LS__NEED_AS(t, "trainer", 0);
+    return t->devices.of;
 }

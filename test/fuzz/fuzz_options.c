@@ -58,9 +58,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 #ifndef FUZZING
 int main(void)
 {
-    static const char mlp[] = "mlp\n--devices=4\n--hidden\n512,512\n--lr\n1e-3\n"
-                              "--optimizer\nadamw\n--schedule=cosine\n--warmup\n"
-                              "10\n--seed\n-1",
+    static const char mlp[] = "mlp\n--devices=4\n--hidden\n512,512\n--lr\n"
+                              "1e-3\n--optimizer\nadamw\n--schedule=cosine\n"
+                              "--warmup\n10\n--seed\n-1",
                       lm[] = "lm\n--schedule\npiecewise\n--boundaries\n"
                              "100:0.1,200:0.1\n--state=mlp.*=1\n--batch\n32";
 

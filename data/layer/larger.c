@@ -2,7 +2,8 @@
 /* Layers that make images larger, made of operators that are there: what these
  * add in which order is theirs. */
 #include "base/error.h"
-#include "op/layer.h"
+#include "graph/standing.h"
+#include "layer/shape.h"
 
 #include <lockstep/arithmetic.h>
 #include <lockstep/ops.h>
@@ -11,57 +12,63 @@
 static bool is_image(ls_node *x, const char *what, int64_t high, int64_t wide)
 {
     const int64_t most = 1 << 16;
+    int rank;
 
-    if (!x || x->graph->status)
+    if (!ls__node_stands(x))
         return false;
-    if (x->dtype == LS_F32 && x->rank == 3 && high >= 1 && wide >= 1 &&
-        high <= most && wide <= most)
+    rank = ls__shape_of(x).rank;
+    if (rank == 3 && high >= 1 && wide >= 1 && high <= most && wide <= most)
         return true;
-    ls__graph_failed(x->graph,
+    ls__graph_failed(ls__graph_of(x),
                      ls__fail(LS_ESHAPE, "%s: the input has %d axes, not the 3 "
-                              "of an image of LS_F32, or cannot become %lld "
-                              "by %lld times as large", what, x->rank,
-                              (long long)high, (long long)wide));
+                              "of an image, or cannot become %lld by %lld "
+                              "times as large", what, rank, (long long)high,
+                              (long long)wide));
     return false;
 }
 
 /* x (H,W,C) as (H,1,W,1,C). */
 static ls_node *apart(ls_node *x)
 {
-    return ls_reshape(x, 5, (int64_t[]){x->shape[0], 1, x->shape[1], 1,
-                                        x->shape[2]});
+    ls__shape s = ls__shape_of(x);
+
+    return ls_reshape(x, 5, (int64_t[]){s.of[0], 1, s.of[1], 1, s.of[2]});
 }
 
 /* ... of which the second and fourth axis have become y and x, as an image. */
 static ls_node *together(ls_node *x)
 {
+    ls__shape s;
+
     if (!x)
         return NULL;
-    return ls_reshape(x, 3, (int64_t[]){x->shape[0] * x->shape[1],
-                                        x->shape[2] * x->shape[3],
-                                        x->shape[4]});
+    s = ls__shape_of(x);
+    return ls_reshape(x, 3, (int64_t[]){s.of[0] * s.of[1], s.of[2] * s.of[3],
+                                        s.of[4]});
 }
 
 ls_node *ls_upsample(ls_node *x, int64_t high, int64_t wide)
 {
+    ls__shape s;
+
     if (!is_image(x, "upsample", high, wide))
         return NULL;
+    s = ls__shape_of(x);
     return together(ls_broadcast_to(
-        apart(x), 5, (int64_t[]){x->shape[0], high, x->shape[1], wide,
-                                 x->shape[2]}));
+        apart(x), 5, (int64_t[]){s.of[0], high, s.of[1], wide, s.of[2]}));
 }
 
 /* `count` - 1 zeros after each element along an axis of one. */
 static ls_node *spread(ls_node *x, int64_t count, int axis)
 {
     ls_node *both[2] = {x};
-    int64_t shape[5];
+    ls__shape s;
 
     if (!x || count == 1)
         return x;
-    for (int k = 0; k < 5; k++)
-        shape[k] = k == axis ? count - 1 : x->shape[k];
-    both[1] = ls_broadcast_to(ls_scale_shift(x, 0, 0), 5, shape);
+    s = ls__shape_of(x);
+    s.of[axis] = count - 1;
+    both[1] = ls_broadcast_to(ls_scale_shift(x, 0, 0), 5, s.of);
     return ls_concat(both, 2, axis);
 }
 
@@ -86,11 +93,9 @@ ls_node *ls_conv2d_transpose(ls_node *x, int64_t n, ls_window w,
     if (!is_image(x, "conv2d_transpose", high, wide))
         return NULL;
     if (w.padding != LS_SAME && w.padding != LS_VALID) {
-        ls__graph_failed(x->graph, ls__fail(LS_EINVAL, "conv2d_transpose \"%s\""
-                                            ": padding %d is not LS_SAME or "
-                                            "LS_VALID", name ? name : "",
-                                            (int)w.padding));
-        return NULL;
+        ls__fail(LS_EINVAL, "conv2d_transpose \"%s\": padding %d is not "
+                 "LS_SAME or LS_VALID", name ? name : "", (int)w.padding);
+        return ls__graph_failed(ls__graph_of(x), LS_EINVAL);
     }
     o.padding = LS_EXPLICIT;
     set_padding(w.padding, w.height, high, &o.top, &o.bottom);

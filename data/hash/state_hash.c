@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the state hash is made of; examples/state_hash.py says it in Python. */
-#include "base/state_hash.h"
+#include "hash/state_hash.h"
 
 #include <string.h>
 

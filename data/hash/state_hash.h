@@ -2,8 +2,8 @@
 /* The state hash, the one number for everything a run arrived at, as
  * ls_trainer_hash documents it: SHA-256 over the arrays in order and the
  * step. */
-#ifndef LS_BASE_STATE_HASH_H
-#define LS_BASE_STATE_HASH_H
+#ifndef LS_HASH_STATE_HASH_H
+#define LS_HASH_STATE_HASH_H
 
 #include "base/sha.h"
 #include <stdint.h>
@@ -12,10 +12,6 @@
 void ls__state_array(ls__sha256 *sha, const char *prefix, const char *name,
                      int rank, const int64_t *shape, const void *data,
                      size_t bytes);
-
-/* The most updates: times the micro-batches of one (65536 at most) it is a
- * number yet. */
-#define LS__MOST_STEPS (INT64_C(1) << 46)
 
 void ls__state_end(ls__sha256 *sha, int64_t step, char hex[65]);
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parts of layers: operators as layers that are made of them need them, here
+ * and above the engine, and that have no public function of their own. */
+#ifndef LS_OP_PARTS_H
+#define LS_OP_PARTS_H
+
+#include <lockstep/ops.h>
+
+/* A dense layer called "<name>.<part>", a part of the layer `name`, whose
+ * weights are the matrix (width of x, n) under another shape of the same size,
+ * `kernel`: Flax's DenseGeneral.  NULL where x is, or where the graph has
+ * failed. */
+ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
+                        const char *part, bool bias, int rank,
+                        const int64_t *kernel);
+
+/* Attention of q (T,D) to k and v, D being cut into heads; k and v may have
+ * fewer of the same width.  Its weights are dropped at that rate. */
+ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
+                       bool causal, double dropout, const char *name);
+
+/* What the two cells of recurrent layers differ in. */
+typedef struct ls__cell {
+    const char *name;
+    int gates;      /* G */
+    int states;     /* arrays of n: LSTM has c and h */
+    bool bias_of_x; /* the bias is the dense layer's; else it is here.  A GRU
+                       may have both: hn has its own then */
+} ls__cell;
+
+extern const ls__cell ls__lstm, ls__gru;
+
+/* The steps of a recurrent layer, of a dense layer's value (T,G n).  Its value
+ * holds the state after the last step, too, where o->last is not NULL. */
+ls_node *ls__recurrent_node(ls_node *gates, const ls__cell *cell,
+                            const ls_recurrent_options *o, const char *name);
+
+#endif
