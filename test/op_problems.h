@@ -6,7 +6,7 @@
 
 #include "backend/backend.h"
 #include "alone.h"
-#include "op/parts.h"
+#include "op/layer_parts.h"
 #include "layers.h"
 #include "op_samples.h"
 #include "reference.h"

@@ -374,7 +374,7 @@ START_TEST(mixed_loss)
     ls_node *x, *own, *other, *label, *mixed, *share;
     float one[N * N] = {0};
     double loss = 0;
-    ls_result is;
+    ls_result got;
     ls_graph *g;
     run r;
 
@@ -405,9 +405,9 @@ START_TEST(mixed_loss)
     OK(ls_batch_set(r.batch, "y", LS_I32, y, ROWS));
     OK(ls_batch_set(r.batch, "z", LS_I32, z, ROWS));
     OK(ls_batch_set(r.batch, "f", LS_F32, f, ROWS));
-    OK(ls_evaluate(r.trainer, r.batch, &is));
-    ck_assert_msg(fabs((double)is.loss - loss) < 1e-6 * loss, "%g, not %g",
-                  (double)is.loss, loss);
+    OK(ls_evaluate(r.trainer, r.batch, &got));
+    ck_assert_msg(fabs((double)got.loss - loss) < 1e-6 * loss, "%g, not %g",
+                  (double)got.loss, loss);
     close_run(&r);
     ls_pool_close(pool);
 }

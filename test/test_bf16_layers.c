@@ -7,7 +7,7 @@
 #include "alone.h"
 #include "backends.h"
 #include "base/fpmode.h"
-#include "op/parts.h"
+#include "op/layer_parts.h"
 #include "op/op_table.h"
 #include "op/window.h"
 #include "models.h"

@@ -24,8 +24,7 @@ static void touch(const volatile void *address, int writes);
 #define atomic_load_explicit(p, o) (touch(p, 0), *(p))
 #define atomic_store_explicit(p, x, o) (touch(p, 1), *(p) = (x))
 #define atomic_exchange_explicit(p, x, o) exchange(p, x)
-#define atomic_fetch_add_explicit(p, x, o) \
-    (touch(p, 1), *(p) += (x), *(p) - (x))
+#define atomic_fetch_add_explicit(p, x, o) exchange(p, *(p) + (x))
 
 static unsigned exchange(atomic_uint *p, unsigned x)
 {

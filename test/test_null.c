@@ -61,7 +61,7 @@ static struct {
     ls_gradient *gradient;
     ls_own_op *own_op;
     ls_pmap_fn *pmap_fn;
-    char text[512];
+    char text[LS_TRANSCRIPT_NOTE]; /* no room that is asked for is larger */
     double room[4096];
 } given;
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "graph/standing.h"
 #include "layer/shape.h"
-#include "op/parts.h"
+#include "op/layer_parts.h"
 #include <lockstep/arithmetic.h>
 
 /* What masked scores become, as Flax's finfo.min: e^x of it is 0 beside any

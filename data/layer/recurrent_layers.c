@@ -5,7 +5,7 @@
 #include "base/sized.h"
 #include "graph/standing.h"
 #include "layer/shape.h"
-#include "op/parts.h"
+#include "op/layer_parts.h"
 #include <lockstep/arithmetic.h>
 
 #include <string.h>

@@ -19,7 +19,7 @@
 #include "backend/backend.h"
 #include "base/least.h"
 #include "op/op_table.h"
-#include "op/parts.h"
+#include "op/layer_parts.h"
 #include "op/product_plan.h"
 
 #include <string.h>

@@ -16,7 +16,7 @@
 #include "base/range.h"
 #include "base/sized.h"
 #include "op/op_table.h"
-#include "op/parts.h"
+#include "op/layer_parts.h"
 #include "op/product_plan.h"
 
 #include <string.h>

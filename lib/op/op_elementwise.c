@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Activations and add, for where the plan could not fold them into a product. */
+/* Activations and add, for where the plan could not fold them into a
+ * product. */
 #include "op/op_table.h"
 
 static void activation_fwd(const ls__run *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators that compute nothing: reshape and flatten, transpose, slice,
- * broadcast, whose value is a view of their input, and concat, whose inputs are views of its
- * value. */
+ * broadcast, whose value is a view of their input, and concat, whose inputs are
+ * views of its value. */
 #include "op/op_table.h"
 #include "op/view.h"
 #include <lockstep/arithmetic.h>

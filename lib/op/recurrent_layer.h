@@ -4,7 +4,7 @@
 #define LS_OP_RECURRENT_LAYER_H
 
 #include "graph/op.h"
-#include "op/parts.h"
+#include "op/layer_parts.h"
 
 /* Each cell's operators: alone, from a state, with lengths, with both.
  * ls__op.recurrent is a sum of these. */

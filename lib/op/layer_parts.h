@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parts of layers: operators as layers that are made of them need them, here
  * and above the engine, and that have no public function of their own. */
-#ifndef LS_OP_PARTS_H
-#define LS_OP_PARTS_H
+#ifndef LS_OP_LAYER_PARTS_H
+#define LS_OP_LAYER_PARTS_H
 
 #include <lockstep/ops.h>
 
