@@ -24,7 +24,7 @@ static void touch(const volatile void *address, int writes);
 #define atomic_load_explicit(p, o) (touch(p, 0), *(p))
 #define atomic_store_explicit(p, x, o) (touch(p, 1), *(p) = (x))
 #define atomic_exchange_explicit(p, x, o) exchange(p, x)
-#define atomic_fetch_add_explicit(p, x, o) exchange(p, *(p) + (x))
+#define atomic_fetch_add_explicit(p, x, o) add(p, x)
 
 static unsigned exchange(atomic_uint *p, unsigned x)
 {
@@ -32,6 +32,15 @@ static unsigned exchange(atomic_uint *p, unsigned x)
 
     touch(p, 1);
     *p = x;
+    return was;
+}
+
+static int add(atomic_int *p, int x)
+{
+    int was = *p;
+
+    touch(p, 1);
+    *p = was + x;
     return was;
 }
 
