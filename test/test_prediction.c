@@ -79,7 +79,8 @@ START_TEST(assumptions)
 {
     static const char *const bad[] = {"", "core", "core=", "core=0", "core=-1",
                                       "core=1x", "core=1e7", "clock=3",
-                                      "core=1,", "core=nan", "core=inf"};
+                                      "core=1,", "core=nan", "core=inf",
+                                      "core=1,core=1"};
     assumed a;
 
     for (size_t i = 0; i < COUNT(bad); i++)

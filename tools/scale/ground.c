@@ -24,7 +24,7 @@ static int read_one(assumed *a, const char *text, char *entry)
 {
     char *equals = strchr(entry, '='), *end = NULL;
     size_t i = 0;
-    double x;
+    double x, *to;
 
     if (equals)
         *equals = 0;
@@ -37,7 +37,10 @@ static int read_one(assumed *a, const char *text, char *entry)
     if (!(x > 0 && x <= 1e6) || *end || end == equals + 1)
         return opt_fail(OPT_WRONG, "--assume: %s=%s is not a number above 0 "
                         "and at most 1000000", entry, equals + 1);
-    *(double *)((char *)a + known[i].at) = 1e9 * x;
+    to = (double *)((char *)a + known[i].at);
+    if (*to > 0)
+        return opt_fail(OPT_WRONG, "--assume: %s= is there twice", entry);
+    *to = 1e9 * x;
     return OPT_GO;
 }
 
