@@ -8,7 +8,6 @@
 # cannot be done here: its last line says why, and it counts as nothing.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
-passed=0 failed=0 skipped=
 export LC_ALL=C CK_VERBOSITY=normal
 
 # The results of the tests below a folder, those of other runs apart.
@@ -61,52 +60,62 @@ tidy()
     esac
 }
 
+# count PASSED FAILED SKIPPED...: remember it for the sum.
+count() { echo "$*" >>"$ci/counts"; }
+
 # skip NAME WHY: this step cannot be done here.
 skip()
 {
     echo "$1: skipped: $2"
-    skipped+="${skipped:+, }$1"
+    count 0 0 "$1"
 }
 
-# Tests below a folder that said they cannot run here.
-note_skipped()
+# The names of the tests below a folder that said they cannot run here.
+skipped()
 {
     local trs name
     for trs in $(results "$1"); do
         grep -q '^:test-result: SKIP' "$trs" || continue
         name=${trs##*/}
-        case ", $skipped," in
-        *", ${name%.trs},"*) ;;
-        *) skipped+="${skipped:+, }${name%.trs}" ;;
-        esac
+        echo "${name%.trs}"
     done
 }
 
-# step NAME FOLDER COMMAND...: run COMMAND, count the tests below FOLDER.
+# step NAME FOLDER COMMAND...: run COMMAND, count the tests below FOLDER, and say
+# how long it took, by the clock and of the processor.
 step()
 {
-    local name=$1 folder=$2 log=$ci/$1.log start=$SECONDS status=0
+    local name=$1 folder=$2 log=$ci/$1.log status=0 took TIMEFORMAT='%0R %0U %0S'
     shift 2
     mkdir -p "$folder"
-    "$@" >"$log" 2>&1 </dev/null || status=$?
+    took=$({ time "$@" >"$log" 2>&1 </dev/null; } 2>&1) || status=$?
+    took=$(awk '{ print $1 " s, " $2 + $3 " of the processor" }' <<<"$took")
     if [ $status = 77 ]; then
         skip "$name" "$(tail -n 1 "$log" | sed 's/^skipped: //')"
         return
     fi
-    note_skipped "$folder"
-    # shellcheck disable=SC2046 # two numbers, two words
-    set -- $(count_tests "$folder")
+    # shellcheck disable=SC2046 # two numbers, and names: words
+    set -- $(count_tests "$folder") $(skipped "$folder")
     if [ $status = 0 ]; then
-        [ "$1" -gt 0 ] || set -- 1 "$2"
-        echo "$name: passed, $1 tests, $((SECONDS - start)) s"
+        [ "$1" -gt 0 ] || set -- 1 "${@:2}"
+        echo "$name: passed, $1 tests, $took"
         tidy "$folder"
     else
-        [ "$2" -gt 0 ] || set -- "$1" 1
-        echo "$name: FAILED ($2), $((SECONDS - start)) s; the end of $log:"
+        [ "$2" -gt 0 ] || set -- "$1" 1 "${@:3}"
+        echo "$name: FAILED ($2), $took; the end of $log:"
         tail -n 30 "$log"
         show_failures "$folder"
     fi
-    passed=$((passed + $1)) failed=$((failed + $2))
+    count "$@"
+}
+
+# aside STEPS: the steps of a function, while the script goes on with others;
+# `meet` waits for them and says what they said.
+aside() { "$1" >"$ci/aside" & }
+meet()
+{
+    wait
+    cat "$ci/aside"
 }
 
 # build NAME GOAL CONFIGURE-ARGUMENTS...: configure in $ci/NAME and make GOAL,
@@ -124,6 +133,25 @@ build()
         $under make -j2 --no-print-directory "$2" ${tests:+"TESTS=$tests"} \
             ${tests_cflags:+"CFLAGS=$tests_cflags"}
 )
+
+# A sanitizer's report needs the numbers of lines alone (-g1), which make objects
+# half as large.  At -O1 kernels compile in a third of the time; not under
+# ThreadSanitizer, where the language model then takes six times as long: there
+# they are compiled without -fgcse, in three quarters of it, and the tests at -O1.
+# They make what they are told, or all.
+address()
+{
+    build address "${1:-check-memory-whole}" --disable-static \
+        --enable-sanitizer=address,undefined CFLAGS='-O1 -g1'
+}
+thread()
+{
+    local under='' tests_cflags='-O1 -g1'
+    # ThreadSanitizer keeps its shadow where some kernels put programs at random.
+    setarch "$(uname -m)" -R true 2>/dev/null && under="setarch $(uname -m) -R"
+    build thread "${1:-check-threads-whole}" --disable-static --enable-sanitizer=thread \
+        CFLAGS='-O2 -fno-gcse -g1'
+}
 
 # Start anew: only results of this run count.
 fresh()
@@ -167,7 +195,10 @@ clang_version() { "$CLANG" -dumpversion | sed 's/\..*//'; }
 # What was skipped in one line, the sum, and the exit status.
 finish()
 {
-    [ -z "$skipped" ] || echo "skipped here: $skipped"
-    echo "$passed passed, $failed failed"
-    [ $failed = 0 ]
+    awk '{ good += $1; bad += $2
+           for (i = 3; i <= NF; i++)
+               if (!seen[$i]++) { skipped = skipped comma $i; comma = ", " } }
+         END { if (skipped) print "skipped here: " skipped
+               print good + 0 " passed, " bad + 0 " failed"
+               exit bad > 0 }' "$ci/counts"
 }

@@ -22,7 +22,7 @@ dist() (
     exit 1
 }
 
-configure=$*
+configure="--cache-file=$dir/config.cache $*" # the system is asked once
 dist one "$tree" 022
 sleep 1
 dist two "$tree" 077
