@@ -43,6 +43,12 @@ is "the last of the best counts" \
 # shellcheck disable=SC2086 # words
 run $short --ignore price --target kind --save kind.st --transcript kind.lst
 same "the last of several is held until the end" kind.st kind1
+# shellcheck disable=SC2086 # words
+run ${short#table } --ignore price --target kind --save kind.st
+same "a file of CSV needs no model's name" kind.st kind1
+# shellcheck disable=SC2086 # words
+run --data=t.csv ${short#*t.csv} --ignore price --target kind --save kind.st
+same "however it is named" kind.st kind1
 is "they are learned" "$(echo "$best" | awk '{ print ($1 > 0.9) }')" 1
 
 # The last column is predicted unless told otherwise, in its own unit.
@@ -188,20 +194,36 @@ grep 'tune\|state' out >searched
 is "each trial is kept" "$(grep -c '^[0-3],0[.0-9]*,\"' tried.csv)" 4
 is "the first has no options of its own" \
     "$(grep -c '^0,.*--lr' tried.csv) $(grep -c '^[1-3],.*--lr' tried.csv)" "0 3"
-sort tried.csv >all.csv
 head -n 3 tried.csv >some.csv
 # shellcheck disable=SC2086 # words
 run $tune --tune-file some.csv --save again.st
 grep 'tune\|state' out >again
 same "a search goes on from its file" again searched
 same "to the same model" best.st again.st
-sort some.csv >some.sorted
-same "and the same file" all.csv some.sorted
+same "and the same file" some.csv tried.csv
 { head -n 3 tried.csv; printf '3,0.5,"--da'; } >torn.csv
 # shellcheck disable=SC2086 # words
 run $tune --tune-file torn.csv
-sort torn.csv >torn.sorted
-same "a line that was never written whole is made again" all.csv torn.sorted
+same "a line that was never written whole is made again" torn.csv tried.csv
+{ head -n 1 tried.csv; sed -n '4p;2p' tried.csv; } >mixed.csv
+# shellcheck disable=SC2086 # words
+run ${tune% 4} 2 --tune-file mixed.csv
+{ head -n 1 tried.csv; sed -n '2p;3p;4p' tried.csv; } >three.csv
+same "a table is in order in the end, with trials that this search has not" \
+    mixed.csv three.csv
+
+# Killed after its first trials, with those that run then.
+# shellcheck disable=SC2086 # words
+"$tool" $tune --tune-file killed.csv >killed.out 2>&1 &
+until [ -f killed.csv ] && [ "$(wc -l <killed.csv)" -ge 2 ]; do
+    kill -0 $! 2>/dev/null || break
+    sleep 0.02
+done
+{ kill -9 $! && wait $!; } 2>/dev/null
+# shellcheck disable=SC2086 # words
+run $tune --tune-file killed.csv --save again.st
+same "a search that was killed goes on to the same file" killed.csv tried.csv
+same "and to the same model" again.st best.st
 # shellcheck disable=SC2086 # words
 run $tune --cv 2
 is "a search by folds" "$status $(grep -c 'tune best of 4' out)" "0 1"
@@ -271,6 +293,9 @@ is "another table to evaluate on" "$status $(grep -c 'eval step' out)" "0 24"
 run $short --ignore kind --valid 0 --save all.st
 is "nothing held back" "$status $(grep -c 'eval' out)" "0 0"
 expect 2 "table needs --data FILE.csv" table
+expect 2 "the model comes first" --data t.txt
+expect 2 "the model comes first" --epochs 3 --data
+expect 1 "none.csv" --data none.csv
 expect 2 "--smoothing" table --data t.csv --smoothing 1
 expect 2 "--ignore needs --target" mlp --data t.csv --ignore a
 finish

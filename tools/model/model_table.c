@@ -153,15 +153,19 @@ static const opt_start own[] = {
     {"early-stop", "1000000"}, {"log-every", "0"}, {NULL, NULL},
 };
 
+static const char *const files[] = {".csv", ".csv.gz", ".tsv", ".tsv.gz", NULL};
+
 const opt_model model_table = {
     .name = "table",
     .about = "RealMLP on a table: strong defaults for rows of numbers and "
              "words",
-    .note = "--data F.csv is all it needs: the last column is predicted "
-            "(--target names\nanother), a fifth of the rows is held back, and "
-            "the weights of the epoch that\nwas best on them are saved.  "
-            "--recipe td-s is the smaller one of the paper.\nlr is that of "
-            "the task: 0.04 for classes, 0.2 for numbers (td-s 0.07).",
+    .note = "--data F.csv is all it needs, and says it where no MODEL is "
+            "named: the last\ncolumn is predicted (--target names another), a "
+            "fifth of the rows is held back,\nand the weights of the epoch "
+            "that was best on them are saved.  --recipe td-s is\nthe smaller "
+            "one of the paper.  lr is that of the task: 0.04 for classes, 0.2 "
+            "for\nnumbers (td-s 0.07).",
     .impl = &table,
     .own = own,
+    .files = files,
 };

@@ -330,8 +330,32 @@ static int store_defaults(const opt_program *p, const opt_model *model)
     return status;
 }
 
-/* The first word, where the program wants one. */
-static int take_model(opt_line *line, int argc, char **argv)
+static bool ends_as(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* The model whose files --data names; -1: none. */
+static int model_of_data(const opt_program *p, int argc, char **argv)
+{
+    const char *path = "";
+
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--data") == 0 && i + 1 < argc)
+            path = argv[i + 1];
+        else if (strncmp(argv[i], "--data=", 7) == 0)
+            path = argv[i] + 7;
+    for (int m = 0; m < p->model_count; m++)
+        for (const char *const *end = p->models[m]->files; end && *end; end++)
+            if (ends_as(path, *end))
+                return m;
+    return -1;
+}
+
+/* The first word, where the program wants one; *words: how many it takes. */
+static int take_model(opt_line *line, int argc, char **argv, int *words)
 {
     const opt_program *p = line->program;
 
@@ -342,6 +366,10 @@ static int take_model(opt_line *line, int argc, char **argv)
         return help_of(p, argc > 2 ? argv[2] : NULL);
     if (strcmp(argv[1], "--version") == 0)
         return opt_version();
+    line->model = *argv[1] == '-' ? model_of_data(p, argc, argv) : -1;
+    if (line->model >= 0)
+        return OPT_GO;
+    *words = 1;
     line->model = find_model(p, argv[1]);
     return line->model < 0 ? opt_unknown_model(p, argv[1]) : OPT_GO;
 }
@@ -374,18 +402,19 @@ static void keep_files_apart(void)
 int opt_parse(const opt_program *p, int argc, char **argv, opt_line *line)
 {
     bool bare = opt_is_bare(p);
-    int status;
+    int words = 0, status;
 
     keep_files_apart();
-    *line = (opt_line){.program = p, .path = argv + (bare ? 1 : 2)};
+    *line = (opt_line){.program = p};
     status = check_stack();
     if (status == OPT_GO && !bare)
-        status = take_model(line, argc, argv);
+        status = take_model(line, argc, argv, &words);
+    line->path = argv + 1 + words;
     if (status == OPT_GO)
         status = store_defaults(p, p->models[line->model]);
     if (bare && argc == 2 && !strcmp(argv[1], "help"))
         return opt_help(p, line->model);
-    for (int i = bare ? 1 : 2; i < argc && status == OPT_GO; i++) {
+    for (int i = 1 + words; i < argc && status == OPT_GO; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : NULL;
         const char *was = next;
 

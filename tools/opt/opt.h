@@ -104,6 +104,8 @@ typedef struct opt_model {
     const void *impl;  /* the program's own, not looked at */
     const opt_start *own; /* its own defaults, ended by one without a name;
                              NULL: none */
+    const char *const *files; /* ends of names, ended by NULL: without a MODEL,
+                                 --data of such a name means it; NULL: none */
 } opt_model;
 
 typedef struct opt_program {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The trials of --tune as a table: "trial,score,options", a line for each that
- * is over.  A search goes on from it; one that was made by other options is
+ * is over, in the order in which they end; that of the trials once all are
+ * over.  A search goes on from it; one that was made by other options is
  * refused, since what is there would not be its own. */
+#define _GNU_SOURCE
+#include "run/output.h"
 #include "train/trials.h"
 
 #include <errno.h>
@@ -9,6 +12,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -105,4 +109,82 @@ int trial_file_add(const session *s, int64_t trial, double good)
     return close(fd) == 0 && wrote
                ? OPT_GO : opt_fail(OPT_FAILED, "%s: cannot be written: %s",
                                    path, strerror(errno));
+}
+
+/* ------ In order ------ */
+
+typedef struct line {
+    int64_t trial;
+    char *text;
+} line;
+
+static int by_trial(const void *a, const void *b)
+{
+    const line *p = a, *q = b;
+
+    return (p->trial > q->trial) - (p->trial < q->trial);
+}
+
+/* The table's row as a line; false: there is no memory. */
+static bool read_line(const ls_table *t, line *l)
+{
+    double number = 0;
+
+    ls_table_number(t, 0, &number);
+    l->trial = (int64_t)number;
+    return asprintf(&l->text, "%s,%s,\"%s\"\n", ls_table_text(t, 0),
+                    ls_table_missing(t, 1) ? "" : ls_table_text(t, 1),
+                    ls_table_text(t, 2)) > 0;
+}
+
+/* All lines of an open table, *n of them. */
+static int read_lines(ls_table *t, line **all, size_t *n)
+{
+    int next;
+
+    while ((next = ls_table_next(t)) > 0) {
+        line *more = realloc(*all, (*n + 1) * sizeof *more);
+
+        if (!more || !read_line(t, &(*all = more)[*n]))
+            return opt_fail(OPT_FAILED, "no memory for the trials");
+        ++*n;
+    }
+    return opt_check(next);
+}
+
+static int write_lines(const char *path, const line *all, size_t n)
+{
+    output out = {NULL};
+    int status = output_open(&out, path);
+
+    if (status != OPT_GO)
+        return status;
+    fputs(TITLE, out.file);
+    for (size_t i = 0; i < n; i++)
+        fputs(all[i].text, out.file);
+    return output_close(&out, OPT_GO);
+}
+
+int trial_file_sort(const session *s)
+{
+    const char *path = s->set.tune_file;
+    ls_table *t = NULL;
+    line *all = NULL;
+    size_t n = 0;
+    int status;
+
+    if (!path)
+        return OPT_GO;
+    status = opt_check(ls_table_open(&t, path));
+    if (status == OPT_GO)
+        status = read_lines(t, &all, &n);
+    ls_table_close(t);
+    if (status == OPT_GO) {
+        qsort(all, n, sizeof *all, by_trial);
+        status = write_lines(path, all, n);
+    }
+    while (n)
+        free(all[--n].text);
+    free(all);
+    return status;
 }

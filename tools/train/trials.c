@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -100,6 +101,7 @@ static void be_the_process(const trials *t, const job *j, int to)
     int nowhere = open("/dev/null", O_WRONLY);
     answer a = {.status = OPT_FAILED};
 
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* it has nobody to answer then */
     fflush(stdout);
     dup2(nowhere, STDOUT_FILENO);
     dup2(nowhere, STDERR_FILENO);
@@ -406,6 +408,8 @@ int trials_run(session *s, int (*whole)(session *s))
     stop_open();
     status = status == OPT_GO ? run_all(&t) : status;
     close_folder(&t);
+    if (status == OPT_GO && s->set.tune)
+        status = trial_file_sort(s);
     if (status == OPT_GO && s->set.tune)
         status = take_best(&t);
     else if (status == OPT_GO) {

@@ -43,4 +43,7 @@ int trial_file_read(const session *s, int64_t count, bool *known, double *good);
 /* Append a trial. */
 int trial_file_add(const session *s, int64_t trial, double good);
 
+/* Put what is there in the order of the trials. */
+int trial_file_sort(const session *s);
+
 #endif
