@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See view.h.  A walk goes over runs, which are vectors along the last axis. */
 #include "op/view.h"
+#include "kernel/kernel.h"
 
 #include <string.h>
 
@@ -100,8 +101,13 @@ void ls__view_write(const ls__view *v, const float *in, float *array)
     walk w = start(v);
 
     do {
-        for (int64_t i = 0; i < n; i++)
-            array[w.at + i * by] = in[i];
+        float *to = array + w.at;
+
+        if (by == 1)
+            memcpy(to, in, (size_t)n * sizeof *to);
+        else
+            for (int64_t i = 0; i < n; i++)
+                to[i * by] = in[i];
         in += n;
     } while (step(&w));
 }
@@ -112,8 +118,13 @@ void ls__view_add(const ls__view *v, const float *in, float *array)
     walk w = start(v);
 
     do {
-        for (int64_t i = 0; i < n; i++)
-            array[w.at + i * by] += in[i];
+        float *to = array + w.at;
+
+        if (by == 1)
+            ls__kernels()->add(n, to, in, to);
+        else
+            for (int64_t i = 0; i < n; i++)
+                to[i * by] += in[i];
         in += n;
     } while (step(&w));
 }
