@@ -217,11 +217,14 @@ static int whole_life(ls_pool *pool, const char *path)
     return status;
 }
 
-/* Proves that memory may run out at any single allocation: a status comes
- * back, everything half open is closed, nothing leaks. */
+/* Proves that memory may run out at any single allocation, on two NUMA nodes
+ * too: a status comes back, everything half open is closed, nothing leaks. */
 START_TEST(each_allocation_fails_in_turn)
 {
-    ls_pool *pool = open_pool(DEVICES, 2);
+    ls_pool *pool = open_pool_on(
+        &(ls_mesh_options){.size = sizeof(ls_mesh_options), .workers = 2,
+                           .devices = DEVICES,
+                           .topology = _i ? "numa:2 core:1" : NULL});
     char path[] = "/tmp/lockstep-test-XXXXXX";
     int fd = mkstemp(path), calls, left, status, ignored;
 
@@ -255,7 +258,7 @@ static TCase *memory_case(void)
     tcase_add_loop_test(memory, a_step_allocates_nothing, LS_REPLICATE,
                         LS_SHARD + 1);
     tcase_add_test(memory, a_transcript_adds_nothing);
-    tcase_add_test(memory, each_allocation_fails_in_turn);
+    tcase_add_loop_test(memory, each_allocation_fails_in_turn, 0, 2);
     return memory;
 }
 
