@@ -20,7 +20,8 @@
  *     @proof ...                      that those numbers are theirs
  *
  * Evidence without "@" opens nothing: whose numbers these are is then for
- * others to say.  With records, the arrays must be in each of them.
+ * others to say, but of a row of the data, which stands under a root.  With
+ * records, the arrays must be in each of them; with a transcript, the root.
  *
  * Exit status: 0 the first side is right, 1 the second, 2 neither, 3 the
  * evidence is not as the rule wants it, or does not open.  `referee --rules`
@@ -1732,6 +1733,93 @@ static long place(long n) /* "at": below n */
     return (long)at;
 }
 
+/* ------ hashes ------ */
+
+enum { LEAF = 4096 }; /* words, at most */
+
+/* SHA-256 of at most 16,385 bytes: a leaf of 4096 words and a byte. */
+static void sha256(const uint8_t *bytes, int n, uint32_t h[8])
+{
+    static const uint32_t k[64] = {
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
+        0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
+        0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
+        0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
+        0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
+        0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+        0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a,
+        0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+        0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+    static const uint32_t begin[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
+                                      0xa54ff53a, 0x510e527f, 0x9b05688c,
+                                      0x1f83d9ab, 0x5be0cd19};
+    static uint8_t all[4 * LEAF + 128];
+    int blocks = (n + 9 + 63) / 64;
+
+#define TURN(x, by) ((x) >> (by) | (x) << (32 - (by)))
+    memset(all, 0, sizeof all);
+    memcpy(all, bytes, (size_t)n);
+    memcpy(h, begin, sizeof begin);
+    all[n] = 0x80;
+    for (int i = 0; i < 4; i++)
+        all[64 * blocks - 1 - i] = (uint8_t)(8 * n >> 8 * i);
+    for (int block = 0; block < blocks; block++) {
+        uint32_t w[64], v[8];
+
+        for (int i = 0; i < 16; i++) {
+            const uint8_t *p = all + 64 * block + 4 * i;
+
+            w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
+                   (uint32_t)p[2] << 8 | p[3];
+        }
+        for (int i = 16; i < 64; i++) {
+            uint32_t a = w[i - 15], b = w[i - 2];
+
+            w[i] = w[i - 16] + w[i - 7] +
+                   (TURN(a, 7) ^ TURN(a, 18) ^ a >> 3) +
+                   (TURN(b, 17) ^ TURN(b, 19) ^ b >> 10);
+        }
+        memcpy(v, h, sizeof v);
+        for (int i = 0; i < 64; i++) {
+            uint32_t a = v[0], e = v[4], x, y;
+
+            x = v[7] + (TURN(e, 6) ^ TURN(e, 11) ^ TURN(e, 25)) +
+                ((e & v[5]) ^ (~e & v[6])) + k[i] + w[i];
+            y = (TURN(a, 2) ^ TURN(a, 13) ^ TURN(a, 22)) +
+                ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
+            memmove(v + 1, v, 7 * sizeof *v);
+            v[4] += x;
+            v[0] = x + y;
+        }
+        for (int i = 0; i < 8; i++)
+            h[i] += v[i];
+    }
+}
+
+/* Of two children, and a byte 1. */
+static void hash_pair(const uint32_t both[16], uint32_t hash[8])
+{
+    uint8_t bytes[65];
+
+    for (int i = 0; i < 64; i++)
+        bytes[i] = (uint8_t)(both[i / 4] >> (24 - 8 * (i % 4)));
+    bytes[64] = 1;
+    sha256(bytes, 65, hash);
+}
+
+/* Of n words, little end first, and a byte 0. */
+static void hash_words(const uint32_t *x, long n, uint32_t hash[8])
+{
+    static uint8_t bytes[4 * LEAF + 1];
+
+    for (long i = 0; i < 4 * n; i++)
+        bytes[i] = (uint8_t)(x[i / 4] >> 8 * (i % 4));
+    bytes[4 * n] = 0;
+    sha256(bytes, (int)(4 * n + 1), hash);
+}
+
 /* ------ rules: products and sums ------ */
 
 /* Room for n numbers, zeros; it lives until the next evidence. */
@@ -2089,9 +2177,66 @@ static f32 rms_back_rule(const char *kind)
                            place(x->n), room_for(2 * x->n)));
 }
 
+/* Double i of a list: two words, the high one first. */
+static f64 double_at(const list *l, long i)
+{
+    return (f64)l->x[2 * i] << 32 | l->x[2 * i + 1];
+}
+
+/* What rows have of a channel: the sum of their weights, the mean, and the sum
+ * of w (x - mean)^2. */
+typedef struct channel {
+    f64 weight, mean, square;
+} channel;
+
+static channel channel_at(const list *l, long i)
+{
+    channel s = {double_at(l, 3 * i), double_at(l, 3 * i + 1),
+              double_at(l, 3 * i + 2)};
+
+    return s;
+}
+
+static f32 word_of(f64 x, long half)
+{
+    return (f32)(x >> (half ? 0 : 32));
+}
+
+static f32 channel_word(channel s, long at)
+{
+    return word_of(at < 2 ? s.weight : at < 4 ? s.mean : s.square, at % 2);
+}
+
+/* Chan et al. 1979 */
+static channel channels_joined(channel a, channel b)
+{
+    f64 all = d_add(a.weight, b.weight), part, d;
+
+    if (d_lt(0, b.weight)) {
+        part = d_div(b.weight, all);
+        d = d_sub(b.mean, a.mean);
+        a.mean = d_add(a.mean, d_mul(d, part));
+        a.square = d_add(d_add(a.square, b.square),
+                         d_mul(d_mul(d, d), d_mul(a.weight, part)));
+    }
+    a.weight = all;
+    return a;
+}
+
+static f64 channel_variance(channel s) { return d_div(s.square, s.weight); }
+
+/* The channel's, of all rows that count (6 words) or as it is stored. */
+static f32 batch_mean(void)
+{
+    return has("all") ? f_from(channel_at(want("all", 6), 0).mean) : one("mean");
+}
+
 static f32 batch_r(void)
 {
-    return f_div(F(1.0f), f_sqrt(f_add(one("var"), one("eps"))));
+    f32 var = has("all") ? f_from(channel_variance(channel_at(want("all", 6), 0)))
+                         : one("var");
+
+    return f_div(F(1.0f), f_sqrt(f_add(var, one("eps"))));
 }
 
 static f32 batch_factor(void) { return f_mul(batch_r(), one("scale")); }
@@ -2099,13 +2244,151 @@ static f32 batch_factor(void) { return f_mul(batch_r(), one("scale")); }
 static f32 batch_norm_rule(const char *kind)
 {
     (void)kind;
-    return f_fma(f_sub(one("x"), one("mean")), batch_factor(), one("bias"));
+    return f_fma(f_sub(one("x"), batch_mean()), batch_factor(), one("bias"));
 }
 
+/* By rows: dy less its weight times its share of the means of dy and of
+ * dy xh. */
 static f32 batch_back_rule(const char *kind)
 {
+    f32 d = one("dy"), w = has("w") ? one("w") : F(1.0f), by[2];
+
     (void)kind;
-    return plus_add(f_mul(one("dy"), batch_factor()));
+    if (has("all")) {
+        f64 weight = channel_at(want("all", 6), 0).weight;
+        f32 xh = norm_xh(one("x"), batch_mean(), batch_r());
+
+        for (int i = 0; i < 2; i++)
+            by[i] = f_from(d_div(double_at(want("sums", 4), i), weight));
+        if (!f_zero(w))
+            d = f_fma(f_neg(w), f_fma(xh, by[1], by[0]), d);
+    }
+    return plus_add(f_mul(d, batch_factor()));
+}
+
+static f32 weight_at(const list *w, long i) { return w ? w->x[i] : F(1.0f); }
+
+/* Those of at most 256 vectors, in floats. */
+static channel block_of_channel(const f32 *x, const list *w, long first, long n)
+{
+    channel s = {0, 0, 0};
+    f32 sum = 0, square = 0, mean;
+
+    for (long i = first; i < first + n; i++) {
+        s.weight = d_add(s.weight, d_from(weight_at(w, i)));
+        if (!f_zero(weight_at(w, i)))
+            sum = f_fma(weight_at(w, i), x[i], sum);
+    }
+    mean = f_mul(sum, f_from(d_div(D(1.0), s.weight)));
+    for (long i = first; i < first + n; i++) {
+        f32 d = f_sub(x[i], mean);
+
+        if (!f_zero(weight_at(w, i)))
+            square = f_fma(f_mul(weight_at(w, i), d), d, square);
+    }
+    s.mean = d_from(mean);
+    s.square = d_from(square);
+    return s;
+}
+
+/* A chunk's vectors of a channel, 256 at a time, after those before: c. */
+static f32 batch_moments_rule(const char *kind)
+{
+    const list *x = want("x", -1), *w = has("w") ? want("w", x->n) : NULL;
+    channel all = {0, 0, 0};
+
+    (void)kind;
+    if (has("c"))
+        all = channel_at(want("c", 6), 0);
+    for (long i = 0; i < x->n; i += 256)
+        all = channels_joined(all, block_of_channel(x->x, w, i,
+                                               least(x->n - i, 256)));
+    return channel_word(all, place(6));
+}
+
+/* The sums of dy (at 0 and 1) and of dy xh, likewise. */
+static f32 batch_sums_rule(const char *kind)
+{
+    const list *x = want("x", -1), *dy = want("dy", x->n);
+    const list *w = has("w") ? want("w", x->n) : NULL;
+    f32 mean = batch_mean(), r = batch_r();
+    f64 sum = has("c") ? double_at(want("c", 2), 0) : 0;
+    long at = place(4);
+
+    (void)kind;
+    for (long i = 0; i < x->n; i += 256) {
+        f32 part = 0;
+
+        for (long k = i; k < x->n && k < i + 256; k++) {
+            if (f_zero(weight_at(w, k)))
+                continue;
+            part = at < 2 ? f_add(part, dy->x[k])
+                          : f_fma(dy->x[k], norm_xh(x->x[k], mean, r), part);
+        }
+        sum = d_add(sum, d_from(part));
+    }
+    return word_of(sum, at % 2);
+}
+
+static f64 double_tree(const char *name);
+
+/* What devices found, by the tree; ".back": the sums. */
+static f32 batch_join_rule(const char *kind)
+{
+    const list *l = want("of", -1);
+    long n = l->n / 6;
+    channel *s;
+
+    if (*kind)
+        return word_of(double_tree("of"), place(2));
+    if (n < 1 || l->n % 6)
+        refuse("of");
+    s = (channel *)(void *)room_for(l->n);
+    for (long i = 0; i < n; i++)
+        s[i] = channel_at(l, i);
+    for (long by = 1; by < n; by *= 2)
+        for (long i = 0; i + by < n; i += 2 * by)
+            s[i] = channels_joined(s[i], s[i + by]);
+    return channel_word(s[0], place(6));
+}
+
+/* What scale and bias get of the device's sums. */
+static f32 batch_given_rule(const char *kind)
+{
+    f32 by = f_from(double_at(want("sum", 2), 0));
+
+    (void)kind;
+    return has("c") ? f_add(one("c"), by) : by;
+}
+
+/* The running mean (at 0) or variance: each device goes on with it from micro
+ * batch to micro-batch, and their mean is stored. */
+static f32 batch_stored_rule(const char *kind)
+{
+    const list *l = want("of", -1);
+    f64 keep = double_at(want("momentum", 2), 0), more = d_sub(D(1.0), keep);
+    long micro = (long)one("micro"), at = place(2), n;
+    f64 *next;
+
+    (void)kind;
+    if (micro < 1 || l->n < 6 * micro || l->n % (6 * micro))
+        refuse("of");
+    n = l->n / (6 * micro);
+    next = (f64 *)(void *)room_for(2 * n);
+    for (long i = 0; i < n * micro; i++) {
+        channel s = channel_at(l, i);
+        f64 *x = &next[i / micro];
+
+        if (i % micro == 0)
+            *x = d_from(one("p"));
+        if (d_lt(0, s.weight))
+            *x = d_add(d_mul(keep, *x),
+                       d_mul(more, at ? channel_variance(s) : s.mean));
+    }
+    for (long by = 1; by < n; by *= 2)
+        for (long i = 0; i + by < n; i += 2 * by)
+            next[i] = d_add(next[i], next[i + by]);
+    return f_from(d_div(next[0], d_int(n)));
 }
 
 /* What a channel's columns give to scale and bias. */
@@ -2331,6 +2614,92 @@ static f32 dropout_rule(const char *kind)
     return plus_add(f_lt(from_0_to_1(bits), keep) ? x : 0);
 }
 
+/* Lane i % 8 adds element i; lanes are added 4, 2, 1 apart. */
+static f64 d_dot(long n, const f64 *x, const f64 *y)
+{
+    f64 lane[8] = {0};
+
+    for (long i = 0; i < n; i++)
+        lane[i % 8] = d_add(lane[i % 8], d_mul(x[i], y[i]));
+    for (int s = 4; s; s /= 2)
+        for (int k = 0; k < s; k++)
+            lane[k] = d_add(lane[k], lane[k + s]);
+    return lane[0];
+}
+
+/* x - beta (v . x) v */
+static void reflect(long n, const f64 *v, f64 beta, f64 *x)
+{
+    f64 by = d_mul(beta, d_dot(n, v, x));
+
+    for (long i = 0; i < n; i++)
+        x[i] = d_sub(x[i], d_mul(by, v[i]));
+}
+
+/* The reflection of a column, which becomes its v; *sign: of R's diagonal. */
+static f64 reflection_of(long n, f64 *x, int *sign)
+{
+    f64 norm = d_sqrt(d_dot(n, x, x));
+    f64 end = d_lt(0, x[0]) ? d_neg(norm) : norm;
+
+    *sign = 1;
+    if (d_zero(norm))
+        return 0;
+    *sign = end >> 63 ? -1 : 1;
+    x[0] = d_sub(x[0], end);
+    return d_div(D(2.0), d_dot(n, x, x));
+}
+
+/* Column j of Q, of A = Q R with m rows of normal numbers of that key, which
+ * has `width` columns: Householder's reflections, and e_j by the last of them
+ * first.  Only columns up to j count. */
+static const f64 *orthogonal_column(const f32 key[2], long m, long width,
+                                    long j, int *sign)
+{
+    f64 *a = (f64 *)(void *)room_for(2 * m * (j + 1)), *q = a + j * m;
+    f64 *beta = (f64 *)(void *)room_for(2 * (j + 1)), by;
+
+    for (long c = 0; c <= j; c++)
+        for (long i = 0; i < m; i++)
+            a[c * m + i] = d_from(normal_of_bits(
+                random_bits(key, (uint64_t)(i * width + c))));
+    for (long k = 0; k <= j; k++) {
+        beta[k] = reflection_of(m - k, a + k * m + k, sign);
+        for (long c = k + 1; c <= j; c++)
+            reflect(m - k, a + k * m + k, beta[k], a + c * m + k);
+    }
+    by = d_mul(beta[j], q[j]);
+    for (long i = 0; i < m; i++)
+        q[i] = i < j    ? 0
+               : i == j ? d_sub(D(1.0), d_mul(by, q[i]))
+                        : d_mul(q[i], d_neg(by));
+    for (long k = j - 1; k >= 0; k--)
+        reflect(m - k, a + k * m + k, beta[k], q + k);
+    return q;
+}
+
+/* Element `place` of such a matrix of "shape" rows and columns: as high as the
+ * larger of them, else turned. */
+static f32 orthogonal_rule(void)
+{
+    long rows = (long)want("shape", 2)->x[0], columns;
+    long place = (long)words_of("place"), m, n, i, j;
+    const f64 *q;
+    int sign = 1;
+
+    columns = (long)want("shape", 2)->x[1];
+    if (rows < 1 || columns < 1 || rows > MOST / columns ||
+        words_of("place") >= (uint64_t)(rows * columns))
+        refuse("shape");
+    m = columns > rows ? columns : rows;
+    n = columns > rows ? rows : columns;
+    i = columns > rows ? place % m : place / n;
+    j = columns > rows ? place / m : place % n;
+    q = orthogonal_column(want("key", 2)->x, m, n, j, &sign);
+    return f_mul(f_from(real("scale")),
+                 f_from(sign < 0 ? d_neg(q[i]) : q[i]));
+}
+
 /* ".uniform", ".normal", ".truncated": scaled by "scale" itself, or where there
  * is a "fan" so that the variance is scale / fan. */
 static f32 initial_rule(const char *kind)
@@ -2339,6 +2708,8 @@ static f32 initial_rule(const char *kind)
     int uniform = !strcmp(kind, ".uniform");
     f32 low = has("fan") ? F(-1.0f) : 0, variance, by, x;
 
+    if (!strcmp(kind, ".orthogonal"))
+        return orthogonal_rule();
     x = uniform                       ? uniform_of(bits, low, F(1.0f))
         : !strcmp(kind, ".truncated") ? truncated_of(bits)
                                       : normal_of_bits(bits);
@@ -2360,6 +2731,155 @@ static f32 sinusoid_rule(const char *kind)
 
     (void)kind;
     return j % 2 ? f_cos(a) : f_sin(a);
+}
+
+/* ------ rules: rows of the data ------ */
+
+static uint32_t count_of(const char *name) /* from 1 to 2^31 - 1 */
+{
+    uint32_t n = one(name);
+
+    if (n < 1 || n > 0x7fffffff)
+        refuse(name);
+    return n;
+}
+
+static void key_of(const f32 key[2], uint32_t number, f32 of[2])
+{
+    threefry(key, number, of);
+}
+
+/* Number i of those from 0 below `span` that JAX draws. */
+static uint32_t drawn_below(const f32 key[2], uint32_t i, uint32_t span)
+{
+    uint32_t half = 65536 % span, whole = half * half % span;
+    f32 high[2], low[2];
+
+    key_of(key, 0, high);
+    key_of(key, 1, low);
+    return (random_bits(high, i) % span * whole +
+            random_bits(low, i) % span) % span;
+}
+
+/* A row and the word by which it is sorted. */
+typedef struct card {
+    uint32_t word, at, row;
+} card;
+
+static int by_word(const void *a, const void *b)
+{
+    const card *x = a, *y = b;
+
+    if (x->word != y->word)
+        return x->word < y->word ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* What stands at a place of the permutation of n: sorted by random words, more
+ * than once where there are so many that words repeat. */
+static uint32_t permuted(const f32 of[2], uint32_t n, uint32_t at)
+{
+    int rounds = (n > 1) + (n > 1625) + (n > 2642245);
+    card *all = malloc(n * sizeof *all);
+    f32 key[2], word[2];
+    uint32_t row;
+
+    if (!all)
+        refuse("no memory");
+    memcpy(key, of, sizeof key);
+    for (uint32_t i = 0; i < n; i++)
+        all[i].row = i;
+    for (; rounds > 0; rounds--) {
+        key_of(key, 1, word);
+        for (uint32_t i = 0; i < n; i++) {
+            all[i].word = random_bits(word, i);
+            all[i].at = i;
+        }
+        qsort(all, n, sizeof *all, by_word);
+        key_of(key, 0, word);
+        memcpy(key, word, sizeof key);
+    }
+    row = all[at].row;
+    free(all);
+    return row;
+}
+
+/* Which row of the data row `row` of the step's batch is: as they stand, in the
+ * epoch's order, or from where a window of them begins.  What fills a batch up
+ * is its first row. */
+static uint32_t row_of_batch(const char *kind)
+{
+    uint32_t rows = count_of("rows"), batch = count_of("batch");
+    uint32_t step = one("step"), row = one("row"), window, batches, first;
+    f32 key[2];
+
+    if (!strcmp(kind, ".window")) {
+        window = count_of("window");
+        if (window > rows)
+            refuse("window");
+        key_of(want("key", 2)->x, step, key);
+        return drawn_below(key, row < batch ? row : 0, rows - window + 1);
+    }
+    batches = count_of("batches");
+    if ((uint64_t)(batches - 1) * batch >= rows)
+        refuse("batches");
+    first = step % batches * batch;
+    if (row >= batch || row >= rows - first)
+        row = 0;
+    if (!*kind)
+        return first + row;
+    key_of(want("key", 2)->x, step / batches, key);
+    return permuted(key, rows, first + row);
+}
+
+/* The hash of leaves first .. first+n-1, of which leaf `at` is at hand, and
+ * where it is not among them the path has it, from the root down. */
+static void climb(uint64_t first, uint64_t n, uint64_t at, const f32 **path,
+                  const f32 *end, uint32_t hash[8])
+{
+    uint64_t left = 1;
+    uint32_t both[16];
+    int is_left;
+
+    if (n == 1) {
+        const list *leaf = want("leaf", -1);
+
+        hash_words(leaf->x, leaf->n, hash);
+        return;
+    }
+    while (2 * left < n)
+        left *= 2;
+    is_left = at < first + left;
+    if (end - *path < 8)
+        refuse("path");
+    memcpy(both + 8 * is_left, *path, 8 * sizeof *both);
+    *path += 8;
+    climb(is_left ? first : first + left, is_left ? left : n - left, at, path,
+          end, both + 8 * !is_left);
+    hash_pair(both, hash);
+}
+
+/* A word of a batch: a word of a row of the data, whose leaf stands under the
+ * root of all rows. */
+static f32 batch_rule(const char *kind)
+{
+    uint64_t width = count_of("width"), rows = count_of("rows"), word, leaf;
+    uint64_t all = rows * width, window = has("window") ? one("window") : 1;
+    const list *path = has("path") ? want("path", -1) : NULL;
+    const f32 *at = path ? path->x : NULL, *end = path ? at + path->n : NULL;
+    uint32_t hash[8];
+
+    if (one("word") >= width * window)
+        refuse("word");
+    word = row_of_batch(kind) * width + one("word");
+    leaf = word / LEAF;
+    if ((uint64_t)want("leaf", -1)->n !=
+        (all - leaf * LEAF < LEAF ? all - leaf * LEAF : LEAF))
+        refuse("leaf");
+    climb(0, (all + LEAF - 1) / LEAF, leaf, &at, end, hash);
+    if (at != end || memcmp(hash, want("root", 8)->x, sizeof hash))
+        refuse("the row is not under the root of the data");
+    return want("leaf", -1)->x[word % LEAF];
 }
 
 /* ------ rules: after the gradients ------ */
@@ -2792,6 +3312,11 @@ static const struct rule {
     {"batch_norm", batch_norm_rule, "", 0},
     {"batch_norm.back", batch_back_rule, "", 0},
     {"batch_norm.params", batch_params_rule, "", 0},
+    {"batch_norm.moments", batch_moments_rule, "", 1},
+    {"batch_norm.sums", batch_sums_rule, "", 1},
+    {"batch_norm.join", batch_join_rule, " .back ", 1},
+    {"batch_norm.given", batch_given_rule, "", 0},
+    {"batch_norm.stored", batch_stored_rule, "", 0},
     {"softmax", softmax_rule, "", 0},
     {"softmax.back", softmax_back_rule, "", 0},
     {"log_softmax", log_softmax_rule, "", 0},
@@ -2804,8 +3329,9 @@ static const struct rule {
     {"gru", gru_rule, " .back ", 0},
     {"random", random_rule, " .key .uniform .normal .truncated ", 1},
     {"dropout", dropout_rule, "", 0},
-    {"initial", initial_rule, " .uniform .normal .truncated ", 0},
+    {"initial", initial_rule, " .uniform .normal .truncated .orthogonal ", 0},
     {"sinusoid", sinusoid_rule, "", 0},
+    {"batch", batch_rule, " .shuffled .window ", 1},
     {"mean", mean_rule, "", 0},
     {"factor", factor_rule, "", 0},
     {"loss.sum", loss_sum_rule, "", 1},
@@ -2935,66 +3461,6 @@ static int read_list(FILE *f, list *l)
 
 /* ------ proofs ------ */
 
-/* SHA-256 of at most 65 bytes. */
-static void sha256(const uint8_t *bytes, int n, uint32_t h[8])
-{
-    static const uint32_t k[64] = {
-        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
-        0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
-        0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
-        0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147,
-        0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
-        0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
-        0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a,
-        0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
-        0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
-    static const uint32_t begin[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
-                                      0xa54ff53a, 0x510e527f, 0x9b05688c,
-                                      0x1f83d9ab, 0x5be0cd19};
-    uint8_t all[128] = {0};
-    int blocks = (n + 9 + 63) / 64;
-
-#define TURN(x, by) ((x) >> (by) | (x) << (32 - (by)))
-    memcpy(all, bytes, (size_t)n);
-    memcpy(h, begin, sizeof begin);
-    all[n] = 0x80;
-    all[64 * blocks - 2] = (uint8_t)(8 * n >> 8);
-    all[64 * blocks - 1] = (uint8_t)(8 * n);
-    for (int block = 0; block < blocks; block++) {
-        uint32_t w[64], v[8];
-
-        for (int i = 0; i < 16; i++) {
-            const uint8_t *p = all + 64 * block + 4 * i;
-
-            w[i] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
-                   (uint32_t)p[2] << 8 | p[3];
-        }
-        for (int i = 16; i < 64; i++) {
-            uint32_t a = w[i - 15], b = w[i - 2];
-
-            w[i] = w[i - 16] + w[i - 7] +
-                   (TURN(a, 7) ^ TURN(a, 18) ^ a >> 3) +
-                   (TURN(b, 17) ^ TURN(b, 19) ^ b >> 10);
-        }
-        memcpy(v, h, sizeof v);
-        for (int i = 0; i < 64; i++) {
-            uint32_t a = v[0], e = v[4], x, y;
-
-            x = v[7] + (TURN(e, 6) ^ TURN(e, 11) ^ TURN(e, 25)) +
-                ((e & v[5]) ^ (~e & v[6])) + k[i] + w[i];
-            y = (TURN(a, 2) ^ TURN(a, 13) ^ TURN(a, 22)) +
-                ((a & v[1]) ^ (a & v[2]) ^ (v[1] & v[2]));
-            memmove(v + 1, v, 7 * sizeof *v);
-            v[4] += x;
-            v[0] = x + y;
-        }
-        for (int i = 0; i < 8; i++)
-            h[i] += v[i];
-    }
-}
-
 /* A number of a list that stands in an array. */
 typedef struct opened {
     uint32_t array, at;
@@ -3032,14 +3498,11 @@ static void hash_piece(const opened *from, const opened *to, long first, long n,
                        uint32_t hash[8])
 {
     const f32 *x = take_proof(n);
-    uint8_t bytes[4 * PIECE + 1] = {0};
 
     for (; from < to; from++)
         if (x[from->at - first] != from->x)
             refuse("a number is not the array's");
-    for (long i = 0; i < 4 * n; i++)
-        bytes[i] = (uint8_t)(x[i / 4] >> 8 * (i % 4));
-    sha256(bytes, (int)(4 * n + 1), hash);
+    hash_words(x, n, hash);
 }
 
 /* The hash of pieces first .. first+n-1 of an array of so many floats: taken
@@ -3047,7 +3510,6 @@ static void hash_piece(const opened *from, const opened *to, long first, long n,
 static void hash_pieces(const opened *from, const opened *to, long floats,
                         long first, long n, uint32_t hash[8])
 {
-    uint8_t bytes[65];
     uint32_t both[16];
     const opened *mid = from;
     long left = 1, all = floats - first * PIECE;
@@ -3066,10 +3528,7 @@ static void hash_pieces(const opened *from, const opened *to, long floats,
         mid++;
     hash_pieces(from, mid, floats, first, left, both);
     hash_pieces(mid, to, floats, first + left, n - left, both + 8);
-    for (int i = 0; i < 64; i++)
-        bytes[i] = (uint8_t)(both[i / 4] >> (24 - 8 * (i % 4)));
-    bytes[64] = 1;
-    sha256(bytes, 65, hash);
+    hash_pair(both, hash);
 }
 
 /* A number has no tree: its words, and last how many they are. */
@@ -3251,6 +3710,15 @@ static void text_of(const f32 *source, char text[96])
     strcat(text, "\"");
 }
 
+/* Write what a transcript says of the root of the data. */
+static void text_of_root(const f32 *root, char text[96])
+{
+    strcpy(text, "\"source\":\"");
+    for (int i = 0; i < ROOT; i++)
+        sprintf(text + strlen(text), "%08x", (unsigned)root[i]);
+    strcat(text, "\"");
+}
+
 /* Read the next line of a file, without its end; false: there is none. */
 static int read_line(FILE *f, char **line, size_t *room)
 {
@@ -3270,22 +3738,26 @@ static int read_line(FILE *f, char **line, size_t *room)
     return c != EOF && *room;
 }
 
-/* Does the record have all arrays of the evidence? */
+/* Does the record have all arrays of the evidence, or the transcript the root
+ * of the data? */
 static void check_record(const char *path)
 {
-    const list *sources = find("@");
+    const list *sources = find("@"), *root = find("root");
     FILE *f = fopen(path, "r");
-    long arrays = sources ? sources->n / SOURCE : 0, found = 0;
+    long arrays = sources ? sources->n / SOURCE : root != NULL, found = 0;
     char *line = NULL, *is_found = calloc((size_t)arrays + 1, 1), text[96];
     size_t room = 0;
 
     if (!f || !is_found)
         refuse(path);
-    if (!sources)
+    if (!arrays)
         refuse("nothing is opened");
     while (found < arrays && read_line(f, &line, &room))
         for (long i = 0; i < arrays; i++) {
-            text_of(sources->x + i * SOURCE, text);
+            if (sources)
+                text_of(sources->x + i * SOURCE, text);
+            else
+                text_of_root(root->x, text);
             if (!is_found[i] && strstr(line, text))
                 found += is_found[i] = 1;
         }

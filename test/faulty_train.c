@@ -7,15 +7,16 @@
 #include "record/record_write.h"
 #include "train/trainer.h"
 
+#include <inttypes.h>
 #include <lockstep.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 48, IN = 20, HIDDEN = 40, CLASSES = 5 };
+enum { ROWS = 48, IN = 20, HIDDEN = 40, CLASSES = 5, STEPS = 20 };
 
 typedef struct asked {
-    const char *transcript, *path;
+    const char *transcript, *path, *prove;
     int64_t every, stop_at, record;
     int device;
     bool values;
@@ -50,6 +51,8 @@ static void read_argument(asked *a, const char *arg)
         a->every = strtoll(text, NULL, 10);
     else if ((text = value_of(arg, "--stop-at=")))
         a->stop_at = strtoll(text, NULL, 10);
+    else if ((text = value_of(arg, "--prove=")))
+        a->prove = text;
     else if (strcmp(arg, "--values") == 0)
         a->values = true;
     else if ((text = value_of(arg, "--record="))) {
@@ -100,14 +103,44 @@ static ls_graph *graph_of(void)
     return g;
 }
 
+/* The data: the rows of all steps. */
+static float x[STEPS * ROWS * IN], y[STEPS * ROWS * CLASSES];
+
+static ls_source source_of(void)
+{
+    const ls_array all[] = {
+        {.name = "x", .dtype = LS_F32, .rank = 2,
+         .shape = {STEPS * ROWS, IN}, .data = x},
+        {.name = "y", .dtype = LS_F32, .rank = 2,
+         .shape = {STEPS * ROWS, CLASSES}, .data = y}};
+    ls_source rows;
+
+    ls_random_normal(ls_key_new(1), 0, STEPS * ROWS * IN, x);
+    ls_random_normal(ls_key_new(2), 0, STEPS * ROWS * CLASSES, y);
+    must(ls_source_arrays(&rows, 2, all));
+    return rows;
+}
+
 static void set_batch(ls_batch *b, int64_t step)
 {
-    static float x[ROWS * IN], y[ROWS * CLASSES];
+    must(ls_batch_set(b, "x", LS_F32, x + step * ROWS * IN, ROWS));
+    must(ls_batch_set(b, "y", LS_F32, y + step * ROWS * CLASSES, ROWS));
+}
 
-    ls_random_normal(ls_key_new(1), (uint64_t)step * ROWS * IN, ROWS * IN, x);
-    ls_random_normal(ls_key_new(2), (uint64_t)step * ROWS, ROWS * CLASSES, y);
-    must(ls_batch_set(b, "x", LS_F32, x, ROWS));
-    must(ls_batch_set(b, "y", LS_F32, y, ROWS));
+/* STEP:ELEMENT:A:B:INPUT */
+static int prove(const asked *a, const ls_source *rows)
+{
+    ls_row_claim c = ls_row_claim_defaults();
+    int name = 0;
+
+    if (sscanf(a->prove, "%" SCNd64 ":%" SCNd64 ":%" SCNx32 ":%" SCNx32 ":%n",
+               &c.step, &c.element, &c.a, &c.b, &name) != 4)
+        return 2;
+    c.array = strcmp(a->prove + name, "x") != 0;
+    c.batch = ROWS;
+    c.batches = STEPS;
+    must(ls_source_evidence(rows, &c, a->path));
+    return 0;
 }
 
 static void take_step(asked *a, ls_trainer *t, ls_batch *b, int64_t step,
@@ -144,11 +177,15 @@ static ls_trainer *open_trainer(ls_pool **pool)
     return t;
 }
 
-static ls_transcript *open_transcript(const asked *a, ls_trainer *t)
+static ls_transcript *open_transcript(const asked *a, ls_trainer *t,
+                                      const ls_source *rows)
 {
     ls_transcript_options o = ls_transcript_defaults();
     ls_transcript *all = NULL;
+    char root[65];
 
+    must(ls_source_root(rows, root));
+    o.source = root;
     o.path = a->transcript;
     o.every = a->every;
     o.program = "lockstep-train faulty";
@@ -160,19 +197,22 @@ static ls_transcript *open_transcript(const asked *a, ls_trainer *t)
 
 int main(int argc, char **argv)
 {
-    asked a = {.every = 8, .stop_at = 20, .record = -1, .device = -1};
+    asked a = {.every = 8, .stop_at = STEPS, .record = -1, .device = -1};
     ls_pool *pool;
     ls_trainer *t = open_trainer(&pool);
+    ls_source rows = source_of();
     ls_transcript *all;
     ls_batch *b;
 
     for (int i = 2; i < argc; i++)
         read_argument(&a, argv[i]);
+    if (a.prove)
+        return prove(&a, &rows);
     read_fault(&a);
     if (a.phase && a.step < 0)
         touch(&a, &(ls__where){.phase = a.phase, .what = a.what},
               t->model.value, t->model.params.floats);
-    all = open_transcript(&a, t);
+    all = open_transcript(&a, t, &rows);
     must(ls_batch_open(&b, t));
     for (int64_t step = 0; step < a.stop_at; step++) {
         ls_result result;
@@ -190,5 +230,6 @@ int main(int argc, char **argv)
     ls_batch_close(b);
     ls_trainer_close(t);
     ls_pool_close(pool);
+    ls_source_close(&rows);
     return 0;
 }

@@ -9,7 +9,8 @@
 #include "models.h"
 
 typedef enum model {
-    MLP, CNN, LM, RNN, HEADS, BAGS, SHAPES, POOLS, ROW_SUMS, LENGTHS, MODELS
+    MLP, CNN, LM, RNN, HEADS, BAGS, SHAPES, POOLS, ROW_SUMS, LENGTHS, NORMS,
+    MODELS
 } model;
 
 enum { MOST_INPUTS = 4 };
@@ -166,10 +167,32 @@ static ls_node *lengths_of(ls_graph *g, uint32_t *r)
     return ls_dense(ls_flatten(ls_sigmoid(x)), 5, "out");
 }
 
+/* Batch norms by the rows of a batch or a shard, after orthogonal kernels. */
+static ls_node *norms_of(ls_graph *g, uint32_t *r)
+{
+    int64_t side = between(r, 4, 6), c = between(r, 3, 20);
+    ls_window w = {.height = 3, .width = 3, .padding = LS_SAME};
+    ls_init start = ls_init_orthogonal(0.75);
+    ls_batch_norm_options o = ls_batch_norm_defaults();
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){side, side, 3});
+
+    o.statistics = between(r, 0, 1) ? LS_STATISTICS_OF_BATCH
+                                    : LS_STATISTICS_OF_SHARD;
+    o.momentum = 0.75;
+    x = ls_relu(ls_batch_norm_with(ls_conv2d(x, c, w, "c"), &o, "n1"));
+    if (between(r, 0, 1))
+        o.statistics = LS_STATISTICS_STORED;
+    x = ls_batch_norm_with(ls_dense(ls_flatten(x), 9, "d"), &o, "n2");
+    x = ls_dense(ls_tanh(x), 5, "out");
+    OK(ls_init_params(g, "*kernel", &start));
+    return x;
+}
+
 static ls_node *(*const graph_outputs[MODELS])(ls_graph *, uint32_t *) = {
     [MLP] = mlp_of, [CNN] = cnn_of, [RNN] = rnn_of, [HEADS] = heads_of,
     [BAGS] = bags_of, [SHAPES] = shapes_of, [POOLS] = pools_of,
-    [ROW_SUMS] = row_sums_of, [LENGTHS] = lengths_of};
+    [ROW_SUMS] = row_sums_of, [LENGTHS] = lengths_of,
+    [NORMS] = norms_of};
 
 static ls_graph *graph_of(model m, uint32_t seed)
 {

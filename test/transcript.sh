@@ -245,7 +245,91 @@ ask 0 'referee knows every operator, update and schedule' "$dir/group.lst"
 ask 0 '' --record 1:0 "$dir/group.lst" "$dir/group.lsr"
 ask 0 'same: ' --trace-bits "$dir/group.lsr" "$dir/group.lsr"
 run $small --transcript "$dir/batch.lst"
-ask 0 'does not know operator "batch_norm" (by statistics' "$dir/batch.lst"
-ask 1 'records hold no statistics of batches' --record 1 "$dir/batch.lst" \
-    "$dir/batch.lsr"
+ask 0 'referee knows every operator, update and schedule' "$dir/batch.lst"
+ask 0 '' --record 1:0 "$dir/batch.lst" "$dir/batch.lsr"
+
+# ------ rows of the data ------
+
+cc=${CC:-cc}
+$cc -O2 -std=c99 "$top_srcdir/referee/referee.c" -o "$dir/referee" \
+    >"$dir/out" 2>"$dir/err" || {
+    echo "no compiler for the referee"
+    finish
+}
+
+# bits RECORD INPUT ELEMENT: its eight digits in the batch of a record.
+bits() {
+    awk -v what="\"what\":\"$2\"" -v at="$3" '
+        /"kind":"array"/ { on = index($0, "\"phase\":\"batch\"") &&
+                                index($0, what) }
+        on && /"kind":"leaf"/ {
+            match($0, /"bits":"/)
+            n = substr($0, RSTART + 8)
+            sub(/".*/, "", n)
+            if (at < length(n) / 8) { print substr(n, 8 * at + 1, 8); exit }
+            at -= length(n) / 8
+        }' "$1"
+}
+
+# judged NAME STEP ELEMENT INPUT OPTIONS: what the step's batch has there is what
+# the referee finds under the transcript's root; what it has not, is not.
+judged() {
+    name=$1 step=$2 element=$3 input=$4
+    shift 4
+    run "$@" --transcript "$dir/rows.lst"
+    is "$name: a transcript" $status 0
+    run "$@" --record "$step" "$dir/rows.lsr" --values
+    word=$(bits "$dir/rows.lsr" "$input" "$element")
+    rm -f "$dir/rows.ev"
+    run "$@" --prove "$step:$element:00000001:$word:$input" "$dir/rows.ev"
+    is "$name: evidence" $status 0
+    "$dir/referee" "$dir/rows.ev" "$dir/rows.lst" >"$dir/out" 2>"$dir/err"
+    is "$name: $word is judged" $? 1
+}
+
+printf 'a,b,c\n' >"$dir/t.csv"
+i=0
+while [ $i -lt 150 ]; do
+    echo "$((i * 7 % 13)).5,$((i * i % 31)),$((i % 3))"
+    i=$((i + 1))
+done >>"$dir/t.csv"
+table="mlp --data $dir/t.csv --target c --hidden 5 --batch 32 --steps 9
+    --devices 3 --log-every 0"
+judged "a table" 6 50 x $table
+judged "labels" 7 31 y $table --shuffle
+judged "an epoch's order" 8 44 x $table --shuffle
+judged "a text" 11 77 tokens $gpt
+cp "$dir/rows.lst" "$dir/text.lst"
+"$dir/referee" "$dir/rows.ev" "$dir/mlp.lst" >"$dir/out" 2>"$dir/err"
+is "another transcript's rows" $? 3
+has "another transcript's rows" err "not in the record"
+ask 0 'referee knows every operator, update and schedule' "$dir/text.lst" \
+    --data "$dir/text"
+is "and rows" "$(grep -c 'not rows' "$dir/out")" 0
+
+# Another text has another root, which the head says.
+sed 's/line 7 /line 8 /' "$dir/text" >"$dir/text2"
+run ${gpt%%"$dir/text"*}"$dir/text2"${gpt#*"$dir/text"} --against "$dir/text.lst"
+is "another text" $status 5
+has "another text" out 'source is'
+
+# A transcript of before there was a root is checked, and that is said.
+run $gpt --steps 1 --transcript "$dir/one.lst"
+prev=0000000000000000000000000000000000000000000000000000000000000000
+sed '1s/"source":"[0-9a-f]*",//' "$dir/one.lst" | while read -r line; do
+    line=$(echo "$line" | sed "s/\"prev\":\"[0-9a-f]*/\"prev\":\"$prev/")
+    echo "$line"
+    prev=$(echo "$line" | sha256sum | cut -c1-64)
+done >"$dir/old.lst"
+ask 0 'not rows of a batch: the transcript has no root of the data' \
+    "$dir/old.lst" --data "$dir/text"
+
+for claim in 1 1:2 1:2:3:4: -1:0:0:0:tokens x:0:0:0:tokens; do
+    run $gpt --prove "$claim" "$dir/none"
+    is "--prove $claim" $status 2
+done
+run $gpt --prove 1:0:0:0:none "$dir/none"
+has "--prove of no input" err 'no array "none"'
+run $gpt --prove 1:0:0:0:tokens
+has "--prove without a file" err "follows it"
 finish

@@ -29,7 +29,7 @@ static const field head[] = {
     {"maker", LS__TEXT_FIELD},    {"micro", LS__COUNT_FIELD},
     {"options", LS__TEXTS_FIELD}, {"plan", LS__COUNT_FIELD},
     {"prev", LS__HEX64},          {"program", LS__TEXT_FIELD},
-    {"rows", LS__ONE_OR_NONE},
+    {"rows", LS__ONE_OR_NONE},    {"source", LS__HEX64_OR_NONE},
     {"sum", LS__TEXT_FIELD},      {"version", LS__COUNT_FIELD},
     {0},
 };

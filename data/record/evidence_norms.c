@@ -288,7 +288,10 @@ int ls__evidence_batch_norm(const ls__asked *q)
 {
     const uint32_t *p[4];
     int64_t j = q->at % q->width;
+    int status;
 
+    if (ls__evidence_by_rows(q, &status))
+        return status;
     for (int k = 0; k < 4; k++)
         if (!(p[k] = ls__asked_param(q, k, q->width)))
             return ls__asked_unknown("batch_norm");

@@ -91,11 +91,14 @@ static int keep(ls__evidence *e, ls__record_reader *r, ls__entry *x)
     return 0;
 }
 
-/* May the place be made of it?  All share it, or it is of the same device. */
+/* May the place be made of it?  All share it, or it is of the same device; what
+ * surveys find goes to all devices. */
 static bool is_near(const ls__where *w, const char *place)
 {
     char device[40];
 
+    if (strncmp(w->what, "statistics", 10) == 0)
+        return true;
     snprintf(device, sizeof device, "device %" PRId64 ",", w->device);
     return strncmp(place, "device ", 7) == 0
                ? strncmp(place, device, strlen(device)) == 0 ||

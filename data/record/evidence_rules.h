@@ -79,6 +79,15 @@ ls__answer ls__evidence_parameter, ls__evidence_embed, ls__evidence_position,
 ls__answer ls__evidence_attention, ls__evidence_rotary; /* evidence_heads.c */
 ls__answer ls__evidence_steps;                          /* evidence_steps.c */
 
+/* Write the evidence of a batch norm that goes by the rows of a batch; false:
+ * it goes by what is stored. */
+bool ls__evidence_by_rows(const ls__asked *q, int *status);
+
+/* Write the evidence of a mean or a variance that a batch norm stores, after
+ * the step; false: the parameter is another one. */
+bool ls__evidence_stored(ls__evidence *e, const ls__said *slot, uint32_t a,
+                         uint32_t b);
+
 /* The evidence of what all devices share, or of a device's sum. */
 int ls__evidence_shared(ls__evidence *e, uint32_t a, uint32_t b);
 

@@ -10,16 +10,23 @@
 #include <string.h>
 
 /* What a record says of a start (lib/record/record_start.h). */
-enum { KIND, SCALE, FAN = 3, KEY = 5, WORDS = 7, TABLE = 4 };
+enum { MATRIX = 1 << 22 }; /* numbers that the referee makes at most */
 
-/* A number of a stream by its place, scaled. */
+enum { KIND, SCALE, FAN = 3, KEY = 5, WORDS = 7, TABLE = 4, ORTHOGONAL };
+
+/* A number of a stream by its place, scaled; of an orthogonal matrix the place
+ * is that in the matrix, all of which the referee makes from the key. */
 static int drawn(ls__evidence *e, const ls__said *slot, const ls__kept *k,
                  uint32_t a, uint32_t b)
 {
     static const char *const rules[] = {
-        NULL, "initial.uniform", "initial.normal", "initial.truncated"};
+        NULL, "initial.uniform", "initial.normal", "initial.truncated", NULL,
+        "initial.orthogonal"};
     uint64_t place = (uint64_t)(e->element - slot->at);
 
+    if (k->x[KIND] == ORTHOGONAL && slot->floats > MATRIX)
+        return ls__asked_unknown("an orthogonal matrix of more than 4,194,304 "
+                                 "numbers");
     ls__evidence_rule(e, rules[k->x[KIND]], a, b);
     ls__evidence_list(e, "key", 2, &k->x[KEY], 1);
     ls__evidence_begin(e, "place");
@@ -27,7 +34,9 @@ static int drawn(ls__evidence *e, const ls__said *slot, const ls__kept *k,
     ls__evidence_say(e, (uint32_t)place);
     ls__evidence_end(e);
     ls__evidence_list(e, "scale", 2, &k->x[SCALE], 1);
-    if (k->x[FAN] || k->x[FAN + 1])
+    if (k->x[KIND] == ORTHOGONAL)
+        ls__evidence_list(e, "shape", 2, &k->x[FAN], 1);
+    else if (k->x[FAN] || k->x[FAN + 1])
         ls__evidence_list(e, "fan", 2, &k->x[FAN], 1);
     return 0;
 }
@@ -68,7 +77,8 @@ int ls__evidence_start(ls__evidence *e, uint32_t a, uint32_t b)
     snprintf(name, sizeof name, "%s%s", moment ? "moment " : "",
              moment ? what : slot->name);
     k = ls__evidence_whole(e, "start", name);
-    if (!k || k->n != WORDS || k->x[KIND] > TABLE || (moment && k->x[KIND]))
+    if (!k || k->n != WORDS || k->x[KIND] > ORTHOGONAL ||
+        (moment && k->x[KIND]))
         return ls__asked_unknown("first values that no seed gives");
     if (k->x[KIND] == TABLE)
         return table(e, slot, k, a, b);

@@ -420,6 +420,8 @@ static int update(const side *s)
     if (!kind || !p || !g || !lr || at >= p->n || at >= g->n || !slot ||
         !ls__evidence_whole(s->e, "rule", "norm") || !find_way(s, slot, &w))
         return ls__asked_unknown("an update");
+    if (!which && ls__evidence_stored(s->e, slot, s->a, s->b))
+        return 0;
     if (w.is_frozen || stands_still(s, g, slot))
         return stay(s, which ? moment[which - 1] : p);
     snprintf(name, sizeof name, "update.%.20s", kind);

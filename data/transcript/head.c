@@ -144,7 +144,9 @@ static json_t *head_line(const ls__chain *c, const ls_trainer *t,
         o->program, "sum", o->sum ? o->sum : "", "version",
         LS__TRANSCRIPT_VERSION);
     if (line && (!add_mark(line, "rows", has->rows) ||
-                 !add_mark(line, "gradient", has->gradient))) {
+                 !add_mark(line, "gradient", has->gradient) ||
+                 (o->source && has->source &&
+                  !add(line, "source", json_string(o->source))))) {
         json_decref(line);
         line = NULL;
     }
@@ -182,6 +184,7 @@ static ls__extent extent_of(const json_t *file)
     return (ls__extent){
         .every = json_integer_value(json_object_get(file, "every")),
         .rows = json_integer_value(json_object_get(file, "rows")) == 1,
+        .source = json_object_get(file, "source") != NULL,
         .gradient = json_integer_value(json_object_get(file, "gradient")) ==
                     1};
 }

@@ -12,7 +12,7 @@ enum { LS__TRANSCRIPT_VERSION = 1 };
 /* What a transcript has, and when. */
 typedef struct ls__extent {
     int64_t every;
-    bool rows, gradient;
+    bool rows, gradient, source;
 } ls__extent;
 
 /* Write the head of a training, or hold it against the file's.  Files that the

@@ -226,6 +226,9 @@ static int take_options(ls_transcript_options *o,
         return ls__fail(LS_EINVAL, "ls_transcript_open: every %lld, %d "
                         "settings, %d files", (long long)o->every,
                         o->n_settings, o->n_files);
+    if (o->source && !ls__is_digest(o->source))
+        return ls__fail(LS_EINVAL, "ls_transcript_open: options.source "
+                        "\"%.80s\" is not 64 hex digits", o->source);
     if (o->compare && o->resume)
         return ls__fail(LS_EINVAL, "ls_transcript_open: a comparison does not "
                         "go on: options.from says where it begins");
@@ -256,7 +259,7 @@ int ls_transcript_open(ls_transcript **out, ls_trainer *t,
     r->is_first = ls__spread_first(t);
     r->has = (ls__extent){
         .every = o.every ? o.every : ls_transcript_every(t, o.step_flops),
-        .rows = o.rows, .gradient = o.gradient};
+        .rows = o.rows, .gradient = o.gradient, .source = o.source != NULL};
     r->same = -1;
     ls__sha256_init(&r->records);
     r->sets = ls__state_of(t).sets;

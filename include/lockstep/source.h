@@ -3,7 +3,7 @@
 #ifndef LOCKSTEP_SOURCE_H
 #define LOCKSTEP_SOURCE_H
 
-#include <lockstep/base.h>
+#include <lockstep/random.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,6 +59,47 @@ LS_API int ls_source_series(ls_source *source, int arrays,
  * as it was on a failure. */
 LS_API int ls_source_weigh(ls_source *source, const float *weights,
                            int64_t rows);
+
+/* ------ what the rows are ------ */
+
+/* Store the root of a tree over all rows of a source as 64 hex digits, to which
+ * a transcript commits (ls_transcript_options.source): the rows are one array
+ * of words, row after row, of each its arrays and then its weight, and a leaf
+ * has 4096 of them (docs/transcript.md).  Reads every row.  LS_ENOTSUP: rows are
+ * others in each epoch; LS_EUSER: the source failed; LS_EINVAL, LS_ENOMEM. */
+LS_API int ls_source_root(const ls_source *source, char root[65]);
+
+/* A word of a batch, and what two sides say it is. */
+typedef struct ls_row_claim {
+    size_t size;     /* set by ls_row_claim_defaults */
+    int64_t step;
+    int64_t batch;   /* rows of a full one */
+    int64_t batches; /* of an epoch; with a window 0 */
+    bool shuffle;    /* as in ls_loader_options, with key */
+    ls_key key;
+    int64_t window;  /* so many rows of the source, one array, are a row of the
+                        batch: row i begins at number i of ls_random_randint
+                        with ls_key_fold_in(key, step), from 0 to
+                        rows - window; 0: a row is a row */
+    int array;       /* of the source */
+    int64_t element; /* of that array of the batch */
+    uint32_t a, b;   /* its bits */
+} ls_row_claim;
+
+LS_API void ls_row_claim_defaults_bytes(ls_row_claim *claim, size_t size);
+static inline ls_row_claim ls_row_claim_defaults(void)
+{
+    ls_row_claim c;
+
+    ls_row_claim_defaults_bytes(&c, sizeof c);
+    return c;
+}
+
+/* Write evidence for referee/referee.c: which row it is of, and that row's leaf
+ * with its proof under the root of all rows.  Reads every row.  LS_ENOTSUP,
+ * LS_EINVAL: there is no such word; LS_EUSER, LS_EIO, LS_ENOMEM. */
+LS_API int ls_source_evidence(const ls_source *source,
+                              const ls_row_claim *claim, const char *path);
 
 /* Close a source and clear it.  A cleared source is accepted. */
 LS_API void ls_source_close(ls_source *source);

@@ -76,6 +76,9 @@ typedef struct ls_transcript_options {
                       default, as nothing else says what a program's were */
     bool gradient; /* and of its mean gradient, before it is clipped; comparing,
                       both are as in the file */
+    const char *source; /* the root of the rows (ls_source_root), by which a
+                           batch is judged in a dispute; NULL: it is not.
+                           Comparing, a file without one has none here */
 } ls_transcript_options;
 
 LS_API void ls_transcript_defaults_bytes(ls_transcript_options *options,

@@ -266,6 +266,11 @@ void ls__context_share(ls__context *c, double *found, const double *joined,
     c->device = device;
 }
 
+void ls__context_borrow(ls__context *c, const ls__context *of)
+{
+    ls__context_share(c, of->found, of->joined, of->devices, of->device);
+}
+
 double *ls__context_found(const ls__context *c, const ls__instr *in, bool back)
 {
     const ls_node *n = in->node;
@@ -282,7 +287,8 @@ const double *ls__context_all(const ls__context *c, const ls__instr *in,
                : ls__context_found(c, in, back);
 }
 
-static void clear_found(const ls__context *c, const ls__instr *in, bool back)
+void ls__context_clear_found(const ls__context *c, const ls__instr *in,
+                             bool back)
 {
     int64_t n = in->node->op->survey->size(in->node, back);
 
@@ -295,26 +301,18 @@ void ls__context_clear(const ls__context *c)
 
     for (int i = 0; i < plan->surveys; i++)
         for (int back = 0; back < 2; back++)
-            clear_found(c, &plan->instr[plan->survey[i]], back);
+            ls__context_clear_found(c, &plan->instr[plan->survey[i]], back);
 }
 
 /* A chunk's way from the operator at which the part before ended. */
 static void run_part(const ls__work *c, int part)
 {
-    const ls__plan *plan = c->plan;
-    const ls__goal *goal = &plan->loss;
-    int n = plan->surveys, j = 2 * n - part, first = 0, last = goal->instr;
+    ls__range there, again;
 
-    if (part > 0 && part <= n)
-        first = plan->survey[part - 1];
-    if (part < n)
-        last = plan->survey[part];
-    if (part <= n)
-        forward(c, goal, first, last);
-    if (part > n)
-        last = plan->survey[j];
-    if (part >= n)
-        back(c, 1, last, j ? plan->survey[j - 1] + 1 : 0);
+    ls__plan_part(c->plan, part, &there, &again);
+    forward(c, &c->plan->loss, (int)there.first, (int)there.last);
+    if (again.last)
+        back(c, 1, (int)again.last - 1, (int)again.first);
 }
 
 int ls__exec_part(ls__context *context, const ls__weights *w,
@@ -327,7 +325,7 @@ int ls__exec_part(ls__context *context, const ls__weights *w,
 
     c.of.surveyed = true;
     if (ends)
-        clear_found(context, in, back);
+        ls__context_clear_found(context, in, back);
     for (int64_t i = 0; ls__work_goes_on(&c) && ls__work_next(&c); i++) {
         if (i > 0)
             c.of.memory = context->more + (i - 1) * c.plan->floats;

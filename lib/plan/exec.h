@@ -91,13 +91,19 @@ int ls__context_reserve(ls__context *c, int64_t rows);
 void ls__context_share(ls__context *c, double *found, const double *joined,
                        int devices, int device);
 
+/* Let them lie where those of another context do, whose plan is of the same
+ * graph. */
+void ls__context_borrow(ls__context *c, const ls__context *of);
+
 /* What the run's own rows and what all that count were found to have. */
 double *ls__context_found(const ls__context *c, const ls__instr *in, bool back);
 const double *ls__context_all(const ls__context *c, const ls__instr *in,
                               bool back);
 
-/* Nothing, of no rows. */
+/* Nothing, of no rows; that of one survey. */
 void ls__context_clear(const ls__context *c);
+void ls__context_clear_found(const ls__context *c, const ls__instr *in,
+                             bool back);
 
 /* One part of ls__exec_gradient in a plan that has surveys, for which there is
  * room; afterwards, what its survey found is there. */

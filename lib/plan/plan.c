@@ -324,22 +324,31 @@ static void open_survey(ls__plan *plan, int i)
 /* Training steps alone have surveys. */
 static int surveys(ls__plan *plan)
 {
+    bool trains = plan->purpose == LS__TO_TRAIN ||
+                  plan->purpose == LS__TO_RECORD;
+
     plan->survey = ls__arena_new(&plan->arena, (size_t)plan->count,
                                  sizeof *plan->survey);
     if (!plan->survey)
         return LS_ENOMEM;
-    for (int i = 0; i < plan->count; i++) {
-        if (!needs_survey(plan, i))
-            continue;
-        if (plan->purpose == LS__TO_RECORD)
-            return ls__fail(LS_ENOTSUP, "records hold no statistics of "
-                            "batches, which %s \"%s\" has",
-                            plan->instr[i].node->op->name,
-                            plan->instr[i].node->name);
-        if (plan->purpose == LS__TO_TRAIN)
+    for (int i = 0; i < plan->count; i++)
+        if (trains && needs_survey(plan, i))
             open_survey(plan, i);
-    }
     return 0;
+}
+
+void ls__plan_part(const ls__plan *plan, int part, ls__range *forward,
+                   ls__range *back)
+{
+    int n = plan->surveys, j = 2 * n - part, loss = plan->loss.instr;
+
+    *forward = *back = (ls__range){0, 0};
+    if (part <= n)
+        *forward = (ls__range){part ? plan->survey[part - 1] : 0,
+                               part < n ? plan->survey[part] : loss};
+    if (part >= n)
+        *back = (ls__range){j ? plan->survey[j - 1] + 1 : 0,
+                            (j < n ? plan->survey[j] : loss) + 1};
 }
 
 bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,

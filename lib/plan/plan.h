@@ -12,6 +12,7 @@
 #ifndef LS_PLAN_PLAN_H
 #define LS_PLAN_PLAN_H
 
+#include "base/range.h"
 #include "graph/op.h"
 
 /* What a plan is laid out for.  TO_PREDICT: outputs alone, without a loss or
@@ -92,6 +93,10 @@ void ls__plan_free(ls__plan *plan);
  * whether it was on the way back; false: it is the last part. */
 bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,
                         bool *back);
+
+/* The instructions that a part runs: forward, then back from the last. */
+void ls__plan_part(const ls__plan *plan, int part, ls__range *forward,
+                   ls__range *back);
 
 /* Chunks of so many rows. */
 static inline int64_t ls__plan_chunks(const ls__plan *p, int64_t n)

@@ -108,32 +108,52 @@ static bool goes_on(const recorded *r)
     return r->status == 0 && ls__work_goes_on(&r->at);
 }
 
-static void run_chunk(recorded *r)
+static void run_part(recorded *r, int part)
 {
     const ls__plan *plan = r->at.plan;
-    int i;
+    ls__range there, again;
 
-    for (i = 0; i < plan->loss.instr && goes_on(r); i++)
+    ls__plan_part(plan, part, &there, &again);
+    for (int64_t i = there.first; i < there.last && goes_on(r); i++)
         if (plan->loss.runs[i])
             forward(r, &plan->instr[i]);
-    for (i = plan->loss.instr; i >= 0 && goes_on(r); i--)
+    for (int64_t i = again.last; i-- > again.first && goes_on(r);)
         backward(r, &plan->instr[i]);
+}
+
+static void survey(recorded *r, const ls__instr *in, bool back)
+{
+    const double *found = ls__context_found(r->at.context, in, back);
+
+    ls__work_survey(&r->at, in, back);
+    see(r, in, back, LS__STATISTICS, 0, (const float *)(const void *)found,
+        2 * in->node->op->survey->size(in->node, back));
 }
 
 int ls__exec_recorded(ls__context *context, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
-                      ls_sums *sums, ls__saw_fn *saw, void *user)
+                      ls_sums *sums, int part, ls__saw_fn *saw, void *user)
 {
+    const ls__instr *in;
+    bool back, ends = ls__plan_part_ends(context->plan, part, &in, &back);
     recorded r = {.at = ls__work_begin(context, w, shard, grads, sums),
                   .saw = saw, .user = user};
     const ls__probe probe = {take, &r};
 
     r.at.of.probe = &probe;
-    while (goes_on(&r) && ls__work_next(&r.at)) {
+    r.at.of.surveyed = context->plan->surveys > 0;
+    if (ends)
+        ls__context_clear_found(context, in, back);
+    for (int64_t i = 0; goes_on(&r) && ls__work_next(&r.at); i++) {
+        if (i > 0 && r.at.of.surveyed)
+            r.at.of.memory = context->more + (i - 1) * r.at.plan->floats;
         /* what an operator leaves of its memory must not be what was there */
-        memset(context->memory, 0,
-               (size_t)r.at.plan->floats * sizeof *context->memory);
-        run_chunk(&r);
+        if (part == 0)
+            memset(r.at.of.memory, 0,
+                   (size_t)r.at.plan->floats * sizeof *r.at.of.memory);
+        run_part(&r, part);
+        if (ends && goes_on(&r))
+            survey(&r, in, back);
     }
     for (int i = 0; i < SHOWN; i++)
         free(r.shown[i].values);

@@ -12,18 +12,23 @@
 typedef struct ls__seen {
     const ls_node *node; /* whose instruction wrote it */
     bool backward;
-    const char *what;    /* "y", "kept", "dx", "dparam", or a probe's name */
+    const char *what;    /* "y", "kept", "dx", "dparam", a probe's name, or
+                            LS__STATISTICS */
     int index;           /* of the input or the parameter; or 0 */
     int64_t first, rows; /* of the shard: the chunk */
     const float *values;
     int64_t floats;
 } ls__seen;
 
+/* What a survey found in the rows so far, which are doubles. */
+#define LS__STATISTICS "statistics"
+
 typedef void ls__saw_fn(void *user, const ls__seen *seen);
 
-/* Run as ls__exec_gradient does, with at least one row; LS_ENOMEM too. */
+/* Run a part as ls__exec_part does (without surveys part 0 is all), with at
+ * least one row; LS_ENOMEM too. */
 int ls__exec_recorded(ls__context *c, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
-                      ls_sums *sums, ls__saw_fn *saw, void *user);
+                      ls_sums *sums, int part, ls__saw_fn *saw, void *user);
 
 #endif

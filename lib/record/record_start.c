@@ -6,10 +6,10 @@
 
 #include <string.h>
 
-enum { CONSTANT, UNIFORM, SINUSOID = 4 }; /* kinds */
-enum { SCALE = 1, FAN = 3, KEY = 5 };     /* words */
+enum { CONSTANT, UNIFORM, SINUSOID = 4, ORTHOGONAL }; /* kinds */
+enum { SCALE = 1, FAN = 3, KEY = 5 };                 /* words */
 
-static void put_double(double x, uint32_t word[2])
+void ls__record_words(double x, uint32_t word[2])
 {
     uint64_t bits;
 
@@ -37,9 +37,20 @@ static void put_drawn(const ls__start *of, uint32_t word[LS__START_WORDS])
     bool varies = of->init->kind == LS_INIT_VARIANCE;
 
     word[0] = UNIFORM + (uint32_t)of->init->distribution;
-    put_double(of->init->scale, &word[SCALE]);
-    put_double(varies ? of->fan : 0, &word[FAN]);
+    ls__record_words(of->init->scale, &word[SCALE]);
+    ls__record_words(varies ? of->fan : 0, &word[FAN]);
     memcpy(&word[KEY], of->key.word, 2 * sizeof *word);
+}
+
+static void put_orthogonal(const ls__slot *p, const ls__start *of,
+                           uint32_t word[LS__START_WORDS])
+{
+    int64_t columns = p->shape[p->rank - 1];
+
+    put_drawn(of, word);
+    word[0] = ORTHOGONAL;
+    word[FAN] = (uint32_t)(p->size / columns);
+    word[FAN + 1] = (uint32_t)columns;
 }
 
 bool ls__record_at_start(const ls_trainer *t)
@@ -63,7 +74,8 @@ bool ls__record_start(const ls_trainer *t, int slot,
     case LS_INIT_LAYER: put_sinusoid(p, word); return true;
     case LS_INIT_RANDOM:
     case LS_INIT_VARIANCE: put_drawn(&start, word); return true;
-    default: return false; /* orthogonal, or the program's */
+    case LS_INIT_ORTHOGONAL: put_orthogonal(p, &start, word); return true;
+    default: return false; /* the program's own */
     }
 }
 

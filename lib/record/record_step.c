@@ -3,13 +3,12 @@
  * Its plan is plain (LS__TO_RECORD), so that every node's value is there to be
  * seen, and its mean has memory of its own, so that devices' gradients stay.
  * It is opened for one step and leaves nothing behind. */
-#include "record/record_step.h"
+#include "record/recording.h"
 #include "record/record_start.h"
 #include "record/record_nodes.h"
 #include "base/fpmode.h"
 #include "base/memory.h"
 #include "graph/op.h"
-#include "plan/record.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
 #include "train/batch.h"
@@ -24,43 +23,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct recording {
-    ls__step step; /* the first: phases are given this */
-    const ls__onlooker *show;
-    int of;            /* the device that is shown, -1: all */
-    ls__plan *plan;
-    ls__weights weights; /* the trainer's values, packed for this plan */
-    ls__context *context;
-    float *mean;
-    int device, micro; /* that run now */
-    int status;        /* of the showing */
-} recording;
-
-static recording *of_step(ls__step *s)
+static ls__recording *of_step(ls__step *s)
 {
-    return (recording *)s;
+    return (ls__recording *)s;
 }
 
 /* ------ what is shown ------ */
 
-static void show_array(recording *r, const ls__where *w, const void *values,
-                       int64_t floats, bool integers)
-{
-    if (r->status == 0)
-        r->status = r->show->array(r->show->user, w, (void *)(uintptr_t)values,
-                                   floats, integers);
-}
-
-static void show_double(recording *r, const char *phase, const char *what,
-                        double x)
-{
-    ls__where w = {.phase = phase, .what = what, .device = r->device};
-
-    if (r->status == 0)
-        r->status = r->show->real(r->show->user, &w, x);
-}
-
-static void show_float(recording *r, const char *what, float *x)
+static void show_float(ls__recording *r, const char *what, float *x)
 {
     ls__where w = {.phase = "rule", .what = what};
 
@@ -69,31 +39,31 @@ static void show_float(recording *r, const char *what, float *x)
 }
 
 /* The parameters, and the moments of the optimizer, as they are now. */
-static void look_at_state(recording *r, const char *phase)
+static void look_at_state(ls__recording *r, const char *phase)
 {
     const ls_trainer *t = r->step.trainer;
     int64_t floats = t->model.params.floats;
     ls__where w = {.phase = phase, .what = "parameters"};
 
-    show_array(r, &w, t->model.value, floats, false);
+    ls__recording_array(r, &w, t->model.value, floats, false);
     for (int i = 0; i < t->moments; i++) {
         w.what = t->moment_name[i];
-        show_array(r, &w, t->moment[i], floats, false);
+        ls__recording_array(r, &w, t->moment[i], floats, false);
     }
 }
 
-static void look_at_start_of(recording *r, const char *kind, const char *name,
-                             uint32_t word[LS__START_WORDS])
+static void look_at_start_of(ls__recording *r, const char *kind,
+                             const char *name, uint32_t word[LS__START_WORDS])
 {
     char what[300];
     ls__where w = {.phase = "start", .what = what};
 
     snprintf(what, sizeof what, "%s%.250s", kind, name);
-    show_array(r, &w, word, LS__START_WORDS, true);
+    ls__recording_array(r, &w, word, LS__START_WORDS, true);
 }
 
 /* What the first values follow from, as long as they are those. */
-static void look_at_start(recording *r)
+static void look_at_start(ls__recording *r)
 {
     const ls_trainer *t = r->step.trainer;
     uint32_t word[LS__START_WORDS];
@@ -115,158 +85,27 @@ static void look_at_start(recording *r)
  * row at fault. */
 static bool prepare(ls__step *s, int worker)
 {
-    const recording *r = of_step(s);
+    const ls__recording *r = of_step(s);
 
     (void)ls__phase_prepare(s, worker);
     ls__exec_pack(r->plan, &r->weights, worker, s->trainer->workers, true);
     return true;
 }
 
-static bool is_wanted(const recording *r)
-{
-    return r->of < 0 || r->of == r->device;
-}
-
-/* The array that an instruction wrote. */
-static void saw(void *user, const ls__seen *seen)
-{
-    recording *r = user;
-    const ls_node *n = seen->node, *shape = n;
-    char text[LS__SIZES_TEXT];
-    ls__where w = {.phase = seen->backward ? "backward" : "forward",
-                   .op = n->op->name, .name = n->name, .what = seen->what,
-                   .device = r->device, .micro = r->micro,
-                   .first = seen->first, .rows = seen->rows, .node = n->id,
-                   .index = seen->index};
-    const ls__param *p = NULL;
-
-    if (!strcmp(seen->what, "dx"))
-        shape = n->in[seen->index];
-    else if (!strcmp(seen->what, "dparam"))
-        p = &r->plan->param[n->param[seen->index]];
-    else if (strcmp(seen->what, "y"))
-        shape = NULL;
-    w.shape = p ? ls__sizes_text(text, p->rank, p->shape)
-                : shape ? ls__sizes_text(text, shape->rank, shape->shape) : "";
-    if (p)
-        w.name = p->name;
-    if (is_wanted(r))
-        show_array(r, &w, seen->values, seen->floats, false);
-}
-
-/* The rows of a shard, or of the batch. */
-static void look_at_rows(recording *r, const char *phase,
-                         const ls_shard *shard)
-{
-    const ls__model *m = &r->step.trainer->model;
-    char text[LS__SIZES_TEXT];
-    ls__where w = {.phase = phase, .device = r->device, .micro = r->micro,
-                   .first = shard->first, .rows = shard->rows};
-
-    for (int i = 0; i < m->inputs; i++) {
-        const ls__input *in = &m->input[i];
-
-        w.what = w.name = in->name;
-        w.shape = ls__sizes_text(text, in->rank, in->shape);
-        if (shard->data[i])
-            show_array(r, &w, shard->data[i], shard->rows * in->size,
-                       in->dtype == LS_I32);
-    }
-    w.what = "weights of rows";
-    w.name = w.shape = "";
-    if (shard->weights)
-        show_array(r, &w, shard->weights, shard->rows, false);
-}
-
 /* All rows, which lie one after the other unless shards were cut otherwise. */
-static void look_at_batch(recording *r)
+static void look_at_batch(ls__recording *r)
 {
     const ls__step *s = &r->step;
     ls_shard all = {.rows = s->all, .weights = s->batch->weights,
                     .data = s->batch->shard_data};
 
     if (!s->batch->cut)
-        look_at_rows(r, "batch", &all);
-}
-
-/* The key of each node that draws, and the row of the micro-batch that its
- * first one is. */
-static void look_at_keys(recording *r, const ls_shard *shard)
-{
-    char what[40];
-    ls__where w = {.phase = "rows", .what = what, .device = r->device,
-                   .micro = r->micro, .first = shard->first,
-                   .rows = shard->rows};
-    const ls__chunk chunk = {.draw = r->plan->draw,
-                             .call = (uint32_t)shard->call};
-
-    for (int i = 0; i < r->plan->count; i++) {
-        const ls_node *n = r->plan->instr[i].node;
-        const ls__run run = {.node = n, .of = &chunk};
-        ls_key key;
-
-        if (n->stream < 0)
-            continue;
-        key = ls__draw_key(&run);
-        snprintf(what, sizeof what, "key of node %d", n->id);
-        show_array(r, &w, (uint32_t[]){key.word[0], key.word[1],
-                                       (uint32_t)shard->row}, 3, true);
-    }
-}
-
-static int run_micro(recording *r, int m, ls_sums *total)
-{
-    ls__step *s = &r->step;
-    const ls_trainer *t = s->trainer;
-    ls_shard shard = ls__step_shard(s, r->device, m);
-    float **grads = m ? t->grad.later_param
-                      : t->grad.param + r->device * t->model.params.count;
-    ls_sums sums = {.correct = __builtin_nan("")};
-    int status;
-
-    r->micro = m;
-    look_at_rows(r, "rows", &shard);
-    look_at_keys(r, &shard);
-    if (shard.rows == 0)
-        status = ls__device_run(t, r->context, r->device, &shard, grads, &sums);
-    else
-        status = ls__exec_recorded(r->context, &r->weights, &shard, grads,
-                                   &sums, saw, r);
-    ls__trained_clear(&t->trained, &t->model.params, grads);
-    ls__sums_add(total, &sums, t->model.metrics);
-    if (m)
-        ls__trained_add(&t->trained, t->grad.later[0],
-                        t->grad.device[r->device]);
-    return status;
-}
-
-static void run_device(recording *r)
-{
-    ls__step *s = &r->step;
-    const ls_trainer *t = s->trainer;
-    ls__report *report = ls__step_report_of(s, r->device);
-    ls__where w = {.phase = "gradient", .what = "gradient",
-                   .device = r->device};
-    int status = 0;
-
-    report->sums = (ls_sums){0};
-    ls__step_report(s, report);
-    for (int m = 0; m < t->micro && status >= 0; m++)
-        status = run_micro(r, m, &report->sums);
-    report->failed = ls__device_failed(r->context);
-    report->status = status;
-    if (status < 0)
-        return;
-    show_array(r, &w, t->grad.device[r->device], t->model.params.floats,
-               false);
-    show_double(r, "gradient", "loss", report->sums.loss);
-    show_double(r, "gradient", "weight", report->sums.weight);
-    ls__riders_ready(s, 0, r->device);
+        ls__recording_rows(r, "batch", &all);
 }
 
 /* Show the share that a schedule leaves of what it changes; there is none to
  * show where nothing does. */
-static void show_share(recording *r, const char *what, const ls_schedule *s,
+static void show_share(ls__recording *r, const char *what, const ls_schedule *s,
                        float *share)
 {
     r->device = 0;
@@ -277,21 +116,19 @@ static void show_share(recording *r, const char *what, const ls_schedule *s,
 /* The caller alone: what is shown has one order. */
 static bool gradients(ls__step *s, int worker)
 {
-    recording *r = of_step(s);
+    ls__recording *r = of_step(s);
 
-    if (worker == 0)
-        show_share(r, "share of dropout",
-                   &s->trainer->options.dropout_schedule, &s->drop);
-    for (int d = 0; d < s->trainer->devices.count && worker == 0; d++) {
-        r->device = d;
-        run_device(r);
-    }
+    if (worker > 0)
+        return true;
+    show_share(r, "share of dropout", &s->trainer->options.dropout_schedule,
+               &s->drop);
+    ls__recording_devices(r);
     return true;
 }
 
 static bool look_at_mean(ls__step *s, int worker)
 {
-    recording *r = of_step(s);
+    ls__recording *r = of_step(s);
     int64_t floats = s->trainer->model.params.floats;
     ls__where w = {.phase = "mean", .what = "mean gradient"};
     float factor = ls__verdict_factor(s), norm;
@@ -300,25 +137,19 @@ static bool look_at_mean(ls__step *s, int worker)
         return true;
     r->device = 0;
     show_float(r, "factor", &factor);
-    show_array(r, &w, s->gradient, floats, false);
+    ls__recording_array(r, &w, s->gradient, floats, false);
     w.what = "squares of blocks";
     if (s->notes.square)
-        show_array(r, &w, s->notes.square, ls__reduce_blocks(floats), false);
+        ls__recording_array(r, &w, s->notes.square, ls__reduce_blocks(floats),
+                            false);
     norm = ls__verdict_norm(s);
     show_float(r, "norm", &norm);
-    show_double(r, "rule", "peak rate", s->trainer->lr);
+    ls__recording_double(r, "rule", "peak rate", s->trainer->lr);
     show_float(r, "-lr", &s->rule.neg_lr);
     show_share(r, "share of decay", &s->trainer->options.decay_schedule,
                &s->rule.decay);
     show_float(r, "r1", &s->rule.r1);
     show_float(r, "r2", &s->rule.r2);
-    return true;
-}
-
-static bool look_after(ls__step *s, int worker)
-{
-    if (worker == 0)
-        look_at_state(of_step(s), "after");
     return true;
 }
 
@@ -329,14 +160,13 @@ static const ls__pass
         {"gradients", LS__GRADIENTS, .run = gradients},
         {"reduce", LS__REDUCE, .run = ls__phase_reduce},
         {"look", LS__REDUCE, .run = look_at_mean},
-        {"update", LS__UPDATE, .run = ls__phase_update},
-        {"look", LS__UPDATE, .run = look_after}}};
+        {"update", LS__UPDATE, .run = ls__phase_update}}};
 /* clang-format on */
 
 /* ------ opening and closing ------ */
 
 /* Make a plan that leaves out what the trainer's own one does. */
-static int new_plan(recording *r)
+static int new_plan(ls__recording *r)
 {
     const ls_trainer *t = r->step.trainer;
     const ls__params *p = &t->model.params;
@@ -352,7 +182,21 @@ static int new_plan(recording *r)
     return status;
 }
 
-static int open_plan(recording *r)
+static int open_contexts(ls__recording *r)
+{
+    const ls_trainer *t = r->step.trainer;
+    int n = t->devices.count, status;
+
+    r->context = ls__new((size_t)n, sizeof(ls__context *), "contexts");
+    if (!r->context)
+        return LS_ENOMEM;
+    status = ls__contexts_open(r->context, t, r->plan);
+    for (int d = 0; d < n && status == 0; d++)
+        ls__context_borrow(r->context[d], t->context[d]);
+    return status;
+}
+
+static int open_plan(ls__recording *r)
 {
     const ls_trainer *t = r->step.trainer;
     const ls__plan *own = t->model.plan;
@@ -369,10 +213,10 @@ static int open_plan(recording *r)
     if (!r->mean ||
         (bytes && !(r->weights.packed = ls__block(bytes, "packed weights"))))
         return LS_ENOMEM;
-    return ls__context_open(&r->context, r->plan);
+    return open_contexts(r);
 }
 
-static int open_recording(recording *r)
+static int open_recording(ls__recording *r)
 {
     int status = open_plan(r);
 
@@ -385,9 +229,10 @@ static int open_recording(recording *r)
     return r->status;
 }
 
-static void close_recording(recording *r)
+static void close_recording(ls__recording *r)
 {
-    ls__context_close(r->context);
+    ls__contexts_close(r->context, r->step.trainer->devices.count);
+    free(r->context);
     ls__block_free(r->weights.packed);
     ls__block_free(r->mean);
     ls__plan_free(r->plan);
@@ -395,7 +240,7 @@ static void close_recording(recording *r)
 
 /* ------ the step ------ */
 
-static int run(recording *r, ls_result *result)
+static int run(ls__recording *r, ls_result *result)
 {
     ls__step *s = &r->step;
     int status;
@@ -410,13 +255,14 @@ static int run(recording *r, ls_result *result)
         return status;
     ls__verdict_result(s, result);
     ls__step_conclude(s, result);
+    look_at_state(r, "after");
     return 0;
 }
 
 int ls__show_step(ls_trainer *t, const ls_batch *batch, int device,
                   const ls__onlooker *show, ls_result *result, int *shown)
 {
-    recording r = {.step = {.trainer = t, .batch = batch, .pass = &recorded},
+    ls__recording r = {.step = {.trainer = t, .batch = batch, .pass = &recorded},
                    .of = device, .show = show};
     int status = ls__pool_take(t->pool);
 

@@ -109,6 +109,12 @@ static void join(const ls_trainer *t, int worker, const ls__instr *in,
            bytes);
 }
 
+void ls__joint_join(const ls_trainer *t, const ls__instr *in, bool back)
+{
+    for (int w = 0; w < t->workers; w++)
+        join(t, w, in, back);
+}
+
 /* All devices are through with a part: learn what it found. */
 static bool meet(ls__step *s, int worker, int part, ls__tell_fn *tell)
 {

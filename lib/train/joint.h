@@ -26,6 +26,10 @@ void ls__joint_share(const ls_trainer *t);
  * of each, one after the other.  A status. */
 typedef int ls__tell_fn(const ls__step *s, void *records, int64_t bytes);
 
+/* Add what all devices found in a survey, once all are through with it; the
+ * instruction may be of another plan of the same graph. */
+void ls__joint_join(const ls_trainer *t, const ls__instr *in, bool back);
+
 /* What a worker does in the phase of gradients; tell: NULL where this process
  * runs all devices. */
 bool ls__joint_gradients(ls__step *s, int worker, ls__tell_fn *tell);

@@ -89,11 +89,14 @@ int data_open(data *d, const ls_trainer *trainer, const ls_key *order)
         status = data_augment(d);
     if (status != OPT_GO)
         return status;
+    d->shuffles = order != NULL;
     if (order)
-        o.key = *order;
+        o.key = d->order = *order;
     o.uneven = d->pad ? LS_UNEVEN_PAD : LS_UNEVEN_CUT;
     if (d->mask.data)
         status = ls_source_weigh(&d->source, d->mask.data, d->rows);
+    if (!d->source.by_epoch)
+        d->plain = d->source;
     if (status == 0)
         status = ls_loader_open(&d->loader, trainer, &d->source, &o);
     o.shuffle = false;

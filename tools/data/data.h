@@ -47,6 +47,10 @@ typedef struct data {
     const char *sheet; /* of what is seen then; NULL: none is written */
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
+    ls_source plain;      /* from data_open on, as long as the loader is: the
+                             same; none where rows differ by epoch */
+    bool shuffles;        /* the loader, by: */
+    ls_key order;
     ls_source evaluation; /* rows 0: none */
     ls_source again;      /* the same of images, for who computes figures */
     int32_t *labels;      /* of images: [rows]; NULL: not known beforehand */
@@ -230,6 +234,15 @@ int data_checksum(data *d, bool held);
 /* Start making them for a trainer; order NULL: rows as they stand, else each
  * epoch in an order of its own by this key. */
 int data_open(data *d, const ls_trainer *trainer, const ls_key *order);
+
+/* The root of the rows (ls_source_root), "" where they have none; why a dispute
+ * does not judge them, NULL where it does; and evidence of a word of a batch,
+ * of the input of that name (the claim needs no more than step, element and
+ * both bits).  After data_open, before the first data_fill. */
+int data_root(const data *d, char root[65]);
+const char *data_unjudged(const data *d);
+int data_evidence(const data *d, const char *name, ls_row_claim *claim,
+                  const char *path);
 
 /* Give the batch its rows for a step; *rows: without the padding. */
 int data_fill(data *d, int64_t step, ls_batch *batch, int64_t *rows);

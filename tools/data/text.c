@@ -227,6 +227,36 @@ ls_source text_source(text_data *t)
                        .weighted = true, .fill = fill, .user = t};
 }
 
+/* ------ Bytes ------ */
+
+/* Read as many at once as follow each other. */
+static int fill_bytes(void *user, int64_t n, const int64_t *index,
+                      void *const *out)
+{
+    const text_data *t = user;
+    unsigned char bytes[SOME];
+    int32_t *to = out[0];
+    int status = 0;
+    int64_t k;
+
+    for (int64_t i = 0; i < n && status == 0; i += k) {
+        for (k = 1; k < SOME && i + k < n && index[i + k] == index[i] + k;)
+            k++;
+        status = read_at(t->train.in, t->train.first + index[i], bytes,
+                         (size_t)k);
+        for (int64_t j = 0; j < k && status == 0; j++)
+            to[i + j] = bytes[j];
+    }
+    return status;
+}
+
+ls_source text_bytes(const text_data *t, ls_array_spec *spec)
+{
+    *spec = (ls_array_spec){"tokens", LS_I32, 0, {0}};
+    return (ls_source){.rows = t->train.size, .n_arrays = 1, .arrays = spec,
+                       .fill = fill_bytes, .user = (void *)(uintptr_t)t};
+}
+
 /* ------ Evaluation ------ */
 
 static int64_t eval_windows(const text_data *t)

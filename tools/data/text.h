@@ -53,6 +53,10 @@ int text_each(const text_part *part,
               void (*take)(void *user, const unsigned char *bytes, size_t n),
               void *user);
 
+/* Its bytes to train on, a row each: the array "tokens", which *spec is to
+ * describe as long as the source is used. */
+ls_source text_bytes(const text_data *t, ls_array_spec *spec);
+
 /* Windows without end: rows s x batch .. of step s.  t must not move. */
 ls_source text_source(text_data *t);
 

@@ -11,9 +11,13 @@ int close_look_open(close_look *c, const run *r, const train_settings *set)
 {
     *c = (close_look){.step = -1, .values = set->values,
                       .path = r->line.paths ? r->line.path[0] : NULL};
-    if (!set->record && c->path)
+    if (!set->record && !set->prove && c->path)
         return opt_fail(OPT_WRONG, "unexpected argument \"%s\": only --record "
-                        "STEP[:DEVICE] has a file's name behind it", c->path);
+                        "STEP[:DEVICE] and --prove have a file's name behind "
+                        "them", c->path);
+    if (set->prove && !c->path)
+        return opt_fail(OPT_WRONG, "--prove %s: the name of the file that is "
+                        "to be written follows it", set->prove);
     if (!set->record)
         return OPT_GO;
     if (record_option_read(set->record, &c->step, &c->device) != OPT_GO)

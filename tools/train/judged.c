@@ -18,15 +18,6 @@ static void tell_operators(const ls_graph *g)
     }
 }
 
-/* A record has no statistics of a batch, so there is no evidence of norms that
- * go by them. */
-static void tell_norms(const model_settings *m)
-{
-    if (m->norm == MODEL_BATCH || m->norm == MODEL_SHARD)
-        puts("referee does not know operator \"batch_norm\" (by statistics of "
-             "batches)");
-}
-
 static void tell(const char *kind, const char *name, const char *of)
 {
     if (!ls_record_judges(kind, name))
@@ -38,7 +29,6 @@ void judged_tell(const run *r)
     const run_settings *s = &r->how;
 
     tell_operators(r->graph);
-    tell_norms(&r->set.model);
     tell("update", ls_optimizer_name((ls_optimizer_kind)s->optimizer), "");
     tell("schedule", ls_schedule_name((ls_schedule_kind)s->schedule), "");
     tell("schedule", ls_schedule_name((ls_schedule_kind)s->decay_schedule),

@@ -7,6 +7,7 @@
 #include "run/writable.h"
 #include "train/judged.h"
 #include "train/mistakes.h"
+#include "train/prove.h"
 #include "train/session.h"
 #include "train/stop.h"
 #include "train/trials.h"
@@ -62,7 +63,8 @@ static int check_writable(session *s)
 {
     const train_settings *set = &s->set;
     const apart_file file[] = {{"--save", set->save, APART_REPLACED},
-                               {"--record", s->look.path, APART_REPLACED},
+                               {set->prove ? "--prove" : "--record",
+                                s->look.path, APART_REPLACED},
                                {"--trace", set->trace, APART_ASIDE},
                                {"--plot", set->curve, APART_WRITTEN},
                                {"--metrics", set->metrics, APART_WRITTEN},
@@ -158,7 +160,8 @@ static int open_metrics(session *s)
 /* Comes after the metrics, whose first lines are the run's. */
 static int open_recorder(session *s)
 {
-    int status = session_record(s);
+    int status = s->set.prove ? prove_batch(&s->run, s->set.prove, s->look.path)
+                              : session_record(s);
 
     if (status == OPT_GO && (s->set.against || s->set.record) &&
         run_is_first(&s->run))

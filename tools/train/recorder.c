@@ -88,7 +88,7 @@ int recorder_open(recorder *r, const run *of, const train_settings *set,
     ls_control control[KEEPER_CONTROLS];
     manifest files = {0};
     list *l;
-    char sum[20];
+    char sum[20], root[65] = "";
     int status, n;
 
     *r = (recorder){.run = of, .set = set, .compares = set->against != NULL,
@@ -98,6 +98,8 @@ int recorder_open(recorder *r, const run *of, const train_settings *set,
     if (!(l = calloc(1, sizeof *l)))
         return opt_fail(OPT_FAILED, "out of memory");
     status = manifest_read(&files, of);
+    if (status == OPT_GO && run_is_first(of))
+        status = data_root(&of->data, root);
     set_options(&o, of, l, sum);
     o.path = r->path;
     o.every = set->transcript_every;
@@ -106,6 +108,7 @@ int recorder_open(recorder *r, const run *of, const train_settings *set,
     o.compare = r->compares;
     o.from = r->compares && at->done ? at->done : -1;
     o.resume = r->compares ? NULL : note;
+    o.source = *root ? root : NULL;
     o.n_files = files.count;
     o.files = files.file;
     n = keeper_controls(r->run, at, control);

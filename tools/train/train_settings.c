@@ -103,6 +103,10 @@ static const opt kept[] = {
     { OPT_ROW("values", NULL, OPT_FLAG, AT(values), ALL, "",
               "and write its numbers"), TRAIN, MAY_DIFFER,
       .needs = "record" },
+    { OPT_ROW("prove", "CLAIM", OPT_TEXT, AT(prove), ALL, "",
+              "evidence of a batch's STEP:ELEMENT:A:B:INPUT into FILE, which "
+              "follows; train nothing"), TRAIN, MAY_DIFFER,
+      .not_with = "record" },
     { OPT_ROW("stop-at", "N", OPT_NUMBER, AT(stop_at), ALL, "0",
               "end after N batches as a signal would; 0: do not"), TRAIN,
       MAY_DIFFER },

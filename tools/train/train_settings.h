@@ -31,6 +31,7 @@ typedef struct train_settings {
     bool transcript_rows, transcript_gradient; /* of each step */
     const char *record; /* STEP[:DEVICE]; NULL: none */
     bool values;        /* in it */
+    const char *prove;  /* STEP:ELEMENT:A:B:INPUT; NULL: nothing */
     int64_t stop_at;          /* batches; 0: never */
     const char *save;
     const char *checkpoint;   /* a folder */

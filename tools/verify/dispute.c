@@ -224,8 +224,93 @@ static int find_maker(quarrel *q, const char **record_of,
                    : opt_fail(OPT_FAILED, "no memory");
 }
 
+/* ------ 5: a row of the data ------ */
+
+/* The input of "rows 0 to 47, batch: x"; NULL: it is no batch. */
+static const char *input_of(const char *place)
+{
+    static const char batch[] = "batch: ";
+    const char *at = strstr(place, batch);
+
+    return at && strncmp(place, "device ", 7) ? at + sizeof batch - 1 : NULL;
+}
+
+/* Evidence of a word that was given to the step: which row of the data has
+ * it. */
+static int prove_row(const quarrel *q, const char *input, const char *path,
+                     int *made)
+{
+    char unknown[REPLAY_TEXT] = "";
+    replay r = q->d->of;
+    int status = OPT_GO;
+
+    r.unknown = unknown;
+    *made = LS_ENOTSUP;
+    if (!published_text(r.of, "source"))
+        (void)ls_error(LS_ENOTSUP, "the transcripts have no root of the data, "
+                       "by which a batch is judged");
+    else
+        status = replay_evidence(&r, q->first, input, q->found.element,
+                                 (uint32_t[]){q->found.a, q->found.b}, path);
+    if (status == OPT_GO && access(path, R_OK) == 0)
+        *made = 0;
+    else if (*unknown)
+        (void)ls_error(LS_ENOTSUP, unknown);
+    return status;
+}
+
+/* All that it says but the leaf and its proof; to be freed. */
+static char *said_before_leaf(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char *text = calloc(1, 4096), *leaf = NULL;
+
+    if (f && text && fread(text, 1, 4095, f) > 0)
+        leaf = strstr(text, "\nleaf ");
+    if (leaf)
+        *leaf = 0;
+    if (f)
+        fclose(f);
+    return text;
+}
+
+/* Where the two give other proofs of the same row, that of a side whose data is
+ * another does not open. */
+static void judge_rows(quarrel *q)
+{
+    static const char *const say[] = {"a is right", "b is right",
+                                      "neither is right"};
+    char *const of[2] = {(char *)(uintptr_t)q->d->of.of->path, NULL};
+    char *path[2], *said[2];
+    int verdict = -1;
+
+    for (int side = 0; side < 2; side++) {
+        path[side] = mail_path(&q->x, q->x.number, (char)('a' + side),
+                               "evidence");
+        said[side] = path[side] ? said_before_leaf(path[side]) : NULL;
+    }
+    if (said[0] && said[1] && strcmp(said[0], said[1]) == 0)
+        for (int side = 0; side < 2 && (verdict < 0 || verdict > 2); side++)
+            verdict = ask_referee(q, path[side], of);
+    if (verdict >= 0 && verdict < 3)
+        quarrel_settle(q, "%s: the row of the data stands under the root that "
+                       "both have", say[verdict]);
+    else if (q->d->referee)
+        quarrel_settle(q, "not settled: no side proves what the data has "
+                       "there");
+    else
+        quarrel_settle(q, "for the referee: cc -O2 -std=c99 "
+                       "referee/referee.c -o referee && ./referee %s %s",
+                       path[0], of[0]);
+    for (int side = 0; side < 2; side++) {
+        free(path[side]);
+        free(said[side]);
+    }
+}
+
 static int ask_evidence(quarrel *q)
 {
+    const char *input = input_of(q->found.place);
     char hash[MAIL_HEX], *theirs = NULL, why[MAIL_TEXT] = "";
     char *path = mail_path(&q->x, q->x.number + 1, q->x.side, "evidence");
     char place[LS_RECORD_TEXT];
@@ -233,28 +318,33 @@ static int ask_evidence(quarrel *q)
     int64_t bytes;
     int status = path ? find_maker(q, &maker, place)
                       : opt_fail(OPT_FAILED, "no memory");
-    int made;
+    int made = 0;
 
     if (status != OPT_GO) {
         free(path);
         return status;
     }
     memcpy(hash, NONE, sizeof hash);
-    made = q->found.element < 0
-               ? LS_ENOTSUP
-               : ls_record_evidence(maker, place, q->found.element, q->found.a,
-                                    q->found.b, path);
+    if (q->found.element < 0)
+        made = LS_ENOTSUP;
+    else if (input)
+        status = prove_row(q, input, path, &made);
+    else
+        made = ls_record_evidence(maker, place, q->found.element, q->found.a,
+                                  q->found.b, path);
     if (made < 0)
         snprintf(why, sizeof why, "%s", q->found.element < 0
                                             ? "its element is not known"
                                             : ls_errmsg());
-    if (made < 0 && made != LS_ENOTSUP)
+    if (status == OPT_GO && made < 0 && made != LS_ENOTSUP)
         status = opt_check(made);
-    if (made == 0)
+    if (status == OPT_GO && made == 0)
         status = opt_check(ls_file_digest(path, &bytes, hash));
     if (status == OPT_GO)
         status = mail_answer(&q->x, 5, "evidence", hash, ROOT, ROOT,
                                  &theirs);
+    if (status == OPT_GO && quarrel_goes_on(q) && input && made == 0)
+        judge_rows(q);
     if (status == OPT_GO && quarrel_goes_on(q) && strcmp(hash, theirs))
         quarrel_settle(q, "not settled: the two give other evidence for "
                        "the same number: compare their files");

@@ -269,14 +269,30 @@ static int ask_replay(run *r)
 
 static const char *const question[] = {"files", "state", "replay"};
 
-static const char knows_all[] = "knows every operator, update and schedule";
+/* Is a batch judged?  Transcripts of before there was a root have none. */
+static bool has_rows(const run *r)
+{
+    return published_text(&r->of, "source") != NULL;
+}
+
+static void print_referee(const run *r)
+{
+    static const char no_rows[] = "rows of a batch: the transcript has no root "
+                                  "of the data";
+
+    if (!r->trained)
+        puts("referee not asked");
+    else if (*r->unknown)
+        printf("referee does not know %s%s%s\n", r->unknown,
+               has_rows(r) ? "" : "; ", has_rows(r) ? "" : no_rows);
+    else
+        printf("referee knows every operator, update and schedule%s%s\n",
+               has_rows(r) ? "" : ", and not ", has_rows(r) ? "" : no_rows);
+}
 
 static void print_text(const run *r)
 {
-    if (r->trained && *r->unknown)
-        printf("referee does not know %s\n", r->unknown);
-    else
-        printf("referee %s\n", r->trained ? knows_all : "not asked");
+    print_referee(r);
     for (int i = 0; i < QUESTIONS; i++) {
         const answer *a = &r->answer[i];
 
@@ -303,8 +319,9 @@ static void print_json(const run *r)
     }
     json_object_set_new(all, "referee",
                         r->trained
-                            ? json_pack("{s:b,s:s}", "knows", !*r->unknown,
-                                        "unknown", r->unknown)
+                            ? json_pack("{s:b,s:b,s:s}", "knows", !*r->unknown,
+                                        "rows", has_rows(r), "unknown",
+                                        r->unknown)
                             : json_null());
     json_dumpf(all, stdout, JSON_COMPACT);
     putchar('\n');

@@ -356,3 +356,22 @@ int replay_record(const replay *r, int64_t step, int device, const char *path,
     free(word);
     return status;
 }
+
+int replay_evidence(const replay *r, int64_t step, const char *input,
+                    int64_t element, const uint32_t claim[2], const char *path)
+{
+    const char *more[] = {NULL, path, NULL};
+    replay part = *r;
+    char *word = NULL;
+    int status;
+
+    if (asprintf(&word, "--prove=%" PRId64 ":%" PRId64 ":%08" PRIx32 ":%08"
+                 PRIx32 ":%s", step, element, claim[0], claim[1], input) < 0)
+        return opt_fail(OPT_FAILED, "no memory");
+    more[0] = word;
+    part.more = more;
+    part.until = -1;
+    status = replay_write(&part);
+    free(word);
+    return status;
+}

@@ -35,4 +35,9 @@ int replay_write(const replay *r);
 int replay_record(const replay *r, int64_t step, int device, const char *path,
                   bool values);
 
+/* Write evidence of a word of a step's batch, of an input; where the rows are
+ * not judged there is no file, and r->unknown says why. */
+int replay_evidence(const replay *r, int64_t step, const char *input,
+                    int64_t element, const uint32_t claim[2], const char *path);
+
 #endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A recorded step at work: what its phases (record_step.c) and its devices
+ * (record_devices.c) share. */
+#ifndef LS_RECORD_RECORDING_H
+#define LS_RECORD_RECORDING_H
+
+#include "plan/exec.h"
+#include "record/record_step.h"
+#include "train/step.h"
+
+typedef struct ls__recording {
+    ls__step step; /* the first: phases are given this */
+    const ls__onlooker *show;
+    int of;            /* the device that is shown, -1: all */
+    ls__plan *plan;
+    ls__weights weights; /* the trainer's values, packed for this plan */
+    ls__context **context; /* [device] */
+    float *mean;
+    int device, micro; /* that run now */
+    int status;        /* of the showing */
+} ls__recording;
+
+/* Show an array, a double, the rows of a shard or of the batch. */
+void ls__recording_array(ls__recording *r, const ls__where *w,
+                         const void *values, int64_t floats, bool integers);
+void ls__recording_double(ls__recording *r, const char *phase,
+                          const char *what, double x);
+void ls__recording_rows(ls__recording *r, const char *phase,
+                        const ls_shard *shard);
+
+/* Run all devices, those that meet on the way together, and show what they
+ * make. */
+void ls__recording_devices(ls__recording *r);
+
+#endif
