@@ -132,8 +132,7 @@ static uint32_t flip(const ls__where *w, uint32_t bits, uint32_t by)
 static bool is_hit(const fault *f, const ls__where *w)
 {
     static const char *const whole[] = {"y", "kept", "dx", "dparam",
-                                        "statistics", "statistics of all",
-                                        NULL};
+                                        "statistics of all", NULL};
     bool known = false;
 
     if (strcmp(w->phase, phases[f->kind]))

@@ -48,48 +48,70 @@ static const ls__kept *of_rows(const ls__asked *q, const char *phase)
                       all ? 0 : w->device, w->micro, q->e->of);
 }
 
-static void take_double(ls__evidence *e, const ls__kept *k, int64_t i)
+/* What is known after a block of 256 vectors, so many doubles; NULL: nothing. */
+typedef struct state {
+    const uint32_t *x;
+    int64_t doubles;
+} state;
+
+/* The last one of an array; none of NULL. */
+static state state_of(const ls__kept *k, int64_t doubles)
+{
+    return (state){k && k->n >= 2 * doubles ? k->x + k->n - 2 * doubles : NULL,
+                   doubles};
+}
+
+static void take_double(ls__evidence *e, state s, int64_t i)
 {
     for (int half = 0; half < 2; half++)
-        if (k && 2 * i + half < k->n)
-            ls__evidence_take(e, &k->x[2 * i + half]);
+        if (s.x && i < s.doubles)
+            ls__evidence_take(e, &s.x[2 * i + half]);
         else
             ls__evidence_say(e, 0);
 }
 
 /* Give the weight, the mean and the square of a channel, of rows that are none
  * zeros. */
-static void take_moments(ls__evidence *e, const ls__kept *k, int64_t n,
-                         int64_t j)
+static void take_moments(ls__evidence *e, state s, int64_t n, int64_t j)
 {
-    take_double(e, k, 0);
-    take_double(e, k, 1 + j);
-    take_double(e, k, 1 + n + j);
+    take_double(e, s, 0);
+    take_double(e, s, 1 + j);
+    take_double(e, s, 1 + n + j);
 }
 
-static void give_moments(const channel *c, const char *name, const ls__kept *k)
+static void give_moments(const channel *c, const char *name, state s)
 {
     ls__evidence_begin(c->q->e, name);
-    take_moments(c->q->e, k, c->n, c->j);
+    take_moments(c->q->e, s, c->n, c->j);
     ls__evidence_end(c->q->e);
 }
 
-static void give_double(const channel *c, const char *name, const ls__kept *k,
-                        int64_t i)
+static void give_double(const channel *c, const char *name, state s, int64_t i)
 {
     ls__evidence_begin(c->q->e, name);
-    take_double(c->q->e, k, i);
+    take_double(c->q->e, s, i);
     ls__evidence_end(c->q->e);
 }
 
-/* Give the channel's column of an array like the value, and the weights of the
- * vectors, where rows have some. */
-static void give_column(const channel *c, const char *name, const uint32_t *x)
+enum { BLOCK = 256 };
+
+/* Give the channel's column in a block of an array like the value, and the
+ * weights of its vectors, where rows have some. */
+static int64_t vectors_in(const ls__asked *q, int64_t block)
 {
-    ls__evidence_list(c->q->e, name, c->q->vectors, x + c->j, c->n);
+    int64_t left = q->vectors - block * BLOCK;
+
+    return left < BLOCK ? left : BLOCK;
 }
 
-static void give_weights(const channel *c)
+static void give_column(const channel *c, const char *name, const uint32_t *x,
+                        int64_t block)
+{
+    ls__evidence_list(c->q->e, name, vectors_in(c->q, block),
+                      x + block * BLOCK * c->n + c->j, c->n);
+}
+
+static void give_weights(const channel *c, int64_t block)
 {
     const ls__kept *w = ls__evidence_rows(c->q->e, "weights of rows");
     int64_t first = c->q->e->of->place.first;
@@ -98,8 +120,8 @@ static void give_weights(const channel *c)
     if (!w || first + c->q->rows > w->n)
         return;
     ls__evidence_begin(c->q->e, "w");
-    for (int64_t i = 0; i < c->q->vectors; i++)
-        ls__evidence_take(c->q->e, &w->x[first + i / each]);
+    for (int64_t i = 0; i < vectors_in(c->q, block); i++)
+        ls__evidence_take(c->q->e, &w->x[first + (block * BLOCK + i) / each]);
     ls__evidence_end(c->q->e);
 }
 
@@ -115,49 +137,62 @@ static void give_epsilon(const channel *c)
 static channel channel_of(const ls__asked *q, int64_t before, uint32_t *at)
 {
     channel c = {.q = q, .n = q->width};
-    int64_t i = q->at / 2 - before;
+    int64_t i = q->at / 2 % (before + 2 * c.n) - before;
 
     c.j = i < 0 ? 0 : i % c.n;
     *at = (uint32_t)(2 * (i < 0 ? 0 : before + i / c.n) + q->at % 2);
     return c;
 }
 
-static int moments(const ls__asked *q)
+/* Find what was found before the word's block, in the chunk or in the one
+ * before. */
+static state so_far(const ls__asked *q, int64_t doubles, int64_t *block)
 {
     const ls__where *w = &q->e->of->place;
+
+    *block = q->at / (2 * doubles);
+    if (*block)
+        return (state){q->e->of->x + (*block - 1) * 2 * doubles, doubles};
+    return state_of(last_found(q->e, found, w->phase, q->n->node, w->device,
+                               w->micro, q->e->of), doubles);
+}
+
+static int moments(const ls__asked *q)
+{
     uint32_t at;
     channel c = channel_of(q, 1, &at);
-    const ls__kept *so_far = last_found(q->e, found, "forward", q->n->node,
-                                        w->device, w->micro, q->e->of);
+    int64_t block;
+    state before = so_far(q, 1 + 2 * c.n, &block);
 
+    if (block * BLOCK >= q->vectors)
+        return ls__asked_unknown("batch_norm");
     ls__asked_rule(q, "batch_norm.moments");
-    give_column(&c, "x", q->x);
-    give_weights(&c);
-    if (so_far)
-        give_moments(&c, "c", so_far);
+    give_column(&c, "x", q->x, block);
+    give_weights(&c, block);
+    if (before.x)
+        give_moments(&c, "c", before);
     ls__evidence_word(q->e, "at", at);
     return 0;
 }
 
 static int sums(const ls__asked *q)
 {
-    const ls__where *w = &q->e->of->place;
     const ls__kept *all = of_rows(q, "forward");
     uint32_t at;
     channel c = channel_of(q, 0, &at);
-    const ls__kept *so_far = last_found(q->e, found, "backward", q->n->node,
-                                        w->device, w->micro, q->e->of);
+    int64_t block;
+    state before = so_far(q, 2 * c.n, &block);
 
-    if (!q->dy || !all)
+    if (!q->dy || !all || block * BLOCK >= q->vectors)
         return ls__asked_unknown("batch_norm");
     ls__asked_rule(q, "batch_norm.sums");
-    give_column(&c, "x", q->x);
-    give_column(&c, "dy", q->dy);
-    give_weights(&c);
-    give_moments(&c, "all", all);
+    give_column(&c, "x", q->x, block);
+    give_column(&c, "dy", q->dy, block);
+    give_weights(&c, block);
+    give_moments(&c, "all", state_of(all, 1 + 2 * c.n));
     give_epsilon(&c);
-    if (so_far)
-        give_double(&c, "c", so_far, q->at / 2);
+    if (before.x)
+        give_double(&c, "c", before, q->at / 2 % (2 * c.n));
     ls__evidence_word(q->e, "at", at);
     return 0;
 }
@@ -174,14 +209,14 @@ static int together(const ls__asked *q)
     ls__asked_rule(q, back ? "batch_norm.join.back" : "batch_norm.join");
     ls__evidence_begin(q->e, "of");
     for (int64_t d = 0; d < devices; d++) {
-        const ls__kept *k =
+        state s = state_of(
             last_found(q->e, found, q->e->of->place.phase, q->n->node, d,
-                       q->e->of->place.micro, q->e->of);
+                       q->e->of->place.micro, q->e->of), !back + 2 * c.n);
 
         if (back)
-            take_double(q->e, k, q->at / 2);
+            take_double(q->e, s, q->at / 2);
         else
-            take_moments(q->e, k, c.n, c.j);
+            take_moments(q->e, s, c.n, c.j);
     }
     ls__evidence_end(q->e);
     ls__evidence_word(q->e, "at", back ? at % 2 : at);
@@ -190,7 +225,7 @@ static int together(const ls__asked *q)
 
 /* ------ what goes by it ------ */
 
-static int value(const channel *c, const ls__kept *all)
+static int value(const channel *c, state all)
 {
     const ls__asked *q = c->q;
     const uint32_t *scale = ls__asked_param(q, 0, c->n);
@@ -207,15 +242,15 @@ static int value(const channel *c, const ls__kept *all)
     return 0;
 }
 
-static int gradient(const channel *c, const ls__kept *all)
+static int gradient(const channel *c, state all)
 {
     const ls__asked *q = c->q;
     const uint32_t *scale = ls__asked_param(q, 0, c->n);
     const ls__kept *w = ls__evidence_rows(q->e, "weights of rows");
-    const ls__kept *back = of_rows(q, "backward");
+    state back = state_of(of_rows(q, "backward"), 2 * c->n);
     int64_t row = q->e->of->place.first + q->at / q->size;
 
-    if (!scale || !back || (w && row >= w->n))
+    if (!scale || !back.x || (w && row >= w->n))
         return ls__asked_unknown("batch_norm");
     ls__asked_rule(q, "batch_norm.back");
     ls__evidence_number(q->e, "x", &q->x[q->at]);
@@ -241,12 +276,12 @@ static int parameter(const channel *c)
     const ls__where *w = &q->e->of->place;
     const ls__kept *was = ls__evidence_before(q->e, q->e->of, w->micro,
                                               w->name);
-    const ls__kept *sum = last_found(q->e, found, "backward", q->n->node,
-                                     w->device, w->micro, q->e->of);
+    state sum = state_of(last_found(q->e, found, "backward", q->n->node,
+                                    w->device, w->micro, q->e->of), 2 * c->n);
 
     if (w->first > 0 && was)
         return ls__asked_move(q, &was->x[q->at]);
-    if (!sum || w->index > 1)
+    if (!sum.x || w->index > 1)
         return ls__asked_unknown("batch_norm");
     ls__asked_rule(q, "batch_norm.given");
     ls__asked_before(q);
@@ -257,7 +292,7 @@ static int parameter(const channel *c)
 bool ls__evidence_by_rows(const ls__asked *q, int *status)
 {
     channel c = {q, q->width, q->at % q->width};
-    const ls__kept *all;
+    state all;
 
     *status = 0;
     if (!ls__asked_of(q, found, 0))
@@ -267,7 +302,8 @@ bool ls__evidence_by_rows(const ls__asked *q, int *status)
     else if (ls__asked_what(q, found))
         *status = strcmp(q->e->of->place.phase, "backward") ? moments(q)
                                                             : sums(q);
-    else if (!(all = of_rows(q, "forward")) || !(all->x[0] | all->x[1]))
+    else if (all = state_of(of_rows(q, "forward"), 1 + 2 * c.n),
+             !all.x || !(all.x[0] | all.x[1]))
         return false;
     else if (ls__asked_y(q))
         *status = value(&c, all);
@@ -314,9 +350,11 @@ bool ls__evidence_stored(ls__evidence *e, const ls__said *slot, uint32_t a,
         return true;
     ls__evidence_begin(e, "of");
     for (int64_t i = 0; i < devices * micro; i++)
-        take_moments(e, last_found(e, is_of_all(n) ? joined : found, "forward",
-                                   n->node, is_of_all(n) ? 0 : i / micro,
-                                   i % micro, e->of),
+        take_moments(e, state_of(last_found(e, is_of_all(n) ? joined : found,
+                                            "forward", n->node,
+                                            is_of_all(n) ? 0 : i / micro,
+                                            i % micro, e->of),
+                                 1 + 2 * slot->floats),
                      slot->floats, e->element - slot->at);
     ls__evidence_end(e);
     ls__evidence_word(e, "micro", (uint32_t)micro);

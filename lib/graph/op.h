@@ -121,6 +121,9 @@ static inline void ls__end_turn(const ls__run *r)
 
 enum { LS__VALUE = -1 }; /* in the place of an input's number */
 
+/* What a survey has found after each block of rows, as it is shown: doubles. */
+#define LS__STATISTICS "statistics"
+
 /* What an operator that trains by all rows does on every chunk before it runs
  * on the first, forward and backward (back). */
 typedef struct ls__survey {

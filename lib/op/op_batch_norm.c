@@ -9,6 +9,7 @@
  * and what one call gives to scale and to bias, or mean, mean of dy and mean of
  * dy xh. */
 #include "base/error.h"
+#include "base/least.h"
 #include "base/sized.h"
 #include "op/norm.h"
 #include "op/op_table.h"
@@ -219,19 +220,48 @@ static bool of_all(const ls_node *n)
     return of->statistics == LS_STATISTICS_OF_BATCH;
 }
 
-static void look(const ls__run *r, bool back)
+/* Look at rows of `each` vectors, from one on. */
+static void look_at(const ls__run *r, bool back, int64_t from, int64_t rows,
+                    int64_t each, const float *weights)
 {
-    int64_t n = ls__width(r->node), each = ls__vectors(r->node);
+    int64_t n = ls__width(r->node);
+    const float *x = (const float *)r->x[0] + from * n;
     float *inverse = r->scratch, *room = inverse + 2 * n;
 
     if (!back) {
-        r->kernels->batch_moments(r->rows, each, n, r->x[0], r->of->weights,
-                                  r->found[0]);
+        r->kernels->batch_moments(rows, each, n, x, weights, r->found[0]);
         return;
     }
     factors(r, inverse, inverse + n);
-    r->kernels->batch_sums(r->rows, each, n, r->x[0], r->of->weights,
-                           means(r, room), inverse, r->dy, r->found[1]);
+    r->kernels->batch_sums(rows, each, n, x, weights, means(r, room), inverse,
+                           r->dy + from * n, r->found[1]);
+}
+
+/* The same, block by block, each of which is shown. */
+static void show(const ls__run *r, bool back)
+{
+    int64_t each = ls__vectors(r->node), all = r->rows * each;
+    int64_t size = 2 * found_size(r->node, back);
+    int64_t blocks = (all + LS__CHUNK - 1) / LS__CHUNK;
+
+    for (int64_t b = 0; b < blocks; b++) {
+        int64_t from = b * LS__CHUNK, n = ls__least(all - from, LS__CHUNK);
+        float weight[LS__CHUNK];
+
+        for (int64_t i = 0; i < n; i++)
+            weight[i] = r->of->weights ? r->of->weights[(from + i) / each] : 1;
+        look_at(r, back, from, n, 1, weight);
+        ls__show(r, LS__STATISTICS, b * size, blocks * size,
+                 (const float *)(const void *)r->found[back], size);
+    }
+}
+
+static void look(const ls__run *r, bool back)
+{
+    if (r->of->probe)
+        show(r, back);
+    else
+        look_at(r, back, 0, r->rows, ls__vectors(r->node), r->of->weights);
 }
 
 static void join(const ls_node *n, bool back, double *to, const double *from)

@@ -121,14 +121,6 @@ static void run_part(recorded *r, int part)
         backward(r, &plan->instr[i]);
 }
 
-static void survey(recorded *r, const ls__instr *in, bool back)
-{
-    const double *found = ls__context_found(r->at.context, in, back);
-
-    ls__work_survey(&r->at, in, back);
-    see(r, in, back, LS__STATISTICS, 0, (const float *)(const void *)found,
-        2 * in->node->op->survey->size(in->node, back));
-}
 
 int ls__exec_recorded(ls__context *context, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
@@ -152,8 +144,10 @@ int ls__exec_recorded(ls__context *context, const ls__weights *w,
             memset(r.at.of.memory, 0,
                    (size_t)r.at.plan->floats * sizeof *r.at.of.memory);
         run_part(&r, part);
-        if (ends && goes_on(&r))
-            survey(&r, in, back);
+        if (ends && goes_on(&r)) {
+            ls__work_survey(&r.at, in, back);
+            see_shown(&r, in, back);
+        }
     }
     for (int i = 0; i < SHOWN; i++)
         free(r.shown[i].values);

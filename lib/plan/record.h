@@ -12,16 +12,12 @@
 typedef struct ls__seen {
     const ls_node *node; /* whose instruction wrote it */
     bool backward;
-    const char *what;    /* "y", "kept", "dx", "dparam", a probe's name, or
-                            LS__STATISTICS */
+    const char *what;    /* "y", "kept", "dx", "dparam", or a probe's name */
     int index;           /* of the input or the parameter; or 0 */
     int64_t first, rows; /* of the shard: the chunk */
     const float *values;
     int64_t floats;
 } ls__seen;
-
-/* What a survey found in the rows so far, which are doubles. */
-#define LS__STATISTICS "statistics"
 
 typedef void ls__saw_fn(void *user, const ls__seen *seen);
 
