@@ -438,6 +438,78 @@ START_TEST(test_fault)
 }
 END_TEST
 
+/* ------ all that a step makes ------ */
+
+/* An array of the record, and what it has of an element. */
+static void judge_place(const char *path, const ls__entry *e, uint32_t *r,
+                        int *unknown)
+{
+    const char *evidence = in_folder("evidence");
+    uint32_t leaf[LS__LEAF];
+    char place[LS_RECORD_TEXT], op[32];
+    int64_t element = between(r, 0, e->floats - 1), of = element / LS__LEAF;
+    int status;
+    FILE *f;
+
+    ls__where_text(&e->place, place);
+    ck_assert_int_gt(ls_record_leaf(path, place, of, leaf), 0);
+    status = ls_record_evidence(path, place, element, leaf[element % LS__LEAF],
+                                0, evidence);
+    *unknown += status == LS_ENOTSUP && *e->place.op; /* padding */
+    if (status == LS_ENOTSUP)
+        return;
+    ck_assert_msg(status == 0, "%s: %s", place, ls_errmsg());
+    ck_assert_ptr_nonnull(f = fopen(evidence, "r"));
+    forget_evidence();
+    read_evidence(f, op);
+    fclose(f);
+    ck_assert_msg(make(op) == leaf[element % LS__LEAF], "%s: element %lld",
+                  place, (long long)element);
+}
+
+static bool is_batch_norms(const ls__where *w)
+{
+    return (w->op && strcmp(w->op, "batch_norm") == 0) ||
+           strcmp(w->phase, "after") == 0 ||
+           (strcmp(w->phase, "before") == 0 &&
+            strcmp(w->what, "parameters") == 0);
+}
+
+/* Proves that every array that a batch norm by rows makes, first values of
+ * orthogonal kernels and what is stored afterwards are judged, each rightly. */
+START_TEST(test_norms)
+{
+    course c = random_course(4000 + (uint32_t)_i);
+    uint32_t r = 5 + (uint32_t)_i;
+    int unknown = 0, judged = 0;
+    char path[256];
+    ls__record_reader reader;
+    ls__entry e = {0};
+
+    folder_open();
+    c.model = NORMS;
+    c.precision = LS_F32_LAYERS;
+    c.recorded = _i % 2;
+    c.path = strcpy(path, in_folder("norms.lsr"));
+    take(&c);
+    OK(ls__record_open(&reader, c.path));
+    do {
+        ls__entry_release(&e);
+        OK(ls__record_next(&reader, &e));
+        if (e.kind != LS__ARRAY_ENTRY || !is_batch_norms(&e.place) ||
+            (c.recorded > 0 && strcmp(e.place.phase, "before") == 0))
+            continue;
+        judge_place(c.path, &e, &r, &unknown);
+        judged++;
+    } while (e.kind != LS__CLOSE_ENTRY);
+    ls__entry_release(&e);
+    ls__record_shut(&reader);
+    folder_close();
+    ck_assert_int_gt(judged, 10);
+    ck_assert_int_eq(unknown, 0);
+}
+END_TEST
+
 /* Devices that are spread over processes are refused by name. */
 static int record_on_rank(const ls_transport *transport, void *user)
 {
@@ -520,6 +592,7 @@ static Suite *record_suite(void)
 
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, test_same_bytes, 0, long_run() ? 1000 : 12);
+    tcase_add_loop_test(t, test_norms, 0, long_run() ? 200 : 4);
     tcase_add_test(t, test_ranks);
     tcase_add_test(t, test_judges);
     tcase_add_loop_test(t, test_fault, 0, long_run() ? 25 * KINDS : 2 * KINDS);

@@ -260,7 +260,7 @@ int ls__evidence_make(ls__evidence *e, uint32_t a, uint32_t b)
         return ls__evidence_shared(e, a, b);
     if (!maker || strcmp(maker, "any"))
         return ls__asked_unknown("products whose bits are their maker's own");
-    if (!fill(&q, e) || (!q.x && q.from != q.n))
+    if (!fill(&q, e) || (!q.x && q.from != q.n && q.rows))
         return ls__asked_unknown(e->of->place.op);
     return answer_of(q.n->op)(&q);
 }
