@@ -308,8 +308,9 @@ ask 0 'referee knows every operator, update and schedule' "$dir/text.lst" \
 is "and rows" "$(grep -c 'not rows' "$dir/out")" 0
 
 # Another text has another root, which the head says.
-sed 's/line 7 /line 8 /' "$dir/text" >"$dir/text2"
-run ${gpt%%"$dir/text"*}"$dir/text2"${gpt#*"$dir/text"} --against "$dir/text.lst"
+mkdir "$dir/other"
+sed 's/line 7 /line 8 /' "$dir/text" >"$dir/other/text"
+run ${gpt%%"$dir/text"*}"$dir/other/text"${gpt#*"$dir/text"} --against "$dir/text.lst"
 is "another text" $status 5
 has "another text" out 'source is'
 

@@ -48,7 +48,8 @@ static const ls__kept *of_rows(const ls__asked *q, const char *phase)
                       all ? 0 : w->device, w->micro, q->e->of);
 }
 
-/* What is known after a block of 256 vectors, so many doubles; NULL: nothing. */
+/* What is known after a block of 256 vectors, so many doubles; NULL: nothing.
+ */
 typedef struct state {
     const uint32_t *x;
     int64_t doubles;

@@ -65,8 +65,9 @@ LS_API int ls_source_weigh(ls_source *source, const float *weights,
 /* Store the root of a tree over all rows of a source as 64 hex digits, to which
  * a transcript commits (ls_transcript_options.source): the rows are one array
  * of words, row after row, of each its arrays and then its weight, and a leaf
- * has 4096 of them (docs/transcript.md).  Reads every row.  LS_ENOTSUP: rows are
- * others in each epoch; LS_EUSER: the source failed; LS_EINVAL, LS_ENOMEM. */
+ * has 4096 of them (docs/transcript.md).  Reads every row.  LS_ENOTSUP: rows
+ * are others in each epoch; LS_EUSER: the source failed; LS_EINVAL,
+ * LS_ENOMEM. */
 LS_API int ls_source_root(const ls_source *source, char root[65]);
 
 /* A word of a batch, and what two sides say it is. */

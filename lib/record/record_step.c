@@ -262,8 +262,9 @@ static int run(ls__recording *r, ls_result *result)
 int ls__show_step(ls_trainer *t, const ls_batch *batch, int device,
                   const ls__onlooker *show, ls_result *result, int *shown)
 {
-    ls__recording r = {.step = {.trainer = t, .batch = batch, .pass = &recorded},
-                   .of = device, .show = show};
+    ls__recording r = {.step = {.trainer = t, .batch = batch,
+                                .pass = &recorded},
+                       .of = device, .show = show};
     int status = ls__pool_take(t->pool);
 
     *shown = 0;

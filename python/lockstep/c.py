@@ -463,6 +463,15 @@ class Series(Struct):
     _fields_ = [("array", Array), ("at", C.c_int64), ("length", C.c_int64)]
 
 
+class RowClaim(Struct):
+    """A word of a batch, and what two sides say it is."""
+
+    _fields_ = [("size", C.c_size_t), ("step", C.c_int64),
+        ("batch", C.c_int64), ("batches", C.c_int64), ("shuffle", C.c_bool),
+        ("key", Key), ("window", C.c_int64), ("array", C.c_int),
+        ("element", C.c_int64), ("a", C.c_uint32), ("b", C.c_uint32)]
+
+
 class LoaderOptions(Struct):
     """The options of a loader; loader_open copies them."""
 
@@ -768,7 +777,7 @@ class TranscriptOptions(Struct):
         ("settings", C.POINTER(Setting)), ("n_files", C.c_int),
         ("files", C.POINTER(DataFile)), ("sum", C.c_char_p),
         ("step_flops", C.c_double), ("resume", C.c_char_p), ("rows", C.c_bool),
-        ("gradient", C.c_bool)]
+        ("gradient", C.c_bool), ("source", C.c_char_p)]
 
 
 class TranscriptFacts(Struct):
@@ -902,9 +911,10 @@ STRUCTS = {"ls_array_spec": ArraySpec, "ls_array": Array,
     "ls_checkpoints_options": CheckpointsOptions, "ls_change": Change,
     "ls_sharding": Sharding, "ls_buffers": Buffers, "ls_early_stop": EarlyStop,
     "ls_plateau": Plateau, "ls_init": Init, "ls_source": Source,
-    "ls_series": Series, "ls_loader_options": LoaderOptions, "ls_place": Place,
-    "ls_level": Level, "ls_core_kind": CoreKind, "ls_link": Link,
-    "ls_cost": Cost, "ls_work": Work, "ls_times": Times, "ls_isa": Isa,
+    "ls_series": Series, "ls_row_claim": RowClaim,
+    "ls_loader_options": LoaderOptions, "ls_place": Place, "ls_level": Level,
+    "ls_core_kind": CoreKind, "ls_link": Link, "ls_cost": Cost,
+    "ls_work": Work, "ls_times": Times, "ls_isa": Isa,
     "ls_save_options": SaveOptions, "ls_norm_options": NormOptions,
     "ls_batch_norm_options": BatchNormOptions,
     "ls_dense_options": DenseOptions, "ls_attention_options": AttentionOptions,
@@ -1111,6 +1121,10 @@ ls_init_params = function("ls_init_params", C.c_int, P, Text, P)
 ls_source_arrays = function("ls_source_arrays", C.c_int, P, INT, P)
 ls_source_series = function("ls_source_series", C.c_int, P, INT, P)
 ls_source_weigh = function("ls_source_weigh", C.c_int, P, P, INT64)
+ls_source_root = function("ls_source_root", C.c_int, P, P)
+ls_row_claim_defaults_bytes = function("ls_row_claim_defaults_bytes", None, P,
+    C.c_size_t)
+ls_source_evidence = function("ls_source_evidence", C.c_int, P, P, Text)
 ls_source_close = function("ls_source_close", None, P)
 ls_loader_defaults_bytes = function("ls_loader_defaults_bytes", None, P,
     C.c_size_t)
