@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Called by conda build.
+# Called by rattler-build.
 set -eu
 [ -e configure ] || ./bootstrap
-./configure --prefix="$PREFIX" --disable-static --disable-rpath
+./configure --prefix="$PREFIX" --disable-static --disable-rpath \
+    --with-blis="$PREFIX"
 make -j"${CPU_COUNT:-2}"
 make check-some TESTS="test/test_ops test/test_determinism test/verify.sh"
 make install

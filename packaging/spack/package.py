@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# In a repository of packages as packages/lockstep/package.py; then, in a clone
-# of lockstep, `spack dev-build lockstep@main`.
+# For Spack 1.0 or later, whose build systems are in a repository of packages.
+# In such a repository as packages/lockstep/package.py; then, in a clone of
+# lockstep, `spack dev-build lockstep@main`.
 import os
+
+from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
 
 from spack.package import *
 
@@ -24,7 +27,7 @@ class Lockstep(AutotoolsPackage):
     depends_on("pkgconfig", type="build")
     depends_on("check", type="test")
     depends_on("hwloc@2.5:")
-    depends_on("jansson")
+    depends_on("jansson@2.13:")
     depends_on("zlib-api")
     depends_on("libpng")
     depends_on("jpeg")
@@ -35,9 +38,14 @@ class Lockstep(AutotoolsPackage):
         Executable("./bootstrap")()
 
     def configure_args(self):
-        args = self.with_or_without("blis") + ["--disable-rpath"]
+        # By its prefix: a BLIS of the system's comes first where none is named.
+        args = ["--disable-rpath"]
+        if self.spec.satisfies("+blis"):
+            args.append(f"--with-blis={self.spec['blis'].prefix}")
+        else:
+            args.append("--without-blis")
         if self.spec.satisfies("+mpi"):
-            args += ["--with-mpi", "MPICC=" + self.spec["mpi"].mpicc]
+            args += ["--with-mpi", f"MPICC={self.spec['mpi'].mpicc}"]
         return args
 
     @run_after("install")
