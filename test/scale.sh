@@ -188,6 +188,13 @@ run linear $quick --workers 1 --devices 64 --batch 256 --predict "core:64 pu:2" 
 is "many devices" $status 0
 has "are measured on few" out "linear, 32 rows a step, 8 devices"
 is "and predicted on all" "$(tail -n 1 "$dir/d.csv" | cut -d, -f2,3)" "64,64"
+# Without roofs too, gradients take as much longer as a core computes less.
+for core in 1000 0.001; do
+    run linear $quick --workers 1 --predict core:2 --assume core=$core \
+        --csv "$dir/$core.csv"
+done
+is "core= counts" "$(cat "$dir/1000.csv" "$dir/0.001.csv" | awk -F, '
+    $3 == 1 { c[n++] = $8 } END { print (c[1] > 1000 * c[0]) }')" 1
 run linear $quick --workers 1 --devices auto --predict core:6 --csv "$dir/d.csv"
 is "auto: the cores there" "$(tail -n 1 "$dir/d.csv" | cut -d, -f2,3)" "6,6"
 

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "info/info.h"
 #include "info/verify.h"
+#include "opt/cores.h"
 #include "opt/opt.h"
 
 #include <lockstep.h>
@@ -194,15 +195,13 @@ static int open_mesh(info *r)
     o.cpus = seats_cpus(&r->seats, r->set.cpus);
     o.topology = r->set.topology;
     o.details = true;
-    if (!o.devices)
+    if (!o.devices) { /* auto */
         o.devices = 1;
-    status = opt_check_usage(ls_mesh_open(&r->mesh, &o));
-    if (status == OPT_GO && !r->set.devices) { /* auto */
-        r->set.devices = ls_mesh_usable_cores(r->mesh);
-        ls_mesh_close(r->mesh);
-        r->mesh = NULL;
-        return open_mesh(r);
+        if ((status = cores_of(o)) < 0)
+            return opt_check_usage(status);
+        r->set.devices = o.devices = status;
     }
+    status = opt_check_usage(ls_mesh_open(&r->mesh, &o));
     if (status == OPT_GO)
         r->workers = ls_mesh_workers(r->mesh);
     if (status == OPT_GO && !r->set.workers && r->workers > most(r)) {

@@ -3,6 +3,7 @@
  * gives the exit status. */
 #include "run/run.h"
 #include "model/adapt.h"
+#include "opt/cores.h"
 #include "run/rate.h"
 
 #include <stdio.h>
@@ -70,17 +71,11 @@ bool run_is_first(const run *r)
 static int count_cores(const char *cpus, int64_t *cores)
 {
     ls_mesh_options o = ls_mesh_defaults();
-    ls_mesh *mesh;
-    int status;
 
     o.devices = 1;
     o.cpus = cpus;
-    status = ls_mesh_open(&mesh, &o);
-    if (status < 0)
-        return opt_check_usage(status);
-    *cores = ls_mesh_usable_cores(mesh);
-    ls_mesh_close(mesh);
-    return OPT_GO;
+    *cores = cores_of(o);
+    return *cores < 0 ? opt_check_usage((int)*cores) : OPT_GO;
 }
 
 int run_cores(const run *r, int64_t *cores)

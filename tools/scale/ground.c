@@ -2,6 +2,7 @@
 /* See ground.h. */
 #define _GNU_SOURCE
 #include "scale/ground.h"
+#include "opt/cores.h"
 #include "opt/opt.h"
 
 #include <stdlib.h>
@@ -66,17 +67,13 @@ int assumed_read(assumed *a, const char *text)
 static int open_mesh(described *d)
 {
     ls_mesh_options o = ls_mesh_defaults();
-    int status;
 
     o.topology = d->text;
     o.cpus = d->cpus;
     o.devices = 1;
     o.details = true;
-    if ((status = ls_mesh_open(&d->mesh, &o)) < 0)
-        return opt_check_usage(status);
-    d->cores = ls_mesh_usable_cores(d->mesh);
-    ls_mesh_close(d->mesh);
-    d->mesh = NULL;
+    if ((d->cores = cores_of(o)) < 0)
+        return opt_check_usage(d->cores);
     o.workers = d->cores;
     return opt_check_usage(ls_mesh_open(&d->mesh, &o));
 }

@@ -2,6 +2,7 @@
 /* See scaling_ranks.h. */
 #define _GNU_SOURCE
 #include "scale/scaling_ranks.h"
+#include "opt/cores.h"
 #include "scale/counts.h"
 #include "scale/scaling_fail.h"
 
@@ -102,25 +103,11 @@ int parties_tell(const ls_transport *all, void *data, size_t bytes)
 
 /* ------ Counts of ranks ------ */
 
-static int usable_cores(const ls_mesh_options *options, const char *cpus)
-{
-    ls_mesh_options o = *options;
-    ls_mesh *mesh;
-    int cores, status;
-
-    o.workers = 1;
-    o.cpus = *cpus ? cpus : o.cpus;
-    if ((status = ls_mesh_open(&mesh, &o)) < 0)
-        return status;
-    cores = ls_mesh_usable_cores(mesh);
-    ls_mesh_close(mesh);
-    return cores;
-}
-
 /* Deals the cores among the ranks of a machine.  Returns this rank's number. */
 static int deal(rank_party *p, const ls_transport *all,
                 const ls_mesh_options *mesh)
 {
+    ls_mesh_options o = *mesh;
     int dealt = 1;
 
     if (p->ranks > 1) {
@@ -129,7 +116,8 @@ static int deal(rank_party *p, const ls_transport *all,
         dealt =
             ls_transport_cpus(&p->link, mesh->cpus, p->cpus, sizeof p->cpus);
     }
-    return dealt <= 0 ? dealt : usable_cores(mesh, p->cpus);
+    o.cpus = *p->cpus ? p->cpus : o.cpus;
+    return dealt <= 0 ? dealt : cores_of(o);
 }
 
 static int open_party(rank_party *p, const ls_transport *all,
