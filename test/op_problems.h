@@ -674,7 +674,7 @@ static bool fits(const row *o, const sample *s)
 /* Elements of a group of a group norm. */
 static int64_t of_group(const ls_node *n)
 {
-    return n->size / ls__attribute_integer(n, "groups");
+    return n->size / integer_of(n, "groups");
 }
 
 /* Gradients that are zero, or nearly so, whatever the input: `which` counts

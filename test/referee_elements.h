@@ -58,7 +58,7 @@ static int64_t vectors_of(const question *q)
 
 static int64_t integer_of(const question *q, const char *name)
 {
-    return ls__attribute_integer(q->p->node, name);
+    return integer_of(q->p->node, name);
 }
 
 /* Column j of n numbers a row, and of a list of rows. */
@@ -224,7 +224,7 @@ static float one_hot(const question *q)
 static int64_t view_source(const ls_node *n, int64_t at)
 {
     const ls_node *x = n->in[0];
-    const ls__extents *axes = ls__attribute_sizes(n, "axes");
+    const ls__extents *axes = ls__attribute_named(n, "axes");
     int64_t index[LS_MAX_RANK] = {0}, spot[LS_MAX_RANK] = {0}, to = 0;
     int more = n->rank - x->rank;
 
@@ -239,8 +239,8 @@ static int64_t view_source(const ls_node *n, int64_t at)
             spot[k] = x->shape[k] == 1 && n->op == &ls__op_broadcast
                            ? 0 : index[k + more];
     if (n->op == &ls__op_slice)
-        spot[ls__attribute_integer(n, "axis")] +=
-            ls__attribute_integer(n, "first");
+        spot[integer_of(n, "axis")] +=
+            integer_of(n, "first");
     for (int k = 0; k < x->rank; k++)
         to = to * x->shape[k] + spot[k];
     return to;

@@ -9,6 +9,7 @@
 #ifndef LS_TEST_REFERENCE_H
 #define LS_TEST_REFERENCE_H
 
+#include "attribute_of.h"
 #include "op/conv.h"
 #include "op/op_table.h"
 #include "op/window.h"
@@ -46,12 +47,12 @@ static inline const ls__window *pooling_in(const ref *r)
 /* Attributes by their names in files. */
 static inline int64_t groups_of(const ref *r)
 {
-    return ls__attribute_integer(r->node, "groups");
+    return integer_of(r->node, "groups");
 }
 
 static inline int64_t heads_of(const ref *r)
 {
-    return ls__attribute_integer(r->node, "heads");
+    return integer_of(r->node, "heads");
 }
 
 typedef struct reference {
@@ -477,7 +478,7 @@ static inline double bag_value(const ref *r, int64_t bag, int64_t k)
         return r->x[1][at];
     for (int64_t i = 0; i < places; i++)
         m += r->x[0][bag * places + i] >= 0;
-    return ls__attribute_integer(r->node, "mean") ? 1 / m : 1;
+    return integer_of(r->node, "mean") ? 1 / m : 1;
 }
 
 static inline void ref_bag(const ref *r)
@@ -800,7 +801,7 @@ static inline void attention_row(const ref *r, int64_t row, int64_t head,
 {
     int64_t T = r->node->shape[0], D = r->node->shape[1];
     int64_t d = D / heads_of(r);
-    int64_t seen = ls__attribute_integer(r->node, "causal") ? t + 1 : T;
+    int64_t seen = integer_of(r->node, "causal") ? t + 1 : T;
     const double *q = r->x[0] + (row * T + t) * D + head * d;
     double top = -(double)INFINITY, sum = 0;
 

@@ -83,7 +83,7 @@ static inline unrolled unroll(const ref *r, int64_t row)
 static inline void ref_recurrent(const ref *r)
 {
     int64_t size = r->node->size;
-    bool ends = ls__attribute_integer(r->node, "ends");
+    bool ends = integer_of(r->node, "ends");
 
     for (int64_t row = 0; row < r->rows; row++) {
         unrolled u = unroll(r, row);
@@ -158,7 +158,7 @@ static inline void roll_back(const unrolled *u, int64_t t, double *dh,
 
 static inline void ref_recurrent_grad(const ref *r)
 {
-    bool ends = ls__attribute_integer(r->node, "ends");
+    bool ends = integer_of(r->node, "ends");
 
     for (int64_t row = 0; row < r->rows; row++) {
         unrolled u = unroll(r, row);

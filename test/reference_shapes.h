@@ -28,8 +28,8 @@ static inline int64_t element_at(const ls_node *n, const int64_t *index)
 static inline int64_t source(const ls_node *n, int64_t i, int *input)
 {
     int64_t y[LS_MAX_RANK], x[LS_MAX_RANK] = {0};
-    const ls__extents *axes = ls__attribute_sizes(n, "axes");
-    int64_t axis = ls__attribute_integer(n, "axis");
+    const ls__extents *axes = ls__attribute_named(n, "axes");
+    int64_t axis = integer_of(n, "axis");
     const ls_node *from = n->in[0];
     int more = n->rank - from->rank;
 
@@ -40,7 +40,7 @@ static inline int64_t source(const ls_node *n, int64_t i, int *input)
         for (int k = 0; k < n->rank; k++)
             x[axes->of[k]] = y[k];
     if (n->op == &ls__op_slice)
-        x[axis] += ls__attribute_integer(n, "first");
+        x[axis] += integer_of(n, "first");
     if (n->op == &ls__op_broadcast)
         for (int k = 0; k < from->rank; k++)
             x[k] = from->shape[k] == 1 ? 0 : y[k + more];
@@ -83,8 +83,8 @@ static inline int64_t reduced_to(const ref *r, int64_t i)
 {
     const ls_node *n = r->node, *x = n->in[0];
     int64_t index[LS_MAX_RANK], at = i / x->size;
-    int64_t axis = ls__attribute_integer(n, "axis");
-    int64_t last = axis + ls__attribute_integer(n, "axes");
+    int64_t axis = integer_of(n, "axis");
+    int64_t last = axis + integer_of(n, "axes");
 
     indices_of(x, i % x->size, index);
     for (int k = 0; k < x->rank; k++)

@@ -694,27 +694,27 @@ START_TEST(init_scales)
 {
     enum { N = 1500 };
     static const struct {
-        ls__init kind;
-        char draw; /* t: truncated normal, u: uniform */
+        const char *name;
         float by;
     } rows[] = {
-        {LS__INIT_LECUN_NORMAL, 't', 0x1.a914aep-3f},
-        {LS__INIT_LECUN_UNIFORM, 'u', 0x1.43d138p-2f},
-        {LS__INIT_GLOROT_NORMAL, 't', 0x1.702176p-3f},
-        {LS__INIT_GLOROT_UNIFORM, 'u', 0x1.186f18p-2f},
-        {LS__INIT_HE_NORMAL, 't', 0x1.2c93d6p-2f},
-        {LS__INIT_HE_UNIFORM, 'u', 0x1.c9f25ep-2f},
+        {"lecun-truncated", 0x1.a914aep-3f},
+        {"lecun-uniform", 0x1.43d138p-2f},
+        {"glorot-truncated", 0x1.702176p-3f},
+        {"glorot-uniform", 0x1.186f18p-2f},
+        {"he-truncated", 0x1.2c93d6p-2f},
+        {"he-uniform", 0x1.c9f25ep-2f},
     };
     static float x[N], y[N];
     for (int r = 0; r < COUNT(rows); r++) {
-        ls__init_fill(rows[r].kind, key42, 30, 50, 2, (int64_t[]){30, 50}, x);
-        if (rows[r].draw == 't')
+        ls_init init;
+        OK(ls_init_named(&init, rows[r].name));
+        ls__init_values(&init, key42, 30, 50, 2, (int64_t[]){30, 50}, x);
+        if (init.distribution == LS_TRUNCATED_NORMAL)
             ls_random_truncated_normal(key42, 0, N, y);
         else
             ls_random_uniform(key42, 0, N, -1, 1, y);
         for (int i = 0; i < N; i++)
-            expect(same(x[i], y[i] * rows[r].by), ls__init_name(rows[r].kind),
-                   i);
+            expect(same(x[i], y[i] * rows[r].by), rows[r].name, i);
     }
 }
 END_TEST

@@ -295,7 +295,9 @@ static int exchange(ls__exchange *x, float *const *grad, float scale)
         r.shift = s.at - s.range.first;
         ls__reduce(&r, s.range);
     }
-    return ls__exchange_gather(x, grad[0]);
+    for (int k = 0; k < sections && status == 0; k++)
+        status = ls__exchange_give(x, grad[0], k);
+    return status < 0 ? status : ls__link_wait(x->link);
 }
 
 static int sum_over_ranks(const ls_transport *t, void *user)

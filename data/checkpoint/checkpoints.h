@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "checkpoint/checkpoint.h"
+#include "spread/over_ranks.h"
 #include "state/trainer_state.h"
-#include "together/spread.h"
 #include <lockstep/checkpoint.h>
 
 #include <pthread.h>

@@ -6,8 +6,8 @@
 #include "base/sha.h"
 #include "hash/gather.h"
 #include "rank/link.h"
+#include "spread/over_ranks.h"
 #include "state/trainer_state.h"
-#include "together/spread.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #include "hash/gather.h"
 #include "hash/merkle.h"
 #include "pool/call.h"
+#include "spread/over_ranks.h"
 #include "state/trainer_state.h"
-#include "together/spread.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "hash/state_hash.h"
+#include "spread/over_ranks.h"
 #include "state/trainer_state.h"
-#include "together/spread.h"
 
 static void hash_arrays(ls__sha256 *sha, const char *prefix,
                         const ls__params *params, const float *values)

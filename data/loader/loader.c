@@ -18,7 +18,7 @@
 #include "loader/placing.h"
 #include "loader/prefetch.h"
 #include "random/permutation.h"
-#include "together/spread.h"
+#include "spread/over_ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/sha.h"
 #include "rank/agree.h"
+#include "spread/over_ranks.h"
 #include "together/own_rows.h"
-#include "together/spread.h"
 
 #include <stdio.h>
 #include <string.h>

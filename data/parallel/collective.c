@@ -16,6 +16,7 @@
 #include "parallel/overlap.h"
 #include "pool/call.h"
 #include "reduce/sum.h"
+#include "rows/named_array.h"
 #include <lockstep/collective.h>
 
 #include <stdlib.h>

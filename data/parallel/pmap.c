@@ -2,10 +2,10 @@
 /* A user's function on every device, inputs cut along their leading axis and
  * outputs stacked along theirs.  Nothing is copied: cutting and stacking are
  * pointers into the user's arrays. */
-#include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "pool/call.h"
+#include "rows/named_array.h"
 #include <lockstep/collective.h>
 
 #include <stdlib.h>

@@ -3,9 +3,9 @@
  * contiguous rows.  Nothing is copied but, where rows are padded, those of the
  * shards that the data does not fill: they lie in the array's tail, with
  * zeros after them. */
-#include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "rows/named_array.h"
 #include <lockstep/collective.h>
 
 #include <stdlib.h>

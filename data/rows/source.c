@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sources that need no files: arrays in memory, and weights for any source. */
-#include "base/dtype.h"
 #include "base/error.h"
 #include "base/least.h"
 #include "base/memory.h"
+#include "rows/named_array.h"
 #include <lockstep/source.h>
 
 #include <stdlib.h>

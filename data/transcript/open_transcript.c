@@ -6,7 +6,7 @@
 #include "base/sized.h"
 #include "chain/changes.h"
 #include "chain/seek.h"
-#include "together/spread.h"
+#include "spread/over_ranks.h"
 #include "transcript/transcript.h"
 
 #include <inttypes.h>

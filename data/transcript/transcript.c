@@ -2,9 +2,9 @@
 /* Which lines a training has, and when. */
 #include <lockstep/transcript.h>
 #include "base/error.h"
-#include "together/spread.h"
 #include "transcript/transcript.h"
 #include "base/sha.h"
+#include "spread/over_ranks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -163,11 +163,6 @@ ls_node *ls__node_table(ls_node *node, const char *name, ls__init init,
                         int64_t fan_in, int64_t fan_out, int64_t count,
                         int64_t width);
 
-/* Parameter `name` of a graph, to be declared, is parameter `with`: see ls_tie.
- * */
-int ls__graph_tie(ls_graph *graph, const char *name, const char *with,
-                  bool transposed);
-
 /* Append p to a growing list of pointers of the graph's.  LS_ENOMEM. */
 int ls__graph_append(void ***list, int *count, int *capacity, void *p);
 

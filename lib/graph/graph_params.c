@@ -79,7 +79,7 @@ static int no_such(const char *name, const char *with)
                     "has declared that yet", name, with);
 }
 
-int ls__graph_tie(ls_graph *g, const char *name, const char *with,
+static int tie_to(ls_graph *g, const char *name, const char *with,
                   bool transposed)
 {
     const char *kept = ls__arena_text(&g->arena, name);
@@ -111,7 +111,7 @@ int ls_tie(ls_graph *graph, const char *name, const char *with, bool transposed)
 
     LS__NEED_STANDING(graph, name);
     LS__NEED_STANDING(graph, with);
-    status = ls__graph_tie(graph, name, with, transposed);
+    status = tie_to(graph, name, with, transposed);
     if (status < 0)
         ls__graph_failed(graph, status);
     return status;

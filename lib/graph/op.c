@@ -10,30 +10,13 @@ bool ls__is_op(const ls_node *node, const char *name)
     return node && node->op && !strcmp(node->op->name, name);
 }
 
-static const ls__attribute *row_of(const ls_node *n, const char *name)
+void *ls__attribute_named(const ls_node *n, const char *name)
 {
     const ls__attribute *a = n->op->attributes;
 
     while (a && a->name && strcmp(a->name, name))
         a++;
-    return a && a->name ? a : NULL;
-}
-
-void *ls__attribute_named(const ls_node *n, const char *name)
-{
-    const ls__attribute *a = row_of(n, name);
-
-    return a ? ls__attribute_in(n, a) : NULL;
-}
-
-int64_t ls__attribute_integer(const ls_node *n, const char *name)
-{
-    const ls__attribute *a = row_of(n, name);
-
-    if (!a)
-        return 0;
-    return a->type == LS__YES_NO ? *(const bool *)ls__attribute_in(n, a)
-                                 : *(const int64_t *)ls__attribute_in(n, a);
+    return a && a->name ? ls__attribute_in(n, a) : NULL;
 }
 
 double ls__attribute_number(const ls_node *n, const char *name)
@@ -41,11 +24,6 @@ double ls__attribute_number(const ls_node *n, const char *name)
     const double *at = ls__attribute_named(n, name);
 
     return at ? *at : 0;
-}
-
-const ls__extents *ls__attribute_sizes(const ls_node *n, const char *name)
-{
-    return ls__attribute_named(n, name);
 }
 
 bool ls__node_own(ls_node *n, ls__arena *arena)

@@ -234,11 +234,8 @@ static inline void *ls__attribute_in(const ls_node *n, const ls__attribute *a)
 /* Where a node has the attribute of that name; NULL: its operator has none. */
 void *ls__attribute_named(const ls_node *n, const char *name);
 
-/* The value of one, for those who know operators by their names: an integer (1
- * for a yes), a number, a list of sizes.  0 or NULL: the operator has none. */
-int64_t ls__attribute_integer(const ls_node *n, const char *name);
+/* The value of a number; 0: the operator has none of that name. */
 double ls__attribute_number(const ls_node *n, const char *name);
-const ls__extents *ls__attribute_sizes(const ls_node *n, const char *name);
 
 /* Give a node that was copied attributes of its own, in an arena.  False: there
  * is no memory. */

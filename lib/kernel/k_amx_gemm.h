@@ -236,4 +236,24 @@ AMX void amx_gemm(int parts, const ls__product *g, float *scratch)
     amx_give(&u);
 }
 
+/* The functions of an ls__products for so many parts, under these names. */
+#define AMX_PRODUCTS(parts, gemm_of, scratch_of, packed_size_of, pack_of) \
+    static void gemm_of(const ls__product *g, float *scratch) \
+    { \
+        amx_gemm(parts, g, scratch); \
+    } \
+    static int64_t scratch_of(int64_t k, int64_t n) \
+    { \
+        return amx_scratch(parts, k, n); \
+    } \
+    static int64_t packed_size_of(int64_t k, int64_t n) \
+    { \
+        return amx_words(parts, n, k); \
+    } \
+    static void pack_of(int64_t k, int64_t n, const float *b, int64_t b_row, \
+                        int64_t b_col, void *packed) \
+    { \
+        amx_pack(parts, k, n, b, b_row, b_col, packed); \
+    }
+
 #endif

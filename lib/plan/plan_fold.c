@@ -29,7 +29,8 @@ bool ls__planner_moves(const ls__planner *p, int param)
            (!p->frozen || !p->frozen[param]);
 }
 
-bool ls__planner_trains(const ls__planner *p, const ls_node *n)
+/* Is that of any parameter of a node? */
+static bool trains(const ls__planner *p, const ls_node *n)
 {
     for (int k = 0; k < n->params; k++)
         if (ls__planner_moves(p, n->param[k]))
@@ -73,7 +74,7 @@ static int copy_nodes(ls__planner *p)
         ls_node *n = &p->node[i];
 
         p->home[i] = i;
-        p->trains[i] = ls__planner_trains(p, n) || is_wanted(p, n);
+        p->trains[i] = trains(p, n) || is_wanted(p, n);
         for (int k = 0; p->used[i] && k < ls__inputs_of(n); k++) {
             p->consumers[n->in[k]->id]++;
             p->trains[i] |= p->trains[n->in[k]->id];

@@ -55,9 +55,8 @@ static inline const ls_node *ls__metric_node(const ls__planner *p, int i)
     return &p->node[p->home[p->graph->metric[i]->id]];
 }
 
-/* Is the gradient of a parameter wanted; that of any of a node? */
+/* Is the gradient of a parameter wanted? */
 bool ls__planner_moves(const ls__planner *p, int param);
-bool ls__planner_trains(const ls__planner *p, const ls_node *n);
 
 /* plan_fold.c: the nodes needed, copied, and then folded where they can be. */
 int ls__plan_copy(ls__planner *p);

@@ -14,39 +14,19 @@
     {.kind = LS_INIT_VARIANCE, .distribution = of, .fan = by, .scale = times}
 
 // clang-format off
-static const struct {
-    const char *name;
-    ls_init init;
-} rows[LS__INITS] = {
-    [LS__INIT_ZEROS] = {"zeros", {.kind = LS_INIT_CONSTANT, .scale = 0}},
-    [LS__INIT_ONES] = {"ones", {.kind = LS_INIT_CONSTANT, .scale = 1}},
-    [LS__INIT_SINUSOID] = {"sinusoid", {.kind = LS_INIT_LAYER}},
-    [LS__INIT_NORMAL] = {"normal", VARIANCE(LS_NORMAL, LS_FAN_IN, 1)},
-    [LS__INIT_LECUN_NORMAL] =
-        {"lecun_normal", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_IN, 1)},
-    [LS__INIT_LECUN_UNIFORM] =
-        {"lecun_uniform", VARIANCE(LS_UNIFORM, LS_FAN_IN, 1)},
-    [LS__INIT_GLOROT_NORMAL] =
-        {"glorot_normal", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_AVERAGE, 1)},
-    [LS__INIT_GLOROT_UNIFORM] =
-        {"glorot_uniform", VARIANCE(LS_UNIFORM, LS_FAN_AVERAGE, 1)},
-    [LS__INIT_HE_NORMAL] =
-        {"he_normal", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_IN, 2)},
-    [LS__INIT_HE_UNIFORM] =
-        {"he_uniform", VARIANCE(LS_UNIFORM, LS_FAN_IN, 2)},
-    [LS__INIT_ORTHOGONAL] =
-        {"orthogonal", {.kind = LS_INIT_ORTHOGONAL, .scale = 1}},
+static const ls_init rows[LS__INITS] = {
+    [LS__INIT_ZEROS] = {.kind = LS_INIT_CONSTANT, .scale = 0},
+    [LS__INIT_ONES] = {.kind = LS_INIT_CONSTANT, .scale = 1},
+    [LS__INIT_SINUSOID] = {.kind = LS_INIT_LAYER},
+    [LS__INIT_NORMAL] = VARIANCE(LS_NORMAL, LS_FAN_IN, 1),
+    [LS__INIT_LECUN_NORMAL] = VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_IN, 1),
+    [LS__INIT_ORTHOGONAL] = {.kind = LS_INIT_ORTHOGONAL, .scale = 1},
 };
 // clang-format on
 
-const char *ls__init_name(ls__init kind)
-{
-    return rows[kind].name;
-}
-
 const ls_init *ls__init_of(ls__init kind)
 {
-    return &rows[kind].init;
+    return &rows[kind];
 }
 
 double ls__init_fan(const ls_init *init, double in, double out)
@@ -139,6 +119,6 @@ int ls__init_values(const ls_init *init, ls_key key, double fan_in,
 int ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
                   int rank, const int64_t *shape, float *out)
 {
-    return ls__init_values(&rows[kind].init, key, (double)fan_in,
-                           (double)fan_out, rank, shape, out);
+    return ls__init_values(&rows[kind], key, (double)fan_in, (double)fan_out,
+                           rank, shape, out);
 }

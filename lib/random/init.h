@@ -12,20 +12,13 @@ typedef enum ls__init {
     LS__INIT_NORMAL,         /* normal * sqrt(1 / fan_in); embeddings (V,D)
                                 pass fan_in = D */
     LS__INIT_LECUN_NORMAL,   /* truncated normal, variance 1 / fan_in */
-    LS__INIT_LECUN_UNIFORM,
-    LS__INIT_GLOROT_NORMAL,  /* 2 / (fan_in + fan_out); also called xavier */
-    LS__INIT_GLOROT_UNIFORM,
-    LS__INIT_HE_NORMAL,      /* 2 / fan_in; also called kaiming */
-    LS__INIT_HE_UNIFORM,
     LS__INIT_ORTHOGONAL,     /* all other axes and the last one are a matrix
                                 with orthonormal rows or columns, whichever are
                                 fewer */
     LS__INITS
 } ls__init;
 
-/* "lecun_normal"; the initialiser that it is, LS_INIT_LAYER being the table of
- * positions. */
-const char *ls__init_name(ls__init kind);
+/* The initialiser that it is, LS_INIT_LAYER being the table of positions. */
 const ls_init *ls__init_of(ls__init kind);
 
 /* Which of a unit's inputs and outputs an initialiser's variance goes by. */

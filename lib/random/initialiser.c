@@ -1,61 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See initialiser.h: names, checks, and fans from a shape. */
+/* See initialiser.h: checks, and fans from a shape. */
 #include "random/initialiser.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "kernel/kernel.h"
 #include "random/init.h"
-
-#include <string.h>
-
-/* ------ names ------ */
-
-#define VARIANCE(distribution, fan, scale) \
-    {LS_INIT_VARIANCE, distribution, fan, scale, NULL, NULL, {0}}
-#define RANDOM(distribution) \
-    {LS_INIT_RANDOM, distribution, LS_FAN_IN, 0.01, NULL, NULL, {0}}
-
-// clang-format off
-static const struct {
-    const char *name;
-    ls_init init;
-} rows[] = {
-    {"zeros", {.kind = LS_INIT_CONSTANT}},
-    {"ones", {.kind = LS_INIT_CONSTANT, .scale = 1}},
-    {"uniform", RANDOM(LS_UNIFORM)},
-    {"normal", RANDOM(LS_NORMAL)},
-    {"truncated", RANDOM(LS_TRUNCATED_NORMAL)},
-    {"lecun-uniform", VARIANCE(LS_UNIFORM, LS_FAN_IN, 1)},
-    {"lecun-normal", VARIANCE(LS_NORMAL, LS_FAN_IN, 1)},
-    {"lecun-truncated", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_IN, 1)},
-    {"glorot-uniform", VARIANCE(LS_UNIFORM, LS_FAN_AVERAGE, 1)},
-    {"glorot-normal", VARIANCE(LS_NORMAL, LS_FAN_AVERAGE, 1)},
-    {"glorot-truncated", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_AVERAGE, 1)},
-    {"he-uniform", VARIANCE(LS_UNIFORM, LS_FAN_IN, 2)},
-    {"he-normal", VARIANCE(LS_NORMAL, LS_FAN_IN, 2)},
-    {"he-truncated", VARIANCE(LS_TRUNCATED_NORMAL, LS_FAN_IN, 2)},
-    {"orthogonal", {.kind = LS_INIT_ORTHOGONAL, .scale = 1}},
-};
-// clang-format on
-
-enum { ROWS = sizeof rows / sizeof *rows };
-
-const char *ls_init_name(int i)
-{
-    return i >= 0 && i < ROWS ? rows[i].name : NULL;
-}
-
-int ls_init_named(ls_init *init, const char *name)
-{
-    LS__NEED(init);
-    LS__NEED(name);
-    for (int i = 0; i < ROWS; i++)
-        if (!strcmp(rows[i].name, name)) {
-            *init = rows[i].init;
-            return 0;
-        }
-    return ls__fail(LS_ENOTFOUND, "no initialiser is called \"%.64s\"", name);
-}
 
 /* ------ making one ------ */
 

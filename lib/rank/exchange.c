@@ -279,11 +279,6 @@ int ls__exchange_arrived(const ls__exchange *x, int given)
     return least;
 }
 
-int ls__exchange_gather(const ls__exchange *x, float *value)
-{
-    return gather(x, (records){(char *)value, sizeof *value, 1});
-}
-
 int ls__exchange_gather_blocks(const ls__exchange *x, void *record,
                                int64_t size)
 {

@@ -63,12 +63,8 @@ int ls__exchange_give(const ls__exchange *x, float *value, int section);
  * all. */
 int ls__exchange_arrived(const ls__exchange *x, int given);
 
-/* The same of all sections, to the end: afterwards every rank has all of
- * value. */
-int ls__exchange_gather(const ls__exchange *x, float *value);
-
-/* The same of one record of `size` bytes for each block of the reduction, which
- * the block's owner has ... */
+/* Afterwards every rank has all records of `size` bytes: of one for each block
+ * of the reduction, which the block's owner has ... */
 int ls__exchange_gather_blocks(const ls__exchange *x, void *record,
                                int64_t size);
 /* ... and of one for each device, which the device's rank has; no more than

@@ -106,7 +106,7 @@ int ls__choice_set(const ls__choice *c, void *of, const char *name,
 bool ls__choice_tell(const ls__choice *c, int i, ls_option *option,
                      size_t size)
 {
-    const ls__option *o = ls__choice_option(c, i);
+    const ls__option *o = c ? ls__choice_option(c, i) : NULL;
     ls_option r;
 
     if (!o)

@@ -51,7 +51,8 @@ int ls__choice_check(const ls__choice *c, const void *of, size_t n,
 int ls__choice_set(const ls__choice *c, void *of, const char *name,
                    double value);
 
-/* Option i as programs see it, in a struct of theirs; false past the last. */
+/* Option i as programs see it, in a struct of theirs; false past the last, or
+ * where there is no choice. */
 bool ls__choice_tell(const ls__choice *c, int i, ls_option *option,
                      size_t size);
 

@@ -91,10 +91,7 @@ bool ls_optimizer_option_bytes(ls_optimizer_kind kind, int i, ls_option *option,
                                size_t size)
 {
     LS__NEED_OR(option, false);
-
-    const ls__choice *c = ls__optim_choice(kind);
-
-    return c && ls__choice_tell(c, i, option, size);
+    return ls__choice_tell(ls__optim_choice(kind), i, option, size);
 }
 
 /* ------ Making one ------ */
@@ -109,55 +106,36 @@ ls_optimizer ls_optimizer_defaults(ls_optimizer_kind kind, double lr)
     return o;
 }
 
-ls_optimizer ls_sgd(double lr)
-{
-    return ls_optimizer_defaults(LS_SGD, lr);
-}
+#define OPTIMIZER(function, kind) \
+    ls_optimizer function(double lr) \
+    { \
+        return ls_optimizer_defaults(kind, lr); \
+    }
 
-ls_optimizer ls_momentum(double lr, double of_trace)
-{
-    ls_optimizer o = ls_optimizer_defaults(LS_MOMENTUM, lr);
+OPTIMIZER(ls_sgd, LS_SGD)
+OPTIMIZER(ls_adam, LS_ADAM)
+OPTIMIZER(ls_adamw, LS_ADAMW)
+OPTIMIZER(ls_rmsprop, LS_RMSPROP)
+OPTIMIZER(ls_adagrad, LS_ADAGRAD)
+OPTIMIZER(ls_lion, LS_LION)
+OPTIMIZER(ls_amsgrad, LS_AMSGRAD)
 
-    o.momentum = of_trace;
+static ls_optimizer of_trace(ls_optimizer_kind kind, double lr, double trace)
+{
+    ls_optimizer o = ls_optimizer_defaults(kind, lr);
+
+    o.momentum = trace;
     return o;
 }
 
-ls_optimizer ls_nesterov(double lr, double of_trace)
+ls_optimizer ls_momentum(double lr, double trace)
 {
-    ls_optimizer o = ls_optimizer_defaults(LS_NESTEROV, lr);
-
-    o.momentum = of_trace;
-    return o;
+    return of_trace(LS_MOMENTUM, lr, trace);
 }
 
-ls_optimizer ls_adam(double lr)
+ls_optimizer ls_nesterov(double lr, double trace)
 {
-    return ls_optimizer_defaults(LS_ADAM, lr);
-}
-
-ls_optimizer ls_adamw(double lr)
-{
-    return ls_optimizer_defaults(LS_ADAMW, lr);
-}
-
-ls_optimizer ls_rmsprop(double lr)
-{
-    return ls_optimizer_defaults(LS_RMSPROP, lr);
-}
-
-ls_optimizer ls_adagrad(double lr)
-{
-    return ls_optimizer_defaults(LS_ADAGRAD, lr);
-}
-
-ls_optimizer ls_lion(double lr)
-{
-    return ls_optimizer_defaults(LS_LION, lr);
-}
-
-ls_optimizer ls_amsgrad(double lr)
-{
-    return ls_optimizer_defaults(LS_AMSGRAD, lr);
+    return of_trace(LS_NESTEROV, lr, trace);
 }
 
 static int unknown(int kind)
@@ -201,7 +179,7 @@ ls__rule ls__optim_rule(const ls_optimizer *o, float lr, int64_t n)
     return (ls__rule){.of = o, .neg_lr = -lr,
                       .r1 = correction((float)o->b1, n),
                       .r2 = correction((float)o->b2, n),
-                     .decay = 1};
+                      .decay = 1};
 }
 
 float ls__optim_start(const ls_optimizer *o)

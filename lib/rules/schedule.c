@@ -348,10 +348,7 @@ bool ls_schedule_option_bytes(ls_schedule_kind kind, int i, ls_option *option,
                               size_t size)
 {
     LS__NEED_OR(option, false);
-
-    const ls__choice *c = ls__schedule_choice(kind);
-
-    return c && ls__choice_tell(c, i, option, size);
+    return ls__choice_tell(ls__schedule_choice(kind), i, option, size);
 }
 
 /* ------ making one ------ */

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of a trainer, from its owners to the first rank and back. */
+#include "spread/over_ranks.h"
+#include "rank/link.h"
+#include "state/trainer_state.h"
+
+enum { FIRST = 0 };
+
+bool ls__spread_is(const ls_trainer *t)
+{
+    return ls__state_of(t).link != NULL;
+}
+
+bool ls__spread_first(const ls_trainer *t)
+{
+    const ls_transport *link = ls__state_of(t).link;
+
+    return !link || link->rank == FIRST;
+}
+
+/* ------ moments ------ */
+
+static ls__owned owned(const ls__state *is, int rank)
+{
+    return (ls__owned){is->layout->floats, rank, is->owned.ranks};
+}
+
+/* Post what another rank owns, stretch by stretch; the first rank has all of
+ * it where the layout has it, the other one without gaps. */
+static int post(const ls_transport *link, const ls__owned *o,
+                int (*to_or_from)(const ls_transport *t, int rank, float *data,
+                                  int64_t bytes),
+                float *all, float *compact)
+{
+    int status = 0;
+
+    for (ls__stretch s = {0}; status == 0 && ls__owned_next(o, &s);)
+        status = to_or_from(link, all ? o->rank : FIRST,
+                            all ? all + s.range.first : compact + s.at,
+                            (s.range.last - s.range.first) *
+                                (int64_t)sizeof(float));
+    return status;
+}
+
+static int send_to(const ls_transport *t, int rank, float *data, int64_t bytes)
+{
+    return ls__link_send(t, rank, data, bytes);
+}
+
+static int receive_from(const ls_transport *t, int rank, float *data,
+                        int64_t bytes)
+{
+    return ls__link_receive(t, rank, data, bytes);
+}
+
+int ls__spread_collect(const ls_trainer *t, int moment, float *all)
+{
+    const float *own = ls__state_block(t, moment + 1);
+    ls__state is = ls__state_of(t);
+    const ls_transport *link = is.link;
+    int status = 0;
+
+    if (link->rank == FIRST)
+        ls__owned_put(&is.owned, own, all);
+    else
+        status = post(link, &is.owned, send_to, NULL, (float *)own);
+    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0;
+         r++) {
+        ls__owned o = owned(&is, r);
+
+        status = post(link, &o, receive_from, all, NULL);
+    }
+    return status < 0 ? status : ls__link_wait(link);
+}
+
+int ls__spread_deal(ls_trainer *t, int moment, const float *all)
+{
+    float *own = ls__state_write(t, moment + 1);
+    ls__state is = ls__state_of(t);
+    const ls_transport *link = is.link;
+    int status = 0;
+
+    if (link->rank == FIRST)
+        ls__owned_take(&is.owned, all, own);
+    else
+        status = post(link, &is.owned, receive_from, NULL, own);
+    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0;
+         r++) {
+        ls__owned o = owned(&is, r);
+
+        status = post(link, &o, send_to, (float *)all, NULL);
+    }
+    return status < 0 ? status : ls__link_wait(link);
+}
+
+int ls__spread_tell(const ls_trainer *t, void *data, int64_t bytes)
+{
+    const ls_transport *link = ls__state_of(t).link;
+    int status = 0;
+
+    if (link->rank != FIRST)
+        status = ls__link_receive(link, FIRST, data, bytes);
+    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0; r++)
+        status = ls__link_send(link, r, data, bytes);
+    return status < 0 ? status : ls__link_wait(link);
+}
