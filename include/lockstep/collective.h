@@ -96,15 +96,15 @@ typedef struct ls_buffers {
 typedef enum ls_reduction { LS_REDUCE_MEAN = 1, LS_REDUCE_SUM } ls_reduction;
 
 /* Four collectives over sets of arrays, each done by all workers at once, by
- * ranges.  axis: devices that differ only along that axis of the mesh work
- * together, each such group for itself; NULL: all devices do.  P is their
- * number, k the place of one among them.  Sums are added in the order of the
- * tree, s = 1, 2, 4, ...: x[k] += x[k+s] for every k that is a multiple of 2s,
- * and the mean then multiplies once by 1 / P: results do not depend on the
- * workers.  On a failure nothing was written.  LS_EINVAL: no such kind,
- * a sum of other types than LS_F32 and LS_F64, a buffer
- * that is NULL, misaligned, or overlaps another way than allowed; LS_ESHAPE:
- * sizes that do not divide; LS_ENOTFOUND: no such axis. */
+ * ranges.  A collective runs separately within each group of devices that
+ * differ only along `axis` of the mesh.  NULL: one group of all devices.  P is
+ * the number of devices in a group, k the place of one in it.  Sums are added
+ * in the order of the tree, s = 1, 2, 4, ...: x[k] += x[k+s] for every k that
+ * is a multiple of 2s, and the mean then multiplies once by 1 / P: results do
+ * not depend on the workers.  On a failure nothing was written.  LS_EINVAL: no
+ * such kind, a sum of other types than LS_F32 and LS_F64, a buffer that is
+ * NULL, misaligned, or overlaps another way than allowed; LS_ESHAPE: sizes that
+ * do not divide; LS_ENOTFOUND: no such axis. */
 
 /* out[k][i] = mean or sum over j of in[j][i].  out may be in. */
 LS_API int ls_all_reduce(ls_pool *pool, const char *axis, ls_reduction kind,

@@ -226,14 +226,12 @@ LS_API ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
  * same shape; or its transpose, (n,I), for the weights (I,n) of a dense layer:
  * the table of an embedding as the output layer.  It is one parameter in files,
  * hashes and counts, under the name `with`, and draws no random numbers of its
- * own.  Its gradient is the sum over its layers, chunk of rows by chunk, in
- * each from the layer that was built last to the one built first; a product
- * adds to what is there chunk by chunk of its own order.  LS_ENOTFOUND: no
- * layer has declared `with`; LS_EINVAL: `name` is there, or tied, already;
- * LS_ENOMEM.  The builder of the layer fails with LS_ESHAPE where shapes
- * differ, and a trainer or predictor with LS_EINVAL when no layer has declared
- * `name` after all.  Without this call a name that stands there twice is an
- * error. */
+ * own.  Its gradient is summed over its layers, last built first, within each
+ * chunk of rows.  LS_ENOTFOUND: no layer has declared `with`; LS_EINVAL: `name`
+ * is there, or tied, already; LS_ENOMEM.  The builder of the layer fails with
+ * LS_ESHAPE where shapes differ, and a trainer or predictor with LS_EINVAL when
+ * no layer has declared `name` after all.  Without this call a name that stands
+ * there twice is an error. */
 LS_API int ls_tie(ls_graph *graph, const char *name, const char *with,
                   bool transposed);
 
@@ -437,9 +435,9 @@ LS_API ls_node *ls_mean_squared_error(ls_node *y, ls_node *target);
 
 /* -log softmax(logits)[label], a term for each label.  logits (..,V), labels
  * (..) of LS_I32 in [0,V).  Also counts the labels that are the argmax, the
- * first of equals: the accuracy.  A label below 0, -1 or -100, is ignored: it
- * is no term, of a loss of mean weights neither, and has no gradient.  So it is
- * where losses like this alone read an input; any other reader refuses it. */
+ * first of equals: the accuracy.  Labels below 0 (-1, -100) are ignored: they
+ * add no loss, no weight and no gradient.  If any other operator reads the same
+ * input, a batch with a negative label is LS_ERANGE. */
 LS_API ls_node *ls_cross_entropy(ls_node *logits, ls_node *labels);
 
 /* ls_cross_entropy of the logits (T,V) at each position t and the token (T) at

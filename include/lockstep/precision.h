@@ -17,9 +17,9 @@
  * last, and add the six or three largest of their products in f32; nothing else
  * is rounded.  With AMX they are faster than f32, elsewhere much slower.
  * Errors of f32x6 are smaller than f32's, since its sums are fewer; f32x3 has
- * about 17 bits.  Numbers from 3.39e38 on become infinite, and an infinite one
- * NaN; what of a number is below 2^-126 is lost, so numbers below 2^-110 and
- * products below 2^-108 have fewer bits.
+ * about 17 bits.  Values of 3.39e38 and above become infinite, and infinities
+ * become NaN.  Parts smaller than 2^-126 are dropped, so numbers below 2^-110
+ * and products below 2^-108 have fewer bits.
  *
  * Bits depend neither on workers nor on the CPU, whose instructions show in the
  * speed: see ls_backend_text. */

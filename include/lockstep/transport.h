@@ -45,10 +45,10 @@ typedef struct ls_transport {
     /* What went wrong in the last call that failed, in words, valid until the
      * next call; NULL: there are none. */
     const char *(*reason)(void *user);
-    /* How many of the messages to come from another rank may not be there yet,
-     * counted back from the one posted last: all before them are.  What is
-     * there is used while the rest travels.  NULL: nobody knows before `test`
-     * has returned 1. */
+    /* Returns how many of the receives posted for that rank may still be
+     * incomplete.  They complete in order, so all earlier ones are done, and
+     * what is there is used while the rest travels.  NULL: nobody knows before
+     * `test` has returned 1. */
     int (*left)(void *user, int from);
 } ls_transport;
 

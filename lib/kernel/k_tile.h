@@ -61,7 +61,7 @@ typedef v16 tile_sums[ROWS][VECS];
 #define TILE_NARROW(rows) TILE(rows, 1)
 #define TILE_WIDE(rows) TILE(rows, VECS)
 #define WITH_TILE(rows, narrow) \
-    if (narrow) { \
+    if (VECS > 1 && (narrow)) { \
         WITH_CONSTANT(rows, TILE_CASES, TILE_NARROW) \
     } else { \
         WITH_CONSTANT(rows, TILE_CASES, TILE_WIDE) \

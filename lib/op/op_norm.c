@@ -52,7 +52,7 @@ static int norm_plan(ls__bench *b, ls__instr *in)
     return 0;
 }
 
-static void norm_words(const ls__run *r)
+static void write_bf16(const ls__run *r)
 {
     int64_t n = ls__width(r->node), band = LS__BF16_STEP * n;
     const float *x = r->x[0];
@@ -71,7 +71,7 @@ static void norm_words(const ls__run *r)
 static void norm_fwd(const ls__run *r)
 {
     if (r->in->is_bf16) {
-        norm_words(r);
+        write_bf16(r);
         return;
     }
     r->kernels->layer_norm(r->rows * ls__vectors(r->node),

@@ -210,8 +210,8 @@ void ls__work_forward(const ls__work *c, const ls__instr *in)
     ls__track_end(track, 2, &mark, LS__FORWARD, ls__work_number(c, in));
 }
 
-/* Where an instruction after it began the gradient of one of its parameters, it
- * adds to all: to the others from zero. */
+/* If a later instruction has already written one of its parameters' gradients
+ * (tied weights), it adds to all of them; the rest become zeros first. */
 static bool goes_on_adding(const ls__work *c, const ls__instr *in,
                            const ls__run *r)
 {

@@ -107,9 +107,9 @@ typedef struct scaling {
  * repeats times: three steps, then the timed ones.  Verified is what ends in
  * the same bytes as the first run on 1 worker; with weak, what after the three
  * steps has the bytes of 1 worker given the same rows.  Opens a mesh and a pool
- * for each run.  Of several ranks each count of them takes all counts of
- * workers, fold being the workers of all ranks; ranks of one machine share out
- * its cores (ls_transport_cpus), and every rank gets the first one's findings.
+ * for each run.  Every count of ranks is measured with every count of workers;
+ * fold is ranks x workers.  Ranks of one machine share out its cores
+ * (ls_transport_cpus), and every rank gets the first one's findings.
  * Where it fails on one rank, that one should end the others, which may wait
  * for it (ls_transport.abort).  LS_EINVAL: no open, or counts that make no
  * sense.  LS_EIO. */
