@@ -983,10 +983,10 @@ c.ls_cross_entropy = c.function("ls_cross_entropy", c.P, c.NodeOrNull,
 def cross_entropy(logits, labels):
     """-log softmax(logits)[label], a term for each label.  logits (..,V),
     labels (..) of LS_I32 in [0,V).  Also counts the labels that are the
-    argmax, the first of equals: the accuracy.  A label below 0, -1 or -100,
-    is ignored: it is no term, of a loss of mean weights neither, and has no
-    gradient.  So it is where losses like this alone read an input; any
-    other reader refuses it.
+    argmax, the first of equals: the accuracy.  Labels below 0 (-1, -100)
+    are ignored: they add no loss, no weight and no gradient.  If any other
+    operator reads the same input, a batch with a negative label is
+    LS_ERANGE.
     """
     return _.made(c.ls_cross_entropy, logits, labels)
 
