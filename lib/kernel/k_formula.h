@@ -212,6 +212,9 @@ SIMD v16 mish_slope(v16 x)
 
 /* ------ loops ------ */
 
+/* Each has a copy of the run: what a store might change would be read again for
+ * every vector. */
+
 #define ROW(kind, value, by_a, by_b) \
     case kind: \
         for (int64_t i = 0; i < r->n; i += 16) { \
@@ -222,8 +225,9 @@ SIMD v16 mish_slope(v16 x)
         } \
         break;
 
-static void term_value(const ls__term *t, const ls__term_run *r)
+static void term_value(const ls__term *t, const ls__term_run *run)
 {
+    const ls__term_run own = *run, *r = &own;
     float p = t->by[0], q = t->by[1];
 
     switch (t->kind) {
@@ -246,8 +250,9 @@ static void term_value(const ls__term *t, const ls__term_run *r)
         } \
         break;
 
-static void term_grad(const ls__term *t, const ls__term_run *r)
+static void term_grad(const ls__term *t, const ls__term_run *run)
 {
+    const ls__term_run own = *run, *r = &own;
     float p = t->by[0], q = t->by[1];
 
     switch (t->kind) {
