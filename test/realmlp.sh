@@ -150,6 +150,7 @@ is "what is predicted is what is" "$(sed -n '/^calibration/,$p' out | awk '
     NR > 2 { d = $1 - $2; if (d * d > 40000) wrong++; n++ }
     END { print n, wrong + 0 }')" "10 0"
 expect 2 "needs --explain" kind1 t.csv --plot x.svg
+expect 2 "x.png" kind1 t.csv --explain --plot x.png
 cut -d, -f1-6 t.csv >no.csv
 expect 2 'has no column "kind"' kind1 no.csv --explain
 tool=$build/lockstep-train
@@ -230,7 +231,11 @@ is "a search by folds" "$status $(grep -c 'tune best of 4' out)" "0 1"
 # shellcheck disable=SC2086 # words
 expect 2 "had the options" $tune --tune-file tried.csv --seed 5
 expect 2 "nothing is held back" table --data t.csv --tune 2 --valid 0 --epochs 1
-expect 2 "is no file of --tune" table --data t.csv --tune 2 --tune-file t.csv
+cp t.csv other.csv
+expect 2 "is no file of --tune" table --data t.csv --tune 2 --tune-file other.csv
+expect 2 "t.csv" table --data t.csv --tune 2 --tune-file t.csv
+expect 2 "none-such" table --data t.csv --tune 2 --tune-file none-such/f.csv
+is "before the first trial" "$(grep -c '^trial' err)" 0
 is "nothing is left behind" "$(ls none)" ""
 
 # ------ Rows that weigh more ------

@@ -167,6 +167,8 @@ static int check_files(const run *r, const char *input)
     const int count = sizeof file / sizeof *file;
     int status = writable_check(count, file);
 
+    if (status == OPT_GO)
+        status = writable_check_plot(r->set.plot);
     return status == OPT_GO ? apart_check(count, file) : status;
 }
 

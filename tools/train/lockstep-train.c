@@ -71,6 +71,7 @@ static int check_writable(session *s)
                                {"--transcript", set->transcript,
                                 APART_WRITTEN},
                                {"--mistakes", set->mistakes, APART_ASIDE},
+                               {"--tune-file", set->tune_file, APART_WRITTEN},
                                {"--augment-show",
                                 s->run.set.data.augment_show, APART_ASIDE}};
     int n = sizeof file / sizeof *file;
