@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What packaging/wheel/try asks of an installed wheel."""
 
+import ctypes as C
 import os
 import platform
 import resource
@@ -45,11 +46,22 @@ def train(workers):
         return t.hash
 
 
+def level():
+    """The name of the kernels that are used."""
+    level, i = ls.c.Isa(), 0
+    while ls.c.ls_isa_level_bytes(i, C.byref(level), C.sizeof(level)):
+        if level.used:
+            return level.name.decode()
+        i += 1
+
+
 assert not shutil.which("cc") and not shutil.which("gcc")
 folder = os.path.dirname(ls.__file__)
 assert os.path.dirname(ls.ctypes_of.path) == folder, ls.ctypes_of.path
 assert ls.c.ls_npy_shape(b"none.npy", None) < 0  # of liblockstep_data
 assert train(1) == train(2) == STATE
+if "avx2" in open("/proc/cpuinfo").read() and "emulated" not in sys.argv:
+    assert level() != "x86-64-v2", "the library does not know the processor"
 size = sum(os.path.getsize(os.path.join(folder, n)) for n in os.listdir(folder)
            if ".so" in n)
 print(f"wheel: lockstep {ls.version()} trains on {platform.machine()}; libraries "
