@@ -3,6 +3,7 @@
  * and neon.c include this one file under different compiler flags; all of it
  * is static, and only the table at the end leaves the file. */
 #include "kernel/k_bag.h"
+#include "kernel/k_batch_norm.h"
 #include "kernel/k_bf16.h"
 #include "kernel/k_bf16_conv.h"
 #include "kernel/k_bf16_gemm.h"

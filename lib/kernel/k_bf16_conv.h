@@ -16,6 +16,7 @@
 
 #include "kernel/k_bf16_conv_pooled_dw.h"
 #include "kernel/k_bf16_tile.h"
+#include "kernel/k_conv.h"
 #include "kernel/k_panels.h"
 
 /* ------ weights in panels ------ */
@@ -95,18 +96,23 @@ static const void *bf16_conv_image(const ls__conv *v, float *scratch)
 
 /* ------ y ------ */
 
-/* Outputs x .. x+rows of output row y, channels from j on. */
-SIMD void bf16_conv_tile(const ls__conv *v, int rows, const word_places *at,
-                         const uint32_t *image, int64_t i, int64_t j)
+/* Outputs x .. x+rows of output row y, `vecs` vectors of channels from j
+ * on. */
+SIMD void bf16_conv_tile(const ls__conv *v, int rows, int vecs,
+                         const word_places *at, const uint32_t *image,
+                         int64_t i, int64_t j)
 {
-    float room[CHAIN_ROWS * COLUMNS] __attribute__((aligned(64)));
-    int64_t n = words(v->run);
-    const uint32_t *b = (const uint32_t *)v->out.packed + j * v->kh * n;
+    float room[NARROW_ROWS * COLUMNS] __attribute__((aligned(64)));
+    int64_t n = words(v->run), runs = v->kh * v->kx;
+    const uint32_t *b = (const uint32_t *)v->out.packed + j * runs * n;
     tile_sums sum;
 
     sums_begin(rows, NULL, 0, 0, sum);
-    for (int64_t ky = 0; ky < v->kh; ky++, image += v->row, b += n * COLUMNS)
-        chain_steps(rows, filled_words(v->run), image, at, b, sum);
+    for (int64_t run = 0; run < runs; run++, b += n * COLUMNS)
+        if (!conv_skips(v, run))
+            chain_steps(rows, vecs, filled_words(v->run),
+                        image + run / v->kx * v->row + run % v->kx * v->col,
+                        at, b, sum);
     tile_end(&v->out, rows, i, j, sum, room);
 }
 
@@ -114,9 +120,34 @@ static void bf16_conv_tile_of(const ls__conv *v, int rows,
                               const word_places *at, const uint32_t *image,
                               int64_t i, int64_t j)
 {
-#define CALL(rows) bf16_conv_tile(v, rows, at, image, i, j)
+#define CALL(rows) bf16_conv_tile(v, rows, VECS, at, image, i, j)
     WITH_CONSTANT(rows, CHAIN_CASES, CALL)
 #undef CALL
+}
+
+static void bf16_conv_narrow_of(const ls__conv *v, int rows,
+                                const word_places *at, const uint32_t *image,
+                                int64_t i, int64_t j)
+{
+#define CALL(rows) bf16_conv_tile(v, rows, 1, at, image, i, j)
+    WITH_CONSTANT(rows, NARROW_CASES, CALL)
+#undef CALL
+}
+
+/* Outputs of row y, channels from j on. */
+static void bf16_conv_row(const ls__conv *v, const word_places *at,
+                          const uint32_t *image, int64_t y, int64_t j)
+{
+    bool narrow = is_narrow(v->out.n - j);
+    int64_t most = narrow ? NARROW_ROWS : CHAIN_ROWS;
+
+    for (int64_t x = 0, rows; x < v->w; x += rows, image += rows * v->step_x) {
+        rows = tile_height(v->w - x, most);
+        if (narrow)
+            bf16_conv_narrow_of(v, (int)rows, at, image, y * v->w + x, j);
+        else
+            bf16_conv_tile_of(v, (int)rows, at, image, y * v->w + x, j);
+    }
 }
 
 static void bf16_conv(const ls__conv *v, const void *image, int64_t first,
@@ -128,12 +159,8 @@ static void bf16_conv(const ls__conv *v, const void *image, int64_t first,
         at.word[q] = first_of(q);
     for (int64_t y = first; y < last; y++)
         for (int64_t j = 0; j < v->out.n; j += COLUMNS)
-            for (int64_t x = 0, rows; x < v->w; x += rows) {
-                rows = tile_height(v->w - x, CHAIN_ROWS);
-                bf16_conv_tile_of(v, (int)rows, &at,
-                                  (const uint32_t *)image + y * v->step_y +
-                                      x * v->step_x, y * v->w + x, j);
-            }
+            bf16_conv_row(v, &at, (const uint32_t *)image + y * v->step_y, y,
+                          j);
 }
 
 /* ------ dw and dbias ------ */
@@ -195,7 +222,7 @@ typedef struct dy_panel {
 } dy_panel;
 
 /* Sums of `rows` rows of numbers m apart in the image, into c. */
-SIMD void dw_tile(const ls__conv *v, int rows, const dy_panel *q,
+SIMD void dw_tile(const ls__conv *v, int rows, int vecs, const dy_panel *q,
                   const uint32_t *image, int64_t next, float *c)
 {
     int64_t n = pixel_words(v), left = v->out.n - q->j;
@@ -204,7 +231,7 @@ SIMD void dw_tile(const ls__conv *v, int rows, const dy_panel *q,
 
     sums_begin(rows, q->add ? c : NULL, v->out.n, left, sum);
     for (int64_t y = 0; y < q->rows; y++, image += next, b += n * COLUMNS)
-        chain_steps(rows, n, image, &q->at, b, sum);
+        chain_steps(rows, vecs, n, image, &q->at, b, sum);
     tile_plus_zero(rows, sum);
     tile_put(rows, c, v->out.n, left, sum);
 }
@@ -212,9 +239,33 @@ SIMD void dw_tile(const ls__conv *v, int rows, const dy_panel *q,
 static void dw_tile_of(const ls__conv *v, int rows, const dy_panel *q,
                        const uint32_t *image, float *c)
 {
-#define CALL(rows) dw_tile(v, rows, q, image, 2 * v->step_y, c)
+#define CALL(rows) dw_tile(v, rows, VECS, q, image, 2 * v->step_y, c)
     WITH_CONSTANT(rows, CHAIN_CASES, CALL)
 #undef CALL
+}
+
+static void dw_narrow_of(const ls__conv *v, int rows, const dy_panel *q,
+                         const uint32_t *image, float *c)
+{
+#define CALL(rows) dw_tile(v, rows, 1, q, image, 2 * v->step_y, c)
+    WITH_CONSTANT(rows, NARROW_CASES, CALL)
+#undef CALL
+}
+
+/* One run of dw, whose first number in the image is there. */
+static void dw_run(const ls__conv *v, const dy_panel *q, const uint32_t *image,
+                   float *c)
+{
+    bool narrow = is_narrow(v->out.n - q->j);
+    int64_t most = narrow ? NARROW_ROWS : CHAIN_ROWS;
+
+    for (int64_t m = 0, rows; m < v->run; m += rows) {
+        rows = tile_height(v->run - m, most);
+        if (narrow)
+            dw_narrow_of(v, (int)rows, q, image + m, c + m * v->out.n);
+        else
+            dw_tile_of(v, (int)rows, q, image + m, c + m * v->out.n);
+    }
 }
 
 /* dw of all windows' numbers, dbias of a window that sees a 1. */
@@ -224,13 +275,10 @@ static void dw_panel(const ls__conv *v, const dy_panel *q, float *dbias)
     dy_panel ones = {.b = q->b, .rows = q->rows, .j = q->j, .add = q->add};
 
     for (int64_t ky = 0; ky < v->kh; ky++)
-        for (int64_t m = 0, rows; m < v->run; m += rows) {
-            rows = tile_height(v->run - m, CHAIN_ROWS);
-            dw_tile_of(v, (int)rows, q, q->image + ky * v->row + m,
-                       v->out.c + (ky * v->run + m) * v->out.n + q->j);
-        }
+        dw_run(v, q, q->image + ky * v->row,
+               v->out.c + ky * v->run * v->out.n + q->j);
     if (dbias)
-        dw_tile(v, 1, &ones, &one, 0, dbias + q->j);
+        dw_tile(v, 1, VECS, &ones, &one, 0, dbias + q->j);
 }
 
 static void bf16_conv_grad(const ls__conv *v, float *dbias, float *scratch)
@@ -266,7 +314,7 @@ static int64_t bf16_conv_scratch(const ls__conv *v)
 }
 
 static const ls__convs bf16_convs = {
-    .image = bf16_conv_image, .y = bf16_conv, .dw = bf16_conv_grad,
+    .skips = true, .image = bf16_conv_image, .y = bf16_conv, .dw = bf16_conv_grad,
     .dw_pooled = bf16_conv_grad_pooled, .scratch = bf16_conv_scratch,
     .packed_size = bf16_conv_packed_size, .pack = bf16_conv_pack};
 

@@ -16,11 +16,16 @@
 #include "kernel/k_tile.h"
 
 #if defined(__AVX512F__)
-enum { CHAIN_ROWS = 4 }; /* 8 sums and two chains of 8 in 32 registers */
+/* 8 sums and two chains of 8 in 32 registers: of 4 rows, or of 8 where one
+ * vector is all that is left of the columns. */
+enum { CHAIN_ROWS = 4, NARROW_ROWS = 8 };
 #define CHAIN_CASES CASES_4
+#define NARROW_CASES CASES_8
 #else
-enum { CHAIN_ROWS = 3 }; /* the chains alone; sums wait in memory */
+/* The chains alone; sums wait in memory. */
+enum { CHAIN_ROWS = 3, NARROW_ROWS = 3 };
 #define CHAIN_CASES CASES_3
+#define NARROW_CASES CASES_3
 #endif
 
 /* How a step goes through its words, and how many words the last step may have;
@@ -66,21 +71,21 @@ SIMD v16 word_fma(const uint32_t *a, v16 b, v16 acc)
 #endif
 }
 
-/* acc += one word of each row times a line of B */
-SIMD void chain_link(int rows, const uint32_t *a, int64_t row,
+/* acc += one word of each row times `vecs` vectors of a line of B */
+SIMD void chain_link(int rows, int vecs, const uint32_t *a, int64_t row,
                      const uint32_t *b, tile_sums acc)
 {
     v16 line[VECS];
 
     UNROLL(2)
-    for (int v = 0; v < VECS; v++)
+    for (int v = 0; v < vecs; v++)
         line[v] = v16_of_bits(w16_load(b + 16 * v));
-    EACH_SUM(rows)
+    EACH_SUM_OF(rows, vecs)
         acc[r][v] = word_fma(a + r * row, line[v], acc[r][v]);
 }
 
 /* One step of n words onto the sums; K may end with an even one. */
-SIMD void chain_step(int rows, int64_t n, const uint32_t *a,
+SIMD void chain_step(int rows, int vecs, int64_t n, const uint32_t *a,
                      const word_places *at, const uint32_t *b, tile_sums sum)
 {
     tile_sums even, odd;
@@ -89,25 +94,26 @@ SIMD void chain_step(int rows, int64_t n, const uint32_t *a,
     tile_clear(rows, odd);
     EACH_LINK
     for (int64_t q = 0; q < n - 1; q += 2, b += 2 * COLUMNS) {
-        chain_link(rows, a + at->word[q], at->row, b, even);
-        chain_link(rows, a + at->word[q + 1], at->row, b + COLUMNS, odd);
+        chain_link(rows, vecs, a + at->word[q], at->row, b, even);
+        chain_link(rows, vecs, a + at->word[q + 1], at->row, b + COLUMNS, odd);
     }
     if (n % 2)
-        chain_link(rows, a + at->word[n - 1], at->row, b, even);
-    EACH_SUM(rows)
+        chain_link(rows, vecs, a + at->word[n - 1], at->row, b, even);
+    EACH_SUM_OF(rows, vecs)
         sum[r][v] = v16_add(sum[r][v], v16_add(even[r][v], odd[r][v]));
 }
 
-/* All steps of n words. */
-SIMD void chain_steps(int rows, int64_t n, const uint32_t *a,
+/* All steps of n words, of `vecs` vectors of lines: the rest of the sums stays
+ * as it is. */
+SIMD void chain_steps(int rows, int vecs, int64_t n, const uint32_t *a,
                       const word_places *at, const uint32_t *b, tile_sums sum)
 {
     for (; n > LAST_WORDS; n -= STEP_WORDS, a += at->step) {
-        chain_step(rows, STEP_WORDS, a, at, b, sum);
+        chain_step(rows, vecs, STEP_WORDS, a, at, b, sum);
         b += STEP_WORDS * COLUMNS;
     }
     if (n)
-        chain_step(rows, n, a, at, b, sum);
+        chain_step(rows, vecs, n, a, at, b, sum);
 }
 
 /* Sums begin with what C has, or with nothing. */

@@ -68,6 +68,12 @@ static void conv_pack(const ls__conv_weights *of, const float *w, void *packed)
 
 /* ------ y ------ */
 
+/* Is run number `run` of every window zeros? */
+SIMD bool conv_skips(const ls__conv *v, int64_t run)
+{
+    return v->zeros && v->zeros >> run & 1;
+}
+
 /* A chunk of K is at its end: acc goes to those before it. */
 SIMD void conv_next_chunk(int rows, float *sum, bool *later, tile_sums acc)
 {
@@ -98,7 +104,9 @@ SIMD void conv_tile(const ls__conv *v, int rows, int vecs, int64_t y, int64_t x,
                 left = LS__CHUNK;
             }
             k = v->run - p < left ? v->run - p : left;
-            tile_steps_of(rows, vecs, k, a + p, v->step_x, 1, b, COLUMNS, acc);
+            if (!conv_skips(v, run))
+                tile_steps_of(rows, vecs, k, a + p, v->step_x, 1, b, COLUMNS,
+                              acc);
             b += k * COLUMNS;
         }
         a += v->col;
@@ -288,7 +296,7 @@ static void conv_grad(const ls__conv *v, float *dbias, float *scratch)
 }
 
 static const ls__convs convs = {
-    .gaps = true, .y = conv, .dw = conv_grad, .dw_pooled = conv_grad_pooled,
+    .skips = true, .gaps = true, .y = conv, .dw = conv_grad, .dw_pooled = conv_grad_pooled,
     .scratch = conv_scratch, .dx_pooled = conv_dx_pooled,
     .dx_scratch = conv_lists_scratch, .packed_size = conv_packed_size,
     .pack = conv_pack};

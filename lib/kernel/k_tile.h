@@ -27,10 +27,12 @@ enum { COLUMNS = 16 * VECS, HALF = (ROWS + 1) / 2 };
 
 typedef v16 tile_sums[ROWS][VECS];
 
-/* Loop over the rows r and vectors v of a tile. */
-#define EACH_SUM(rows) \
+/* Loop over the rows r and vectors v of a tile, or over the first `vecs` of
+ * these. */
+#define EACH_SUM_OF(rows, vecs) \
     UNROLL(14) for (int r = 0; r < (rows); r++) \
-        UNROLL(2) for (int v = 0; v < VECS; v++)
+        UNROLL(2) for (int v = 0; v < (vecs); v++)
+#define EACH_SUM(rows) EACH_SUM_OF(rows, VECS)
 
 /* CALL(r) for the one of CASES that `rows` is.  (gcc makes tiles 3 % slower if
  * the last is the default.) */
@@ -39,9 +41,10 @@ typedef v16 tile_sums[ROWS][VECS];
 #define CASES_4(CALL) CASES_3(CALL) CASE(4, CALL)
 #define CASES_5(CALL) CASES_4(CALL) CASE(5, CALL)
 #define CASES_6(CALL) CASES_5(CALL) CASE(6, CALL)
+#define CASES_8(CALL) CASES_6(CALL) CASE(7, CALL) CASE(8, CALL)
 #define CASES_14(CALL) \
-    CASES_6(CALL) CASE(7, CALL) CASE(8, CALL) CASE(9, CALL) CASE(10, CALL) \
-    CASE(11, CALL) CASE(12, CALL) CASE(13, CALL) CASE(14, CALL)
+    CASES_8(CALL) CASE(9, CALL) CASE(10, CALL) CASE(11, CALL) CASE(12, CALL) \
+    CASE(13, CALL) CASE(14, CALL)
 #if defined(__AVX512F__)
 #define TILE_CASES CASES_14
 #elif defined(__AVX2__)

@@ -134,16 +134,19 @@ typedef struct ls__kernel_table {
                           const float *dy, const float *addend, float *dx,
                           bool add, float *dscale);
 
-    /* By statistics of the columns, inverse = 1/deviation, factor = that times
-     * scale.  dscale and dbias, both or neither NULL, are sums of this call. */
+    /* k_batch_norm.h: by statistics of the columns, inverse = 1/deviation,
+     * factor = that times scale; then + more (NULL: nothing), then relu.
+     * Backward y is what a relu made; NULL: there is none.  dscale and dbias,
+     * both or neither NULL, are sums of this call. */
     void (*batch_norm)(int64_t rows, int64_t n, const float *x,
                        const float *mean, const float *factor,
-                       const float *bias, float *y);
+                       const float *bias, const float *more, bool relu,
+                       float *y);
     void (*batch_norm_grad)(int64_t rows, int64_t n, const float *x,
                             const float *mean, const float *inverse,
-                            const float *factor, const float *dy,
-                            const float *addend, float *dx, float *dscale,
-                            float *dbias);
+                            const float *factor, const float *y,
+                            const float *dy, const float *addend, float *dx,
+                            float *dscale, float *dbias);
     /* By those of the rows themselves, of `each` vectors of n channels, with
      * their weights (NULL: 1).  moments: of all channels the sum of weights,
      * then of each channel the mean, then of each w (x - mean)^2; these rows
@@ -154,12 +157,14 @@ typedef struct ls__kernel_table {
     /* sums: of each channel that of dy, then of each that of dy xh. */
     void (*batch_sums)(int64_t rows, int64_t each, int64_t n, const float *x,
                        const float *weights, const float *mean,
-                       const float *inverse, const float *dy, double *sums);
+                       const float *inverse, const float *y, const float *dy,
+                       double *sums);
     /* by, of each channel: mean, inverse, factor, and the means of dy and of
      * dy xh. */
     void (*batch_grad)(int64_t rows, int64_t each, int64_t n, const float *x,
                        const float *weights, const float *const by[5],
-                       const float *dy, const float *addend, float *dx);
+                       const float *y, const float *dy, const float *addend,
+                       float *dx);
 
     /* k_elementwise.h: n pairs (a,b) turned by their angles, backwards with
      * sign -1. */

@@ -82,6 +82,8 @@ typedef struct ls__conv {
     int64_t step_y, step_x; /* floats from window to window */
     int64_t kh, run; /* a window: kh times kx runs of `run` floats, */
     int64_t kx, col; /* a row apart, and in a row `col` */
+    uint64_t zeros;  /* bit k: run k of every window is zeros; for y, where it
+                        skips */
     int64_t h, w;    /* windows */
     ls__product out; /* n, and: y (h w,n) with the epilogue and B packed by
                         conv_pack; or dw = c (kh kx run,n), dy = b (h w,n) of
@@ -148,6 +150,8 @@ typedef struct ls__products {
 
 /* Who convolves by reading patches from the image. */
 typedef struct ls__convs {
+    bool skips; /* y leaves out what zeros names; runs are whole steps of
+                   LS__BF16_STEP, or all of a window's row */
     bool gaps; /* y, dw and pack know windows with gaps between their taps, and
                   groups; else kx is 1 and windows' rows are the image's */
     bool transposed; /* dw has the form that dw_pooled has, and is added to */

@@ -3,7 +3,10 @@
  * optimizer moves.  A training goes by them, for a network that was trained
  * elsewhere; or by those of the rows of a batch, which a survey finds out
  * (graph/op.h), and then what is stored is their running average.  The formulas
- * stand in kernel/k_norm.h.
+ * stand in kernel/k_batch_norm.h.
+ *
+ * It takes in an add and a relu that follow it: y = relu(norm + x[1]).
+ * Backward goes by y through the relu.
  *
  * In the order of the scratch, of each channel: 1/deviation, that times scale,
  * and what one call gives to scale and to bias, or mean, mean of dy and mean of
@@ -14,6 +17,8 @@
 #include "op/norm.h"
 #include "op/op_table.h"
 
+#include <string.h>
+
 #define MOMENTUM 0.9
 
 enum { SCALE, BIAS, MEAN, VARIANCE, PARAMS };
@@ -22,6 +27,36 @@ typedef struct batch {
     double epsilon, momentum;
     ls_statistics statistics;
 } batch;
+
+/* What it took in. */
+typedef struct taken {
+    bool adds, relu;
+} taken;
+
+static bool batch_folds(const ls_node *n, void *made, const ls_node *reader)
+{
+    taken *t = made;
+
+    (void)n;
+    if (t->relu)
+        return false;
+    if (reader->op->activation == LS__RELU)
+        return t->relu = true;
+    if (t->adds || reader->op->term != LS__ADD)
+        return false;
+    return t->adds = true;
+}
+
+static const taken *taken_of(const ls__run *r)
+{
+    return r->in->made;
+}
+
+/* y, where dy goes through its relu; NULL: there is none. */
+static const float *relu_y(const ls__run *r)
+{
+    return taken_of(r)->relu ? r->y : NULL;
+}
 
 static double epsilon_of(const ls_node *n)
 {
@@ -118,7 +153,8 @@ static void batch_fwd(const ls__run *r)
     factors(r, r->scratch, factor);
     r->kernels->batch_norm(r->rows * ls__vectors(r->node), n, r->x[0],
                            means(r, r->scratch + 2 * n), factor,
-                           r->param[BIAS], r->y);
+                           r->param[BIAS], taken_of(r)->adds ? r->x[1] : NULL,
+                           taken_of(r)->relu, r->y);
 }
 
 /* Those of one call, from what scale and bias get. */
@@ -174,7 +210,8 @@ static void rows_bwd(const ls__run *r)
         b[j] = (float)(r->all[1][n + j] / r->all[0][0]);
     }
     r->kernels->batch_grad(r->rows, ls__vectors(r->node), n, r->x[0],
-                           r->of->weights, by, r->dy, r->addend[0], r->dx[0]);
+                           r->of->weights, by, relu_y(r), r->dy, r->addend[0],
+                           r->dx[0]);
 }
 
 static void stored_bwd(const ls__run *r)
@@ -185,15 +222,31 @@ static void stored_bwd(const ls__run *r)
 
     factors(r, inverse, factor);
     r->kernels->batch_norm_grad(r->rows * ls__vectors(r->node), n, r->x[0],
-                                r->param[MEAN], inverse, factor, r->dy,
-                                r->addend[0], r->dx[0], dscale,
+                                r->param[MEAN], inverse, factor, relu_y(r),
+                                r->dy, r->addend[0], r->dx[0], dscale,
                                 dscale ? dscale + n : NULL);
     if (dscale)
         give(r, inverse, factor, dscale, dscale + n);
 }
 
+/* dx[1] = dy through the relu + addend */
+static void added_grad(const ls__run *r)
+{
+    int64_t n = r->rows * r->node->size;
+
+    if (taken_of(r)->relu)
+        r->kernels->activate_grad(LS__RELU, n, r->y, r->dy, r->addend[1],
+                                  r->dx[1]);
+    else if (r->addend[1])
+        r->kernels->add(n, r->addend[1], r->dy, r->dx[1]);
+    else
+        memcpy(r->dx[1], r->dy, (size_t)n * sizeof *r->dy);
+}
+
 static void batch_bwd(const ls__run *r)
 {
+    if (r->dx[1])
+        added_grad(r); /* first: dx[0] may be dy */
     if (goes_by_rows(r))
         rows_bwd(r);
     else
@@ -234,6 +287,7 @@ static void look_at(const ls__run *r, bool back, int64_t from, int64_t rows,
     }
     factors(r, inverse, inverse + n);
     r->kernels->batch_sums(rows, each, n, x, weights, means(r, room), inverse,
+                           relu_y(r) ? r->y + from * n : NULL,
                            r->dy + from * n, r->found[1]);
 }
 
@@ -302,10 +356,10 @@ static const ls__attribute attributes[] = {
 
 const ls__op ls__op_batch_norm = {
     .name = "batch_norm", .step = &ls__op_batch_norm, .inputs = 1, .reads = 1,
-    .dx_over_addend = true, .dx_over_dy = true, .leaves_params = true,
-    .of = sizeof(batch), .attributes = attributes, .shape = batch_shape,
-    .declare = batch_declare, .plan = batch_plan, .survey = &survey,
-    .cuts = 1, .forward = batch_fwd, .backward = batch_bwd};
+    .reads_y = true, .dx_over_addend = true, .dx_over_dy = true,
+    .leaves_params = true, .of = sizeof(batch), .attributes = attributes,
+    .shape = batch_shape, .declare = batch_declare, .made = sizeof(taken),
+    .folds = batch_folds, .plan = batch_plan, .survey = &survey, .cuts = 1, .forward = batch_fwd, .backward = batch_bwd};
 
 LS__DEFAULTS(ls_batch_norm_options, ls_batch_norm_defaults_bytes,
              .statistics = LS_STATISTICS_OF_BATCH, .epsilon = 1e-5,

@@ -88,6 +88,29 @@ static const void *image_of(const ls__convs *reader, const ls__conv *v,
     return reader->image ? reader->image(v, scratch) : v->x;
 }
 
+/* dx where y has a stride, without the zeros between what stands of dy. */
+static bool is_apart(const ls__run *r, const ls__convs *reader)
+{
+    const ls__window *w = ls__window_of(r->node);
+
+    return made_of(r)->way <= LS__CONV_POOLED && reader->skips &&
+           w->sy * w->sx > 1 && w->kh * w->kw <= 64;
+}
+
+static void product_apart(const ls__run *r, const ls__conv *v,
+                          const ls__convs *reader, float *scratch)
+{
+    const float *image = image_of(reader, v, scratch);
+    int64_t sx = ls__window_of(r->node)->sx;
+
+    for (int64_t y = 0; y < v->h; y++)
+        for (int64_t x = 0; x < sx && x < v->w; x++) {
+            ls__conv one = ls__conv_apart(r->node, v, y, x);
+
+            reader->y(&one, image + y * v->step_y + x * v->step_x, 0, 1);
+        }
+}
+
 /* y, or dx under the weights rotated: group by group of channels. */
 static void product(const ls__run *r, const ls__conv *v, bool rotated,
                     float *scratch)
@@ -99,6 +122,10 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
 
     if (made_of(r)->way == LS__CONV_DEPTHWISE) {
         ls__depthwise_product(r, v, rotated, parts_of(r).image, scratch);
+        return;
+    }
+    if (rotated && reader && is_apart(r, reader)) {
+        product_apart(r, v, reader, scratch);
         return;
     }
     for (int64_t g = 0; g < of.groups; g++) {
