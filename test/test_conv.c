@@ -25,7 +25,8 @@ typedef struct shape {
 static shape shape_of(int i)
 {
     static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 19};
-    static const int64_t channels[] = {1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 67};
+    static const int64_t channels[] = {1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 64,
+                                       67};
     static const int64_t windows[] = {1, 2, 3, 3, 5, 4}, strides[] = {1, 1, 2,
                                                                       3};
     int32_t at[10];
@@ -33,7 +34,7 @@ static shape shape_of(int i)
 
     fill_indices(i, 10, 1 << 20, at);
     s = (shape){1 + at[0] % 3, sizes[at[1] % 12], sizes[at[2] % 12],
-                channels[at[3] % 11], channels[at[4] % 11],
+                channels[at[3] % 13], channels[at[4] % 13],
                 {windows[at[5] % 6], windows[at[6] % 6], strides[at[7] % 4],
                  strides[at[8] % 4], at[9] % 2 ? LS_SAME : LS_VALID},
                 {0}};

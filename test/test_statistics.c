@@ -127,8 +127,9 @@ END_TEST
 
 /* ------ the same bytes ------ */
 
-/* Convolutions, so that a shard is several chunks, and norms of both kinds. */
-static ls_graph *images(bool both)
+/* Convolutions, so that a shard is several chunks, and norms of both kinds; no
+ * plan takes the relu and the add into norms whose values are put out. */
+static ls_graph *images(bool both, bool out)
 {
     const ls_window three = {3, 3, 1, 1, LS_SAME};
     ls_graph *g;
@@ -137,10 +138,15 @@ static ls_graph *images(bool both)
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
     label = ls_input(g, "label", LS_I32, 0, NULL);
-    x = ls_relu(norm(conv2d_no_bias(x, 20, three, "one"),
-                     LS_STATISTICS_OF_BATCH, "first"));
+    x = norm(conv2d_no_bias(x, 20, three, "one"), LS_STATISTICS_OF_BATCH,
+             "first");
+    if (out)
+        OK(ls_output(g, x, "first"));
+    x = ls_relu(x);
     y = norm(conv2d_no_bias(x, 20, three, "two"),
              both ? LS_STATISTICS_OF_SHARD : LS_STATISTICS_OF_BATCH, "second");
+    if (out)
+        OK(ls_output(g, y, "second"));
     x = ls_relu(ls_add(x, y));
     x = ls_dropout(ls_flatten(x), 0.25, "drop");
     x = ls_dense(x, OUT, "out");
@@ -153,14 +159,14 @@ typedef struct training {
     int devices, workers, accumulate;
     int64_t rows;
     double clip, average;
-    bool both;
+    bool both, out;
     char hash[65];
 } training;
 
 static int train(training *c, const ls_transport *transport)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_graph *g = images(c->both);
+    ls_graph *g = images(c->both, c->out);
     ls_trainer *t = NULL;
     ls_batch *b = NULL;
     ls_pool *pool = NULL;
@@ -205,6 +211,9 @@ START_TEST(test_workers)
             memcpy(first, c.hash, sizeof first);
         ck_assert_str_eq(c.hash, first);
     }
+    c.out = true;
+    OK(train(&c, NULL));
+    ck_assert_str_eq(c.hash, first);
 }
 END_TEST
 
