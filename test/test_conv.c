@@ -25,8 +25,8 @@ typedef struct shape {
 static shape shape_of(int i)
 {
     static const int64_t sizes[] = {1, 2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 19};
-    static const int64_t channels[] = {1, 2, 3, 5, 8, 15, 16, 17, 31, 32, 33, 64,
-                                       67};
+    static const int64_t channels[] = {1,  2,  3,  5,  8,  15, 16,
+                                       17, 31, 32, 33, 64, 67};
     static const int64_t windows[] = {1, 2, 3, 3, 5, 4}, strides[] = {1, 1, 2,
                                                                       3};
     int32_t at[10];

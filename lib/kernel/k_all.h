@@ -63,7 +63,7 @@
     .first_nonfinite = first_nonfinite, .layer_norm = layer_norm, \
     .layer_norm_grad = layer_norm_grad, .rms_norm = rms_norm, \
     .rms_norm_grad = rms_norm_grad, .batch_norm = batch_norm, \
-    .batch_norm_grad = batch_norm_grad, .batch_moments = batch_moments, \
+    .batch_params = batch_params, .batch_moments = batch_moments, \
     .batch_join = join_moments, .batch_sums = batch_sums, \
     .batch_grad = batch_grad, .turn = turn, .softmax = softmax, \
     .softmax_grad = softmax_grad, .log_softmax = log_softmax, \

@@ -11,26 +11,20 @@
 
 /* ------ by stored statistics ------ */
 
-/* The end of the 256 vectors from number r on, in numbers. */
-SIMD int64_t vectors_end(int64_t r, int64_t rows, int64_t n)
-{
-    return (rows - r < LS__CHUNK ? rows : r + LS__CHUNK) * n;
-}
-
 /* y = (x - mean) factor + bias, factor = scale r, r = 1 / sqrt(var + epsilon);
  * dx = dy factor, dscale = sum of dy ((x - mean) r), dbias = sum of dy. */
-static void batch_norm(int64_t rows, int64_t n, const float *x,
+static void batch_norm(int64_t rows, int64_t each, int64_t n, const float *x,
                        const float *mean, const float *factor,
                        const float *bias, const float *more, bool relu,
                        float *y)
 {
-    for (int64_t r = 0; r < rows; r += LS__CHUNK)
+    for (int64_t i = 0; i < rows * n; i += n)
         for (int64_t j = 0; j < n; j += 16) {
             v16 m = take(mean + j, n - j), f = take(factor + j, n - j);
             v16 b = take(bias + j, n - j);
-            int64_t end = vectors_end(r, rows, n);
+            int64_t at = i * each + j;
 
-            for (int64_t at = r * n + j; at < end; at += n) {
+            for (int64_t k = 0; k < each; k++, at += n) {
                 v16 v = v16_fma(v16_sub(take(x + at, n - j), m), f, b);
 
                 if (more)
@@ -67,28 +61,18 @@ SIMD void batch_columns(int64_t at, int64_t end, int64_t n, int64_t left,
     put_sum(dbias, bias, add_to, left);
 }
 
-static void batch_norm_grad(int64_t rows, int64_t n, const float *x,
-                            const float *mean, const float *inverse,
-                            const float *factor, const float *y,
-                            const float *dy, const float *addend, float *dx,
-                            float *dscale, float *dbias)
+static void batch_params(int64_t rows, int64_t n, const float *x,
+                         const float *mean, const float *inverse,
+                         const float *y, const float *dy, float *dscale,
+                         float *dbias)
 {
     for (int64_t r = 0; r < rows; r += LS__CHUNK)
         for (int64_t j = 0; j < n; j += 16) {
-            v16 f = take(factor + j, n - j);
-            int64_t end = vectors_end(r, rows, n);
+            int64_t end = (rows - r < LS__CHUNK ? rows : r + LS__CHUNK) * n;
 
-            if (dscale)
-                batch_columns(r * n + j, end, n, n - j, x,
-                              take(mean + j, n - j), take(inverse + j, n - j),
-                              y, dy, r > 0, dscale + j, dbias + j);
-            for (int64_t at = r * n + j; dx && at < end; at += n) {
-                v16 d = v16_mul(take_dy(dy, y, at, n - j), f);
-
-                if (addend)
-                    d = v16_add(d, take(addend + at, n - j));
-                put(dx + at, d, n - j); /* last: dx may be dy */
-            }
+            batch_columns(r * n + j, end, n, n - j, x, take(mean + j, n - j),
+                          take(inverse + j, n - j), y, dy, r > 0, dscale + j,
+                          dbias + j);
         }
 }
 
@@ -110,8 +94,11 @@ SIMD batch_block batch_block_at(int64_t first, int64_t all, int64_t n,
 
     for (int64_t i = 0; i < b.vectors; i++) {
         b.weight[i] = weights ? weights[(first + i) / each] : 1;
-        b.sum += (double)b.weight[i];
+        if (weights)
+            b.sum += (double)b.weight[i];
     }
+    if (!weights)
+        b.sum = (double)b.vectors; /* which is their sum, without a chain */
     return b;
 }
 
@@ -212,15 +199,16 @@ static void batch_sums(int64_t rows, int64_t each, int64_t n, const float *x,
 }
 
 /* dx = factor (dy - w (a + xh b)) (+ addend), a and b being the means of dy and
- * of dy xh, of 16 channels from j on in one row of weight w; where it weighs
- * nothing, factor dy. */
+ * of dy xh, of 16 channels from j on in one row of weight w; factor dy (+
+ * addend) where it weighs nothing, or statistics are stored. */
 SIMD void batch_row_grad(int64_t each, int64_t n, int64_t j, const float *x,
                          float w, const float *const by[5], const float *y,
                          const float *dy, const float *addend, float *dx)
 {
     v16 mean = take(by[0] + j, n - j), inverse = take(by[1] + j, n - j);
     v16 factor = take(by[2] + j, n - j), minus = v16_set(-w);
-    v16 a = take(by[3] + j, n - j), b = take(by[4] + j, n - j);
+    v16 a = w != 0 ? take(by[3] + j, n - j) : v16_zero();
+    v16 b = w != 0 ? take(by[4] + j, n - j) : v16_zero();
 
     for (int64_t at = j; at < each * n; at += n) {
         v16 d = take_dy(dy, y, at, n - j);
@@ -242,7 +230,8 @@ static void batch_grad(int64_t rows, int64_t each, int64_t n, const float *x,
 {
     for (int64_t i = 0, at = 0; i < rows; i++, at += each * n)
         for (int64_t j = 0; j < n; j += 16)
-            batch_row_grad(each, n, j, x + at, weights ? weights[i] : 1, by,
+            batch_row_grad(each, n, j, x + at,
+                           weights ? weights[i] : by[3] != NULL, by,
                            y ? y + at : NULL, dy + at,
                            addend ? addend + at : NULL, dx + at);
 }

@@ -314,8 +314,9 @@ static int64_t bf16_conv_scratch(const ls__conv *v)
 }
 
 static const ls__convs bf16_convs = {
-    .skips = true, .image = bf16_conv_image, .y = bf16_conv, .dw = bf16_conv_grad,
-    .dw_pooled = bf16_conv_grad_pooled, .scratch = bf16_conv_scratch,
-    .packed_size = bf16_conv_packed_size, .pack = bf16_conv_pack};
+    .skips = true, .image = bf16_conv_image, .y = bf16_conv,
+    .dw = bf16_conv_grad, .dw_pooled = bf16_conv_grad_pooled,
+    .scratch = bf16_conv_scratch, .packed_size = bf16_conv_packed_size,
+    .pack = bf16_conv_pack};
 
 #endif

@@ -296,9 +296,9 @@ static void conv_grad(const ls__conv *v, float *dbias, float *scratch)
 }
 
 static const ls__convs convs = {
-    .skips = true, .gaps = true, .y = conv, .dw = conv_grad, .dw_pooled = conv_grad_pooled,
-    .scratch = conv_scratch, .dx_pooled = conv_dx_pooled,
-    .dx_scratch = conv_lists_scratch, .packed_size = conv_packed_size,
-    .pack = conv_pack};
+    .skips = true, .gaps = true, .y = conv, .dw = conv_grad,
+    .dw_pooled = conv_grad_pooled, .scratch = conv_scratch,
+    .dx_pooled = conv_dx_pooled, .dx_scratch = conv_lists_scratch,
+    .packed_size = conv_packed_size, .pack = conv_pack};
 
 #endif

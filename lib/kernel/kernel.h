@@ -134,23 +134,22 @@ typedef struct ls__kernel_table {
                           const float *dy, const float *addend, float *dx,
                           bool add, float *dscale);
 
-    /* k_batch_norm.h: by statistics of the columns, inverse = 1/deviation,
-     * factor = that times scale; then + more (NULL: nothing), then relu.
-     * Backward y is what a relu made; NULL: there is none.  dscale and dbias,
-     * both or neither NULL, are sums of this call. */
-    void (*batch_norm)(int64_t rows, int64_t n, const float *x,
+    /* k_batch_norm.h: rows of `each` vectors of n channels; inverse =
+     * 1/deviation, factor = that times scale; then + more (NULL: nothing), then
+     * relu.  Backward y is what a relu made; NULL: there is none. */
+    void (*batch_norm)(int64_t rows, int64_t each, int64_t n, const float *x,
                        const float *mean, const float *factor,
                        const float *bias, const float *more, bool relu,
                        float *y);
-    void (*batch_norm_grad)(int64_t rows, int64_t n, const float *x,
-                            const float *mean, const float *inverse,
-                            const float *factor, const float *y,
-                            const float *dy, const float *addend, float *dx,
-                            float *dscale, float *dbias);
-    /* By those of the rows themselves, of `each` vectors of n channels, with
-     * their weights (NULL: 1).  moments: of all channels the sum of weights,
-     * then of each channel the mean, then of each w (x - mean)^2; these rows
-     * are added to it.  join: those of other rows are. */
+    /* By stored statistics: sums of this call over so many vectors. */
+    void (*batch_params)(int64_t vectors, int64_t n, const float *x,
+                         const float *mean, const float *inverse,
+                         const float *y, const float *dy, float *dscale,
+                         float *dbias);
+    /* By those of the rows themselves, with their weights (NULL: 1).  moments:
+     * of all channels the sum of weights, then of each channel the mean, then
+     * of each w (x - mean)^2; these rows are added to it.  join: those of other
+     * rows are. */
     void (*batch_moments)(int64_t rows, int64_t each, int64_t n, const float *x,
                           const float *weights, double *moments);
     void (*batch_join)(int64_t n, double *moments, const double *others);
@@ -160,7 +159,7 @@ typedef struct ls__kernel_table {
                        const float *inverse, const float *y, const float *dy,
                        double *sums);
     /* by, of each channel: mean, inverse, factor, and the means of dy and of
-     * dy xh. */
+     * dy xh; NULL, and weights too: statistics are stored. */
     void (*batch_grad)(int64_t rows, int64_t each, int64_t n, const float *x,
                        const float *weights, const float *const by[5],
                        const float *y, const float *dy, const float *addend,

@@ -151,7 +151,7 @@ typedef struct ls__products {
 /* Who convolves by reading patches from the image. */
 typedef struct ls__convs {
     bool skips; /* y leaves out what zeros names; runs are whole steps of
-                   LS__BF16_STEP, or all of a window's row */
+                   LS__BF16_STEP then */
     bool gaps; /* y, dw and pack know windows with gaps between their taps, and
                   groups; else kx is 1 and windows' rows are the image's */
     bool transposed; /* dw has the form that dw_pooled has, and is added to */

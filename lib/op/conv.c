@@ -61,21 +61,12 @@ static const float *moved(const float *p, int64_t by)
     return p ? p + by : NULL;
 }
 
-/* Is tap (ky,kx) of windows from row y and column x of dy's frame on between
- * what stands there? */
-static bool is_between(const ls__frame *f, int64_t y, int64_t x)
-{
-    return (y - f->top) % f->sy || (x - f->left) % f->sx;
-}
-
-/* dx pixels of one row that are a stride apart see the same zeros. */
+/* Pixels of dx that are a stride apart see the same zeros. */
 ls__conv ls__conv_apart(const ls_node *n, const ls__conv *v, int64_t y,
                         int64_t x)
 {
     ls__frame f = ls__frame_of_dy(n);
-    bool whole = v->c % LS__BF16_STEP; /* rows of windows, not taps */
-    int64_t kw = whole ? 1 : ls__window_of(n)->kw;
-    int64_t at = (y * v->w + x) * v->out.c_row;
+    int64_t kw = ls__window_of(n)->kw, at = (y * v->w + x) * v->out.c_row;
     ls__conv of = *v;
 
     of.x += y * v->step_y + x * v->step_x;
@@ -83,10 +74,9 @@ ls__conv ls__conv_apart(const ls_node *n, const ls__conv *v, int64_t y,
     of.h = 1;
     of.w = (v->w - x + f.sx - 1) / f.sx;
     of.kx = kw;
-    of.run = v->run / kw;
-    of.col = v->c;
+    of.run = of.col = v->c;
     for (int64_t k = 0; k < v->kh * kw; k++)
-        if (is_between(&f, y + k / kw, whole ? f.left : x + k % kw))
+        if ((y + k / kw - f.top) % f.sy || (x + k % kw - f.left) % f.sx)
             of.zeros |= (uint64_t)1 << k;
     of.out.c += at;
     of.out.c_row *= f.sx;

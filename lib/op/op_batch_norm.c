@@ -151,7 +151,7 @@ static void batch_fwd(const ls__run *r)
     float *factor = r->scratch + n;
 
     factors(r, r->scratch, factor);
-    r->kernels->batch_norm(r->rows * ls__vectors(r->node), n, r->x[0],
+    r->kernels->batch_norm(r->rows, ls__vectors(r->node), n, r->x[0],
                            means(r, r->scratch + 2 * n), factor,
                            r->param[BIAS], taken_of(r)->adds ? r->x[1] : NULL,
                            taken_of(r)->relu, r->y);
@@ -217,16 +217,19 @@ static void rows_bwd(const ls__run *r)
 static void stored_bwd(const ls__run *r)
 {
     int64_t n = ls__width(r->node);
-    float *inverse = r->scratch, *factor = inverse + n;
-    float *dscale = trains(r) ? factor + n : NULL;
+    int64_t each = ls__vectors(r->node);
+    float *inverse = r->scratch, *factor = inverse + n, *dscale = factor + n;
+    const float *const by[5] = {r->param[MEAN], inverse, factor};
 
     factors(r, inverse, factor);
-    r->kernels->batch_norm_grad(r->rows * ls__vectors(r->node), n, r->x[0],
-                                r->param[MEAN], inverse, factor, relu_y(r),
-                                r->dy, r->addend[0], r->dx[0], dscale,
-                                dscale ? dscale + n : NULL);
-    if (dscale)
+    if (trains(r)) {
+        r->kernels->batch_params(r->rows * each, n, r->x[0], by[0], inverse,
+                                 relu_y(r), r->dy, dscale, dscale + n);
         give(r, inverse, factor, dscale, dscale + n);
+    }
+    if (r->dx[0]) /* last: it may be dy */
+        r->kernels->batch_grad(r->rows, each, n, r->x[0], NULL, by, relu_y(r),
+                               r->dy, r->addend[0], r->dx[0]);
 }
 
 /* dx[1] = dy through the relu + addend */
@@ -359,7 +362,8 @@ const ls__op ls__op_batch_norm = {
     .reads_y = true, .dx_over_addend = true, .dx_over_dy = true,
     .leaves_params = true, .of = sizeof(batch), .attributes = attributes,
     .shape = batch_shape, .declare = batch_declare, .made = sizeof(taken),
-    .folds = batch_folds, .plan = batch_plan, .survey = &survey, .cuts = 1, .forward = batch_fwd, .backward = batch_bwd};
+    .folds = batch_folds, .plan = batch_plan, .survey = &survey,
+    .cuts = 1, .forward = batch_fwd, .backward = batch_bwd};
 
 LS__DEFAULTS(ls_batch_norm_options, ls_batch_norm_defaults_bytes,
              .statistics = LS_STATISTICS_OF_BATCH, .epsilon = 1e-5,

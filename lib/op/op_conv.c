@@ -88,16 +88,17 @@ static const void *image_of(const ls__convs *reader, const ls__conv *v,
     return reader->image ? reader->image(v, scratch) : v->x;
 }
 
-/* dx where y has a stride, without the zeros between what stands of dy. */
+/* Can zeros between what stands of dy, where y has a stride, be left out? */
 static bool is_apart(const ls__run *r, const ls__convs *reader)
 {
     const ls__window *w = ls__window_of(r->node);
 
     return made_of(r)->way <= LS__CONV_POOLED && reader->skips &&
-           w->sy * w->sx > 1 && w->kh * w->kw <= 64;
+           w->sy * w->sx > 1 && w->kh * w->kw <= 64 &&
+           ls__width(r->node) % LS__BF16_STEP == 0;
 }
 
-static void product_apart(const ls__run *r, const ls__conv *v,
+static void dx_apart(const ls__run *r, const ls__conv *v,
                           const ls__convs *reader, float *scratch)
 {
     const float *image = image_of(reader, v, scratch);
@@ -125,7 +126,7 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
         return;
     }
     if (rotated && reader && is_apart(r, reader)) {
-        product_apart(r, v, reader, scratch);
+        dx_apart(r, v, reader, scratch);
         return;
     }
     for (int64_t g = 0; g < of.groups; g++) {
