@@ -2678,6 +2678,8 @@ static const f64 *orthogonal_column(const f32 key[2], long m, long width,
     return q;
 }
 
+enum { MATRIX = 1 << 20 }; /* numbers, which take a minute */
+
 /* Element `place` of such a matrix of "shape" rows and columns: as high as the
  * larger of them, else turned. */
 static f32 orthogonal_rule(void)
@@ -2688,7 +2690,7 @@ static f32 orthogonal_rule(void)
     int sign = 1;
 
     columns = (long)want("shape", 2)->x[1];
-    if (rows < 1 || columns < 1 || rows > MOST / columns ||
+    if (rows < 1 || columns < 1 || rows > MATRIX / columns ||
         words_of("place") >= (uint64_t)(rows * columns))
         refuse("shape");
     m = columns > rows ? columns : rows;
@@ -2775,17 +2777,19 @@ static int by_word(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
+enum { CARDS = 1 << 26 }; /* rows that are shuffled, at most */
+
 /* What stands at a place of the permutation of n: sorted by random words, more
  * than once where there are so many that words repeat. */
 static uint32_t permuted(const f32 of[2], uint32_t n, uint32_t at)
 {
     int rounds = (n > 1) + (n > 1625) + (n > 2642245);
-    card *all = malloc(n * sizeof *all);
+    card *all = n > CARDS ? NULL : malloc(n * sizeof *all);
     f32 key[2], word[2];
     uint32_t row;
 
     if (!all)
-        refuse("no memory");
+        refuse("rows");
     memcpy(key, of, sizeof key);
     for (uint32_t i = 0; i < n; i++)
         all[i].row = i;

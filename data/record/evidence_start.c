@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* What a record says of a start (lib/record/record_start.h). */
-enum { MATRIX = 1 << 22 }; /* numbers that the referee makes at most */
+enum { MATRIX = 1 << 20 }; /* numbers that the referee makes at most */
 
 enum { KIND, SCALE, FAN = 3, KEY = 5, WORDS = 7, TABLE = 4, ORTHOGONAL };
 
@@ -25,7 +25,7 @@ static int drawn(ls__evidence *e, const ls__said *slot, const ls__kept *k,
     uint64_t place = (uint64_t)(e->element - slot->at);
 
     if (k->x[KIND] == ORTHOGONAL && slot->floats > MATRIX)
-        return ls__asked_unknown("an orthogonal matrix of more than 4,194,304 "
+        return ls__asked_unknown("an orthogonal matrix of more than 1,048,576 "
                                  "numbers");
     ls__evidence_rule(e, rules[k->x[KIND]], a, b);
     ls__evidence_list(e, "key", 2, &k->x[KEY], 1);

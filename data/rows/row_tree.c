@@ -19,7 +19,8 @@
 enum {
     ROWS = 512,            /* that are read at once, at most, */
     WORDS = 4 * LS__LEAF,  /* or so many words, and one row at the least */
-    PATH = 64              /* digests of a proof */
+    PATH = 64,             /* digests of a proof */
+    SHUFFLED = 1 << 26     /* rows that the referee sorts, at most */
 };
 
 typedef struct tree {
@@ -309,9 +310,11 @@ static int check_claim(const tree *t, const ls_row_claim *c)
         return ls__fail(LS_EINVAL, "element %lld of array %d of step %lld: "
                         "there is no such word", (long long)c->element,
                         c->array, (long long)c->step);
-    if (rows > INT32_MAX || t->width > INT32_MAX)
-        return ls__fail(LS_ENOTSUP, "the referee takes at most 2147483647 "
-                        "rows of as many words; there are %lld of %lld",
+    if (rows > (c->shuffle ? SHUFFLED : INT32_MAX) || t->width > INT32_MAX)
+        return ls__fail(LS_ENOTSUP, "the referee takes at most %lld rows%s of "
+                        "2147483647 words; there are %lld of %lld",
+                        (long long)(c->shuffle ? SHUFFLED : INT32_MAX),
+                        c->shuffle ? " that are shuffled," : "",
                         (long long)rows, (long long)t->width);
     return 0;
 }
