@@ -47,7 +47,7 @@
 /* clang-format on */
 
 /* Is this program emulated, by qemu for one, which has its own ways with memory
- * and forks?  test/arm64/run says so.  `what` is left out then. */
+ * and forks?  test/architectures/run says so.  `what` is left out then. */
 static inline bool emulated(const char *what)
 {
     bool is = getenv("LS_EMULATED") != NULL;

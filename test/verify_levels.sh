@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A transcript that is recorded on one instruction level is verified on each
 # other one that the CPU has, by another number of workers.  (Over ranks:
-# test/launch.sh.  Under an emulated arm64: test/arm64/run.)
+# test/launch.sh.  Under an emulated one: test/architectures/run.)
 unset LS_ISA
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 verify=${LOCKSTEP_VERIFY:-${top_builddir:-.}/lockstep-verify}

@@ -2,9 +2,10 @@
 /* The safetensors writer.  The header is made first, with the checksum of the
  * whole file in it; then header and data go to a new file, which is synced and
  * renamed over the old one.  Nothing is ever written into an existing file.
- * The format is little-endian, as is every machine base/fpmode.h knows. */
+ * The format is little-endian (base/little.h). */
 #include "file/safetensors.h"
 #include "base/error.h"
+#include "base/little.h"
 #include "base/memory.h"
 #include "base/sha.h"
 #include "disk/file.h"
@@ -71,7 +72,7 @@ void ls__safetensors_sha256(int n, const ls__safetensor *tensor,
 
     ls__sha256_init(&sha);
     for (int i = 0; i < n; i++)
-        ls__sha256_update(&sha, tensor[i].data, data_bytes(&tensor[i]));
+        ls__sha256_words(&sha, tensor[i].data, data_bytes(&tensor[i]) / 4);
     ls__sha256_hex(&sha, hex);
 }
 
@@ -117,6 +118,7 @@ static int header_text(json_t *header, char **text, size_t *bytes)
     if (!out)
         return LS_ENOMEM;
     memcpy(out, &padded, sizeof padded);
+    ls__little(out, 1, sizeof padded);
     memset(out + sizeof padded, ' ', padded);
     if (!length || json_dumpb(header, out + sizeof padded, length,
                               JSON_COMPACT) != length) {
@@ -143,17 +145,53 @@ static int make_header(int n, const ls__safetensor *tensor, int pairs,
     return status;
 }
 
+/* ------ The data ------ */
+
+/* What takes bytes of the file: a status. */
+typedef int take_fn(void *own, const void *bytes, size_t n);
+
+static int give_data(const ls__safetensor *t, take_fn *take, void *own)
+{
+    size_t bytes = data_bytes(t), n;
+    const char *from = (const char *)t->data;
+    uint32_t piece[1024];
+    int status = 0;
+
+    if (LS__IS_LITTLE)
+        return take(own, t->data, bytes);
+    for (; status == 0 && bytes > 0; bytes -= n, from += n) {
+        n = bytes < sizeof piece ? bytes : sizeof piece;
+        memcpy(piece, from, n);
+        ls__little(piece, n / sizeof *piece, sizeof *piece);
+        status = take(own, piece, n);
+    }
+    return status;
+}
+
+static int take_crc(void *own, const void *bytes, size_t n)
+{
+    uint32_t *crc = own;
+
+    *crc = ls__crc32(*crc, bytes, n);
+    return 0;
+}
+
 static void seal(char *header, size_t bytes, int n,
                  const ls__safetensor *tensor)
 {
     uint32_t crc = ls__crc32(0, header, bytes);
 
     for (int i = 0; i < n; i++)
-        crc = ls__crc32(crc, tensor[i].data, data_bytes(&tensor[i]));
+        (void)give_data(&tensor[i], take_crc, &crc);
     ls__seal_close(ls__seal_find(header, bytes), crc);
 }
 
 /* ------ The file ------ */
+
+static int take_file(void *own, const void *bytes, size_t n)
+{
+    return ls__newfile_write(own, bytes, n);
+}
 
 static int put_all(ls__newfile *out, const char *header, size_t bytes, int n,
                    const ls__safetensor *tensor)
@@ -161,7 +199,7 @@ static int put_all(ls__newfile *out, const char *header, size_t bytes, int n,
     int status = ls__newfile_write(out, header, bytes);
 
     for (int i = 0; status == 0 && i < n; i++)
-        status = ls__newfile_write(out, tensor[i].data, data_bytes(&tensor[i]));
+        status = give_data(&tensor[i], take_file, out);
     return status;
 }
 

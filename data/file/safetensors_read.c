@@ -7,6 +7,7 @@
  * byte. */
 #include "base/error.h"
 #include "base/json.h"
+#include "base/little.h"
 #include "base/sha.h"
 #include "disk/file.h"
 #include "file/convert.h"
@@ -371,6 +372,17 @@ static int check_order(const reader *r)
     return 0;
 }
 
+/* Elements as this machine has them. */
+static void turn_data(const ls__safetensors *f)
+{
+    char *at = f->data;
+
+    for (int i = 0; i < f->count; at += f->entry[i++].bytes)
+        if (f->entry[i].elements)
+            ls__little(at, (size_t)f->entry[i].elements,
+                       (size_t)(f->entry[i].bytes / f->entry[i].elements));
+}
+
 static int read_data(reader *r)
 {
     ls__safetensors *f = r->file;
@@ -387,7 +399,9 @@ static int read_data(reader *r)
         f->entry[f->count] = r->place[f->count].entry;
         f->entry[f->count].data = f->data + r->place[f->count].first;
     }
-    return check_ours(r);
+    status = check_ours(r);
+    turn_data(f);
+    return status;
 }
 
 /* ------ */

@@ -31,10 +31,10 @@ static void hash_shard(const ls__details *d, const ls_shard *shard,
     ls__sha256_update(&sha, count, sizeof count);
     for (int i = 0; i < inputs && rows; i++)
         if (shard->data[i])
-            ls__sha256_update(&sha, shard->data[i],
-                              4 * rows * (size_t)input[i].size);
+            ls__sha256_words(&sha, shard->data[i],
+                             rows * (size_t)input[i].size);
     if (shard->weights && rows)
-        ls__sha256_update(&sha, shard->weights, 4 * rows);
+        ls__sha256_words(&sha, shard->weights, rows);
     ls__sha256_update(&sha, &tag, 1);
     ls__sha256_final(&sha, to->byte);
 }

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-/* Floats are little-endian in memory on every machine we run on. */
 void ls__state_array(ls__sha256 *sha, const char *prefix, const char *name,
                      int rank, const int64_t *shape, const void *data,
                      size_t bytes)
@@ -15,7 +14,7 @@ void ls__state_array(ls__sha256 *sha, const char *prefix, const char *name,
     ls__sha256_number(sha, rank);
     for (int i = 0; i < rank; i++)
         ls__sha256_number(sha, shape[i]);
-    ls__sha256_update(sha, data, bytes);
+    ls__sha256_words(sha, data, bytes / 4);
 }
 
 void ls__state_end(ls__sha256 *sha, int64_t step, char hex[65])

@@ -2,6 +2,7 @@
 /* Pixels and labels of IDX and .npy files. */
 #include "array/npy.h"
 #include "base/error.h"
+#include "base/little.h"
 #include "base/memory.h"
 #include "image/images.h"
 
@@ -79,7 +80,8 @@ int ls__idx_images(ls__images *im, const char *path)
 static bool fits(const ls__npy *f)
 {
     bool bytes = strcmp(f->type->name, "u1") == 0;
-    bool floats = strcmp(f->type->name, "f4") == 0 && !f->big_endian;
+    bool floats = strcmp(f->type->name, "f4") == 0 &&
+                  f->big_endian != LS__IS_LITTLE;
 
     return (bytes || floats) && !f->fortran;
 }

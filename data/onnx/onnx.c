@@ -44,8 +44,8 @@ static const char *constant(ls__onnx *o, const char *name, ls__onnx_shape shape,
         ls__proto_int(&t, 1, shape.of[i]);
     ls__proto_int(&t, 2, type);
     ls__proto_text(&t, 8, name);
-    ls__proto_bytes(&t, 9, data,
-                    width * (size_t)ls__count(shape.rank, shape.of));
+    ls__proto_numbers(&t, 9, data, (size_t)ls__count(shape.rank, shape.of),
+                      width);
     ls__proto_message(&o->out, 5, &t);
     return name;
 }

@@ -2,6 +2,7 @@
 /* Writing Protocol Buffers: a key (number of the field, kind of value), then
  * the value.  protobuf.dev/programming-guides/encoding */
 #include "onnx/proto.h"
+#include "base/little.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,7 @@ void ls__proto_int(ls__proto *p, int field, int64_t value)
 void ls__proto_float(ls__proto *p, int field, float value)
 {
     key(p, field, FOUR_BYTES);
+    ls__little(&value, 1, sizeof value);
     put(p, &value, sizeof value);
 }
 
@@ -79,6 +81,19 @@ void ls__proto_bytes(ls__proto *p, int field, const void *bytes, size_t size)
     key(p, field, LENGTH);
     varint(p, size);
     put(p, bytes, size);
+}
+
+void ls__proto_numbers(ls__proto *p, int field, const void *from, size_t n,
+                       size_t width)
+{
+    char *at;
+
+    key(p, field, LENGTH);
+    varint(p, n * width);
+    if ((at = grow(p, n * width)) && n) {
+        memcpy(at, from, n * width);
+        ls__little(at, n, width);
+    }
 }
 
 void ls__proto_text(ls__proto *p, int field, const char *text)

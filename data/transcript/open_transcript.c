@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where a transcript begins, goes on and ends being open. */
 #include "base/error.h"
+#include "base/little.h"
 #include "base/memory.h"
 #include "base/sha.h"
 #include "base/sized.h"
@@ -42,6 +43,7 @@ static void write_way(const ls_transcript *r, char text[WAY])
 
     memcpy(w.word, r->records.word, sizeof w.word);
     memcpy(w.block, r->records.block, size % 64);
+    ls__little(w.block, 16, sizeof *w.block);
     memcpy(w.before, r->before, sizeof w.before);
     memcpy(all, &w, sizeof all);
     for (int i = 0; i < WAY_WORDS; i++)
@@ -59,6 +61,7 @@ static bool read_way(ls_transcript *r, const char *text)
     for (int i = 0; i < WAY_WORDS; i++)
         sscanf(text + 8 * i, "%8" SCNx32, &all[i]);
     memcpy(&w, all, sizeof w);
+    ls__little(w.block, 16, sizeof *w.block);
     memcpy(r->records.word, w.word, sizeof w.word);
     memcpy(r->records.block, w.block, sizeof w.block);
     memcpy(r->before, w.before, sizeof w.before);

@@ -97,7 +97,7 @@ static int put_steps(ls_transcript *r)
 
 /* ------ short steps ------ */
 
-/* Hash a step's record, little end first as memory is: a bit for each word that
+/* Hash a step's record, little end first: a bit for each word that
  * differs from the step before, and then these words.  Most steps change two,
  * so that this takes nanoseconds. */
 static void add_record(ls_transcript *r, const ls_result *of)
@@ -116,7 +116,7 @@ static void add_record(ls_transcript *r, const ls_result *of)
             record[n++] = now[i];
         }
     memcpy(r->before, now, sizeof now);
-    ls__sha256_update(&r->records, record, (size_t)n * sizeof *record);
+    ls__sha256_words(&r->records, record, (size_t)n);
 }
 
 /* ------ states ------ */

@@ -22,7 +22,7 @@ typedef struct ls_entry {
     int rank;
     int64_t shape[LS_MAX_RANK];
     int64_t elements, bytes;
-    const void *data; /* little-endian, perhaps not aligned */
+    const void *data; /* as this machine has numbers; perhaps not aligned */
 } ls_entry;
 
 /* Read a file, or the files of a checkpoint, into memory.  LS_EIO; LS_EFORMAT:

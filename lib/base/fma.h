@@ -13,9 +13,25 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/fpmode.h"
+
+/* The second rounding.  Where the processor does not flush, results are judged
+ * after rounding, as x86-64 does it. */
+static inline float ls__rounded(double s)
+{
+#ifdef LS__KEEPS_DENORMALS
+    const double least = 0x1p-126 - 0x1p-151; /* becomes 2^-126 */
+
+    if (s > -least && s < least)
+        return __builtin_copysignf(0.0f, (float)s);
+#endif
+    return (float)s;
+}
+
 static inline float ls__fmaf_soft(float a, float b, float c)
 {
-    double p = (double)a * (double)b, d = (double)c;
+    double p = (double)ls__flushed(a) * (double)ls__flushed(b);
+    double d = (double)ls__flushed(c);
     double s = p + d, t = s - p;
     double lost = (p - (s - t)) + (d - t); /* NaN when s is not finite */
     int64_t bits;
@@ -24,7 +40,16 @@ static inline float ls__fmaf_soft(float a, float b, float c)
     int64_t even = ~bits & 1;
     bits += even * (bits < 0 ? -away : away);
     memcpy(&s, &bits, sizeof s);
-    return (float)s;
+    return ls__rounded(s);
+}
+
+/* a * b rounded once. */
+static inline float ls__mulf(float a, float b)
+{
+#ifdef LS__KEEPS_DENORMALS
+    return ls__fmaf_soft(a, b, -0.0f);
+#endif
+    return a * b;
 }
 
 static inline float ls__fmaf(float a, float b, float c)

@@ -54,7 +54,38 @@ static inline void ls__fpmode_restore(ls__fpmode old)
 }
 
 #else
-#error "lockstep knows the floating-point mode of x86-64 and arm64 only"
+
+#include <fenv.h>
+
+/* Rounding alone can be chosen on every processor; denormals are flushed by
+ * those who compute (ls__flushed, base/fma.h and kernel/k_simd_plain.h). */
+#define LS__KEEPS_DENORMALS
+
+typedef int ls__fpmode;
+#define LS__FPMODE FE_TONEAREST
+
+static inline ls__fpmode ls__fpmode_set(void)
+{
+    ls__fpmode old = fegetround();
+    (void)fesetround(LS__FPMODE);
+    return old;
+}
+
+static inline void ls__fpmode_restore(ls__fpmode old)
+{
+    (void)fesetround(old);
+}
+
 #endif
+
+/* x, and a zero of its sign where the mode would have made one. */
+static inline float ls__flushed(float x)
+{
+#ifdef LS__KEEPS_DENORMALS
+    if (x > -0x1p-126f && x < 0x1p-126f)
+        return __builtin_copysignf(0.0f, x);
+#endif
+    return x;
+}
 
 #endif

@@ -3,6 +3,7 @@
  * one bit, zeros and the length in bits; they differ in how a block is mixed
  * in.  Hashing is no part of a step. */
 #include "base/sha.h"
+#include "base/little.h"
 
 #include <string.h>
 
@@ -177,6 +178,23 @@ void ls__sha256_init(ls__sha256 *sha)
 void ls__sha256_update(ls__sha256 *sha, const void *data, size_t size)
 {
     update(sha, data, size, sha->mix);
+}
+
+void ls__sha256_words(ls__sha256 *sha, const void *words, size_t n)
+{
+    const uint32_t *from = words;
+    uint32_t piece[64];
+
+    if (LS__IS_LITTLE) {
+        ls__sha256_update(sha, words, n * sizeof *piece);
+        return;
+    }
+    for (size_t m; n > 0; n -= m, from += m) {
+        m = n < 64 ? n : 64;
+        memcpy(piece, from, m * sizeof *piece);
+        ls__little(piece, m, sizeof *piece);
+        ls__sha256_update(sha, piece, m * sizeof *piece);
+    }
 }
 
 void ls__sha256_number(ls__sha256 *sha, int64_t x)

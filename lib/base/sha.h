@@ -30,6 +30,9 @@ void ls__sha256_init(ls__sha256 *sha);
 void ls__sha256_update(ls__sha256 *sha, const void *data, size_t size);
 void ls__sha256_final(ls__sha256 *sha, uint8_t digest[32]);
 
+/* Update with n numbers of four bytes, each little end first. */
+void ls__sha256_words(ls__sha256 *sha, const void *words, size_t n);
+
 /* Update with a number as 8 bytes, little end first. */
 void ls__sha256_number(ls__sha256 *sha, int64_t x);
 

@@ -38,11 +38,11 @@ SIMD void row_moments(int64_t n, const float *x, float *mean, float *square)
             sum = v16_add(sum, v);
             sq = v16_fma(v, v, sq);
         }
-        s += v16_sum(sum);
-        q += v16_sum(sq);
+        s = ls__flushed(s + v16_sum(sum));
+        q = ls__flushed(q + v16_sum(sq));
     }
-    *mean = s * (1.0f / (float)n);
-    *square = q * (1.0f / (float)n);
+    *mean = ls__mulf(s, 1.0f / (float)n);
+    *square = ls__mulf(q, 1.0f / (float)n);
 }
 
 static void layer_norm(int64_t rows, int64_t n, float epsilon, const float *x,
@@ -54,7 +54,7 @@ static void layer_norm(int64_t rows, int64_t n, float epsilon, const float *x,
         v16 m, r;
 
         row_moments(n, x, &mean, &square);
-        var = square - mean * mean;
+        var = ls__flushed(square - ls__mulf(mean, mean));
         var = var > 0 ? var : 0;
         stats[0] = mean;
         stats[1] = 1.0f / __builtin_sqrtf(var + epsilon);
@@ -88,11 +88,11 @@ SIMD void row_grad_means(int64_t n, const float *x, const float *stats,
             sum = v16_add(sum, d);
             dot = v16_fma(d, xh, dot);
         }
-        s += v16_sum(sum);
-        q += v16_sum(dot);
+        s = ls__flushed(s + v16_sum(sum));
+        q = ls__flushed(q + v16_sum(dot));
     }
-    *mean_d = s * (1.0f / (float)n);
-    *mean_dx = q * (1.0f / (float)n);
+    *mean_d = ls__mulf(s, 1.0f / (float)n);
+    *mean_dx = ls__mulf(q, 1.0f / (float)n);
 }
 
 SIMD void row_grad(int64_t n, const float *x, const float *stats,
@@ -192,9 +192,9 @@ SIMD float rms_mean(int64_t n, const float *x, v16 r, const float *gain,
             dot = v16_fma(v16_mul(take(dy + j, end - j),
                                   take(gain + j, end - j)),
                           v16_mul(take(x + j, end - j), r), dot);
-        q += v16_sum(dot);
+        q = ls__flushed(q + v16_sum(dot));
     }
-    return q * (1.0f / (float)n);
+    return ls__mulf(q, 1.0f / (float)n);
 }
 
 SIMD void rms_row_grad(int64_t n, const float *x, float stat, const float *gain,

@@ -32,6 +32,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/fma.h"
 #include "kernel/k_inline.h"
 
 #if defined(LS_PLAIN_LANES)

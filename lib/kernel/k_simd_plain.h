@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lanes of k_simd.h in four vectors of four, in the vector extension of GCC
- * and Clang: SSE on x86-64 without AVX2.  The other levels are tested against
- * this one. */
+ * and Clang: SSE on x86-64 without AVX2, and plain C on processors that have no
+ * level of their own.  The other levels are tested against this one. */
 #ifndef LS_KERNEL_K_SIMD_PLAIN_H
 #define LS_KERNEL_K_SIMD_PLAIN_H
 
@@ -33,6 +33,28 @@ typedef w16 m16;
 #define EACH(f, x) {f(x.a), f(x.b), f(x.c), f(x.d)}
 #define COMPARE(x, op, y) \
     {(w4)(x.a op y.a), (w4)(x.b op y.b), (w4)(x.c op y.c), (w4)(x.d op y.d)}
+
+/* ls__flushed of base/fpmode.h on four lanes. */
+SIMD v4 v4_flushed(v4 x)
+{
+#ifdef LS__KEEPS_DENORMALS
+    w4 bits = (w4)x, normal = (w4)((bits & 0x7f800000) != 0);
+
+    return (v4)(bits & (normal | 0x80000000));
+#endif
+    return x;
+}
+
+/* FOUR and COMPARE of floats; MADE is for one vector of four. */
+#define MADE(x, op, y) v4_flushed(v4_flushed(x) op v4_flushed(y))
+#define FLOATS(x, op, y) \
+    {MADE(x.a, op, y.a), MADE(x.b, op, y.b), MADE(x.c, op, y.c), \
+     MADE(x.d, op, y.d)}
+#define ASK(x, op, y) \
+    {(w4)(v4_flushed(x.a) op v4_flushed(y.a)), \
+     (w4)(v4_flushed(x.b) op v4_flushed(y.b)), \
+     (w4)(v4_flushed(x.c) op v4_flushed(y.c)), \
+     (w4)(v4_flushed(x.d) op v4_flushed(y.d))}
 
 // clang-format off
 
@@ -163,9 +185,9 @@ SIMD w16 v16_to_int(v16 x) { return (w16)EACH(v4_to_int, x); }
 
 /* ------ floats: choices ------ */
 
-SIMD m16 v16_lt(v16 x, v16 y) { return (m16)COMPARE(x, <, y); }
-SIMD m16 v16_ge(v16 x, v16 y) { return (m16)COMPARE(x, >=, y); }
-SIMD m16 v16_eq(v16 x, v16 y) { return (m16)COMPARE(x, ==, y); }
+SIMD m16 v16_lt(v16 x, v16 y) { return (m16)ASK(x, <, y); }
+SIMD m16 v16_ge(v16 x, v16 y) { return (m16)ASK(x, >=, y); }
+SIMD m16 v16_eq(v16 x, v16 y) { return (m16)ASK(x, ==, y); }
 SIMD v16 v16_select(m16 m, v16 a, v16 b)
 {
     w16 yes = w16_and(m, v16_bits(a)), no = w16_and(m16_not(m), v16_bits(b));
@@ -174,10 +196,9 @@ SIMD v16 v16_select(m16 m, v16 a, v16 b)
 
 /* ------ floats: arithmetic ------ */
 
-SIMD v16 v16_add(v16 x, v16 y) { return (v16)FOUR(x, +, y); }
-SIMD v16 v16_sub(v16 x, v16 y) { return (v16)FOUR(x, -, y); }
-SIMD v16 v16_mul(v16 x, v16 y) { return (v16)FOUR(x, *, y); }
-SIMD v16 v16_div(v16 x, v16 y) { return (v16)FOUR(x, /, y); }
+SIMD v16 v16_add(v16 x, v16 y) { return (v16)FLOATS(x, +, y); }
+SIMD v16 v16_sub(v16 x, v16 y) { return (v16)FLOATS(x, -, y); }
+SIMD v16 v16_div(v16 x, v16 y) { return (v16)FLOATS(x, /, y); }
 SIMD v16 v16_min(v16 a, v16 b) { return v16_select(v16_lt(a, b), a, b); }
 SIMD v16 v16_max(v16 a, v16 b) { return v16_select(v16_lt(b, a), a, b); }
 SIMD v16 v16_neg(v16 x) { return (v16)EACH(-, x); }
@@ -187,6 +208,7 @@ SIMD v16 v16_abs(v16 a)
 }
 SIMD v4 v4_sqrt(v4 x)
 {
+    x = v4_flushed(x);
     return (v4){__builtin_sqrtf(x[0]), __builtin_sqrtf(x[1]),
                 __builtin_sqrtf(x[2]), __builtin_sqrtf(x[3])};
 }
@@ -216,18 +238,32 @@ SIMD d2 d2_add_to_odd(d2 p, d2 c)
  * a compiler minutes. */
 __attribute__((noinline, unused)) static v4 v4_fma(v4 x, v4 y, v4 z)
 {
-    d2 p = d2_of(x[0], x[1]) * d2_of(y[0], y[1]);
-    d2 q = d2_of(x[2], x[3]) * d2_of(y[2], y[3]);
+    d2 p, q;
 
+    x = v4_flushed(x);
+    y = v4_flushed(y);
+    z = v4_flushed(z);
+    p = d2_of(x[0], x[1]) * d2_of(y[0], y[1]);
+    q = d2_of(x[2], x[3]) * d2_of(y[2], y[3]);
     p = d2_add_to_odd(p, d2_of(z[0], z[1]));
     q = d2_add_to_odd(q, d2_of(z[2], z[3]));
-    return (v4){(float)p[0], (float)p[1], (float)q[0], (float)q[1]};
+    return (v4){ls__rounded(p[0]), ls__rounded(p[1]), ls__rounded(q[0]),
+                ls__rounded(q[1])};
 }
 
 SIMD v16 v16_fma(v16 x, v16 y, v16 z)
 {
     return (v16){v4_fma(x.a, y.a, z.a), v4_fma(x.b, y.b, z.b),
                  v4_fma(x.c, y.c, z.c), v4_fma(x.d, y.d, z.d)};
+}
+
+/* x y - 0 is x y: its flushing too wants to see it before it is rounded. */
+SIMD v16 v16_mul(v16 x, v16 y)
+{
+#ifdef LS__KEEPS_DENORMALS
+    return v16_fma(x, y, v16_set(-0.0f));
+#endif
+    return (v16)FOUR(x, *, y);
 }
 
 /* Floats from 2^23 on (and NaN) are their own floor; below, truncate and step
@@ -245,8 +281,10 @@ SIMD v16 v16_floor(v16 a)
 
 SIMD float v16_sum(v16 x)
 {
-    v4 q = (x.a + x.c) + (x.b + x.d);
-    return (q[0] + q[2]) + (q[1] + q[3]);
+    v4 even = MADE(x.a, +, x.c), odd = MADE(x.b, +, x.d);
+    v4 q = MADE(even, +, odd);
+
+    return ls__flushed(ls__flushed(q[0] + q[2]) + ls__flushed(q[1] + q[3]));
 }
 
 SIMD float v16_top(v16 a)
@@ -263,6 +301,9 @@ SIMD float v16_top(v16 a)
 #undef FOUR
 #undef EACH
 #undef COMPARE
+#undef MADE
+#undef FLOATS
+#undef ASK
 
 /* ------ the matrix of 16 x 16 lanes ------ */
 

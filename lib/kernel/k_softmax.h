@@ -42,7 +42,7 @@ SIMD float row_exp(int64_t n, const float *x, float top, float *e)
                 put(e + j, v, end - j);
             sum = v16_add(sum, v);
         }
-        total += v16_sum(sum);
+        total = ls__flushed(total + v16_sum(sum));
     }
     return total;
 }
@@ -75,7 +75,7 @@ static float row_sum(int64_t n, const float *x)
         end = block_end(i, n);
         for (int64_t j = i; j < end; j += 16)
             sum = v16_add(sum, take(x + j, end - j));
-        total += v16_sum(sum);
+        total = ls__flushed(total + v16_sum(sum));
     }
     return total;
 }
@@ -102,7 +102,7 @@ SIMD float row_dot(int64_t n, const float *a, const float *b)
         end = block_end(i, n);
         for (int64_t j = i; j < end; j += 16)
             sum = v16_fma(take(a + j, end - j), take(b + j, end - j), sum);
-        total += v16_sum(sum);
+        total = ls__flushed(total + v16_sum(sum));
     }
     return total;
 }
@@ -122,7 +122,8 @@ static void softmax_grad(int64_t rows, int64_t n, int64_t stride,
 static float cross_entropy(int64_t n, const float *x, int32_t label,
                            float weight, float *dx)
 {
-    float top = row_top(n, x), chosen = x[label] - top, log_sum[16];
+    float top = row_top(n, x), chosen = ls__flushed(x[label] - top);
+    float log_sum[16];
     float sum = row_exp(n, x, top, dx);
 
     v16_store(log_sum, v16_log(v16_set(sum)));
@@ -131,7 +132,7 @@ static float cross_entropy(int64_t n, const float *x, int32_t label,
         dx[label] = dx[label] - 1.0f;
         scale(n, weight, dx);
     }
-    return log_sum[0] - chosen;
+    return ls__flushed(log_sum[0] - chosen);
 }
 
 static float squared_error(int64_t n, const float *y, const float *t,
@@ -151,7 +152,7 @@ static float squared_error(int64_t n, const float *y, const float *t,
             if (dy)
                 put(dy + j, v16_mul(twice, d), end - j);
         }
-        total += v16_sum(sum);
+        total = ls__flushed(total + v16_sum(sum));
     }
     return total;
 }

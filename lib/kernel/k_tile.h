@@ -87,7 +87,7 @@ SIMD v16 bf16_fma(v16 a, v16 b, v16 c)
     v16 p, size;
     m16 exact;
 
-#if defined(__FMA__) || defined(__aarch64__)
+#if defined(__FMA__) || defined(__aarch64__) || defined(LS__KEEPS_DENORMALS)
     return v16_fma(a, b, c);
 #endif
     p = v16_mul(a, b);

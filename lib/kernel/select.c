@@ -81,7 +81,7 @@ static bool has_amx(void)
 /* ------ The levels and the units ------ */
 
 extern const ls__kernel_table ls__kernels_v2, ls__kernels_v3, ls__kernels_v4,
-    ls__kernels_neon, ls__kernels_test;
+    ls__kernels_neon, ls__kernels_plain, ls__kernels_test;
 extern const ls__backend ls__bf16_pairs, ls__bf16_pairs_wide, ls__bf16_amx,
     ls__x3_amx, ls__x6_amx;
 
@@ -98,7 +98,11 @@ static const struct level {
     {&ls__kernels_test, has_v3},
 #endif
 #else
+#if defined(__aarch64__)
     {&ls__kernels_neon, always},
+#else
+    {&ls__kernels_plain, always},
+#endif
 #ifdef LS_TEST_LEVEL
     {&ls__kernels_test, always},
 #endif

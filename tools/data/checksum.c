@@ -10,15 +10,22 @@
 
 enum { CHUNK = 64 }; /* rows at a time: the sum depends on it */
 
-/* Eight bytes at a time. */
-static uint64_t mix(uint64_t sum, const void *from, size_t bytes)
+/* n numbers of `width` bytes, 1 or 4, eight bytes at a time, the first ones
+ * lowest on every machine; the last ones stand over those before them. */
+static uint64_t mix(uint64_t sum, const void *from, size_t n, size_t width)
 {
-    const char *p = from;
-    uint64_t word = 0;
+    const uint8_t *byte = from;
+    const uint32_t *word = from;
+    uint64_t eight = 0, all = width == 4 ? UINT32_MAX : UINT8_MAX;
 
-    for (; bytes > 0; bytes -= bytes < 8 ? bytes : 8, p += 8) {
-        memcpy(&word, p, bytes < 8 ? bytes : 8);
-        sum = (sum ^ word) * 0x9e3779b97f4a7c15;
+    for (size_t i = 0; i < n; i++) {
+        size_t shift = 8 * (i * width % 8);
+
+        eight &= ~(all << shift);
+        eight |= (uint64_t)(width == 4 ? word[i] : byte[i]) << shift;
+        if (shift + 8 * width < 64 && i + 1 < n)
+            continue;
+        sum = (sum ^ eight) * 0x9e3779b97f4a7c15;
         sum ^= sum >> 32;
     }
     return sum;
@@ -34,7 +41,8 @@ static int mix_rows(const ls_source *s, void *const *out, uint64_t *sum)
         if (data_read(s, first, n, out) < 0)
             return opt_check(-1);
         for (int a = 0; a < s->n_arrays; a++)
-            *sum = mix(*sum, out[a], (size_t)n * data_row_bytes(&s->arrays[a]));
+            *sum = mix(*sum, out[a],
+                       (size_t)n * data_row_bytes(&s->arrays[a]) / 4, 4);
     }
     return OPT_GO;
 }
@@ -60,7 +68,7 @@ static void mix_bytes(void *user, const unsigned char *bytes, size_t n)
 {
     uint64_t *sum = user;
 
-    *sum = mix(*sum, bytes, n);
+    *sum = mix(*sum, bytes, n, 1);
 }
 
 /* ------ */
@@ -82,8 +90,7 @@ int data_checksum(data *d, bool held)
     if (d->source.fill)
         status = mix_source(&d->source, &d->sum);
     if (d->mask.data)
-        d->sum = mix(d->sum, d->mask.data,
-                     (size_t)d->mask.shape[0] * sizeof(float));
+        d->sum = mix(d->sum, d->mask.data, (size_t)d->mask.shape[0], 4);
     if (status == OPT_GO && text_is(&d->text))
         status = text_each(&d->text.train, mix_bytes, &d->sum);
     return held && status == OPT_GO ? held_checksum(d) : status;

@@ -27,13 +27,15 @@ size_t entry_width(const ls_entry *e)
     return e->elements ? (size_t)(e->bytes / e->elements) : 0;
 }
 
-/* The little-endian integer of an element, its sign seen to. */
+/* The integer of an element of n bytes, its sign seen to. */
 static int64_t integer(const ls_entry *e, int64_t i)
 {
     size_t n = entry_width(e);
+    bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     int64_t x = 0;
 
-    memcpy(&x, (const char *)e->data + (size_t)i * n, n);
+    memcpy((char *)&x + (is_little ? 0 : sizeof x - n),
+           (const char *)e->data + (size_t)i * n, n);
     if (*e->dtype == 'I' && n < 8)
         x = (int64_t)((uint64_t)x << (64 - 8 * n)) >> (64 - 8 * n);
     return x;
