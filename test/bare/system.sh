@@ -8,6 +8,7 @@
 # with the command that started it: nothing is left behind.
 set -u
 root=
+mirror= # of the release alone, without updates; empty: as mmdebstrap has it
 namespaces='--mount --pid' # what `inside` unshares
 trap '[ -z "$root" ] || rm -rf --one-file-system "$root"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -29,7 +30,8 @@ debian() {
     unshare $namespaces --fork true 2>/dev/null ||
         skip "a bare Debian $release needs namespaces: unshare $namespaces"
     root=$(mktemp -d "${TMPDIR:-/var/tmp}/lockstep-bare.XXXXXX") || exit 99
-    if ! mmdebstrap --variant=apt "$@" "$release" "$root" 2>"$root.log"; then
+    if ! mmdebstrap --variant=apt "$@" "$release" "$root" \
+        ${mirror:+"deb $mirror $release main"} 2>"$root.log"; then
         why=$(grep -m 1 '^E' "$root.log")
         rm -f "$root.log"
         skip "no bare Debian $release can be made here: $why"
