@@ -173,21 +173,24 @@ def sparse(name, kings):
 
 def tokens(name, window):
     """Texts that must be the same to the last token."""
-    def ours(side):
-        command = ["{build}/bench-tokens", "--init", "{init}"]
+    def ours(side, *more):
+        command = ["{build}/bench-tokens", "--init", "{init}", *more]
         return Side(side, command, alone=command)
 
     def there(side, threads, *more, needs=""):
         return peer(side, "tokens_torch.py", "--threads", threads, *more,
                     needs=needs)
     return Row(name, 23, 8, [
-        ours("lockstep"), there("PyTorch", "1"),
+        ours("lockstep"), ours("lockstep, 2 workers", "--workers", "2"),
+        there("PyTorch", "1"),
         there("PyTorch, 2 threads", "2"),
         there("PyTorch, no cache", "1", "--mode", "whole",
               needs="full" if window > 64 else ""),
         there("PyTorch compiled", "1", "--mode", "compiled", needs="full"),
-    ], against("PyTorch", "PyTorch, 2 threads", "PyTorch, no cache",
-               "PyTorch compiled"), init=name, tolerance=0,
+    ], [*against("PyTorch", "PyTorch, 2 threads", "PyTorch, no cache",
+                 "PyTorch compiled"),
+        Ratio("2 workers / 2 threads", "lockstep, 2 workers",
+              "PyTorch, 2 threads")], init=name, tolerance=0,
         start=train("", "gpt", 2, 2, "--data", "{text}", "--seq-len",
                     str(window)).command)
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text by one thread with keys and values kept: the likeliest token after
+/* Text by one thread, or N workers, with keys and values kept: the likeliest token after
  * token, from token 10 until the window is full, and again.
  *
- *     bench-tokens --init MODEL [--steps WINDOWS] [--metrics F]
+ *     bench-tokens --init MODEL [--steps WINDOWS] [--workers N] [--metrics F]
  *
  * A line a window in the metrics form of lockstep-train; "loss", by which sides
  * are compared, is a sum over its tokens' numbers. */
@@ -52,12 +52,26 @@ static void time_windows(ls_generator *g, int64_t vocab, int windows, FILE *out)
     free(logits);
 }
 
+static ls_pool *open_workers(int n)
+{
+    ls_mesh_options o = {.size = sizeof o, .devices = n, .workers = n};
+    ls_mesh *mesh;
+    ls_pool *pool;
+
+    must(ls_mesh_open(&mesh, &o));
+    must(ls_pool_open(&pool, mesh, NULL));
+    ls_mesh_close(mesh);
+    return pool;
+}
+
 int main(int argc, char **argv)
 {
     const char *model = option(argc, argv, "--init", NULL);
     FILE *out = metrics(argc, argv);
     ls_predictor *predictor;
+    int workers = number(argc, argv, "--workers", 1);
     ls_generator *g;
+    ls_pool *pool = NULL;
     ls_array_spec spec;
 
     if (!model) {
@@ -66,9 +80,12 @@ int main(int argc, char **argv)
     }
     must(ls_predictor_load(&predictor, model));
     must(ls_generator_open(&g, predictor, "logits"));
+    if (workers > 1)
+        must(ls_generator_share(g, pool = open_workers(workers)));
     ls_predictor_output(predictor, 0, &spec);
     time_windows(g, spec.shape[1], number(argc, argv, "--steps", 20), out);
     ls_generator_close(g);
     ls_predictor_close(predictor);
+    ls_pool_close(pool);
     return fclose(out) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

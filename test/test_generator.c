@@ -16,12 +16,16 @@ static golden_modern_lm model_at(int i)
         .vocab = 11, .length = 300, .width = 16, .heads = 4, .kv = 2,
         .layers = 2, .ff = 24, .batch = 2, .rms = 1, .base = 10000, .gated = 1,
         .tie = 1, .seed = 3, .data_seed = 4, .lr = 1e-3};
+    static const golden_modern_lm wide = {
+        .vocab = 64, .length = 13, .width = 192, .heads = 6, .kv = 3,
+        .layers = 1, .ff = 320, .batch = 2, .rms = 1, .base = 10000, .gated = 1,
+        .seed = 5, .data_seed = 6, .lr = 1e-3};
     enum { FLAX = sizeof golden_modern_lms / sizeof *golden_modern_lms };
 
-    return i < FLAX ? golden_modern_lms[i] : lengthy;
+    return i < FLAX ? golden_modern_lms[i] : i == FLAX ? lengthy : wide;
 }
 
-enum { CASES = 4 };
+enum { CASES = 4, WIDE = CASES };
 
 typedef struct scene {
     golden_modern_lm c;
@@ -107,6 +111,26 @@ START_TEST(test_bytes)
     OK(ls_generator_cut(s.generator, 0));
     append(&s, length);
     close_scene(&s);
+}
+END_TEST
+
+/* Workers share a position: one by one, fewer than they are, and more. */
+START_TEST(test_shared)
+{
+    static const int counts[] = {1, 2, 3, 7};
+    scene s = open_scene(WIDE, (ls_precision)(_i % 2));
+    ls_pool *pool = open_pool(1, counts[_i / 2]);
+
+    predict_whole(&s);
+    OK(ls_generator_share(s.generator, pool));
+    FAILS(ls_generator_share(s.generator, pool), LS_EINVAL, "already");
+    for (int64_t t = 0; t < s.c.length; t++)
+        append(&s, 1);
+    OK(ls_generator_cut(s.generator, 0));
+    append(&s, 2);
+    append(&s, s.c.length - 2);
+    close_scene(&s);
+    ls_pool_close(pool);
 }
 END_TEST
 
@@ -289,6 +313,7 @@ int main(void)
 
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, test_bytes, 0, CASES * (LS_F32X6_LAYERS + 1));
+    tcase_add_loop_test(t, test_shared, 0, 8);
     tcase_add_test(t, test_filled);
     tcase_add_test(t, test_refresh);
     tcase_add_test(t, test_file);

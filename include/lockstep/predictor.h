@@ -146,12 +146,19 @@ typedef struct ls_generator ls_generator;
 LS_API int ls_generator_open(ls_generator **generator, ls_predictor *predictor,
                              const char *output);
 
+/* Let the workers of a pool share each position from now on, where that pays: a
+ * layer's columns, and heads.  The bytes stay the same; a call then takes the
+ * pool, and wakes workers that sleep.  The pool has to stay open as long.
+ * LS_EINVAL: the generator has one already; LS_ENOMEM. */
+LS_API int ls_generator_share(ls_generator *generator, ls_pool *pool);
+
 /* Close the generator; NULL is accepted. */
 LS_API void ls_generator_close(ls_generator *generator);
 
 /* Append n >= 1 tokens; out = the output at the last of them, `size` elements.
- * Allocates nothing and makes no system call.  LS_ERANGE: they do not fit the
- * window, or a token is out of range; LS_ESHAPE: size is another one. */
+ * Allocates nothing and, without a pool, makes no system call.  LS_ERANGE: they
+ * do not fit the window, or a token is out of range; LS_ESHAPE: size is another
+ * one; LS_EBUSY: the generator's pool is in use. */
 LS_API int ls_generator_append(ls_generator *generator, int64_t n,
                                const int32_t *tokens, int64_t size, float *out);
 

@@ -95,6 +95,7 @@ typedef struct ls__run {
                                       forward and backward; NULL: there were
                                       none */
     const double *all[2];          /* the same of all rows that count */
+    int part, parts;               /* where columns are shared out (`splits`) */
     const ls__backend *backend;
     const ls__kernel_table *kernels;
 } ls__run;
@@ -216,6 +217,9 @@ struct ls__op {
      * floats too, and backward leaves out parameters and inputs whose gradients
      * are NULL.  The elements of each part are a multiple of this; 0: no. */
     int cuts;
+    /* Can forward's columns be shared out where rows cannot be cut, or are too
+     * few?  Then each of r->parts members computes its part of every row. */
+    bool splits;
     /* Where rows can be cut: how many turns, not more than `most`, backward
      * takes for the gradients of its parameters, by ls__take_turn and
      * ls__end_turn, one for each part that depends on no other; it takes none

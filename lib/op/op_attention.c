@@ -18,6 +18,7 @@
  * sees 0 .. t: the softmax runs over t + 1 entries, the others are zeros. */
 #include "backend/backend.h"
 #include "base/least.h"
+#include "base/range.h"
 #include "op/op_table.h"
 #include "op/layer_parts.h"
 #include "op/product_plan.h"
@@ -411,33 +412,40 @@ static void step_head(const ls__run *r, head h, int64_t t, const float *q,
     r->backend->products->gemm(&of_y, scratch);
 }
 
-static void step_fwd(const ls__run *r)
+/* Heads of k first .. last-1, and those of q that they serve. */
+static void step_heads(const ls__run *r, head h, ls__range heads)
 {
     const step_made *made = r->in->made;
-    const ls_node *n = r->node;
-    head h = head_of(n);
-    size_t bytes = (size_t)h.kv_row * sizeof(float);
+    const float *q = r->x[0], *k = r->x[1], *v = r->x[2];
     float *keys = r->of->stays + made->keys;
-    float *values = keys + n->positions * h.kv_row;
+    float *values = keys + r->node->positions * h.kv_row;
+    int64_t at = heads.first * h.d;
+    size_t bytes = (size_t)((heads.last - heads.first) * h.d) * sizeof(float);
 
     for (int64_t i = 0; i < r->rows; i++) {
-        int64_t t = r->of->first + i;
+        int64_t t = r->of->first + i, row = i * h.kv_row + at;
 
-        memcpy(keys + t * h.kv_row, (const float *)r->x[1] + i * h.kv_row,
-               bytes);
-        memcpy(values + t * h.kv_row, (const float *)r->x[2] + i * h.kv_row,
-               bytes);
-        for (int64_t k = 0; k < heads_of(n); k++)
-            step_head(r, h, t, (const float *)r->x[0] + i * h.row + k * h.d,
-                      keys + k / h.each * h.d, values + k / h.each * h.d,
-                      r->y + i * h.row + k * h.d);
+        memcpy(keys + t * h.kv_row + at, k + row, bytes);
+        memcpy(values + t * h.kv_row + at, v + row, bytes);
+        for (int64_t j = heads.first * h.each; j < heads.last * h.each; j++)
+            step_head(r, h, t, q + i * h.row + j * h.d,
+                      keys + j / h.each * h.d, values + j / h.each * h.d,
+                      r->y + i * h.row + j * h.d);
     }
+}
+
+static void step_fwd(const ls__run *r)
+{
+    head h = head_of(r->node);
+    ls__range all = {0, h.kv_row / h.d};
+
+    step_heads(r, h, ls__range_part(all, r->parts, r->part, 1));
 }
 
 static const ls__op attention_step = {
     .name = "attention step", .inputs = 3, .of = sizeof(attention),
     .shape = step_shape, .made = sizeof(step_made), .plan = step_plan,
-    .forward = step_fwd};
+    .forward = step_fwd, .splits = true};
 
 const ls__op ls__op_attention = {
     .name = "attention", .step = &attention_step, .inputs = 3, .reads = 7,

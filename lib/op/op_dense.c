@@ -169,6 +169,24 @@ static ls__product of_x(const ls_node *n, int64_t rows)
                    false, !ls__is_transposed(n));
 }
 
+/* This member's columns of C: none needs another. */
+static void take_columns(const ls__run *r, ls__product *g)
+{
+    ls__range mine = ls__range_part((ls__range){0, g->n}, r->parts, r->part,
+                                    LS__PACK_CUT);
+    int64_t j = mine.first;
+
+    g->n = mine.last - j;
+    g->b += j * g->b_col;
+    if (g->packed)
+        g->packed = (const float *)g->packed +
+                    r->backend->products->packed_size(g->k, j);
+    g->c += j;
+    g->bias += g->bias ? j : 0;
+    g->slope += g->slope ? j : 0;
+    g->add += g->add ? j : 0;
+}
+
 static void dense_fwd(const ls__run *r)
 {
     const ls__product_made *m = r->in->made;
@@ -186,7 +204,10 @@ static void dense_fwd(const ls__run *r)
     g.add = m->residual ? r->x[1] : NULL;
     g.a_bf16 = r->in->x[0].is_bf16;
     g.c_bf16 = r->in->is_bf16;
-    r->backend->products->gemm(&g, r->scratch);
+    if (r->parts > 1)
+        take_columns(r, &g);
+    if (g.n)
+        r->backend->products->gemm(&g, r->scratch);
 }
 
 /* Some columns of dw (+)= x^T d */
@@ -287,7 +308,7 @@ const ls__op ls__op_dense = {
     .may_bf16 = dense_bf16, .wish = dense_wish, .stash = ls__product_stash,
     .plan = dense_plan, .flops = dense_flops,
     .reads_kept = ls__product_reads_kept, .forward = dense_fwd,
-    .backward = dense_bwd, .cuts = 1, .turns = dense_turns};
+    .backward = dense_bwd, .cuts = 1, .splits = true, .turns = dense_turns};
 
 /* Weights under a shape of their own. */
 static ls_node *build(ls_node *x, int64_t n, const char *name, bool bias,

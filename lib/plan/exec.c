@@ -379,11 +379,19 @@ static bool counts(const ls__work *c)
     return false;
 }
 
-/* An output, and where it goes. */
+/* An output, and where it goes: all rows, or the last of all alone. */
 typedef struct wanted {
     const ls__goal *goal;
     float *out;
+    bool last;
 } wanted;
+
+static void copy_last(const ls__work *c, const float *y, int64_t size,
+                      float *out)
+{
+    if (ls__work_is_last(c))
+        memcpy(out, y + (c->rows - 1) * size, (size_t)size * sizeof *out);
+}
 
 /* The rows of a chunk, unless all weigh 0. */
 static void predict_chunk(const ls__work *c, const void *how)
@@ -397,7 +405,11 @@ static void predict_chunk(const ls__work *c, const void *how)
     if (ls__work_goes_on(c))
         ls__work_forward(c, last);
     ls__work_meet(c);
-    if (c->leads && ls__work_goes_on(c))
+    if (!c->leads || !ls__work_goes_on(c))
+        return;
+    if (o->last)
+        copy_last(c, ls__work_at(c, last->y), last->node->size, o->out);
+    else
         copy_out(c, ls__work_at(c, last->y), last->node->size,
                  o->out + c->of.before * last->node->size);
 }
@@ -407,23 +419,13 @@ int ls__exec_output(ls__context *context, const ls__weights *w,
 {
     ls__work c = ls__work_begin(context, w, shard, NULL, NULL);
 
-    return run_all(&c, predict_chunk, &(wanted){goal, out});
+    return run_all(&c, predict_chunk, &(wanted){goal, out, false});
 }
 
 int ls__exec_last(ls__context *context, const ls__weights *w,
                   const ls_shard *shard, const ls__goal *output, float *out)
 {
     ls__work c = ls__work_begin(context, w, shard, NULL, NULL);
-    const ls__instr *last = &c.plan->instr[output->instr];
-    int64_t size = last->node->size;
 
-    while (ls__work_goes_on(&c) && ls__work_next(&c)) {
-        forward_to(&c, output);
-        if (ls__work_goes_on(&c))
-            ls__work_forward(&c, last);
-        if (ls__work_goes_on(&c))
-            memcpy(out, ls__work_at(&c, last->y) + (c.rows - 1) * size,
-                   (size_t)size * sizeof *out);
-    }
-    return context->failure.status;
+    return run_all(&c, predict_chunk, &(wanted){output, out, true});
 }

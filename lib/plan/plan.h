@@ -67,11 +67,13 @@ typedef struct ls__plan {
     int *survey;       /* [surveys] their instructions */
     int64_t found;     /* doubles that all of them find out */
     bool meets;        /* one of them is of all devices' rows */
-    bool loose;        /* nothing of a chunk goes on in the next but sums */
+    bool loose;        /* nothing of a chunk goes on in the next but sums and,
+                          step by step, what positions before it left */
     bool tied;         /* two operators share a parameter */
     double work;       /* operations of a row, forward and backward, a byte
                           moved being one: to compare, not to measure */
     double cut;        /* those of operators whose rows can be cut */
+    double split;      /* those of which columns can be shared out */
     int64_t unit;      /* a chunk is cut at multiples of so many rows */
     int64_t stays;     /* floats that stay in a context from run to run */
     int64_t scratch;   /* offset of the scratch, at the end of the memory */

@@ -13,13 +13,17 @@ enum {
 static double chunk_time(const ls__plan *plan, int64_t rows, int parts)
 {
     int64_t each = (rows - 1) / parts + 1, unit = plan->unit;
+    double meetings = 3.0 * plan->count * MEETING;
 
     if (parts == 1)
         return plan->work * (double)rows;
+    if (rows < parts)
+        return (plan->work - plan->split + plan->split / parts) *
+                   (double)rows + meetings;
     each = (each - 1) / unit * unit + unit;
     each = each < rows ? each : rows;
     return (plan->work - plan->cut) * (double)rows +
-           plan->cut * (double)each + 3.0 * plan->count * MEETING;
+           plan->cut * (double)each + meetings;
 }
 
 static int64_t chunks_of(const ls__work *w)
@@ -30,7 +34,7 @@ static int64_t chunks_of(const ls__work *w)
 /* Chunks that may be at work at the same time. */
 static int64_t most_groups(const ls__work *w)
 {
-    return w->plan->tied && w->grads ? 1 : chunks_of(w);
+    return (w->plan->tied && w->grads) || w->plan->stays ? 1 : chunks_of(w);
 }
 
 ls__cut ls__cut_as(const ls__work *w, ls__cut asked)

@@ -45,6 +45,8 @@ void ls__work_cut(ls__work *c, ls__barrier *fence, int parts, int part)
     ls__range all = {0, c->rows}, mine = ls__range_part(all, parts, part, unit);
 
     c->fence = fence;
+    c->parts = parts;
+    c->number = part;
     c->leads = part == 0;
     c->part_rows = mine.last - mine.first;
     c->part = c->of;
@@ -120,7 +122,7 @@ static ls__run run_of(const ls__work *c, const ls__instr *in,
                  .rows = of == &c->part ? c->part_rows : c->rows,
                  .y = value_at(of, in->y, n->size, in->is_bf16),
                  .stash = value_at(of, in->stash, in->kept, false),
-                 .scratch = c->scratch,
+                 .scratch = c->scratch, .parts = 1,
                  .backend = &plan->backend, .kernels = ls__kernels()};
 
     for (int k = 0; k < in->inputs; k++)
@@ -191,13 +193,19 @@ static bool run_in_turn(const ls__work *c, const ls__run *r,
 static void run_forward(const ls__work *c, const ls__instr *in)
 {
     const ls__op *op = in->node->op;
-    bool cuts = c->fence && op->cuts;
+    bool splits = c->fence && op->splits && !in->is_bf16 &&
+                  (!op->cuts || c->rows < c->parts);
+    bool cuts = c->fence && op->cuts && !splits;
     ls__run r = run_of(c, in, cuts ? &c->part : &c->of);
 
+    if (splits) {
+        r.part = c->number;
+        r.parts = c->parts;
+    }
     ls__work_meet(c);
     if (op->is_loss && c->of.sums)
         (void)run_in_turn(c, &r, op->forward);
-    else if (r.rows && (cuts || c->leads))
+    else if (r.rows && (splits || cuts || c->leads))
         op->forward(&r);
 }
 

@@ -5,6 +5,8 @@
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "kernel/kernel.h"
+#include "plan/team.h"
+#include "pool/pool.h"
 #include "predict/predictor.h"
 
 #include <stdlib.h>
@@ -19,6 +21,14 @@ struct ls_generator {
     const void **data;     /* [input of the plan] */
     ls__snapshot *taken;   /* from the first position on; or NULL */
     int64_t length;
+    ls_pool *pool;         /* whose workers share a position; or NULL */
+    ls__team *team;
+
+    /* The present call. */
+    ls__weights weights;
+    ls_shard shard;
+    float *out;
+    int status;
 };
 
 static void give_back(ls_generator *g)
@@ -35,6 +45,8 @@ void ls_generator_close(ls_generator *g)
         return;
     give_back(g);
     ls__context_close(g->context);
+    ls__team_close(g->team);
+    ls__pool_drop(g->pool);
     ls__plan_free(g->plan);
     free(g->data);
     if (g->predictor)
@@ -112,6 +124,23 @@ int ls_generator_open(ls_generator **generator, ls_predictor *p,
     return status;
 }
 
+int ls_generator_share(ls_generator *g, ls_pool *pool)
+{
+    LS__NEED_AS(g, "generator", LS_EINVAL);
+    LS__NEED(pool);
+
+    int status;
+
+    if (g->pool)
+        return ls__fail(LS_EINVAL, "ls_generator_share: the generator has a "
+                        "pool already");
+    if ((status = ls__pool_hold(pool)) < 0)
+        return status;
+    g->pool = pool;
+    status = ls__team_open(&g->team, pool, ls_pool_workers(pool));
+    return status < 0 ? status : ls__context_join(g->context, g->team);
+}
+
 /* ------ positions ------ */
 
 int64_t ls_generator_window(const ls_generator *g)
@@ -160,6 +189,41 @@ static ls__weights weights_of(ls_generator *g)
     return g->taken->weights;
 }
 
+/* The caller's part of a call, and that of those who help it. */
+static void run(void *user, int worker)
+{
+    ls_generator *g = user;
+
+    if (g->pool)
+        ls__track_phase(ls__track_here(), "generate", -1);
+    if (worker > 0) {
+        ls__team_help(g->team, worker);
+        return;
+    }
+    ls__team_gather(g->team);
+    g->status = ls__exec_last(g->context, &g->weights, &g->shard, g->goal,
+                              g->out);
+    ls__team_dismiss(g->team);
+}
+
+static int run_all(ls_generator *g)
+{
+    ls__fpmode mode;
+    int status;
+
+    if (g->pool) {
+        if ((status = ls__pool_take(g->pool)) < 0)
+            return status;
+        ls__pool_run(g->pool, run, g);
+        ls__pool_give(g->pool);
+    } else {
+        mode = ls__fpmode_set();
+        run(g, 0);
+        ls__fpmode_restore(mode);
+    }
+    return g->status;
+}
+
 int ls_generator_append(ls_generator *g, int64_t n, const int32_t *tokens,
                         int64_t size, float *out)
 {
@@ -167,9 +231,6 @@ int ls_generator_append(ls_generator *g, int64_t n, const int32_t *tokens,
     LS__NEED(tokens);
     LS__NEED(out);
 
-    ls__weights w;
-    ls__fpmode mode;
-    ls_shard shard;
     int status;
 
     if (size != g->goal->size)
@@ -179,12 +240,10 @@ int ls_generator_append(ls_generator *g, int64_t n, const int32_t *tokens,
     if ((status = check_tokens(g, n, tokens)) < 0)
         return status;
     g->data[g->input] = tokens;
-    shard = (ls_shard){.rows = n, .data = g->data, .row = g->length};
-    mode = ls__fpmode_set();
-    w = weights_of(g);
-    status = ls__exec_last(g->context, &w, &shard, g->goal, out);
-    ls__fpmode_restore(mode);
-    if (status == 0)
+    g->shard = (ls_shard){.rows = n, .data = g->data, .row = g->length};
+    g->weights = weights_of(g);
+    g->out = out;
+    if ((status = run_all(g)) == 0)
         g->length += n;
     return status;
 }

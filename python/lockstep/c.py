@@ -1218,6 +1218,7 @@ ls_context_set_view = function("ls_context_set_view", C.c_int, P, Text,
     ls_dtype, INT64, P, INT64)
 ls_context_predict = function("ls_context_predict", C.c_int, P, Text, INT64, P)
 ls_generator_open = function("ls_generator_open", C.c_int, P, P, Text)
+ls_generator_share = function("ls_generator_share", C.c_int, P, P)
 ls_generator_close = function("ls_generator_close", None, P)
 ls_generator_append = function("ls_generator_append", C.c_int, P, INT64, P,
     INT64, P)

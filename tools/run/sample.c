@@ -151,6 +151,8 @@ static int open_sampler(sampler *m)
     if (!m->tokens || !m->logits)
         return opt_fail(OPT_FAILED, "sample: out of memory");
     status = ls_generator_open(&m->generator, m->s.predictor, m->out.name);
+    if (status == 0 && m->s.pool)
+        status = ls_generator_share(m->generator, m->s.pool);
     status = status == LS_ENOTSUP ? open_whole(m) : opt_check(status);
     if (status == OPT_GO)
         status = take_prompt(m);

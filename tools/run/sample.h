@@ -9,6 +9,7 @@
 
 typedef struct sample {
     ls_predictor *predictor;
+    ls_pool *pool;      /* whose workers share a byte; NULL: one thread */
     const char *model;  /* what messages call it */
     const char *prompt; /* what the text goes on from, in bytes that the model
                            knows; NULL: a newline */

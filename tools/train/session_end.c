@@ -89,7 +89,8 @@ int session_leave(session *s, int status)
 
 static int sample_text(session *s)
 {
-    sample want = {.model = run_model_name(&s->run),
+    sample want = {.pool = s->run.pool,
+                   .model = run_model_name(&s->run),
                    .key = sample_key(s->run.set.data.seed),
                    .temperature = s->set.temperature,
                    .count = s->set.sample};
