@@ -35,10 +35,17 @@ SIMD w16 w16_set(uint32_t x)
     uint32x4_t a = vdupq_n_u32(x);
     return (w16){a, a, a, a};
 }
-SIMD w16 w16_load(const uint32_t *p)
+SIMD w16 w16_at(const uint32_t *p)
 {
     return (w16){vld1q_u32(p), vld1q_u32(p + 4), vld1q_u32(p + 8),
                  vld1q_u32(p + 12)};
+}
+/* Stays where it is written: in the tiles of bf16 gcc would load the next line
+ * while this one's registers are still wanted, and spill sums. */
+SIMD w16 w16_load(const uint32_t *p)
+{
+    __asm__ volatile("" ::: "memory");
+    return w16_at(p);
 }
 SIMD void w16_store(uint32_t *p, w16 x)
 {
@@ -51,7 +58,7 @@ SIMD w16 w16_iota(void)
 {
     static const uint32_t lane[16] = {0, 1, 2,  3,  4,  5,  6,  7,
                                       8, 9, 10, 11, 12, 13, 14, 15};
-    return w16_load(lane);
+    return w16_at(lane);
 }
 SIMD w16 w16_add(w16 x, w16 y) { return (w16)TWO(vaddq_u32, x, y); }
 SIMD w16 w16_sub(w16 x, w16 y) { return (w16)TWO(vsubq_u32, x, y); }
@@ -93,7 +100,7 @@ SIMD w16 m16_lanes(void)
 {
     static const uint32_t bit[16] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512,
                                      1024, 2048, 4096, 8192, 16384, 32768};
-    return w16_load(bit);
+    return w16_at(bit);
 }
 SIMD unsigned m16_word(m16 x)
 {
