@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text by one thread, or N workers, with keys and values kept: the likeliest token after
- * token, from token 10 until the window is full, and again.
+/* Text by one thread, or N workers, with keys and values kept: the likeliest
+ * token after token, from token 10 until the window is full, and again.
  *
  *     bench-tokens --init MODEL [--steps WINDOWS] [--workers N] [--metrics F]
  *
