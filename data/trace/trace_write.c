@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "disk/file.h"
 #include "pool/call.h"
-#include "pool/trace.h"
+#include "trace/trace.h"
 #include <lockstep/machine.h>
 
 #include <fcntl.h>

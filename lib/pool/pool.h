@@ -68,7 +68,4 @@ int ls__pool_aside(const ls_pool *pool, int pu, void (*run)(void *user),
  * pinned, not on the caller's PU, which it inherited. */
 void ls__pool_unpin(const ls_pool *pool);
 
-/* The tracks of the workers; the one after the last holds the counters. */
-ls__track *ls__pool_track(const ls_pool *pool, int worker);
-
 #endif

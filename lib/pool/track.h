@@ -54,6 +54,9 @@ typedef struct ls__track {
     ls__ring ring;
 } ls__track;
 
+/* The tracks of the workers; the one after the last holds the counters. */
+ls__track *ls__pool_track(const ls_pool *pool, int worker);
+
 /* The calling thread's track while it runs a job; otherwise NULL, which
  * ls__track_begin and ls__track_end accept. */
 ls__track *ls__track_here(void);

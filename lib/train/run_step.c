@@ -230,8 +230,10 @@ int ls__step_run(ls__step *s)
 
 static void count(const ls_trainer *t, const ls_result *r)
 {
-    ls_trace_counter(t->pool, "loss", (double)r->loss);
-    ls_trace_counter(t->pool, "rows/s", (double)r->rows / t->seconds);
+    ls__track *counters = ls__pool_track(t->pool, t->workers);
+
+    ls__track_counter(counters, "loss", (double)r->loss);
+    ls__track_counter(counters, "rows/s", (double)r->rows / t->seconds);
 }
 
 void ls__step_conclude(ls__step *s, ls_result *r)

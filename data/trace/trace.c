@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Traces: rings given to a pool's tracks. */
-#include "pool/trace.h"
+#include "trace/trace.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"
-#include "pool/pool.h"
+#include "pool/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,31 +49,31 @@ static int make_rings(ls_trace *t)
     return t->event ? 0 : LS_ENOMEM;
 }
 
-/* Each worker touches its own pages first: not in a step. */
-static void touch(void *user, int worker)
+static void give_ring(ls_trace *t, int row)
+{
+    ls__track *k = ls__pool_track(t->pool, row);
+
+    memset(t->event[row], 0, (size_t)t->capacity * sizeof **t->event);
+    k->ring = (ls__ring){.event = t->event[row], .capacity = t->capacity};
+    k->began = t->opened;
+    k->level = t->level;
+}
+
+/* A job: each worker touches its own pages first, not in a step. */
+static void attach(void *user, int worker)
 {
     ls_trace *t = user;
 
-    ls__track_phase(ls__track_here(), "trace", -1);
-    memset(t->event[worker], 0, (size_t)t->capacity * sizeof **t->event);
-}
-
-/* The pool is taken. */
-static int attach(ls_trace *t)
-{
-    if (ls__pool_track(t->pool, 0)->level)
-        return ls__fail(LS_EBUSY, "trace: the pool has one already");
-    memset(t->event[t->workers], 0, (size_t)t->capacity * sizeof **t->event);
-    ls__pool_run(t->pool, touch, t);
-    t->opened = ls__nanoseconds();
-    for (int i = 0; i <= t->workers; i++) {
-        ls__track *k = ls__pool_track(t->pool, i);
-
-        k->ring = (ls__ring){.event = t->event[i], .capacity = t->capacity};
-        k->began = t->opened;
-        k->level = t->level;
+    if (worker == 0) {
+        t->taken = ls__pool_track(t->pool, 0)->level != 0;
+        t->opened = ls__nanoseconds();
     }
-    return 0;
+    ls__pool_barrier(t->pool);
+    if (t->taken)
+        return;
+    give_ring(t, worker);
+    if (worker == 0)
+        give_ring(t, t->workers);
 }
 
 int ls_trace_open(ls_trace **trace, ls_pool *pool,
@@ -95,10 +95,10 @@ int ls_trace_open(ls_trace **trace, ls_pool *pool,
     t->level = o.level;
     t->capacity = power_of_two(o.events);
     status = make_rings(t);
-    if (status == 0 && (status = ls__pool_take(pool)) == 0) {
-        status = attach(t);
-        ls__pool_give(pool);
-    }
+    if (status == 0)
+        status = ls__pool_call(pool, NULL, attach, t);
+    if (status == 0 && t->taken)
+        status = ls__fail(LS_EBUSY, "trace: the pool has one already");
     if (status < 0) {
         ls_trace_close(t);
         return status;

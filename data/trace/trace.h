@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A trace and its rings, for who writes them. */
-#ifndef LS_POOL_TRACE_H
-#define LS_POOL_TRACE_H
+#ifndef LS_TRACE_TRACE_H
+#define LS_TRACE_TRACE_H
 
 #include "pool/track.h"
 
@@ -10,6 +10,7 @@ struct ls_trace {
     int workers;
     int64_t opened; /* ns: 0 of the file's clock */
     int level;
+    bool taken; /* the pool has another */
     uint64_t capacity;
     ls__event **event; /* [workers + 1], of the tracks */
 };
