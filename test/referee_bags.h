@@ -12,11 +12,11 @@ static int64_t bag_list(const question *q, int64_t bag, uint32_t *index,
     const ls_node *n = q->p->node;
     int64_t places = ls__width(n->in[0]), count = 0, there = 0;
     const int32_t *x = indices(q, 0) + bag * places;
-    bool mean = n->op == &ls__op_embed_bag && integer_of(q, "mean");
+    bool mean = n->op == &ls__op_embed_bag && asked_integer(q, "mean");
 
     for (int64_t i = 0; i < places; i++)
         there += x[i] >= 0;
-    for (int64_t k = 0; k < integer_of(q, "count"); k++) {
+    for (int64_t k = 0; k < asked_integer(q, "count"); k++) {
         int64_t found = 0;
 
         for (int64_t i = 0; i < places; i++) {

@@ -56,7 +56,7 @@ static int64_t vectors_of(const question *q)
     return q->p->rows * ls__vectors(q->p->node);
 }
 
-static int64_t integer_of(const question *q, const char *name)
+static int64_t asked_integer(const question *q, const char *name)
 {
     return integer_of(q->p->node, name);
 }
@@ -284,7 +284,7 @@ static float flat(const question *q)
 static float concat(const question *q)
 {
     const ls_node *n = q->p->node;
-    int64_t axis = integer_of(q, "axis"), inner = 1, outer, i, j, k;
+    int64_t axis = asked_integer(q, "axis"), inner = 1, outer, i, j, k;
     int64_t first = n->in[0]->shape[axis], extent;
 
     for (int a = (int)axis + 1; a < n->rank; a++)
@@ -313,7 +313,7 @@ typedef struct span {
 static span span_of(const question *q)
 {
     const ls_node *x = q->p->node->in[0];
-    int64_t axis = integer_of(q, "axis"), axes = integer_of(q, "axes");
+    int64_t axis = asked_integer(q, "axis"), axes = asked_integer(q, "axes");
     span s = {1, 1};
 
     for (int k = (int)axis; k < x->rank; k++)

@@ -411,7 +411,7 @@ static float batch_norm(const question *q)
 
 static int64_t run_of(const question *q)
 {
-    return width_of(q) / integer_of(q, "groups");
+    return width_of(q) / asked_integer(q, "groups");
 }
 
 /* `step` width: of an array like x; 0: of one like its channels. */
@@ -419,7 +419,7 @@ static void give_group(const question *q, const char *name, int64_t list,
                        const float *x, int64_t step)
 {
     int64_t run = run_of(q), pixels = ls__vectors(q->p->node);
-    int64_t groups = integer_of(q, "groups");
+    int64_t groups = asked_integer(q, "groups");
     float *to = asked_list(name, pixels * run);
 
     x += list / groups * pixels * step + list % groups * run;
@@ -437,7 +437,7 @@ static void give_group_x(const question *q, int64_t list)
 static float group_param(const question *q)
 {
     int64_t pixels = ls__vectors(q->p->node), vectors = q->p->rows;
-    int64_t groups = integer_of(q, "groups"), g = q->at / run_of(q);
+    int64_t groups = asked_integer(q, "groups"), g = q->at / run_of(q);
     uint32_t *parts = (uint32_t *)(void *)asked_list("parts", vectors);
     float *mean, *r;
 
@@ -458,7 +458,8 @@ static float group_param(const question *q)
 
 static float group_norm(const question *q)
 {
-    int64_t groups = integer_of(q, "groups"), n = width_of(q), run = run_of(q);
+    int64_t groups = asked_integer(q, "groups"), n = width_of(q);
+    int64_t run = run_of(q);
     int64_t nth = q->at / q->p->node->size, c = q->at % n;
     int64_t list = nth * groups + c / run;
 

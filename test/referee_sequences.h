@@ -11,7 +11,7 @@
 static float rotary(const question *q)
 {
     const ls_node *n = q->p->node;
-    int64_t wide = width_of(q), d = wide / integer_of(q, "heads");
+    int64_t wide = width_of(q), d = wide / asked_integer(q, "heads");
     int64_t i = q->at % d % (d / 2), first = q->at - q->at % d;
     const float *x = q->which < 0 ? q->p->x[0] : q->p->dy;
 
@@ -35,7 +35,7 @@ static head_of head_sizes(const question *q)
 {
     const ls_node *n = q->p->node;
     head_of h = {.t = n->shape[0], .wide = n->shape[1],
-                 .kv = n->in[1]->shape[1], .heads = integer_of(q, "heads")};
+                 .kv = n->in[1]->shape[1], .heads = asked_integer(q, "heads")};
 
     h.d = h.wide / h.heads;
     h.each = h.wide / h.kv;
@@ -63,7 +63,7 @@ static float scale_of(head_of h)
 static void scores_row(const question *q, head_of h, int64_t i, int64_t k,
                           int64_t t, const float *p, float *out)
 {
-    int64_t see = integer_of(q, "causal") && !p ? t + 1 : h.t;
+    int64_t see = asked_integer(q, "causal") && !p ? t + 1 : h.t;
     const float *a = p ? q->p->dy : q->p->x[0], *b = q->p->x[p ? 2 : 1];
     float *s = room_of(h.t);
 
