@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_WRITTEN = 8, READ = 4, ARRAYS = 5 };
+enum { READ = 4, ARRAYS = 5 };
 
 /* The files of arrays, whose paths may have a name behind them; to be freed. */
 static int find_arrays(const data_settings *s, apart_file *all,
@@ -37,7 +37,7 @@ int run_check_apart(const run *r, int count, const apart_file *written)
     bool adapters = s->start.lora && s->start.lora_save == ADAPT_ALONE;
     apart_use rows =
         r->model->tokens || s->data.target ? APART_READ : APART_IMAGES;
-    apart_file all[READ + ARRAYS + MOST_WRITTEN] = {
+    const apart_file read[READ] = {
         {"--data", s->data.path, rows},
         {"--eval-data", s->data.eval_path, rows},
         {"--init", s->start.init, adapters ? APART_READ : APART_BEGUN},
@@ -45,14 +45,19 @@ int run_check_apart(const run *r, int count, const apart_file *written)
          adapters ? APART_BEGUN : APART_READ},
     };
     char *path[ARRAYS] = {NULL};
-    int status = find_arrays(&s->data, all + READ, path);
+    apart_file *all = calloc(READ + ARRAYS + (size_t)count, sizeof *all);
+    int status;
 
-    for (int i = 0; i < count; i++)
-        all[READ + ARRAYS + i] = written[i];
+    if (!all)
+        return opt_fail(OPT_FAILED, "no memory for the names of files");
+    memcpy(all, read, sizeof read);
+    memcpy(all + READ + ARRAYS, written, (size_t)count * sizeof *all);
+    status = find_arrays(&s->data, all + READ, path);
     if (status == OPT_GO)
         status = apart_check(READ + ARRAYS + count, all);
     for (int i = 0; i < ARRAYS; i++)
         free(path[i]);
+    free(all);
     return status;
 }
 
