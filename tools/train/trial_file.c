@@ -154,7 +154,7 @@ static int read_lines(ls_table *t, line **all, size_t *n)
 
 static int write_lines(const char *path, const line *all, size_t n)
 {
-    output out = {NULL};
+    output out = {0};
     int status = output_open(&out, path);
 
     if (status != OPT_GO)
