@@ -42,7 +42,7 @@ function flush(most, i) {
 BEGIN {
     names = "mesh_options pool_options trainer_options checkpoints_options " \
         "images_options loader_options trace_options place " \
-        "level core_kind result cost work entry option isa " \
+        "level core_kind link result cost work entry option isa " \
         "doing attention_options pooling_options conv_options dense_options recurrent_options " \
         "save_options transcript_options " \
         "transcript_facts transcript_difference"
