@@ -195,6 +195,13 @@ static ls_transcript *open_transcript(const asked *a, ls_trainer *t,
     return all;
 }
 
+static void close_all(ls_pool *pool, ls_trainer *t, ls_source *rows)
+{
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+    ls_source_close(rows);
+}
+
 int main(int argc, char **argv)
 {
     asked a = {.every = 8, .stop_at = STEPS, .record = -1, .device = -1};
@@ -206,8 +213,12 @@ int main(int argc, char **argv)
 
     for (int i = 2; i < argc; i++)
         read_argument(&a, argv[i]);
-    if (a.prove)
-        return prove(&a, &rows);
+    if (a.prove) {
+        int status = prove(&a, &rows);
+
+        close_all(pool, t, &rows);
+        return status;
+    }
     read_fault(&a);
     if (a.phase && a.step < 0)
         touch(&a, &(ls__where){.phase = a.phase, .what = a.what},
@@ -228,8 +239,6 @@ int main(int argc, char **argv)
         must(ls_transcript_end(all, 0, NULL, NULL));
     must(ls_transcript_close(all));
     ls_batch_close(b);
-    ls_trainer_close(t);
-    ls_pool_close(pool);
-    ls_source_close(&rows);
+    close_all(pool, t, &rows);
     return 0;
 }
