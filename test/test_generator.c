@@ -214,6 +214,31 @@ START_TEST(test_no_allocation)
 }
 END_TEST
 
+/* A generator that could not share a position has no pool, and goes on alone;
+ * it can be asked again. */
+START_TEST(test_share_without_memory)
+{
+    scene s = open_scene(0, LS_F32_LAYERS);
+    ls_pool *pool = open_pool(3, 3);
+    int status = LS_ENOMEM, tries = 0;
+
+    predict_whole(&s);
+    while (status == LS_ENOMEM && tries < 20) {
+        fail_memory = ALL_MEMORY;
+        watch_from(++tries);
+        status = ls_generator_share(s.generator, pool);
+        atomic_store(&watching, false);
+        fail_memory = NO_MEMORY;
+        OK(ls_generator_cut(s.generator, 0));
+        append(&s, 2);
+    }
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_gt(tries, 3); /* the team, and what two more write to */
+    ls_pool_close(pool);
+    close_scene(&s);
+}
+END_TEST
+
 #endif
 
 START_TEST(test_refused)
@@ -319,6 +344,7 @@ int main(void)
     tcase_add_test(t, test_file);
 #if OWN_MALLOC
     tcase_add_test(t, test_no_allocation);
+    tcase_add_test(t, test_share_without_memory);
 #endif
     tcase_add_test(t, test_refused);
     tcase_add_loop_test(t, test_all_at_once, 0, 4);

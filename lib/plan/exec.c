@@ -37,6 +37,8 @@ static void close_mates(ls__context *c)
     for (int m = 0; m < c->mates; m++)
         ls__block_free(c->mate[m]);
     free(c->mate);
+    c->mate = NULL;
+    c->mates = 0;
 }
 
 void ls__context_close(ls__context *c)
@@ -62,8 +64,10 @@ int ls__context_join(ls__context *c, ls__team *team)
     if (!(c->mate = ls__new((size_t)mates, sizeof *c->mate, "team")))
         return LS_ENOMEM;
     for (; c->mates < mates; c->mates++)
-        if (!(c->mate[c->mates] = ls__block(bytes, "activations of a team")))
+        if (!(c->mate[c->mates] = ls__block(bytes, "activations of a team"))) {
+            close_mates(c);
             return LS_ENOMEM;
+        }
     c->team = team;
     return 0;
 }
@@ -135,7 +139,7 @@ static void run_forward(const ls__work *c)
  * operator. */
 static void back(const ls__work *c, int chunks, int last, int first)
 {
-    bool ends = ls__work_is_last(&c[chunks - 1]) && c->leads;
+    bool ends = ls__work_is_last(&c[chunks - 1]) && !c->number;
     ls__after_fn *after = ends ? c->context->after : NULL;
     const ls__plan *plan = c->plan;
     const ls__instr *in = &plan->instr[last];
@@ -188,7 +192,7 @@ static void run_to_input(const ls__work *c, const void *how)
 
     run_chunk(c, NULL);
     ls__work_meet(c);
-    if (!c->leads || !ls__work_goes_on(c))
+    if (c->number || !ls__work_goes_on(c))
         return;
     if ((from = ls__work_at(c, c->plan->input_gradient[to->input])))
         memcpy(out, from, bytes);
@@ -405,7 +409,7 @@ static void predict_chunk(const ls__work *c, const void *how)
     if (ls__work_goes_on(c))
         ls__work_forward(c, last);
     ls__work_meet(c);
-    if (!c->leads || !ls__work_goes_on(c))
+    if (c->number || !ls__work_goes_on(c))
         return;
     if (o->last)
         copy_last(c, ls__work_at(c, last->y), last->node->size, o->out);

@@ -121,7 +121,6 @@ static void run_part(recorded *r, int part)
         backward(r, &plan->instr[i]);
 }
 
-
 int ls__exec_recorded(ls__context *context, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
                       ls_sums *sums, int part, ls__saw_fn *saw, void *user)

@@ -28,7 +28,7 @@ ls__work ls__work_begin(ls__context *c, const ls__weights *w,
 {
     c->failure = (ls__failure){0};
     return (ls__work){.context = c, .plan = c->plan, .weights = w,
-                      .shard = shard, .grads = grads, .leads = true,
+                      .shard = shard, .grads = grads,
                       .scratch = c->memory + c->plan->scratch,
                       .of = {.memory = c->memory, .stays = c->stays,
                              .packed = w->packed, .backward = grads != NULL,
@@ -47,7 +47,6 @@ void ls__work_cut(ls__work *c, ls__barrier *fence, int parts, int part)
     c->fence = fence;
     c->parts = parts;
     c->number = part;
-    c->leads = part == 0;
     c->part_rows = mine.last - mine.first;
     c->part = c->of;
     c->part.first += mine.first;
@@ -205,7 +204,7 @@ static void run_forward(const ls__work *c, const ls__instr *in)
     ls__work_meet(c);
     if (op->is_loss && c->of.sums)
         (void)run_in_turn(c, &r, op->forward);
-    else if (r.rows && (splits || cuts || c->leads))
+    else if (r.rows && (splits || cuts || !c->number))
         op->forward(&r);
 }
 
@@ -285,7 +284,7 @@ static void run_whole(const ls__work *c, const ls__instr *in, bool sums)
     r.dy = value_at(r.of, in->dy, in->node->size, false);
     set_params(c, in, &r);
     (void)set_inputs(in, &r);
-    if ((sums || c->leads) && call_backward(c, &r, sums))
+    if ((sums || !c->number) && call_backward(c, &r, sums))
         pass_on(&r);
 }
 

@@ -41,8 +41,8 @@ typedef struct ls__work {
     float *scratch;
     ls__barrier *fence;  /* where the workers meet among whom the chunk's rows
                             are cut; NULL: one has all of them */
-    int parts, number;   /* how many these are, and which this one is */
-    bool leads;          /* the one that runs what is not cut: number 0 */
+    int parts, number;   /* how many these are, and which this one is; number
+                            0 leads: it runs what is not cut */
     int64_t part_rows;   /* its rows, */
     ls__chunk part;      /* and what operators see then */
 } ls__work;

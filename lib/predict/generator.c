@@ -136,9 +136,17 @@ int ls_generator_share(ls_generator *g, ls_pool *pool)
                         "pool already");
     if ((status = ls__pool_hold(pool)) < 0)
         return status;
-    g->pool = pool;
     status = ls__team_open(&g->team, pool, ls_pool_workers(pool));
-    return status < 0 ? status : ls__context_join(g->context, g->team);
+    if (status == 0)
+        status = ls__context_join(g->context, g->team);
+    if (status == 0) {
+        g->pool = pool;
+        return 0;
+    }
+    ls__team_close(g->team);
+    g->team = NULL;
+    ls__pool_drop(pool);
+    return status;
 }
 
 /* ------ positions ------ */
