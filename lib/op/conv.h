@@ -26,8 +26,8 @@ static inline int64_t ls__conv_groups(const ls_node *n)
 ls__conv ls__conv_of_x(const ls_node *n);
 ls__conv ls__conv_of_dy(const ls_node *n);
 
-/* Those over dy, which are v, of the pixels x, x + stride and so on of row y of
- * dx: of a convolution with a stride, whose dy stands between zeros. */
+/* The part of v, those over dy, that makes pixels x, x + stride and so on of
+ * row y of dx.  The convolution has a stride: dy stands between zeros. */
 ls__conv ls__conv_apart(const ls_node *n, const ls__conv *v, int64_t y,
                         int64_t x);
 

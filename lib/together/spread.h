@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One end of what all ranks of a trainer do at once. */
+/* All ranks of a trainer end with the same status. */
 #ifndef LS_TOGETHER_SPREAD_H
 #define LS_TOGETHER_SPREAD_H
 
