@@ -17,8 +17,6 @@
 #include "op/norm.h"
 #include "op/op_table.h"
 
-#include <string.h>
-
 #define MOMENTUM 0.9
 
 enum { SCALE, BIAS, MEAN, VARIANCE, PARAMS };
@@ -235,15 +233,11 @@ static void stored_bwd(const ls__run *r)
 /* dx[1] = dy through the relu + addend */
 static void added_grad(const ls__run *r)
 {
-    int64_t n = r->rows * r->node->size;
-
     if (taken_of(r)->relu)
-        r->kernels->activate_grad(LS__RELU, n, r->y, r->dy, r->addend[1],
-                                  r->dx[1]);
-    else if (r->addend[1])
-        r->kernels->add(n, r->addend[1], r->dy, r->dx[1]);
+        r->kernels->activate_grad(LS__RELU, r->rows * r->node->size, r->y,
+                                  r->dy, r->addend[1], r->dx[1]);
     else
-        memcpy(r->dx[1], r->dy, (size_t)n * sizeof *r->dy);
+        ls__pass_back(r, 1);
 }
 
 static void batch_bwd(const ls__run *r)

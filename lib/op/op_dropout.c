@@ -58,22 +58,11 @@ static void dropout_fwd(const ls__run *r)
         memcpy(r->y, r->x[0], (size_t)n * sizeof *r->y);
 }
 
-/* Where values passed through; dx may be the memory of either. */
-static void pass_back(const ls__run *r)
-{
-    int64_t n = r->rows * r->node->size;
-
-    if (r->addend[0])
-        r->kernels->add(n, r->addend[0], r->dy, r->dx[0]);
-    else if (r->dx[0] != r->dy)
-        memcpy(r->dx[0], r->dy, (size_t)n * sizeof *r->dy);
-}
-
 /* dx = dy / keep + addend where the value was kept, else addend */
 static void dropout_bwd(const ls__run *r)
 {
     if (!r->of->train) {
-        pass_back(r);
+        ls__pass_back(r, 0);
         return;
     }
     r->kernels->dropout_grad(r->rows * r->node->size, keep_of(r),

@@ -3,6 +3,8 @@
  * product. */
 #include "op/op_table.h"
 
+#include <string.h>
+
 static void activation_fwd(const ls__run *r)
 {
     r->kernels->activate(r->node->op->activation, r->rows * r->node->size,
@@ -51,6 +53,19 @@ ls_node *ls_tanh(ls_node *x)
 ls_node *ls_sigmoid(ls_node *x)
 {
     return activation(&ls__op_sigmoid, x);
+}
+
+/* dx may be the memory of either. */
+void ls__pass_back(const ls__run *r, int input)
+{
+    const float *addend = r->addend[input];
+    int64_t n = r->rows * r->node->size;
+    float *dx = r->dx[input];
+
+    if (addend)
+        r->kernels->add(n, addend, r->dy, dx);
+    else if (dx != r->dy)
+        memcpy(dx, r->dy, (size_t)n * sizeof *dx);
 }
 
 static void add_fwd(const ls__run *r)

@@ -19,6 +19,9 @@ extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
     ls__op_sparse_dense, ls__op_sparse_dense_values, ls__op_embed_bag,
     ls__op_parameter;
 
+/* dx[input] = dy + addend: values passed through unchanged. */
+void ls__pass_back(const ls__run *r, int input);
+
 /* A dense layer, or a sum of rows of a table, given by lists of indices. */
 static inline bool ls__is_bag(const ls__op *op)
 {
