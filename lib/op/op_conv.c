@@ -99,7 +99,7 @@ static bool is_apart(const ls__run *r, const ls__convs *reader)
 }
 
 static void dx_apart(const ls__run *r, const ls__conv *v,
-                          const ls__convs *reader, float *scratch)
+                     const ls__convs *reader, float *scratch)
 {
     const float *image = image_of(reader, v, scratch);
     int64_t sx = ls__window_of(r->node)->sx;

@@ -26,8 +26,8 @@ void ls__recording_array(ls__recording *r, const ls__where *w,
                                    floats, integers);
 }
 
-void ls__recording_double(ls__recording *r, const char *phase, const char *what,
-                        double x)
+void ls__recording_double(ls__recording *r, const char *phase,
+                          const char *what, double x)
 {
     ls__where w = {.phase = phase, .what = what, .device = r->device};
 
@@ -93,7 +93,7 @@ static void saw(void *user, const ls__seen *seen)
 
 /* The rows of a shard, or of the batch. */
 void ls__recording_rows(ls__recording *r, const char *phase,
-                         const ls_shard *shard)
+                        const ls_shard *shard)
 {
     const ls__model *m = &r->step.trainer->model;
     char text[LS__SIZES_TEXT];
@@ -107,7 +107,7 @@ void ls__recording_rows(ls__recording *r, const char *phase,
         w.shape = ls__sizes_text(text, in->rank, in->shape);
         if (shard->data[i])
             ls__recording_array(r, &w, shard->data[i], shard->rows * in->size,
-                       in->dtype == LS_I32);
+                                in->dtype == LS_I32);
     }
     w.what = "weights of rows";
     w.name = w.shape = "";
@@ -135,8 +135,9 @@ static void look_at_keys(ls__recording *r, const ls_shard *shard)
             continue;
         key = ls__draw_key(&run);
         snprintf(what, sizeof what, "key of node %d", n->id);
-        ls__recording_array(r, &w, (uint32_t[]){key.word[0], key.word[1],
-                                       (uint32_t)shard->row}, 3, true);
+        ls__recording_array(r, &w,
+                            (uint32_t[]){key.word[0], key.word[1],
+                                         (uint32_t)shard->row}, 3, true);
     }
 }
 

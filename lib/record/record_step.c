@@ -8,18 +8,16 @@
 #include "record/record_nodes.h"
 #include "base/fpmode.h"
 #include "base/memory.h"
-#include "graph/op.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
 #include "train/batch.h"
 #include "train/device.h"
 #include "train/phases.h"
-#include "train/riders.h"
 #include "train/run_step.h"
 #include "train/trainer.h"
 #include "train/verdict.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,9 +11,9 @@
 typedef struct ls__recording {
     ls__step step; /* the first: phases are given this */
     const ls__onlooker *show;
-    int of;            /* the device that is shown, -1: all */
+    int of; /* the device that is shown, -1: all */
     ls__plan *plan;
-    ls__weights weights; /* the trainer's values, packed for this plan */
+    ls__weights weights;   /* the trainer's values, packed for this plan */
     ls__context **context; /* [device] */
     float *mean;
     int device, micro; /* that run now */
