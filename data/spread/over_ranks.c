@@ -25,12 +25,14 @@ static ls__owned owned(const ls__state *is, int rank)
     return (ls__owned){is->layout->floats, rank, is->owned.ranks};
 }
 
+/* Sends data to a rank, or receives it from there. */
+typedef int post_fn(const ls_transport *t, int rank, float *data,
+                    int64_t bytes);
+
 /* Post what another rank owns, stretch by stretch; the first rank has all of
  * it where the layout has it, the other one without gaps. */
 static int post(const ls_transport *link, const ls__owned *o,
-                int (*to_or_from)(const ls_transport *t, int rank, float *data,
-                                  int64_t bytes),
-                float *all, float *compact)
+                post_fn *to_or_from, float *all, float *compact)
 {
     int status = 0;
 
@@ -53,44 +55,45 @@ static int receive_from(const ls_transport *t, int rank, float *data,
     return ls__link_receive(t, rank, data, bytes);
 }
 
+/* Post to or from every other rank what it owns of `all`, on the first rank;
+ * on another one what is its own.  Then wait for it. */
+static int post_all(const ls__state *is, post_fn *to_or_from, float *all,
+                    float *own)
+{
+    const ls_transport *link = is->link;
+    int status = 0;
+
+    if (link->rank != FIRST)
+        status = post(link, &is->owned, to_or_from, NULL, own);
+    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0;
+         r++) {
+        ls__owned o = owned(is, r);
+
+        status = post(link, &o, to_or_from, all, NULL);
+    }
+    return status < 0 ? status : ls__link_wait(link);
+}
+
 int ls__spread_collect(const ls_trainer *t, int moment, float *all)
 {
     const float *own = ls__state_block(t, moment + 1);
     ls__state is = ls__state_of(t);
-    const ls_transport *link = is.link;
-    int status = 0;
+    bool first = is.link->rank == FIRST;
 
-    if (link->rank == FIRST)
+    if (first)
         ls__owned_put(&is.owned, own, all);
-    else
-        status = post(link, &is.owned, send_to, NULL, (float *)own);
-    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0;
-         r++) {
-        ls__owned o = owned(&is, r);
-
-        status = post(link, &o, receive_from, all, NULL);
-    }
-    return status < 0 ? status : ls__link_wait(link);
+    return post_all(&is, first ? receive_from : send_to, all, (float *)own);
 }
 
 int ls__spread_deal(ls_trainer *t, int moment, const float *all)
 {
     float *own = ls__state_write(t, moment + 1);
     ls__state is = ls__state_of(t);
-    const ls_transport *link = is.link;
-    int status = 0;
+    bool first = is.link->rank == FIRST;
 
-    if (link->rank == FIRST)
+    if (first)
         ls__owned_take(&is.owned, all, own);
-    else
-        status = post(link, &is.owned, receive_from, NULL, own);
-    for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0;
-         r++) {
-        ls__owned o = owned(&is, r);
-
-        status = post(link, &o, send_to, (float *)all, NULL);
-    }
-    return status < 0 ? status : ls__link_wait(link);
+    return post_all(&is, first ? send_to : receive_from, (float *)all, own);
 }
 
 int ls__spread_tell(const ls_trainer *t, void *data, int64_t bytes)
