@@ -9,9 +9,9 @@
 
 #include <string.h>
 
-/* What a record says of a start (lib/record/record_start.h). */
 enum { MATRIX = 1 << 20 }; /* numbers that the referee makes at most */
 
+/* What a record says of a start (lib/record/record_start.h). */
 enum { KIND, SCALE, FAN = 3, KEY = 5, WORDS = 7, TABLE = 4, ORTHOGONAL };
 
 /* A number of a stream by its place, scaled; of an orthogonal matrix the place

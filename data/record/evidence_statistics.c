@@ -48,8 +48,8 @@ static const ls__kept *of_rows(const ls__asked *q, const char *phase)
                       all ? 0 : w->device, w->micro, q->e->of);
 }
 
-/* What is known after a block of 256 vectors, so many doubles; NULL: nothing.
- */
+/* What is known after a block of 256 vectors: so many doubles.  NULL: nothing
+ * is. */
 typedef struct state {
     const uint32_t *x;
     int64_t doubles;
@@ -96,8 +96,7 @@ static void give_double(const channel *c, const char *name, state s, int64_t i)
 
 enum { BLOCK = 256 };
 
-/* Give the channel's column in a block of an array like the value, and the
- * weights of its vectors, where rows have some. */
+/* How many vectors are in a block: the last one may have fewer. */
 static int64_t vectors_in(const ls__asked *q, int64_t block)
 {
     int64_t left = q->vectors - block * BLOCK;
@@ -105,6 +104,7 @@ static int64_t vectors_in(const ls__asked *q, int64_t block)
     return left < BLOCK ? left : BLOCK;
 }
 
+/* Give the channel's column in a block of an array like the value. */
 static void give_column(const channel *c, const char *name, const uint32_t *x,
                         int64_t block)
 {
@@ -112,6 +112,7 @@ static void give_column(const channel *c, const char *name, const uint32_t *x,
                       x + block * BLOCK * c->n + c->j, c->n);
 }
 
+/* Give the weights of a block's vectors, where rows have some. */
 static void give_weights(const channel *c, int64_t block)
 {
     const ls__kept *w = ls__evidence_rows(c->q->e, "weights of rows");
@@ -338,22 +339,20 @@ bool ls__evidence_stored(ls__evidence *e, const ls__said *slot, uint32_t a,
     const ls__kept *p = ls__evidence_whole(e, "before", "parameters");
     const char *by = n ? ls__evidence_of(n, found) : NULL;
     const char *momentum = n ? ls__evidence_of(n, "momentum") : NULL;
+    bool by_rows = by && strcmp(by, "0"), all = n && is_of_all(n);
     int64_t devices = json_integer_value(json_object_get(e->head, "devices"));
     int64_t micro = json_integer_value(json_object_get(e->head, "micro"));
 
     if (!n || !p || e->element >= p->n)
         return false;
-    ls__evidence_rule(e, by && strcmp(by, "0") ? "batch_norm.stored" : "move",
-                      a, b);
-    ls__evidence_number(e, by && strcmp(by, "0") ? "p" : "x",
-                        &p->x[e->element]);
-    if (!by || !strcmp(by, "0"))
+    ls__evidence_rule(e, by_rows ? "batch_norm.stored" : "move", a, b);
+    ls__evidence_number(e, by_rows ? "p" : "x", &p->x[e->element]);
+    if (!by_rows)
         return true;
     ls__evidence_begin(e, "of");
     for (int64_t i = 0; i < devices * micro; i++)
-        take_moments(e, state_of(last_found(e, is_of_all(n) ? joined : found,
-                                            "forward", n->node,
-                                            is_of_all(n) ? 0 : i / micro,
+        take_moments(e, state_of(last_found(e, all ? joined : found, "forward",
+                                            n->node, all ? 0 : i / micro,
                                             i % micro, e->of),
                                  1 + 2 * slot->floats),
                      slot->floats, e->element - slot->at);
