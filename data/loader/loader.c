@@ -443,7 +443,7 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
     l->arrays = source->n_arrays;
     l->options = ls_loader_defaults();
     status = ls__sized_take("loader", &l->options, sizeof l->options,
-                             options);
+                            options);
     if (status == 0)
         status = check_arrays(l, trainer);
     if (status == 0)

@@ -97,9 +97,9 @@ static int put_steps(ls_transcript *r)
 
 /* ------ short steps ------ */
 
-/* Hash a step's record, little end first: a bit for each word that
- * differs from the step before, and then these words.  Most steps change two,
- * so that this takes nanoseconds. */
+/* Hash a step's record, little end first: a bit for each word that differs from
+ * the step before, and then these words.  Most steps change two, so that this
+ * takes nanoseconds. */
 static void add_record(ls_transcript *r, const ls_result *of)
 {
     uint64_t weight = double_bits(of->weight);
