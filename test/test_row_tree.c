@@ -305,6 +305,9 @@ START_TEST(test_refused)
     c.array = 2;
     FAILS(ls_source_evidence(&r.source, &c, "no/evidence"), LS_EINVAL,
           "array 2");
+    c.size = 0;
+    FAILS(ls_source_evidence(&r.source, &c, "no/evidence"), LS_EINVAL,
+          "as ls_row_claim_defaults()");
     ls_source_close(&r.source);
 }
 END_TEST

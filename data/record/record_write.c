@@ -147,7 +147,7 @@ int ls_trainer_record_bytes(ls_trainer *t, const ls_batch *batch,
 
     ls_record_options o = ls_record_defaults();
     ls_result r;
-    int status = ls__sized_take("ls_record_options", &o, sizeof o, options);
+    int status = ls__sized_take("record", &o, sizeof o, options);
 
     if (status < 0 || (status = ls__show_check(t, o.device)) < 0)
         return status;

@@ -352,7 +352,7 @@ int ls_source_evidence(const ls_source *source, const ls_row_claim *claim,
     ls_row_claim c = defaults;
     spot at = {0};
     tree t = {0};
-    int status = ls__sized_take("ls_row_claim", &c, sizeof c, claim);
+    int status = ls__sized_take("row_claim", &c, sizeof c, claim);
 
     if (status == 0)
         status = open_tree(&t, source);
