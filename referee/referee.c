@@ -2192,7 +2192,7 @@ typedef struct channel {
 static channel channel_at(const list *l, long i)
 {
     channel s = {double_at(l, 3 * i), double_at(l, 3 * i + 1),
-              double_at(l, 3 * i + 2)};
+                 double_at(l, 3 * i + 2)};
 
     return s;
 }
@@ -2225,16 +2225,18 @@ static channel channels_joined(channel a, channel b)
 
 static f64 channel_variance(channel s) { return d_div(s.square, s.weight); }
 
-/* The channel's, of all rows that count (6 words) or as it is stored. */
+/* What all rows that count have of the channel. */
+static channel all_rows(void) { return channel_at(want("all", 6), 0); }
+
+/* The channel's, of all rows that count or as it is stored. */
 static f32 batch_mean(void)
 {
-    return has("all") ? f_from(channel_at(want("all", 6), 0).mean) : one("mean");
+    return has("all") ? f_from(all_rows().mean) : one("mean");
 }
 
 static f32 batch_r(void)
 {
-    f32 var = has("all") ? f_from(channel_variance(channel_at(want("all", 6), 0)))
-                         : one("var");
+    f32 var = has("all") ? f_from(channel_variance(all_rows())) : one("var");
 
     return f_div(F(1.0f), f_sqrt(f_add(var, one("eps"))));
 }
@@ -2255,7 +2257,7 @@ static f32 batch_back_rule(const char *kind)
 
     (void)kind;
     if (has("all")) {
-        f64 weight = channel_at(want("all", 6), 0).weight;
+        f64 weight = all_rows().weight;
         f32 xh = norm_xh(one("x"), batch_mean(), batch_r());
 
         for (int i = 0; i < 2; i++)
@@ -2302,7 +2304,7 @@ static f32 batch_moments_rule(const char *kind)
         all = channel_at(want("c", 6), 0);
     for (long i = 0; i < x->n; i += 256)
         all = channels_joined(all, block_of_channel(x->x, w, i,
-                                               least(x->n - i, 256)));
+                                                    least(x->n - i, 256)));
     return channel_word(all, place(6));
 }
 
@@ -2361,8 +2363,8 @@ static f32 batch_given_rule(const char *kind)
     return has("c") ? f_add(one("c"), by) : by;
 }
 
-/* The running mean (at 0) or variance: each device goes on with it from micro
- * batch to micro-batch, and their mean is stored. */
+/* The running mean (at 0) or variance: each device goes on with it from one
+ * micro-batch to the next, and their mean is stored. */
 static f32 batch_stored_rule(const char *kind)
 {
     const list *l = want("of", -1);
