@@ -113,6 +113,21 @@ def resnet(name, *precision):
                tolerance=2e-2 if precision else 2e-3)
 
 
+# What keeps PyTorch's own kernels, oneDNN's and MKL's on AVX2.
+AVX2 = ["env", "ATEN_CPU_CAPABILITY=avx2", "ONEDNN_MAX_CPU_ISA=AVX2",
+        "MKL_ENABLE_INSTRUCTIONS=AVX2"]
+
+
+def avx2(model, steps, quick, mine=(), there=(), tolerance=LOSS_TOLERANCE):
+    """Both sides on a CPU that has AVX2 and no more."""
+    torch = peer("torch", model + "_torch.py", *there)
+    torch.command = AVX2 + torch.command
+    torch.alone = AVX2 + torch.alone
+    return Row(model + " AVX2", steps, quick, [
+        train("lockstep", model, 2, 2, *mine, isa="x86-64-v3"), torch,
+    ], against("torch"), init=model, tolerance=tolerance)
+
+
 def linear_step(name, workers, *more):
     return Side(name, ["{build}/bench-linear_step", "--workers", str(workers),
                        *more])
@@ -316,6 +331,10 @@ ROWS = [
         Ratio("lockstep / torch compiled", "lockstep", "torch compiled"),
         Ratio("bf16 / f32", "lockstep", "lockstep f32"),
     ], init="cnn", tolerance=2e-2),
+    avx2("lm", 33, 11),
+    avx2("cnn", 33, 23, tolerance=2e-3),
+    avx2("mlp", 103, 53, ["--x", "{x}", "--y", "{y}", *MLP],
+         ["--x", "{x}", "--y", "{y}"], 2e-3),
     resnet("resnet"),
     resnet("resnet bf16", "--precision", "bf16"),
     Row("lm workers", 23, 9, [
