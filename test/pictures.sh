@@ -144,10 +144,38 @@ ask "$dir/m1.safetensors" "$dir/pets/cat/000.png"
 is "one alone" "$(sed -n 2p "$dir/out")" "$(cat "$dir/alone")"
 ask "$dir/m1.safetensors" "$dir/pets"
 is "all of a folder" "$(wc -l <"$dir/out")" 37
+ask "$dir/m1.safetensors" "$dir/pets" --score --top-k 3
+is "all are among three classes" \
+    "$(sed 's/acc [01]\.[0-9]*/acc X/' "$dir/out")" "rows 36  acc X  top-3 1.0000"
+ask "$dir/m1.safetensors" "$dir/pets" -o "$dir/said"
+acc=$(awk -F, 'NR > 1 { split($1, at, "/"); n += at[length(at) - 1] == $2 }
+    END { printf "%.4f", n / 36 }' "$dir/said")
+is "lines tell the same" "$status" 0
+ask "$dir/m1.safetensors" "$dir/pets" --score
+is "the share of files whose class is their folder" "$(cat "$dir/out")" \
+    "rows 36  acc $acc"
+ask "$dir/m1.safetensors" "$dir/pets" --score --top-k 4
+is "four of three" "$status $(cat "$dir/err")" \
+    "2 lockstep-predict: --top-k: 4 is more than the 3 classes"
+ask "$dir/m1.safetensors" "$dir/pets/cat/000.png" --score
+is "a picture alone has no label" $status 2
+ask "$dir/m1.safetensors" "$dir/pets" --explain
+is "there are no columns to explain" $status 2
 ask "$dir/m1.safetensors" "$dir/pets/dog"
 is "a folder without classes" "$(wc -l <"$dir/out")" 13
 ask "$dir/flat.safetensors" "$dir/pets/dog/001.jpg"
 is "mlp knows the shape" $status 0
+
+# A loss of smoothed or mixed labels counts no right ones: predictions do.
+for how in "cnn --augment mixup:0.2 --channels 4,8" "resnet --depth 8 --width 4 \
+    --smoothing 0.1"; do
+    # shellcheck disable=SC2086
+    run $how --data "$dir/pets" --eval-data "$dir/pets" --image 16x16x3 \
+        --epochs 1 --batch 6 --devices 2 --save "$dir/soft.safetensors"
+    acc=$(sed -n 's/.*eval step .* \(acc [0-9.]*\).*/\1/p' "$dir/out")
+    ask "$dir/soft.safetensors" "$dir/pets" --score
+    is "the accuracy of ${how%% *}" "$(cat "$dir/out")" "rows 36  $acc"
+done
 
 # ------ What is broken ------
 
@@ -177,6 +205,8 @@ mv "$dir/sets/train/dog/000.png" "$dir/sets/test/dog"
 # shellcheck disable=SC2086
 run cnn --data "$dir/sets" --image 16x16x3 --epochs 1 $small
 has "the test set is evaluated" out "eval step"
+ask "$dir/m1.safetensors" "$dir/sets" --score
+is "of the test set" "$(cut -c 1-7 "$dir/out")" "rows 1 "
 # shellcheck disable=SC2086
 run cnn --data "$dir/sets/train" --eval-data "$dir/sets/test" \
     --image 16x16x3 --epochs 1 $small
@@ -186,6 +216,8 @@ cp "$dir/pets/cat/000.png" "$dir/sets/test/cow"
 # shellcheck disable=SC2086
 expect 1 "test/cow: there is no class of that name" cnn --data "$dir/sets" \
     --image 16x16x3 --epochs 1 $small
+ask "$dir/m1.safetensors" "$dir/sets" --score
+is "a class that was not trained on" $status 1
 expect 2 "--image-fit needs --data" mlp --x "$dir/none.npy" \
     --y "$dir/none.npy" --image-fit fit
 echo "a,b

@@ -382,6 +382,11 @@ is "a score is that of the training" "$status $(grep -c \
     "^rows 120  acc $acc" out) $(wc -l <out | tr -d ' ')" "0 1 1"
 "$tool" words.st - --score <eval.csv >piped 2>err
 same "of the standard input, too" piped out
+run words.st eval.csv --score --top-k 2
+is "and how often two classes have the right one" "$status $(grep -c \
+    "^rows 120  acc $acc.*  top-2 [01]\.[0-9]*$" out)" "0 1"
+expect 2 "--top-k is for classes" holes.st t.csv --score --top-k 2
+expect 2 "--top-k needs --generate or --score" words.st eval.csv --top-k 2
 run holes.st t.csv --score
 is "of numbers" "$status $(grep -c '^rows 120  R2 .* RMSE ' out)" "0 1"
 { head -n 1 t.csv; echo "1,700,red,big,"; } >one.csv

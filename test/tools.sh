@@ -87,6 +87,12 @@ expect 2 "which model?"
 expect 2 "did you mean linear?" liner
 expect 2 "unknown model" vgg
 expect 2 "the model comes first" --steps 3
+expect 2 "unknown model \"vgg\"" --steps 3 --model vgg
+expect 2 "--model \"mlp\": the model is linear already" linear --model mlp
+run --steps 3 --model linear
+cp "$dir/out" "$dir/linear"
+run linear --steps=3 --model=linear
+same "--model MODEL is the word" "$dir/out" "$dir/linear"
 expect 2 "unknown option --step; did you mean --steps?" linear --step 3
 expect 2 "unknown option --zzzzzz; see" linear --zzzzzz
 expect 2 "unexpected argument \"3\"" linear --steps 3 3

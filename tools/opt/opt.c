@@ -279,6 +279,23 @@ static bool is_help(const char *arg)
     return !strcmp(arg, "--help") || !strcmp(arg, "-h");
 }
 
+/* "--model MODEL" is the word MODEL, and was taken as such. */
+#define MODEL_OPTION "--model"
+static int take_same_model(const opt_line *line, const char *value,
+                           const char **next)
+{
+    const char *is = line->program->models[line->model]->name;
+
+    if (!value) {
+        value = *next ? *next : "";
+        *next = NULL;
+    }
+    if (strcmp(value, is) == 0)
+        return OPT_GO;
+    return opt_fail(OPT_WRONG, MODEL_OPTION " \"%s\": the model is %s already",
+                    value, is);
+}
+
 /* One argument, "--name" or "--name=value". */
 static int take_argument(opt_line *line, char *arg, const char **next)
 {
@@ -295,8 +312,12 @@ static int take_argument(opt_line *line, char *arg, const char **next)
         return opt_fail(OPT_WRONG, "unexpected argument \"%s\"", arg);
     if (strcmp(arg, "--version") == 0)
         return opt_version();
-    arg += 2;
     n = strcspn(arg, "=");
+    if (strncmp(arg, MODEL_OPTION, n) == 0 && n == strlen(MODEL_OPTION) &&
+        !opt_is_bare(line->program))
+        return take_same_model(line, arg[n] ? arg + n + 1 : NULL, next);
+    arg += 2;
+    n -= 2;
     snprintf(name, sizeof name, "%.*s", (int)n, arg);
     return take(line, name, arg[n] ? arg + n + 1 : NULL, next);
 }
@@ -337,16 +358,26 @@ static bool ends_as(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
+/* The value of an option wherever it is given, before there is a model; "": it
+ * is not. */
+static const char *value_of(const char *option, int argc, char **argv)
+{
+    const char *value = "";
+    size_t n = strlen(option);
+
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], option) == 0 && i + 1 < argc)
+            value = argv[i + 1];
+        else if (strncmp(argv[i], option, n) == 0 && argv[i][n] == '=')
+            value = argv[i] + n + 1;
+    return value;
+}
+
 /* The model whose files --data names; -1: none. */
 static int model_of_data(const opt_program *p, int argc, char **argv)
 {
-    const char *path = "";
+    const char *path = value_of("--data", argc, argv);
 
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--data") == 0 && i + 1 < argc)
-            path = argv[i + 1];
-        else if (strncmp(argv[i], "--data=", 7) == 0)
-            path = argv[i] + 7;
     for (int m = 0; m < p->model_count; m++)
         for (const char *const *end = p->models[m]->files; end && *end; end++)
             if (ends_as(path, *end))
@@ -358,6 +389,7 @@ static int model_of_data(const opt_program *p, int argc, char **argv)
 static int take_model(opt_line *line, int argc, char **argv, int *words)
 {
     const opt_program *p = line->program;
+    const char *name = value_of(MODEL_OPTION, argc, argv);
 
     if (argc < 2)
         return opt_fail(OPT_WRONG, "which model? %s MODEL [options]; see %s "
@@ -366,12 +398,13 @@ static int take_model(opt_line *line, int argc, char **argv, int *words)
         return help_of(p, argc > 2 ? argv[2] : NULL);
     if (strcmp(argv[1], "--version") == 0)
         return opt_version();
-    line->model = *argv[1] == '-' ? model_of_data(p, argc, argv) : -1;
+    line->model = *argv[1] == '-' && !*name ? model_of_data(p, argc, argv) : -1;
     if (line->model >= 0)
         return OPT_GO;
-    *words = 1;
-    line->model = find_model(p, argv[1]);
-    return line->model < 0 ? opt_unknown_model(p, argv[1]) : OPT_GO;
+    *words = *argv[1] != '-' || !*name;
+    name = *words ? argv[1] : name;
+    line->model = find_model(p, name);
+    return line->model < 0 ? opt_unknown_model(p, name) : OPT_GO;
 }
 
 /* A program that runs out of stack ends without a word. */

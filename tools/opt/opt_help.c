@@ -119,6 +119,8 @@ int opt_help(const opt_program *p, int i)
     for (int k = 0; k < p->count; k++)
         if (!model || opt_takes(&p->option[k], model))
             option_line(p, &p->option[k], model);
+    if (!opt_is_bare(p))
+        help_line("model", "MODEL", "the same as the word MODEL");
     help_line("help", NULL, "this text");
     help_line("version", NULL, "the version");
     if (!model)

@@ -137,8 +137,25 @@ static int start_images(feed *f, const ls_array_spec *in)
     return f->x ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the input");
 }
 
+/* Of pictures a folder of classes may be the set itself. */
+static int open_images(feed *f, ls_images_options *o, const normal *n,
+                       bool labelled)
+{
+    int status;
+
+    if (labelled) {
+        o->unlabelled = false;
+        o->n_classes = n->classes;
+    }
+    status = ls_source_images(&f->images, f->path, o);
+    if (status != LS_ENOTFOUND || !labelled || !n->classes)
+        return status;
+    o->test = false;
+    return ls_source_images(&f->images, f->path, o);
+}
+
 int feed_images(feed *f, const char *path, const ls_array_spec *in,
-                const normal *n, bool skip)
+                const normal *n, bool skip, bool labelled)
 {
     ls_images_options o = options_of(n, in, skip);
     int64_t shape[LS_MAX_RANK];
@@ -148,7 +165,7 @@ int feed_images(feed *f, const char *path, const ls_array_spec *in,
     o.alone = in->rank == 3 && ends_as_npy(path) &&
               ls_npy_shape(path, shape) == 3 &&
               !memcmp(shape, in->shape, 3 * sizeof *shape);
-    status = opt_check_usage(ls_source_images(&f->images, path, &o));
+    status = opt_check_usage(open_images(f, &o, n, labelled));
     return status == OPT_GO ? start_images(f, in) : status;
 }
 
@@ -191,7 +208,7 @@ static int check_finite(const feed *f, const float *x, int64_t n)
 static int read_images(feed *f, int64_t n)
 {
     int64_t index[FEED_ROWS];
-    void *out[] = {f->x};
+    void *out[] = {f->x, f->label};
     int status;
 
     for (int64_t i = 0; i < n; i++)

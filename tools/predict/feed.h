@@ -19,6 +19,7 @@ typedef struct feed {
     int64_t rows, next, size; /* of both: rows, and elements of one */
     bool any; /* numbers need not be finite */
     float *x; /* (FEED_ROWS, inputs), where rows are made */
+    int32_t label[FEED_ROWS]; /* of images that were opened with labels */
 } feed;
 
 /* Rows of this shape, or one such row alone; of any numbers, or of finite
@@ -26,9 +27,10 @@ typedef struct feed {
 int feed_array(feed *f, const char *path, const ls_array_spec *in, bool any);
 
 /* Images in any form that training takes, and made the same numbers of; of a
- * folder those of its test set. */
+ * folder those of its test set.  labelled: with what they are, of the classes
+ * that were trained on. */
 int feed_images(feed *f, const char *path, const ls_array_spec *in,
-                const normal *n, bool skip);
+                const normal *n, bool skip, bool labelled);
 
 /* n pictures in files of their own, PNG or JPEG; files that cannot be read are
  * left out, if `skip`, with a count on stderr. */

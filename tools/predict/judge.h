@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --score, --explain: how good the predictions of a table are that has its
- * target, and what they come from. */
+ * target, or of images with labels, and what they come from. */
 #ifndef TOOLS_JUDGE_H
 #define TOOLS_JUDGE_H
 
 #include "predict/ask.h"
+#include "predict/feed.h"
 #include "run/worth.h"
 
 #include <stdio.h>
@@ -20,15 +21,30 @@ typedef struct judged {
     int64_t rows, width; /* of the outputs */
     float *out;
     worth worth;
+    int64_t top_k; /* 0: not asked for */
 } judged;
 
 /* Read the table and predict its rows; option is what a message names. */
-int judge_open(judged *j, const ask *a, const char *path, const char *option);
+int judge_open(judged *j, const ask *a, const char *path, const char *option,
+               int64_t top_k);
 
 void judge_close(judged *j);
 
 /* Print a line of figures, those that lockstep-train prints of rows held
  * out. */
 void judge_print(const judged *j, FILE *file);
+
+/* Images that were judged, and how many of them were right, or had their class
+ * among the likeliest; all 0 at first. */
+typedef struct tally {
+    int64_t rows;
+    double right, among;
+} tally;
+
+/* Add n rows of outputs (n, classes), for images that f gave last. */
+int tally_add(tally *t, const feed *f, int64_t n, int64_t classes,
+              const float *out, int64_t top_k);
+
+void tally_print(const tally *t, int64_t top_k, FILE *file);
 
 #endif

@@ -48,7 +48,8 @@ static const opt options[] = {
     {OPT_ROW("lora", "F.safetensors", OPT_TEXT, AT(lora), NULL, "",
              "put these adapters on the model")},
     {OPT_ROW("score", NULL, OPT_FLAG, AT(score), NULL, "",
-             "tell how good the predictions are, of a table with its target"),
+             "tell how good the predictions are, of a table with its target "
+             "or of images with labels"),
      .not_with = "generate"},
     {OPT_ROW("explain", NULL, OPT_FLAG, AT(explain), NULL, "",
              "tell which columns matter, and how far predictions are right"),
@@ -67,7 +68,8 @@ static const opt options[] = {
              "below 1 likely bytes become likelier; 0: the likeliest"),
      .needs = "generate"},
     {OPT_ROW("top-k", "K", OPT_COUNT, AT(top_k), NULL, "",
-             "draw from the K likeliest bytes (all)"), .needs = "generate"},
+             "draw from the K likeliest bytes (all); with --score tell how "
+             "often the class is among the K likeliest")},
     {OPT_ROW("seed", "S", OPT_SEED32, AT(seed), NULL, "1234",
              "of what is drawn; as --data-seed for --sample"),
      .needs = "generate"},
@@ -189,6 +191,8 @@ static int check_paths(const run *r)
     if (r->line.paths < (alone ? 1 : 2))
         return opt_fail(OPT_WRONG, "which model and which input?  see %s "
                         "--help", opt_program_name);
+    if (r->set.top_k && !r->set.generate && !r->set.score)
+        return opt_fail(OPT_WRONG, "--top-k needs --generate or --score");
     if (r->set.generate && r->line.paths > 1)
         return opt_fail(OPT_WRONG, "--generate takes no INPUT, as \"%s\"",
                         r->line.path[1]);
@@ -237,6 +241,12 @@ static bool is_flat(const run *r, const char *path)
     return rank == 1 || rank == 2;
 }
 
+static int no_labels(const char *path)
+{
+    return opt_fail(OPT_WRONG, "--score: %s: has no labels; a folder of classes "
+                    "has, and so have files that can be trained on", path);
+}
+
 static int open_input(run *r)
 {
     const char *path = r->line.path[1];
@@ -249,11 +259,15 @@ static int open_input(run *r)
     if (r->ask.model)
         return ask_open(&r->ask, path);
     if (inputs > 1 || (r->images.is && feed_is_picture(path)))
-        return feed_pictures(&r->feed, inputs, r->line.path + 1, &r->in,
-                             &r->images, r->set.skip_broken);
+        return r->set.score ? no_labels(path)
+                            : feed_pictures(&r->feed, inputs, r->line.path + 1,
+                                            &r->in, &r->images,
+                                            r->set.skip_broken);
     if (r->images.is && !is_flat(r, path))
         return feed_images(&r->feed, path, &r->in, &r->images,
-                           r->set.skip_broken);
+                           r->set.skip_broken, r->set.score);
+    if (r->images.is && r->set.score)
+        return no_labels(path);
     return feed_array(&r->feed, path, &r->in, false);
 }
 
@@ -302,24 +316,52 @@ static int save_model(run *r)
 
 /* ------ predicting ------ */
 
-static int predict(run *r)
+/* The next rows, and in y what becomes of them; 0: that was all. */
+static int predict_next(run *r, int64_t *n)
 {
     const void *x;
+    int status = feed_next(&r->feed, &x, n);
+
+    if (status != OPT_GO || *n == 0)
+        return status;
+    status = opt_check(ls_context_set(r->context, r->in.name, r->in.dtype, x,
+                                      *n));
+    return status == OPT_GO
+               ? opt_check(ls_context_predict(r->context, r->out.name,
+                                              *n * r->table.size, r->y))
+               : status;
+}
+
+static int predict(run *r)
+{
     int64_t n = 0;
-    int status = feed_next(&r->feed, &x, &n);
+    int status = predict_next(r, &n);
 
     if (status == OPT_GO)
         table_head(&r->table);
+    for (; status == OPT_GO && n > 0; status = predict_next(r, &n))
+        table_rows(&r->table, n, r->y);
+    return status;
+}
+
+/* --score of images */
+static int score_images(run *r)
+{
+    tally t = {.rows = 0};
+    int64_t n = 0;
+    bool classes = r->table.label && r->table.columns == r->table.size;
+    int status = classes ? worth_check_top(r->set.top_k, r->table.size)
+                         : opt_fail(OPT_WRONG, "--score: %s: output \"%s\" is "
+                                    "not of classes", r->line.path[0],
+                                    r->out.name);
+
+    if (status == OPT_GO)
+        status = predict_next(r, &n);
     for (; status == OPT_GO && n > 0;
-         status = status == OPT_GO ? feed_next(&r->feed, &x, &n) : status) {
-        status = opt_check(ls_context_set(r->context, r->in.name, r->in.dtype,
-                                          x, n));
-        if (status == OPT_GO)
-            status = opt_check(ls_context_predict(r->context, r->out.name,
-                                                  n * r->table.size, r->y));
-        if (status == OPT_GO)
-            table_rows(&r->table, n, r->y);
-    }
+         status = status == OPT_GO ? predict_next(r, &n) : status)
+        status = tally_add(&t, &r->feed, n, r->table.size, r->y, r->set.top_k);
+    if (status == OPT_GO)
+        tally_print(&t, r->set.top_k, r->file);
     return status;
 }
 
@@ -343,7 +385,7 @@ static int judge(run *r)
     insight in = {.columns = 0};
     judged j;
     int status = judge_open(&j, &r->ask, r->line.path[1],
-                            r->set.explain ? "explain" : "score");
+                            r->set.explain ? "explain" : "score", r->set.top_k);
 
     if (status == OPT_GO && r->set.explain)
         status = insight_open(&in, &j);
@@ -362,16 +404,18 @@ static int predict_rows(run *r)
 {
     int status = open_input(r);
 
-    if (status == OPT_GO && (r->set.score || r->set.explain) && !r->ask.model)
-        status = opt_fail(OPT_WRONG, "--%s is for models of a table",
-                          r->set.score ? "score" : "explain");
+    if (status == OPT_GO && !r->ask.model &&
+        (r->set.explain || (r->set.score && !r->images.is)))
+        status = opt_fail(OPT_WRONG, "--%s is for models of a table%s",
+                          r->set.explain ? "explain" : "score",
+                          r->set.explain ? "" : " or of images");
     if (status == OPT_GO)
         status = open_table(r);
     if (status != OPT_GO)
         return status;
-    if (r->set.score || r->set.explain)
-        return judge(r);
-    return r->ask.model ? predict_target(r) : predict(r);
+    if (!r->ask.model)
+        return r->set.score ? score_images(r) : predict(r);
+    return r->set.score || r->set.explain ? judge(r) : predict_target(r);
 }
 
 /* ------ generating ------ */

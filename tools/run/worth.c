@@ -41,6 +41,24 @@ void worth_print(const worth *w, FILE *file)
         worth_print_rest(w, w->rest, file);
 }
 
+int worth_check_top(int64_t top_k, int64_t classes)
+{
+    if (top_k && !classes)
+        return opt_fail(OPT_WRONG, "--top-k is for classes, and here numbers "
+                                   "are predicted");
+    if (top_k > classes)
+        return opt_fail(OPT_WRONG,
+                        "--top-k: %lld is more than the %lld "
+                        "classes",
+                        (long long)top_k, (long long)classes);
+    return OPT_GO;
+}
+
+void worth_print_top(int64_t top_k, double share, FILE *file)
+{
+    fprintf(file, "  top-%lld %.4f", (long long)top_k, opt_shown(share));
+}
+
 static int predict(ls_context *c, const char *output, const ls_array *x,
                    int64_t width, float *out)
 {

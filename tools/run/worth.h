@@ -26,6 +26,13 @@ worth worth_of(int64_t rows, int64_t width, const float *out, const void *y,
 /* Print "  acc 0.9123  AUC 0.9876". */
 void worth_print(const worth *w, FILE *file);
 
+/* Check that --top-k looks for the right one among `classes`, 0 where numbers
+ * are predicted: OPT_WRONG, and a message, where it cannot. */
+int worth_check_top(int64_t top_k, int64_t classes);
+
+/* Print "  top-5 0.9901", of score_top's share. */
+void worth_print_top(int64_t top_k, double share, FILE *file);
+
 /* Print "  AUC 0.9876" or "  RMSE 53.12" of x, such a number as rest is; of an
  * RMSE four digits at least, and no exponent before it must be. */
 void worth_print_rest(const worth *w, double x, FILE *file);

@@ -194,7 +194,7 @@ static int print_line(evaluation *e, int64_t done)
 
     if (status != OPT_GO)
         return status;
-    if (figures_each(&e->figures))
+    if (figures_each(&e->figures) || isnan(accuracy))
         status = figures_compute(&e->figures);
     if (status == OPT_GO && isnan(accuracy))
         accuracy = figures_accuracy(&e->figures);

@@ -38,17 +38,9 @@ int figures_check(const run *r, int64_t top_k)
 {
     const model_settings *s = &r->set.model;
 
-    if (!top_k || (!r->data.inputs && !r->data.again.rows))
+    if (!r->data.inputs && !r->data.again.rows)
         return OPT_GO;
-    if (s->regression)
-        return opt_fail(OPT_WRONG, "--top-k is for classes, and here numbers "
-                                   "are predicted");
-    if (top_k > s->classes)
-        return opt_fail(OPT_WRONG,
-                        "--top-k: %lld is more than the %lld "
-                        "classes",
-                        (long long)top_k, (long long)s->classes);
-    return OPT_GO;
+    return worth_check_top(top_k, s->regression ? 0 : s->classes);
 }
 
 /* Large images are not read by hundreds. */
@@ -129,8 +121,8 @@ static void print_classes(const figures *f)
         printf("  AUC %.4f",
                opt_shown(score_auc_of_two(f->rows, f->out, f->y)));
     if (k)
-        printf("  top-%lld %.4f", (long long)k,
-               score_top(f->rows, f->width, f->out, f->y, k));
+        worth_print_top(k, score_top(f->rows, f->width, f->out, f->y, k),
+                        stdout);
 }
 
 bool figures_each(const figures *f)
@@ -150,7 +142,7 @@ void figures_print(const figures *f)
 
 double figures_accuracy(const figures *f)
 {
-    if (!f->rows || f->held.arrays[1].dtype != LS_I32)
+    if (!f->rows || !f->computed || f->held.arrays[1].dtype != LS_I32)
         return (double)NAN;
     return score_accuracy(f->rows, f->width, f->out, f->y);
 }

@@ -29,7 +29,7 @@ typedef struct figures {
  * are not. */
 int figures_check(const run *r, int64_t top_k);
 
-/* Are they made with each evaluation? */
+/* Are they made with each evaluation, also of a loss that tells accuracy? */
 bool figures_each(const figures *f);
 
 /* The name of class i of images: their folder's, or its number in room. */
