@@ -217,7 +217,7 @@ cp "$dir/pets/cat/000.png" "$dir/sets/test/cow"
 expect 1 "test/cow: there is no class of that name" cnn --data "$dir/sets" \
     --image 16x16x3 --epochs 1 $small
 ask "$dir/m1.safetensors" "$dir/sets" --score
-is "a class that was not trained on" $status 1
+is "a class that was not trained on" $status 2
 expect 2 "--image-fit needs --data" mlp --x "$dir/none.npy" \
     --y "$dir/none.npy" --image-fit fit
 echo "a,b

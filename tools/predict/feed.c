@@ -137,7 +137,7 @@ static int start_images(feed *f, const ls_array_spec *in)
     return f->x ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the input");
 }
 
-/* Of pictures a folder of classes may be the set itself. */
+/* Open the test set; of pictures that may be a folder of classes itself. */
 static int open_images(feed *f, ls_images_options *o, const normal *n,
                        bool labelled)
 {

@@ -243,8 +243,9 @@ static bool is_flat(const run *r, const char *path)
 
 static int no_labels(const char *path)
 {
-    return opt_fail(OPT_WRONG, "--score: %s: has no labels; a folder of classes "
-                    "has, and so have files that can be trained on", path);
+    return opt_fail(OPT_WRONG, "--score: %s: has no labels; a folder of "
+                    "classes has, and so have files that can be trained on",
+                    path);
 }
 
 static int open_input(run *r)
