@@ -322,7 +322,7 @@ def write_module(makers, texts, out):
 
 
 def main(include, folder):
-    h = Headers(read_all(include))
+    h = Headers(read_all(include, ()))  # what liblockstep has
 
     def text(name):
         with open(os.path.join(folder, name)) as f:

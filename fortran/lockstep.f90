@@ -7,8 +7,7 @@ module lockstep
     ls_nesterov => c_nesterov, ls_adam => c_adam, ls_adamw => c_adamw, &
     ls_rmsprop => c_rmsprop, ls_adagrad => c_adagrad, ls_lion => c_lion, &
     ls_amsgrad => c_amsgrad, ls_optimizer_defaults => c_optimizer_defaults, &
-    ls_schedule_defaults => c_schedule_defaults, ls_realmlp_schedule => &
-    c_realmlp_schedule
+    ls_schedule_defaults => c_schedule_defaults
   use lockstep_pool
   use lockstep_graph
   use lockstep_train
@@ -144,9 +143,6 @@ module lockstep
   public :: ls_huber_loss
   public :: LS_I32
   public :: LS_I64
-  public :: LS_IMAGE_CROP
-  public :: LS_IMAGE_FIT
-  public :: LS_IMAGE_STRETCH
   public :: LS_INIT_LAYER
   public :: LS_INIT_OWN
   public :: ls_init_params
@@ -229,12 +225,6 @@ module lockstep
   public :: LS_RANK_LIES
   public :: LS_RANK_SOUND
   public :: LS_RANK_STALLS
-  public :: LS_REALMLP_DECAY
-  public :: LS_REALMLP_DROPOUT
-  public :: LS_REALMLP_RATE
-  public :: ls_realmlp_schedule
-  public :: LS_REALMLP_TD
-  public :: LS_REALMLP_TD_S
   public :: LS_RECORD_TEXT
   public :: LS_REDUCE_MEAN
   public :: LS_REDUCE_SUM
@@ -288,9 +278,6 @@ module lockstep
   public :: LS_SUM
   public :: ls_sum_over
   public :: ls_swiglu
-  public :: LS_TABLE_AUTO
-  public :: LS_TABLE_CLASSIFICATION
-  public :: LS_TABLE_REGRESSION
   public :: ls_tanh
   public :: LS_TEXT
   public :: ls_trainer

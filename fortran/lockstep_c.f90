@@ -88,17 +88,6 @@ module lockstep_c
   integer, parameter :: LS_RANK_DIES = 1
   integer, parameter :: LS_RANK_STALLS = 2
   integer, parameter :: LS_RANK_LIES = 3
-  integer, parameter :: LS_TABLE_AUTO = 0
-  integer, parameter :: LS_TABLE_CLASSIFICATION = 1
-  integer, parameter :: LS_TABLE_REGRESSION = 2
-  integer, parameter :: LS_IMAGE_CROP = 0
-  integer, parameter :: LS_IMAGE_FIT = 1
-  integer, parameter :: LS_IMAGE_STRETCH = 2
-  integer, parameter :: LS_REALMLP_TD = 0
-  integer, parameter :: LS_REALMLP_TD_S = 1
-  integer, parameter :: LS_REALMLP_RATE = 0
-  integer, parameter :: LS_REALMLP_DECAY = 1
-  integer, parameter :: LS_REALMLP_DROPOUT = 2
 
   type, bind(c) :: c_array
     type(c_ptr) :: name
@@ -1954,14 +1943,6 @@ module lockstep_c
       character(kind=c_char), intent(in), optional :: name(*)
       type(c_ptr) :: r
     end function c_embed_bag
-
-    function c_realmlp_schedule(course, steps) result(r) bind(c, &
-      name="ls_realmlp_schedule")
-      import
-      integer(c_int), value :: course
-      integer(c_int64_t), value :: steps
-      type(ls_schedule) :: r
-    end function c_realmlp_schedule
 
   end interface
 end module lockstep_c

@@ -43,27 +43,30 @@ contains
   ! ls_trainer_options; boundaries are those of a piecewise schedule.
   subroutine ls_trainer_open(trainer, pool, graph, optimizer, seed, keys, &
       schedule, boundaries, clip_norm, clip_value, accumulate, mean, state, &
-      data_axis, precision, transport, rows, even_rows, average, groups, stat, &
-      errmsg)
+      data_axis, precision, transport, rows, even_rows, average, groups, &
+      backend, bucket, check, dropout_key, decay_schedule, dropout_schedule, &
+      stat, errmsg)
     type(ls_trainer), intent(inout) :: trainer
     type(ls_pool), intent(in) :: pool
     type(ls_graph), intent(in) :: graph
     type(ls_optimizer), intent(in), optional :: optimizer
-    integer(int64), intent(in), optional :: seed
+    integer(int64), intent(in), optional :: seed, bucket
     integer, intent(in), optional :: keys, accumulate, mean, state, precision, &
       rows
-    type(ls_schedule), intent(in), optional :: schedule
+    type(ls_schedule), intent(in), optional :: schedule, decay_schedule, &
+      dropout_schedule
     type(ls_boundary), intent(in), optional, target :: boundaries(:)
-    real(real64), intent(in), optional :: clip_norm, clip_value, average
-    character(*), intent(in), optional :: data_axis
+    real(real64), intent(in), optional :: clip_norm, clip_value, average, check
+    character(*), intent(in), optional :: data_axis, backend
     type(ls_transport), intent(in), optional :: transport
     logical, intent(in), optional :: even_rows
     type(ls_group), intent(in), optional :: groups(:)
+    type(ls_key), intent(in), optional :: dropout_key
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
     type(c_trainer_options), target :: o
     type(c_group), allocatable, target :: list(:)
-    character(:), allocatable, target :: axis, names
+    character(:), allocatable, target :: axis, names, who
     type(box), pointer :: ranks
     type(c_ptr), target :: p
     integer :: s
@@ -97,6 +100,15 @@ contains
       o%n_groups = size(list)
       o%groups = c_loc(list)
     end if
+    call give(backend, who, o%backend)
+    if (present(bucket)) o%bucket = bucket
+    if (present(check)) o%check = check
+    if (present(dropout_key)) then
+      o%own_dropout_key = .true.
+      o%dropout_key = dropout_key
+    end if
+    if (present(decay_schedule)) o%decay_schedule = decay_schedule
+    if (present(dropout_schedule)) o%dropout_schedule = dropout_schedule
     s = c_trainer_open(c_loc(p), pointer_of(pool), pointer_of(graph), c_loc(o))
     if (s >= 0) call hold(trainer, p, c_trainer_close, pool, ranks)
     call ended(s, stat, errmsg)

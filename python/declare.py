@@ -33,9 +33,15 @@ OPTIONAL = {"weights", "axes", "lengths"}
 LICENSE = "# SPDX-License-" "Identifier: BSD-3-Clause\n"
 
 
-def read_all(folder):
-    """The text of lockstep.h, of the readers of other forms of models, and of
-    what these include, each header once."""
+# The headers of liblockstep_data.
+OF_DATA = ("lockstep/onnx.h", "lockstep/torch.h", "lockstep/columns.h",
+           "lockstep/files.h", "lockstep/images.h", "lockstep/csource.h",
+           "lockstep/realmlp.h")
+
+
+def read_all(folder, others=OF_DATA):
+    """The text of lockstep.h, of other headers, and of what these include, each
+    header once."""
     seen, texts = set(), []
 
     def read(name):
@@ -48,9 +54,7 @@ def read_all(folder):
             read(inner)
         texts.append(text)
 
-    for name in ("lockstep.h", "lockstep/onnx.h", "lockstep/torch.h",
-                 "lockstep/columns.h", "lockstep/files.h", "lockstep/images.h",
-                 "lockstep/csource.h", "lockstep/realmlp.h"):
+    for name in ("lockstep.h", *others):
         read(name)
     return "\n".join(texts)
 

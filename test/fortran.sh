@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Proves that the Fortran module works: test/fortran/every_call.f90 calls all of
-# it, the example prints what it printed, an array that may vanish is refused by
+# Proves that the Fortran module works: every_call.f90 and every_builder.f90 of
+# test/fortran call all of it, the example prints what it printed, an array that may vanish is refused by
 # the compiler, and what is generated from the headers is new.
 # Called by make check with what was built.
 work=$(mktemp -d)
@@ -42,10 +42,17 @@ compile()
         -llockstep_fortran -llockstep
 }
 
-if ! compile "$top_srcdir/test/fortran/every_call.f90" "$work/every" ||
-    ! "$work/every" "$work"; then
-    fail "every_call failed"
-fi
+for every in every_call every_builder; do
+    if ! compile "$top_srcdir/test/fortran/$every.f90" "$work/$every" ||
+        ! "$work/$every" "$work"; then
+        fail "$every failed"
+    fi
+done
+for name in $(sed -n 's/^ *public :: \(ls_[a-z0-9_]*\)$/\1/p' \
+    "$top_srcdir/fortran/lockstep.f90"); do
+    grep -qw "$name" "$top_srcdir"/test/fortran/*.f90 ||
+        fail "no program of test/fortran calls $name"
+done
 
 if ! compile "$top_srcdir/examples/fortran/oscillator.f90" \
     "$work/oscillator" || ! "$work/oscillator" >"$work/out"; then

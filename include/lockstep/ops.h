@@ -93,11 +93,11 @@ LS_API ls_node *ls_cross_attention(ls_node *x, ls_node *memory, ls_node *mask,
                                    int heads, const char *name);
 
 /* More of an attention; ls_attention_defaults() writes what ls_self_attention
- * has without a mask.  Each bias is zeros: "<name>.query|key|value.bias" of the
- * kernel's last two extents, "<name>.out.bias" (D).  dropout: in ls_step each
- * weight, element of the softmax of (heads,T,S), is dropped as ls_dropout does,
- * whose `name` is the layer's: PyTorch's, and Flax's with broadcast_dropout
- * False. */
+ * has without a mask.  Each bias is zeros: "<name>.query|key|value.bias" of one
+ * number for each output of its kernel, "<name>.out.bias" (D).  dropout: in
+ * ls_step each weight, element of the softmax of (heads,T,S), is dropped as
+ * ls_dropout does, whose `name` is the layer's: PyTorch's, and Flax's with
+ * broadcast_dropout False. */
 typedef struct ls_attention_options {
     size_t size; /* ls_attention_defaults() writes it */
     bool causal;

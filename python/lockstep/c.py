@@ -605,10 +605,10 @@ class DenseOptions(Struct):
 class AttentionOptions(Struct):
     """More of an attention; attention_defaults() writes what self_attention
     has without a mask.  Each bias is zeros: "<name>.query|key|value.bias"
-    of the kernel's last two extents, "<name>.out.bias" (D).  dropout: in
-    step each weight, element of the softmax of (heads,T,S), is dropped as
-    dropout does, whose `name` is the layer's: PyTorch's, and Flax's with
-    broadcast_dropout False.
+    of one number for each output of its kernel, "<name>.out.bias" (D).
+    dropout: in step each weight, element of the softmax of (heads,T,S), is
+    dropped as dropout does, whose `name` is the layer's: PyTorch's, and
+    Flax's with broadcast_dropout False.
     """
 
     _fields_ = [("size", C.c_size_t), ("causal", C.c_bool),

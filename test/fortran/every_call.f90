@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Calls everything that the modules of lockstep have, once and wrongly once
-! more, and ends with status 1 at the first thing that is not as it should be.
+! Calls everything that the modules of lockstep have but the builders of
+! every_builder.f90, once and wrongly once more, and ends with status 1 at the
+! first thing that is not as it should be.
 program every_call
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
   use lockstep
