@@ -5,9 +5,10 @@
 # outputs of ROWS rows (10^5), asked together and every eighth alone, have the
 # bytes of the first, or of a predictor, where MODEL.hash has the hash of those.
 # MODEL.inputs defines what csource_rows.c must know of inputs that are not
-# floats.  Prints a line each; fails where one differs.  M32 names a folder where
-# libc6-dev-i386, lib32gcc-*-dev and what they need are unpacked; WebAssembly
-# needs wasi-libc, libclang-rt-*-dev-wasm32 and node.
+# floats.  Prints a line each, with the seconds that it took; fails where one
+# differs.  M32 names a folder where libc6-dev-i386, lib32gcc-*-dev and what they
+# need are unpacked; WebAssembly needs wasi-libc, libclang-rt-*-dev-wasm32 and
+# node.
 set -u
 c=$1 rows=${2:-100000}
 shift $(($# < 2 ? $# : 2))
@@ -47,12 +48,14 @@ try() {
         echo "skip $cc $*: $(head -n 1 "$dir/err")"
         return 0
     fi
+    start=$(date +%s)
     is=$($runner "$dir/run")
+    seconds=$(($(date +%s) - start))
     [ "$first" ] || first=$is
     if [ "$is" = "$first" ]; then
-        echo "same $is $cc $*"
+        echo "same $is $cc $* ($seconds s)"
     else
-        echo "DIFFERENT $is $cc $*"
+        echo "DIFFERENT $is $cc $* ($seconds s)"
         failed=1
     fi
 }

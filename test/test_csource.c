@@ -43,12 +43,19 @@ static ls_node *indices(ls_graph *g, int64_t n)
     return ls_input(g, "x", LS_I32, 1, &n);
 }
 
+/* The width of a layer.  In a model that is written to be asked 10^5 rows under
+ * qemu it is a third, an even number, so that this takes minutes. */
+static int64_t wide(int64_t n)
+{
+    return getenv("LS_CSOURCE_TO") ? n / 6 * 2 : n;
+}
+
 static ls_node *of_mlp(ls_graph *g)
 {
-    ls_node *h = floats(g, 1, 300, 0, 0);
+    ls_node *h = floats(g, 1, wide(300), 0, 0);
 
-    h = ls_relu(ls_dense(h, 70, "fc1"));
-    h = ls_tanh(ls_dense(ls_dropout(h, 0.5, "drop"), 33, "fc2"));
+    h = ls_relu(ls_dense(h, wide(70), "fc1"));
+    h = ls_tanh(ls_dense(ls_dropout(h, 0.5, "drop"), wide(33), "fc2"));
     return no_bias(ls_add(h, ls_gelu(h)), 5, "out \"*/ ?" "?/");
 }
 
@@ -56,8 +63,8 @@ static ls_node *of_mlp(ls_graph *g)
 
 static ls_node *of_terms(ls_graph *g)
 {
-    ls_node *x = floats(g, 1, 40, 0, 0), *u = ls_dense(x, 40, "u"), *h;
-    ls_node *all[13];
+    ls_node *x = floats(g, 1, wide(40), 0, 0), *h, *all[13];
+    ls_node *u = ls_dense(x, wide(40), "u");
 
     all[0] = ls_sub(ls_mul(x, u), ls_div(x, u));
     all[1] = ls_sqrt(ls_abs(ls_max(ls_min(x, u), ls_square(x))));
@@ -78,9 +85,10 @@ static ls_node *of_terms(ls_graph *g)
 
 static ls_node *of_tiny(ls_graph *g)
 {
-    ls_node *x = ls_scale_shift(floats(g, 1, 70, 0, 0), 1e-25, 0);
+    int64_t n = wide(70);
+    ls_node *x = ls_scale_shift(floats(g, 1, n, 0, 0), 1e-25, 0);
 
-    x = ls_mul(x, ls_dense(ls_scale_shift(x, 1e-12, 0), 70, "a"));
+    x = ls_mul(x, ls_dense(ls_scale_shift(x, 1e-12, 0), n, "a"));
     return ls_scale_shift(ls_dense(ls_softmax(ls_scale_shift(x, 1e37, 0)), 20,
                                    "b"), 1e20, 0);
 }
@@ -92,7 +100,8 @@ static ls_node *of_image(ls_graph *g)
     ls_node *x = floats(g, 3, 9, 10, 4);
     ls_conv_options o = ls_conv_defaults();
 
-    x = ls_relu(ls_conv2d(x, 6, (ls_window){3, 3, 1, 1, LS_SAME}, "conv1"));
+    x = ls_relu(ls_conv2d(x, wide(6), (ls_window){3, 3, 1, 1, LS_SAME},
+                          "conv1"));
     x = ls_max_pool(x, (ls_window){.height = 2, .width = 3, .stride_y = 2,
                                    .stride_x = 2, .padding = LS_SAME});
     o.groups = 2;
@@ -118,13 +127,13 @@ static ls_node *of_steps(ls_graph *g)
     ls_norm_options norm = ls_norm_defaults();
 
     o.last = &last;
-    h = ls_lstm_with(x, 20, &o, "lstm");
+    h = ls_lstm_with(x, wide(20), &o, "lstm");
     norm.epsilon = 0.25;
     h = ls_layer_norm_with(ls_layer_norm(h, "norm"), &norm, "norm_2");
-    h = ls_gru(h, 10, "gru");
+    h = ls_gru(h, wide(10), "gru");
     o = ls_recurrent_defaults();
     o.two_biases = true;
-    h = ls_gru_with(h, 6, &o, "two");
+    h = ls_gru_with(h, wide(6), &o, "two");
     o.bidirectional = true;
     h = ls_gru_with(h, 5, &o, "both");
     return ls_concat((ls_node *[]){ls_flatten(h), ls_flatten(last)}, 2, 0);
@@ -134,13 +143,13 @@ static ls_node *of_tokens(ls_graph *g)
 {
     ls_node *x = indices(g, 6);
 
-    x = ls_position(ls_embed(x, 11, 24, "table"), "position");
+    x = ls_position(ls_embed(x, 11, wide(24), "table"), "position");
     x = ls_add(x, ls_self_attention(ls_layer_norm(x, "n1"), 4, true, "mix"));
     x = ls_add(x, ls_self_attention(ls_rms_norm(x, 1e-6, "rms"), 2, false,
                                     "all"));
-    x = ls_log_softmax(ls_gelu(ls_dense(x, 40, "ff")));
+    x = ls_log_softmax(ls_gelu(ls_dense(x, wide(40), "ff")));
     OK(ls_tie(g, "head.kernel", "table.embedding", true));
-    return no_bias(ls_dense(x, 24, "back"), 11, "head");
+    return no_bias(ls_dense(x, wide(24), "back"), 11, "head");
 }
 
 static ls_node *of_shapes(ls_graph *g)
