@@ -59,6 +59,9 @@ for file in model.c languages.h; do
         fail "$file is another one"
     fi
 done
+# The SHA-256 of its weights is the same on every processor.
+is "the weights" "$(sed -n 's/^ \* weights *//p' "$dir/a/model.c")" \
+    2067cf74c09111f8b40e28a4965c59c964baf4685c958566426b6c697999d6b4
 "$dir/a/langid" "der die das und nicht" "pas avec un fichier" >"$dir/out"
 if [ "$(cut -d' ' -f1 "$dir/out" | tr '\n' ' ')" = "de fr " ]; then
     pass
