@@ -147,6 +147,14 @@ ls_node *ls__node_source(ls_graph *graph, const ls__op *op, const char *name)
     return n;
 }
 
+/* What is no input of one node. */
+static ls_node *misread(const ls__op *op, const char *name, ls_graph *graph,
+                        const char *how)
+{
+    return ls__graph_failed(graph, ls__fail(LS_EINVAL, "%s \"%s\": %s",
+                                            op->name, name ? name : "", how));
+}
+
 ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
                       ls_node *b, ls_node *c)
 {
@@ -157,16 +165,12 @@ ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
             return no_input(op, in, i);
         if (in[i]->graph->status)
             return NULL;
-        if (in[i]->op && in[i]->op->is_loss) {
-            ls__fail(LS_EINVAL, "%s \"%s\": a loss is no input to anything",
-                     op->name, name ? name : "");
-            return ls__graph_failed(a->graph, LS_EINVAL);
-        }
-        if (in[i]->graph != a->graph) {
-            ls__fail(LS_EINVAL, "%s \"%s\": its inputs belong to two graphs",
-                     op->name, name ? name : "");
-            return ls__graph_failed(a->graph, LS_EINVAL);
-        }
+        if (in[i]->op && in[i]->op->is_loss)
+            return misread(op, name, a->graph,
+                           "a loss is no input to anything");
+        if (in[i]->graph != a->graph)
+            return misread(op, name, a->graph,
+                           "its inputs belong to two graphs");
     }
     ls__undo_mark(a->graph, in);
     if ((n = ls__node_source(a->graph, op, name ? name : "")))
@@ -212,6 +216,13 @@ ls_node *ls__node_done(ls_node *node)
     return node;
 }
 
+ls_node *ls__node_with(ls_node *node, const void *of)
+{
+    if (node)
+        memcpy(node->of, of, node->op->of);
+    return ls__node_done(node);
+}
+
 ls_node *ls_input(ls_graph *graph, const char *name, ls_dtype dtype, int rank,
                   const int64_t *shape)
 {
@@ -224,17 +235,16 @@ ls_node *ls_input(ls_graph *graph, const char *name, ls_dtype dtype, int rank,
     if (graph->status)
         return NULL;
     if (rank < 0 || rank >= LS_MAX_RANK ||
-        (dtype != LS_F32 && dtype != LS_I32)) {
-        ls__fail(LS_EINVAL, "input \"%s\": rank %d, dtype %d: rank must be "
-                 "0..%d and dtype LS_F32 or LS_I32", name, rank,
-                 (int)dtype, LS_MAX_RANK - 1);
-        return ls__graph_failed(graph, LS_EINVAL);
-    }
+        (dtype != LS_F32 && dtype != LS_I32))
+        return ls__graph_failed(
+            graph, ls__fail(LS_EINVAL, "input \"%s\": rank %d, dtype %d: rank "
+                            "must be 0..%d and dtype LS_F32 or LS_I32", name,
+                            rank, (int)dtype, LS_MAX_RANK - 1));
     for (int i = 0; i < graph->input_count; i++)
-        if (!strcmp(graph->inputs[i]->name, name)) {
-            ls__fail(LS_EINVAL, "input \"%s\" stands there twice", name);
-            return ls__graph_failed(graph, LS_EINVAL);
-        }
+        if (!strcmp(graph->inputs[i]->name, name))
+            return ls__graph_failed(
+                graph, ls__fail(LS_EINVAL, "input \"%s\" stands there twice",
+                                name));
     ls__undo_mark(graph, NULL);
     if (!(n = new_node(graph, name)))
         return NULL;
@@ -260,20 +270,21 @@ int ls_node_shape(const ls_node *node, int64_t shape[LS_MAX_RANK])
 int ls_loss(ls_graph *graph, ls_node *loss)
 {
     LS__NEED(graph);
+
+    int status = 0;
+
     LS__NEED_STANDING(graph, loss);
-    if (!loss->op || !loss->op->is_loss || loss->graph != graph) {
-        ls__fail(LS_EINVAL, "ls_loss: the node is not a loss of this graph");
-        ls__graph_failed(graph, LS_EINVAL);
-        return LS_EINVAL;
-    }
-    if (graph->loss) {
-        ls__fail(LS_EINVAL, "ls_loss: the graph has a loss; several are added, "
-                 "as ls_mean_loss tells");
-        ls__graph_failed(graph, LS_EINVAL);
-        return LS_EINVAL;
-    }
-    graph->loss = loss;
-    return 0;
+    if (!loss->op || !loss->op->is_loss || loss->graph != graph)
+        status = ls__fail(LS_EINVAL, "ls_loss: the node is not a loss of this "
+                          "graph");
+    else if (graph->loss)
+        status = ls__fail(LS_EINVAL, "ls_loss: the graph has a loss; several "
+                          "are added, as ls_mean_loss tells");
+    else
+        graph->loss = loss;
+    if (status < 0)
+        ls__graph_failed(graph, status);
+    return status;
 }
 
 static bool has_value(const ls_graph *g, const ls_node *n)

@@ -458,9 +458,6 @@ const ls__op ls__op_attention = {
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
                        bool causal, double dropout, const char *name)
 {
-    ls_node *y = ls__node_new(&ls__op_attention, name, q, k, v);
-
-    if (y)
-        *(attention *)y->of = (attention){heads, causal, dropout};
-    return ls__node_done(y);
+    return ls__node_with(ls__node_new(&ls__op_attention, name, q, k, v),
+                         &(attention){heads, causal, dropout});
 }

@@ -263,13 +263,11 @@ const ls__op ls__op_embed_bag = {
 static ls_node *sparse_dense(ls_node *indices, ls_node *values, int64_t inputs,
                              int64_t n, bool bias, const char *name)
 {
-    ls_node *y = ls__node_new(values ? &ls__op_sparse_dense_values
-                                     : &ls__op_sparse_dense,
-                              name, indices, values, NULL);
+    const ls__op *op = values ? &ls__op_sparse_dense_values
+                              : &ls__op_sparse_dense;
 
-    if (y)
-        *(ls__bag_of *)y->of = (ls__bag_of){inputs, n, bias, false};
-    return ls__node_done(y);
+    return ls__node_with(ls__node_new(op, name, indices, values, NULL),
+                         &(ls__bag_of){inputs, n, bias, false});
 }
 
 ls_node *ls_sparse_dense(ls_node *indices, ls_node *values, int64_t inputs,
@@ -295,13 +293,10 @@ ls_node *ls_embed_bag(ls_node *indices, ls_bag bag, int64_t count,
 {
     ls_node *y = ls__node_new(&ls__op_embed_bag, name, indices, NULL, NULL);
 
-    if (y && (int)bag != LS_BAG_SUM && bag != LS_BAG_MEAN) {
-        ls__fail(LS_EINVAL, "embed_bag \"%s\": bag %d is neither a sum nor a "
-                 "mean", y->name, (int)bag);
-        return ls__graph_failed(y->graph, LS_EINVAL);
-    }
-    if (y)
-        *(ls__bag_of *)y->of =
-            (ls__bag_of){count, width, false, bag == LS_BAG_MEAN};
-    return ls__node_done(y);
+    if (y && (int)bag != LS_BAG_SUM && bag != LS_BAG_MEAN)
+        return ls__graph_failed(
+            y->graph, ls__fail(LS_EINVAL, "embed_bag \"%s\": bag %d is neither "
+                               "a sum nor a mean", y->name, (int)bag));
+    return ls__node_with(
+        y, &(ls__bag_of){count, width, false, bag == LS_BAG_MEAN});
 }

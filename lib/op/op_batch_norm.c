@@ -365,11 +365,8 @@ LS__DEFAULTS(ls_batch_norm_options, ls_batch_norm_defaults_bytes,
 
 static ls_node *build(ls_node *x, batch of, const char *name)
 {
-    ls_node *y = ls__node_new(&ls__op_batch_norm, name, x, NULL, NULL);
-
-    if (y)
-        *(batch *)y->of = of;
-    return ls__node_done(y);
+    return ls__node_with(ls__node_new(&ls__op_batch_norm, name, x, NULL, NULL),
+                         &of);
 }
 
 ls_node *ls_batch_norm_with(ls_node *x, const ls_batch_norm_options *options,

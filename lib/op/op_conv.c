@@ -441,11 +441,8 @@ const ls__op ls__op_conv = {
 static ls_node *conv2d(ls_node *x, int64_t n, ls__window window, int64_t groups,
                        const char *name, bool bias)
 {
-    ls_node *y = ls__node_new(&ls__op_conv, name, x, NULL, NULL);
-
-    if (y)
-        *(ls__conv_of *)y->of = (ls__conv_of){window, n, groups, bias};
-    return ls__node_done(y);
+    return ls__node_with(ls__node_new(&ls__op_conv, name, x, NULL, NULL),
+                         &(ls__conv_of){window, n, groups, bias});
 }
 
 ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window, const char *name)

@@ -84,13 +84,11 @@ const ls__op ls__op_dropout = {
 ls_node *ls_dropout(ls_node *x, double rate, const char *name)
 {
     int stream;
-    ls_node *n;
 
     if (x && !x->graph->status && rate == 0) {
         stream = ls__graph_stream(x->graph, name ? name : "");
         return stream < 0 ? ls__graph_failed(x->graph, stream) : x;
     }
-    if ((n = ls__node_new(&ls__op_dropout, name, x, NULL, NULL)))
-        *(dropout *)n->of = (dropout){rate};
-    return ls__node_done(n);
+    return ls__node_with(ls__node_new(&ls__op_dropout, name, x, NULL, NULL),
+                         &(dropout){rate});
 }

@@ -79,11 +79,8 @@ const ls__op ls__op_embed = {
 
 ls_node *ls_embed(ls_node *x, int64_t count, int64_t width, const char *name)
 {
-    ls_node *y = ls__node_new(&ls__op_embed, name, x, NULL, NULL);
-
-    if (y)
-        *(embed *)y->of = (embed){count, width};
-    return ls__node_done(y);
+    return ls__node_with(ls__node_new(&ls__op_embed, name, x, NULL, NULL),
+                         &(embed){count, width});
 }
 
 static int position_shape(ls_node *n)

@@ -242,18 +242,14 @@ static ls_node *term(int kind, ls_node *a, ls_node *b)
 /* A term with constants, which must be numbers. */
 static ls_node *term_by(int kind, ls_node *x, double p, double q)
 {
-    ls_node *y;
-
-    if (!x || x->graph->status)
+    if (!ls__node_stands(x))
         return NULL;
-    if (p != p || q != q) {
-        ls__fail(LS_EINVAL, "%s \"%s\": a constant is NaN",
-                 ls__op_term[kind].name, x->name);
-        return ls__graph_failed(x->graph, LS_EINVAL);
-    }
-    if ((y = ls__node_unnamed(&ls__op_term[kind], x, NULL)))
-        *(constants *)y->of = (constants){{p, q}};
-    return ls__node_done(y);
+    if (p != p || q != q)
+        return ls__graph_failed(
+            x->graph, ls__fail(LS_EINVAL, "%s \"%s\": a constant is NaN",
+                               ls__op_term[kind].name, x->name));
+    return ls__node_with(ls__node_unnamed(&ls__op_term[kind], x, NULL),
+                         &(constants){{p, q}});
 }
 
 #define BUILD_UNARY(kind, function, ...) \

@@ -164,13 +164,11 @@ ls_node *ls_group_norm_with(ls_node *x, int groups,
                             const ls_norm_options *options, const char *name)
 {
     ls_norm_options o = ls_norm_defaults();
-    ls_node *y;
 
     if (!ls__node_takes(x, "norm", &o, sizeof o, options))
         return NULL;
-    if ((y = ls__node_new(&ls__op_group_norm, name, x, NULL, NULL)))
-        *(group_norm *)y->of = (group_norm){groups, o.epsilon};
-    return ls__node_done(y);
+    return ls__node_with(ls__node_new(&ls__op_group_norm, name, x, NULL, NULL),
+                         &(group_norm){groups, o.epsilon});
 }
 
 ls_node *ls_group_norm(ls_node *x, int groups, const char *name)

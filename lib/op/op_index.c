@@ -63,11 +63,8 @@ const ls__op ls__op_one_hot = {
 
 ls_node *ls_one_hot(ls_node *indices, int64_t count)
 {
-    ls_node *n = ls__node_unnamed(&ls__op_one_hot, indices, NULL);
-
-    if (n)
-        *(one_hot *)n->of = (one_hot){count};
-    return ls__node_done(n);
+    return ls__node_with(ls__node_unnamed(&ls__op_one_hot, indices, NULL),
+                         &(one_hot){count});
 }
 
 /* ------ gather ------ */

@@ -113,13 +113,11 @@ ls_node *ls_layer_norm_with(ls_node *x, const ls_norm_options *options,
                             const char *name)
 {
     ls_norm_options o = ls_norm_defaults();
-    ls_node *y;
 
     if (!ls__node_takes(x, "norm", &o, sizeof o, options))
         return NULL;
-    if ((y = ls__node_new(&ls__op_layer_norm, name, x, NULL, NULL)))
-        *(norm *)y->of = (norm){o.epsilon};
-    return ls__node_done(y);
+    return ls__node_with(ls__node_new(&ls__op_layer_norm, name, x, NULL, NULL),
+                         &(norm){o.epsilon});
 }
 
 ls_node *ls_layer_norm(ls_node *x, const char *name)
@@ -170,9 +168,6 @@ const ls__op ls__op_rms_norm = {
 
 ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name)
 {
-    ls_node *y = ls__node_new(&ls__op_rms_norm, name, x, NULL, NULL);
-
-    if (y)
-        *(norm *)y->of = (norm){epsilon};
-    return ls__node_done(y);
+    return ls__node_with(ls__node_new(&ls__op_rms_norm, name, x, NULL, NULL),
+                         &(norm){epsilon});
 }

@@ -153,21 +153,19 @@ static int check(const ls_own_op *op, bool is_loss)
 static ls_node *own_node(const ls_own_op *op, const ls__op *table,
                          bool is_loss, ls_node *const *in)
 {
-    ls_node *a, *n;
+    ls_node *a = in[0];
+    ls_own_op of;
     int status;
 
-    if (!(a = in[0]) || a->graph->status)
+    if (!ls__node_stands(a))
         return NULL;
     if ((status = check(op, is_loss)) < 0)
         return ls__graph_failed(a->graph, status);
-    n = ls__node_new(&table[op->inputs - 1], op->name, a,
-                     op->inputs > 1 ? in[1] : NULL,
-                     op->inputs > 2 ? in[2] : NULL);
-    if (!n)
-        return NULL;
-    *(ls_own_op *)n->of = *op;
-    ((ls_own_op *)n->of)->name = NULL;
-    return ls__node_done(n);
+    of = *op;
+    of.name = NULL;
+    return ls__node_with(ls__node_new(&table[op->inputs - 1], op->name, a,
+                                      op->inputs > 1 ? in[1] : NULL,
+                                      op->inputs > 2 ? in[2] : NULL), &of);
 }
 
 ls_node *ls_own(const ls_own_op *op, ls_node *const *in)

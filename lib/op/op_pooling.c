@@ -140,11 +140,7 @@ const ls__op ls__op_avg_pool = {
 
 static ls_node *pooling(const ls__op *op, ls_node *x, ls__window window)
 {
-    ls_node *y = ls__node_unnamed(op, x, NULL);
-
-    if (y)
-        *(ls__window *)y->of = window;
-    return ls__node_done(y);
+    return ls__node_with(ls__node_unnamed(op, x, NULL), &window);
 }
 
 ls_node *ls_max_pool(ls_node *x, ls_window window)

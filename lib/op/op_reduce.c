@@ -181,25 +181,24 @@ static ls_node *over(const ls__op *op, ls_node *x, int count, const int *axes)
 
     if (!x || x->graph->status)
         return NULL;
-    if (count < 0 || (count && !axes)) {
-        ls__fail(LS_EINVAL, "%s \"%s\": %d axes%s", op->name, x->name, count,
-                 count < 0 ? "; there may be 0 or more" : ", and axes is NULL");
-        return ls__graph_failed(x->graph, LS_EINVAL);
-    }
+    if (count < 0 || (count && !axes))
+        return ls__graph_failed(
+            x->graph,
+            ls__fail(LS_EINVAL, "%s \"%s\": %d axes%s", op->name, x->name,
+                     count, count < 0 ? "; there may be 0 or more"
+                                      : ", and axes is NULL"));
     g = x->graph;
     ls__undo_enter(g);
     set = axes_of(x, count, axes);
     for (int last = x->rank - 1; x && last >= 0; last--) {
         int first = last;
-        ls_node *n;
 
         if (!(set >> last & 1))
             continue;
         while (first > 0 && set >> (first - 1) & 1)
             first--;
-        if ((n = ls__node_unnamed(op, x, NULL)))
-            *(reduction *)n->of = (reduction){first, last + 1 - first};
-        x = ls__node_done(n);
+        x = ls__node_with(ls__node_unnamed(op, x, NULL),
+                          &(reduction){first, last + 1 - first});
         last = first;
     }
     return ls__undo_leave(g, g->status ? NULL : x);

@@ -113,9 +113,6 @@ const ls__op ls__op_rotary = {
 
 ls_node *ls_rotary(ls_node *x, int heads, double base)
 {
-    ls_node *y = ls__node_unnamed(&ls__op_rotary, x, NULL);
-
-    if (y)
-        *(rotary *)y->of = (rotary){heads, base};
-    return ls__node_done(y);
+    return ls__node_with(ls__node_unnamed(&ls__op_rotary, x, NULL),
+                         &(rotary){heads, base});
 }

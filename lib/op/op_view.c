@@ -135,16 +135,13 @@ const ls__op ls__op_transpose = {
 
 ls_node *ls_transpose(ls_node *x, const int *axes)
 {
-    ls_node *n = ls__node_unnamed(&ls__op_transpose, x, NULL);
-    asked *of = n ? n->of : NULL;
+    asked of = {{.rank = x ? x->rank : 0}};
 
-    if (of)
-        of->extents.rank = x->rank;
-    for (int k = 0; of && k < x->rank; k++)
-        of->extents.of[k] = axes              ? axes[k]
-                            : k < x->rank - 2 ? k
-                                              : 2 * x->rank - 3 - k;
-    return ls__node_done(n);
+    for (int k = 0; k < of.extents.rank; k++)
+        of.extents.of[k] = axes              ? axes[k]
+                           : k < x->rank - 2 ? k
+                                             : 2 * x->rank - 3 - k;
+    return ls__node_with(ls__node_unnamed(&ls__op_transpose, x, NULL), &of);
 }
 
 /* ------ slice ------ */
@@ -185,11 +182,8 @@ const ls__op ls__op_slice = {
 
 ls_node *ls_slice(ls_node *x, int axis, int64_t first, int64_t count)
 {
-    ls_node *n = ls__node_unnamed(&ls__op_slice, x, NULL);
-
-    if (n)
-        *(slice *)n->of = (slice){axis, first, count};
-    return ls__node_done(n);
+    return ls__node_with(ls__node_unnamed(&ls__op_slice, x, NULL),
+                         &(slice){axis, first, count});
 }
 
 /* ------ shapes that are asked for ------ */
@@ -198,23 +192,18 @@ ls_node *ls_slice(ls_node *x, int axis, int64_t first, int64_t count)
 static ls_node *with_shape(const ls__op *op, ls_node *x, int rank,
                            const int64_t *shape)
 {
-    ls_node *n;
+    asked of = {{.rank = rank}};
 
-    if (!x || x->graph->status)
+    if (!ls__node_stands(x))
         return NULL;
-    if (rank < 0 || rank >= LS_MAX_RANK || (rank && !shape)) {
-        ls__fail(LS_EINVAL, "%s \"%s\": rank %d; it must be 0..%d", op->name,
-                 x->name, rank, LS_MAX_RANK - 1);
-        return ls__graph_failed(x->graph, LS_EINVAL);
-    }
-    if ((n = ls__node_unnamed(op, x, NULL))) {
-        asked *of = n->of;
-
-        of->extents.rank = rank;
-        if (rank)
-            memcpy(of->extents.of, shape, (size_t)rank * sizeof *shape);
-    }
-    return ls__node_done(n);
+    if (rank < 0 || rank >= LS_MAX_RANK || (rank && !shape))
+        return ls__graph_failed(
+            x->graph, ls__fail(LS_EINVAL, "%s \"%s\": rank %d; it must be "
+                               "0..%d", op->name, x->name, rank,
+                               LS_MAX_RANK - 1));
+    if (rank)
+        memcpy(of.extents.of, shape, (size_t)rank * sizeof *shape);
+    return ls__node_with(ls__node_unnamed(op, x, NULL), &of);
 }
 
 static int misfit(const ls_node *n)
@@ -379,21 +368,20 @@ const ls__op ls__op_concat = {
     .cuts = 1, .forward = concat_fwd, .backward = concat_bwd};
 
 /* Halves of a long list first, so that nothing is copied more than log(count)
- * times. */
+ * times; of these the second one first, whose nodes then stand before. */
 ls_node *ls_concat(ls_node *const *x, int count, int axis)
 {
     LS__NEED_OR(x, NULL);
 
     int half = count / 2;
-    ls_node *n;
+    ls_node *first, *second;
 
     if (count < 1)
         return NULL;
     if (count == 1)
         return x[0];
-    n = ls__node_unnamed(&ls__op_concat, ls_concat(x, half, axis),
-                         ls_concat(x + half, count - half, axis));
-    if (n)
-        *(concat *)n->of = (concat){axis};
-    return ls__node_done(n);
+    second = ls_concat(x + half, count - half, axis);
+    first = ls_concat(x, half, axis);
+    return ls__node_with(ls__node_unnamed(&ls__op_concat, first, second),
+                         &(concat){axis});
 }

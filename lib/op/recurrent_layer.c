@@ -88,11 +88,9 @@ ls_node *ls__recurrent_node(ls_node *gates, const ls__cell *c,
 {
     int kind = (o->state ? LS__FROM : 0) | (o->lengths ? LS__LENGTHS : 0);
     const ls__op *op = c == &ls__lstm ? &ls__op_lstm[kind] : &ls__op_gru[kind];
-    ls_node *y = ls__node_new(op, name, gates, o->state ? o->state : o->lengths,
-                              o->state ? o->lengths : NULL);
+    ls_node *second = o->state ? o->state : o->lengths;
+    ls_node *third = o->state ? o->lengths : NULL;
 
-    if (y)
-        *(ls__recurrent_of *)y->of =
-            (ls__recurrent_of){o->last != NULL, o->two_biases};
-    return ls__node_done(y);
+    return ls__node_with(ls__node_new(op, name, gates, second, third),
+                         &(ls__recurrent_of){o->last != NULL, o->two_biases});
 }
