@@ -56,9 +56,12 @@ ls__conv ls__conv_of_dy(const ls_node *n)
     return v;
 }
 
-static const float *moved(const float *p, int64_t by)
+/* The first tap, of a window at `at`, that is on a multiple of the stride. */
+static int64_t first_tap(int64_t at, int64_t stride)
 {
-    return p ? p + by : NULL;
+    int64_t after = at % stride;
+
+    return after > 0 ? stride - after : -after;
 }
 
 /* Pixels of dx that are a stride apart see the same zeros. */
@@ -75,13 +78,12 @@ ls__conv ls__conv_apart(const ls_node *n, const ls__conv *v, int64_t y,
     of.w = (v->w - x + f.sx - 1) / f.sx;
     of.kx = kw;
     of.run = of.col = v->c;
-    for (int64_t k = 0; k < v->kh * kw; k++)
-        if ((y + k / kw - f.top) % f.sy || (x + k % kw - f.left) % f.sx)
-            of.zeros |= (uint64_t)1 << k;
-    of.out.c += at;
+    of.zeros = UINT64_MAX;
+    for (int64_t i = first_tap(y - f.top, f.sy); i < v->kh; i += f.sy)
+        for (int64_t j = first_tap(x - f.left, f.sx); j < kw; j += f.sx)
+            of.zeros &= ~((uint64_t)1 << (i * kw + j));
     of.out.c_row *= f.sx;
-    of.out.times = moved(v->out.times, at);
-    of.out.add = moved(v->out.add, at);
+    ls__product_move(&of.out, at);
     return of;
 }
 
@@ -93,10 +95,7 @@ ls__conv ls__conv_group(const ls__conv *v, int64_t g)
     if (g == 0)
         return of;
     of.x += g * v->run;
-    of.out.c += at;
-    of.out.slope = v->out.slope ? v->out.slope + at : NULL;
-    of.out.bias = moved(v->out.bias, at);
-    of.out.times = moved(v->out.times, at);
-    of.out.add = moved(v->out.add, at);
+    of.out.bias += v->out.bias ? at : 0;
+    ls__product_move(&of.out, at);
     return of;
 }

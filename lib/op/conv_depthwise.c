@@ -7,18 +7,12 @@
 #include "op/conv.h"
 #include "op/window.h"
 
-/* Floats of one image's d. */
-static int64_t d_size(const ls_node *n)
-{
-    return ls__window_of(n)->h * ls__window_of(n)->w * ls__width(n);
-}
-
 /* The weights or d, rounded. */
 int64_t ls__depthwise_scratch(const ls_node *n)
 {
     const ls__window *w = ls__window_of(n);
 
-    return ls__most(w->kh * w->kw * ls__width(n), d_size(n));
+    return ls__most(w->kh * w->kw * ls__width(n), ls__conv_full_size(n));
 }
 
 static const float *rounded(const ls__run *r, int64_t n, const float *x,
@@ -53,6 +47,6 @@ void ls__depthwise_grad(const ls__run *r, const ls__conv *v, const float *d,
 
     all.x = rounded(r, ls__frame_size(&f), v->x, image);
     all.out.n = v->c;
-    all.out.b = rounded(r, d_size(r->node), d, scratch);
+    all.out.b = rounded(r, ls__conv_full_size(r->node), d, scratch);
     r->kernels->depthwise_grad(&all, r->dparam[1]);
 }

@@ -83,7 +83,6 @@ void ls__patches_product(const ls__run *r, const ls__conv *v, bool rotated,
         all.b_row = all.n;
     }
     for (int64_t y = 0, rows; (rows = rows_from(v, y)) > 0; y += rows) {
-        int64_t skip = y * v->w * v->out.c_row;
         ls__product g = all;
 
         write_patches(v, y, rows, scratch);
@@ -91,10 +90,7 @@ void ls__patches_product(const ls__run *r, const ls__conv *v, bool rotated,
         g.a = scratch;
         g.a_row = g.k;
         g.a_col = 1;
-        g.c += skip;
-        g.slope = g.slope ? g.slope + skip : NULL;
-        g.times = g.times ? g.times + skip : NULL;
-        g.add = g.add ? g.add + skip : NULL;
+        ls__product_move(&g, y * v->w * g.c_row);
         r->backend->products->gemm(&g, operand + operand_size(v));
     }
 }

@@ -181,10 +181,8 @@ static void take_columns(const ls__run *r, ls__product *g)
     if (g->packed)
         g->packed = (const float *)g->packed +
                     r->backend->products->packed_size(g->k, j);
-    g->c += j;
     g->bias += g->bias ? j : 0;
-    g->slope += g->slope ? j : 0;
-    g->add += g->add ? j : 0;
+    ls__product_move(g, j);
 }
 
 static void dense_fwd(const ls__run *r)
@@ -314,14 +312,10 @@ const ls__op ls__op_dense = {
 static ls_node *build(ls_node *x, int64_t n, const char *name, bool bias,
                       int rank, const int64_t *kernel)
 {
-    ls_node *y = ls__node_new(&ls__op_dense, name, x, NULL, NULL);
-    dense *of = y ? y->of : NULL;
+    dense of = {n, bias, {.rank = rank}};
 
-    if (of) {
-        *of = (dense){n, bias, {.rank = rank}};
-        memcpy(of->kernel.of, kernel, (size_t)rank * sizeof *kernel);
-    }
-    return ls__node_done(y);
+    memcpy(of.kernel.of, kernel, (size_t)rank * sizeof *kernel);
+    return ls__node_with(ls__node_new(&ls__op_dense, name, x, NULL, NULL), &of);
 }
 
 ls_node *ls__projection(ls_node *x, int64_t n, const char *name,

@@ -58,53 +58,46 @@ static double matmul_flops(const ls_node *n)
     return 2.0 * (double)n->size * (double)ls__width(n->in[0]);
 }
 
+/* The products of all rows, whose operands follow each other. */
+static void multiply(const ls__run *r, ls__product g)
+{
+    int64_t count = r->rows * sizes_of(r->node).count;
+
+    for (int64_t i = 0; i < count; i++) {
+        r->backend->products->gemm(&g, r->scratch);
+        g.a += g.m * g.k;
+        g.b += g.k * g.n;
+        g.c += g.m * g.n;
+        g.add = g.add ? g.add + g.m * g.n : NULL;
+    }
+}
+
 static void matmul_fwd(const ls__run *r)
 {
     sizes s = sizes_of(r->node);
-    ls__product g = {.m = s.m, .n = s.n, .k = s.k, .a = r->x[0],
-                     .a_row = s.k, .a_col = 1, .b = r->x[1], .b_row = s.n,
-                     .b_col = 1, .c = r->y, .c_row = s.n, .scale = 1};
 
-    for (int64_t i = 0; i < r->rows * s.count; i++) {
-        r->backend->products->gemm(&g, r->scratch);
-        g.a += s.m * s.k;
-        g.b += s.k * s.n;
-        g.c += s.m * s.n;
-    }
+    multiply(r, (ls__product){.m = s.m, .n = s.n, .k = s.k, .a = r->x[0],
+                              .a_row = s.k, .a_col = 1, .b = r->x[1],
+                              .b_row = s.n, .b_col = 1, .c = r->y,
+                              .c_row = s.n, .scale = 1});
 }
 
 /* da (m,k) = dy (m,n) b^T */
 static void matmul_da(const ls__run *r, sizes s)
 {
-    ls__product g = {.m = s.m, .n = s.k, .k = s.n, .a = r->dy, .a_row = s.n,
-                     .a_col = 1, .b = r->x[1], .b_row = 1, .b_col = s.n,
-                     .c = r->dx[0], .c_row = s.k, .scale = 1,
-                     .add = r->addend[0]};
-
-    for (int64_t i = 0; i < r->rows * s.count; i++) {
-        r->backend->products->gemm(&g, r->scratch);
-        g.a += s.m * s.n;
-        g.b += s.k * s.n;
-        g.c += s.m * s.k;
-        g.add = g.add ? g.add + s.m * s.k : NULL;
-    }
+    multiply(r, (ls__product){.m = s.m, .n = s.k, .k = s.n, .a = r->dy,
+                              .a_row = s.n, .a_col = 1, .b = r->x[1],
+                              .b_row = 1, .b_col = s.n, .c = r->dx[0],
+                              .c_row = s.k, .scale = 1, .add = r->addend[0]});
 }
 
 /* db (k,n) = a^T dy */
 static void matmul_db(const ls__run *r, sizes s)
 {
-    ls__product g = {.m = s.k, .n = s.n, .k = s.m, .a = r->x[0], .a_row = 1,
-                     .a_col = s.k, .b = r->dy, .b_row = s.n, .b_col = 1,
-                     .c = r->dx[1], .c_row = s.n, .scale = 1,
-                     .add = r->addend[1]};
-
-    for (int64_t i = 0; i < r->rows * s.count; i++) {
-        r->backend->products->gemm(&g, r->scratch);
-        g.a += s.m * s.k;
-        g.b += s.m * s.n;
-        g.c += s.k * s.n;
-        g.add = g.add ? g.add + s.k * s.n : NULL;
-    }
+    multiply(r, (ls__product){.m = s.k, .n = s.n, .k = s.m, .a = r->x[0],
+                              .a_row = 1, .a_col = s.k, .b = r->dy,
+                              .b_row = s.n, .b_col = 1, .c = r->dx[1],
+                              .c_row = s.n, .scale = 1, .add = r->addend[1]});
 }
 
 static void matmul_bwd(const ls__run *r)

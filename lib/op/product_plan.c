@@ -101,6 +101,14 @@ int ls__product_plan(ls__bench *b, ls__instr *in, ls__product_pack *how)
 
 /* ------ in a run ------ */
 
+void ls__product_move(ls__product *g, int64_t by)
+{
+    g->c += by;
+    g->slope += g->slope ? by : 0;
+    g->times += g->times ? by : 0;
+    g->add += g->add ? by : 0;
+}
+
 const float *ls__product_packed(const ls__run *r, bool transposed)
 {
     int64_t at = ls__product_of(r)->packed[transposed];

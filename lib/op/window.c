@@ -13,10 +13,8 @@ const char *const ls__padding_words[] = {
 
 ls__window ls__window_new(const ls_window *given)
 {
-    return (ls__window){.kh = given->height,
-                        .kw = given->width,
-                        .sy = given->stride_y,
-                        .sx = given->stride_x,
+    return (ls__window){.kh = given->height, .kw = given->width,
+                        .sy = given->stride_y, .sx = given->stride_x,
                         .padding = given->padding};
 }
 
