@@ -2,7 +2,6 @@
 /* A thread's calls of a predictor: the rows it set, and the memory of a run,
  * one for each worker where the context has a pool. */
 #include "base/error.h"
-#include "base/fpmode.h"
 #include "base/range.h"
 #include "kernel/kernel.h"
 #include "pool/pool.h"
@@ -179,12 +178,6 @@ static void run(void *user, int worker)
             c->out + mine.first * c->goal->size);
 }
 
-static void run_job(void *user, int worker)
-{
-    ls__track_phase(ls__track_here(), "predict", -1);
-    run(user, worker);
-}
-
 static int failure(const ls_context *c)
 {
     for (int w = 0; w < c->workers; w++)
@@ -196,24 +189,6 @@ static int failure(const ls_context *c)
                             "%d", ls__context_failed(c->of[w])->name,
                             c->status[w]);
     return 0;
-}
-
-static int run_all(ls_context *c)
-{
-    int status;
-    ls__fpmode mode;
-
-    if (c->pool) {
-        if ((status = ls__pool_take(c->pool)) < 0)
-            return status;
-        ls__pool_run(c->pool, run_job, c);
-        ls__pool_give(c->pool);
-    } else {
-        mode = ls__fpmode_set();
-        run(c, 0);
-        ls__fpmode_restore(mode);
-    }
-    return failure(c);
 }
 
 static int predict(ls_context *c, const ls__goal *goal, int64_t n, float *out)
@@ -233,9 +208,9 @@ static int predict(ls_context *c, const ls__goal *goal, int64_t n, float *out)
     c->out = out;
     taken = ls__snapshots_take(&c->predictor->snapshots);
     c->weights = &taken->weights;
-    status = run_all(c);
+    status = ls__predictor_run(c->pool, "predict", run, c);
     ls__snapshots_give(taken);
-    return status;
+    return status < 0 ? status : failure(c);
 }
 
 int ls_context_predict(ls_context *c, const char *output, int64_t n,

@@ -3,7 +3,6 @@
  * that of the predictor's graph with positions for rows (graph/graph_steps.c);
  * its context keeps the keys and values of the positions that are there. */
 #include "base/error.h"
-#include "base/fpmode.h"
 #include "kernel/kernel.h"
 #include "plan/team.h"
 #include "pool/pool.h"
@@ -202,8 +201,6 @@ static void run(void *user, int worker)
 {
     ls_generator *g = user;
 
-    if (g->pool)
-        ls__track_phase(ls__track_here(), "generate", -1);
     if (worker > 0) {
         ls__team_help(g->team, worker);
         return;
@@ -212,24 +209,6 @@ static void run(void *user, int worker)
     g->status = ls__exec_last(g->context, &g->weights, &g->shard, g->goal,
                               g->out);
     ls__team_dismiss(g->team);
-}
-
-static int run_all(ls_generator *g)
-{
-    ls__fpmode mode;
-    int status;
-
-    if (g->pool) {
-        if ((status = ls__pool_take(g->pool)) < 0)
-            return status;
-        ls__pool_run(g->pool, run, g);
-        ls__pool_give(g->pool);
-    } else {
-        mode = ls__fpmode_set();
-        run(g, 0);
-        ls__fpmode_restore(mode);
-    }
-    return g->status;
 }
 
 int ls_generator_append(ls_generator *g, int64_t n, const int32_t *tokens,
@@ -251,7 +230,9 @@ int ls_generator_append(ls_generator *g, int64_t n, const int32_t *tokens,
     g->shard = (ls_shard){.rows = n, .data = g->data, .row = g->length};
     g->weights = weights_of(g);
     g->out = out;
-    if ((status = run_all(g)) == 0)
+    if ((status = ls__predictor_run(g->pool, "generate", run, g)) < 0)
+        return status;
+    if (g->status == 0)
         g->length += n;
-    return status;
+    return g->status;
 }

@@ -2,6 +2,7 @@
 /* Opening predictors on a trainer or a graph, and taking new weights. */
 #include "predict/predictor.h"
 #include "base/error.h"
+#include "base/fpmode.h"
 #include "pool/pool.h"
 #include "predict/fill.h"
 #include "train/trainer.h"
@@ -28,6 +29,18 @@ void ls_predictor_close(ls_predictor *p)
 {
     if (p)
         ls__predictor_drop(p);
+}
+
+int ls__predictor_run(ls_pool *pool, const char *name, ls__job *job, void *user)
+{
+    ls__fpmode mode;
+
+    if (pool)
+        return ls__pool_call(pool, name, job, user);
+    mode = ls__fpmode_set();
+    job(user, 0);
+    ls__fpmode_restore(mode);
+    return 0;
 }
 
 static ls_predictor *new_predictor(void)

@@ -4,6 +4,7 @@
 #define LS_PREDICT_PREDICTOR_H
 
 #include <lockstep/predictor.h>
+#include "pool/call.h"
 #include "predict/snapshot.h"
 
 struct ls_predictor {
@@ -17,5 +18,10 @@ struct ls_predictor {
 
 void ls__predictor_hold(ls_predictor *p);
 void ls__predictor_drop(ls_predictor *p);
+
+/* Run a job on the workers of a pool, or where that is NULL on the calling
+ * thread alone.  LS_EBUSY. */
+int ls__predictor_run(ls_pool *pool, const char *name, ls__job *job,
+                      void *user);
 
 #endif
