@@ -70,14 +70,12 @@ static json_t *value_of(const ls_node *n, const ls__attribute *a)
 static bool is_usual(const ls_node *n, const ls__attribute *a)
 {
     const void *at = ls__attribute_in(n, a);
+    double x = a->type == LS__NUMBER   ? *(const double *)at
+               : a->type == LS__WORD   ? *(const int *)at
+               : a->type == LS__YES_NO ? *(const bool *)at
+                                       : (double)*(const int64_t *)at;
 
-    if (a->type == LS__NUMBER)
-        return a->may_lack && *(const double *)at == a->usual;
-    if (a->type == LS__WORD)
-        return a->may_lack && *(const int *)at == (int)a->usual;
-    return a->may_lack && (a->type == LS__YES_NO
-                               ? !*(const bool *)at
-                               : *(const int64_t *)at == (int64_t)a->usual);
+    return a->may_lack && x == a->usual;
 }
 
 static json_t *attributes(const writer *w, const ls_node *n)
