@@ -29,16 +29,6 @@ int ls__part_count(const ls__heal *h, int kind)
 
 /* ------ who was first ------ */
 
-static int owner_of_device(const ls__heal *h, int device)
-{
-    for (int w = 0, first, last; w < h->workers; w++) {
-        ls__pool_shards_of(h->pool, h->devices.count, w, &first, &last);
-        if (device >= first && device < last)
-            return w;
-    }
-    return -1;
-}
-
 static int owner_of_block(const ls__heal *h, const ls__step *s,
                           const ls__kept_block *k)
 {
@@ -63,7 +53,8 @@ int ls__part_owner(const ls__heal *h, const ls__step *s, int kind, int part)
 {
     switch (kind) {
     case LS__PACKS: return part % h->workers;
-    case LS__SHARDS: return owner_of_device(h, part);
+    case LS__SHARDS:
+        return ls__pool_worker_of(h->pool, h->devices.count, part);
     case LS__PARTIALS: return owner_of_partial(h, s, &h->partial[part]);
     case LS__SUMS: return owner_of_block(h, s, &h->kept[part]);
     default:
