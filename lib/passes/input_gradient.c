@@ -18,13 +18,9 @@
 #include <string.h>
 
 struct ls__by_inputs {
-    ls__plan *plan;
-    ls__weights weights;   /* the trainer's values, packed for this plan */
-    ls__context **context; /* [device here] its worker's */
-    float **grad_of;       /* [device here * params + declared] into the
-                              device's own gradient, for what is computed all
-                              the same */
-    int devices;
+    ls__beside own;
+    float **grad_of; /* [device here * params + declared] into the device's own
+                        gradient, for what is computed all the same */
 };
 
 /* ------ opening and closing ------ */
@@ -33,10 +29,7 @@ void ls__by_inputs_close(struct ls__by_inputs *b)
 {
     if (!b)
         return;
-    ls__contexts_close(b->context, b->devices);
-    ls__block_free(b->weights.packed);
-    ls__plan_free(b->plan);
-    free(b->context);
+    ls__beside_close(&b->own);
     free(b->grad_of);
     free(b);
 }
@@ -45,34 +38,25 @@ static void point_at_gradients(struct ls__by_inputs *b, const ls_trainer *t)
 {
     const ls__params *p = &t->model.params;
 
-    for (int d = 0; d < b->devices; d++)
+    for (int d = 0; d < b->own.devices; d++)
         for (int i = 0; i < p->count; i++)
-            if (!b->plan->left_out[i])
+            if (!b->own.plan->left_out[i])
                 b->grad_of[d * p->count + i] =
                     t->grad.device[d] + ls__params_declared(p, i)->offset;
 }
 
 static int fill(struct ls__by_inputs *b, const ls_trainer *t)
 {
-    const ls__plan *own = t->model.plan;
-    size_t devices = (size_t)t->devices.count, bytes;
-    int status = ls__plan_new(&b->plan, t->model.graph, &own->backend,
-                              LS__TO_INPUTS, NULL);
+    int status = ls__beside_open(&b->own, t, LS__TO_INPUTS, NULL);
 
     if (status < 0)
         return status;
-    memcpy(b->plan->draw, own->draw, (size_t)own->streams * sizeof *own->draw);
-    bytes = (size_t)b->plan->pack_floats * sizeof(float);
-    b->devices = t->devices.count;
-    b->weights.of = t->model.weights.of;
-    b->context = ls__new(devices, sizeof *b->context, "contexts");
-    b->grad_of = ls__new(devices * (size_t)own->params, sizeof *b->grad_of,
-                         "gradients");
-    if (!b->context || !b->grad_of ||
-        (bytes && !(b->weights.packed = ls__block(bytes, "packed weights"))))
+    b->grad_of = ls__new((size_t)b->own.devices * (size_t)b->own.plan->params,
+                         sizeof *b->grad_of, "gradients");
+    if (!b->grad_of)
         return LS_ENOMEM;
     point_at_gradients(b, t);
-    return ls__contexts_open(b->context, t, b->plan);
+    return 0;
 }
 
 /* The pool is taken. */
@@ -95,15 +79,9 @@ static int open_once(ls_trainer *t)
 
 /* ------ phases ------ */
 
-/* The trainer's own weights as well: after a failure its plan searches for the
- * row at fault. */
 static bool prepare(ls__step *s, int worker)
 {
-    const ls_trainer *t = s->trainer;
-
-    (void)ls__phase_prepare(s, worker);
-    ls__exec_pack(t->by_inputs->plan, &t->by_inputs->weights, worker,
-                  t->workers, true);
+    ls__beside_pack(&s->trainer->by_inputs->own, s->trainer, worker);
     return true;
 }
 
@@ -121,7 +99,8 @@ static void compute(ls__step *s, int worker, int device)
 {
     const ls_trainer *t = s->trainer;
     const struct ls__by_inputs *b = t->by_inputs;
-    ls__report *report = &s->notes.report[t->devices.first + device];
+    ls__context *context = b->own.context[device];
+    ls__report *report = ls__step_report_of(s, device);
     int64_t size = s->output->size;
     int status = 0;
 
@@ -130,17 +109,15 @@ static void compute(ls__step *s, int worker, int device)
     ls__step_report(s, report);
     for (int m = 0; m < t->micro && status >= 0; m++) {
         ls_shard shard = shard_of(s, device, m);
-        const ls_node *failed;
         ls_sums sums = {.correct = __builtin_nan("")};
 
         status = ls__exec_input_gradient(
-            b->context[device], &b->weights, &shard,
+            context, &b->own.weights, &shard,
             b->grad_of + device * t->model.params.count, &sums, s->input,
             s->out + shard.first * size);
         report->sums.loss += sums.loss;
         report->sums.weight += sums.weight;
-        failed = ls__context_failed(b->context[device]);
-        report->failed = failed ? failed->id : -1;
+        report->failed = ls__device_failed(context);
     }
     report->status = status;
 }

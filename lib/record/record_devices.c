@@ -77,7 +77,7 @@ static void saw(void *user, const ls__seen *seen)
     if (!strcmp(seen->what, "dx"))
         shape = n->in[seen->index];
     else if (!strcmp(seen->what, "dparam"))
-        p = &r->plan->param[n->param[seen->index]];
+        p = &r->own.plan->param[n->param[seen->index]];
     else if (strcmp(seen->what, "y"))
         shape = NULL;
     w.shape = p ? ls__sizes_text(text, p->rank, p->shape)
@@ -123,11 +123,11 @@ static void look_at_keys(ls__recording *r, const ls_shard *shard)
     ls__where w = {.phase = "rows", .what = what, .device = r->device,
                    .micro = r->micro, .first = shard->first,
                    .rows = shard->rows};
-    const ls__chunk chunk = {.draw = r->plan->draw,
+    const ls__chunk chunk = {.draw = r->own.plan->draw,
                              .call = (uint32_t)shard->call};
 
-    for (int i = 0; i < r->plan->count; i++) {
-        const ls_node *n = r->plan->instr[i].node;
+    for (int i = 0; i < r->own.plan->count; i++) {
+        const ls_node *n = r->own.plan->instr[i].node;
         const ls__run run = {.node = n, .of = &chunk};
         ls_key key;
 
@@ -149,20 +149,20 @@ static int run_part(ls__recording *r, int part)
 {
     ls__step *s = &r->step;
     const ls_trainer *t = s->trainer;
-    ls__context *context = r->context[r->device];
+    ls__context *context = r->own.context[r->device];
     ls_shard shard = ls__step_shard(s, r->device, r->micro);
     ls__turn turn = ls__turn_of(s, 0, r->device, r->micro);
     float **grads = ls__turn_grads(s, &turn);
     ls_sums sums = {.correct = __builtin_nan("")};
-    int surveys = r->plan->surveys, status = 0;
+    int surveys = r->own.plan->surveys, status = 0;
 
     if (part == 0) {
         ls__recording_rows(r, "rows", &shard);
         look_at_keys(r, &shard);
     }
     if (shard.rows)
-        status = ls__exec_recorded(context, &r->weights, &shard, grads, &sums,
-                                   part, saw, r);
+        status = ls__exec_recorded(context, &r->own.weights, &shard, grads,
+                                   &sums, part, saw, r);
     else if (part == 0)
         status = ls__device_run(t, context, r->device, &shard, grads, &sums);
     if (part == (shard.rows ? surveys : 0))
@@ -183,7 +183,7 @@ static void meet(ls__recording *r, int part)
     ls__where w = {.what = LS__STATISTICS " of all", .micro = r->micro};
     bool back;
 
-    if (!ls__plan_part_ends(r->plan, part, &in, &back) ||
+    if (!ls__plan_part_ends(r->own.plan, part, &in, &back) ||
         !in->node->op->survey->of_all(in->node))
         return;
     ls__joint_join(r->step.trainer, in, back);
@@ -191,7 +191,7 @@ static void meet(ls__recording *r, int part)
     w.op = in->node->op->name;
     w.name = in->node->name;
     w.node = in->node->id;
-    show_reals(r, &w, ls__context_all(r->context[0], in, back),
+    show_reals(r, &w, ls__context_all(r->own.context[0], in, back),
                in->node->op->survey->size(in->node, back));
 }
 
@@ -201,7 +201,7 @@ static void begin_device(ls__recording *r, int device)
 
     report->sums = (ls_sums){0};
     ls__step_report(&r->step, report);
-    report->status = ls__context_reserve(r->context[device], r->step.rows);
+    report->status = ls__context_reserve(r->own.context[device], r->step.rows);
 }
 
 static void end_device(ls__recording *r, int device)
@@ -212,7 +212,7 @@ static void end_device(ls__recording *r, int device)
     ls__where w = {.phase = "gradient", .what = "gradient", .device = device};
 
     r->device = device;
-    report->failed = ls__device_failed(r->context[device]);
+    report->failed = ls__device_failed(r->own.context[device]);
     if (report->status < 0)
         return;
     ls__recording_array(r, &w, t->grad.device[device], t->model.params.floats,
@@ -224,7 +224,7 @@ static void end_device(ls__recording *r, int device)
 
 static void run_micro(ls__recording *r, ls__range devices)
 {
-    for (int part = 0; part < ls__plan_parts(r->plan); part++) {
+    for (int part = 0; part < ls__plan_parts(r->own.plan); part++) {
         for (int64_t d = devices.first; d < devices.last; d++) {
             ls__report *report = ls__step_report_of(&r->step, (int)d);
 
@@ -251,7 +251,7 @@ static void run_devices(ls__recording *r, ls__range devices)
 void ls__recording_devices(ls__recording *r)
 {
     int devices = r->step.trainer->devices.count;
-    int together = r->plan->meets ? devices : 1;
+    int together = r->own.plan->meets ? devices : 1;
 
     for (int d = 0; d < devices; d += together)
         run_devices(r, (ls__range){d, d + together});

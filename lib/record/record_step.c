@@ -79,14 +79,9 @@ static void look_at_start(ls__recording *r)
 
 /* ------ phases ------ */
 
-/* The trainer's own weights as well: after a failure its plan searches for the
- * row at fault. */
 static bool prepare(ls__step *s, int worker)
 {
-    const ls__recording *r = of_step(s);
-
-    (void)ls__phase_prepare(s, worker);
-    ls__exec_pack(r->plan, &r->weights, worker, s->trainer->workers, true);
+    ls__beside_pack(&of_step(s)->own, s->trainer, worker);
     return true;
 }
 
@@ -164,7 +159,7 @@ static const ls__pass
 /* ------ opening and closing ------ */
 
 /* Make a plan that leaves out what the trainer's own one does. */
-static int new_plan(ls__recording *r)
+static int open_plan(ls__recording *r)
 {
     const ls_trainer *t = r->step.trainer;
     const ls__params *p = &t->model.params;
@@ -174,66 +169,34 @@ static int new_plan(ls__recording *r)
     for (int i = 0; frozen && i < p->count; i++)
         frozen[p->slot[i].declared] = !t->trained.slot[i];
     if (frozen)
-        status = ls__plan_new(&r->plan, t->model.graph,
-                              &t->model.plan->backend, LS__TO_RECORD, frozen);
+        status = ls__beside_open(&r->own, t, LS__TO_RECORD, frozen);
     free(frozen);
+    for (int d = 0; d < t->devices.count && status == 0; d++)
+        ls__context_borrow(r->own.context[d], t->context[d]);
     return status;
-}
-
-static int open_contexts(ls__recording *r)
-{
-    const ls_trainer *t = r->step.trainer;
-    int n = t->devices.count, status;
-
-    r->context = ls__new((size_t)n, sizeof(ls__context *), "contexts");
-    if (!r->context)
-        return LS_ENOMEM;
-    status = ls__contexts_open(r->context, t, r->plan);
-    for (int d = 0; d < n && status == 0; d++)
-        ls__context_borrow(r->context[d], t->context[d]);
-    return status;
-}
-
-static int open_plan(ls__recording *r)
-{
-    const ls_trainer *t = r->step.trainer;
-    const ls__plan *own = t->model.plan;
-    int status = new_plan(r);
-    size_t bytes;
-
-    if (status < 0)
-        return status;
-    memcpy(r->plan->draw, own->draw, (size_t)own->streams * sizeof *own->draw);
-    bytes = (size_t)r->plan->pack_floats * sizeof(float);
-    r->weights.of = t->model.weights.of;
-    r->mean = ls__trained_block(&t->trained, t->model.params.floats,
-                                "mean gradient");
-    if (!r->mean ||
-        (bytes && !(r->weights.packed = ls__block(bytes, "packed weights"))))
-        return LS_ENOMEM;
-    return open_contexts(r);
 }
 
 static int open_recording(ls__recording *r)
 {
+    const ls_trainer *t = r->step.trainer;
     int status = open_plan(r);
 
-    r->step.gradient = r->mean;
     if (status < 0)
         return status;
-    r->status = r->show->begin(r->show->user, r->plan->chunk_rows);
+    r->mean = ls__trained_block(&t->trained, t->model.params.floats,
+                                "mean gradient");
+    if (!(r->step.gradient = r->mean))
+        return LS_ENOMEM;
+    r->status = r->show->begin(r->show->user, r->own.plan->chunk_rows);
     if (r->status == 0)
-        r->status = ls__show_nodes(r->show, r->plan);
+        r->status = ls__show_nodes(r->show, r->own.plan);
     return r->status;
 }
 
 static void close_recording(ls__recording *r)
 {
-    ls__contexts_close(r->context, r->step.trainer->devices.count);
-    free(r->context);
-    ls__block_free(r->weights.packed);
+    ls__beside_close(&r->own);
     ls__block_free(r->mean);
-    ls__plan_free(r->plan);
 }
 
 /* ------ the step ------ */

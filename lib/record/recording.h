@@ -4,17 +4,15 @@
 #ifndef LS_RECORD_RECORDING_H
 #define LS_RECORD_RECORDING_H
 
-#include "plan/exec.h"
 #include "record/record_step.h"
+#include "train/device.h"
 #include "train/step.h"
 
 typedef struct ls__recording {
     ls__step step; /* the first: phases are given this */
     const ls__onlooker *show;
     int of; /* the device that is shown, -1: all */
-    ls__plan *plan;
-    ls__weights weights;   /* the trainer's values, packed for this plan */
-    ls__context **context; /* [device] */
+    ls__beside own;
     float *mean;
     int device, micro; /* that run now */
     int status;        /* of the showing */

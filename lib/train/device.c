@@ -5,6 +5,7 @@
 #include "pool/pool.h"
 #include "train/copies.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int open_context(ls__context **context, const ls_trainer *t,
@@ -39,6 +40,43 @@ void ls__contexts_close(ls__context **context, int devices)
     for (int d = 0; context && d < devices; d++)
         if (d == 0 || context[d] != context[d - 1])
             ls__context_close(context[d]);
+}
+
+/* ------ another plan ------ */
+
+int ls__beside_open(ls__beside *b, const ls_trainer *t, ls__purpose purpose,
+                    const bool *frozen)
+{
+    const ls__plan *own = t->model.plan;
+    int status = ls__plan_new(&b->plan, t->model.graph, &own->backend, purpose,
+                              frozen);
+    size_t bytes;
+
+    if (status < 0)
+        return status;
+    memcpy(b->plan->draw, own->draw, (size_t)own->streams * sizeof *own->draw);
+    bytes = (size_t)b->plan->pack_floats * sizeof(float);
+    b->devices = t->devices.count;
+    b->weights.of = t->model.weights.of;
+    b->context = ls__new((size_t)b->devices, sizeof *b->context, "contexts");
+    if (!b->context ||
+        (bytes && !(b->weights.packed = ls__block(bytes, "packed weights"))))
+        return LS_ENOMEM;
+    return ls__contexts_open(b->context, t, b->plan);
+}
+
+void ls__beside_close(ls__beside *b)
+{
+    ls__contexts_close(b->context, b->devices);
+    ls__block_free(b->weights.packed);
+    ls__plan_free(b->plan);
+    free(b->context);
+}
+
+void ls__beside_pack(const ls__beside *b, const ls_trainer *t, int worker)
+{
+    ls__copies_pack(t, worker, true);
+    ls__exec_pack(b->plan, &b->weights, worker, t->workers, true);
 }
 
 /* ------ teams ------ */

@@ -19,6 +19,24 @@ int ls__contexts_open(ls__context **context, const ls_trainer *t,
                       const ls__plan *plan);
 void ls__contexts_close(ls__context **context, int devices);
 
+/* A plan of the trainer's graph beside its own, for another purpose: it draws
+ * the same, and has the trainer's values packed for it, and contexts. */
+typedef struct ls__beside {
+    ls__plan *plan;
+    ls__weights weights;
+    ls__context **context; /* [device here] */
+    int devices;
+} ls__beside;
+
+/* After a failure it is closed, too. */
+int ls__beside_open(ls__beside *b, const ls_trainer *t, ls__purpose purpose,
+                    const bool *frozen);
+void ls__beside_close(ls__beside *b);
+
+/* Pack a worker's share of its weights, and of the trainer's own: after a
+ * failure the trainer's plan searches for the row at fault. */
+void ls__beside_pack(const ls__beside *b, const ls_trainer *t, int worker);
+
 /* The worker of a device gathers the device's team before it runs the device,
  * and dismisses it afterwards; a worker without devices helps until then.  All
  * do nothing where there is no team, and in a step that is checked: what is
