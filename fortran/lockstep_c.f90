@@ -1115,12 +1115,12 @@ module lockstep_c
       type(c_ptr), value :: checkpoints
     end subroutine c_checkpoints_close
 
-    function c_checkpoints_save(checkpoints, notes, note) result(r) bind(c, &
-      name="ls_checkpoints_save")
+    function c_checkpoints_save(checkpoints, n_notes, notes) result(r) &
+      bind(c, name="ls_checkpoints_save")
       import
       type(c_ptr), value :: checkpoints
-      integer(c_int), value :: notes
-      type(c_ptr), value :: note
+      integer(c_int), value :: n_notes
+      type(c_ptr), value :: notes
       integer(c_int) :: r
     end function c_checkpoints_save
 
@@ -1286,11 +1286,11 @@ module lockstep_c
       integer(c_int) :: r
     end function c_init_params
 
-    function c_source_series(source, arrays, series) result(r) bind(c, &
+    function c_source_series(source, n_series, series) result(r) bind(c, &
       name="ls_source_series")
       import
       type(c_ptr), value :: source
-      integer(c_int), value :: arrays
+      integer(c_int), value :: n_series
       type(c_ptr), value :: series
       integer(c_int) :: r
     end function c_source_series

@@ -90,7 +90,7 @@ static const char *const means_something[] = {
     "ls_max_pool_with options",
     "ls_backend_text backend", "ls_batch_norm_with options",
     "ls_batch_set_weights weights",
-    "ls_broadcast axis", "ls_checkpoints_save note", "ls_context_open pool",
+    "ls_broadcast axis", "ls_checkpoints_save notes", "ls_context_open pool",
     "ls_conv1d_with options", "ls_conv2d_with options",
     "ls_cross_attention mask", "ls_csource_save options",
     "ls_dense_with options",

@@ -280,10 +280,10 @@ static int take_root(ls_checkpoints *c, json_t *notes)
     return 0;
 }
 
-static int take_notes(ls_checkpoints *c, int notes, const ls_setting *note)
+static int take_notes(ls_checkpoints *c, int n_notes, const ls_setting *notes)
 {
     json_t *fresh;
-    int status = ls__run_options_new(&fresh, NULL, notes, note);
+    int status = ls__run_options_new(&fresh, NULL, n_notes, notes);
 
     if (status < 0)
         return status;
@@ -330,7 +330,8 @@ static int check_process(const ls_checkpoints *c)
                     c->process.id);
 }
 
-int ls_checkpoints_save(ls_checkpoints *c, int notes, const ls_setting *note)
+int ls_checkpoints_save(ls_checkpoints *c, int n_notes,
+                        const ls_setting *notes)
 {
     LS__NEED_AS(c, "checkpoints", LS_EINVAL);
 
@@ -344,7 +345,7 @@ int ls_checkpoints_save(ls_checkpoints *c, int notes, const ls_setting *note)
     if ((status = ls__spread_agree(t, status)) < 0)
         return status;
     before = c->started ? wait_idle(c) : 0;
-    status = c->started ? take_notes(c, notes, note) : 0;
+    status = c->started ? take_notes(c, n_notes, notes) : 0;
     if ((status = ls__spread_agree(t, status)) < 0 ||
         (status = ls__checkpoints_collect(c)) < 0)
         return status;

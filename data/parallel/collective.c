@@ -393,48 +393,48 @@ static int start(call *c, ls_pool *pool, const char *axis)
 /* ------ the public functions ------ */
 
 int ls_all_reduce(ls_pool *pool, const char *axis, ls_reduction kind,
-                  int arrays, const ls_buffers *array)
+                  int n_arrays, const ls_buffers *arrays)
 {
     LS__NEED(pool);
-    LS__NEED_AS(array || arrays <= 0, "array", LS_EINVAL);
+    LS__NEED_AS(arrays || n_arrays <= 0, "arrays", LS_EINVAL);
 
-    call c = {.op = &op_all_reduce, .kind = kind, .arrays = arrays,
-              .array = array};
+    call c = {.op = &op_all_reduce, .kind = kind, .arrays = n_arrays,
+              .array = arrays};
 
     return start(&c, pool, axis);
 }
 
 int ls_reduce_scatter(ls_pool *pool, const char *axis, ls_reduction kind,
-                      int arrays, const ls_buffers *array)
+                      int n_arrays, const ls_buffers *arrays)
 {
     LS__NEED(pool);
-    LS__NEED_AS(array || arrays <= 0, "array", LS_EINVAL);
+    LS__NEED_AS(arrays || n_arrays <= 0, "arrays", LS_EINVAL);
 
-    call c = {.op = &op_reduce_scatter, .kind = kind, .arrays = arrays,
-              .array = array};
+    call c = {.op = &op_reduce_scatter, .kind = kind, .arrays = n_arrays,
+              .array = arrays};
 
     return start(&c, pool, axis);
 }
 
-int ls_all_gather(ls_pool *pool, const char *axis, int arrays,
-                  const ls_buffers *array)
+int ls_all_gather(ls_pool *pool, const char *axis, int n_arrays,
+                  const ls_buffers *arrays)
 {
     LS__NEED(pool);
-    LS__NEED_AS(array || arrays <= 0, "array", LS_EINVAL);
+    LS__NEED_AS(arrays || n_arrays <= 0, "arrays", LS_EINVAL);
 
-    call c = {.op = &op_all_gather, .arrays = arrays, .array = array};
+    call c = {.op = &op_all_gather, .arrays = n_arrays, .array = arrays};
 
     return start(&c, pool, axis);
 }
 
-int ls_broadcast(ls_pool *pool, const char *axis, int root, int arrays,
-                 const ls_buffers *array)
+int ls_broadcast(ls_pool *pool, const char *axis, int root, int n_arrays,
+                 const ls_buffers *arrays)
 {
     LS__NEED(pool);
-    LS__NEED_AS(array || arrays <= 0, "array", LS_EINVAL);
+    LS__NEED_AS(arrays || n_arrays <= 0, "arrays", LS_EINVAL);
 
-    call c = {.op = &op_broadcast, .root = root, .arrays = arrays,
-              .array = array};
+    call c = {.op = &op_broadcast, .root = root, .arrays = n_arrays,
+              .array = arrays};
 
     return start(&c, pool, axis);
 }

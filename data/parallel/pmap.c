@@ -99,19 +99,19 @@ static int pmap(call *c, const ls_array *input, const ls_array *output)
     return status;
 }
 
-int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
-            const ls_array *input, int outputs, const ls_array *output)
+int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int n_inputs,
+            const ls_array *inputs, int n_outputs, const ls_array *outputs)
 {
     LS__NEED(pool);
     LS__NEED(fn);
-    LS__NEED_AS(input || inputs <= 0, "input", LS_EINVAL);
-    LS__NEED_AS(output || outputs <= 0, "output", LS_EINVAL);
+    LS__NEED_AS(inputs || n_inputs <= 0, "inputs", LS_EINVAL);
+    LS__NEED_AS(outputs || n_outputs <= 0, "outputs", LS_EINVAL);
 
-    call c = {.pool = pool, .fn = fn, .user = user, .inputs = inputs,
-              .devices = ls_pool_devices(pool), .outputs = outputs};
+    call c = {.pool = pool, .fn = fn, .user = user, .inputs = n_inputs,
+              .devices = ls_pool_devices(pool), .outputs = n_outputs};
 
-    if (inputs < 0 || outputs < 0)
+    if (n_inputs < 0 || n_outputs < 0)
         return ls__fail(LS_EINVAL, "pmap: %d inputs and %d outputs; neither "
-                        "may be negative", inputs, outputs);
-    return pmap(&c, input, output);
+                        "may be negative", n_inputs, n_outputs);
+    return pmap(&c, inputs, outputs);
 }

@@ -128,23 +128,23 @@ static int make(ls_shards *s, const ls_array *array, ls_uneven uneven)
 }
 
 int ls_shards_cut(ls_shards **shards, const ls_sharding *sharding,
-                   int arrays, const ls_array *array, ls_uneven uneven)
+                  int n_arrays, const ls_array *arrays, ls_uneven uneven)
 {
     LS__NEED(shards);
     LS__NEED(sharding);
-    LS__NEED_AS(array || arrays <= 0, "array", LS_EINVAL);
+    LS__NEED_AS(arrays || n_arrays <= 0, "arrays", LS_EINVAL);
 
     ls_shards *s;
     int status;
 
-    if (arrays < 1 || sharding->shards < 1 || sharding->stride < 1)
+    if (n_arrays < 1 || sharding->shards < 1 || sharding->stride < 1)
         return ls__fail(LS_EINVAL, "%d arrays over %d devices: there is "
-                        "nothing to cut", arrays, sharding->shards);
+                        "nothing to cut", n_arrays, sharding->shards);
     if (!(s = ls__new(1, sizeof *s, "shards")))
         return LS_ENOMEM;
     s->cut = *sharding;
-    s->arrays = arrays;
-    status = make(s, array, uneven);
+    s->arrays = n_arrays;
+    status = make(s, arrays, uneven);
     if (status < 0)
         ls_shards_free(s);
     else

@@ -142,15 +142,15 @@ static int64_t take_all(arrays *s, int n, const ls_array *array)
     return rows;
 }
 
-int ls_source_arrays(ls_source *source, int n, const ls_array *array)
+int ls_source_arrays(ls_source *source, int n, const ls_array *of)
 {
     LS__NEED(source);
-    LS__NEED_AS(array || n <= 0, "array", LS_EINVAL);
+    LS__NEED_AS(of || n <= 0, "arrays", LS_EINVAL);
 
     arrays *s;
     int status = open_arrays(&s, n);
 
-    return give(source, s, status < 0 ? status : take_all(s, n, array));
+    return give(source, s, status < 0 ? status : take_all(s, n, of));
 }
 
 int ls_source_series(ls_source *source, int n, const ls_series *series)

@@ -68,8 +68,8 @@ LS_API void ls_checkpoints_close(ls_checkpoints *checkpoints);
  * call of this (which does its own work all the same) or of
  * ls_checkpoints_wait.  LS_ENONFINITE: ls_trainer_check fails, and nothing is
  * saved, so that the newest checkpoint is one to go on from. */
-LS_API int ls_checkpoints_save(ls_checkpoints *checkpoints, int notes,
-                               const ls_setting *note);
+LS_API int ls_checkpoints_save(ls_checkpoints *checkpoints, int n_notes,
+                               const ls_setting *notes);
 
 /* Wait until what was saved is on disk. */
 LS_API int ls_checkpoints_wait(ls_checkpoints *checkpoints);

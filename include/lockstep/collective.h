@@ -43,8 +43,8 @@ typedef struct ls_shards ls_shards;
  * names the array that has no rows, or other rows than the first, or rows that
  * do not divide. */
 LS_API int ls_shards_cut(ls_shards **shards, const ls_sharding *sharding,
-                          int arrays, const ls_array *array,
-                          ls_uneven uneven);
+                         int n_arrays, const ls_array *arrays,
+                         ls_uneven uneven);
 /* Free the set; the arrays that were cut stay as they are. */
 LS_API void ls_shards_free(ls_shards *shards);
 
@@ -75,8 +75,9 @@ typedef int ls_pmap_fn(void *user, int device, const void *const *in,
  * Outputs are written in place, so that they come out stacked in one array.
  * Every device is run even if one fails: LS_EUSER names the first.  What
  * devices are to exchange, a collective does afterwards. */
-LS_API int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int inputs,
-                   const ls_array *input, int outputs, const ls_array *output);
+LS_API int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int n_inputs,
+                   const ls_array *inputs, int n_outputs,
+                   const ls_array *outputs);
 
 /* ====== Collectives ====== */
 
@@ -108,21 +109,21 @@ typedef enum ls_reduction { LS_REDUCE_MEAN = 1, LS_REDUCE_SUM } ls_reduction;
 
 /* out[k][i] = mean or sum over j of in[j][i].  out may be in. */
 LS_API int ls_all_reduce(ls_pool *pool, const char *axis, ls_reduction kind,
-                         int arrays, const ls_buffers *array);
+                         int n_arrays, const ls_buffers *arrays);
 
 /* out[k][i] = mean or sum over j of in[j][k n/P + i], i < n/P.  out[k] may be
  * in[k] + k n/P. */
 LS_API int ls_reduce_scatter(ls_pool *pool, const char *axis, ls_reduction kind,
-                             int arrays, const ls_buffers *array);
+                             int n_arrays, const ls_buffers *arrays);
 
 /* out[k][j n + i] = in[j][i]: all of in, one after the other, n P elements.
  * in[k] may be out[k] + k n. */
-LS_API int ls_all_gather(ls_pool *pool, const char *axis, int arrays,
-                         const ls_buffers *array);
+LS_API int ls_all_gather(ls_pool *pool, const char *axis, int n_arrays,
+                         const ls_buffers *arrays);
 
 /* out[k][i] = in[root][i].  out may be in. */
-LS_API int ls_broadcast(ls_pool *pool, const char *axis, int root, int arrays,
-                        const ls_buffers *array);
+LS_API int ls_broadcast(ls_pool *pool, const char *axis, int root, int n_arrays,
+                        const ls_buffers *arrays);
 
 #ifdef __cplusplus
 }

@@ -22,7 +22,7 @@ typedef struct ls_source {
                       has the index e * rows + r, which ls_loader_fill asks
                       for */
     /* out[a] = rows index[0..n) of array a, (n, its row shape); and, if
-     * weighted, out[arrays] (n) = their weights, floats.  Indices may repeat.
+     * weighted, out[n_arrays] (n) = their weights, floats.  Indices may repeat.
      * What it writes depends on index alone; it is called by one thread at a
      * time, which may be another than the one that opened the source.  A
      * negative return is a failure. */
@@ -35,8 +35,8 @@ typedef struct ls_source {
 /* Make a source of arrays in memory (LS_F32 or LS_I32), whose leading axes are
  * equally many rows.  The data is borrowed until the source is
  * closed.  LS_ESHAPE names the array at fault. */
-LS_API int ls_source_arrays(ls_source *source, int arrays,
-                            const ls_array *array);
+LS_API int ls_source_arrays(ls_source *source, int n_arrays,
+                            const ls_array *arrays);
 
 /* What a row of a source takes from an array whose rows follow each other in
  * time: row i takes rows i + at .. i + at + length - 1 of it, (length, its row
@@ -51,7 +51,7 @@ typedef struct ls_series {
  * the y that is H rows after the last of them.  It has as many rows as fit into
  * all of the arrays, one at least.  The data is borrowed until the source is
  * closed.  LS_ESHAPE and LS_EINVAL name the array at fault. */
-LS_API int ls_source_series(ls_source *source, int arrays,
+LS_API int ls_source_series(ls_source *source, int n_series,
                             const ls_series *series);
 
 /* Give the rows of a source weights (finite, not negative), borrowed until it

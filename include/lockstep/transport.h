@@ -61,8 +61,8 @@ LS_API int ls_transport_check(const ls_transport *transport);
  * which all call it: what is not the same everywhere trains something that
  * nobody asked for.  LS_EINVAL, on all ranks alike, names the first that
  * differs, with both texts.  LS_EIO. */
-LS_API int ls_transport_compare(const ls_transport *transport, int settings,
-                                const ls_setting *setting);
+LS_API int ls_transport_compare(const ls_transport *transport, int n_settings,
+                                const ls_setting *settings);
 
 /* Share the cores of a machine among its ranks, all of which call it: those
  * that may run on the same processors (of `cpus`, as in ls_mesh_options) each
