@@ -387,8 +387,8 @@ static scaling_options options(own *o)
     s.user = o;
     s.pool = &loose;
     s.mesh = &six;
-    s.counts = COUNT(counts);
-    s.count = counts;
+    s.n_workers = COUNT(counts);
+    s.workers = counts;
     s.repeats = 2;
     s.steps = 7;
     s.row_flops = 3;
@@ -477,7 +477,7 @@ START_TEST(refuses)
     bad.open = NULL;
     FAILS(scaling_run(&s, &bad), LS_EINVAL, "no function opens");
     bad = good;
-    bad.count = (const int[]){1, 0, 2};
+    bad.workers = (const int[]){1, 0, 2};
     FAILS(scaling_run(&s, &bad), LS_EINVAL, "0 workers");
     bad = good;
     bad.repeats = -1;
@@ -509,8 +509,8 @@ static int run_on(const ls_transport *t, void *user)
     o.open = NULL;
     o.open_on = open_on;
     o.transport = t;
-    o.counts = 1;
-    o.count = (const int[]){2};
+    o.n_workers = 1;
+    o.workers = (const int[]){2};
     o.no_roofs = !f->roofs;
     o.weak = f->weak;
     if ((status = scaling_run(&s, &o)) < 0) {
@@ -587,10 +587,10 @@ START_TEST(refuses_of_ranks)
     o.transport = ls_ranks_transport(all, 0);
     FAILS(scaling_run(&s, &o), LS_EINVAL, "open_on");
     o.open_on = open_on;
-    o.ranks = 1;
-    o.rank = (const int[]){4};
+    o.n_ranks = 1;
+    o.ranks = (const int[]){4};
     FAILS(scaling_run(&s, &o), LS_EINVAL, "4 ranks: there must be 1 to 3");
-    o.rank = NULL;
+    o.ranks = NULL;
     FAILS(scaling_run(&s, &o), LS_EINVAL, "1 counts of ranks are given");
     ls_ranks_close(all);
     free(f);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many cores there are for workers, of which only a mesh can tell. */
+/* What there is for workers, of which only a mesh can tell. */
 #ifndef TOOLS_CORES_H
 #define TOOLS_CORES_H
 
-#include <lockstep/mesh.h>
+#include <lockstep/machine.h>
+
+#include <string.h>
 
 /* Returns the usable cores of a mesh of such options but one worker; or a
  * negative status of lockstep's, with its message. */
@@ -18,6 +20,16 @@ static inline int cores_of(ls_mesh_options o)
     cores = ls_mesh_usable_cores(mesh);
     ls_mesh_close(mesh);
     return cores;
+}
+
+/* Stores the level of the last caches, of a mesh with details; false: there is
+ * none. */
+static inline bool last_cache(const ls_mesh *mesh, ls_level *level)
+{
+    for (int i = 0; ls_mesh_level(mesh, i, level); i++)
+        if (!strcmp(level->name, "L3"))
+            return true;
+    return false;
 }
 
 #endif

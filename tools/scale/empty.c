@@ -40,8 +40,8 @@ int empty_measure(const char *cpus, int cores, double *one, double *two)
 {
     ls_mesh_options mesh = ls_mesh_defaults();
     const int most = cores > 1 ? 2 : 1;
-    scaling_options o = {.open = open_line, .mesh = &mesh, .counts = 1,
-                         .count = &most, .steps = 10000, .no_roofs = true};
+    scaling_options o = {.open = open_line, .mesh = &mesh, .n_workers = 1,
+                         .workers = &most, .steps = 10000, .no_roofs = true};
     scaling *s;
     int status;
 

@@ -83,11 +83,10 @@ static void find_levels(described *d)
 {
     ls_level l;
 
-    for (int i = 0; ls_mesh_level(d->mesh, i, &l); i++)
-        if (!strcmp(l.name, "L3")) {
-            d->caches = l.count;
-            d->cache = (double)l.most;
-        }
+    if (last_cache(d->mesh, &l)) {
+        d->caches = l.count;
+        d->cache = (double)l.most;
+    }
 }
 
 int described_open(described *d, const char *text, const char *cpus)

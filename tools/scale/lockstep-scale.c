@@ -25,7 +25,7 @@ const char opt_program_name[] = "lockstep-scale";
 
 /* clang-format off */
 static const opt own_options[] = {
-    { OPT_ROW("workers", "A,B,..", OPT_TEXT, AT(counts), NULL, "",
+    { OPT_ROW("workers", "A,B,..", OPT_TEXT, AT(workers), NULL, "",
               "counts to measure, 1 is added (1,2,4.. cores)") },
     { OPT_ROW("ranks", "A,B,..", OPT_TEXT, AT(ranks), NULL, "",
               "counts of ranks, 1 is added: of mpirun's, or made here") },
@@ -106,9 +106,10 @@ static int check_usage(scale *s)
     if (status == OPT_GO)
         status = check_all(s);
     if (status == OPT_GO)
-        status = read_counts("workers", s->set.counts, s->count, &s->counts);
+        status = read_counts("workers", s->set.workers, s->workers,
+                             &s->n_workers);
     if (status == OPT_GO)
-        status = read_counts("ranks", s->set.ranks, s->rank, &s->ranks);
+        status = read_counts("ranks", s->set.ranks, s->ranks, &s->n_ranks);
     return status;
 }
 
@@ -116,7 +117,7 @@ static int check_usage(scale *s)
 static int open_ranks(scale *s)
 {
     ls_ranks_options o = {.bandwidth = 1e9 / 8 * s->set.network};
-    int asked = most(s->rank, s->ranks), status;
+    int asked = most(s->ranks, s->n_ranks), status;
 
     s->transport = s->launch.transport;
     if (s->transport && asked > s->transport->ranks)
@@ -154,7 +155,7 @@ static int check_writable(scale *s)
  * has cores, or ranks. */
 static int settle_devices(scale *s)
 {
-    int ranks = s->ranks ? most(s->rank, s->ranks) : s->transport->ranks;
+    int ranks = s->n_ranks ? most(s->ranks, s->n_ranks) : s->transport->ranks;
     int devices = (int)s->run.how.devices;
     int status = launch_most(&s->launch, &devices);
 
@@ -174,7 +175,7 @@ static int check_workers(const scale *s)
 {
     enum { LEAST = 64, OF_EACH = 4 };
     int cores = ls_mesh_usable_cores(s->run.mesh);
-    int asked = most(s->count, s->counts) * most(s->rank, s->ranks);
+    int asked = most(s->workers, s->n_workers) * most(s->ranks, s->n_ranks);
     int bound = OF_EACH * cores > LEAST ? OF_EACH * cores : LEAST;
 
     if (asked <= bound || s->launch.transport || s->set.oversubscribe)
@@ -189,9 +190,9 @@ static int open_mesh(scale *s)
 {
     int status;
 
-    for (int i = 0; i < s->counts; i++)
-        if (s->count[i] > s->run.how.workers)
-            s->run.how.workers = s->count[i];
+    for (int i = 0; i < s->n_workers; i++)
+        if (s->workers[i] > s->run.how.workers)
+            s->run.how.workers = s->workers[i];
     s->run.details = true;
     status = run_open_mesh(&s->run);
     if (status == OPT_GO)

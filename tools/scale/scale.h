@@ -9,8 +9,8 @@
 #include "scale/prediction.h"
 
 typedef struct scale_settings {
-    const char *counts; /* of workers, "1,2,4"; NULL: up to the cores */
-    const char *ranks;  /* likewise; NULL: up to those that there are */
+    const char *workers; /* counts, "1,2,4"; NULL: up to the cores */
+    const char *ranks;   /* likewise; NULL: up to those that there are */
     double network;     /* Gb/s of each; 0: as fast as memory */
     bool weak, no_roofs, oversubscribe;
     int64_t repeats, steps; /* steps 0: about half a second of them */
@@ -26,8 +26,8 @@ typedef struct scale {
     launch launch;
     scale_settings set;
     settings asked;    /* rows and model as the command line has them */
-    int counts, ranks; /* how many follow */
-    int count[SCALE_COUNTS], rank[SCALE_COUNTS];
+    int n_workers, n_ranks; /* counts of them, */
+    int workers[SCALE_COUNTS], ranks[SCALE_COUNTS];
     ls_ranks *threads;             /* ranks made here; NULL: none */
     const ls_transport *transport; /* between ranks; NULL: there are none */
     int status; /* of what failed inside of the measurement */

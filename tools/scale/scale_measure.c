@@ -94,16 +94,16 @@ static int measure_rank(scale *s)
 
     o.open_on = open_trainer;
     o.transport = s->transport;
+    o.n_ranks = s->n_ranks;
     o.ranks = s->ranks;
-    o.rank = s->rank;
     o.fill = fill;
     o.progress = progress_line;
     o.user = s;
     mesh.devices = (int)s->run.how.devices;
     mesh.cpus = s->run.how.cpus;
     o.mesh = &mesh;
-    o.counts = s->counts;
-    o.count = s->count;
+    o.n_workers = s->n_workers;
+    o.workers = s->workers;
     o.weak = s->set.weak;
     o.no_roofs = s->set.no_roofs;
     o.core_roof = s->assumed.core > 0;
@@ -136,14 +136,11 @@ static int measure_threads(scale *s)
     for (; other && started < n && status == OPT_GO; started++) {
         scale *o = &other[started];
 
-        *o = (scale){.run = s->run,
-                     .set = s->set,
-                     .asked = s->asked,
-                     .counts = s->counts,
-                     .ranks = s->ranks};
+        *o = (scale){.run = s->run, .set = s->set, .asked = s->asked,
+                     .n_workers = s->n_workers, .n_ranks = s->n_ranks};
         memset(&o->run.data, 0, sizeof o->run.data);
-        memcpy(o->count, s->count, sizeof o->count);
-        memcpy(o->rank, s->rank, sizeof o->rank);
+        memcpy(o->workers, s->workers, sizeof o->workers);
+        memcpy(o->ranks, s->ranks, sizeof o->ranks);
         o->transport = ls_ranks_transport(s->threads, started);
         if (pthread_create(&thread[started], NULL, start_rank, o) != 0) {
             status = opt_fail(OPT_FAILED, "a thread cannot be started");

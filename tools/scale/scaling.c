@@ -186,7 +186,8 @@ static int most_workers(const measurement *m, const rank_party *party)
 static void add_points(measurement *m, const rank_party *party, int *room)
 {
     scaling_point *p = m->s->point + m->s->points;
-    int n = count_all(room, m->o.counts, m->o.count, most_workers(m, party));
+    int n = count_all(room, m->o.n_workers, m->o.workers,
+                      most_workers(m, party));
 
     for (int i = 0; i < n; i++)
         p[i] = (scaling_point){.workers = room[i], .ranks = party->ranks,
@@ -198,7 +199,7 @@ static void add_points(measurement *m, const rank_party *party, int *room)
 static int make_points(measurement *m)
 {
     int status = parties_make(&m->party, &m->parties, &m->o);
-    size_t most = (size_t)m->o.counts + DOUBLINGS;
+    size_t most = (size_t)m->o.n_workers + DOUBLINGS;
     int *room;
 
     if (status < 0)
@@ -222,16 +223,17 @@ static int check_options(const scaling_options *o)
         return scaling_fail(LS_EINVAL, "scaling: no function opens a trainer%s",
                         o->transport ? " of one of several ranks (open_on)"
                                      : "");
-    if (o->counts < 0 || o->counts > 65536 || (o->counts && !o->count) ||
+    if (o->n_workers < 0 || o->n_workers > 65536 ||
+        (o->n_workers && !o->workers) ||
         o->repeats < 0 || o->repeats > REPEATS_MOST || o->steps < 0 ||
         o->steps > 1000000)
         return scaling_fail(LS_EINVAL, "scaling: %d counts, %d repeats (0 to "
-                            "%d), %d steps (0 to 1000000)", o->counts,
+                            "%d), %d steps (0 to 1000000)", o->n_workers,
                             o->repeats, REPEATS_MOST, o->steps);
-    for (int i = 0; i < o->counts; i++)
-        if (o->count[i] < 1 || o->count[i] > 65536)
+    for (int i = 0; i < o->n_workers; i++)
+        if (o->workers[i] < 1 || o->workers[i] > 65536)
             return scaling_fail(LS_EINVAL, "scaling: %d workers: there must be "
-                                "1 to 65536", o->count[i]);
+                                "1 to 65536", o->workers[i]);
     return 0;
 }
 

@@ -32,9 +32,9 @@ typedef struct scaling_options {
     void *user;               /* of both, and of progress */
     const ls_mesh_options *mesh; /* its workers do not count; NULL: defaults */
     const ls_pool_options *pool; /* NULL: the caller pinned */
-    int counts;               /* how many counts of workers follow; 0: 1, 2,
+    int n_workers;            /* how many counts of workers follow; 0: 1, 2,
                                  4, .. below the usable cores, and these */
-    const int *count;         /* counts of workers in any order; 1 is added */
+    const int *workers;       /* counts in any order; 1 is added */
     bool weak;                /* fold is the workers instead of 1 */
     int repeats;              /* runs of each count, in turn; 0: 5 */
     int steps;                /* timed, of a run; 0: about half a second */
@@ -46,10 +46,10 @@ typedef struct scaling_options {
     const ls_transport *transport; /* between ranks that all call
                                  scaling_run alike; NULL: there are none */
     scaling_open_on_fn *open_on; /* instead of open; ranks need it */
-    int ranks;                /* how many counts of ranks follow; 0: 1, 2, 4, ..
+    int n_ranks;              /* how many counts of ranks follow; 0: 1, 2, 4, ..
                                  below the transport's, and these */
-    const int *rank;          /* counts of ranks in any order, of which the
-                                 first so many train; 1 is added */
+    const int *ranks;         /* counts in any order, of which the first so many
+                                 train; 1 is added */
 } scaling_options;
 
 /* What was found for one count of workers and ranks. */

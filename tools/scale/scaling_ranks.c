@@ -136,15 +136,15 @@ static int open_party(rank_party *p, const ls_transport *all,
 
 static int check(const scaling_options *o, int all)
 {
-    if (o->ranks < 0 || o->ranks > 65536 || (o->ranks && !o->rank))
+    if (o->n_ranks < 0 || o->n_ranks > 65536 || (o->n_ranks && !o->ranks))
         return scaling_fail(LS_EINVAL, "scaling: %d counts of ranks are "
-                            "given%s", o->ranks,
-                            o->rank ? "; 0 to 65536 may be"
-                                    : ", and rank is NULL");
-    for (int i = 0; i < o->ranks; i++)
-        if (o->rank[i] < 1 || o->rank[i] > all)
+                            "given%s", o->n_ranks,
+                            o->ranks ? "; 0 to 65536 may be"
+                                     : ", and ranks is NULL");
+    for (int i = 0; i < o->n_ranks; i++)
+        if (o->ranks[i] < 1 || o->ranks[i] > all)
             return scaling_fail(LS_EINVAL, "scaling: %d ranks: there must be 1 "
-                                "to %d", o->rank[i], all);
+                                "to %d", o->ranks[i], all);
     return 0;
 }
 
@@ -157,11 +157,11 @@ int parties_make(rank_party **party, int *parties,
 
     if (status < 0)
         return status;
-    count = scaling_new((size_t)o->ranks + DOUBLINGS, sizeof *count,
+    count = scaling_new((size_t)o->n_ranks + DOUBLINGS, sizeof *count,
                     "counts of ranks");
     if (!count)
         return LS_ENOMEM;
-    *parties = count_all(count, o->ranks, o->rank, all);
+    *parties = count_all(count, o->n_ranks, o->ranks, all);
     *party = scaling_new((size_t)*parties, sizeof **party, "counts of ranks");
     status = *party ? 0 : LS_ENOMEM;
     for (int i = 0; i < *parties && status == 0; i++) {

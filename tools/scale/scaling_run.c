@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A run of a measurement: a pool, a trainer, and the times of its steps. */
 #include "scale/scaling_run.h"
+#include "opt/cores.h"
 #include "scale/scaling_fail.h"
 
 #include <stdlib.h>
@@ -55,10 +56,7 @@ static double cache_bytes(const ls_mesh *mesh)
 {
     ls_level l;
 
-    for (int i = 0; ls_mesh_level(mesh, i, &l); i++)
-        if (!strcmp(l.name, "L3"))
-            return (double)l.most * l.count;
-    return 0;
+    return last_cache(mesh, &l) ? (double)l.most * l.count : 0;
 }
 
 static int open_trainer(const measurement *m, const rank_party *party,
