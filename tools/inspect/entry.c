@@ -27,18 +27,26 @@ size_t entry_width(const ls_entry *e)
     return e->elements ? (size_t)(e->bytes / e->elements) : 0;
 }
 
-/* The integer of an element of n bytes, its sign seen to. */
+/* The integer of an element, its sign seen to. */
 static int64_t integer(const ls_entry *e, int64_t i)
 {
     size_t n = entry_width(e);
-    bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-    int64_t x = 0;
+    const char *from = (const char *)e->data + (size_t)i * n;
+    bool is_signed = *e->dtype == 'I';
+    uint16_t two;
+    uint32_t four;
+    int64_t eight = 0;
 
-    memcpy((char *)&x + (is_little ? 0 : sizeof x - n),
-           (const char *)e->data + (size_t)i * n, n);
-    if (*e->dtype == 'I' && n < 8)
-        x = (int64_t)((uint64_t)x << (64 - 8 * n)) >> (64 - 8 * n);
-    return x;
+    switch (n) {
+    case 1: return is_signed ? (int8_t)*from : (uint8_t)*from;
+    case 2:
+        memcpy(&two, from, sizeof two);
+        return is_signed ? (int16_t)two : two;
+    case 4:
+        memcpy(&four, from, sizeof four);
+        return is_signed ? (int64_t)(int32_t)four : four;
+    default: memcpy(&eight, from, n); return eight;
+    }
 }
 
 void entry_element(const ls_entry *e, const float *floats, int64_t i,
