@@ -303,7 +303,7 @@ static void update_slot(const ls__step *s, float norm, int slot,
 {
     const ls_trainer *t = s->trainer;
     const ls__slot *all = &t->model.params.slot[slot];
-    const ls__place *place = ls__placement_of(t, slot);
+    const ls__split *place = ls__placement_of(t, slot);
     ls__share mine = ls__placement_share(t, place, worker);
     ls__piece p = {all->offset, all->size, 0, worker == 0};
 

@@ -16,13 +16,13 @@ enum { PARAMS, OPTIMIZER, PARTS };
 
 /* ------ pieces ------ */
 
-const ls__place *ls__placement_of(const ls_trainer *t, int i)
+const ls__split *ls__placement_of(const ls_trainer *t, int i)
 {
     return t->place[OPTIMIZER][i].axis >= 0 ? &t->place[OPTIMIZER][i]
                                             : &t->place[PARAMS][i];
 }
 
-ls__share ls__placement_share(const ls_trainer *t, const ls__place *place,
+ls__share ls__placement_share(const ls_trainer *t, const ls__split *place,
                               int worker)
 {
     ls__share o = {.pieces = *place->along ? place->owners : t->devices.count};
@@ -85,7 +85,7 @@ enum { NONE = -1, BIGGEST = -2 };
 
 typedef struct rule {
     const char *pattern;
-    ls__place place; /* its axis may be one of these */
+    ls__split place; /* its axis may be one of these */
     bool used;       /* it matches a parameter */
 } rule;
 
@@ -98,7 +98,7 @@ typedef struct rules {
 
 /* The axis of the mesh, whose name is kept. */
 static int find_along(const ls_trainer *t, const rules *r, const char *name,
-                      ls__place *place)
+                      ls__split *place)
 {
     ls_sharding cut;
     char why[256];
@@ -125,9 +125,9 @@ static bool begins_name(char c)
 
 /* "replicate", "1", "1:model" or "model". */
 static int read_place(const ls_trainer *t, const rules *r, const char *pattern,
-                      const char *text, ls__place *place)
+                      const char *text, ls__split *place)
 {
-    *place = (ls__place){NONE, t->devices.of, ""};
+    *place = (ls__split){NONE, t->devices.of, ""};
     if (strcmp(text, "replicate") == 0)
         return 0;
     place->axis = begins_name(text[0]) ? BIGGEST : text[0] - '0';
@@ -185,7 +185,7 @@ static void close_rules(rules *r)
 
 /* ------ what it means for each parameter ------ */
 
-static int check_axis(const ls__slot *s, const ls__place *place)
+static int check_axis(const ls__slot *s, const ls__split *place)
 {
     char text[LS__SHAPE_TEXT];
     int axis = place->axis;
@@ -217,9 +217,9 @@ static int biggest_axis(const ls__slot *s)
 }
 
 /* The first pattern that matches counts; those after it are used too. */
-static int apply_rules(rules *r, const ls__slot *s, ls__place *place)
+static int apply_rules(rules *r, const ls__slot *s, ls__split *place)
 {
-    *place = (ls__place){.axis = NONE};
+    *place = (ls__split){.axis = NONE};
     for (int i = r->count - 1; i >= 0; i--)
         if (fnmatch(r->rule[i].pattern, s->name, 0) == 0) {
             r->rule[i].used = true;
@@ -232,7 +232,7 @@ static int apply_rules(rules *r, const ls__slot *s, ls__place *place)
     return 0;
 }
 
-static int by_rules(const ls_trainer *t, const char *text, ls__place *place)
+static int by_rules(const ls_trainer *t, const char *text, ls__split *place)
 {
     rules r;
     int status = open_rules(t, &r, text);
@@ -248,14 +248,14 @@ static int by_rules(const ls_trainer *t, const char *text, ls__place *place)
     return status;
 }
 
-static int decide(const ls_trainer *t, const char *text, ls__place *place)
+static int decide(const ls_trainer *t, const char *text, ls__split *place)
 {
     bool shard = !strcmp(text, "shard");
 
     if (!shard && strcmp(text, "replicate"))
         return by_rules(t, text, place);
     for (int i = 0; i < t->model.params.count; i++)
-        place[i] = (ls__place){
+        place[i] = (ls__split){
             .axis = shard ? biggest_axis(&t->model.params.slot[i]) : NONE};
     return 0;
 }
@@ -272,7 +272,7 @@ int ls_state_place(ls_trainer *t, ls_state_part part, const char *placement)
     LS__NEED_AS(t, "trainer", LS_EINVAL);
 
     size_t n = (size_t)t->model.params.count;
-    ls__place *place;
+    ls__split *place;
     int status;
 
     if (!known(part))
@@ -291,7 +291,7 @@ int ls_state_place(ls_trainer *t, ls_state_part part, const char *placement)
 }
 
 /* Find where a parameter or its optimizer state is; NULL with a message. */
-static const ls__place *find_place(const ls_trainer *t, ls_state_part part,
+static const ls__split *find_place(const ls_trainer *t, ls_state_part part,
                                    const char *name, int *status)
 {
     const ls__slot *s = ls__params_find(&t->model.params, name);
@@ -313,7 +313,7 @@ int ls_state_axis(const ls_trainer *t, ls_state_part part, const char *name,
     LS__NEED(axis);
 
     int status;
-    const ls__place *place = find_place(t, part, name, &status);
+    const ls__split *place = find_place(t, part, name, &status);
 
     if (!place)
         return status;
@@ -329,7 +329,7 @@ const char *ls_state_owners(const ls_trainer *t, ls_state_part part,
     LS__NEED_OR(owners, NULL);
 
     int status;
-    const ls__place *place = find_place(t, part, name, &status);
+    const ls__split *place = find_place(t, part, name, &status);
 
     if (!place || place->axis == NONE)
         return NULL;

@@ -14,23 +14,23 @@ typedef struct ls__piece {
 } ls__piece;
 
 /* How an array is cut. */
-typedef struct ls__place {
+typedef struct ls__split {
     int axis;          /* of the array; -1: it is not cut */
     int owners;        /* how many devices there are along .. */
     char along[32];    /* .. an axis of the mesh; "": the data axis */
-} ls__place;
+} ls__split;
 
 /* How slot i is cut among those who update it.  A parameter and its moments are
  * updated together: where their placements differ, by the owners of the
  * moments, if those have any. */
-const ls__place *ls__placement_of(const ls_trainer *t, int i);
+const ls__split *ls__placement_of(const ls_trainer *t, int i);
 
 /* What a worker's devices own of an array cut like that: pieces first .. last-1
  * of so many. */
 typedef struct ls__share {
     int pieces, first, last;
 } ls__share;
-ls__share ls__placement_share(const ls_trainer *t, const ls__place *place,
+ls__share ls__placement_share(const ls_trainer *t, const ls__split *place,
                               int worker);
 
 /* What devices first .. last-1 own of a slot that is cut along axis among so

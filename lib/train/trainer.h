@@ -52,7 +52,7 @@ struct ls_trainer {
     bool changed;     /* values are other ones than at first, or may be */
     ls__riding rider[LS__RIDERS];
     const char *data_axis;     /* of the mesh */
-    struct ls__place *place[2]; /* [slot] of parameters, of moments */
+    struct ls__split *place[2]; /* [slot] of parameters, of moments */
     ls__notes notes;  /* lent to each step */
     double seconds;   /* of the last training step */
     struct ls__by_inputs *by_inputs; /* input_gradient.h; NULL: not yet */
