@@ -43,6 +43,7 @@ typedef struct bench {
     double seconds; /* the median step, by the first rank */
     char state[65];
     int64_t floats;
+    double sent; /* bytes a step, by the first rank */
 } bench;
 
 typedef struct rank {
@@ -193,6 +194,7 @@ static void run(bench *b)
     }
     for (int i = 0; i < b->ranks; i++)
         pthread_join(thread[i], NULL);
+    b->sent = (double)ls_ranks_sent(all, 0) / b->steps;
     ls_ranks_close(all);
 }
 
@@ -229,8 +231,9 @@ static void show(const bench *b, double took[LINES][ROUNDS], int rounds)
     double over[LINES], bytes = 4.0 * (double)b->floats;
 
     compare(took, rounds, over);
-    printf("lm, %.2f M parameters, %d ranks of one device and one worker\n\n",
-           1e-6 * (double)b->floats, b->ranks);
+    printf("lm, %.2f M parameters, %d ranks of one device and one worker, "
+           "which send %.2f MB a step\n\n", 1e-6 * (double)b->floats, b->ranks,
+           1e-6 * b->sent);
     printf("%-20s  %8s  %8s  %10s  %8s\n", "", "least ms", "median",
            "over alone", "gather");
     for (int i = 0; i < LINES; i++) {
