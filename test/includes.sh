@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Proves that the rooms of lib/, data/ and tools/ include only those below them:
 # each folder's README.md has a line "may include: base kernel ..", no file
-# includes another room than these, and no circle leads from a room to itself.
+# includes another room than these, no circle leads from a room to itself, and
+# docs/design.md lists them from the ground up.
 # Each says which tests test it ("tested by: test_text data.sh"), and these are
 # there.  Tools see nothing of lib/ and data/ but the public headers, and data/
 # these, base and, where a room says so, the doors that data/README.md lists,
@@ -65,6 +66,28 @@ included() {
             [ -f "$1/$room/$name" ] || [ ! -f "$1/../lib/$room/$name" ]
         } || echo "$room $other $file"
     done | sort -u
+}
+
+# order TREE FOLDER: its rooms from the ground up, as docs/design.md lists them
+# after "`FOLDER/`".
+order() {
+    tr '\n' ' ' <"$1/docs/design.md" |
+        sed -n "s|.*\`$2/\`[^.]* from the ground up: \([a-z, ]*\)\..*|\1|p" |
+        tr -s ', ' '\n'
+}
+
+# misplaced TREE FOLDER: rooms that the list lacks, and those that may include
+# what stands after them.
+misplaced() {
+    order "$1" "$2" >"$dir/order"
+    allowed "$1/$2" >"$dir/allowed"
+    awk 'FILENAME ~ /order$/ { at[$1] = FNR; next }
+        !($1 in at) { print $1 " is not in the list"; next }
+        at[$2] >= at[$1] { print $1 " stands before " $2 }' \
+        "$dir/order" "$dir/allowed"
+    for room in "$1/$2"/*/README.md; do
+        grep -qx "$(basename "$(dirname "$room")")" "$dir/order" || echo "$room"
+    done
 }
 
 # unnamed ROOM: what its README.md does not say.
@@ -234,6 +257,9 @@ rooms "$top_srcdir" >"$dir/wrong"
 none "rooms include what is below them" "$dir/wrong"
 calls "$top_srcdir" "$top_builddir" >"$dir/wrong"
 none "rooms call what is below them" "$dir/wrong"
+misplaced "$top_srcdir" lib >"$dir/wrong"
+misplaced "$top_srcdir" tools >>"$dir/wrong"
+none "docs/design.md lists rooms from the ground up" "$dir/wrong"
 twice "$top_srcdir" >"$dir/wrong"
 none "file names are unique" "$dir/wrong"
 wide "$top_srcdir" >"$dir/wrong"
@@ -334,6 +360,11 @@ is "a wide line" "$(wide "$tree")" "lib/low/b.h:2"
 mkdir "$tree/docs"
 printf '    %0101d\n%0101d\n' 0 0 >"$tree/docs/a.md"
 is "a wide paragraph" "$(broad "$tree")" "docs/a.md:2"
+echo '`lib/`, the engine, from the ground up: low, high.' >"$tree/docs/design.md"
+is "rooms in their order" "$(misplaced "$tree" lib)" ""
+echo '`lib/`, the engine, from the ground up: high, low.' >"$tree/docs/design.md"
+is "a room below what it includes" "$(misplaced "$tree" lib)" \
+    "high stands before low"
 rm -r "$tree/docs"
 printf '/* Of a device. */\n/* A device. */\n' >"$tree/lib/low/b.h"
 mkdir "$tree/lib/train"
