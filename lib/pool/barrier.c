@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The gate and the barrier: the only waiting in lockstep.
+/* The gate and the barrier: where workers wait for each other.
  *
  * The barrier is the sense-reversing one of BLIS and of Mellor-Crummey and
  * Scott (1991, section 3.1), with a counter of generations in place of the
