@@ -143,15 +143,6 @@ START_TEST(bad_gradients)
 }
 END_TEST
 
-/* Proves that the closing half accepts NULL. */
-START_TEST(closing_nothing)
-{
-    ls_batch_close(NULL);
-    ls_trainer_close(NULL);
-    ls_graph_free(NULL);
-}
-END_TEST
-
 static Suite *open_suite(void)
 {
     Suite *suite = suite_create("open");
@@ -160,7 +151,6 @@ static Suite *open_suite(void)
     tcase_add_test(all, bad_options);
     tcase_add_test(all, bad_graphs);
     tcase_add_test(all, bad_gradients);
-    tcase_add_test(all, closing_nothing);
     tcase_set_timeout(all, 60);
     suite_add_tcase(suite, all);
     return suite;
