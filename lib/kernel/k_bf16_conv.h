@@ -116,22 +116,13 @@ SIMD void bf16_conv_tile(const ls__conv *v, int rows, int vecs,
     tile_end(&v->out, rows, i, j, sum, room);
 }
 
-static void bf16_conv_tile_of(const ls__conv *v, int rows,
+static void bf16_conv_tile_of(const ls__conv *v, int rows, bool narrow,
                               const word_places *at, const uint32_t *image,
                               int64_t i, int64_t j)
 {
-#define CALL(rows) bf16_conv_tile(v, rows, VECS, at, image, i, j)
-    WITH_CONSTANT(rows, CHAIN_CASES, CALL)
-#undef CALL
-}
-
-static void bf16_conv_narrow_of(const ls__conv *v, int rows,
-                                const word_places *at, const uint32_t *image,
-                                int64_t i, int64_t j)
-{
-#define CALL(rows) bf16_conv_tile(v, rows, 1, at, image, i, j)
-    WITH_CONSTANT(rows, NARROW_CASES, CALL)
-#undef CALL
+#define TILE(rows, vecs) bf16_conv_tile(v, rows, vecs, at, image, i, j)
+    WITH_TILE(rows, CHAIN_CASES, narrow, NARROW_CASES)
+#undef TILE
 }
 
 /* Outputs of row y, channels from j on. */
@@ -139,14 +130,10 @@ static void bf16_conv_row(const ls__conv *v, const word_places *at,
                           const uint32_t *image, int64_t y, int64_t j)
 {
     bool narrow = is_narrow(v->out.n - j);
-    int64_t most = narrow ? NARROW_ROWS : CHAIN_ROWS;
 
     for (int64_t x = 0, rows; x < v->w; x += rows, image += rows * v->step_x) {
-        rows = tile_height(v->w - x, most);
-        if (narrow)
-            bf16_conv_narrow_of(v, (int)rows, at, image, y * v->w + x, j);
-        else
-            bf16_conv_tile_of(v, (int)rows, at, image, y * v->w + x, j);
+        rows = tile_height(v->w - x, narrow ? NARROW_ROWS : CHAIN_ROWS);
+        bf16_conv_tile_of(v, (int)rows, narrow, at, image, y * v->w + x, j);
     }
 }
 
@@ -236,20 +223,12 @@ SIMD void dw_tile(const ls__conv *v, int rows, int vecs, const dy_panel *q,
     tile_put(rows, c, v->out.n, left, sum);
 }
 
-static void dw_tile_of(const ls__conv *v, int rows, const dy_panel *q,
-                       const uint32_t *image, float *c)
+static void dw_tile_of(const ls__conv *v, int rows, bool narrow,
+                       const dy_panel *q, const uint32_t *image, float *c)
 {
-#define CALL(rows) dw_tile(v, rows, VECS, q, image, 2 * v->step_y, c)
-    WITH_CONSTANT(rows, CHAIN_CASES, CALL)
-#undef CALL
-}
-
-static void dw_narrow_of(const ls__conv *v, int rows, const dy_panel *q,
-                         const uint32_t *image, float *c)
-{
-#define CALL(rows) dw_tile(v, rows, 1, q, image, 2 * v->step_y, c)
-    WITH_CONSTANT(rows, NARROW_CASES, CALL)
-#undef CALL
+#define TILE(rows, vecs) dw_tile(v, rows, vecs, q, image, 2 * v->step_y, c)
+    WITH_TILE(rows, CHAIN_CASES, narrow, NARROW_CASES)
+#undef TILE
 }
 
 /* One run of dw, whose first number in the image is there. */
@@ -257,14 +236,10 @@ static void dw_run(const ls__conv *v, const dy_panel *q, const uint32_t *image,
                    float *c)
 {
     bool narrow = is_narrow(v->out.n - q->j);
-    int64_t most = narrow ? NARROW_ROWS : CHAIN_ROWS;
 
     for (int64_t m = 0, rows; m < v->run; m += rows) {
-        rows = tile_height(v->run - m, most);
-        if (narrow)
-            dw_narrow_of(v, (int)rows, q, image + m, c + m * v->out.n);
-        else
-            dw_tile_of(v, (int)rows, q, image + m, c + m * v->out.n);
+        rows = tile_height(v->run - m, narrow ? NARROW_ROWS : CHAIN_ROWS);
+        dw_tile_of(v, (int)rows, narrow, q, image + m, c + m * v->out.n);
     }
 }
 

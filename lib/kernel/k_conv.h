@@ -7,7 +7,7 @@
  * channels, each pixel of a window is a run.
  *
  * The contract of bits is that of kernel/product.h on the matrix of patches, K
- * in order (row of the window, pixel, channel), chunks of 256.  In kernel
+ * in order (row of the window, pixel, channel), chunks of 256.  In weight
  * gradients K runs over output pixels: a chunk is a rectangle of at most 256,
  * an even number of whole rows (128 pixels of two rows that are longer), and in
  * it K goes block by block of two by two.  A 2x2 pooling then leaves one number
@@ -22,7 +22,7 @@
 #include "kernel/k_panels.h"
 #include "kernel/k_tile.h"
 
-/* ------ kernels in panels ------ */
+/* ------ weights in panels ------ */
 
 static int64_t conv_groups(const ls__conv_weights *of)
 {
@@ -125,7 +125,7 @@ static void conv_tile_of(const ls__conv *v, int rows, bool narrow, int64_t y,
                          int64_t x, int64_t j)
 {
 #define TILE(rows, vecs) conv_tile(v, rows, vecs, y, x, j)
-    WITH_TILE(rows, narrow)
+    WITH_TILE(rows, TILE_CASES, narrow, TILE_CASES)
 #undef TILE
 }
 
@@ -198,7 +198,7 @@ static void conv_grad_tile_of(const ls__conv *v, const conv_chunk *q, int rows,
                               bool narrow, int64_t run, int64_t m, int64_t j)
 {
 #define TILE(rows, vecs) conv_grad_tile(v, q, rows, vecs, run, m, j)
-    WITH_TILE(rows, narrow)
+    WITH_TILE(rows, TILE_CASES, narrow, TILE_CASES)
 #undef TILE
 }
 

@@ -63,11 +63,11 @@ typedef v16 tile_sums[ROWS][VECS];
 /* TILE(rows, vecs), both constants: vecs is 1 where the tile is narrow. */
 #define TILE_NARROW(rows) TILE(rows, 1)
 #define TILE_WIDE(rows) TILE(rows, VECS)
-#define WITH_TILE(rows, narrow) \
+#define WITH_TILE(rows, CASES, narrow, NARROW_CASES) \
     if (VECS > 1 && (narrow)) { \
-        WITH_CONSTANT(rows, TILE_CASES, TILE_NARROW) \
+        WITH_CONSTANT(rows, NARROW_CASES, TILE_NARROW) \
     } else { \
-        WITH_CONSTANT(rows, TILE_CASES, TILE_WIDE) \
+        WITH_CONSTANT(rows, CASES, TILE_WIDE) \
     }
 
 /* How many rows the next tile takes of those left: tiles of nearly one height,
