@@ -34,12 +34,9 @@ typedef struct amx_shape {
     uint8_t lines[16];
 } amx_shape;
 
-static const amx_shape amx_whole
-    __attribute__((aligned(64))) = {1,
-                                    0,
-                                    {0},
-                                    {64, 64, 64, 64, 64, 64, 64, 64},
-                                    {16, 16, 16, 16, 16, 16, 16, 16}};
+static const amx_shape amx_whole __attribute__((aligned(64))) = {
+    1, 0, {0}, {64, 64, 64, 64, 64, 64, 64, 64},
+    {16, 16, 16, 16, 16, 16, 16, 16}};
 
 /* Tiles are the thread's: they are there between these two alone, so that a
  * thread which switches or ends carries none. */

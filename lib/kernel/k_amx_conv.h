@@ -20,7 +20,7 @@
  * other. */
 static int64_t amx_conv_panel(int64_t kh, int64_t run)
 {
-    return kh * amx_words(1, AMX_SIDE, run);
+    return kh * amx_size(1, AMX_SIDE, run);
 }
 
 static int64_t amx_conv_packed_size(const ls__conv_weights *of)

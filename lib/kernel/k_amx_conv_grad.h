@@ -290,13 +290,10 @@ static void amx_conv_grad_pooled(const ls__conv *v, const ls__pooled_dy *d,
     amx_conv_grad_of(v, d, t, dbias, scratch);
 }
 
-static const ls__convs amx_convs = {.transposed = true,
-                                     .image = amx_conv_image,
-                                     .y = amx_conv_y,
-                                     .dw = amx_conv_grad,
-                                     .dw_pooled = amx_conv_grad_pooled,
-                                     .scratch = amx_conv_scratch,
-                                     .packed_size = amx_conv_packed_size,
-                                     .pack = amx_conv_pack};
+static const ls__convs amx_convs = {
+    .transposed = true, .image = amx_conv_image, .y = amx_conv_y,
+    .dw = amx_conv_grad, .dw_pooled = amx_conv_grad_pooled,
+    .scratch = amx_conv_scratch, .packed_size = amx_conv_packed_size,
+    .pack = amx_conv_pack};
 
 #endif

@@ -179,7 +179,7 @@ AMX void amx_pack(int parts, int64_t k, int64_t n, const float *b,
 /* B, and 32 rows of A. */
 SIMD int64_t amx_scratch(int parts, int64_t k, int64_t n)
 {
-    return amx_words(parts, n, k) + amx_words(parts, AMX_SIDE, k);
+    return amx_size(parts, n, k) + amx_size(parts, AMX_SIDE, k);
 }
 
 /* 32 rows of A from row i on, as words, which may be those in room. */
@@ -207,13 +207,13 @@ AMX void amx_gemm(int parts, const ls__product *g, float *scratch)
     float sums[AMX_BLOCK] __attribute__((aligned(64)));
     uint32_t *room = (uint32_t *)(void *)scratch;
     const uint32_t *b = g->packed;
-    int64_t panel = amx_words(parts, AMX_SIDE, g->k);
+    int64_t panel = amx_size(parts, AMX_SIDE, g->k);
     amx_tiles u;
 
     if (!b) {
         amx_pack(parts, g->k, g->n, g->b, g->b_row, g->b_col, room);
         b = room;
-        room += amx_words(parts, g->n, g->k);
+        room += amx_size(parts, g->n, g->k);
     }
     amx_take(&u);
     for (int64_t i = 0; i < g->m; i += AMX_SIDE) {
@@ -248,7 +248,7 @@ AMX void amx_gemm(int parts, const ls__product *g, float *scratch)
     } \
     static int64_t packed_size_of(int64_t k, int64_t n) \
     { \
-        return amx_words(parts, n, k); \
+        return amx_size(parts, n, k); \
     } \
     static void pack_of(int64_t k, int64_t n, const float *b, int64_t b_row, \
                         int64_t b_col, void *packed) \

@@ -23,7 +23,7 @@ static int64_t up_to_side(int64_t n)
     return (n + AMX_SIDE - 1) / AMX_SIDE * AMX_SIDE;
 }
 
-static int64_t amx_words(int parts, int64_t outer, int64_t k)
+static int64_t amx_size(int parts, int64_t outer, int64_t k)
 {
     return up_to_side(outer) * up_to_side(k) / 2 * parts;
 }
