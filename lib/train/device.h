@@ -28,7 +28,7 @@ typedef struct ls__beside {
     int devices;
 } ls__beside;
 
-/* After a failure it is closed, too. */
+/* Open it; it is to be closed after a failure, too. */
 int ls__beside_open(ls__beside *b, const ls_trainer *t, ls__purpose purpose,
                     const bool *frozen);
 void ls__beside_close(ls__beside *b);
