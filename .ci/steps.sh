@@ -120,15 +120,18 @@ meet()
 
 # build NAME GOAL CONFIGURE-ARGUMENTS...: configure in $ci/NAME and make GOAL,
 # under the command `under` if there is one; of all tests, or of `tests`.  With
+# `first` this command compiles some of it before all else, as it likes.  With
 # `tests_cflags` these are the CFLAGS of what is compiled after the libraries and
 # tools: the tests.
 under=
 tests=
+first=
 tests_cflags=
 build()
 (
     mkdir -p "$ci/$1" && cd "$ci/$1" &&
         ../../../configure --quiet "${@:3}" &&
+        { [ -z "$first" ] || $first; } &&
         { [ -z "$tests_cflags" ] || make -j2 --no-print-directory; } &&
         $under make -j2 --no-print-directory "$2" ${tests:+"TESTS=$tests"} \
             ${tests_cflags:+"CFLAGS=$tests_cflags"}
@@ -139,18 +142,58 @@ build()
 # ThreadSanitizer, where the language model then takes six times as long: there
 # they are compiled without -fgcse, in three quarters of it, and the tests at -O1.
 # They make what they are told, or all.
+#
+# Told, they leave to .ci/full the kernels of levels that this machine does not
+# run: these have no threads of their own, and are in the cache for
+# ThreadSanitizer; v4.c is the source of v3.c for UndefinedBehaviorSanitizer, too.
 address()
 {
+    local first=''
+    [ $# = 0 ] || first=v4_in_bounds
     build address "${1:-check-memory-whole}" --disable-static \
         --enable-sanitizer=address,undefined CFLAGS='-O1 -g1'
 }
 thread()
 {
-    local under='' tests_cflags='-O1 -g1'
+    local under='' first='' tests_cflags='-O1 -g1'
+    [ $# = 0 ] || first=kernels_of_others
     # ThreadSanitizer keeps its shadow where some kernels put programs at random.
     setarch "$(uname -m)" -R true 2>/dev/null && under="setarch $(uname -m) -R"
     build thread "${1:-check-threads-whole}" --disable-static --enable-sanitizer=thread \
         CFLAGS='-O2 -fno-gcse -g1'
+}
+
+v4_in_bounds()
+{
+    [ "$(uname -m)" != x86_64 ] ||
+        make -j2 --no-print-directory CFLAGS='-O1 -g1 -fno-sanitize=undefined' \
+            libkernel_v4.la
+}
+# All levels as quickstart compiled them, then not those that run here.
+kernels_of_others()
+{
+    local own more='' level
+    own=$(../../lockstep-info |
+        sed -n 's/^  \(x86-64-\)*\([^ ]*\)  *in use, .*/\2/p')
+    ! grep -qw avx512_bf16 /proc/cpuinfo || more='v4_bf16 v4_bf16_wide'
+    ! grep -qw amx_bf16 /proc/cpuinfo || more="$more v4_amx"
+    make -j2 --no-print-directory CC=cached-cc CFLAGS='-g -O3' \
+        SANITIZER_CFLAGS= v2_sanitizer= kernel-levels &&
+        for level in $own $more; do
+            rm -f lib/kernel/libkernel_${level}_la-*.lo
+        done
+}
+
+# The quickest linker that is here, as a flag: a test has 30 MB.
+linker()
+{
+    local name
+    for name in lld gold; do
+        echo 'int main(void) { return 0; }' |
+            gcc -fuse-ld=$name -x c - -o "$ci/linked" || continue
+        echo -fuse-ld=$name
+        return
+    done 2>/dev/null
 }
 
 # Start anew: only results of this run count.

@@ -589,13 +589,14 @@ static Suite *record_suite(void)
 {
     Suite *s = suite_create("record");
     TCase *t = tcase_create("steps");
+    int each = UNDER_SANITIZER ? 1 : 2; /* faults of each kind */
 
     tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, test_same_bytes, 0, long_run() ? 1000 : 12);
-    tcase_add_loop_test(t, test_norms, 0, long_run() ? 200 : 4);
+    tcase_add_loop_test(t, test_same_bytes, 0, long_run() ? 1000 : 6 * each);
+    tcase_add_loop_test(t, test_norms, 0, long_run() ? 200 : 2 * each);
     tcase_add_test(t, test_ranks);
     tcase_add_test(t, test_judges);
-    tcase_add_loop_test(t, test_fault, 0, long_run() ? 25 * KINDS : 2 * KINDS);
+    tcase_add_loop_test(t, test_fault, 0, long_run() ? 25 * KINDS : each * KINDS);
     suite_add_tcase(s, t);
     return s;
 }

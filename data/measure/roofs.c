@@ -15,10 +15,8 @@
 
 #include <string.h>
 
-enum {
-    ROUNDS = 5,
-    FMA_LOOPS = 1 << 22 /* about 10 ms */
-};
+enum { ROUNDS = 5, FMA_LOOPS = 1 << 16 /* between two looks at the clock */ };
+static const double FMA_SECONDS = 0.01;
 static const int64_t COPY_LEAST = 64 << 20, COPY_MOST = (int64_t)1 << 30;
 
 /* Written by its worker, on a line of its own. */
@@ -40,12 +38,17 @@ typedef struct race {
 
 /* ------ The two races: a job each, and a lap inside it ------ */
 
+/* Levels differ a hundredfold: a lap lasts so long, however slow one is. */
 static double fma_lap(race *r, int worker)
 {
+    double begin = ls__seconds(), work = 0;
     float io[16] = {0};
 
     (void)worker;
-    return (double)r->loop(FMA_LOOPS, io);
+    do
+        work += (double)r->loop(FMA_LOOPS, io);
+    while (ls__seconds() - begin < FMA_SECONDS);
+    return work;
 }
 
 /* A worker's part of the arrays. */
