@@ -48,7 +48,6 @@ sed -i '/^[0-9]*,0.1,/s/,[0-9.]*$/,1/' "$dir/tree/bench/results/check/small.csv"
 tables "$dir/tree" --check
 is "another round of a check" $? 1
 has "in its document" err "docs/healing.md is not"
-finish
 
 # rounds ROW LEAST: what bench/run --json writes of a row that was measured once.
 rounds() {
@@ -67,3 +66,4 @@ is "its rows join, the newer in place of the older" \
     "abc,one,lockstep,yes,1,2,3,,, abc,two,lockstep,yes,1,1,3,,, "
 is "under the commands of both" "$(grep command "$kept")" \
     "# command: measure one; measure two"
+finish
