@@ -180,7 +180,7 @@ kernels_of_others()
     make -j2 --no-print-directory CC=cached-cc CFLAGS='-g -O3' \
         SANITIZER_CFLAGS= v2_sanitizer= kernel-levels &&
         for level in $own $more; do
-            rm -f lib/kernel/libkernel_${level}_la-*.lo
+            rm -f "lib/kernel/libkernel_${level}_la-"*.lo
         done
 }
 
