@@ -184,18 +184,6 @@ kernels_of_others()
         done
 }
 
-# The quickest linker that is here, as a flag: a test has 30 MB.
-linker()
-{
-    local name
-    for name in lld gold; do
-        echo 'int main(void) { return 0; }' |
-            gcc -fuse-ld=$name -x c - -o "$ci/linked" || continue
-        echo -fuse-ld=$name
-        return
-    done 2>/dev/null
-}
-
 # Start anew: only results of this run count.
 fresh()
 {
