@@ -143,13 +143,10 @@ build()
 # they are compiled without -fgcse, in three quarters of it, and the tests at -O1.
 # They make what they are told, or all.
 #
-# Told, they leave to .ci/full the kernels of levels that this machine does not
-# run: these have no threads of their own, and are in the cache for
-# ThreadSanitizer; v4.c is the source of v3.c for UndefinedBehaviorSanitizer, too.
+# Told, ThreadSanitizer is left out of the kernels of levels that this machine
+# does not run: they have no other threads, and are in the cache.
 address()
 {
-    local first=''
-    [ $# = 0 ] || first=v4_in_bounds
     build address "${1:-check-memory-whole}" --disable-static \
         --enable-sanitizer=address,undefined CFLAGS='-O1 -g1'
 }
@@ -163,12 +160,6 @@ thread()
         CFLAGS='-O2 -fno-gcse -g1'
 }
 
-v4_in_bounds()
-{
-    [ "$(uname -m)" != x86_64 ] ||
-        make -j2 --no-print-directory CFLAGS='-O1 -g1 -fno-sanitize=undefined' \
-            libkernel_v4.la
-}
 # All levels as quickstart compiled them, then not those that run here.
 kernels_of_others()
 {
