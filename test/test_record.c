@@ -596,7 +596,8 @@ static Suite *record_suite(void)
     tcase_add_loop_test(t, test_norms, 0, long_run() ? 200 : 2 * each);
     tcase_add_test(t, test_ranks);
     tcase_add_test(t, test_judges);
-    tcase_add_loop_test(t, test_fault, 0, long_run() ? 25 * KINDS : each * KINDS);
+    tcase_add_loop_test(t, test_fault, 0,
+                        (long_run() ? 25 : each) * KINDS);
     suite_add_tcase(s, t);
     return s;
 }
