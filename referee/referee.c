@@ -20,8 +20,9 @@
  *     @proof ...                      that those numbers are theirs
  *
  * Evidence without "@" opens nothing: whose numbers these are is then for
- * others to say, but of a row of the data, which stands under a root.  With
- * records, the arrays must be in each of them; with a transcript, the root.
+ * others to say, but of a row of the data, which stands under a root in the
+ * place of "@".  With records, the arrays must be in each of them; with a
+ * transcript, the root.
  *
  * Exit status: 0 the first side is right, 1 the second, 2 neither, 3 the
  * evidence is not as the rule wants it, or does not open.  `referee --rules`
@@ -1722,6 +1723,13 @@ static f32 one(const char *name)
     return want(name, 1)->x[0];
 }
 
+static uint64_t words_of(const char *name) /* the high one first */
+{
+    const list *l = want(name, 2);
+
+    return (uint64_t)l->x[0] << 32 | l->x[1];
+}
+
 static f32 or_zero(const char *name) { return has(name) ? one(name) : 0; }
 
 static long place(long n) /* "at": below n */
@@ -1735,7 +1743,7 @@ static long place(long n) /* "at": below n */
 
 /* ------ hashes ------ */
 
-enum { LEAF = 4096 }; /* words, at most */
+enum { LEAF = 4096, ROOT = 8 }; /* words: at most, and always */
 
 /* SHA-256 of at most 16,385 bytes: a leaf of 4096 words and a byte. */
 static void sha256(const uint8_t *bytes, int n, uint32_t h[8])
@@ -1866,20 +1874,49 @@ static f32 after_product(f32 x)
     return plus_add(x);
 }
 
+static f32 dropped(f32 x, uint64_t place); /* by "key", "keep" */
+
+/* With a "step" numbers of a weight are dropped, from "place" on so far
+ * apart. */
+static const f32 *with_drops(const list *a)
+{
+    uint64_t at, step;
+    f32 *x;
+
+    if (!has("step"))
+        return a->x;
+    at = words_of("place");
+    step = one("step");
+    x = room_for(a->n);
+    for (long i = 0; i < a->n; i++)
+        x[i] = dropped(a->x[i], at + (uint64_t)i * step);
+    return x;
+}
+
+static const f32 *rounded(const f32 *of, long n)
+{
+    f32 *x = room_for(n);
+
+    for (long i = 0; i < n; i++)
+        x[i] = to_bf16(of[i]);
+    return x;
+}
+
 typedef f32 product_of(const f32 *c, const f32 *a, const f32 *b, long k);
 
 /* Of heads that share a key or value each product by itself, times the scale,
  * one added to the other. */
-static f32 product_of_heads(product_of *make, const list *a, const list *b)
+static f32 product_of_heads(product_of *make, const f32 *a, const f32 *b,
+                            long k)
 {
     long heads = (long)one("heads"), n;
     f32 sum = 0;
 
-    if (heads < 1 || a->n % heads)
+    if (heads < 1 || k % heads)
         refuse("heads");
-    n = a->n / heads;
+    n = k / heads;
     for (long i = 0; i < heads; i++) {
-        f32 x = make(NULL, a->x + i * n, b->x + i * n, n);
+        f32 x = make(NULL, a + i * n, b + i * n, n);
 
         if (has("scale"))
             x = f_mul(x, one("scale"));
@@ -1889,25 +1926,34 @@ static f32 product_of_heads(product_of *make, const list *a, const list *b)
 }
 
 /* "product", "product.bf16", ..: chunks of K that were separate calls (chunks
- * of rows) are lengths in "parts", in order; without it all is one. */
+ * of rows) are lengths in "parts", in order; without it all is one.
+ * ".rounded": as "product", of numbers that are rounded to bf16.  A "key"
+ * without a "step": the sum itself may be dropped. */
 static f32 product_rule(const char *kind)
 {
     product_of *make = !strcmp(kind, ".bf16")    ? bf16_product
                        : !strcmp(kind, ".f32x3") ? f32x3_product
                        : !strcmp(kind, ".f32x6") ? f32x6_product
                                                  : f32_product;
-    const list *a = want("a", -1), *b = want("b", a->n);
+    const list *l = want("a", -1);
+    const f32 *a = with_drops(l), *b = want("b", l->n)->x;
     f32 sum = has("c") ? one("c") : 0;
     long at = 0;
 
-    if (has("heads"))
-        return product_of_heads(make, a, b);
-    for (long i = 0, n; i < part_count(); i++, at += n) {
-        n = part_at(i, at, a->n);
-        sum = make(i || has("c") ? &sum : NULL, a->x + at, b->x + at, n);
+    if (!strcmp(kind, ".rounded")) {
+        a = rounded(a, l->n);
+        b = rounded(b, l->n);
     }
-    if (at != a->n)
+    if (has("heads"))
+        return product_of_heads(make, a, b, l->n);
+    for (long i = 0, n; i < part_count(); i++, at += n) {
+        n = part_at(i, at, l->n);
+        sum = make(i || has("c") ? &sum : NULL, a + at, b + at, n);
+    }
+    if (at != l->n)
         refuse("parts");
+    if (has("key") && !has("step"))
+        sum = dropped(sum, words_of("place"));
     return after_product(sum);
 }
 
@@ -2565,13 +2611,6 @@ static f32 gru_rule(const char *kind)
 
 /* ------ rules: random numbers ------ */
 
-static uint64_t words_of(const char *name) /* the high one first */
-{
-    const list *l = want(name, 2);
-
-    return (uint64_t)l->x[0] << 32 | l->x[1];
-}
-
 /* ".key": the words of a key folded with a number, at 0 and 1. */
 static f32 random_rule(const char *kind)
 {
@@ -2606,14 +2645,19 @@ static f32 kept_share(void)
     return f_from(d_sub(D(1.0), d_mul(real("rate"), d_from(one("share")))));
 }
 
+static f32 dropped(f32 x, uint64_t place)
+{
+    uint32_t bits = random_bits(want("key", 2)->x, place);
+    f32 keep = kept_share();
+
+    return f_lt(from_0_to_1(bits), keep) ? f_mul(x, f_div(F(1.0f), keep)) : 0;
+}
+
 /* x: a value, or in backward its gradient. */
 static f32 dropout_rule(const char *kind)
 {
-    uint32_t bits = random_bits(want("key", 2)->x, words_of("place"));
-    f32 keep = kept_share(), x = f_mul(one("x"), f_div(F(1.0f), keep));
-
     (void)kind;
-    return plus_add(f_lt(from_0_to_1(bits), keep) ? x : 0);
+    return plus_add(dropped(one("x"), words_of("place")));
 }
 
 /* Lane i % 8 adds element i; lanes are added 4, 2, 1 apart. */
@@ -2810,32 +2854,47 @@ static uint32_t permuted(const f32 of[2], uint32_t n, uint32_t at)
     return row;
 }
 
+/* The row of an epoch that is the first of the step's batch. */
+static uint32_t first_of_batch(void)
+{
+    uint32_t rows = count_of("rows"), batch = count_of("batch");
+    uint32_t batches = count_of("batches");
+
+    if ((uint64_t)(batches - 1) * batch >= rows)
+        refuse("batches");
+    return one("step") % batches * batch;
+}
+
+/* Does the row only fill the batch up? */
+static int fills_up(const char *kind)
+{
+    uint32_t row = one("row"), rows = count_of("rows");
+
+    return row >= count_of("batch") || (strcmp(kind, ".window") != 0 &&
+                                        row >= rows - first_of_batch());
+}
+
 /* Which row of the data row `row` of the step's batch is: as they stand, in the
  * epoch's order, or from where a window of them begins.  What fills a batch up
  * is its first row. */
 static uint32_t row_of_batch(const char *kind)
 {
-    uint32_t rows = count_of("rows"), batch = count_of("batch");
-    uint32_t step = one("step"), row = one("row"), window, batches, first;
+    uint32_t row = fills_up(kind) ? 0 : one("row"), rows = count_of("rows");
+    uint32_t window;
     f32 key[2];
 
     if (!strcmp(kind, ".window")) {
         window = count_of("window");
         if (window > rows)
             refuse("window");
-        key_of(want("key", 2)->x, step, key);
-        return drawn_below(key, row < batch ? row : 0, rows - window + 1);
+        key_of(want("key", 2)->x, one("step"), key);
+        return drawn_below(key, row, rows - window + 1);
     }
-    batches = count_of("batches");
-    if ((uint64_t)(batches - 1) * batch >= rows)
-        refuse("batches");
-    first = step % batches * batch;
-    if (row >= batch || row >= rows - first)
-        row = 0;
+    row += first_of_batch();
     if (!*kind)
-        return first + row;
-    key_of(want("key", 2)->x, step / batches, key);
-    return permuted(key, rows, first + row);
+        return row;
+    key_of(want("key", 2)->x, one("step") / count_of("batches"), key);
+    return permuted(key, rows, row);
 }
 
 /* The hash of leaves first .. first+n-1, of which leaf `at` is at hand, and
@@ -2865,16 +2924,28 @@ static void climb(uint64_t first, uint64_t n, uint64_t at, const f32 **path,
     hash_pair(both, hash);
 }
 
+/* What a row weighs whose data says nothing of it; the window has no part. */
+static f32 plain_weight(const char *kind)
+{
+    (void)want("root", ROOT);
+    (void)one("step");
+    return fills_up(kind) ? 0 : F(1.0f);
+}
+
 /* A word of a batch: a word of a row of the data, whose leaf stands under the
- * root of all rows. */
+ * root of all rows.  "weight" 1: it is the row's weight; 0: no row has one. */
 static f32 batch_rule(const char *kind)
 {
-    uint64_t width = count_of("width"), rows = count_of("rows"), word, leaf;
-    uint64_t all = rows * width, window = has("window") ? one("window") : 1;
+    uint64_t width, rows = count_of("rows"), word, leaf, all, window;
     const list *path = has("path") ? want("path", -1) : NULL;
     const f32 *at = path ? path->x : NULL, *end = path ? at + path->n : NULL;
     uint32_t hash[8];
 
+    if (has("weight") && !one("weight"))
+        return plain_weight(kind);
+    width = count_of("width");
+    all = rows * width;
+    window = has("window") ? one("window") : 1;
     if (one("word") >= width * window)
         refuse("word");
     word = row_of_batch(kind) * width + one("word");
@@ -2883,24 +2954,29 @@ static f32 batch_rule(const char *kind)
         (all - leaf * LEAF < LEAF ? all - leaf * LEAF : LEAF))
         refuse("leaf");
     climb(0, (all + LEAF - 1) / LEAF, leaf, &at, end, hash);
-    if (at != end || memcmp(hash, want("root", 8)->x, sizeof hash))
+    if (at != end || memcmp(hash, want("root", ROOT)->x, sizeof hash))
         refuse("the row is not under the root of the data");
-    return want("leaf", -1)->x[word % LEAF];
+    return has("weight") && fills_up(kind) ? 0
+                                           : want("leaf", -1)->x[word % LEAF];
 }
 
 /* ------ rules: after the gradients ------ */
 
-static f32 mean_rule(const char *kind) /* over devices, of a sum each */
+/* Over devices, of a sum each; "w": each times 1 / the device's weight. */
+static f32 mean_rule(const char *kind)
 {
     const list *a = want("a", -1);
+    const list *w = has("w") ? want("w", 2 * a->n) : NULL;
     f32 *x = room_for(a->n);
 
     (void)kind;
-    memcpy(x, a->x, (size_t)a->n * sizeof *x);
+    for (long i = 0; i < a->n; i++)
+        x[i] = w ? f_mul(a->x[i], f_div(F(1.0f), f_from(double_at(w, i))))
+                 : a->x[i];
     return f_mul(tree(x, a->n), one("factor"));
 }
 
-/* Doubles as two words each, one a device, by the tree. */
+/* Doubles, one a device, by the tree. */
 static f64 double_tree(const char *name)
 {
     const list *l = want(name, -1);
@@ -2908,43 +2984,80 @@ static f64 double_tree(const char *name)
     f64 *x = (f64 *)(void *)room_for(2 * n + 2);
 
     for (long i = 0; i < n; i++)
-        x[i] = (f64)l->x[2 * i] << 32 | l->x[2 * i + 1];
+        x[i] = double_at(l, i);
     for (long s = 1; s < n; s *= 2)
         for (long i = 0; i + s < n; i += 2 * s)
             x[i] = d_add(x[i], x[i + s]);
     return x[0];
 }
 
-static f32 factor_rule(const char *kind) /* 1 / W, of the devices' weights */
+/* 1 / W, of the devices' weights; "shards": 1 / how many. */
+static f32 factor_rule(const char *kind)
 {
     (void)kind;
+    if (has("shards"))
+        return f_div(F(1.0f), f_int(count_of("shards")));
     return f_div(F(1.0f), f_from(double_tree("w")));
 }
 
-/* Term i: a float, or a double that was summed before. */
-static f64 loss_term(const list *t, const list *l, long i)
+/* What row i gives: a float "t", a double "l"; the sum of its `each` numbers of
+ * "y", times "v" if it is there, or of "v" alone; or how many of its labels are
+ * not below 0. */
+static f64 row_of_loss(const list *of, long each, long i)
 {
-    return t ? d_from(t->x[i]) : (f64)l->x[2 * i] << 32 | l->x[2 * i + 1];
+    const list *v = !strcmp(of->name, "y") && has("v") ? want("v", of->n)
+                                                       : NULL;
+    f64 sum = 0;
+
+    if (!strcmp(of->name, "t"))
+        return d_from(of->x[i]);
+    if (!strcmp(of->name, "l"))
+        return double_at(of, i);
+    for (long j = i * each; j < (i + 1) * each; j++) {
+        f64 x = !strcmp(of->name, "label") ? D(of->x[j] >> 31 ? 0 : 1.0)
+                                           : d_from(of->x[j]);
+
+        sum = d_add(sum, v ? d_mul(d_from(v->x[j]), x) : x);
+    }
+    return sum;
+}
+
+/* The lists that rows of a loss may be; numbers of each row, or 0: any. */
+static const list *rows_of_loss(long rows, long *each)
+{
+    static const struct {
+        const char *name;
+        long each;
+    } of[] = {{"t", 1}, {"l", 2}, {"y", 0}, {"v", 0}, {"label", 0}};
+    const list *found = NULL;
+
+    for (int i = 0; i < 5 && !found; i++)
+        if (has(of[i].name)) {
+            found = want(of[i].name, -1);
+            *each = of[i].each ? of[i].each : found->n / rows;
+        }
+    if (!found || *each < 1 || found->n != *each * rows)
+        refuse("rows of a loss");
+    return found;
 }
 
 /* The losses of terms or rows times the weights of rows, at 0 and 1 the words
- * of the sum.  "parts": micro-batches, summed by themselves. */
+ * of the sum; or what terms there were, likewise.  "parts": micro-batches,
+ * summed by themselves. */
 static f32 loss_sum_rule(const char *kind)
 {
-    const list *t = has("t") ? want("t", -1) : NULL;
-    const list *l = t ? NULL : want("l", -1);
-    const list *w = want("w", t ? t->n : l->n / 2);
+    const list *w = want("w", -1), *of;
+    long at = 0, each = 0;
     f64 sum = 0;
-    long at = 0;
 
     (void)kind;
-    if (l && l->n % 2)
-        refuse("l");
+    of = rows_of_loss(w->n, &each);
     for (long i = 0, n; i < part_count(); i++) {
         f64 part = 0;
 
         for (n = at + part_at(i, at, w->n); at < n; at++)
-            part = d_add(part, d_mul(d_from(w->x[at]), loss_term(t, l, at)));
+            part = d_add(part, d_mul(d_from(w->x[at]),
+                                     row_of_loss(of, each, at)));
         sum = i ? d_add(sum, part) : part;
     }
     if (at != w->n)
@@ -2960,8 +3073,7 @@ static f32 loss_mean_rule(const char *kind)
 
     (void)kind;
     for (long i = 0; has("shards") && i + 1 < l->n; i += 2)
-        sum = d_add(sum, d_div((f64)l->x[i] << 32 | l->x[i + 1],
-                               (f64)w->x[i] << 32 | w->x[i + 1]));
+        sum = d_add(sum, d_div(double_at(l, i / 2), double_at(w, i / 2)));
     if (has("shards") && one("shards"))
         return f_from(d_div(sum, d_int(l->n / 2)));
     return f_from(d_div(double_tree("l"), double_tree("w")));
@@ -3117,7 +3229,7 @@ static f32 piecewise_rate(rate m)
 
     for (long i = 0; i < b->n; i++)
         if (m.done + m.warmup >= (int64_t)b->x[i])
-            lr = f_mul(f_from((f64)by->x[2 * i] << 32 | by->x[2 * i + 1]), lr);
+            lr = f_mul(f_from(double_at(by, i)), lr);
     return lr;
 }
 
@@ -3295,7 +3407,7 @@ static const struct rule {
     const char *kinds; /* with blanks around; "": it has none */
     int words;         /* it gives words, which are no floats */
 } rules[] = {
-    {"product", product_rule, " .bf16 .f32x3 .f32x6 ", 0},
+    {"product", product_rule, " .bf16 .f32x3 .f32x6 .rounded ", 0},
     {"bag", bag_rule, "", 0},
     {"column", column_rule, "", 0},
     {"adds", adds_rule, "", 0},
@@ -3473,7 +3585,7 @@ typedef struct opened {
     f32 x;
 } opened;
 
-enum { PIECE = 16, ROOT = 8, SOURCE = 1 + ROOT, NOWHERE = -1 };
+enum { PIECE = 16, SOURCE = 1 + ROOT, NOWHERE = -1 };
 
 static opened *open_numbers;
 static long open_count, settings, proof_at;
@@ -3613,30 +3725,43 @@ static void open_lists(long arrays)
     }
 }
 
-/* Check the proofs of all lists; without "@" nothing is opened. */
+/* Is there an array, or a list that says where its numbers are? */
+static int says_where(void)
+{
+    for (int i = 0; i < count; i++)
+        if (strchr(lists[i].name, '@'))
+            return 1;
+    return 0;
+}
+
+/* Check the proofs of all lists; without any "@" nothing is opened, and without
+ * an array all numbers are settings. */
 static void open_evidence(void)
 {
     const list *sources = find("@");
-    long all = 1, from = 0, to;
+    long arrays = sources ? sources->n / SOURCE : 0, all = 1, from = 0, to;
 
     open_count = settings = proof_at = 0;
-    if (!sources)
+    if (!says_where())
         return;
+    if (find("root"))
+        refuse("@ and root: it opens arrays, or a row of the data");
     for (int i = 0; i < count; i++)
         all += lists[i].n;
     free(open_numbers);
     open_numbers = malloc((size_t)all * sizeof *open_numbers);
-    if (!open_numbers || sources->n % SOURCE)
+    if (!open_numbers || (sources && sources->n % SOURCE))
         refuse("@");
-    open_lists(sources->n / SOURCE);
+    open_lists(arrays);
     qsort(open_numbers, (size_t)open_count, sizeof *open_numbers, by_place);
-    for (long i = 0; i < sources->n / SOURCE; i++, from = to) {
+    for (long i = 0; i < arrays; i++, from = to) {
         for (to = from; to < open_count && (long)open_numbers[to].array == i;)
             to++;
         check_source(sources->x + i * SOURCE, open_numbers + from,
                      open_numbers + to);
     }
-    lists[sources - lists].is_read = 1;
+    if (sources)
+        lists[sources - lists].is_read = 1;
     if (find("@proof"))
         lists[find("@proof") - lists].is_read = 1;
     if (find("@proof") && proof_at != find("@proof")->n)
@@ -3697,7 +3822,7 @@ static int judge(const char *op)
     is = make(op);
     verdict = is == claim->x[0] ? 0 : is == claim->x[1] ? 1 : 2;
     printf("%s: it is %08x; %s", op, (unsigned)is, say[verdict]);
-    if (find("@"))
+    if (says_where())
         printf("; %ld numbers opened, %ld settings", open_count, settings);
     if (soft_corner)
         print_corner(op, is);

@@ -25,6 +25,12 @@ state() { sed -n 's/^state //p' "$dir/out"; }
 run $small --epochs 4 --augment $all --workers 1
 is "augmented images are trained on" $status 0
 one=$(state)
+verify=${LOCKSTEP_VERIFY:-${top_builddir:-.}/lockstep-verify}
+run $small --epochs 1 --augment $all --transcript "$dir/t.lst"
+"$verify" "$dir/t.lst" --data "$dir" >"$dir/out" 2>"$dir/err" </dev/null
+is "augmented images are verified" $? 0
+has "that their rows are not judged" out \
+    'and not rows of a batch (they are augmented)'
 run $small --epochs 4 --augment $all --workers 2
 is "the same on two workers" "$(state)" "$one"
 run $small --epochs 4

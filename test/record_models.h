@@ -10,7 +10,7 @@
 
 typedef enum model {
     MLP, CNN, LM, RNN, HEADS, BAGS, SHAPES, POOLS, ROW_SUMS, LENGTHS, NORMS,
-    MODELS
+    DROPS, CHANNELS, MODELS
 } model;
 
 enum { MOST_INPUTS = 4 };
@@ -188,11 +188,41 @@ static ls_node *norms_of(ls_graph *g, uint32_t *r)
     return x;
 }
 
+/* Attention some of whose weights are dropped, of heads of their own or not. */
+static ls_node *drops_of(ls_graph *g, uint32_t *r)
+{
+    int64_t t = between(r, 3, 9);
+    ls_attention_options o = ls_attention_defaults();
+    ls_node *x = ls_input(g, "x", LS_F32, 2, (int64_t[]){t, 4});
+
+    o.causal = between(r, 0, 1);
+    o.kv_heads = (int)between(r, 1, 2);
+    o.dropout = 0.25;
+    x = ls_dense(x, 16, "in");
+    x = ls_add(x, ls_attention_with(x, 4, &o, "a"));
+    return ls_dense(ls_flatten(x), 5, "out");
+}
+
+/* Convolutions of each channel by itself. */
+static ls_node *channels_of(ls_graph *g, uint32_t *r)
+{
+    int64_t side = between(r, 4, 17), c = between(r, 2, 20);
+    ls_conv_options o = ls_conv_defaults();
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){side, side, 3});
+
+    o.groups = c;
+    o.padding = between(r, 0, 1) ? LS_SAME : LS_VALID;
+    o.stride_y = between(r, 1, 2);
+    o.dilation_x = between(r, 1, 2);
+    x = ls_gelu(ls_conv2d_with(ls_dense(x, c, "in"), c, 3, 2, &o, "c"));
+    return ls_dense(ls_flatten(x), 5, "out");
+}
+
 static ls_node *(*const graph_outputs[MODELS])(ls_graph *, uint32_t *) = {
     [MLP] = mlp_of, [CNN] = cnn_of, [RNN] = rnn_of, [HEADS] = heads_of,
     [BAGS] = bags_of, [SHAPES] = shapes_of, [POOLS] = pools_of,
     [ROW_SUMS] = row_sums_of, [LENGTHS] = lengths_of,
-    [NORMS] = norms_of};
+    [NORMS] = norms_of, [DROPS] = drops_of, [CHANNELS] = channels_of};
 
 static ls_graph *graph_of(model m, uint32_t seed)
 {

@@ -156,8 +156,10 @@ evidence far softmax "3f800000 3f800001" "x 3f800000 40000000" "at 00000002"
 evidence long column "3f800000 3f800001" "a 3f800000" "parts 7fffffff"
 printf 'lockstep evidence 2\n' >"$dir/version.ev"
 : >"$dir/empty.ev"
+opened both "3f800000 40000000" "3f800000 40000000"
+echo "root $(words "$root")" >>"$dir/both.ev"
 for one in short twice word norule far long version empty other proof longer \
-    bare noroot; do
+    bare noroot both; do
     judge $one
     is "$one is refused" $status 3
     has "$one says why" err "evidence refused"
@@ -173,6 +175,10 @@ is "a record that does not" $status 3
 has "a record that does not" err "an array is not in the record"
 judge first "$dir/record"
 has "evidence that opens nothing" err "nothing is opened"
+printf '{"pieces":"%s"}\n{"source":"%s"}\n' "$root" "$root" >"$dir/record"
+judge both "$dir/record"
+is "evidence of arrays and of a row, of which both are there" $status 3
+has "arrays and a row" err "@ and root"
 
 # Digits changed, lines cut and doubled: any verdict, but no crash.
 i=0

@@ -130,7 +130,7 @@ static const struct cut {
 /* A source that remembers what it wrote last. */
 typedef struct seen_fill {
     ls_source inner;
-    const float *out[2];
+    const float *out[3];
     int64_t rows;
 } seen_fill;
 
@@ -139,8 +139,8 @@ static int fill_seen(void *user, int64_t n, const int64_t *index,
 {
     seen_fill *s = user;
 
-    s->out[0] = out[0];
-    s->out[1] = out[1];
+    for (int a = 0; a < 3; a++)
+        s->out[a] = out[a];
     s->rows = n;
     return s->inner.fill(s->inner.user, n, index, out);
 }
@@ -176,22 +176,28 @@ static void spoil_proof(const char *path, uint32_t is, uint32_t *r)
     free(text);
 }
 
-/* A number of the step's batch: the referee finds it, and no other. */
+/* A number of the step's batch, of which so many rows are none that fill it up,
+ * or what a row weighs: the referee finds it, and no other. */
 static void check_word(const rows *r, const struct cut *cut,
-                         const seen_fill *seen, ls_row_claim c, uint32_t *at)
+                       const seen_fill *seen, ls_row_claim c, int64_t real,
+                       uint32_t *at)
 {
     const char *path = in_folder("evidence");
-    int64_t size = c.array ? OUT : WIDE;
+    int64_t size = (const int[]){WIDE, OUT, 1}[c.array];
     uint32_t is;
 
     c.element = between(at, 0, seen->rows * size - 1);
     is = bits_of(seen->out[c.array][c.element]);
+    if (c.array == 2 && c.element >= real)
+        is = 0;
+    else if (c.array == 2 && !cut->weighted)
+        is = bits_of(1);
     c.a = is;
     c.b = is ^ 1;
     c.shuffle = cut->shuffle;
     OK(ls_source_evidence(&r->source, &c, path));
     ck_assert_uint_eq(judged(path), is);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4 && (c.array < 2 || cut->weighted); i++)
         spoil_proof(path, is, at);
 }
 
@@ -207,6 +213,7 @@ START_TEST(test_batches)
     seen_fill seen;
     ls_source source;
     uint32_t draws = 11;
+    int64_t real;
 
     open_rows(&r, cut->rows, cut->weighted);
     seen = (seen_fill){.inner = r.source};
@@ -216,7 +223,7 @@ START_TEST(test_batches)
     o.uneven = cut->pad ? LS_UNEVEN_PAD : LS_UNEVEN_CUT;
     o.no_thread = true;
     folder_open();
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 18; i++) {
         source = r.source;
         source.fill = fill_seen;
         source.close = NULL;
@@ -224,9 +231,9 @@ START_TEST(test_batches)
         OK(ls_loader_open(&loader, at.trainer, &source, &o));
         c.batches = ls_loader_batches(loader);
         c.step = between(&draws, 0, 40);
-        c.array = i % 2;
-        OK(ls_loader_fill(loader, c.step, at.batch, NULL));
-        check_word(&r, cut, &seen, c, &draws);
+        c.array = i % 3;
+        OK(ls_loader_fill(loader, c.step, at.batch, &real));
+        check_word(&r, cut, &seen, c, real, &draws);
         ls_loader_close(loader);
     }
     folder_close();
@@ -266,6 +273,11 @@ START_TEST(test_windows)
         OK(ls_source_evidence(&bytes, &c, path));
         ck_assert_uint_eq(judged(path), bits_of(r.x[start + word]));
     }
+    c.array = 1;
+    for (c.element = 6; c.element < 10; c.element++) { /* weights */
+        OK(ls_source_evidence(&bytes, &c, path));
+        ck_assert_uint_eq(judged(path), bits_of(c.element < c.batch));
+    }
     folder_close();
     ls_source_close(&bytes);
     ls_source_close(&r.source);
@@ -302,9 +314,9 @@ START_TEST(test_refused)
     c.batches = 87;
     FAILS(ls_source_evidence(&r.source, &c, "no/evidence"), LS_EIO,
           "no/evidence");
-    c.array = 2;
+    c.array = 3; /* 2 is the weights */
     FAILS(ls_source_evidence(&r.source, &c, "no/evidence"), LS_EINVAL,
-          "array 2");
+          "array 3");
     c.size = 0;
     FAILS(ls_source_evidence(&r.source, &c, "no/evidence"), LS_EINVAL,
           "as ls_row_claim_defaults()");

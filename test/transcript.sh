@@ -213,6 +213,10 @@ ask 4 "line 11 (state of 8): root is" "$dir/e.lst" --checkpoint "$dir/p" \
 ask 1 "lr is 0.001, but was 0.002" "$dir/e.lst" --checkpoint "$dir/o" --only-state
 ask 2 "--sample needs --beacon" "$dir/e.lst" --checkpoint "$dir/c" --sample 2
 ask 2 "--from needs --checkpoint" "$dir/e.lst" --from 8
+for beacon in '' xyz 8A; do
+    ask 2 "--beacon $beacon: it takes digits" "$dir/e.lst" \
+        --checkpoint "$dir/c" --sample 2 --beacon "$beacon"
+done
 ask 2 "no transcript is named"
 
 # ------ a file that was changed ------
@@ -232,6 +236,16 @@ cp "$dir/mlp.lst" "$dir/copy.lst"
 ask 0 "same:" "$dir/mlp.lst" "$dir/copy.lst"
 run $mlp --transcript "$dir/other.lst" --lr 0.002
 ask 5 "differs: line 1 (head of 0): options" "$dir/mlp.lst" "$dir/other.lst"
+ask 5 '{"same":false,"line":1,"text":"line 1 (head of 0): options' \
+    "$dir/mlp.lst" "$dir/other.lst" --json
+ask 2 "--only-bytes has no part in a comparison of two" "$dir/mlp.lst" \
+    "$dir/other.lst" --only-bytes
+ask 2 "--json has no part in --dispute" "$dir/mlp.lst" "$dir/other.lst" --json \
+    --dispute "$dir/talk"
+ask 2 "--weights has no part in --record" "$dir/mlp.lst" "$dir/none.lsr" \
+    --record 1 --weights "$dir/mlp.st"
+ask 2 "--data has no part in --trace-bits" "$dir/a.lsr" "$dir/b.lsr" \
+    --trace-bits --data "$dir"
 ask 0 "same" "$dir/mlp.lst" --weights "$dir/mlp.st" --attest "$dir/a.json"
 holds "the statement's subject is the model" \
     grep -q "$(sha256sum "$dir/mlp.st" | cut -c1-64)" "$dir/a.json"
@@ -245,8 +259,19 @@ ask 0 'referee knows every operator, update and schedule' "$dir/group.lst"
 ask 0 '' --record 1:0 "$dir/group.lst" "$dir/group.lsr"
 ask 0 'same: ' --trace-bits "$dir/group.lsr" "$dir/group.lsr"
 run $small --transcript "$dir/batch.lst"
-ask 0 'referee knows every operator, update and schedule' "$dir/batch.lst"
+ask 0 'referee knows every operator, update and schedule, and not rows of a batch (they are noise)' \
+    "$dir/batch.lst"
+ask 0 '"knows":true,"rows":false,"unknown":"rows of a batch (they are noise)"' \
+    "$dir/batch.lst" --json
 ask 0 '' --record 1:0 "$dir/batch.lst" "$dir/batch.lsr"
+
+cp "$dir/mlp.st" "$dir/own.st"
+run $mlp --init "$dir/own.st" --steps 2 --transcript "$dir/own.lst"
+ask 0 'referee does not know first values, which the program set or read' \
+    "$dir/own.lst" --data "$dir"
+run linear --d-in 1025 --d-out 1025 --rows 8 --batch 8 --steps 1 --devices 2 \
+    --initialiser orthogonal --transcript "$dir/wide.lst"
+ask 0 'an orthogonal matrix of 1050625 numbers' "$dir/wide.lst"
 
 # ------ rows of the data ------
 
@@ -298,6 +323,10 @@ table="mlp --data $dir/t.csv --target c --hidden 5 --batch 32 --steps 9
 judged "a table" 6 50 x $table
 judged "labels" 7 31 y $table --shuffle
 judged "an epoch's order" 8 44 x $table --shuffle
+judged "weights of rows" 5 17 "weights of rows" $table --weight-column b --shuffle
+judged "the weight of a row that none has" 5 31 "weights of rows" $table
+judged "the weight of a row that fills up" 5 32 "weights of rows" $table
+is "which is 0" "$word" 00000000
 judged "a text" 11 77 tokens $gpt
 cp "$dir/rows.lst" "$dir/text.lst"
 "$dir/referee" "$dir/rows.ev" "$dir/mlp.lst" >"$dir/out" 2>"$dir/err"
@@ -305,7 +334,7 @@ is "another transcript's rows" $? 3
 has "another transcript's rows" err "not in the record"
 ask 0 'referee knows every operator, update and schedule' "$dir/text.lst" \
     --data "$dir/text"
-is "and rows" "$(grep -c 'not rows' "$dir/out")" 0
+is "and rows" "$(grep -c 'rows of a batch' "$dir/out")" 0
 
 # Another text has another root, which the head says.
 mkdir "$dir/other"
@@ -316,14 +345,39 @@ has "another text" out 'source is'
 
 # A transcript of before there was a root is checked, and that is said.
 run $gpt --steps 1 --transcript "$dir/one.lst"
-prev=0000000000000000000000000000000000000000000000000000000000000000
-sed '1s/"source":"[0-9a-f]*",//' "$dir/one.lst" | while read -r line; do
-    line=$(echo "$line" | sed "s/\"prev\":\"[0-9a-f]*/\"prev\":\"$prev/")
-    echo "$line"
-    prev=$(echo "$line" | sha256sum | cut -c1-64)
-done >"$dir/old.lst"
+# without_root FILE: the transcript as it was before there was one.
+without_root() {
+    prev=0000000000000000000000000000000000000000000000000000000000000000
+    sed '1s/"source":"[0-9a-f]*",//' "$1" | while read -r line; do
+        line=$(echo "$line" | sed "s/\"prev\":\"[0-9a-f]*/\"prev\":\"$prev/")
+        echo "$line"
+        prev=$(echo "$line" | sha256sum | cut -c1-64)
+    done
+}
+without_root "$dir/one.lst" >"$dir/old.lst"
 ask 0 'not rows of a batch: the transcript has no root of the data' \
     "$dir/old.lst" --data "$dir/text"
+
+# No row is read for a root that the file does not have.
+mkdir "$dir/long"
+yes 'a text that a model reads' | head -c 2000000 >"$dir/long/text"
+long="${gpt%%"$dir/text"*}$dir/long/text${gpt#*"$dir/text"} --steps 1"
+run $long --transcript "$dir/long.lst"
+without_root "$dir/long.lst" >"$dir/old.lst"
+# bytes_read FILE: how many a run against it reads.
+bytes_read() {
+    # shellcheck disable=SC2016 # of the shell that waits for it
+    sh -c '"$@" >/dev/null 2>&1 </dev/null
+        echo "$? $(sed -n "s/^rchar: //p" /proc/$$/io)"' sh \
+        "$tool" $long --against "$1"
+}
+with=$(bytes_read "$dir/long.lst")
+without=$(bytes_read "$dir/old.lst")
+is "against both" "${with%% *} ${without%% *}" "0 0"
+if [ "${with#* }" ]; then
+    is "a root reads the rows once more" \
+        $((${with#* } - ${without#* } > 1900000)) 1
+fi
 
 for claim in 1 1:2 1:2:3:4: -1:0:0:0:tokens x:0:0:0:tokens; do
     run $gpt --prove "$claim" "$dir/none"

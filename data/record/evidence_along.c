@@ -47,37 +47,55 @@ int ls__evidence_round(const ls__asked *q)
     return 0;
 }
 
+/* ------ dropout ------ */
+
 /* The node's key and first row are among what its shard is given. */
-int ls__evidence_dropout(const ls__asked *q)
+bool ls__asked_find_drops(const ls__asked *q, const char *rate, ls__drops *d)
 {
-    const char *rate = ls__evidence_of(q->n, "rate");
     const ls__kept *k;
-    const ls__kept *share = ls__evidence_whole(q->e, "rule",
-                                               "share of dropout");
     char what[40];
-    uint64_t place;
 
     snprintf(what, sizeof what, "key of node %" PRId64, q->n->node);
     k = ls__evidence_rows(q->e, what);
-    if (ls__evidence_option(q->e, "dropout_schedule") && !share)
-        return ls__asked_unknown("dropout");
-    if (!k || k->n != 3 || !rate || (!ls__asked_y(q) && !ls__asked_dx(q, 0)))
-        return ls__asked_unknown("dropout");
-    place = ((uint64_t)k->x[2] + (uint64_t)q->e->of->place.first) *
-                (uint64_t)q->size + (uint64_t)q->at;
-    ls__asked_rule(q, "dropout");
-    ls__evidence_list(q->e, "key", 2, k->x, 1);
+    if (!k || k->n != 3 || !rate)
+        return false;
+    *d = (ls__drops){.key = k->x, .rate = strtod(rate, NULL)};
+    if (ls__evidence_option(q->e, "dropout_schedule"))
+        d->share = ls__evidence_whole(q->e, "rule", "share of dropout");
+    return d->share || !ls__evidence_option(q->e, "dropout_schedule");
+}
+
+void ls__asked_drops(const ls__asked *q, const ls__drops *d, int64_t size,
+                     int64_t at)
+{
+    uint64_t row = (uint64_t)d->key[2] + (uint64_t)q->e->of->place.first;
+    uint64_t place = row * (uint64_t)size + (uint64_t)at;
+
+    ls__evidence_list(q->e, "key", 2, d->key, 1);
     ls__evidence_begin(q->e, "place");
     ls__evidence_say(q->e, (uint32_t)(place >> 32));
     ls__evidence_say(q->e, (uint32_t)place);
     ls__evidence_end(q->e);
-    if (share) {
-        ls__evidence_real(q->e, "rate", strtod(rate, NULL));
-        ls__evidence_number(q->e, "share", share->x);
+    if (d->share) {
+        ls__evidence_real(q->e, "rate", d->rate);
+        ls__evidence_number(q->e, "share", d->share->x);
     } else {
-        ls__evidence_word(q->e, "keep",
-                          ls__asked_bits((float)(1 - strtod(rate, NULL))));
+        ls__evidence_word(q->e, "keep", ls__asked_bits((float)(1 - d->rate)));
     }
+}
+
+int ls__evidence_dropout(const ls__asked *q)
+{
+    ls__drops d;
+
+    if (ls__asked_what(q, "kept"))
+        return ls__asked_unknown("which numbers dropout keeps: that is no "
+                                 "float");
+    if (!ls__asked_find_drops(q, ls__evidence_of(q->n, "rate"), &d) ||
+        (!ls__asked_y(q) && !ls__asked_dx(q, 0)))
+        return ls__asked_unknown("dropout");
+    ls__asked_rule(q, "dropout");
+    ls__asked_drops(q, &d, q->size, q->at);
     ls__evidence_number(q->e, "x", ls__asked_y(q) ? &q->x[q->at]
                                                   : &q->dy[q->at]);
     if (!ls__asked_y(q))

@@ -2,6 +2,8 @@
 /* Evidence of attention and of rotary positions. */
 #include "record/evidence_rules.h"
 
+#include <stdlib.h>
+
 /* ------ rotary positions ------ */
 
 int ls__evidence_rotary(const ls__asked *q)
@@ -28,12 +30,15 @@ int ls__evidence_rotary(const ls__asked *q)
 /* ------ attention ------ */
 
 /* T positions, D/H wide heads; k and v are kv wide, and each of their heads
- * serves `each` of q's. */
+ * serves `each` of q's.  Behind a head's P, where some of it is dropped, stand
+ * words that say what was not, `kept` numbers in all. */
 typedef struct heads {
     const ls__asked *q;
-    int64_t t, d, wide, kv, each, count;
+    int64_t t, d, wide, kv, each, count, kept;
     bool causal;
-    const uint32_t *k, *v, *p, *s, *dp, *ds; /* (rows,heads,T,T) */
+    const uint32_t *k, *v, *s, *dp, *ds; /* (rows,heads,T,T) */
+    const uint32_t *p;                   /* (rows,heads,kept) */
+    ls__drops drops;
 } heads;
 
 /* Find position t of a head of row i, in q and y, and in k and v. */
@@ -45,6 +50,19 @@ static int64_t in_q(const heads *h, int64_t i, int64_t head, int64_t t)
 static int64_t in_kv(const heads *h, int64_t i, int64_t head, int64_t t)
 {
     return (i * h->t + t) * h->kv + head / h->each * h->d;
+}
+
+/* Say what of P, from row t of a head of row i on, is dropped; step 0: of a
+ * sum. */
+static void give_drops(const heads *h, int64_t i, int64_t head, int64_t t,
+                       int64_t u, int64_t step)
+{
+    if (!h->drops.key)
+        return;
+    ls__asked_drops(h->q, &h->drops, h->count * h->t * h->t,
+                    ((i * h->count + head) * h->t + t) * h->t + u);
+    if (step)
+        ls__evidence_word(h->q->e, "step", (uint32_t)step);
 }
 
 static void give_scale(const heads *h)
@@ -66,7 +84,9 @@ static int score(const heads *h, bool back)
                                            in_q(h, i, head, t), 1);
     ls__evidence_list(q->e, "b", h->d, (back ? h->v : h->k) +
                                            in_kv(h, i, head, u), 1);
-    if (!back)
+    if (back)
+        give_drops(h, i, head, t, u, 0);
+    else
         give_scale(h);
     return 0;
 }
@@ -75,9 +95,14 @@ static int score(const heads *h, bool back)
 static int weight(const heads *h, bool back)
 {
     const ls__asked *q = h->q;
-    int64_t u = q->at % h->t, first = q->at - u, t = first / h->t % h->t;
+    int64_t wide = back ? h->t * h->t : h->kept, head = q->at / wide;
+    int64_t t = q->at % wide / h->t, u = q->at % wide % h->t;
     int64_t sees = h->causal && !back ? t + 1 : h->t;
+    int64_t first = (head * h->t + t) * h->t;
 
+    if (t >= h->t)
+        return ls__asked_unknown("which weights of attention are not dropped: "
+                                 "that is no float");
     if (u >= sees) {
         ls__asked_rule(q, "move");
         ls__evidence_word(q->e, "x", 0);
@@ -85,7 +110,7 @@ static int weight(const heads *h, bool back)
     }
     ls__asked_rule(q, back ? "softmax.back" : "softmax");
     if (back)
-        ls__evidence_list(q->e, "p", h->t, h->p + first, 1);
+        ls__evidence_list(q->e, "p", h->t, h->p + head * h->kept + t * h->t, 1);
     ls__evidence_list(q->e, back ? "dp" : "x", sees,
                       (back ? h->dp : h->s) + first, 1);
     ls__evidence_word(q->e, "at", (uint32_t)u);
@@ -98,15 +123,19 @@ static int by_row(const heads *h, bool back)
     const ls__asked *q = h->q;
     int64_t c = q->at % h->wide, t = q->at / h->wide % h->t;
     int64_t i = q->at / q->size, head = c / h->d;
-    int64_t row = ((i * h->count + head) * h->t + t) * h->t;
+    int64_t number = i * h->count + head;
 
     ls__asked_product(q);
-    ls__evidence_list(q->e, "a", h->t, (back ? h->ds : h->p) + row, 1);
+    ls__evidence_list(q->e, "a", h->t,
+                      (back ? h->ds + number * h->t * h->t
+                            : h->p + number * h->kept) + t * h->t, 1);
     ls__evidence_list(q->e, "b", h->t, (back ? h->k : h->v) +
                                            in_kv(h, i, head, 0) + c % h->d,
                       h->kv);
-    if (!back)
+    if (!back) {
+        give_drops(h, i, head, t, 0, 1);
         return 0;
+    }
     give_scale(h);
     ls__asked_addend(q);
     return 0;
@@ -119,13 +148,14 @@ static int by_column(const heads *h, bool of_k)
     const ls__asked *q = h->q;
     int64_t c = q->at % h->kv, u = q->at / h->kv % h->t;
     int64_t i = q->at / h->kv / h->t, head = c / h->d * h->each;
+    int64_t wide = of_k ? h->t * h->t : h->kept, number = i * h->count + head;
     const uint32_t *a = of_k ? h->ds : h->p, *b = of_k ? q->x : q->dy;
 
     ls__asked_product(q);
     ls__evidence_begin(q->e, "a");
     for (int64_t k = 0; k < h->each * h->t; k++)
-        ls__evidence_take(q->e, a + u + ((i * h->count + head) * h->t + k) *
-                                            h->t);
+        ls__evidence_take(q->e, a + (number + k / h->t) * wide +
+                                    k % h->t * h->t + u);
     ls__evidence_end(q->e);
     ls__evidence_begin(q->e, "b");
     for (int64_t k = 0; k < h->each * h->t; k++)
@@ -136,6 +166,8 @@ static int by_column(const heads *h, bool of_k)
         ls__evidence_word(q->e, "heads", (uint32_t)h->each);
     if (of_k)
         give_scale(h);
+    else
+        give_drops(h, i, head, 0, u, h->t);
     ls__asked_addend(q);
     return 0;
 }
@@ -143,15 +175,16 @@ static int by_column(const heads *h, bool of_k)
 static bool find_heads(const ls__asked *q, heads *h)
 {
     const ls__said *k = ls__evidence_node(q->e, ls__evidence_input(q->n, 1));
-    const char *drops = ls__evidence_of(q->n, "dropout");
-    int64_t all;
+    const char *rate = ls__evidence_of(q->n, "dropout");
+    bool drops = rate && strtod(rate, NULL) > 0;
+    int64_t all, words;
 
     *h = (heads){.q = q, .count = ls__asked_of(q, "heads", 1),
                  .causal = ls__asked_of(q, "causal", 0) != 0, .wide = q->width,
                  .t = q->size / q->width, .k = ls__asked_x(q, 1),
                  .v = ls__asked_x(q, 2)};
     if (!k || h->count < 1 || h->wide % h->count || !h->k || !h->v ||
-        (drops && drops[0] != '0') || (drops && drops[1]))
+        (drops && !ls__asked_find_drops(q, rate, &h->drops)))
         return false;
     h->kv = ls__evidence_width(k->shape);
     h->d = h->wide / h->count;
@@ -159,8 +192,11 @@ static bool find_heads(const ls__asked *q, heads *h)
         return false;
     h->each = h->wide / h->kv;
     all = q->rows * h->count * h->t * h->t;
+    words = drops ? (h->t * h->t + 31) / 32 : 0;
+    h->kept = h->t * h->t + words;
     h->s = ls__asked_shown(q, "forward", "S", all);
-    h->p = ls__asked_shown(q, "forward", "kept", all);
+    h->p = ls__asked_shown(q, "forward", "kept",
+                           q->rows * h->count * h->kept);
     h->dp = ls__asked_shown(q, "backward", "dP", all);
     h->ds = ls__asked_shown(q, "backward", "dS", all);
     return true;
@@ -188,8 +224,7 @@ int ls__evidence_attention(const ls__asked *q)
     heads h;
 
     if (!find_heads(q, &h))
-        return ls__asked_unknown("attention, some of whose weights are "
-                                 "dropped");
+        return ls__asked_unknown("attention");
     if (ls__asked_what(q, "S"))
         return score(&h, false);
     if (ls__asked_what(q, "kept") && h.s)

@@ -103,7 +103,8 @@ static bool is_near(const ls__where *w, const char *place)
     return strncmp(place, "device ", 7) == 0
                ? strncmp(place, device, strlen(device)) == 0 ||
                      strcmp(w->phase, "before") == 0 ||
-                     strcmp(w->phase, "batch") == 0
+                     strcmp(w->phase, "batch") == 0 ||
+                     strcmp(w->phase, "rule") == 0
                : !w->op || !*w->op;
 }
 

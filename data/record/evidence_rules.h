@@ -53,6 +53,22 @@ void ls__asked_round(const ls__asked *q);
 
 void ls__asked_rule(const ls__asked *q, const char *rule);
 
+/* What decides which numbers of a node are dropped. */
+typedef struct ls__drops {
+    const uint32_t *key;   /* and behind it the first row of the micro-batch;
+                              NULL: none are */
+    const ls__kept *share; /* what a schedule leaves of the rate, or NULL */
+    double rate;
+} ls__drops;
+
+/* False: the record does not have it. */
+bool ls__asked_find_drops(const ls__asked *q, const char *rate, ls__drops *d);
+
+/* Write the key, the place in its stream of element `at` of a chunk whose rows
+ * have `size`, and how many are kept. */
+void ls__asked_drops(const ls__asked *q, const ls__drops *d, int64_t size,
+                     int64_t at);
+
 /* The sum of the parameter's gradient before, as "c", if it had begun. */
 void ls__asked_before(const ls__asked *q);
 
@@ -91,10 +107,18 @@ bool ls__evidence_stored(ls__evidence *e, const ls__said *slot, uint32_t a,
 /* The evidence of what all devices share, or of a device's sum. */
 int ls__evidence_shared(ls__evidence *e, uint32_t a, uint32_t b);
 
+/* Does the referee make first values of that many numbers that follow from what
+ * a record says of them (lib/record/record_start.h)? */
+bool ls__evidence_starts(const uint32_t *word, int64_t floats);
+
 /* The evidence of what is there before the first update; of a device's rows,
  * which are rows of the batch. */
 int ls__evidence_start(ls__evidence *e, uint32_t a, uint32_t b);
 int ls__evidence_row(ls__evidence *e, uint32_t a, uint32_t b);
+
+/* The evidence of a device's loss, or of what its terms weigh: words of a
+ * double. */
+int ls__evidence_sums(ls__evidence *e, uint32_t a, uint32_t b);
 
 /* The evidence of a learning rate, or of what a schedule leaves. */
 int ls__evidence_rate(ls__evidence *e, uint32_t a, uint32_t b);

@@ -14,6 +14,11 @@ enum { MATRIX = 1 << 20 }; /* numbers that the referee makes at most */
 /* What a record says of a start (lib/record/record_start.h). */
 enum { KIND, SCALE, FAN = 3, KEY = 5, WORDS = 7, TABLE = 4, ORTHOGONAL };
 
+bool ls__evidence_starts(const uint32_t *word, int64_t floats)
+{
+    return word[KIND] != ORTHOGONAL || floats <= MATRIX;
+}
+
 /* A number of a stream by its place, scaled; of an orthogonal matrix the place
  * is that in the matrix, all of which the referee makes from the key. */
 static int drawn(ls__evidence *e, const ls__said *slot, const ls__kept *k,
@@ -24,7 +29,7 @@ static int drawn(ls__evidence *e, const ls__said *slot, const ls__kept *k,
         "initial.orthogonal"};
     uint64_t place = (uint64_t)(e->element - slot->at);
 
-    if (k->x[KIND] == ORTHOGONAL && slot->floats > MATRIX)
+    if (!ls__evidence_starts(k->x, slot->floats))
         return ls__asked_unknown("an orthogonal matrix of more than 1,048,576 "
                                  "numbers");
     ls__evidence_rule(e, rules[k->x[KIND]], a, b);

@@ -385,6 +385,8 @@ int ls__evidence_bag(const ls__asked *q)
 
     if (!table || (has_bias && !bias))
         return ls__asked_unknown(q->n->op);
+    if (ls__asked_what(q, "kept"))
+        return ls__asked_unknown("a bag's list by its rows: that is no float");
     if (ls__asked_y(q))
         return bag_sum(q, table, bias, count);
     if (ls__asked_dparam(q, 0))

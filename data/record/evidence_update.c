@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Evidence of what follows the operators: a device's sum and loss, the mean of
- * all, its norm, the update.  Rates have a file of their own. */
+/* Evidence of what follows the operators: a device's sum, the mean of all, its
+ * norm, the update.  Losses and rates have files of their own. */
 #include "record/evidence_rules.h"
 #include "base/pattern.h"
 
@@ -73,96 +73,26 @@ static int device_sum(const side *s)
     return 0;
 }
 
-/* ------ a device's loss ------ */
-
-/* The next terms of the device's loss after k, or the first; a node that shows
- * them again shows the same. */
-static const ls__kept *next_terms(const side *s, const ls__kept *k)
-{
-    const ls__evidence *e = s->e;
-    const ls__where *was = k ? &k->place : NULL;
-
-    for (k = k ? k + 1 : e->kept; k < e->of; k++)
-        if (strcmp(k->place.what, "terms") == 0 &&
-            k->place.device == e->of->place.device &&
-            (!was || k->place.micro != was->micro ||
-             k->place.first != was->first))
-            return k;
-    return NULL;
-}
-
-/* The weights of the rows of a micro-batch; NULL: all are 1. */
-static const ls__kept *weights_of(const side *s, int64_t micro)
-{
-    for (int64_t i = 0; i < s->e->count; i++) {
-        const ls__kept *k = &s->e->kept[i];
-
-        if (strcmp(k->place.phase, "rows") == 0 && k->place.micro == micro &&
-            strcmp(k->place.what, "weights of rows") == 0 &&
-            k->place.device == s->e->of->place.device)
-            return k;
-    }
-    return NULL;
-}
-
-static void give_term_weights(const side *s)
-{
-    ls__evidence_begin(s->e, "w");
-    for (const ls__kept *k = NULL; (k = next_terms(s, k));) {
-        const ls__kept *w = weights_of(s, k->place.micro);
-
-        for (int64_t i = 0; i < k->n; i++)
-            if (w)
-                ls__evidence_take(s->e, &w->x[k->place.first +
-                                              i / (k->n / k->place.rows)]);
-            else
-                ls__evidence_say(s->e, LS__ONE);
-    }
-    ls__evidence_end(s->e);
-}
-
-/* Give how many terms each micro-batch has, where there are several. */
-static void give_micro_batches(const side *s, int64_t micro)
-{
-    if (micro < 2)
-        return;
-    ls__evidence_begin(s->e, "parts");
-    for (int64_t m = 0; m < micro; m++) {
-        int64_t n = 0;
-
-        for (const ls__kept *k = NULL; (k = next_terms(s, k));)
-            n += k->place.micro == m ? k->n : 0;
-        if (n)
-            ls__evidence_say(s->e, (uint32_t)n);
-    }
-    ls__evidence_end(s->e);
-}
-
-static int device_loss(const side *s)
-{
-    if (!next_terms(s, NULL))
-        return ls__asked_unknown("a loss without terms, or of another device "
-                                 "than the record's");
-    rule(s, "loss.sum");
-    ls__evidence_begin(s->e, "t");
-    for (const ls__kept *k = NULL; (k = next_terms(s, k));)
-        for (int64_t i = 0; i < k->n; i++)
-            ls__evidence_take(s->e, &k->x[i]);
-    ls__evidence_end(s->e);
-    give_term_weights(s);
-    give_micro_batches(s, json_integer_value(json_object_get(s->e->head,
-                                                             "micro")));
-    ls__evidence_word(s->e, "at", (uint32_t)s->e->element);
-    return 0;
-}
-
 /* ------ the mean ------ */
 
-static bool is_exact(const side *s)
+/* Is the mean that of all rows ("exact"), "of shards" or the "sum"? */
+static bool is_mean(const side *s, const char *how)
 {
-    const char *how = ls__evidence_option(s->e, "mean");
+    const char *is = ls__evidence_option(s->e, "mean");
 
-    return how && strcmp(how, "exact") == 0;
+    return is && strcmp(is, how) == 0;
+}
+
+/* Give what the terms of each device weigh. */
+static void give_weights(const side *s)
+{
+    const ls__kept *w;
+
+    ls__evidence_begin(s->e, "w");
+    for (int64_t d = 0; (w = ls__evidence_device(s->e, "weight", d)); d++)
+        for (int k = 0; k < 2; k++)
+            ls__evidence_take(s->e, &w->x[k]);
+    ls__evidence_end(s->e);
 }
 
 static int mean(const side *s)
@@ -176,22 +106,23 @@ static int mean(const side *s)
     for (int64_t d = 0; (g = ls__evidence_device(s->e, "gradient", d)); d++)
         ls__evidence_take(s->e, &g->x[s->e->element]);
     ls__evidence_end(s->e);
+    if (is_mean(s, "of shards"))
+        give_weights(s);
     ls__evidence_number(s->e, "factor", factor->x);
     return 0;
 }
 
 static int factor(const side *s)
 {
-    const ls__kept *w;
+    json_int_t devices =
+        json_integer_value(json_object_get(s->e->head, "devices"));
 
-    if (!is_exact(s))
-        return ls__asked_unknown("the factor of a mean of shards");
     rule(s, "factor");
-    ls__evidence_begin(s->e, "w");
-    for (int64_t d = 0; (w = ls__evidence_device(s->e, "weight", d)); d++)
-        for (int k = 0; k < 2; k++)
-            ls__evidence_take(s->e, &w->x[k]);
-    ls__evidence_end(s->e);
+    if (is_mean(s, "exact"))
+        give_weights(s);
+    else
+        ls__evidence_word(s->e, "shards",
+                          is_mean(s, "of shards") ? (uint32_t)devices : 1);
     return 0;
 }
 
@@ -417,7 +348,9 @@ static int update(const side *s)
 
     if (strcmp(s->e->of->place.what, "average") == 0)
         return average(s);
-    if (!kind || !p || !g || !lr || at >= p->n || at >= g->n || !slot ||
+    if (!slot)
+        return ls__asked_unknown("what lies between parameters");
+    if (!kind || !p || !g || !lr || at >= p->n || at >= g->n ||
         !ls__evidence_whole(s->e, "rule", "norm") || !find_way(s, slot, &w))
         return ls__asked_unknown("an update");
     if (!which && ls__evidence_stored(s->e, slot, s->a, s->b))
@@ -447,8 +380,7 @@ int ls__evidence_shared(ls__evidence *e, uint32_t a, uint32_t b)
     static const struct {
         const char *what;
         int (*make)(const side *s);
-    } of[] = {{"gradient", device_sum}, {"loss", device_loss},
-              {"mean gradient", mean},
+    } of[] = {{"gradient", device_sum}, {"mean gradient", mean},
               {"factor", factor}, {"squares of blocks", squares},
               {"norm", norm}};
     const ls__where *w = &e->of->place;
@@ -459,6 +391,8 @@ int ls__evidence_shared(ls__evidence *e, uint32_t a, uint32_t b)
         return ls__evidence_row(e, a, b);
     if (strcmp(w->phase, "after") == 0)
         return update(&s);
+    if (strcmp(w->what, "loss") == 0 || strcmp(w->what, "weight") == 0)
+        return ls__evidence_sums(e, a, b);
     if (strcmp(w->what, "-lr") == 0 || strncmp(w->what, "share of", 8) == 0)
         return ls__evidence_rate(e, a, b);
     if (strcmp(w->what, "r1") == 0 || strcmp(w->what, "r2") == 0)

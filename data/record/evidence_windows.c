@@ -94,6 +94,21 @@ static bool is_plain(const conv *v)
     return v->in == v->w.c && v->w.dy == 1 && v->w.dx == 1;
 }
 
+/* Each channel by itself: what is multiplied may be rounded, and sums are those
+ * of f32 in any precision. */
+static bool is_depthwise(const conv *v)
+{
+    return v->w.c > 1 && v->in == 1 && v->out == 1;
+}
+
+static void conv_product(const ls__asked *q, const conv *v)
+{
+    if (is_depthwise(v))
+        ls__asked_rule(q, ls__asked_is_bf16(q) ? "product.rounded" : "product");
+    else
+        ls__asked_product(q);
+}
+
 /* Fill K up with zeros to whole steps of 32, as bf16 has it. */
 static void fill(const ls__asked *q, int64_t n)
 {
@@ -114,7 +129,7 @@ static int conv_y(const ls__asked *q, const conv *v)
     int64_t taps = w->kh * w->kw;
 
     first = o / v->out * v->in;
-    ls__asked_product(q);
+    conv_product(q, v);
     ls__evidence_begin(q->e, "a");
     for (int64_t t = 0; t < taps; t++) {
         int64_t at = pixel(w, p / w->w / w->h, p / w->w % w->h, p % w->w, t);
@@ -160,7 +175,7 @@ static int conv_dx(const ls__asked *q, const conv *v)
     int64_t c = q->at % w->c, p = q->at / w->c, y = p / w->in_w % w->in_h;
     int64_t first = c / v->in * v->out, taps = w->kh * w->kw;
 
-    ls__asked_product(q);
+    conv_product(q, v);
     ls__evidence_begin(q->e, "a");
     for (int64_t t = taps - 1; t >= 0; t--) {
         int64_t at = window_at(w, p / w->in_w / w->in_h, y, p % w->in_w, t,
@@ -226,7 +241,7 @@ static void see_all(const ls__asked *q, const conv *v, const char *name,
 
                 if (!see)
                     ls__evidence_say(q->e, (uint32_t)n);
-                else if (ls__asked_is_bf16(q))
+                else if (ls__asked_is_bf16(q) && !is_depthwise(v))
                     fill(q, n);
             }
     ls__evidence_end(q->e);
@@ -295,15 +310,17 @@ static int bf16_dparam(const ls__asked *q, const conv *v, bool bias)
 
 static int conv_dparam(const ls__asked *q, const conv *v, bool bias)
 {
-    if (ls__asked_is_bf16(q))
+    bool rounded = ls__asked_is_bf16(q);
+
+    if (rounded && !is_depthwise(v))
         return bf16_dparam(q, v, bias);
-    if (bias)
+    if (bias && !rounded)
         ls__asked_rule(q, "column");
     else
-        ls__asked_product(q);
+        conv_product(q, v);
     ls__asked_before(q);
-    see_all(q, v, "a", bias ? see_d : see_x);
-    if (!bias)
+    see_all(q, v, "a", !bias ? see_x : rounded ? see_one : see_d);
+    if (!bias || rounded)
         see_all(q, v, "b", see_d);
     see_all(q, v, "parts", NULL);
     return 0;
@@ -319,8 +336,6 @@ int ls__evidence_conv(const ls__asked *q)
     if (!find_window(q, &v.w) || v.in < 1 || v.out < 1 || v.w.kh > 4096 ||
         v.w.kw > 4096)
         return ls__asked_unknown("conv2d");
-    if (ls__asked_is_bf16(q) && groups > 1 && v.in == 1 && v.out == 1)
-        return ls__asked_unknown("a depthwise convolution in bf16");
     v.weight = ls__asked_param(q, 0, v.w.kh * v.w.kw * v.in * v.wide);
     if (!v.weight || (has_bias && !v.bias))
         return ls__asked_unknown("conv2d");

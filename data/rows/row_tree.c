@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A source's rows as the leaves of one tree: its root, and evidence of a word
- * of a batch, which stands in one of them.  The rows are one array of words
- * (hash/merkle.h), row after row, of each its arrays and then its weight. */
+ * of a batch, which stands in one of them, or of what a row weighs.  The rows
+ * are one array of words (hash/merkle.h), row after row, of each its arrays and
+ * then its weight. */
 #define _GNU_SOURCE
 #include "base/error.h"
 #include "base/least.h"
@@ -180,7 +181,8 @@ typedef struct spot {
 
 static spot spot_of(const tree *t, const ls_row_claim *c)
 {
-    int64_t size = t->size[c->array] * ls__most(c->window, 1);
+    int64_t size = c->array < t->source->n_arrays
+                       ? t->size[c->array] * ls__most(c->window, 1) : 1;
     spot at = {c->element / size, c->element % size};
 
     for (int a = 0; a < c->array; a++)
@@ -268,25 +270,47 @@ static int path_of(const tree *t, ls__digest path[PATH], ls__digest *root)
     return depth;
 }
 
+/* Is it of the weights of rows; of those that the source does not have, so that
+ * they are 1, or 0 where a row only fills the batch up? */
+static bool is_weight(const tree *t, const ls_row_claim *c)
+{
+    return c->array == t->source->n_arrays;
+}
+
+static bool is_plain(const tree *t, const ls_row_claim *c)
+{
+    return is_weight(t, c) && (c->window || !t->source->weighted);
+}
+
+/* Write where the word of the source is. */
+static void put_spot(FILE *f, const tree *t, const ls_row_claim *c, spot at)
+{
+    put_count(f, "word", at.word);
+    put_count(f, "width", t->width);
+    if (c->window)
+        put_count(f, "window", c->window);
+    if (c->window || c->shuffle)
+        put_words(f, "key", 2, c->key.word);
+}
+
 static void put_claim(FILE *f, const tree *t, const ls_row_claim *c, spot at)
 {
     static const char *const rules[] = {"batch", "batch.shuffled",
                                         "batch.window"};
+    bool shuffled = c->shuffle && !is_plain(t, c);
 
     fprintf(f, "lockstep evidence 1\nop %s\nclaim %08" PRIx32 " %08" PRIx32
-            "\n", rules[c->window ? 2 : c->shuffle], c->a, c->b);
+            "\n", rules[c->window ? 2 : shuffled], c->a, c->b);
     put_count(f, "step", c->step);
     put_count(f, "batch", c->batch);
     put_count(f, "row", at.row);
-    put_count(f, "word", at.word);
     put_count(f, "rows", t->source->rows);
-    put_count(f, "width", t->width);
-    if (c->window)
-        put_count(f, "window", c->window);
-    else
+    if (!c->window)
         put_count(f, "batches", c->batches);
-    if (c->window || c->shuffle)
-        put_words(f, "key", 2, c->key.word);
+    if (is_weight(t, c))
+        put_count(f, "weight", !is_plain(t, c));
+    if (!is_plain(t, c))
+        put_spot(f, t, c, at);
 }
 
 static void put_proof(FILE *f, const tree *t)
@@ -294,8 +318,9 @@ static void put_proof(FILE *f, const tree *t)
     ls__digest path[PATH], root;
     int depth = path_of(t, path, &root);
 
-    put_words(f, "leaf", (int)t->kept_words, t->kept);
-    if (depth)
+    if (t->wanted >= 0)
+        put_words(f, "leaf", (int)t->kept_words, t->kept);
+    if (t->wanted >= 0 && depth)
         put_digests(f, "path", depth, path);
     put_digests(f, "root", 1, &root);
 }
@@ -304,7 +329,7 @@ static int check_claim(const tree *t, const ls_row_claim *c)
 {
     int64_t rows = t->source->rows;
 
-    if (c->array < 0 || c->array >= t->source->n_arrays || c->element < 0 ||
+    if (c->array < 0 || c->array > t->source->n_arrays || c->element < 0 ||
         c->step < 0 || c->step > UINT32_MAX || c->batch < 1 ||
         (!c->window && c->batches < 1) || c->window < 0 || c->window > rows)
         return ls__fail(LS_EINVAL, "element %lld of array %d of step %lld: "
@@ -360,8 +385,9 @@ int ls_source_evidence(const ls_source *source, const ls_row_claim *claim,
         status = check_claim(&t, &c);
     if (status == 0) {
         at = spot_of(&t, &c);
-        t.wanted = (row_of(&t, &c, at.row, &status) * t.width + at.word) /
-                   LS__LEAF;
+        if (!is_plain(&t, &c))
+            t.wanted = (row_of(&t, &c, at.row, &status) * t.width + at.word) /
+                       LS__LEAF;
     }
     if (status == 0)
         status = hash_rows(&t);

@@ -82,7 +82,7 @@ typedef struct ls_row_claim {
                         batch: row i begins at number i of ls_random_randint
                         with ls_key_fold_in(key, step), from 0 to
                         rows - window; 0: a row is a row */
-    int array;       /* of the source */
+    int array;       /* of the source; n_arrays: the weights of rows */
     int64_t element; /* of that array of the batch */
     uint32_t a, b;   /* its bits */
 } ls_row_claim;
@@ -97,8 +97,10 @@ static inline ls_row_claim ls_row_claim_defaults(void)
 }
 
 /* Write evidence for referee/referee.c: which row it is of, and that row's leaf
- * with its proof under the root of all rows.  Reads every row.  LS_ENOTSUP,
- * LS_EINVAL: there is no such word; LS_EUSER, LS_EIO, LS_ENOMEM. */
+ * with its proof under the root of all rows; of weights that the source does
+ * not have, that the row is one of the batch (1) or fills it up (0).  Reads
+ * every row.  LS_ENOTSUP, LS_EINVAL: there is no such word; LS_EUSER, LS_EIO,
+ * LS_ENOMEM. */
 LS_API int ls_source_evidence(const ls_source *source,
                               const ls_row_claim *claim, const char *path);
 

@@ -3,6 +3,7 @@
 #include "record/record_start.h"
 #include "model/seeds.h"
 #include "rules/optim.h"
+#include "train/trainer.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef LS_RECORD_RECORD_START_H
 #define LS_RECORD_RECORD_START_H
 
-#include "train/trainer.h"
+#include <lockstep/trainer.h>
 
 /* A kind: 0 a constant, whose bits follow; 1 uniform, 2 normal, 3 truncated
  * normal, of which follow the scale and the fan, as doubles, high word first (a

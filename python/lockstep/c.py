@@ -1273,6 +1273,7 @@ ls_record_leaf_hash = function("ls_record_leaf_hash", C.c_int, Text, Text,
 ls_record_evidence = function("ls_record_evidence", C.c_int, Text, Text, INT64,
     C.c_uint32, C.c_uint32, Text)
 ls_record_judges = function("ls_record_judges", C.c_bool, Text, Text)
+ls_record_unjudged = function("ls_record_unjudged", C.c_int, P, INT, P)
 ls_transport_check = function("ls_transport_check", C.c_int, P)
 ls_transport_compare = function("ls_transport_compare", C.c_int, P, INT, P)
 ls_transport_cpus = function("ls_transport_cpus", C.c_int, P, Text, P,

@@ -35,7 +35,7 @@ int data_evidence(const data *d, const char *name, ls_row_claim *claim,
     ls_array_spec spec;
     ls_source rows = rows_of(d, &spec);
 
-    claim->array = -1;
+    claim->array = strcmp(name, "weights of rows") ? -1 : rows.n_arrays;
     for (int a = 0; a < rows.n_arrays; a++)
         if (strcmp(rows.arrays[a].name, name) == 0)
             claim->array = a;

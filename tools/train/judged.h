@@ -5,8 +5,8 @@
 
 #include "run/run.h"
 
-/* Print "referee does not know .." for each operator, update and schedule that
- * it has no rule for. */
+/* Print "referee does not know .." for each operator, update, schedule and
+ * first value that it does not judge, and last for rows. */
 void judged_tell(const run *r);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See recorder.h. */
+#define _GNU_SOURCE
 #include "train/recorder.h"
 #include "run/manifest.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +83,26 @@ static void set_options(ls_transcript_options *o, const run *r, list *l,
     o->step_flops = work.row_flops * (double)r->data.batch;
 }
 
+/* Has the file's head a root of the rows?  What is wrong with the file is said
+ * where it is opened. */
+static bool has_source(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    json_t *head = NULL;
+    bool has;
+
+    if (f && getline(&line, &room, f) > 0)
+        head = json_loads(line, 0, NULL);
+    has = json_object_get(head, "source") != NULL;
+    json_decref(head);
+    free(line);
+    if (f)
+        fclose(f);
+    return has;
+}
+
 int recorder_open(recorder *r, const run *of, const train_settings *set,
                   const position *at, const char *note)
 {
@@ -98,7 +120,8 @@ int recorder_open(recorder *r, const run *of, const train_settings *set,
     if (!(l = calloc(1, sizeof *l)))
         return opt_fail(OPT_FAILED, "out of memory");
     status = manifest_read(&files, of);
-    if (status == OPT_GO && run_is_first(of))
+    if (status == OPT_GO && run_is_first(of) &&
+        (!r->compares || has_source(r->path))) /* it reads all rows */
         status = data_root(&of->data, root);
     set_options(&o, of, l, sum);
     o.path = r->path;

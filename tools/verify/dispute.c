@@ -185,12 +185,29 @@ static int ask_referee(const quarrel *q, const char *path, char *const of[2])
 
 enum { REFUSED = 3 };
 
+/* Are there numbers of a record in it?  Else all are options and places, on
+ * which both agree. */
+static bool opens(const char *path)
+{
+    FILE *f = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    bool is = false;
+
+    while (f && !is && getline(&line, &room, f) > 0)
+        is = strncmp(line, "@ ", 2) == 0;
+    free(line);
+    if (f)
+        fclose(f);
+    return is;
+}
+
 static void judge(quarrel *q, const char *path)
 {
     static const char *const say[] = {"a is right", "b is right",
                                       "neither is right"};
-    char *const past[2] = {q->past, NULL};
-    char *const *of = q->past ? past : q->record;
+    char *const past[2] = {q->past, NULL}, *const none[2] = {NULL, NULL};
+    char *const *of = !opens(path) ? none : q->past ? past : q->record;
     int verdict = ask_referee(q, path, of);
 
     if (verdict >= 0 && verdict < 3)
@@ -202,7 +219,7 @@ static void judge(quarrel *q, const char *path)
     else
         quarrel_settle(q, "for the referee: cc -O2 -std=c99 "
                        "referee/referee.c -o referee && ./referee %s %s %s",
-                       path, of[0], of[1] ? of[1] : "");
+                       path, of[0] ? of[0] : "", of[1] ? of[1] : "");
 }
 
 /* Where the number was made: of what was there before a step in the one before
@@ -240,7 +257,7 @@ static const char *input_of(const char *place)
 static int prove_row(const quarrel *q, const char *input, const char *path,
                      int *made)
 {
-    char unknown[REPLAY_TEXT] = "";
+    char unknown[REPLAY_NAMES] = "";
     replay r = q->d->of;
     int status = OPT_GO;
 
@@ -259,7 +276,8 @@ static int prove_row(const quarrel *q, const char *input, const char *path,
     return status;
 }
 
-/* All that it says but the leaf and its proof; to be freed. */
+/* All that it says but the leaf, or without one its root, and the proof; to be
+ * freed. */
 static char *said_before_leaf(const char *path)
 {
     FILE *f = fopen(path, "r");
@@ -267,6 +285,8 @@ static char *said_before_leaf(const char *path)
 
     if (f && text && fread(text, 1, 4095, f) > 0)
         leaf = strstr(text, "\nleaf ");
+    if (text && !leaf)
+        leaf = strstr(text, "\nroot ");
     if (leaf)
         *leaf = 0;
     if (f)
@@ -381,8 +401,8 @@ static int write_verdict(const quarrel *q, const char *text)
 
 static int finish(quarrel *q)
 {
-    char text[sizeof q->verdict + 4 * LS_RECORD_TEXT], at[LS_RECORD_TEXT] = "";
-    char known[REPLAY_TEXT + 40] = "";
+    char text[sizeof q->verdict + 4 * LS_RECORD_TEXT + REPLAY_NAMES];
+    char at[LS_RECORD_TEXT] = "", known[REPLAY_NAMES + 40] = "";
 
     if (q->x.lost)
         quarrel_settle(q, "%c has lost: %s", q->x.lost, q->x.why);

@@ -7,15 +7,16 @@
  * asked". */
 #define _GNU_SOURCE
 #include "opt/opt.h"
+#include "verify/answers.h"
 #include "verify/attest.h"
 #include "verify/dispute.h"
 #include "verify/files.h"
+#include "verify/one_checkpoint.h"
 #include "verify/retrain.h"
 #include "verify/segments.h"
 #include "verify/step_record.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,79 +94,21 @@ static const opt_model only = {
 };
 static const opt_model *const models[] = {&only};
 
-/* What differs, in the order of exit statuses. */
-enum { FILES, STATE, REPLAY, QUESTIONS, FIRST_STATUS = 3, TEXT = 700 };
-
-typedef struct answer {
-    bool is_asked, same;
-    char text[TEXT];
-} answer;
-
 typedef struct run {
     opt_program program;
     settings set;
     opt_line line;
     published of;
-    answer answer[QUESTIONS];
+    answers answers;
     int replayed, segments;
-    char unknown[REPLAY_TEXT]; /* to the referee, of what was trained */
-    bool trained;
     int differs; /* the exit status that says what does; 0: nothing */
 } run;
-
-/* ------ one checkpoint in a folder of its own ------ */
-
-/* A folder that holds a link to one checkpoint (of 0 batches: none), so that a
- * run can go on from it and change nothing there. */
-typedef struct start {
-    char folder[64];
-} start;
-
-static int start_open(start *s, const char *all, int64_t batches)
-{
-    char *from = NULL, *to = NULL, *full = batches ? realpath(all, NULL) : NULL;
-    int status = OPT_GO;
-
-    snprintf(s->folder, sizeof s->folder, "/tmp/lockstep-verify-XXXXXX");
-    if (!batches)
-        return mkdtemp(s->folder) ? OPT_GO
-                                  : opt_fail(OPT_FAILED, "%s: no folder could "
-                                             "be made", s->folder);
-    if (!full)
-        return opt_fail(OPT_FAILED, "%s: no such folder", all);
-    if (!mkdtemp(s->folder) ||
-        asprintf(&from, "%s/step-%012" PRId64, full, batches) < 0 ||
-        asprintf(&to, "%s/step-%012" PRId64, s->folder, batches) < 0)
-        status = opt_fail(OPT_FAILED, "%s: no folder could be made", s->folder);
-    if (status == OPT_GO && access(from, R_OK) != 0)
-        status = opt_fail(OPT_FAILED, "%s: there is none", from);
-    if (status == OPT_GO && symlink(from, to) != 0)
-        status = opt_fail(OPT_FAILED, "%s: no link could be made", to);
-    free(from);
-    free(to);
-    free(full);
-    return status;
-}
-
-static int remove_one(const char *name, const struct stat *info, int flag,
-                      struct FTW *at)
-{
-    (void)info, (void)flag, (void)at;
-    return remove(name);
-}
-
-/* Links in it are removed, not followed. */
-static void start_close(start *s)
-{
-    if (nftw(s->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) != 0)
-        fprintf(stderr, "note: %s is left\n", s->folder);
-}
 
 /* ------ the questions ------ */
 
 static int ask_files(run *r)
 {
-    answer *a = &r->answer[FILES];
+    answer *a = &r->answers.of[FILES];
 
     a->is_asked = true;
     return files_compare(&r->of, r->set.data, r->set.weights, &a->same,
@@ -177,14 +120,15 @@ static int replay_part(run *r, int64_t first, int64_t last, answer *a)
 {
     replay part = {.of = &r->of, .data = r->set.data,
                    .workers = r->set.workers, .trainer = r->set.trainer,
-                   .unknown = r->unknown, .first = first,
+                   .unknown = r->answers.unknown, .first = first,
                    .until = last < published_batches(&r->of) || !last
                                 ? last
                                 : -1};
     bool folder = first || published_part(&r->of, last) >
                                published_part(&r->of, first);
-    start from;
-    int status = folder ? start_open(&from, r->set.checkpoint, first) : OPT_GO;
+    one_checkpoint from;
+    int status = folder ? one_checkpoint_open(&from, r->set.checkpoint, first)
+                        : OPT_GO;
 
     if (status != OPT_GO)
         return status;
@@ -192,16 +136,16 @@ static int replay_part(run *r, int64_t first, int64_t last, answer *a)
     if (!r->of.facts.is_whole)
         part.until = last;
     status = replay_run(&part, last, &a->same, a->text);
-    r->trained = true;
+    r->answers.trained = true;
     if (folder)
-        start_close(&from);
+        one_checkpoint_close(&from);
     return status;
 }
 
 /* A state is compared where a run that goes on from it begins. */
 static int ask_state(run *r)
 {
-    answer *a = &r->answer[STATE];
+    answer *a = &r->answers.of[STATE];
     segments all;
     int status = segments_find(&all, r->set.checkpoint,
                                published_batches(&r->of) + 1);
@@ -255,7 +199,7 @@ static int ask_sample(run *r, answer *a)
 
 static int ask_replay(run *r)
 {
-    answer *a = &r->answer[REPLAY];
+    answer *a = &r->answers.of[REPLAY];
 
     a->is_asked = true;
     if (r->set.sample)
@@ -267,75 +211,11 @@ static int ask_replay(run *r)
 
 /* ------ the answers ------ */
 
-static const char *const question[] = {"files", "state", "replay"};
-
-/* Is a batch judged?  Transcripts of before there was a root have none. */
-static bool has_rows(const run *r)
-{
-    return published_text(&r->of, "source") != NULL;
-}
-
-static void print_referee(const run *r)
-{
-    static const char no_rows[] = "rows of a batch: the transcript has no root "
-                                  "of the data";
-
-    if (!r->trained)
-        puts("referee not asked");
-    else if (*r->unknown)
-        printf("referee does not know %s%s%s\n", r->unknown,
-               has_rows(r) ? "" : "; ", has_rows(r) ? "" : no_rows);
-    else
-        printf("referee knows every operator, update and schedule%s%s\n",
-               has_rows(r) ? "" : ", and not ", has_rows(r) ? "" : no_rows);
-}
-
-static void print_text(const run *r)
-{
-    print_referee(r);
-    for (int i = 0; i < QUESTIONS; i++) {
-        const answer *a = &r->answer[i];
-
-        if (!a->is_asked)
-            printf("%-7s not asked\n", question[i]);
-        else
-            printf("%-7s %s: %s\n", question[i], a->same ? "same" : "differs",
-                   a->text);
-    }
-}
-
-static void print_json(const run *r)
-{
-    json_t *all = json_object();
-
-    for (int i = 0; i < QUESTIONS; i++) {
-        const answer *a = &r->answer[i];
-
-        json_object_set_new(all, question[i],
-                            a->is_asked
-                                ? json_pack("{s:b,s:s}", "same", a->same,
-                                            "text", a->text)
-                                : json_null());
-    }
-    json_object_set_new(all, "referee",
-                        r->trained
-                            ? json_pack("{s:b,s:b,s:s}", "knows", !*r->unknown,
-                                        "rows", has_rows(r), "unknown",
-                                        r->unknown)
-                            : json_null());
-    json_dumpf(all, stdout, JSON_COMPACT);
-    putchar('\n');
-    json_decref(all);
-}
-
 static void give_answers(run *r)
 {
-    if (r->set.json)
-        print_json(r);
-    else
-        print_text(r);
+    answers_give(&r->answers, published_text(&r->of, "source"), r->set.json);
     for (int i = QUESTIONS - 1; i >= 0; i--)
-        if (r->answer[i].is_asked && !r->answer[i].same)
+        if (r->answers.of[i].is_asked && !r->answers.of[i].same)
             r->differs = FIRST_STATUS + i;
 }
 
@@ -351,7 +231,7 @@ static int verify_one(run *r)
     if (status == OPT_GO && set->checkpoint && !set->only_bytes)
         status = ask_state(r);
     if (status == OPT_GO && !set->only_bytes && !set->only_state &&
-        r->answer[FILES].same)
+        r->answers.of[FILES].same)
         status = ask_replay(r);
     if (status == OPT_GO)
         give_answers(r);
@@ -364,6 +244,16 @@ static int verify_one(run *r)
                               r->replayed, r->segments);
     published_close(&r->of);
     return status;
+}
+
+static void print_two(const ls_transcript_difference *d)
+{
+    json_t *all = json_pack("{s:b,s:I,s:s}", "same", d->same, "line",
+                            (json_int_t)d->line, "text", d->text);
+
+    json_dumpf(all, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(all);
 }
 
 static int verify_two(run *r)
@@ -380,7 +270,9 @@ static int verify_two(run *r)
                                                  r->line.path[1], &d));
     if (status != OPT_GO)
         return status;
-    if (d.same)
+    if (r->set.json)
+        print_two(&d);
+    else if (d.same)
         printf("same: %lld lines\n", (long long)d.line);
     else
         printf("differs: %s\n", d.text);
@@ -392,7 +284,8 @@ static int verify_two(run *r)
 static int take_part(run *r, const char *path)
 {
     dispute d = {.of = {.of = &r->of, .data = r->set.data,
-                        .workers = r->set.workers, .unknown = r->unknown,
+                        .workers = r->set.workers,
+                        .unknown = r->answers.unknown,
                         .trainer = r->set.trainer, .until = -1},
                  .folder = r->set.dispute, .referee = r->set.referee,
                  .seconds = r->set.wait};
@@ -460,19 +353,51 @@ static int answer_all(run *r)
     return r->line.paths == 2 ? verify_two(r) : verify_one(r);
 }
 
+/* Refuse options that have no part in what is done. */
+static int check_parts(const run *r, const char *what, const char *with)
+{
+    for (int i = 0; i < r->program.count; i++) {
+        char word[40];
+
+        snprintf(word, sizeof word, " %s ", r->program.option[i].name);
+        if (r->line.given[i] && !strstr(with, word))
+            return opt_fail(OPT_WRONG, "--%s has no part in %s",
+                            r->program.option[i].name, what);
+    }
+    return OPT_GO;
+}
+
+static int check_mode(const run *r)
+{
+    if (r->set.trace_bits)
+        return check_parts(r, "--trace-bits", " trace-bits ");
+    if (r->set.record)
+        return check_parts(r, "--record", " record data workers trainer ");
+    if (r->set.dispute)
+        return check_parts(r, "--dispute", " dispute wait referee data workers "
+                           "trainer ");
+    if (r->line.paths == 2)
+        return check_parts(r, "a comparison of two transcripts", " json ");
+    return OPT_GO;
+}
+
 static int check(const run *r)
 {
+    const char *beacon = r->set.beacon;
     int status = opt_check_together(&r->line);
 
     if (status != OPT_GO)
         return status;
     if (r->line.paths == 0)
         return opt_fail(OPT_WRONG, "no transcript is named; --help tells how");
-    if (r->set.sample && !r->set.beacon)
+    if (r->set.sample && !beacon)
         return opt_fail(OPT_WRONG, "--sample needs --beacon, which draws the "
                         "parts: a public number that is younger than the "
                         "transcript");
-    return OPT_GO;
+    if (beacon && (!*beacon || beacon[strspn(beacon, "0123456789abcdef")]))
+        return opt_fail(OPT_WRONG, "--beacon %s: it takes digits from 0 to 9 "
+                        "and a to f", beacon);
+    return check_mode(r);
 }
 
 int main(int argc, char **argv)

@@ -173,15 +173,20 @@ static void start(const command *c, int out)
     _exit(OPT_FAILED);
 }
 
-/* Add what follows to the list, unless it is there. */
-static void add_unknown(char *list, const char *what)
+/* Add what follows to the list, unless it is there; where it is full, that
+ * there is more. */
+static void add_unknown(char *list, char *what)
 {
-    size_t n = strcspn(what, "\n"), at = list ? strlen(list) : 0;
-    char one[200];
+    static const char more[] = "; and more";
+    size_t at = list ? strlen(list) : 0;
 
-    snprintf(one, sizeof one, "%.*s", (int)n, what);
-    if (list && !strstr(list, one))
-        snprintf(list + at, REPLAY_TEXT - at, "%s%s", at ? "; " : "", one);
+    what[strcspn(what, "\n")] = 0;
+    if (!list || strstr(list, what) || strstr(list, more))
+        return;
+    if (at + strlen(what) + 2 + sizeof more > REPLAY_NAMES)
+        strcpy(list + at, more);
+    else
+        sprintf(list + at, "%s%s", at ? "; " : "", what);
 }
 
 /* What follows "against " of the last such line, and all that the referee does

@@ -5,7 +5,7 @@
 
 #include "verify/published.h"
 
-enum { REPLAY_TEXT = 512 };
+enum { REPLAY_TEXT = 512, REPLAY_NAMES = 1 << 14 };
 
 typedef struct replay {
     const published *of;
@@ -15,7 +15,7 @@ typedef struct replay {
     int64_t first;          /* batches that it has */
     int64_t until;          /* batches at which to end; -1: the run's end */
     const char *trainer;    /* the program; NULL: lockstep-train */
-    char *unknown;          /* [REPLAY_TEXT]: what the referee does not know,
+    char *unknown;          /* [REPLAY_NAMES]: what the referee does not know,
                                one after the other; or NULL */
     const char *const *more; /* words in the place of --against, ended by NULL;
                                NULL: compare */
