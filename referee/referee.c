@@ -2868,10 +2868,11 @@ static uint32_t first_of_batch(void)
 /* Does the row only fill the batch up? */
 static int fills_up(const char *kind)
 {
-    uint32_t row = one("row"), rows = count_of("rows");
+    uint32_t row = one("row"), rows = count_of("rows"), first = 0;
 
-    return row >= count_of("batch") || (strcmp(kind, ".window") != 0 &&
-                                        row >= rows - first_of_batch());
+    if (strcmp(kind, ".window") != 0)
+        first = first_of_batch();
+    return row >= count_of("batch") || row >= rows - first;
 }
 
 /* Which row of the data row `row` of the step's batch is: as they stand, in the

@@ -450,7 +450,8 @@ static bool is_named(const char *why)
     static const char *const of[] = {
         "that is no float", "what lies between parameters",
         "is what was given to this step", "were made by the update of the step "
-        "before", "\"peak rate\"", "the norm of a gradient that is not clipped"};
+        "before", "\"peak rate\"",
+        "the norm of a gradient that is not clipped"};
 
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         if (strstr(why, of[i]))
@@ -521,8 +522,8 @@ static bool most(const ls__where *w)
            (long_run() || between(&r, 0, 19) == 0);
 }
 
-/* Proves that what a step makes is judged, each number rightly, of all models in
- * all precisions, or is named: all of it in a long run, else some. */
+/* Proves that what a step makes is judged, each number rightly, of all models
+ * in all precisions, or is named: all of it in a long run, else some. */
 START_TEST(test_all)
 {
     course c = random_course(6000 + 31 * (uint32_t)_i);

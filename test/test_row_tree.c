@@ -125,7 +125,8 @@ static const struct cut {
     bool shuffle, pad, weighted;
 } cuts[] = {{700, 32, false, false, false}, {700, 32, true, false, false},
             {700, 96, true, true, true}, {590, 590, true, false, false},
-            {10, 4, false, true, false}, {1, 1, true, false, false}};
+            {10, 4, false, true, false}, {1, 1, true, false, false},
+            {10, 3, false, true, false}, {11, 5, true, true, true}};
 
 /* A source that remembers what it wrote last. */
 typedef struct seen_fill {

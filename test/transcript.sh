@@ -213,7 +213,7 @@ ask 4 "line 11 (state of 8): root is" "$dir/e.lst" --checkpoint "$dir/p" \
 ask 1 "lr is 0.001, but was 0.002" "$dir/e.lst" --checkpoint "$dir/o" --only-state
 ask 2 "--sample needs --beacon" "$dir/e.lst" --checkpoint "$dir/c" --sample 2
 ask 2 "--from needs --checkpoint" "$dir/e.lst" --from 8
-for beacon in '' xyz 8A; do
+for beacon in xyz 8A; do
     ask 2 "--beacon $beacon: it takes digits" "$dir/e.lst" \
         --checkpoint "$dir/c" --sample 2 --beacon "$beacon"
 done
@@ -266,9 +266,9 @@ ask 0 '"knows":true,"rows":false,"unknown":"rows of a batch (they are noise)"' \
 ask 0 '' --record 1:0 "$dir/batch.lst" "$dir/batch.lsr"
 
 cp "$dir/mlp.st" "$dir/own.st"
-run $mlp --init "$dir/own.st" --steps 2 --transcript "$dir/own.lst"
+run $mlp --init "$dir/own.st" --steps 10 --transcript "$dir/init.lst"
 ask 0 'referee does not know first values, which the program set or read' \
-    "$dir/own.lst" --data "$dir"
+    "$dir/init.lst" --data "$dir"
 run linear --d-in 1025 --d-out 1025 --rows 8 --batch 8 --steps 1 --devices 2 \
     --initialiser orthogonal --transcript "$dir/wide.lst"
 ask 0 'an orthogonal matrix of 1050625 numbers' "$dir/wide.lst"
@@ -376,7 +376,7 @@ without=$(bytes_read "$dir/old.lst")
 is "against both" "${with%% *} ${without%% *}" "0 0"
 if [ "${with#* }" ]; then
     is "a root reads the rows once more" \
-        $((${with#* } - ${without#* } > 1900000)) 1
+        $((${with#* } - ${without#* } > 1500000)) 1
 fi
 
 for claim in 1 1:2 1:2:3:4: -1:0:0:0:tokens x:0:0:0:tokens; do
