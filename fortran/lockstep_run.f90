@@ -70,7 +70,7 @@ contains
 
     if (.not. is_contiguous(values)) &
       error stop "ls_source_add: an array that is not contiguous"
-    n = rank(values)
+    n = size(shape(values))
     one%array%dtype = dtype
     one%array%rank = n
     one%array%shape = 0

@@ -62,6 +62,28 @@ cat "$work/out"
 cmp "$work/out" "$top_srcdir/test/golden/oscillator.txt" ||
     fail "the example prints something else"
 
+# LLVM's compiler, where it is too, compiles the sources for itself, as the README
+# says.
+if command -v flang-new-19 >/dev/null; then
+    mkdir "$work/flang"
+    objects=
+    for name in c base pool graph train batch gradients predictor run ''; do
+        objects="$objects $work/flang/$name.o"
+        flang-new-19 -w -mmlir -allow-assumed-rank -module-dir "$work/flang" \
+            -I"$top_srcdir/fortran" -c -o "$work/flang/$name.o" \
+            "$top_srcdir/fortran/lockstep${name:+_}$name.f90" ||
+            fail "flang and lockstep${name:+_}$name.f90"
+    done
+    for every in every_call every_builder; do
+        rm -rf "$work/run"
+        if ! flang-new-19 -w -I"$work/flang" -o "$work/$every" \
+            "$top_srcdir/test/fortran/$every.f90" $objects \
+            -L"$top_builddir/.libs" -llockstep || ! "$work/$every" "$work"; then
+            fail "$every by flang failed"
+        fi
+    done
+fi
+
 # An array without the target attribute, or an expression, is not borrowed.
 cat >"$work/bad.f90" <<'END'
 program bad
