@@ -95,6 +95,10 @@ fortran()
     "$work/program" >/dev/null
 }
 
+if grep -Hn '@' "$libdir"/pkgconfig/lockstep*.pc; then
+    echo "install: what pkg-config reads was not filled in"
+    exit 1
+fi
 [ ! -f "$libdir/liblockstep.so" ] || run shared
 [ ! -f "$libdir/liblockstep_fortran.so" ] || fortran
 [ ! -f "$libdir/liblockstep.a" ] || run static
