@@ -83,6 +83,7 @@ golden snc4 --devices 64 \
     --topology "pack:2 numa:4(memory=64GiB) l3:1(size=28MiB) core:14 pu:2"
 golden hybrid --topology "$here/golden/hybrid.xml"
 golden hybrid-3 --topology "$here/golden/hybrid.xml" --workers 3
+golden hybrid-2 --devices 8 --topology "$here/golden/hybrid-2.xml"
 golden asymmetric --devices 10 --topology "$here/golden/asymmetric.xml"
 golden 720 --devices 720 \
     --topology "pack:4 numa:3(memory=128GiB) core:60 pu:1"
@@ -91,6 +92,7 @@ golden 720-smt --devices 720 --workers 720 \
 golden one --topology "core:1 pu:1"
 golden 2x96 --devices 192 --topology "pack:2 numa:1 l3:12(size=32MiB) core:8"
 golden 4-nodes --devices 192 --params 3400000 --topology "pack:2 numa:4 core:24"
+golden team --devices 3 --workers 12 --chunks 4 --topology "numa:2 core:6"
 
 # ------ this machine ------
 

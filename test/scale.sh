@@ -195,8 +195,10 @@ for core in 1000 0.001; do
 done
 is "core= counts" "$(cat "$dir/1000.csv" "$dir/0.001.csv" | awk -F, '
     $3 == 1 { c[n++] = $8 } END { print (c[1] > 1000 * c[0]) }')" 1
-run linear $quick --workers 1 --devices auto --predict core:6 --csv "$dir/d.csv"
-is "auto: the cores there" "$(tail -n 1 "$dir/d.csv" | cut -d, -f2,3)" "6,6"
+run linear $quick --workers 1 --devices auto --predict "numa:2 core:4" \
+    --csv "$dir/d.csv"
+is "auto: the cores there" "$(tail -n 1 "$dir/d.csv" | cut -d, -f2,3)" "8,8"
+has "nodes meet once more" out "barriers: from 8 workers on one more, where"
 
 run linear $quick --workers 1 --report "$dir/r.json"
 is "a report" $status 0

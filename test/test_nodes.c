@@ -5,8 +5,10 @@
  * Threads run wherever they may; what is counted follows from the plan. */
 #include "mesh/node_sums.h"
 #include "models.h"
+#include "plan/team.h"
 #include "pool/pool.h"
 #include "train/copies.h"
+#include "train/device.h"
 #include "train/nodes.h"
 
 #include <math.h>
@@ -251,6 +253,111 @@ START_TEST(copies)
 }
 END_TEST
 
+/* ------ Teams ------ */
+
+/* A team that runs one shard forward on its weights. */
+typedef struct joined {
+    const run *r;
+    ls_shard shard;
+    ls_sums sums;
+} joined;
+
+static void run_member(void *user, int worker)
+{
+    joined *j = user;
+    const ls_trainer *t = j->r->trainer;
+    ls__team *team = t->team[0];
+
+    if (worker < t->workers - 1) { /* the leader is the last one */
+        ls__team_help(team, t->workers - 1 - worker);
+        return;
+    }
+    ls__team_gather(team);
+    OK(ls__exec_gradient(t->context[0], ls__device_weights(t, 0), &j->shard,
+                         NULL, &j->sums));
+    ls__team_dismiss(team);
+}
+
+static double loss_of(const run *r, const ls_shard *shard)
+{
+    joined j = {.r = r, .shard = *shard};
+
+    OK(ls__pool_take(r->trainer->pool));
+    ls__pool_run(r->trainer->pool, run_member, &j);
+    ls__pool_give(r->trainer->pool);
+    return j.sums.loss;
+}
+
+/* The loss with zeros in the weights that workers first .. last read. */
+static double loss_without(const run *r, const ls_shard *shard, int first,
+                           int last)
+{
+    const ls_trainer *t = r->trainer;
+    size_t bytes = (size_t)t->model.plan->pack_floats * sizeof(float);
+
+    for (int w = 0; w < t->workers; w++)
+        ls__copies_pack(t, w, true);
+    for (int w = first; w <= last; w++)
+        memset(ls__copies_of(t, w)->packed, 0, bytes);
+    return loss_of(r, shard);
+}
+
+/* Proves that a member of a team reads the weights of its own node: where a
+ * shard's rows are cut among two, each node's show in the loss. */
+START_TEST(members)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    float *x = normals(1, ROWS * 9);
+    int32_t *label = integers(2, 5, ROWS);
+    const void *data[] = {x, label};
+    ls_shard shard = {.rows = ROWS, .data = data};
+    ls_mesh *mesh = open_mesh("numa:2 core:1", 1, 2);
+    double whole, first, second, none;
+    ls_pool *pool;
+    run r;
+
+    OK(ls_pool_open(&pool, mesh, NULL));
+    r = open_run(pool, mlp_graph(), &o);
+    for (int w = 0; w < 2; w++)
+        ck_assert(ls__device_weights(r.trainer, 0)->near[1 - w] ==
+                  ls__copies_of(r.trainer, w)->packed);
+    ls__team_set_cut(r.trainer->team[0], (ls__cut){1, 2});
+    whole = loss_without(&r, &shard, 0, -1);
+    first = loss_without(&r, &shard, 0, 0);
+    second = loss_without(&r, &shard, 1, 1);
+    none = loss_without(&r, &shard, 0, 1);
+    ck_assert_int_eq(ls__team_calls(r.trainer->team[0]), 4);
+    ck_assert(first != whole && first != none && first != second);
+    ck_assert(second != whole && second != none && whole != none);
+    close_run(&r);
+    ls_pool_close(pool);
+    ls_mesh_close(mesh);
+    free(x);
+    free(label);
+}
+END_TEST
+
+/* Proves that the bytes are those of one worker where teams sit on two nodes,
+ * one team on both. */
+START_TEST(teams)
+{
+    static const int workers[] = {4, 8, 12};
+    ls_trainer_options o = ls_trainer_defaults();
+    char one[65], many[65];
+
+    o.optimizer = ls_adamw(1e-2);
+    train("core:1", 3, 1, &o, "replicate", one);
+    for (size_t w = 0; w < COUNT(workers); w++) {
+        train("numa:2 core:6", 3, workers[w], &o, "shard", many);
+        ck_assert_str_eq(one, many);
+        train("numa:3 core:2", 3, workers[w] / 2, &o, "replicate", many);
+        ck_assert_str_eq(one, many);
+    }
+}
+END_TEST
+
+/* ------ Failure ------ */
+
 /* Proves that a gradient that is not finite stops the step there too. */
 START_TEST(not_finite)
 {
@@ -291,6 +398,8 @@ int main(void)
     tcase_add_test(all, parts);
     tcase_add_test(all, bits);
     tcase_add_test(all, copies);
+    tcase_add_test(all, members);
+    tcase_add_test(all, teams);
     tcase_add_test(all, not_finite);
     return run_suite(suite);
 }

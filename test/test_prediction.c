@@ -139,7 +139,8 @@ static double sum(const scaling_guess *g)
 #define NEAR(a, b) ck_assert_double_eq_tol(a, b, 1e-9 * (b) + 1e-15)
 
 /* Proves each term: devices are dealt whole, memory is a node's, what lies in
- * another package goes over the link, each barrier costs its lines, and what is
+ * another package goes over the link, each barrier costs its lines, of which
+ * there is one more where nodes add their own gradients first, and what is
  * serial stays; and that the model's own machine is checked. */
 START_TEST(terms)
 {
@@ -169,8 +170,10 @@ START_TEST(terms)
          .5 * 1e9 / 1e9);
     NEAR(p.row[0].guess.barriers, 0);
     NEAR(p.row[1].guess.barriers, (4 * 3 + 1) * 1e-6);
+    NEAR(p.row[2].guess.nodes_barrier, 0); /* all sit on one node */
+    NEAR(p.row[3].guess.nodes_barrier, (5 + 2 * 2 * 6) * 1e-6);
     NEAR(p.row[3].guess.barriers, /* groups of 4 below 2 L3 */
-         (4 * (5 + 2 * 2 * 6) + 3. / 7 + 6 * 4. / 7) * 1e-6);
+         (5 * (5 + 2 * 2 * 6) + 3. / 7 + 6 * 4. / 7) * 1e-6);
     ck_assert_int_eq(p.checks, 2);
     NEAR(p.check[0].predicted, 9);
     NEAR(p.check[1].measured, 4.6);
@@ -179,7 +182,8 @@ START_TEST(terms)
 END_TEST
 
 /* Proves that devices of the experiment are those that train there, each with
- * the rows that it had here, and that workers beyond them share a device. */
+ * the rows that it had here, that workers beyond them share a device, and that
+ * nodes meet once more only where each has several. */
 START_TEST(devices)
 {
     const assumed a = {0};
@@ -196,6 +200,17 @@ START_TEST(devices)
     NEAR(p.row[4].guess.compute, 1);
     NEAR(p.row[5].guess.compute, .5);
     ck_assert(p.row[5].guess.roof);
+    NEAR(p.row[5].guess.nodes_barrier, 0);
+    prediction_close(&p);
+    open_machine(&p, "numa:4 core:8"); /* in one package */
+    prediction_make(&p, &m.r, &a, 1e-6, 32);
+    NEAR(p.row[3].guess.nodes_barrier, 0); /* 8 workers on the first */
+    NEAR(p.row[4].guess.nodes_barrier, 17e-6);
+    NEAR(p.row[4].guess.barriers, (5 * 17 + 1) * 1e-6);
+    prediction_close(&p);
+    open_machine(&p, "numa:4 core:8"); /* two nodes share each device */
+    prediction_make(&p, &m.r, &a, 1e-6, 2);
+    NEAR(p.row[5].guess.nodes_barrier, 0);
     prediction_close(&p);
 }
 END_TEST

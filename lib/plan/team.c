@@ -163,6 +163,8 @@ static void run_chunk(ls__team *t, int number, int64_t chunk)
 
     w.scratch = memory_of(w.context, number) + w.plan->scratch;
     w.of.memory = memory_of(w.context, number - part);
+    if (w.weights->near)
+        w.of.packed = w.weights->near[number];
     w.of.turns = &at.is;
     w.of.before = chunk * w.plan->chunk_rows;
     (void)ls__work_next(&w);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void print_bytes(int64_t bytes)
 {
@@ -175,13 +176,27 @@ static void print_links_head(const info *r)
            "copied", "on one", "placed");
 }
 
+static bool has_nodes(const info *r)
+{
+    ls_level l;
+
+    for (int i = 0; ls_mesh_level(r->mesh, i, &l); i++)
+        if (!strcmp(l.name, "numa"))
+            return l.count > 1;
+    return false;
+}
+
 static void print_links(const info *r)
 {
     ls_link first, last, next;
     counted sum = {{0}};
 
-    if (!ls_mesh_link(r->mesh, 0, &first))
+    if (!ls_mesh_link(r->mesh, 0, &first)) {
+        if (has_nodes(r))
+            puts("\nlinks: a step reads nothing over any, for all workers sit "
+                 "on one NUMA node");
         return;
+    }
     print_links_head(r);
     last = first;
     for (int i = 0; ls_mesh_link(r->mesh, i, &next); last = next, i++) {

@@ -197,7 +197,8 @@ static double together(const described *d, int workers, part_fn *of)
  * of the package, and to another package. */
 static const double NEAR = 3, FAR = 6;
 
-/* A step has a gate and four barriers. */
+/* A step has a gate and four barriers; where nodes add the gradients of their
+ * own devices first, it has one more. */
 enum { BARRIERS = 4, GATES = 1 };
 
 /* The most workers below one L3. */
@@ -212,27 +213,42 @@ static int most_together(const described *d, int workers)
     return most;
 }
 
+/* How many times as long as within an L3 a line takes between two workers: of
+ * all pairs, or (apart) of those that share none. */
+static double distance(const described *d, int workers, bool apart)
+{
+    double l3 = d->caches ? together(d, workers, l3_of) : 1;
+    double package = together(d, workers, package_of);
+    double far;
+
+    l3 = l3 < package ? l3 : package;
+    far = NEAR * (package - l3) + FAR * (1 - package);
+    if (!apart)
+        return l3 + far;
+    return l3 < 1 ? far / (1 - l3) : 1;
+}
+
 /* Whoever arrives takes the counter's line from the one before; then all read
  * the line of the gate.  Below several L3 workers meet below each first
  * (split_barriers in lib/pool/pool.c): then one of each takes the line of all,
  * and the last one opens the gate of each. */
-double described_lines(const described *d, int workers)
+double described_crossing(const described *d, int workers)
 {
-    double l3 = d->caches ? together(d, workers, l3_of) : 1;
-    double package = together(d, workers, package_of);
     int groups = d->caches ? described_spread(d, workers).caches : 1;
-    double each, apart;
 
     if (workers < 2)
         return 0;
-    l3 = l3 < package ? l3 : package;
-    each = l3 + NEAR * (package - l3) + FAR * (1 - package);
     if (groups < 2 || 2 * groups > workers)
-        return (BARRIERS * (workers + 1.) + GATES) * each;
-    apart = l3 < 1 ? (NEAR * (package - l3) + FAR * (1 - package)) / (1 - l3)
-                   : 1;
-    return BARRIERS * (most_together(d, workers) + 1 + 2. * groups * apart) +
-           GATES * each;
+        return (workers + 1.) * distance(d, workers, false);
+    return most_together(d, workers) + 1 +
+           2. * groups * distance(d, workers, true);
+}
+
+double described_lines(const described *d, int workers)
+{
+    return workers < 2 ? 0
+                       : BARRIERS * described_crossing(d, workers) +
+                             GATES * distance(d, workers, false);
 }
 
 static double memory_rate(const described *d, int workers)
@@ -259,31 +275,38 @@ static int package_at(const described *d, int node)
     return d->place[w].package;
 }
 
-/* Floats for each parameter that a reduction reads over the busiest link from
- * one package to another. */
-static double busiest_link(const described *d, const ls_mesh *mesh)
+/* What a reduction reads over links, in floats for each parameter. */
+typedef struct crossed {
+    double far;    /* over the busiest one from a package to another */
+    bool by_nodes; /* nodes add the gradients of their own devices first */
+} crossed;
+
+static crossed count_links(const described *d, const ls_mesh *mesh)
 {
     size_t n = (size_t)d->place[d->cores - 1].package + 1;
-    double *read = calloc(n * n, sizeof *read), most = 0;
+    double *read = calloc(n * n + 1, sizeof *read);
+    crossed c = {0};
     ls_link l;
 
-    for (int i = 0; read && ls_mesh_link(mesh, i, &l); i++)
+    for (int i = 0; read && ls_mesh_link(mesh, i, &l); i++) {
+        c.by_nodes |= l.floats < l.flat;
         if (l.packages) {
             double *pair = &read[(size_t)package_at(d, l.from) * n +
                                  (size_t)package_at(d, l.to)];
 
             *pair += l.floats;
-            most = *pair > most ? *pair : most;
+            c.far = *pair > c.far ? *pair : c.far;
         }
+    }
     free(read);
-    return most;
+    return c;
 }
 
-/* Returns 0 without memory for the mesh. */
-static double far_floats(const described *d, int devices, int workers)
+/* Returns zeros without memory for the mesh. */
+static crossed crossed_by(const described *d, int devices, int workers)
 {
     ls_mesh_options o = ls_mesh_defaults();
-    double floats = 0;
+    crossed c = {0};
     ls_mesh *mesh;
 
     o.topology = d->text;
@@ -291,23 +314,27 @@ static double far_floats(const described *d, int devices, int workers)
     o.devices = devices;
     o.workers = workers;
     if (ls_mesh_open(&mesh, &o) == 0) {
-        floats = busiest_link(d, mesh);
+        c = count_links(d, mesh);
         ls_mesh_close(mesh);
     }
-    return floats;
+    return c;
 }
 
 scaling_ground described_ground(const described *d, int devices, int workers)
 {
     used_parts s = described_spread(d, workers);
+    crossed c = s.nodes > 1 ? crossed_by(d, devices, workers) : (crossed){0};
+    double line = d->here.line;
 
     return (scaling_ground){
         .speed = d->core > 0 && d->here.core > 0 ? d->core / d->here.core : 1,
         .rate = memory_rate(d, workers),
         .cache = d->cache > 0 ? d->cache * s.caches : d->here.cache * workers,
         .devices = devices,
-        .far = s.packages > 1 ? far_floats(d, devices, workers) : 0,
+        .far = c.far,
         .far_rate = s.packages > 1 ? d->link : 0,
-        .barriers = d->here.line * described_lines(d, workers),
+        .barriers = line * described_lines(d, workers),
+        .nodes_barrier =
+            c.by_nodes ? line * described_crossing(d, workers) : 0,
     };
 }

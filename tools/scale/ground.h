@@ -56,9 +56,10 @@ typedef struct used_parts {
 
 used_parts described_spread(const described *d, int workers);
 
-/* Cache lines that go from core to core, one after the other, in the barriers
- * of a step, each counted as many times as it is slower than one between cores
- * that share their L3. */
+/* Cache lines that go from core to core, one after the other, each counted as
+ * many times as it is slower than one between cores that share their L3: in one
+ * barrier, and in all that a step has in any case. */
+double described_crossing(const described *d, int workers);
 double described_lines(const described *d, int workers);
 
 /* The ground of so many devices on so many workers, the first of the machine;

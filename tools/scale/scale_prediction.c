@@ -72,6 +72,21 @@ static void print_row(const predicted *row, double unit)
            unit * g->barriers, unit * g->serial, g->roof ? "  memory" : "");
 }
 
+static void print_nodes_barrier(const prediction *p, const findings *r)
+{
+    const predicted *most = &p->row[p->rows - 1];
+    int i = 0;
+
+    while (i < p->rows && !(p->row[i].guess.nodes_barrier > 0))
+        i++;
+    if (i == p->rows)
+        return;
+    printf("barriers: from %d workers on one more, where NUMA nodes add their "
+           "own devices' gradients first (%.4g %s of the %.4g of %d workers)\n",
+           p->row[i].workers, r->unit.scale * most->guess.nodes_barrier,
+           r->unit.name, r->unit.scale * most->guess.barriers, most->workers);
+}
+
 static void print_checks(const prediction *p, const findings *r)
 {
     for (int i = 0; i < p->checks; i++) {
@@ -94,6 +109,7 @@ void prediction_table(const prediction *p, const findings *r)
            "memory", "reduce", "update", "barriers", "serial");
     for (int i = 0; i < p->rows; i++)
         print_row(&p->row[i], r->unit.scale);
+    print_nodes_barrier(p, r);
     print_checks(p, r);
 }
 
@@ -133,12 +149,12 @@ static json_t *row_json(const predicted *row)
     const scaling_guess *g = &row->guess;
 
     return json_pack(
-        "{s:i, s:f, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:f, s:f, s:f}, s:b}",
+        "{s:i, s:f, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:f, s:f, s:f}, s:f, s:b}",
         "workers", row->workers, "seconds", g->seconds, "rows_per_second",
         row->rows, "speedup", row->speedup, "efficiency", row->efficiency,
         "terms", "compute", g->compute, "memory", g->memory, "reduce",
         g->reduce, "update", g->update, "barriers", g->barriers, "serial",
-        g->serial, "at_memory", g->roof);
+        g->serial, "nodes_barrier", g->nodes_barrier, "at_memory", g->roof);
 }
 
 static json_t *rows_json(const prediction *p)

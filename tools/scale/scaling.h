@@ -138,7 +138,9 @@ typedef struct scaling_ground {
     double far;       /* floats for each parameter that who adds gradients reads
                          over the busiest link between packages, */
     double far_rate;  /* and bytes/s of one; 0: not known */
-    double barriers;  /* seconds of a step, beyond what `from` waited */
+    double barriers;  /* seconds of a step, beyond what `from` waited, */
+    double nodes_barrier; /* and of the barrier more that it has where NUMA
+                             nodes add their own devices' gradients first */
 } scaling_ground;
 
 /* A model, not a measurement, of a step on so many workers.  Gradients take as
@@ -152,7 +154,8 @@ typedef struct scaling_guess {
     double compute;  /* gradients by the cores alone, */
     double memory;   /* and what memory adds to them */
     double reduce, update;
-    double barriers; /* of the ground, */
+    double barriers; /* of the ground, all of them, */
+    double nodes_barrier; /* the one more among them, */
     double serial;   /* and what a step waits and starts in any case */
     bool roof;       /* a phase is at the rate of memory */
 } scaling_guess;

@@ -215,7 +215,8 @@ int scaling_model(const scaling *s, const scaling_ground *on, int workers,
     guess_gradients(&m, &g);
     g.reduce = guess_reduce(&m);
     g.update = guess_update(&m);
-    g.barriers = m.on.barriers;
+    g.nodes_barrier = m.on.nodes_barrier;
+    g.barriers = m.on.barriers + g.nodes_barrier;
     g.serial = rest(m.p);
     g.seconds = g.compute + g.memory + g.reduce + g.update + g.barriers +
                 g.serial;
