@@ -497,7 +497,7 @@ START_TEST(test_collective_refused)
     FAILS(ls_all_reduce(pool, NULL, LS_REDUCE_SUM, -1, &r), LS_EINVAL,
             "all-reduce: -1 arrays");
     FAILS(ls_broadcast(pool, NULL, 0, 2, NULL), LS_EINVAL,
-            "ls_broadcast: array is NULL");
+            "ls_broadcast: arrays is NULL");
     free_set(&a);
     free_set(&copy);
     ls_pool_close(pool);
@@ -563,9 +563,9 @@ START_TEST(test_pmap)
     FAILS(ls_pmap(pool, NULL, NULL, 2, in, 2, out), LS_EINVAL,
             "ls_pmap: fn is NULL");
     FAILS(ls_pmap(pool, work, &fails_from, 2, NULL, 2, out), LS_EINVAL,
-            "ls_pmap: input is NULL");
+            "ls_pmap: inputs is NULL");
     FAILS(ls_pmap(pool, work, &fails_from, 2, in, 2, NULL), LS_EINVAL,
-            "ls_pmap: output is NULL");
+            "ls_pmap: outputs is NULL");
     fails_from = 2;
     FAILS(ls_pmap(pool, work, &fails_from, 2, in, 2, out), LS_EUSER,
             "failed on device 2 with status -2");
