@@ -60,9 +60,10 @@ bool ls__asked_find_drops(const ls__asked *q, const char *rate, ls__drops *d)
     if (!k || k->n != 3 || !rate)
         return false;
     *d = (ls__drops){.key = k->x, .rate = strtod(rate, NULL)};
-    if (ls__evidence_option(q->e, "dropout_schedule"))
-        d->share = ls__evidence_whole(q->e, "rule", "share of dropout");
-    return d->share || !ls__evidence_option(q->e, "dropout_schedule");
+    if (!ls__evidence_option(q->e, "dropout_schedule"))
+        return true;
+    d->share = ls__evidence_whole(q->e, "rule", "share of dropout");
+    return d->share != NULL;
 }
 
 void ls__asked_drops(const ls__asked *q, const ls__drops *d, int64_t size,

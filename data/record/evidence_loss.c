@@ -40,7 +40,21 @@ static int64_t rows_of(const side *s, int64_t micro)
     return k ? k->place.rows : 0;
 }
 
-/* Give the weight of row i of a micro-batch; NULL: all are 1. */
+static int64_t all_rows(const side *s)
+{
+    int64_t rows = 0;
+
+    for (int64_t m = 0; m < s->micro; m++)
+        rows += rows_of(s, m);
+    return rows;
+}
+
+/* The weights of the rows of a micro-batch; NULL: all are 1. */
+static const ls__kept *weights_of(const side *s, int64_t micro)
+{
+    return given(s, micro, "weights of rows");
+}
+
 static void give_weight(const side *s, const ls__kept *w, int64_t i)
 {
     if (w)
@@ -64,9 +78,13 @@ static void give_parts(const side *s, int64_t (*count)(const side *, int64_t))
 static void give_rows(const side *s)
 {
     ls__evidence_begin(s->e, "w");
-    for (int64_t m = 0; m < s->micro; m++)
-        for (int64_t i = 0; i < rows_of(s, m); i++)
-            give_weight(s, given(s, m, "weights of rows"), i);
+    for (int64_t m = 0; m < s->micro; m++) {
+        const ls__kept *w = weights_of(s, m);
+        int64_t rows = rows_of(s, m);
+
+        for (int64_t i = 0; i < rows; i++)
+            give_weight(s, w, i);
+    }
     ls__evidence_end(s->e);
     give_parts(s, rows_of);
 }
@@ -106,10 +124,12 @@ static int give_terms(const side *s)
             ls__evidence_take(s->e, &k->x[i]);
     ls__evidence_end(s->e);
     ls__evidence_begin(s->e, "w");
-    for (const ls__kept *k = NULL; (k = next_terms(s, k));)
+    for (const ls__kept *k = NULL; (k = next_terms(s, k));) {
+        const ls__kept *w = weights_of(s, k->place.micro);
+
         for (int64_t i = 0; i < k->n; i++)
-            give_weight(s, given(s, k->place.micro, "weights of rows"),
-                        k->place.first + i / (k->n / k->place.rows));
+            give_weight(s, w, k->place.first + i / (k->n / k->place.rows));
+    }
     ls__evidence_end(s->e);
     give_parts(s, terms_of);
     return 0;
@@ -140,18 +160,19 @@ static int64_t values_of(const side *s, const ls__said *n)
 static bool give_values(const side *s, const char *name, int k, int64_t skip)
 {
     const ls__said *n = ls__evidence_node(s->e, ls__evidence_input(s->loss, k));
-    int64_t size = n ? ls__evidence_size(n->shape) : 0, rows = 0;
+    int64_t size = n ? ls__evidence_size(n->shape) : 0;
 
-    for (int64_t m = 0; m < s->micro; m++)
-        rows += rows_of(s, m);
-    if (size <= skip || values_of(s, n) != rows * size)
+    if (size <= skip || values_of(s, n) != all_rows(s) * size)
         return false;
     ls__evidence_begin(s->e, name);
-    for (int64_t i = 0; i < s->e->count; i++)
-        for (int64_t j = 0; is_value(s, &s->e->kept[i], n) &&
-                            j < s->e->kept[i].n; j++)
+    for (int64_t i = 0; i < s->e->count; i++) {
+        const ls__kept *of = &s->e->kept[i];
+        int64_t count = is_value(s, of, n) ? of->n : 0;
+
+        for (int64_t j = 0; j < count; j++)
             if (j % size >= skip)
-                ls__evidence_take(s->e, &s->e->kept[i].x[j]);
+                ls__evidence_take(s->e, &of->x[j]);
+    }
     ls__evidence_end(s->e);
     return true;
 }
@@ -160,13 +181,13 @@ static bool give_values(const side *s, const char *name, int k, int64_t skip)
 static bool give_sizes(const side *s)
 {
     const ls__said *n = ls__evidence_node(s->e, ls__evidence_input(s->loss, 0));
+    int64_t rows = all_rows(s);
 
     if (!n)
         return false;
     ls__evidence_begin(s->e, "l");
-    for (int64_t m = 0; m < s->micro; m++)
-        for (int64_t i = 0; i < rows_of(s, m); i++)
-            ls__evidence_say_real(s->e, (double)ls__evidence_size(n->shape));
+    for (int64_t i = 0; i < rows; i++)
+        ls__evidence_say_real(s->e, (double)ls__evidence_size(n->shape));
     ls__evidence_end(s->e);
     return true;
 }
