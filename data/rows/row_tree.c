@@ -270,13 +270,14 @@ static int path_of(const tree *t, ls__digest path[PATH], ls__digest *root)
     return depth;
 }
 
-/* Is it of the weights of rows; of those that the source does not have, so that
- * they are 1, or 0 where a row only fills the batch up? */
+/* Is the claim about what a row weighs? */
 static bool is_weight(const tree *t, const ls_row_claim *c)
 {
     return c->array == t->source->n_arrays;
 }
 
+/* Does the source say nothing of it?  A row then weighs 1, or 0 where it only
+ * fills the batch up, and no leaf is needed. */
 static bool is_plain(const tree *t, const ls_row_claim *c)
 {
     return is_weight(t, c) && (c->window || !t->source->weighted);

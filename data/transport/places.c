@@ -30,8 +30,8 @@ static void name_machine(char name[64])
         fclose(file);
 }
 
-/* A mesh with a worker on each usable core: with so many devices there is one
- * for each. */
+/* Open a mesh that has a worker on each usable core: with the most devices that
+ * a mesh can have, no core goes without one. */
 static int open_all(ls_mesh **mesh, const char *cpus)
 {
     ls_mesh_options o = ls_mesh_defaults();

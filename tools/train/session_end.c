@@ -69,11 +69,11 @@ static int write_curve(session *s)
 
 static int write_trace(session *s)
 {
-    int64_t lost = s->trace ? ls_trace_dropped(s->trace) : 0;
+    int64_t lost;
 
     if (!s->trace)
         return OPT_GO;
-    if (lost)
+    if ((lost = ls_trace_dropped(s->trace)) > 0)
         fprintf(stderr, "note: the trace lacks its first %lld events\n",
                 (long long)lost);
     return opt_check(ls_trace_write(s->trace, s->set.trace));
