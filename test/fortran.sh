@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Proves that the Fortran module works: every_call.f90 and every_builder.f90 of
-# test/fortran call all of it, the example prints what it printed, an array that may vanish is refused by
-# the compiler, and what is generated from the headers is new.
+# test/fortran call all of it, the example prints what it printed, an array that
+# may vanish is refused by the compiler, and what is generated from the headers
+# is new.
 # Called by make check with what was built.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -62,8 +63,8 @@ cat "$work/out"
 cmp "$work/out" "$top_srcdir/test/golden/oscillator.txt" ||
     fail "the example prints something else"
 
-# LLVM's compiler, where it is too, compiles the sources for itself, as the README
-# says.
+# LLVM's compiler, where it is installed, compiles the sources for itself, as
+# the README says.
 if command -v flang-new-19 >/dev/null; then
     mkdir "$work/flang"
     objects=

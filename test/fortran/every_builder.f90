@@ -41,14 +41,7 @@ program every_builder
 
 contains
 
-  subroutine check(good, what)
-    logical, intent(in) :: good
-    character(*), intent(in) :: what
-
-    if (good) return
-    print "(2a)", "every_builder: wrong: ", what
-    stop 1, quiet=.true.
-  end subroutine check
+  include "check.inc"
 
   ! A new graph with its inputs.
   subroutine begin()
@@ -476,7 +469,8 @@ contains
     call check(dropped(ls_key([1, 3])) /= loss, "another key")
     schedule = ls_schedule_defaults(LS_CONSTANT)
     schedule%warmup = 4
-    call check(dropped(ls_key([1, 2]), schedule) /= loss, "dropout that begins at 0")
+    call check(dropped(ls_key([1, 2]), schedule) /= loss, &
+      "dropout that begins at 0")
     call ls_trainer_open(trainer, pool, graph, check=2d0, stat=stat)
     call check(stat == LS_EINVAL, "a share above 1")
     call ls_trainer_open(trainer, pool, graph, backend="none", stat=stat)

@@ -44,14 +44,7 @@ program every_call
 
 contains
 
-  subroutine check(good, what)
-    logical, intent(in) :: good
-    character(*), intent(in) :: what
-
-    if (good) return
-    print "(2a)", "every_call: wrong: ", what
-    stop 1, quiet=.true.
-  end subroutine check
+  include "check.inc"
 
   ! A graph of x(2,rows) and y(1,rows).
   subroutine small(graph, dropped)
