@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What was found, as sections of text. */
 #include "info/info.h"
+#include "opt/cores.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void print_bytes(int64_t bytes)
 {
@@ -176,23 +176,14 @@ static void print_links_head(const info *r)
            "copied", "on one", "placed");
 }
 
-static bool has_nodes(const info *r)
-{
-    ls_level l;
-
-    for (int i = 0; ls_mesh_level(r->mesh, i, &l); i++)
-        if (!strcmp(l.name, "numa"))
-            return l.count > 1;
-    return false;
-}
-
 static void print_links(const info *r)
 {
     ls_link first, last, next;
+    ls_level nodes;
     counted sum = {{0}};
 
     if (!ls_mesh_link(r->mesh, 0, &first)) {
-        if (has_nodes(r))
+        if (find_level(r->mesh, "numa", &nodes) && nodes.count > 1)
             puts("\nlinks: a step reads nothing over any, for all workers sit "
                  "on one NUMA node");
         return;

@@ -22,12 +22,13 @@ static inline int cores_of(ls_mesh_options o)
     return cores;
 }
 
-/* Stores the level of the last caches, of a mesh with details; false: there is
- * none. */
-static inline bool last_cache(const ls_mesh *mesh, ls_level *level)
+/* Stores the level of this name, as "L3", of a mesh with details; false: there
+ * is none. */
+static inline bool find_level(const ls_mesh *mesh, const char *name,
+                              ls_level *level)
 {
     for (int i = 0; ls_mesh_level(mesh, i, level); i++)
-        if (!strcmp(level->name, "L3"))
+        if (!strcmp(level->name, name))
             return true;
     return false;
 }

@@ -83,7 +83,7 @@ static void find_levels(described *d)
 {
     ls_level l;
 
-    if (last_cache(d->mesh, &l)) {
+    if (find_level(d->mesh, "L3", &l)) {
         d->caches = l.count;
         d->cache = (double)l.most;
     }

@@ -56,7 +56,7 @@ static double cache_bytes(const ls_mesh *mesh)
 {
     ls_level l;
 
-    return last_cache(mesh, &l) ? (double)l.most * l.count : 0;
+    return find_level(mesh, "L3", &l) ? (double)l.most * l.count : 0;
 }
 
 static int open_trainer(const measurement *m, const rank_party *party,
