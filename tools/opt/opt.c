@@ -280,7 +280,6 @@ static bool is_help(const char *arg)
 }
 
 /* "--model MODEL" is the word MODEL, and was taken as such. */
-#define MODEL_OPTION "--model"
 static int take_same_model(const opt_line *line, const char *value,
                            const char **next)
 {
@@ -292,14 +291,15 @@ static int take_same_model(const opt_line *line, const char *value,
     }
     if (strcmp(value, is) == 0)
         return OPT_GO;
-    return opt_fail(OPT_WRONG, MODEL_OPTION " \"%s\": the model is %s already",
-                    value, is);
+    return opt_fail(OPT_WRONG, "--model \"%s\": the model is %s already", value,
+                    is);
 }
 
 /* One argument, "--name" or "--name=value". */
 static int take_argument(opt_line *line, char *arg, const char **next)
 {
     char name[64];
+    const char *value;
     size_t n;
 
     if (is_help(arg))
@@ -312,14 +312,13 @@ static int take_argument(opt_line *line, char *arg, const char **next)
         return opt_fail(OPT_WRONG, "unexpected argument \"%s\"", arg);
     if (strcmp(arg, "--version") == 0)
         return opt_version();
-    n = strcspn(arg, "=");
-    if (strncmp(arg, MODEL_OPTION, n) == 0 && n == strlen(MODEL_OPTION) &&
-        !opt_is_bare(line->program))
-        return take_same_model(line, arg[n] ? arg + n + 1 : NULL, next);
     arg += 2;
-    n -= 2;
+    n = strcspn(arg, "=");
     snprintf(name, sizeof name, "%.*s", (int)n, arg);
-    return take(line, name, arg[n] ? arg + n + 1 : NULL, next);
+    value = arg[n] ? arg + n + 1 : NULL;
+    if (strcmp(name, "model") == 0 && !opt_is_bare(line->program))
+        return take_same_model(line, value, next);
+    return take(line, name, value, next);
 }
 
 static int find_model(const opt_program *p, const char *name)
@@ -389,7 +388,7 @@ static int model_of_data(const opt_program *p, int argc, char **argv)
 static int take_model(opt_line *line, int argc, char **argv, int *words)
 {
     const opt_program *p = line->program;
-    const char *name = value_of(MODEL_OPTION, argc, argv);
+    const char *name = value_of("--model", argc, argv);
 
     if (argc < 2)
         return opt_fail(OPT_WRONG, "which model? %s MODEL [options]; see %s "
