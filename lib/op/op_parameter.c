@@ -59,19 +59,14 @@ ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
 {
     LS__NEED_OR(graph, NULL);
 
-    parameter *of;
-    ls_node *n;
+    parameter of = {{.rank = rank}};
 
     if (!name || (rank > 0 && !shape))
         return ls__graph_null(graph, __func__, name ? "shape" : "name");
     if (graph->status)
         return NULL;
-    ls__undo_mark(graph, NULL);
-    if (!(n = ls__node_source(graph, &ls__op_parameter, name)))
-        return NULL;
-    of = n->of;
-    of->shape.rank = rank;
     if (rank > 0 && rank <= LS_MAX_RANK)
-        memcpy(of->shape.of, shape, (size_t)rank * sizeof *shape);
-    return ls__node_done(n);
+        memcpy(of.shape.of, shape, (size_t)rank * sizeof *shape);
+    ls__undo_mark(graph, NULL);
+    return ls__node_with(ls__node_source(graph, &ls__op_parameter, name), &of);
 }

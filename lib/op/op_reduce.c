@@ -179,7 +179,7 @@ static ls_node *over(const ls__op *op, ls_node *x, int count, const int *axes)
     unsigned set;
     ls_graph *g;
 
-    if (!x || x->graph->status)
+    if (!ls__node_stands(x))
         return NULL;
     if (count < 0 || (count && !axes))
         return ls__graph_failed(
