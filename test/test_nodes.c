@@ -282,9 +282,7 @@ static double loss_of(const run *r, const ls_shard *shard)
 {
     joined j = {.r = r, .shard = *shard};
 
-    OK(ls__pool_take(r->trainer->pool));
-    ls__pool_run(r->trainer->pool, run_member, &j);
-    ls__pool_give(r->trainer->pool);
+    OK(ls__pool_call(r->trainer->pool, NULL, run_member, &j));
     return j.sums.loss;
 }
 
