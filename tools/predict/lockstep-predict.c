@@ -356,10 +356,7 @@ static int score_images(run *r)
                                     "not of classes", r->line.path[0],
                                     r->out.name);
 
-    if (status == OPT_GO)
-        status = predict_next(r, &n);
-    for (; status == OPT_GO && n > 0;
-         status = status == OPT_GO ? predict_next(r, &n) : status)
+    while (status == OPT_GO && (status = predict_next(r, &n)) == OPT_GO && n)
         status = tally_add(&t, &r->feed, n, r->table.size, r->y, r->set.top_k);
     if (status == OPT_GO)
         tally_print(&t, r->set.top_k, r->file);
@@ -405,11 +402,11 @@ static int predict_rows(run *r)
 {
     int status = open_input(r);
 
-    if (status == OPT_GO && !r->ask.model &&
-        (r->set.explain || (r->set.score && !r->images.is)))
-        status = opt_fail(OPT_WRONG, "--%s is for models of a table%s",
-                          r->set.explain ? "explain" : "score",
-                          r->set.explain ? "" : " or of images");
+    if (status == OPT_GO && !r->ask.model && r->set.explain)
+        status = opt_fail(OPT_WRONG, "--explain is for models of a table");
+    if (status == OPT_GO && !r->ask.model && r->set.score && !r->images.is)
+        status = opt_fail(OPT_WRONG, "--score is for models of a table or of "
+                          "images");
     if (status == OPT_GO)
         status = open_table(r);
     if (status != OPT_GO)

@@ -45,12 +45,10 @@ int worth_check_top(int64_t top_k, int64_t classes)
 {
     if (top_k && !classes)
         return opt_fail(OPT_WRONG, "--top-k is for classes, and here numbers "
-                                   "are predicted");
+                        "are predicted");
     if (top_k > classes)
-        return opt_fail(OPT_WRONG,
-                        "--top-k: %lld is more than the %lld "
-                        "classes",
-                        (long long)top_k, (long long)classes);
+        return opt_fail(OPT_WRONG, "--top-k: %lld is more than the %lld "
+                        "classes", (long long)top_k, (long long)classes);
     return OPT_GO;
 }
 
