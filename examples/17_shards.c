@@ -5,8 +5,8 @@
  *
  *     17_shards [TRACE.json]
  *
- * With a file, that has what the workers did, for ui.perfetto.dev.  Exits 1
- * when it has not learned. */
+ * With a file's name it writes there what the workers did, for
+ * ui.perfetto.dev.  Exits 1 when it has not learned. */
 #include <lockstep.h>
 
 #include <stdio.h>

@@ -44,7 +44,7 @@ static int build(ls_graph **g)
     return ls_loss(*g, ls_mean_squared_error(h, y));
 }
 
-/* Train all that moves; *loss is that of the last step. */
+/* Train all that is not frozen; *loss is that of the last step. */
 static int train(ls_trainer *t, const rows *r, float *loss)
 {
     ls_result result;

@@ -114,9 +114,10 @@ LS_API bool ls_record_judges(const char *kind, const char *name);
  * of its operators, update and schedules, and before the first update of its
  * first values (those that the program gave, and orthogonal ones of more than
  * 1,048,576 numbers), as "operator \"own\" (node 3 \"x\")".  Returns 1 with the
- * text, or 0 where there are no more than i.  What max pooling and dropout keep
- * is no float and not judged in any training, and whose rows have no root
- * (ls_source_root), of those the batch.  LS_EINVAL. */
+ * text, or 0 where there are no more than i.  Two things are not named: what
+ * max pooling and dropout keep, which is no float and not judged in any
+ * training; and a batch whose rows have no root (ls_source_root), which is not
+ * judged either.  LS_EINVAL. */
 LS_API int ls_record_unjudged(const ls_trainer *trainer, int i,
                               char text[LS_RECORD_TEXT]);
 

@@ -97,10 +97,10 @@ static inline ls_row_claim ls_row_claim_defaults(void)
 }
 
 /* Write evidence for referee/referee.c: which row it is of, and that row's leaf
- * with its proof under the root of all rows; of weights that the source does
- * not have, that the row is one of the batch (1) or fills it up (0).  Reads
- * every row.  LS_ENOTSUP, LS_EINVAL: there is no such word; LS_EUSER, LS_EIO,
- * LS_ENOMEM. */
+ * with its proof under the root of all rows.  Where the source has no weights,
+ * evidence of one is the root, and whether the row is of the batch (it weighs
+ * 1) or fills it up (0).  Reads every row.  LS_ENOTSUP, LS_EINVAL: there is no
+ * such word; LS_EUSER, LS_EIO, LS_ENOMEM. */
 LS_API int ls_source_evidence(const ls_source *source,
                               const ls_row_claim *claim, const char *path);
 

@@ -147,7 +147,7 @@ ls_node *ls__node_source(ls_graph *graph, const ls__op *op, const char *name)
     return n;
 }
 
-/* What is no input of one node. */
+/* Refuse an input of a node that was to be made. */
 static ls_node *misread(const ls__op *op, const char *name, ls_graph *graph,
                         const char *how)
 {

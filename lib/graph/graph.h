@@ -190,7 +190,7 @@ ls_node *ls__graph_null(ls_graph *graph, const char *function,
  * NULL. */
 ls_node *ls__node_done(ls_node *node);
 
-/* The same of one whose attributes are a copy of these. */
+/* Set a node's attributes, to a copy of `of`, and finish it likewise. */
 ls_node *ls__node_with(ls_node *node, const void *of);
 
 #endif

@@ -367,8 +367,8 @@ const ls__op ls__op_concat = {
     .shape = concat_shape,
     .cuts = 1, .forward = concat_fwd, .backward = concat_bwd};
 
-/* Halves of a long list first, so that nothing is copied more than log(count)
- * times; of these the second one first, whose nodes then stand before. */
+/* A long list is concatenated from its two halves, so that nothing is copied
+ * more than log(count) times.  The nodes of the second half are made first. */
 ls_node *ls_concat(ls_node *const *x, int count, int axis)
 {
     LS__NEED_OR(x, NULL);

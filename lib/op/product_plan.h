@@ -43,8 +43,8 @@ int64_t ls__product_reads_kept(const ls__instr *in);
 /* Weights packed for y, or for dx; NULL: they are not. */
 const float *ls__product_packed(const ls__run *r, bool transposed);
 
-/* Let a product write `by` numbers further on, where its slopes and addends are
- * then, too. */
+/* Move where a product writes by so many numbers, and with it what it reads for
+ * each number that it writes: slopes, factors and addends. */
 void ls__product_move(ls__product *g, int64_t by);
 
 /* What dx is multiplied by; NULL: nothing. */

@@ -13,8 +13,8 @@
 typedef struct ls__weights {
     const float *const *of; /* [parameter] in the order of declaration */
     float *packed; /* by ls__exec_pack; ls__plan.pack_floats of them */
-    float *const *near; /* [member] what a team's read instead, of the same
-                           numbers; NULL: all read packed */
+    float *const *near; /* [member of a team] what each reads instead, with
+                           the same numbers; NULL: all read packed */
     bool *ready;   /* [ls__plan.packs] packed since its parameter changed; NULL:
                       nobody packs early */
 } ls__weights;

@@ -12,7 +12,8 @@
 int ls__copies_open(ls_trainer *t);
 void ls__copies_close(ls_trainer *t);
 
-/* The weights that a worker reads; the members of its team, those of theirs. */
+/* The weights that a worker runs its devices with; each member of its team
+ * reads those of the member's own node. */
 const ls__weights *ls__copies_of(const ls_trainer *t, int worker);
 
 /* Write a worker's share of these, as ls__exec_pack does. */
