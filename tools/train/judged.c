@@ -6,13 +6,20 @@
 
 #include <stdio.h>
 
-void judged_tell(const run *r)
+bool judged_tell_rows(const run *r)
 {
     const char *why = data_unjudged(&r->data);
+
+    if (why)
+        printf("referee does not know rows of a batch (%s)\n", why);
+    return why != NULL;
+}
+
+void judged_tell(const run *r)
+{
     char text[LS_RECORD_TEXT];
 
     for (int i = 0; ls_record_unjudged(r->trainer, i, text) > 0; i++)
         printf("referee does not know %s\n", text);
-    if (why)
-        printf("referee does not know rows of a batch (%s)\n", why);
+    (void)judged_tell_rows(r);
 }

@@ -9,4 +9,7 @@
  * first value that it does not judge, and last for rows. */
 void judged_tell(const run *r);
 
+/* Print the line of rows alone; false: they are judged, and there is none. */
+bool judged_tell_rows(const run *r);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See prove.h. */
 #include "train/prove.h"
+#include "train/judged.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +18,6 @@ static bool read_claim(const char *text, ls_row_claim *c, int *name)
 int prove_batch(run *r, const char *what, const char *path)
 {
     ls_row_claim c = ls_row_claim_defaults();
-    const char *why = data_unjudged(&r->data);
     int name, status;
 
     if (!read_claim(what, &c, &name))
@@ -25,10 +25,8 @@ int prove_batch(run *r, const char *what, const char *path)
                         "of its batch, counted from 0, the bits that two sides "
                         "say it has, and the input, as "
                         "4:117:3f800000:3f800001:x", what);
-    if (why) {
-        printf("referee does not know rows of a batch (%s)\n", why);
+    if (judged_tell_rows(r))
         return OPT_DONE;
-    }
     status = data_evidence(&r->data, what + name, &c, path);
     return status == OPT_GO ? OPT_DONE : status;
 }

@@ -165,6 +165,11 @@ static int ask_leaf(quarrel *q)
 static const char NONE[] =
     "0000000000000000000000000000000000000000000000000000000000000000";
 
+/* What the referee's exit status says; 3: it refuses the evidence. */
+static const char *const verdicts[] = {"a is right", "b is right",
+                                       "neither is right"};
+enum { REFUSED = 3 };
+
 /* What the referee says, if it is here: its exit status, or -1. */
 static int ask_referee(const quarrel *q, const char *path, char *const of[2])
 {
@@ -183,10 +188,8 @@ static int ask_referee(const quarrel *q, const char *path, char *const of[2])
     return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
 
-enum { REFUSED = 3 };
-
-/* Are there numbers of a record in it?  Else all are options and places, on
- * which both agree. */
+/* Does the evidence have numbers of a record?  Else it has only options and
+ * places, on which both sides agree. */
 static bool opens(const char *path)
 {
     FILE *f = fopen(path, "r");
@@ -204,15 +207,13 @@ static bool opens(const char *path)
 
 static void judge(quarrel *q, const char *path)
 {
-    static const char *const say[] = {"a is right", "b is right",
-                                      "neither is right"};
     char *const past[2] = {q->past, NULL}, *const none[2] = {NULL, NULL};
     char *const *of = !opens(path) ? none : q->past ? past : q->record;
     int verdict = ask_referee(q, path, of);
 
     if (verdict >= 0 && verdict < 3)
         quarrel_settle(q, "%s: the referee made the number again",
-                       say[verdict]);
+                       verdicts[verdict]);
     else if (verdict == REFUSED)
         quarrel_settle(q, "not settled: the referee refuses %s, or its numbers "
                        "are not in both records", path);
@@ -276,8 +277,8 @@ static int prove_row(const quarrel *q, const char *input, const char *path,
     return status;
 }
 
-/* All that it says but the leaf, or without one its root, and the proof; to be
- * freed. */
+/* The evidence up to its leaf, or up to its root where it has no leaf: so far
+ * both sides must say the same.  To be freed. */
 static char *said_before_leaf(const char *path)
 {
     FILE *f = fopen(path, "r");
@@ -298,8 +299,6 @@ static char *said_before_leaf(const char *path)
  * another does not open. */
 static void judge_rows(quarrel *q)
 {
-    static const char *const say[] = {"a is right", "b is right",
-                                      "neither is right"};
     char *const of[2] = {(char *)(uintptr_t)q->d->of.of->path, NULL};
     char *path[2], *said[2];
     int verdict = -1;
@@ -314,7 +313,7 @@ static void judge_rows(quarrel *q)
             verdict = ask_referee(q, path[side], of);
     if (verdict >= 0 && verdict < 3)
         quarrel_settle(q, "%s: the row of the data stands under the root that "
-                       "both have", say[verdict]);
+                       "both have", verdicts[verdict]);
     else if (q->d->referee)
         quarrel_settle(q, "not settled: no side proves what the data has "
                        "there");
