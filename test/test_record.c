@@ -494,6 +494,7 @@ static int judge_step(course *c, uint32_t *r, bool (*wanted)(const ls__where *))
     char path[256];
     ls__record_reader reader;
     ls__entry e = {0};
+    bool has_numbers;
     int judged = 0;
 
     folder_open();
@@ -503,8 +504,9 @@ static int judge_step(course *c, uint32_t *r, bool (*wanted)(const ls__where *))
     do {
         ls__entry_release(&e);
         OK(ls__record_next(&reader, &e));
-        if ((e.kind == LS__ARRAY_ENTRY && e.floats && wanted(&e.place)) ||
-            (e.kind == LS__NUMBER_ENTRY && wanted(&e.place)))
+        has_numbers = e.kind == LS__NUMBER_ENTRY ||
+                      (e.kind == LS__ARRAY_ENTRY && e.floats);
+        if (has_numbers && wanted(&e.place))
             judged += judge_place(c->path, &e, r);
     } while (e.kind != LS__CLOSE_ENTRY);
     ls__entry_release(&e);
