@@ -85,7 +85,7 @@ ls_node *ls_dropout(ls_node *x, double rate, const char *name)
 {
     int stream;
 
-    if (x && !x->graph->status && rate == 0) {
+    if (ls__node_stands(x) && rate == 0) {
         stream = ls__graph_stream(x->graph, name ? name : "");
         return stream < 0 ? ls__graph_failed(x->graph, stream) : x;
     }
