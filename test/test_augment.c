@@ -438,7 +438,7 @@ START_TEST(refused)
            "\"f\"");
     refuse((ls_augment_options){.crop = -1}, LS_ERANGE, "crop -1");
     refuse((ls_augment_options){.rotate = 181}, LS_ERANGE, "rotate 181");
-    refuse((ls_augment_options){.rotate = NAN}, LS_ERANGE, "rotate");
+    refuse((ls_augment_options){.rotate = (double)NAN}, LS_ERANGE, "rotate");
     refuse((ls_augment_options){.scale_low = 2, .scale_high = 1}, LS_ERANGE,
            "scale 2");
     refuse((ls_augment_options){.scale_high = 1}, LS_ERANGE, "scale 0");

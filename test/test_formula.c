@@ -347,7 +347,7 @@ static const struct {
 START_TEST(test_units)
 {
     static points_of p;
-    constants none = {0.1f, 0.2f};
+    constants none = {(double)0.1f, (double)0.2f};
     int kind = accuracy[_i].kind;
     double least = 0x1p-126, worst[2] = {0};
 

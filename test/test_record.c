@@ -449,8 +449,8 @@ static bool is_named(const char *why)
 {
     static const char *const of[] = {
         "that is no float", "what lies between parameters",
-        "is what was given to this step", "were made by the update of the step "
-        "before", "\"peak rate\"",
+        "is what was given to this step",
+        "were made by the update of the step before", "\"peak rate\"",
         "the norm of a gradient that is not clipped"};
 
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
