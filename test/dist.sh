@@ -11,15 +11,14 @@ trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # dist NAME SOURCE UMASK: a tarball of SOURCE, made in the folder NAME.
-dist() (
-    umask "$3"
-    mkdir "$dir/$1" && cd "$dir/$1"
+dist() {
     # shellcheck disable=SC2086 # arguments
-    "$2/configure" --quiet $configure
-    make --no-print-directory dist
-) >"$dir/log" 2>&1 || {
-    cat "$dir/log"
-    exit 1
+    (umask "$3" && mkdir "$dir/$1" && cd "$dir/$1" &&
+        "$2/configure" --quiet $configure &&
+        make --no-print-directory dist) >"$dir/log" 2>&1 || {
+        cat "$dir/log"
+        exit 1
+    }
 }
 
 configure="--cache-file=$dir/config.cache $*" # the system is asked once
