@@ -19,11 +19,14 @@ static int64_t pairs_loop(int64_t n, float io[16])
 {
     v16 chain[CHAINS], x = v16_load(io), sum = v16_zero();
 
+    UNROLL(16)
     for (int c = 0; c < CHAINS; c++)
         chain[c] = v16_set((float)c);
     for (int64_t i = 0; i < n; i++)
+        UNROLL(16)
         for (int c = 0; c < CHAINS; c++)
             chain[c] = _mm512_dpbf16_ps(chain[c], (__m512bh)x, (__m512bh)x);
+    UNROLL(16)
     for (int c = 0; c < CHAINS; c++)
         sum = v16_add(sum, chain[c]);
     v16_store(io, sum);

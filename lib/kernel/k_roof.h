@@ -22,11 +22,14 @@ static int64_t fma_loop(int64_t n, float io[16])
     v16 chain[CHAINS], x = v16_set(0.999f), y = v16_set(0.001f);
     v16 sum = v16_zero(), start = v16_load(io);
 
+    UNROLL(16)
     for (int c = 0; c < CHAINS; c++)
         chain[c] = v16_add(start, v16_set(1.0f + 0.01f * (float)c));
     for (int64_t i = 0; i < n; i++)
+        UNROLL(16)
         for (int c = 0; c < CHAINS; c++)
             chain[c] = v16_fma(chain[c], x, y);
+    UNROLL(16)
     for (int c = 0; c < CHAINS; c++)
         sum = v16_add(sum, chain[c]);
     v16_store(io, sum);
