@@ -16,8 +16,11 @@
 /* == numbers: start == */
 /* ------ numbers ------ */
 
-/* Where float arithmetic is wider than float (x87), storing rounds it. */
-#if defined FLT_EVAL_METHOD && FLT_EVAL_METHOD == 0
+/* Where float arithmetic is wider than float (x87), storing rounds it.  tcc does
+ * not tell, but has SSE where it has 64 bits. */
+#if defined FLT_EVAL_METHOD && FLT_EVAL_METHOD == 0 || \
+    defined __TINYC__ && defined __x86_64__
+#define NARROW
 #define EXACT
 #else
 #define EXACT volatile
@@ -144,7 +147,7 @@ static float exact_fma(float a, float b, float c)
     (defined __FMA__ || defined __aarch64__ || defined __s390x__ || \
      defined __powerpc64__ || defined __riscv_flen)
 #define FMA __builtin_fmaf
-#elif defined FLT_EVAL_METHOD && FLT_EVAL_METHOD == 0
+#elif defined NARROW
 static float soft_fma(float a, float b, float c)
 {
     union { double f; int64_t i; } s;
