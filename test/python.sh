@@ -35,6 +35,14 @@ LOCKSTEP_LIBRARY=$work/none.so "$python" -c 'import lockstep' 2>&1 |
     echo "an import without a library does not say what is missing"
     exit 1
 }
+mkdir -p "$work/environment/lib"
+ln -s "$(realpath "$library")" "$work/environment/lib/liblockstep.so.2"
+env -u LOCKSTEP_LIBRARY "$python" - "$work/environment" <<'END' || exit 1
+import sys
+sys.prefix = sys.argv[1]
+import lockstep
+assert lockstep.ctypes_of.path == sys.prefix + "/lib/liblockstep.so.2"
+END
 "$python" - >"$work/offsets.c" <<'END' || exit 1
 import lockstep
 for header in ("lockstep.h", "lockstep/columns.h", "lockstep/csource.h",

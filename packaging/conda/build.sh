@@ -3,8 +3,9 @@
 # Called by rattler-build.
 set -eu
 [ -e configure ] || ./bootstrap
+# A Fortran compiler would be the system's: the recipe asks for none.
 ./configure --prefix="$PREFIX" --disable-static --disable-rpath \
-    --with-blis="$PREFIX"
+    --without-fortran --with-blis="$PREFIX"
 make -j"${CPU_COUNT:-2}"
 make check-some TESTS="test/test_ops test/test_determinism test/verify.sh"
 make install

@@ -36,7 +36,8 @@ KeyboardInterrupt comes when it is done, and the trainer is as that step left
 it.
 
 The library is the one in this package, where it came as a wheel, else
-liblockstep.so.2 of the system; LOCKSTEP_LIBRARY names another file.
+liblockstep.so.2 in sys.prefix/lib, as in conda, or of the system;
+LOCKSTEP_LIBRARY names another file.
 """
 
 import builtins

@@ -3,19 +3,21 @@
 as words, and parameters that take what a Python program has at hand.
 
 LOCKSTEP_LIBRARY names the library; without it that is the one in this package,
-as a wheel has it, or the system's.  What is of liblockstep_data is asked of the
-file beside it, when it is called.
+as a wheel has it, that in sys.prefix/lib, as conda has it, or the system's.
+What is of liblockstep_data is asked of the file beside it, when it is called.
 """
 
 import ctypes as C
 import functools
 import operator
 import os
+import sys
 
 _NAME = "liblockstep.so.2"
-_bundled = os.path.join(os.path.dirname(os.path.abspath(__file__)), _NAME)
-path = os.environ.get("LOCKSTEP_LIBRARY") or (
-    _bundled if os.path.exists(_bundled) else _NAME)
+_folders = os.path.dirname(os.path.abspath(__file__)), sys.prefix + "/lib"
+_found = [f for f in (os.path.join(d, _NAME) for d in _folders)
+          if os.path.exists(f)]
+path = os.environ.get("LOCKSTEP_LIBRARY") or (_found + [_NAME])[0]
 try:
     library = C.CDLL(path)
 except OSError as error:
