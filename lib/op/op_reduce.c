@@ -68,6 +68,26 @@ static void sum_fwd(const ls__run *r)
             r->kernels->column_sum(e.n, e.inner, x, false, r->y + o * e.inner);
 }
 
+/* to = the n elements of one, `times` times.  Up to four are stored as four, of
+ * which what is too many is stored again by the next. */
+static void repeat(const float *one, int64_t n, int64_t times, float *to)
+{
+    const float *end = to + n * times;
+    int64_t step = n == 3 ? 3 : 4;
+
+    if (n > 4) {
+        for (; to < end; to += n)
+            memcpy(to, one, (size_t)n * sizeof *to);
+        return;
+    }
+    const float four[] = {one[0], one[n > 1 ? 1 : 0], one[n > 2 ? 2 : 0],
+                          one[n == 4 ? 3 : n == 2 ? 1 : 0]};
+    for (; end - to >= 4; to += step)
+        memcpy(to, four, sizeof four);
+    for (int j = 0; to < end; j++)
+        *to++ = four[j];
+}
+
 /* Each element of x gets what its sum has. */
 static void sum_bwd(const ls__run *r)
 {
@@ -78,9 +98,14 @@ static void sum_bwd(const ls__run *r)
     if (!dx)
         return;
     for (int64_t o = 0; o < e.outer; o++, dy += e.inner)
-        for (int64_t i = 0; i < e.n; i++, dx += e.inner)
-            for (int64_t j = 0; j < e.inner; j++)
-                dx[j] = addend ? *addend++ + dy[j] : dy[j];
+        if (addend)
+            for (int64_t i = 0; i < e.n; i++)
+                for (int64_t j = 0; j < e.inner; j++)
+                    *dx++ = *addend++ + dy[j];
+        else {
+            repeat(dy, e.inner, e.n, dx);
+            dx += e.n * e.inner;
+        }
 }
 
 const ls__op ls__op_sum = {
