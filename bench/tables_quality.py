@@ -12,9 +12,10 @@ Split s holds a fifth of the rows back to test on (train_test_split, seed s,
 stratified for classes); every method gets the same rows in the same order, and
 holds back its own rows of these where it needs some.  Methods have the seed s,
 or with --seed N the seed s + N, which shows what a seed makes.  --ensemble K
-measures TD with K networks as a method of its own.  A row of the CSV is data
-set, split, method, metric, value, processor seconds of the training.  One that
-is in the file already is not measured again.
+measures TD with K networks as a method of its own.  --threads N gives lockstep
+N workers and pytabkit N threads.  A row of the CSV is data set, split, method,
+metric, value, processor seconds of the training, seconds by the clock.  One
+that is in the file already is not measured again.
 
 Needs scikit-learn, and pytabkit for its two rows.  PyTorch flushes denormal
 numbers to zero here (torch.set_flush_denormal), without which pytabkit's TD-S
@@ -53,7 +54,7 @@ def scaled(model):
     return make_pipeline(StandardScaler(), model)
 
 
-def peers(classes, seed):
+def peers(classes, seed, threads):
     from sklearn import ensemble, linear_model, neural_network
 
     if classes:
@@ -82,7 +83,9 @@ def peers(classes, seed):
     import torch
 
     torch.set_flush_denormal(True)
-    own = dict(random_state=seed, device="cpu", n_threads=1, verbosity=0)
+    torch.set_num_threads(threads)
+    own = dict(random_state=seed, device="cpu", n_threads=threads,
+               verbosity=0)
     yield "pytabkit TD", lambda: (RealMLP_TD_Classifier if classes
                                   else RealMLP_TD_Regressor)(**own)
     yield "pytabkit TD-S", lambda: (RealMLP_TD_S_Classifier if classes
@@ -99,21 +102,24 @@ def write_csv(path, x, y, classes):
             print(",".join(values), file=f)
 
 
-def lockstep(build, recipe, members, classes, seed, train, test):
+def lockstep(options, recipe, members, classes, seed, train, test):
     with tempfile.TemporaryDirectory() as folder:
         at = [os.path.join(folder, n) for n in ("a.csv", "b.csv", "m.st")]
         write_csv(at[0], *train, classes)
         write_csv(at[1], *test, classes)
+        begin = time.monotonic()
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([os.path.join(build, "lockstep-train"), "table",
+        subprocess.run([os.path.join(options.build, "lockstep-train"), "table",
                         "--data", at[0], "--recipe", recipe, "--seed",
                         str(seed), "--data-seed", str(seed), "--workers",
-                        "1", "--ensemble", str(members), "--save", at[2]],
+                        str(options.threads), "--ensemble", str(members),
+                        "--save", at[2]],
                        check=True,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        text = subprocess.run([os.path.join(build, "lockstep-predict"), at[2],
-                               at[1]], check=True, text=True,
+        clock = time.monotonic() - begin
+        text = subprocess.run([os.path.join(options.build, "lockstep-predict"),
+                               at[2], at[1]], check=True, text=True,
                               stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL).stdout
     rows = list(csv.reader(text.splitlines()))[1:]
@@ -121,7 +127,7 @@ def lockstep(build, recipe, members, classes, seed, train, test):
     out = (np.array([int(v[1:]) for v in found]) if classes
            else np.array([float(v) for v in found]))
     return out, (after.ru_utime + after.ru_stime - before.ru_utime -
-                 before.ru_stime)
+                 before.ru_stime), clock
 
 
 def score(classes, y, out):
@@ -137,9 +143,10 @@ def run_split(options, name, classes, x, y, split, write, done):
     xa, xb, ya, yb = train_test_split(x, y, test_size=0.2, random_state=split,
                                       stratify=y if classes else None)
 
-    def put(method, out, seconds):
+    def put(method, out, seconds, clock):
         metric, value = score(classes, yb, np.asarray(out).reshape(-1))
-        write([name, split, method, metric, f"{value:.6f}", f"{seconds:.3f}"])
+        write([name, split, method, metric, f"{value:.6f}", f"{seconds:.3f}",
+               f"{clock:.3f}"])
 
     def wanted(method):
         of = options.methods
@@ -153,15 +160,16 @@ def run_split(options, name, classes, x, y, split, write, done):
                      options.ensemble))
     for method, recipe, members in ours:
         if options.build and wanted(method):
-            put(method, *lockstep(options.build, recipe, members, classes,
-                                  seed, (xa, ya), (xb, yb)))
-    for method, make in peers(classes, seed):
+            put(method, *lockstep(options, recipe, members, classes, seed,
+                                  (xa, ya), (xb, yb)))
+    for method, make in peers(classes, seed, options.threads):
         if not wanted(method):
             continue
-        begin = time.process_time()
+        begin, clock = time.process_time(), time.monotonic()
         model = make().fit(xa.astype(np.float32), ya)
         seconds = time.process_time() - begin
-        put(method, model.predict(xb.astype(np.float32)), seconds)
+        clock = time.monotonic() - clock
+        put(method, model.predict(xb.astype(np.float32)), seconds, clock)
 
 
 def main():
@@ -172,6 +180,7 @@ def main():
                    help="what is added to a split's number, for the methods")
     p.add_argument("--ensemble", type=int, default=0,
                    help="lockstep TD with so many networks, too")
+    p.add_argument("--threads", type=int, default=1)
     p.add_argument("--methods", help="names of methods, commas between them")
     p.add_argument("--data", help="names of data sets, commas between them")
     p.add_argument("--out", default="/dev/stdout")
@@ -188,7 +197,8 @@ def main():
             f.flush()
 
         if not done:
-            write(["data", "split", "method", "metric", "value", "seconds"])
+            write(["data", "split", "method", "metric", "value", "seconds",
+                   "clock"])
         for split in range(options.splits):
             for name, classes, x, y in data_sets():
                 if not options.data or name in options.data.split(","):
