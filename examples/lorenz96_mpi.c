@@ -33,7 +33,7 @@ enum {
     SPIN_UP = BATCHES / 2, /* time steps before anything is learnt */
     TRAIN = BATCHES,
     EVERY = 4,      /* time steps between batches */
-    LEAD = 400,     /* time steps of a forecast */
+    LEAD = BATCHES < 1000 ? 40 : 400, /* time steps of a forecast */
     STARTS = BATCHES < 1000 ? 1 : 8, /* forecasts */
     APART = BATCHES / 6 /* time steps between them */
 };

@@ -17,7 +17,8 @@ fi
 ranks_anywhere
 
 # build KIND: the program of the test, its messages in small pieces, and the
-# example
+# examples.  MPICH waits without yielding, so the coupled one is short; without
+# contractions its model has the same bits in C and in Fortran.
 build() {
     "mpicc.$1" -std=gnu11 -O2 -DLS_MPI_PIECE=1000 -I"$top_srcdir/include" \
         "$top_srcdir/test/mpi_ranks.c" "$top_srcdir/mpi/mpi.c" \
@@ -28,9 +29,10 @@ build() {
             "$top_srcdir/mpi/mpi.c" -o "$dir/example.$1" \
             -L"$library" -llockstep -Wl,-rpath,"$library" \
             >"$dir/out" 2>"$dir/err" &&
-        "mpicc.$1" -std=gnu11 -O2 -DBATCHES=40 -I"$top_srcdir/include" \
+        "mpicc.$1" -std=gnu11 -O2 -ffp-contract=off -DBATCHES=12 \
+            -I"$top_srcdir/include" \
             "$top_srcdir/examples/lorenz96_mpi.c" \
-            "$top_srcdir/mpi/mpi.c" -o "$dir/lorenz96.$1" \
+            "$top_srcdir/mpi/mpi.c" -o "$dir/lorenz96_mpi.$1" \
             -L"$library" -llockstep -Wl,-rpath,"$library" \
             >"$dir/out" 2>"$dir/err"
 }
@@ -81,29 +83,23 @@ example() {
     fi
 }
 
-# fortran KIND: a program that gives its communicator as an integer ends in one
-# state on any number of ranks
+# fortran KIND SOURCE: a program that gives its communicator as an integer, in
+# $dir/fortran_NAME.KIND
 fortran() {
     objects=$dir/fortran.$1
     mkdir -p "$objects"
-    if ! "mpicc.$1" -std=gnu11 -I"$top_srcdir/include" \
-        -c "$top_srcdir/mpi/mpi.c" -o "$objects/mpi.o" 2>"$dir/err" ||
-        ! "mpifort.$1" -I"$top_builddir/fortran" -J"$objects" \
-            "$top_srcdir/fortran/lockstep_mpi.f90" \
-            "$top_srcdir/test/fortran/ranks.f90" "$objects/mpi.o" \
-            -o "$objects/ranks" -L"$library" -llockstep_fortran -llockstep \
+    name=$(basename "$2" .f90)
+    sed 's/batches = 3000/batches = 12/' "$2" >"$objects/$name.f90"
+    if "mpicc.$1" -std=gnu11 -I"$top_srcdir/include" \
+        -c "$top_srcdir/mpi/mpi.c" -o "$objects/mpi.o" 2>"$dir/err" &&
+        "mpifort.$1" -O2 -ffp-contract=off -I"$top_builddir/fortran" \
+            -J"$objects" "$top_srcdir/fortran/lockstep_mpi.f90" \
+            "$objects/$name.f90" "$objects/mpi.o" -o "$dir/fortran_$name.$1" \
+            -L"$library" -llockstep_fortran -llockstep \
             -Wl,-rpath,"$library" 2>"$dir/err"; then
-        fail "mpifort.$1"
-        return
-    fi
-    for ranks in 1 3; do
-        "mpirun.$1" -n $ranks "$objects/ranks" >"$objects/$ranks" 2>"$dir/err"
-    done
-    if grep -q '^[0-9a-f]\{64\}$' "$objects/1" &&
-        cmp -s "$objects/1" "$objects/3"; then
         pass
     else
-        fail "$1: a program of Fortran's"
+        fail "mpifort.$1: $name.f90"
     fi
 }
 
@@ -123,10 +119,23 @@ for kind in openmpi mpich; do
     for ranks in 1 3 6; do
         example example $kind $ranks
     done
-    example lorenz96 $kind 1
-    example lorenz96 $kind 3
-    [ ! -f "$library/liblockstep_fortran.so" ] ||
-        ! command -v "mpifort.$kind" >/dev/null || fortran $kind
+    for ranks in 1 2 3 4 8; do
+        example lorenz96_mpi $kind $ranks
+    done
+    if [ ! -f "$library/liblockstep_fortran.so" ] ||
+        ! command -v "mpifort.$kind" >/dev/null; then
+        continue
+    fi
+    fortran $kind "$top_srcdir/test/fortran/ranks.f90"
+    fortran $kind "$top_srcdir/examples/fortran/lorenz96.f90"
+    for ranks in 1 3; do
+        example fortran_ranks $kind $ranks
+    done
+    for ranks in 1 2 3 4 8; do
+        example fortran_lorenz96 $kind $ranks
+    done
+    is "$kind: the state in Fortran" "$(grep state "$dir/fortran_lorenz96.8")" \
+        "$(grep state "$dir/lorenz96_mpi.8")"
 done
 if [ $((passed + failed)) -eq 0 ]; then
     echo "skipped: neither Open MPI nor MPICH is installed"

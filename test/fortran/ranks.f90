@@ -42,7 +42,7 @@ program ranks
     call ls_step(trainer, batch)
   end do
   call ls_trainer_hash(trainer, hash)
-  if (rank == 0) print "(a)", hash
+  if (rank == 0) print "(2a)", "state ", hash
   call ls_mpi_close(mpi) ! the trainer keeps it
   call ls_batch_close(batch)
   call ls_trainer_close(trainer)
