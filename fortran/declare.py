@@ -48,8 +48,8 @@ def struct_name(name):
     """ls_result, but c_mesh_options: what programs do not see, or know by a type
     of lockstep_train's."""
     hidden = name.endswith("_options") or name in (
-        "ls_array", "ls_group", "ls_init", "ls_result", "ls_series",
-        "ls_setting", "ls_source", "ls_transport")
+        "ls_array", "ls_array_spec", "ls_group", "ls_init", "ls_result",
+        "ls_series", "ls_setting", "ls_source", "ls_transport")
     return "c_" + name[3:] if hidden else name
 
 

@@ -27,6 +27,12 @@ module lockstep_base
     type(kept_numbers), pointer :: next => null()
   end type kept_numbers
 
+  ! An input of a graph, and the shape of a row of it.
+  type :: input_row
+    character(:), allocatable :: name
+    integer, allocatable :: shape(:)
+  end type input_row
+
   type :: box_pointer
     type(box), pointer :: to => null()
   end type box_pointer
@@ -39,6 +45,7 @@ module lockstep_base
     procedure(closer), pointer, nopass :: close => null()
     type(box_pointer) :: needs(2)
     type(kept_numbers), pointer :: kept => null()
+    type(input_row), allocatable :: inputs(:)
   end type box
 
   abstract interface
@@ -126,14 +133,97 @@ contains
     f = int(shape(rank:1:-1))
   end function turned
 
-  ! Returns the last extent of a shape, which counts rows.
-  function rows_of(shape) result(rows)
-    integer, intent(in) :: shape(:)
-    integer(c_int64_t) :: rows
+  ! Whether there is an array: a caller may give one that is not allocated.
+  function is_there(x) result(yes)
+    type(*), intent(in), target :: x(..)
+    logical :: yes
 
+    yes = c_associated(c_loc(x))
+  end function is_there
+
+  ! Returns how many elements an array has: none where it is not allocated.
+  function count_of(x) result(n)
+    type(*), intent(in), target :: x(..)
+    integer(c_int64_t) :: n
+
+    n = 0
+    if (is_there(x)) n = size(x, kind=c_int64_t)
+  end function count_of
+
+  ! Returns the last extent of an array, which counts rows.
+  function rows_of(x) result(rows)
+    type(*), intent(in), target :: x(..)
+    integer(c_int64_t) :: rows
+    integer :: extents(15), n
+
+    n = size(shape(x)) ! rank(x) is 1 by flang 19, whatever it is
+    extents(:n) = shape(x)
     rows = 1
-    if (size(shape) > 0) rows = shape(size(shape))
+    if (n > 0) rows = extents(n)
   end function rows_of
+
+  ! Returns a shape as "(2,64)", with `rows` for more behind it.
+  function shape_text(shape, more) result(text)
+    integer, intent(in) :: shape(:)
+    character(*), intent(in), optional :: more
+    character(:), allocatable :: text
+    character(12) :: number
+    integer :: i
+
+    text = ""
+    do i = 1, size(shape)
+      write (number, "(i0)") shape(i)
+      text = text // "," // trim(number)
+    end do
+    if (present(more)) text = text // "," // more
+    text = "(" // text(min(2, len(text) + 1):) // ")"
+  end function shape_text
+
+  subroutine copy_inputs(from, to)
+    type(input_row), intent(in) :: from(:)
+    type(input_row), allocatable, intent(out) :: to(:)
+    integer :: i
+
+    allocate (to(size(from)))
+    do i = 1, size(from)
+      to(i)%name = from(i)%name
+      to(i)%shape = from(i)%shape
+    end do
+  end subroutine copy_inputs
+
+  ! Says what is wrong with an array whose rows an input is given, in words and
+  ! a status; 0 where nothing is.  C has no shape to compare, and sees only
+  ! whether there are enough elements: x(rows,features) has.
+  subroutine judge(of, input, x, status, words)
+    type(box), pointer, intent(in) :: of
+    character(*), intent(in) :: input
+    type(*), intent(in), target :: x(..)
+    integer, intent(out) :: status
+    character(:), allocatable, intent(out) :: words
+    integer :: extents(LS_MAX_RANK + 1), i, n
+
+    status = LS_EINVAL
+    words = "is not allocated"
+    if (.not. is_there(x)) return
+    words = "is not contiguous"
+    if (.not. is_contiguous(x)) return
+    status = 0
+    if (.not. associated(of)) return
+    if (.not. allocated(of%inputs)) return
+    do i = 1, size(of%inputs)
+      if (of%inputs(i)%name /= trim(input)) cycle
+      n = size(of%inputs(i)%shape)
+      if (size(shape(x)) == n + 1) then
+        extents(:n + 1) = shape(x)
+        if (any(extents(:n) /= of%inputs(i)%shape)) status = LS_ESHAPE
+      else if (count_of(x) /= &
+               rows_of(x) * product(int(of%inputs(i)%shape, int64))) then
+        status = LS_ESHAPE
+      end if
+      if (status < 0) words = "has the shape " // shape_text(shape(x)) // &
+        ", and the input wants " // shape_text(of%inputs(i)%shape, "rows")
+    end do
+  end subroutine judge
 
   function result_of(r) result(f)
     type(c_result), intent(in) :: r

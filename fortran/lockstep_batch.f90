@@ -25,7 +25,7 @@ module lockstep_batch
   end interface
 
   private :: set_real32, set_int32, set_real64, set_int64, predict_real32, &
-    predict_real64
+    predict_real64, put_rows, refuse
 
 contains
 
@@ -39,7 +39,10 @@ contains
     integer :: s
 
     s = c_batch_open(c_loc(p), pointer_of(trainer))
-    if (s >= 0) call hold(batch, p, c_batch_close)
+    if (s >= 0) then
+      call hold(batch, p, c_batch_close)
+      call copy_inputs(trainer%of%inputs, batch%of%inputs)
+    end if
     call ended(s, stat, errmsg)
   end subroutine ls_batch_open
 
@@ -49,6 +52,40 @@ contains
     call release(batch%of)
   end subroutine ls_batch_close
 
+  ! Sets the rows of an array whose numbers are at p.
+  function put_rows(batch, input, dtype, x, p) result(s)
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: input
+    integer, intent(in) :: dtype
+    type(*), intent(in), target :: x(..)
+    type(c_ptr), intent(in) :: p
+    integer :: s
+    character(:), allocatable :: words
+
+    call judge(batch%of, input, x, s, words)
+    if (s < 0) then
+      s = refuse(batch, input, s, words)
+    else
+      s = c_batch_set_view(pointer_of(batch), c_text(input), dtype, &
+                           count_of(x), p, rows_of(x))
+    end if
+  end function put_rows
+
+  ! Says what is wrong with an array; to C, too, which tells other ranks where
+  ! they wait for this one.
+  function refuse(batch, input, status, words) result(s)
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: input, words
+    integer, intent(in) :: status
+    integer :: s
+    integer, target :: nothing
+
+    s = c_batch_set_view(pointer_of(batch), c_text(input), LS_F32, &
+      -1_c_int64_t, c_loc(nothing), 1_c_int64_t)
+    s = failed(status, "ls_batch_set: the array of """ // trim(input) // &
+               """ " // words)
+  end function refuse
+
   subroutine set_real32(batch, input, values, stat, errmsg)
     type(ls_batch), intent(in) :: batch
     character(*), intent(in) :: input
@@ -57,12 +94,10 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer :: s
 
-    if (is_contiguous(values)) then
-      s = c_batch_set_view(pointer_of(batch), c_text(input), LS_F32, &
-        size(values, kind=c_int64_t), c_loc(values), rows_of(shape(values)))
+    if (associated(values)) then
+      s = put_rows(batch, input, LS_F32, values, c_loc(values))
     else
-      s = failed(LS_EINVAL, "ls_batch_set: the array of """ // trim(input) // &
-                 """ is not contiguous")
+      s = refuse(batch, input, LS_EINVAL, "is not allocated")
     end if
     call ended(s, stat, errmsg)
   end subroutine set_real32
@@ -75,12 +110,10 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer :: s
 
-    if (is_contiguous(values)) then
-      s = c_batch_set_view(pointer_of(batch), c_text(input), LS_I32, &
-        size(values, kind=c_int64_t), c_loc(values), rows_of(shape(values)))
+    if (associated(values)) then
+      s = put_rows(batch, input, LS_I32, values, c_loc(values))
     else
-      s = failed(LS_EINVAL, "ls_batch_set: the array of """ // trim(input) // &
-                 """ is not contiguous")
+      s = refuse(batch, input, LS_EINVAL, "is not allocated")
     end if
     call ended(s, stat, errmsg)
   end subroutine set_int32
@@ -95,9 +128,9 @@ contains
     type(c_ptr) :: p
 
     p = c_null_ptr
-    if (associated(batch%of)) p = as_floats(batch%of, trim(input), values)
-    s = c_batch_set_view(pointer_of(batch), c_text(input), LS_F32, &
-      size(values, kind=c_int64_t), p, rows_of(shape(values)))
+    if (associated(batch%of) .and. is_there(values)) &
+      p = as_floats(batch%of, trim(input), values)
+    s = put_rows(batch, input, LS_F32, values, p)
     call ended(s, stat, errmsg)
   end subroutine set_real64
 
@@ -111,9 +144,9 @@ contains
     type(c_ptr) :: p
 
     p = c_null_ptr
-    if (associated(batch%of)) p = as_integers(batch%of, trim(input), values)
-    s = c_batch_set_view(pointer_of(batch), c_text(input), LS_I32, &
-      size(values, kind=c_int64_t), p, rows_of(shape(values)))
+    if (associated(batch%of) .and. is_there(values)) &
+      p = as_integers(batch%of, trim(input), values)
+    s = put_rows(batch, input, LS_I32, values, p)
     call ended(s, stat, errmsg)
   end subroutine set_int64
 
@@ -125,7 +158,10 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer :: s
 
-    if (is_contiguous(weights)) then
+    if (.not. associated(weights)) then
+      s = failed(LS_EINVAL, &
+                 "ls_batch_set_weights: the weights are not allocated")
+    else if (is_contiguous(weights)) then
       s = c_batch_set_weights(pointer_of(batch), c_loc(weights), &
                               size(weights, kind=c_int64_t))
     else
@@ -176,7 +212,7 @@ contains
     character(*), intent(inout), optional :: errmsg
 
     call ended(c_row_losses(pointer_of(trainer), pointer_of(batch), &
-      size(losses, kind=c_int64_t), c_loc(losses)), stat, errmsg)
+      count_of(losses), c_loc(losses)), stat, errmsg)
   end subroutine ls_row_losses
 
   subroutine predict_real32(trainer, batch, output, values, stat, errmsg)
@@ -188,7 +224,7 @@ contains
     character(*), intent(inout), optional :: errmsg
 
     call ended(c_predict(pointer_of(trainer), pointer_of(batch), c_text(output), &
-      size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+      count_of(values), c_loc(values)), stat, errmsg)
   end subroutine predict_real32
 
   subroutine predict_real64(trainer, batch, output, values, stat, errmsg)
@@ -202,8 +238,8 @@ contains
     real(real64), pointer :: flat(:)
     integer :: s
 
-    allocate (y(size(values)))
-    call c_f_pointer(c_loc(values), flat, [size(values)])
+    allocate (y(count_of(values)))
+    call c_f_pointer(c_loc(values), flat, [size(y)])
     y = real(flat, real32) ! rows of weight 0 stay as they are
     s = c_predict(pointer_of(trainer), pointer_of(batch), c_text(output), &
       size(y, kind=c_int64_t), c_loc(y))

@@ -89,6 +89,13 @@ module lockstep_c
   integer, parameter :: LS_RANK_STALLS = 2
   integer, parameter :: LS_RANK_LIES = 3
 
+  type, bind(c) :: c_array_spec
+    type(c_ptr) :: name
+    integer(c_int) :: dtype
+    integer(c_int) :: rank
+    integer(c_int64_t) :: shape(8)
+  end type c_array_spec
+
   type, bind(c) :: c_array
     type(c_ptr) :: name
     integer(c_int) :: dtype
@@ -401,6 +408,31 @@ module lockstep_c
       type(c_ptr), value :: loss
       integer(c_int) :: r
     end function c_loss
+
+    function c_graph_nodes(graph) result(r) bind(c, name="ls_graph_nodes")
+      import
+      type(c_ptr), value :: graph
+      integer(c_int) :: r
+    end function c_graph_nodes
+
+    function c_graph_node(graph, i) result(r) bind(c, name="ls_graph_node")
+      import
+      type(c_ptr), value :: graph
+      integer(c_int), value :: i
+      type(c_ptr) :: r
+    end function c_graph_node
+
+    function c_node_op(node) result(r) bind(c, name="ls_node_op")
+      import
+      type(c_ptr), value :: node
+      type(c_ptr) :: r
+    end function c_node_op
+
+    function c_node_name(node) result(r) bind(c, name="ls_node_name")
+      import
+      type(c_ptr), value :: node
+      type(c_ptr) :: r
+    end function c_node_name
 
     function c_sub(a, b) result(r) bind(c, name="ls_sub")
       import
@@ -1825,6 +1857,15 @@ module lockstep_c
       import
       type(c_ptr), value :: predictor
     end subroutine c_predictor_close
+
+    function c_predictor_input(predictor, i, input) result(r) bind(c, &
+      name="ls_predictor_input")
+      import
+      type(c_ptr), value :: predictor
+      integer(c_int), value :: i
+      type(c_ptr), value :: input
+      logical(c_bool) :: r
+    end function c_predictor_input
 
     function c_context_open(context, predictor, pool) result(r) bind(c, &
       name="ls_context_open")

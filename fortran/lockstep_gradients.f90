@@ -86,7 +86,7 @@ contains
     character(*), intent(inout), optional :: errmsg
 
     call ended(c_gradients_get(pointer_of(gradients), c_text(name), &
-      size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+      count_of(values), c_loc(values)), stat, errmsg)
   end subroutine ls_gradients_get
 
   ! Copies the own gradient of device 1, 2, .. to values.
@@ -100,7 +100,7 @@ contains
     character(*), intent(inout), optional :: errmsg
 
     call ended(c_gradients_get_device(pointer_of(gradients), device - 1, &
-      c_text(name), size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+      c_text(name), count_of(values), c_loc(values)), stat, errmsg)
   end subroutine ls_gradients_get_device
 
   ! Makes a parameter's mean gradient another.
@@ -112,7 +112,7 @@ contains
     character(*), intent(inout), optional :: errmsg
 
     call ended(c_gradients_set(pointer_of(gradients), c_text(name), &
-      size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+      count_of(values), c_loc(values)), stat, errmsg)
   end subroutine ls_gradients_set
 
   ! Makes all gradients 0 and forgets what was added up.
@@ -151,7 +151,7 @@ contains
     as_step = .false.
     if (present(train)) as_step = train
     call ended(c_input_gradient(pointer_of(trainer), pointer_of(batch), &
-      as_step, c_text(input), size(values, kind=c_int64_t), c_loc(values)), &
+      as_step, c_text(input), count_of(values), c_loc(values)), &
       stat, errmsg)
   end subroutine ls_input_gradient
 

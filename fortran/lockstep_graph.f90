@@ -121,6 +121,27 @@ contains
     shape = turned(rank, extents)
   end function ls_node_shape
 
+  ! Lists the inputs of a graph.
+  subroutine list_inputs(graph, inputs)
+    type(ls_graph), intent(in) :: graph
+    type(input_row), allocatable, intent(out) :: inputs(:)
+    type(ls_node) :: node
+    integer :: i, n, pass
+
+    do pass = 1, 2
+      n = 0
+      do i = 1, c_graph_nodes(pointer_of(graph))
+        node%p = c_graph_node(pointer_of(graph), i - 1)
+        if (text_of(c_node_op(node%p)) /= "input") cycle
+        n = n + 1
+        if (pass == 1) cycle
+        inputs(n)%name = text_of(c_node_name(node%p))
+        inputs(n)%shape = ls_node_shape(node)
+      end do
+      if (pass == 1) allocate (inputs(n))
+    end do
+  end subroutine list_inputs
+
   ! Gives a node a name by which ls_predict reads it.
   subroutine ls_output(graph, node, name, stat, errmsg)
     type(ls_graph), intent(in) :: graph

@@ -29,7 +29,7 @@ module lockstep_predictor
   end interface
 
   private :: set_real32, set_int32, set_real64, set_int64, predict_real32, &
-    predict_real64
+    predict_real64, put_rows, refuse, list_rows
 
 contains
 
@@ -43,7 +43,10 @@ contains
     integer :: s
 
     s = c_predictor_open(c_loc(p), pointer_of(trainer))
-    if (s >= 0) call hold(predictor, p, c_predictor_close)
+    if (s >= 0) then
+      call hold(predictor, p, c_predictor_close)
+      call list_rows(p, predictor%of%inputs)
+    end if
     call ended(s, stat, errmsg)
   end subroutine ls_predictor_open
 
@@ -57,9 +60,31 @@ contains
     integer :: s
 
     s = c_predictor_load(c_loc(p), c_text(path))
-    if (s >= 0) call hold(predictor, p, c_predictor_close)
+    if (s >= 0) then
+      call hold(predictor, p, c_predictor_close)
+      call list_rows(p, predictor%of%inputs)
+    end if
     call ended(s, stat, errmsg)
   end subroutine ls_predictor_load
+
+  ! Lists the inputs of a predictor.
+  subroutine list_rows(p, inputs)
+    type(c_ptr), intent(in) :: p
+    type(input_row), allocatable, intent(out) :: inputs(:)
+    type(c_array_spec), target :: one
+    integer :: i, n
+
+    n = 0
+    do while (c_predictor_input(p, n, c_loc(one)))
+      n = n + 1
+    end do
+    allocate (inputs(n))
+    do i = 1, n
+      if (.not. c_predictor_input(p, i - 1, c_loc(one))) exit
+      inputs(i)%name = text_of(one%name)
+      inputs(i)%shape = turned(one%rank, one%shape)
+    end do
+  end subroutine list_rows
 
   ! Takes the weights of a trainer as they are now.
   subroutine ls_predictor_refresh(predictor, trainer, stat, errmsg)
@@ -98,7 +123,10 @@ contains
       shared => pool%of
     end if
     s = c_context_open(c_loc(p), pointer_of(predictor), workers)
-    if (s >= 0) call hold(context, p, c_context_close, also=shared)
+    if (s >= 0) then
+      call hold(context, p, c_context_close, also=shared)
+      call copy_inputs(predictor%of%inputs, context%of%inputs)
+    end if
     call ended(s, stat, errmsg)
   end subroutine ls_context_open
 
@@ -108,6 +136,34 @@ contains
     call release(context%of)
   end subroutine ls_context_close
 
+  ! Sets the rows of an array whose numbers are at p.
+  function put_rows(context, input, dtype, x, p) result(s)
+    type(ls_context), intent(in) :: context
+    character(*), intent(in) :: input
+    integer, intent(in) :: dtype
+    type(*), intent(in), target :: x(..)
+    type(c_ptr), intent(in) :: p
+    integer :: s
+    character(:), allocatable :: words
+
+    call judge(context%of, input, x, s, words)
+    if (s < 0) then
+      s = refuse(input, s, words)
+    else
+      s = c_context_set_view(pointer_of(context), c_text(input), dtype, &
+                           count_of(x), p, rows_of(x))
+    end if
+  end function put_rows
+
+  function refuse(input, status, words) result(s)
+    character(*), intent(in) :: input, words
+    integer, intent(in) :: status
+    integer :: s
+
+    s = failed(status, "ls_context_set: the array of """ // trim(input) // &
+               """ " // words)
+  end function refuse
+
   subroutine set_real32(context, input, values, stat, errmsg)
     type(ls_context), intent(in) :: context
     character(*), intent(in) :: input
@@ -116,12 +172,10 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer :: s
 
-    if (is_contiguous(values)) then
-      s = c_context_set_view(pointer_of(context), c_text(input), LS_F32, &
-        size(values, kind=c_int64_t), c_loc(values), rows_of(shape(values)))
+    if (associated(values)) then
+      s = put_rows(context, input, LS_F32, values, c_loc(values))
     else
-      s = failed(LS_EINVAL, "ls_context_set: the array of """ // trim(input) // &
-                 """ is not contiguous")
+      s = refuse(input, LS_EINVAL, "is not allocated")
     end if
     call ended(s, stat, errmsg)
   end subroutine set_real32
@@ -134,12 +188,10 @@ contains
     character(*), intent(inout), optional :: errmsg
     integer :: s
 
-    if (is_contiguous(values)) then
-      s = c_context_set_view(pointer_of(context), c_text(input), LS_I32, &
-        size(values, kind=c_int64_t), c_loc(values), rows_of(shape(values)))
+    if (associated(values)) then
+      s = put_rows(context, input, LS_I32, values, c_loc(values))
     else
-      s = failed(LS_EINVAL, "ls_context_set: the array of """ // trim(input) // &
-                 """ is not contiguous")
+      s = refuse(input, LS_EINVAL, "is not allocated")
     end if
     call ended(s, stat, errmsg)
   end subroutine set_int32
@@ -154,9 +206,9 @@ contains
     type(c_ptr) :: p
 
     p = c_null_ptr
-    if (associated(context%of)) p = as_floats(context%of, trim(input), values)
-    s = c_context_set_view(pointer_of(context), c_text(input), LS_F32, &
-      size(values, kind=c_int64_t), p, rows_of(shape(values)))
+    if (associated(context%of) .and. is_there(values)) &
+      p = as_floats(context%of, trim(input), values)
+    s = put_rows(context, input, LS_F32, values, p)
     call ended(s, stat, errmsg)
   end subroutine set_real64
 
@@ -170,9 +222,9 @@ contains
     type(c_ptr) :: p
 
     p = c_null_ptr
-    if (associated(context%of)) p = as_integers(context%of, trim(input), values)
-    s = c_context_set_view(pointer_of(context), c_text(input), LS_I32, &
-      size(values, kind=c_int64_t), p, rows_of(shape(values)))
+    if (associated(context%of) .and. is_there(values)) &
+      p = as_integers(context%of, trim(input), values)
+    s = put_rows(context, input, LS_I32, values, p)
     call ended(s, stat, errmsg)
   end subroutine set_int64
 
@@ -184,7 +236,7 @@ contains
     character(*), intent(inout), optional :: errmsg
 
     call ended(c_context_predict(pointer_of(context), c_text(output), &
-      size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+      count_of(values), c_loc(values)), stat, errmsg)
   end subroutine predict_real32
 
   subroutine predict_real64(context, output, values, stat, errmsg)
@@ -197,8 +249,8 @@ contains
     real(real64), pointer :: flat(:)
     integer :: s
 
-    allocate (y(size(values)))
-    call c_f_pointer(c_loc(values), flat, [size(values)])
+    allocate (y(count_of(values)))
+    call c_f_pointer(c_loc(values), flat, [size(y)])
     y = real(flat, real32) ! rows of weight 0 stay as they are
     s = c_context_predict(pointer_of(context), c_text(output), &
       size(y, kind=c_int64_t), c_loc(y))
@@ -239,7 +291,7 @@ contains
 
     call ended(c_generator_append(pointer_of(generator), &
       size(tokens, kind=c_int64_t), c_loc(tokens), &
-      size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+      count_of(values), c_loc(values)), stat, errmsg)
   end subroutine ls_generator_append
 
   ! Forgets all positions behind the first `length`.

@@ -110,7 +110,10 @@ contains
     if (present(decay_schedule)) o%decay_schedule = decay_schedule
     if (present(dropout_schedule)) o%dropout_schedule = dropout_schedule
     s = c_trainer_open(c_loc(p), pointer_of(pool), pointer_of(graph), c_loc(o))
-    if (s >= 0) call hold(trainer, p, c_trainer_close, pool, ranks)
+    if (s >= 0) then
+      call hold(trainer, p, c_trainer_close, pool, ranks)
+      call list_inputs(graph, trainer%of%inputs)
+    end if
     call ended(s, stat, errmsg)
   end subroutine ls_trainer_open
 
@@ -191,7 +194,7 @@ contains
     character(*), intent(inout), optional :: errmsg
 
     call ended(c_trainer_get(pointer_of(trainer), c_text(name), &
-      size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+      count_of(values), c_loc(values)), stat, errmsg)
   end subroutine get_real32
 
   subroutine get_real64(trainer, name, values, stat, errmsg)
@@ -200,13 +203,14 @@ contains
     real(real64), intent(inout), target, contiguous :: values(..)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    real(real32), target :: x(size(values))
+    real(real32), allocatable, target :: x(:)
     real(real64), pointer :: flat(:)
     integer :: s
 
+    allocate (x(count_of(values)))
     s = c_trainer_get(pointer_of(trainer), c_text(name), &
                       size(x, kind=c_int64_t), c_loc(x))
-    call c_f_pointer(c_loc(values), flat, [size(values)])
+    call c_f_pointer(c_loc(values), flat, [size(x)])
     if (s >= 0) flat = x
     call ended(s, stat, errmsg)
   end subroutine get_real64
@@ -219,7 +223,7 @@ contains
     character(*), intent(inout), optional :: errmsg
 
     call ended(c_trainer_set(pointer_of(trainer), c_text(name), &
-      size(values, kind=c_int64_t), c_loc(values)), stat, errmsg)
+      count_of(values), c_loc(values)), stat, errmsg)
   end subroutine put_real32
 
   subroutine put_real64(trainer, name, values, stat, errmsg)
@@ -228,10 +232,10 @@ contains
     real(real64), intent(in), target, contiguous :: values(..)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    real(real32), target :: x(size(values))
+    real(real32), allocatable, target :: x(:)
     real(real64), pointer :: flat(:)
 
-    call c_f_pointer(c_loc(values), flat, [size(values)])
+    call c_f_pointer(c_loc(values), flat, [count_of(values)])
     x = real(flat, real32)
     call ended(c_trainer_set(pointer_of(trainer), c_text(name), &
       size(x, kind=c_int64_t), c_loc(x)), stat, errmsg)

@@ -35,9 +35,11 @@ program every_call
   call classes()
   call gradients()
   call runs()
+  call named()
   call generation()
   call handles()
   call wrong()
+  call unfit()
   call ls_pool_close(pool)
   call ls_mesh_close(mesh)
   print "(a)", "every call: as it should be"
@@ -265,8 +267,8 @@ contains
     call check(all(ls_node_shape(last) == [5, 2]), "its last state")
     a = 1d0 - (2d0 * x + x * 0.5d0 - 3d0) / 4d0 + (-x) / (x + 1d0) + 2d0
     call check(all(ls_node_shape(a) == [3, 5, 7]), "arithmetic")
-    call check(size(ls_node_shape(ls_input(graph, "t", type=LS_I32))) == 0, &
-               "a number a row")
+    x = ls_input(graph, "t", type=LS_I32)
+    call check(size(ls_node_shape(x)) == 0, "a number a row")
     call ls_init_params(graph, "*kernel", "he-normal")
     call ls_init_params(graph, "*kernel", "no such", stat, message)
     call check(stat == LS_ENOTFOUND, "an initialiser")
@@ -405,6 +407,91 @@ contains
     call check(stat == LS_ENOTFOUND .and. index(message, "hidden.bias") > 0, &
                "a misspelt name")
   end subroutine wrong
+
+  ! Arrays that are not what an input or a result wants.
+  subroutine unfit()
+    type(ls_graph) :: graph
+    type(ls_trainer) :: trainer
+    type(ls_batch) :: batch
+    type(ls_predictor) :: predictor
+    type(ls_context) :: context
+    real(real32), target :: x(2, 8), turned(8, 2), wide(3, 8), y(8)
+    real(real32), allocatable, target :: none(:, :)
+    real(real64), allocatable :: none64(:, :)
+    integer(int64), allocatable :: labels(:)
+    real(real32), pointer :: weights(:)
+
+    x = 1
+    turned = 1
+    wide = 1
+    y = 1
+    call small(graph)
+    call ls_trainer_open(trainer, pool, graph)
+    call ls_batch_open(batch, trainer)
+    call ls_batch_set(batch, "x", turned, stat, message)
+    call check(stat == LS_ESHAPE .and. index(message, "(8,2)") > 0 .and. &
+               index(message, "(2,rows)") > 0, "x(rows,features)")
+    call ls_batch_set(batch, "x", real(turned, real64), stat, message)
+    call check(stat == LS_ESHAPE, "x(rows,features) in double")
+    call ls_batch_set(batch, "x", wide, stat)
+    call check(stat == LS_ESHAPE, "a feature more")
+    call ls_batch_set(batch, "x", y, stat)
+    call check(stat == LS_ESHAPE, "too few numbers")
+    call ls_batch_set(batch, "x", none, stat, message)
+    call check(stat == LS_EINVAL .and. index(message, "allocated") > 0, &
+               "x that is not allocated")
+    call ls_batch_set(batch, "x", none64, stat, message)
+    call check(stat == LS_EINVAL .and. index(message, "allocated") > 0, &
+               "x in double that is not allocated")
+    call ls_batch_set(batch, "x", labels, stat)
+    call check(stat == LS_EINVAL, "integers that are not allocated")
+    weights => null()
+    call ls_batch_set_weights(batch, weights, stat, message)
+    call check(stat == LS_EINVAL .and. index(message, "allocated") > 0, &
+               "no weights")
+    call ls_batch_set(batch, "x", x)
+    call ls_batch_set(batch, "y", y) ! a number a row needs no second index
+    call ls_step(trainer, batch)
+    call ls_predict(trainer, batch, "estimate", none, stat)
+    call check(stat < 0, "no array for predictions")
+    call ls_predict(trainer, batch, "estimate", none64, stat)
+    call check(stat < 0, "none in double")
+    call ls_trainer_get(trainer, "hidden.kernel", none64, stat)
+    call check(stat < 0, "no array for a parameter")
+    call ls_trainer_set(trainer, "hidden.kernel", none64, stat)
+    call check(stat < 0, "no array of a parameter")
+    call ls_predictor_open(predictor, trainer)
+    call ls_context_open(context, predictor)
+    call ls_context_set(context, "x", turned, stat, message)
+    call check(stat == LS_ESHAPE .and. index(message, "(8,2)") > 0, &
+               "x(rows,features) for a context")
+    call ls_context_set(context, "x", none, stat, message)
+    call check(stat == LS_EINVAL .and. index(message, "allocated") > 0, &
+               "x of a context that is not allocated")
+  end subroutine unfit
+
+  ! Inputs whose names are of different lengths.
+  subroutine named()
+    type(ls_graph) :: graph
+    type(ls_trainer) :: trainer
+    type(ls_batch) :: batch
+    type(ls_source) :: source
+    type(ls_loader) :: loader
+    real(real32), target :: x(2, 8), y(1, 8)
+
+    call rows(x, y)
+    call ls_graph_new(graph)
+    call ls_loss(graph, ls_mean_squared_error( &
+      ls_dense(ls_input(graph, "x", [2]), 1, "out"), &
+      ls_input(graph, "a_longer_name", [1])))
+    call ls_trainer_open(trainer, pool, graph)
+    call ls_batch_open(batch, trainer)
+    call ls_source_add(source, "x", x)
+    call ls_source_add(source, "a_longer_name", y)
+    call ls_loader_open(loader, trainer, source, batch=4)
+    call ls_loader_fill(loader, 1_int64, batch)
+    call ls_step(trainer, batch)
+  end subroutine named
 
   ! A loader's batches, and a run that goes on from a checkpoint.
   subroutine runs()

@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! Trains on the processes of MPI_COMM_WORLD, each of which is given all rows,
-! and prints the hash of the state once.
+! and prints the hash of the state once.  Before that, where ranks give rows of
+! their own, the last one's array has a wrong shape, and no rank waits for it.
 program ranks
   use, intrinsic :: iso_fortran_env, only: real32
   use lockstep
@@ -14,15 +15,19 @@ program ranks
   type(ls_batch) :: batch
   type(ls_mpi) :: mpi
   type(ls_node) :: x, y
-  real(real32), target :: xs(3, 40), ys(1, 40)
+  real(real32), target :: xs(3, 40), ys(1, 40), turned(40, 3)
   character(64) :: hash
   character(200) :: message
-  integer :: i, level, rank, stat, ierror
+  integer :: i, level, rank, ranks_here, stat, ierror
 
   call ls_mpi_open(mpi, MPI_COMM_WORLD, stat, message)
   if (stat /= LS_EINVAL) error stop "MPI has not been started"
   call MPI_Init_thread(MPI_THREAD_FUNNELED, level, ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks_here, ierror)
+  xs = reshape([(mod(i * 7, 16) / 16., i = 1, size(xs))], shape(xs))
+  ys(1, :) = xs(1, :) - 2 * xs(2, :) + xs(3, :)**2
+  turned = 1
   call ls_mesh_open(mesh, workers=1)
   call ls_pool_open(pool, mesh, no_pin=.true.)
   call ls_graph_new(graph)
@@ -31,10 +36,18 @@ program ranks
   x = ls_dense(ls_relu(ls_dense(x, 16, "hidden")), 1, "out")
   call ls_loss(graph, ls_mean_squared_error(x, y))
   call ls_mpi_open(mpi, MPI_COMM_WORLD)
+  call ls_trainer_open(trainer, pool, graph, rows=LS_ROWS_MOVED, &
+                       transport=ls_mpi_transport(mpi))
+  call ls_batch_open(batch, trainer)
+  if (rank == ranks_here - 1) then
+    call ls_batch_set(batch, "x", turned, stat, message)
+    if (index(message, "(40,3)") == 0) error stop "another message"
+  else
+    call ls_batch_set(batch, "x", xs, stat, message)
+  end if
+  if (stat >= 0) error stop "a wrong shape was taken"
   call ls_trainer_open(trainer, pool, graph, ls_adam(1d-2), &
                        transport=ls_mpi_transport(mpi))
-  xs = reshape([(mod(i * 7, 16) / 16., i = 1, size(xs))], shape(xs))
-  ys(1, :) = xs(1, :) - 2 * xs(2, :) + xs(3, :)**2
   call ls_batch_open(batch, trainer)
   call ls_batch_set(batch, "x", xs)
   call ls_batch_set(batch, "y", ys)
