@@ -103,14 +103,14 @@ contains
     type(c_series), allocatable, target :: arrays(:)
     character(65), allocatable, target :: names(:)
     type(c_ptr), target :: p
-    integer :: i, s
+    integer :: i, n, s
 
-    allocate (arrays(0), names(0))
-    if (allocated(source%arrays)) then
-      arrays = source%arrays
-      names = [(trim(source%names(i)) // c_null_char, i=1, size(arrays))]
-    end if
-    do i = 1, size(arrays)
+    n = 0
+    if (allocated(source%arrays)) n = size(source%arrays)
+    allocate (arrays(n), names(n))
+    do i = 1, n
+      arrays(i) = source%arrays(i)
+      names(i) = c_text(source%names(i))
       arrays(i)%array%name = c_loc(names(i))
     end do
     call c_loader_defaults_bytes(c_loc(o), c_sizeof(o))
@@ -121,7 +121,7 @@ contains
       o%shuffle = .true.
       o%key = c_key_new(seed)
     end if
-    s = c_source_series(c_loc(rows), size(arrays), c_loc(arrays))
+    s = c_source_series(c_loc(rows), n, c_loc(arrays))
     if (s >= 0) then
       s = c_loader_open(c_loc(p), pointer_of(trainer), c_loc(rows), c_loc(o))
       if (s < 0) call c_source_close(c_loc(rows))
