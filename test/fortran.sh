@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Proves that the Fortran module works: every_call.f90 and every_builder.f90 of
 # test/fortran call all of it, the example prints what it printed, an array that
-# may vanish is refused by the compiler, and what is generated from the headers
+# may vanish is refused by the compiler, other compilers and fpm build it from its
+# sources where they are installed, and what is generated from the headers
 # is new.
 # Called by make check with what was built.
 work=$(mktemp -d)
@@ -32,7 +33,7 @@ if ${NM:-nm} -D "$top_builddir/.libs/liblockstep.so" |
     echo "skipped: the library has a sanitizer, which the program has not"
     exit 77
 fi
-LD_LIBRARY_PATH=$top_builddir/.libs
+LD_LIBRARY_PATH=$(cd "$top_builddir" && pwd)/.libs
 export LD_LIBRARY_PATH
 
 # compile SOURCE PROGRAM
@@ -63,26 +64,57 @@ cat "$work/out"
 cmp "$work/out" "$top_srcdir/test/golden/oscillator.txt" ||
     fail "the example prints something else"
 
-# LLVM's compiler, where it is installed, compiles the sources for itself, as
-# the README says.
+# from_source NAME COMPILER OPTIONS: another compiler compiles the sources for
+# itself, as the README says, and both programs run.
+from_source()
+{
+    mkdir "$work/$1"
+    from=$(cd "$top_srcdir" && pwd)
+    (
+        cd "$work/$1" || exit 1
+        shift
+        for name in c base pool graph train batch gradients predictor run ''; do
+            "$@" -I"$from/fortran" -c -o "in$name.o" \
+                "$from/fortran/lockstep${name:+_}$name.f90" || exit 1
+        done
+        for every in every_call every_builder; do
+            "$@" -I. -o $every "$from/test/fortran/$every.f90" in*.o \
+                -L"$LD_LIBRARY_PATH" -llockstep && rm -rf run && ./$every . ||
+                exit 1
+        done
+    ) || fail "from source, $*"
+}
+
+# As the standard has it, with what the compiler can check while a program runs.
+# shellcheck disable=SC2086 # a name and options
+case $($FC --version) in
+GNU*) from_source checked $FC -std=f2018 -fcheck=all,no-array-temps ;;
+esac
+
+# LLVM's, where it is installed.
 if command -v flang-new-19 >/dev/null; then
-    mkdir "$work/flang"
-    objects=
-    for name in c base pool graph train batch gradients predictor run ''; do
-        objects="$objects $work/flang/$name.o"
-        flang-new-19 -w -mmlir -allow-assumed-rank -module-dir "$work/flang" \
-            -I"$top_srcdir/fortran" -c -o "$work/flang/$name.o" \
-            "$top_srcdir/fortran/lockstep${name:+_}$name.f90" ||
-            fail "flang and lockstep${name:+_}$name.f90"
-    done
-    for every in every_call every_builder; do
-        rm -rf "$work/run"
-        if ! flang-new-19 -w -I"$work/flang" -o "$work/$every" \
-            "$top_srcdir/test/fortran/$every.f90" $objects \
-            -L"$top_builddir/.libs" -llockstep || ! "$work/$every" "$work"; then
-            fail "$every by flang failed"
-        fi
-    done
+    from_source flang19 flang-new-19 -w -mmlir -allow-assumed-rank
+fi
+if command -v flang-22 >/dev/null; then
+    from_source flang22 flang-22 -w
+fi
+
+# The README's program as a project of fpm's, where that is installed.
+if command -v fpm >/dev/null; then
+    mkdir -p "$work/fit/app"
+    cp -R "$top_srcdir/fortran" "$work/lockstep"
+    sed -n '/^```fortran/,/^```$/p' "$top_srcdir/fortran/README.md" |
+        sed '/^```/d' >"$work/fit/app/main.f90"
+    printf '%s\n' 'name = "fit"' '[dependencies]' \
+        'lockstep = { path = "../lockstep" }' >"$work/fit/fpm.toml"
+    if ! (
+        LIBRARY_PATH=$LD_LIBRARY_PATH
+        export LIBRARY_PATH
+        cd "$work/fit" && fpm run --compiler "$FC"
+    ) >"$work/out" 2>&1 || ! grep -q '^ *loss ' "$work/out"; then
+        cat "$work/out"
+        fail "fpm"
+    fi
 fi
 
 # An array without the target attribute, or an expression, is not borrowed.
