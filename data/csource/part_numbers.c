@@ -16,8 +16,8 @@
 /* == numbers: start == */
 /* ------ numbers ------ */
 
-/* Where float arithmetic is wider than float (x87), storing rounds it.  tcc does
- * not tell, but has SSE where it has 64 bits. */
+/* Where float arithmetic is wider than float (x87), storing rounds it.  tcc
+ * does not tell, but has SSE where it has 64 bits. */
 #if defined FLT_EVAL_METHOD && FLT_EVAL_METHOD == 0 || \
     defined __TINYC__ && defined __x86_64__
 #define NARROW
