@@ -64,7 +64,8 @@ run()
 }
 
 # by_cmake PREFIX: a project that finds lockstep by its package file, all of it
-# below this prefix.
+# below this prefix.  What uses MPI runs as one process, and in Fortran only where
+# MPIFORT names the compiler of the MPI that lockstep was built with.
 by_cmake()
 {
     rm -rf "$work/cmake"
@@ -74,6 +75,7 @@ by_cmake()
     fi
     if ! cmake -S "$top_srcdir/test/cmake" -B "$work/cmake" \
         -DCMAKE_PREFIX_PATH="$1" -DPLACE="$1" -DCMAKE_CXX_COMPILER="$cxx" \
+        ${MPIFORT:+-DMPI_Fortran_COMPILER="$MPIFORT"} \
         -DEXAMPLES="$top_srcdir/examples" >"$work/out" 2>&1 ||
         ! cmake --build "$work/cmake" >>"$work/out" 2>&1; then
         echo "install: the CMake project failed:"
@@ -83,6 +85,9 @@ by_cmake()
     "$work/cmake/in_c"
     "$work/cmake/in_cxx"
     "$work/cmake/in_data"
+    for program in in_mpi in_mpi_fortran; do
+        [ ! -x "$work/cmake/$program" ] || "$work/cmake/$program"
+    done
 }
 
 # The module for Fortran, where it was built, by pkg-config.
