@@ -11,7 +11,7 @@ import shlex
 import statistics
 import sys
 
-from rows import ROWS, against
+from rows import against, found
 
 NUMBERS = {"least_ms": "min", "median_ms": "median", "processor_ms": "cpu_ms",
            "peak_mb": "peak_mb", "others": "others"}
@@ -39,14 +39,15 @@ def ratio(q, runs):
 
 def named(row, sides):
     """What rows.py compares; in another program's rows, lockstep with each."""
-    return next((r.ratios for r in ROWS if r.name == row),
-                against(*(s for s in sides if s != "lockstep")))
+    known = found(row)
+    return known.ratios if known else \
+        against(*(s for s in sides if s != "lockstep"))
 
 
 def ratios(row, runs):
     """Of sides that were measured."""
-    found = {q.name: ratio(q, runs) for q in named(row, runs)}
-    return {name: q for name, q in found.items() if q}
+    all_of = {q.name: ratio(q, runs) for q in named(row, runs)}
+    return {name: q for name, q in all_of.items() if q}
 
 
 def processor():

@@ -251,8 +251,67 @@ def against(*others):
     return [Ratio("lockstep / " + x, "lockstep", x) for x in others]
 
 
-def efficiency(name, one, two):
-    return Ratio(name, one, two, 0.5, "higher")
+def efficiency(name, one, many, workers=2):
+    return Ratio(name, one, many, 1 / workers, "higher")
+
+
+def doubled(cores):
+    """1, 2, 4 .. cores"""
+    counts = [1]
+    while counts[-1] < cores:
+        counts.append(min(2 * counts[-1], cores))
+    return counts
+
+
+def many(name, cores, steps, quick, mine, there, tolerance=LOSS_TOLERANCE):
+    """One experiment of as many devices as cores, on 1, 2, 4 .. workers and
+    by as many threads of PyTorch, all of which may use all of the cores."""
+    counts = doubled(cores)
+    model, script = name.split()[0], name.split()[0] + "_torch.py"
+    here = {n: f"lockstep {n}" for n in counts}
+    peers = {n: f"torch {n}" for n in counts}
+    sides = [side for n in counts for side in (
+        train(here[n], model, cores, n, "--state", "shard", *mine),
+        peer(peers[n], script, "--threads", str(n), *there))]
+    bound = peer(f"torch {cores} pinned", script, "--threads", str(cores),
+                 *there)
+    bound.command = ["env", "OMP_PROC_BIND=true", "OMP_PLACES=cores",
+                     *bound.command]
+    compiled = peer(f"torch {cores} compiled", script, "--threads", str(cores),
+                    "--mode", "compile", *there, needs="full")
+    return Row(f"{name} on {cores} cores", steps, quick,
+               [*sides, bound, compiled],
+               [*(Ratio(f"{here[n]} / {peers[n]}", here[n], peers[n])
+                  for n in counts),
+                *(Ratio(f"{here[cores]} / {side.name}", here[cores], side.name)
+                  for side in (bound, compiled)),
+                *(efficiency(f"{side} 1 -> {n}", all_of[1], all_of[n], n)
+                  for side, all_of in (("lockstep", here), ("torch", peers))
+                  for n in counts[1:])], init=model, tolerance=tolerance,
+               start=train("", model, cores, cores, *mine).command)
+
+
+def of_cores(cores):
+    """The rows of bench/run --cores N."""
+    batch = ["--batch", "128"]
+    rows = ["--x", "{x}", "--y", "{y}"]
+    return [
+        many("lm", cores, 23, 7, batch, batch),
+        many("cnn", cores, 33, 13, [], [], 2e-3),
+        many("mlp", cores, 103, 53, [*rows, "--batch", "256", "--no-shuffle"],
+             rows, 2e-3),
+        many("gpt", cores, 23, 9, ["--data", "{text}"],
+             ["--data", "{text}", "--eval-every", "0"]),
+        many("lm bf16", cores, 23, 7, [*batch, "--precision", "bf16"],
+             [*batch, "--precision", "bf16"], 1e-2),
+    ]
+
+
+def found(name):
+    """-> the row of that name, or None."""
+    cores = name.rpartition(" on ")[2].partition(" cores")[0]
+    more = of_cores(int(cores)) if cores.isdigit() else []
+    return next((r for r in ROWS + more if r.name == name), None)
 
 
 def share(name, roof):

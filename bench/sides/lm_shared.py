@@ -24,6 +24,7 @@ def options(modes):
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--precision", choices=["f32", "bf16"], default="f32",
                    help="bf16: torch.autocast")
+    p.add_argument("--batch", type=int, default=BATCH)
     p.add_argument("--steps", type=int, default=50)
     p.add_argument("--init", help="safetensors file of lockstep-train")
     p.add_argument("--metrics", help="file; standard output if absent")
@@ -35,12 +36,12 @@ def tokens():
     return np.random.RandomState(1234).randint(0, V, (8192, T), np.int32)
 
 
-def batches(n):
+def batches(n, rows=BATCH):
     """The first n, as NumPy views."""
     data = tokens()
     for s in range(n):
-        first = s * BATCH % len(data)
-        yield (data[first:first + BATCH],)
+        first = s * rows % len(data)
+        yield (data[first:first + rows],)
 
 
 def positions():
@@ -88,4 +89,5 @@ def initial(path):
 
 
 def run(step, options, versions):
-    steps.run(step, batches(options.steps), options.metrics or 1, versions)
+    steps.run(step, batches(options.steps, options.batch), options.metrics or 1,
+              versions)
