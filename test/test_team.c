@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* More workers than devices: teams.  Proves that losses, evaluations, gradients
+/* Several workers on one shard: teams, where workers are more than devices, and
+ * aid for a worker that is behind.  Proves that losses, evaluations, gradients
  * by an input and states have the same bytes for every number of workers and
  * every way to cut a shard among them, for models of every kind of operator;
- * that teams do run them; and that with no more workers than devices there are
- * none. */
+ * that teams and helpers do run them; and that with no more workers than
+ * devices there are no teams. */
 #include "record_models.h"
+#include "plan/aid.h"
 #include "plan/team.h"
 #include "train/trainer.h"
 
@@ -85,6 +87,8 @@ typedef struct outcome {
     uint64_t by_input;   /* a digest of the gradient */
     int64_t calls;       /* of teams; not compared */
     int64_t input_calls; /* those for by_input; -1: there is no such input */
+    int64_t aided;       /* operators that were run with helpers */
+    int64_t unit;        /* rows are cut at multiples of so many */
 } outcome;
 
 typedef struct setting {
@@ -93,6 +97,7 @@ typedef struct setting {
     int devices, workers, accumulate;
     ls_precision precision;
     ls__cut cut; /* zeros: what takes least */
+    bool aid;    /* however little there is to do */
 } setting;
 
 static int64_t team_calls(const ls_trainer *t)
@@ -104,8 +109,19 @@ static int64_t team_calls(const ls_trainer *t)
     return calls;
 }
 
-static void force(const ls_trainer *t, ls__cut cut)
+static int64_t aided(const ls_trainer *t)
 {
+    int64_t calls = 0;
+
+    for (int w = 0; t->aid && w < t->workers; w++)
+        calls += t->aid[w].calls;
+    return calls;
+}
+
+static void force(const ls_trainer *t, ls__cut cut, bool aid)
+{
+    for (int w = 0; t->aid && w < t->workers; w++)
+        t->aid[w].patience = aid;
     for (int d = 0; t->team && d < t->devices.count; d++)
         if (t->team[d])
             ls__team_set_cut(t->team[d], cut);
@@ -145,6 +161,8 @@ static void train(run *r, const feed *f, outcome *o)
         o->loss[i] = step(r).loss;
     ls_trainer_hash(r->trainer, o->hash);
     o->calls = team_calls(r->trainer);
+    o->aided = aided(r->trainer);
+    o->unit = r->trainer->model.plan->unit;
 }
 
 static outcome outcome_of(const setting *s)
@@ -160,7 +178,7 @@ static outcome outcome_of(const setting *s)
     options.precision = s->precision;
     r = open_run(pool, g, &options);
     ck_assert(s->workers > s->devices || !r.trainer->team);
-    force(r.trainer, s->cut);
+    force(r.trainer, s->cut, s->aid);
     train(&r, &f, &o);
     close_run(&r);
     free_feed(&f);
@@ -168,7 +186,8 @@ static outcome outcome_of(const setting *s)
     return o;
 }
 
-static void check(const outcome *want, const setting *s)
+/* -> how many operators were run with helpers. */
+static int64_t check(const outcome *want, const setting *s)
 {
     outcome o = outcome_of(s);
     size_t bytes = offsetof(outcome, calls);
@@ -178,10 +197,11 @@ static void check(const outcome *want, const setting *s)
                   "%016" PRIx64 ", not %016" PRIx64, s->kind, s->devices,
                   s->workers, s->cut.groups, s->cut.parts, (double)o.loss[1],
                   (double)want->loss[1], o.by_input, want->by_input);
-    ck_assert_msg(o.calls > 0 || s->cut.parts == 1,
+    ck_assert_msg(o.calls > 0 || s->cut.parts == 1 || s->aid,
                   "model %d: no team ran a shard", s->kind);
-    ck_assert_msg(o.input_calls != 0 || s->cut.parts == 1,
+    ck_assert_msg(o.input_calls != 0 || s->cut.parts == 1 || s->aid,
                   "model %d: no team ran one for an input", s->kind);
+    return o.aided;
 }
 
 /* ------ Tests ------ */
@@ -193,7 +213,7 @@ START_TEST(cuts)
     static const ls__cut cut[] = {{2, 1}, {1, 2}, {3, 2}, {4, 1}, {1, 3}};
 
     for (int devices = 1; devices <= 2; devices++) {
-        setting s = {_i, 1, devices, 1, 1, LS_F32_LAYERS, {0, 0}};
+        setting s = {_i, 1, devices, 1, 1, LS_F32_LAYERS, {0, 0}, false};
         outcome want = outcome_of(&s);
 
         ck_assert_int_eq(want.calls, 0);
@@ -214,7 +234,7 @@ START_TEST(kinds_of_steps)
 
     for (int way = 0; way < 2; way++) {
         setting s = {LARGE, 1, 1, 1, way ? 3 : 1,
-                     way ? LS_F32_LAYERS : LS_BF16_LAYERS, {0, 0}};
+                     way ? LS_F32_LAYERS : LS_BF16_LAYERS, {0, 0}, false};
         outcome want = outcome_of(&s);
 
         for (size_t c = 0; c < COUNT(cut); c++) {
@@ -226,11 +246,38 @@ START_TEST(kinds_of_steps)
 }
 END_TEST
 
+/* Proves for each model that workers that are done help those that are not, and
+ * that no bit shows it.  Who is done first is the machine's affair, so it is
+ * tried again until somebody was; a team may always be last, and few rows not
+ * be cut at all. */
+START_TEST(aid)
+{
+    static const struct { int devices, workers; } all[] = {{3, 2}, {5, 3},
+                                                           {2, 3}};
+
+    for (size_t i = 0; i < COUNT(all); i++) {
+        setting s = {_i, 1, all[i].devices, 1, 1 + (int)i % 2,
+                     i ? LS_F32_LAYERS : LS_BF16_LAYERS, {0, 0}, true};
+        outcome want = outcome_of(&s);
+        bool sure = s.devices > all[i].workers && want.unit == 1;
+        int64_t helped = 0;
+
+        ck_assert_int_eq(want.aided, 0);
+        s.workers = all[i].workers;
+        for (int again = 0; again < 4 || (sure && !helped && again < 20);
+             again++)
+            helped += check(&want, &s);
+        ck_assert_msg(helped > 0 || !sure, "model %d, %d devices, %d workers: "
+                      "nobody was helped", _i, s.devices, s.workers);
+    }
+}
+END_TEST
+
 /* Proves that numbers of workers to 64 change no bit. */
 START_TEST(numbers_of_workers)
 {
     static const int workers[] = {2, 3, 5, 8, 16, 33, 64};
-    setting s = {_i ? TIED : LARGE, 1, 1 + _i, 1, 1, LS_F32_LAYERS, {0, 0}};
+    setting s = {_i ? TIED : LARGE, 1, 1 + _i, 1, 1, LS_F32_LAYERS, {0, 0}, false};
     outcome want = outcome_of(&s);
 
     for (size_t w = (size_t)_i; w < COUNT(workers); w += 1 + (size_t)_i) {
@@ -292,6 +339,7 @@ int main(void)
 
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, cuts, 0, KINDS);
+    tcase_add_loop_test(t, aid, 0, KINDS);
     tcase_add_test(t, kinds_of_steps);
     tcase_add_test(t, model_of_lm);
     tcase_add_loop_test(t, numbers_of_workers, 0, 2);

@@ -31,6 +31,7 @@ typedef struct ls__instr {
                                     instruction after it */
     bool surveys;                /* it runs when all rows were looked at, */
     int64_t found[2];            /* and this is where what was found begins */
+    double work;                 /* operations of a row, as ls__plan.work */
     void *made;                  /* what the operator decided, in a struct of
                                     its own (ls__op.made); NULL: nothing */
 } ls__instr;

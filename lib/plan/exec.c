@@ -72,6 +72,11 @@ int ls__context_join(ls__context *c, ls__team *team)
     return 0;
 }
 
+void ls__context_aid(ls__context *c, ls__aid *aid)
+{
+    c->aid = aid;
+}
+
 const ls_node *ls__context_failed(const ls__context *c)
 {
     return c->failure.node;

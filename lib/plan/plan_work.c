@@ -64,12 +64,12 @@ void ls__plan_weigh(ls__plan *plan)
     plan->loose = plan->stays == 0 || plan->instr[0].node->positions > 0;
     plan->unit = 1;
     for (int i = 0; i < plan->count; i++) {
-        const ls__instr *in = &plan->instr[i];
-        double work = work_of(plan, in);
+        ls__instr *in = &plan->instr[i];
 
-        plan->work += work;
-        plan->cut += in->node->op->cuts ? work : 0;
-        plan->split += in->node->op->splits ? work : 0;
+        in->work = work_of(plan, in);
+        plan->work += in->work;
+        plan->cut += in->node->op->cuts ? in->work : 0;
+        plan->split += in->node->op->splits ? in->work : 0;
         plan->unit = common_multiple(plan->unit, unit_of(in));
         plan->loose &= !in->node->op->is_own && !begins_some(in);
         for (int k = 0; k < in->node->params; k++)

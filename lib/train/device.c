@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who computes the gradient of a device, and in which memory. */
 #include "train/device.h"
+#include "base/clock.h"
+#include "plan/aid.h"
 #include "plan/team.h"
 #include "pool/pool.h"
 #include "train/copies.h"
@@ -139,6 +141,45 @@ void ls__device_help(const ls__step *s, int worker, int device,
     ls__team_help(team, member_of(t, device, worker));
 }
 
+/* ------ aid ------ */
+
+static int open_aid(ls_trainer *t)
+{
+    int status = 0;
+
+    if (t->workers == 1 || t->devices.count == 1 || !t->model.plan->loose)
+        return 0;
+    status = ls__aids_open(&t->aid, t->pool);
+    for (int d = 0; d < t->devices.count && status == 0; d++)
+        ls__context_aid(t->context[d], &t->aid[ls__pool_worker_of(
+                            t->pool, t->devices.count, d)]);
+    return status;
+}
+
+void ls__device_ask(const ls__step *s, int worker)
+{
+    const ls_trainer *t = s->trainer;
+
+    if (t->aid && !s->checked)
+        ls__aid_open(&t->aid[worker], t->model.plan, s->rows);
+}
+
+void ls__device_give(const ls__step *s, int worker, int device,
+                     ls__lap_kind lap)
+{
+    const ls_trainer *t = s->trainer;
+    double began = s->notes.lap ? ls__seconds() : 0;
+
+    if (!t->aid || s->checked)
+        return;
+    ls__track_phase(ls__track_here(), "aid", -1);
+    ls__aid_close(&t->aid[worker]);
+    ls__aid_give(t->aid, worker, t->context[device],
+                 member_of(t, device, worker));
+    if (s->notes.lap)
+        s->notes.lap[worker].busy[lap] -= ls__seconds() - began;
+}
+
 int ls__devices_open(ls_trainer *t)
 {
     int status;
@@ -149,8 +190,10 @@ int ls__devices_open(ls_trainer *t)
         return status;
     t->context = ls__arena_new(&t->arena, (size_t)t->devices.count,
                                sizeof *t->context);
-    return t->context ? ls__contexts_open(t->context, t, t->model.plan)
-                      : LS_ENOMEM;
+    if (!t->context)
+        return LS_ENOMEM;
+    status = ls__contexts_open(t->context, t, t->model.plan);
+    return status == 0 ? open_aid(t) : status;
 }
 
 /* How many gradients to be added there are. */
@@ -164,6 +207,7 @@ void ls__devices_close(ls_trainer *t)
     ls__contexts_close(t->context, t->devices.count);
     for (int d = 0; t->team && d < t->devices.count; d++)
         ls__team_close(t->team[d]);
+    ls__aids_close(t->aid);
     for (int w = 0; t->grad.later && w < laters(t); w++)
         ls__block_free(t->grad.later[w]);
 }

@@ -46,6 +46,14 @@ void ls__device_dismiss(const ls__step *s, int device);
 void ls__device_help(const ls__step *s, int worker, int device,
                      const char *phase);
 
+/* A worker that begins with its devices asks for aid; done with them, one of
+ * them `device`, or with the help it gave in the team of that one, it gives aid
+ * to those that are not, which counts as waiting.  Nothing in a step that is
+ * checked, either. */
+void ls__device_ask(const ls__step *s, int worker);
+void ls__device_give(const ls__step *s, int worker, int device,
+                     ls__lap_kind lap);
+
 /* Make room in the contexts for the shards of a step that trains, where all
  * rows are at work at the same time.  LS_ENOMEM. */
 int ls__devices_reserve(const ls__step *s);

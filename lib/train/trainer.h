@@ -32,6 +32,7 @@ struct ls_trainer {
     ls__context **context; /* [device here] its worker's; NULL without a plan */
     struct ls__team **team; /* [device here] NULL: nobody helps its worker; the
                                array is NULL where there are no teams */
+    ls__aid *aid;     /* [worker] NULL: none is helped that is behind */
 
     int moments;
     const char *moment_name[LS__MOMENTS];
