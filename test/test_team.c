@@ -277,7 +277,8 @@ END_TEST
 START_TEST(numbers_of_workers)
 {
     static const int workers[] = {2, 3, 5, 8, 16, 33, 64};
-    setting s = {_i ? TIED : LARGE, 1, 1 + _i, 1, 1, LS_F32_LAYERS, {0, 0}, false};
+    setting s = {_i ? TIED : LARGE, 1, 1 + _i, 1, 1, LS_F32_LAYERS, {0, 0},
+                 false};
     outcome want = outcome_of(&s);
 
     for (size_t w = (size_t)_i; w < COUNT(workers); w += 1 + (size_t)_i) {
