@@ -44,8 +44,8 @@ struct ls__aid {
 int ls__aids_open(ls__aid **aid, const ls_pool *pool);
 void ls__aids_close(ls__aid *aid);
 
-/* From now on helpers may come, if a shard of so many rows is worth it; and no
- * more, and those who came go. */
+/* Let helpers come from now on, if a shard of so many rows is worth it; let no
+ * more come, and those who came go. */
 void ls__aid_open(ls__aid *aid, const ls__plan *plan, int64_t rows);
 void ls__aid_close(ls__aid *aid);
 
