@@ -8,6 +8,7 @@
  *
  * Exits 1 when it has not learned, or the server predicts otherwise than the
  * trainer. */
+#define _DEFAULT_SOURCE /* mkdtemp */
 #include <lockstep.h>
 
 #include <stdio.h>

@@ -57,7 +57,8 @@ static inline void ls_trainer_work(const ls_trainer *trainer, ls_work *work)
 }
 
 /* Seconds of one worker in the last ls_step: at work in each phase, and the
- * rest of the step, at barriers or with nothing to do. */
+ * rest of the step, at barriers, with nothing to do or helping a worker that is
+ * behind. */
 typedef struct ls_times {
     double gradients, reduce, update, waiting;
 } ls_times;

@@ -559,7 +559,8 @@ class Work(Struct):
 
 class Times(Struct):
     """Seconds of one worker in the last step: at work in each phase, and the
-    rest of the step, at barriers or with nothing to do.
+    rest of the step, at barriers, with nothing to do or helping a worker
+    that is behind.
     """
 
     _fields_ = [("gradients", C.c_double), ("reduce", C.c_double),
