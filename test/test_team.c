@@ -121,7 +121,7 @@ static int64_t aided(const ls_trainer *t)
 static void force(const ls_trainer *t, ls__cut cut, bool aid)
 {
     for (int w = 0; t->aid && w < t->workers; w++)
-        t->aid[w].patience = aid;
+        t->aid[w].always = aid;
     for (int d = 0; t->team && d < t->devices.count; d++)
         if (t->team[d])
             ls__team_set_cut(t->team[d], cut);

@@ -5,11 +5,9 @@
  * taken are opened, and by whoever is helped; a helper remembers in its place
  * what it has seen of the gate, for whoever has the place next. */
 #include "plan/aid.h"
+#include "base/error.h"
 #include "base/least.h"
 #include "base/memory.h"
-#include "base/error.h"
-
-#include <sched.h>
 
 enum {
     CLOSED = 1 << 16,
@@ -45,7 +43,7 @@ void ls__aid_open(ls__aid *a, const ls__plan *plan, int64_t rows)
     int64_t most = ls__least(ls__least(rows, plan->chunk_rows) - 1,
                              LS__HELPERS);
 
-    if (most < 1 || (!a->patience && (plan->work * (double)rows < LEAST ||
+    if (most < 1 || (!a->always && (plan->work * (double)rows < LEAST ||
                                     !ls__pool_spins(a->pool))))
         return;
     a->most = (unsigned)most;
@@ -55,10 +53,9 @@ void ls__aid_open(ls__aid *a, const ls__plan *plan, int64_t rows)
 
 void ls__aid_close(ls__aid *a)
 {
-    /* acquire: of those who came; release: whoever finds it closed is not
-     * behind what was written before */
+    /* acquire: the places of those who came are as they were left */
     unsigned n = atomic_exchange_explicit(&a->helpers, CLOSED,
-                                          memory_order_acq_rel);
+                                          memory_order_acquire);
 
     a->work = NULL;
     for (unsigned k = 0; n < CLOSED && k < n; k++)
@@ -106,7 +103,7 @@ static bool pays(const ls__work *c, const ls__instr *in, bool back)
     const ls__op *op = in->node->op;
 
     return op->cuts == 1 && !(back && in->node->params && !op->turns) &&
-           (c->context->aid->patience || in->work * (double)c->rows >= LEAST);
+           (c->context->aid->always || in->work * (double)c->rows >= LEAST);
 }
 
 /* The fewest parts, of so many at most, of which the largest is the least. */
@@ -118,15 +115,11 @@ static int parts_of(const ls__work *c, int most)
     return (int)((units - 1) / each + 1);
 }
 
-/* acquire: places are as those who had them last left them. */
 static unsigned helpers_of(ls__aid *a)
 {
+    /* acquire: their places are as those who had them last left them */
     unsigned n = atomic_load_explicit(&a->helpers, memory_order_acquire);
 
-    for (int i = 0; !n && i < a->patience; i++) {
-        (void)sched_yield();
-        n = atomic_load_explicit(&a->helpers, memory_order_acquire);
-    }
     return n < CLOSED ? n : 0;
 }
 

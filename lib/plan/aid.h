@@ -28,8 +28,7 @@ struct ls__aid {
     _Alignas(64) atomic_uint helpers; /* in the first places; above that, it is
                                          closed */
     unsigned most;      /* that are of use; written before it is opened */
-    int patience;       /* 0; for a test: ask however little there is to do,
-                           and look so often for a first helper */
+    bool always;        /* ask however little there is to do: for a test */
     int64_t calls;      /* operators that were shared */
     const ls_pool *pool;
     const ls__work *work; /* what is called for; NULL: they may go */
