@@ -25,7 +25,7 @@ mkdir "$dir/tree" "$dir/tree/docs"
 cp -r "$tree/bench" "$dir/tree"
 cp "$tree/README.md" "$dir/tree"
 cp "$tree/docs/bench.md" "$tree/docs/csource.md" "$tree/docs/speed.md" \
-    "$tree/docs/healing.md" "$tree/docs/tables.md" \
+    "$tree/docs/healing.md" "$tree/docs/scaling.md" "$tree/docs/tables.md" \
     "$tree/docs/step-times.svg" "$dir/tree/docs"
 chmod -R u+w "$dir/tree"
 tables "$dir/tree" --check

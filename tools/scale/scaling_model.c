@@ -9,6 +9,7 @@
 #include "scale/scaling.h"
 #include "scale/scaling_fail.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static bool tells(const scaling_point *p)
@@ -277,10 +278,15 @@ static double most_devices(const loss *l)
     return scaling_share(most, l->p->workers) * most / devices;
 }
 
-/* Devices that do not divide by the workers, or workers by the devices. */
+/* Devices that do not divide by the workers, or workers by the devices: of one
+ * rank no more than what was lost, since those that are done help. */
 static double deal_loss(const loss *l)
 {
-    return l->gradients * (most_devices(l) * scaling_hands(l->p) - 1);
+    double dealt =
+        l->gradients * (most_devices(l) * scaling_hands(l->p) - 1);
+    double lost = fmax(0, 1 - l->p->efficiency) * l->p->seconds;
+
+    return has_ranks(l) ? dealt : fmin(dealt, lost);
 }
 
 /* All workers slower than one alone. */
@@ -289,10 +295,12 @@ static double slow_loss(const loss *l)
     return l->p->mean.gradients - l->gradients;
 }
 
-/* One worker slower than the others, beyond what it was dealt. */
+/* One worker slower than the others, beyond what it was dealt.  Where they help
+ * it, what they do of their own may be less than a share. */
 static double uneven_loss(const loss *l)
 {
-    return l->p->max.gradients - l->p->mean.gradients - deal_loss(l);
+    return l->p->max.gradients - fmax(l->p->mean.gradients, l->gradients) -
+           deal_loss(l);
 }
 
 static double wait_loss(const loss *l)
