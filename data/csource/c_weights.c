@@ -51,13 +51,15 @@ int ls__weights_read(ls__writer *w, int entry, float **x, int64_t *n)
 /* Arrays have names of their own whatever parameters are called. */
 static void name_array(ls__writer *w, const char *of, char name[LS__NAME])
 {
-    char rest[LS__NAME];
+    char rest[LS__NAME], whole[LS__NAME + 2];
     int number = 0;
 
     for (size_t i = 0; i < w->weights.size; i++)
         number += w->weights.bytes[i] == '{';
     ls__text_name(rest, of);
-    snprintf(name, LS__NAME, "w%d_%.36s", number, rest);
+    snprintf(whole, sizeof whole, "w%d_%.36s", number, rest);
+    memcpy(name, whole, LS__NAME - 1);
+    name[LS__NAME - 1] = '\0';
 }
 
 static void put_number(ls__text *t, int64_t i, float x)
