@@ -53,6 +53,18 @@ module lockstep_base
       import :: c_ptr
       type(c_ptr), value :: p
     end subroutine closer
+
+    ! ls_batch_set_view or ls_context_set_view.
+    function setter(of, input, dtype, n, data, rows) result(r) bind(c)
+      import :: c_ptr, c_char, c_int, c_int64_t
+      type(c_ptr), value :: of
+      character(kind=c_char), intent(in), optional :: input(*)
+      integer(c_int), value :: dtype
+      integer(c_int64_t), value :: n
+      type(c_ptr), value :: data
+      integer(c_int64_t), value :: rows
+      integer(c_int) :: r
+    end function setter
   end interface
 
   ! The parent of all types that own something.  b = a makes b another handle
@@ -224,6 +236,41 @@ contains
         ", and the input wants " // shape_text(of%inputs(i)%shape, "rows")
     end do
   end subroutine judge
+
+  ! Sets the rows of an array whose numbers are at p, for the procedure `name`.
+  function put_rows(of, name, set, input, dtype, x, p) result(s)
+    class(ls_handle), intent(in) :: of
+    procedure(setter) :: set
+    character(*), intent(in) :: name, input
+    integer, intent(in) :: dtype
+    type(*), intent(in), target :: x(..)
+    type(c_ptr), intent(in) :: p
+    integer :: s
+    character(:), allocatable :: words
+
+    call judge(of%of, input, x, s, words)
+    if (s < 0) then
+      s = refuse(of, name, set, input, s, words)
+    else
+      s = set(pointer_of(of), c_text(input), dtype, count_of(x), p, rows_of(x))
+    end if
+  end function put_rows
+
+  ! Says what is wrong with an array; to C, too, which tells other ranks where
+  ! they wait for this one.
+  function refuse(of, name, set, input, status, words) result(s)
+    class(ls_handle), intent(in) :: of
+    procedure(setter) :: set
+    character(*), intent(in) :: name, input, words
+    integer, intent(in) :: status
+    integer :: s
+    integer, target :: nothing
+
+    s = set(pointer_of(of), c_text(input), LS_F32, -1_c_int64_t, &
+            c_loc(nothing), 1_c_int64_t)
+    s = failed(status, name // ": the array of """ // trim(input) // &
+               """ " // words)
+  end function refuse
 
   function result_of(r) result(f)
     type(c_result), intent(in) :: r

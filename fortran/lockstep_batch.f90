@@ -25,7 +25,7 @@ module lockstep_batch
   end interface
 
   private :: set_real32, set_int32, set_real64, set_int64, predict_real32, &
-    predict_real64, put_rows, refuse
+    predict_real64
 
 contains
 
@@ -52,40 +52,6 @@ contains
     call release(batch%of)
   end subroutine ls_batch_close
 
-  ! Sets the rows of an array whose numbers are at p.
-  function put_rows(batch, input, dtype, x, p) result(s)
-    type(ls_batch), intent(in) :: batch
-    character(*), intent(in) :: input
-    integer, intent(in) :: dtype
-    type(*), intent(in), target :: x(..)
-    type(c_ptr), intent(in) :: p
-    integer :: s
-    character(:), allocatable :: words
-
-    call judge(batch%of, input, x, s, words)
-    if (s < 0) then
-      s = refuse(batch, input, s, words)
-    else
-      s = c_batch_set_view(pointer_of(batch), c_text(input), dtype, &
-                           count_of(x), p, rows_of(x))
-    end if
-  end function put_rows
-
-  ! Says what is wrong with an array; to C, too, which tells other ranks where
-  ! they wait for this one.
-  function refuse(batch, input, status, words) result(s)
-    type(ls_batch), intent(in) :: batch
-    character(*), intent(in) :: input, words
-    integer, intent(in) :: status
-    integer :: s
-    integer, target :: nothing
-
-    s = c_batch_set_view(pointer_of(batch), c_text(input), LS_F32, &
-      -1_c_int64_t, c_loc(nothing), 1_c_int64_t)
-    s = failed(status, "ls_batch_set: the array of """ // trim(input) // &
-               """ " // words)
-  end function refuse
-
   subroutine set_real32(batch, input, values, stat, errmsg)
     type(ls_batch), intent(in) :: batch
     character(*), intent(in) :: input
@@ -95,9 +61,11 @@ contains
     integer :: s
 
     if (associated(values)) then
-      s = put_rows(batch, input, LS_F32, values, c_loc(values))
+      s = put_rows(batch, "ls_batch_set", c_batch_set_view, input, LS_F32, &
+                   values, c_loc(values))
     else
-      s = refuse(batch, input, LS_EINVAL, "is not allocated")
+      s = refuse(batch, "ls_batch_set", c_batch_set_view, input, LS_EINVAL, &
+                 "is not allocated")
     end if
     call ended(s, stat, errmsg)
   end subroutine set_real32
@@ -111,9 +79,11 @@ contains
     integer :: s
 
     if (associated(values)) then
-      s = put_rows(batch, input, LS_I32, values, c_loc(values))
+      s = put_rows(batch, "ls_batch_set", c_batch_set_view, input, LS_I32, &
+                   values, c_loc(values))
     else
-      s = refuse(batch, input, LS_EINVAL, "is not allocated")
+      s = refuse(batch, "ls_batch_set", c_batch_set_view, input, LS_EINVAL, &
+                 "is not allocated")
     end if
     call ended(s, stat, errmsg)
   end subroutine set_int32
@@ -130,7 +100,8 @@ contains
     p = c_null_ptr
     if (associated(batch%of) .and. is_there(values)) &
       p = as_floats(batch%of, trim(input), values)
-    s = put_rows(batch, input, LS_F32, values, p)
+    s = put_rows(batch, "ls_batch_set", c_batch_set_view, input, LS_F32, &
+                 values, p)
     call ended(s, stat, errmsg)
   end subroutine set_real64
 
@@ -146,7 +117,8 @@ contains
     p = c_null_ptr
     if (associated(batch%of) .and. is_there(values)) &
       p = as_integers(batch%of, trim(input), values)
-    s = put_rows(batch, input, LS_I32, values, p)
+    s = put_rows(batch, "ls_batch_set", c_batch_set_view, input, LS_I32, &
+                 values, p)
     call ended(s, stat, errmsg)
   end subroutine set_int64
 

@@ -29,7 +29,7 @@ module lockstep_predictor
   end interface
 
   private :: set_real32, set_int32, set_real64, set_int64, predict_real32, &
-    predict_real64, put_rows, refuse, list_rows
+    predict_real64, list_rows
 
 contains
 
@@ -136,34 +136,6 @@ contains
     call release(context%of)
   end subroutine ls_context_close
 
-  ! Sets the rows of an array whose numbers are at p.
-  function put_rows(context, input, dtype, x, p) result(s)
-    type(ls_context), intent(in) :: context
-    character(*), intent(in) :: input
-    integer, intent(in) :: dtype
-    type(*), intent(in), target :: x(..)
-    type(c_ptr), intent(in) :: p
-    integer :: s
-    character(:), allocatable :: words
-
-    call judge(context%of, input, x, s, words)
-    if (s < 0) then
-      s = refuse(input, s, words)
-    else
-      s = c_context_set_view(pointer_of(context), c_text(input), dtype, &
-                           count_of(x), p, rows_of(x))
-    end if
-  end function put_rows
-
-  function refuse(input, status, words) result(s)
-    character(*), intent(in) :: input, words
-    integer, intent(in) :: status
-    integer :: s
-
-    s = failed(status, "ls_context_set: the array of """ // trim(input) // &
-               """ " // words)
-  end function refuse
-
   subroutine set_real32(context, input, values, stat, errmsg)
     type(ls_context), intent(in) :: context
     character(*), intent(in) :: input
@@ -173,9 +145,11 @@ contains
     integer :: s
 
     if (associated(values)) then
-      s = put_rows(context, input, LS_F32, values, c_loc(values))
+      s = put_rows(context, "ls_context_set", c_context_set_view, input, &
+                   LS_F32, values, c_loc(values))
     else
-      s = refuse(input, LS_EINVAL, "is not allocated")
+      s = refuse(context, "ls_context_set", c_context_set_view, input, &
+                 LS_EINVAL, "is not allocated")
     end if
     call ended(s, stat, errmsg)
   end subroutine set_real32
@@ -189,9 +163,11 @@ contains
     integer :: s
 
     if (associated(values)) then
-      s = put_rows(context, input, LS_I32, values, c_loc(values))
+      s = put_rows(context, "ls_context_set", c_context_set_view, input, &
+                   LS_I32, values, c_loc(values))
     else
-      s = refuse(input, LS_EINVAL, "is not allocated")
+      s = refuse(context, "ls_context_set", c_context_set_view, input, &
+                 LS_EINVAL, "is not allocated")
     end if
     call ended(s, stat, errmsg)
   end subroutine set_int32
@@ -208,7 +184,8 @@ contains
     p = c_null_ptr
     if (associated(context%of) .and. is_there(values)) &
       p = as_floats(context%of, trim(input), values)
-    s = put_rows(context, input, LS_F32, values, p)
+    s = put_rows(context, "ls_context_set", c_context_set_view, input, &
+                 LS_F32, values, p)
     call ended(s, stat, errmsg)
   end subroutine set_real64
 
@@ -224,7 +201,8 @@ contains
     p = c_null_ptr
     if (associated(context%of) .and. is_there(values)) &
       p = as_integers(context%of, trim(input), values)
-    s = put_rows(context, input, LS_I32, values, p)
+    s = put_rows(context, "ls_context_set", c_context_set_view, input, &
+                 LS_I32, values, p)
     call ended(s, stat, errmsg)
   end subroutine set_int64
 
