@@ -11,22 +11,31 @@
 
 enum {
     CLOSED = 1 << 16,
-    LEAST = 1 << 19 /* operations of one operator that pay for a call */
+    LEAST = 1 << 19, /* operations of one operator that pay for a call */
+    HELPERS = 15
 };
+
+/* A helper's place; both gates are opened by one thread each. */
+typedef struct ls__helper {
+    _Alignas(64) ls__gate start; /* by whoever is helped: there is something */
+    unsigned seen;               /* of start, by the helper */
+    _Alignas(64) ls__gate done;  /* by the helper */
+    unsigned from;               /* its generation before */
+} helper;
 
 int ls__aids_open(ls__aid **aids, const ls_pool *pool)
 {
     size_t n = (size_t)ls_pool_workers(pool);
     ls__aid *a = ls__block_zero(
-        n * (sizeof *a + LS__HELPERS * sizeof *a->helper), "aid");
+        n * (sizeof *a + HELPERS * sizeof *a->helper), "aid");
 
     if (!a)
         return LS_ENOMEM;
     for (size_t w = 0; w < n; w++) {
         a[w].pool = pool;
-        a[w].helper = (ls__helper *)(a + n) + w * LS__HELPERS;
+        a[w].helper = (helper *)(a + n) + w * HELPERS;
         atomic_init(&a[w].helpers, CLOSED);
-        for (int k = 0; k < LS__HELPERS; k++)
+        for (int k = 0; k < HELPERS; k++)
             a[w].helper[k].seen = ls__gate_now(&a[w].helper[k].start);
     }
     *aids = a;
@@ -40,8 +49,7 @@ void ls__aids_close(ls__aid *aids)
 
 void ls__aid_open(ls__aid *a, const ls__plan *plan, int64_t rows)
 {
-    int64_t most = ls__least(ls__least(rows, plan->chunk_rows) - 1,
-                             LS__HELPERS);
+    int64_t most = ls__least(ls__least(rows, plan->chunk_rows) - 1, HELPERS);
 
     if (most < 1 || (!a->always && (plan->work * (double)rows < LEAST ||
                                     !ls__pool_spins(a->pool))))
@@ -169,24 +177,23 @@ static ls__aid *least_helped(ls__aid *aids, int worker, unsigned *helpers)
     return found;
 }
 
-static void serve(ls__aid *a, int place, float *scratch)
+static void serve(ls__aid *a, int number, float *scratch)
 {
-    ls__helper *h = &a->helper[place];
+    helper *h = &a->helper[number];
 
     for (;;) {
         ls__gate_wait(&h->start, h->seen, ls__pool_spins(a->pool));
         h->seen = ls__gate_now(&h->start);
         if (!a->work)
             return;
-        run_part(a, place + 1, scratch);
+        run_part(a, number + 1, scratch);
         ls__gate_open(&h->done);
     }
 }
 
 void ls__aid_give(ls__aid *aids, int worker, const ls__context *c, int member)
 {
-    float *scratch = (member ? c->mate[member - 1] : c->memory) +
-                     c->plan->scratch;
+    float *scratch = ls__context_memory(c, member) + c->plan->scratch;
     unsigned has;
 
     for (ls__aid *a; (a = least_helped(aids, worker, &has));)

@@ -13,16 +13,6 @@
 #include "plan/work.h"
 #include "pool/pool.h"
 
-enum { LS__HELPERS = 15 };
-
-/* A helper's place; both gates are opened by one thread each. */
-typedef struct ls__helper {
-    _Alignas(64) ls__gate start; /* by whoever is helped: there is something */
-    unsigned seen;               /* of start, by the helper */
-    _Alignas(64) ls__gate done;  /* by the helper */
-    unsigned from;               /* its generation before */
-} ls__helper;
-
 /* What a worker asks for. */
 struct ls__aid {
     _Alignas(64) atomic_uint helpers; /* in the first places; above that, it is
@@ -36,7 +26,7 @@ struct ls__aid {
     bool back;
     int parts;
     ls__barrier fence;  /* of those who have a part */
-    ls__helper *helper;
+    struct ls__helper *helper; /* their places */
 };
 
 /* One for each worker of a pool, closed.  NULL after a failure: LS_ENOMEM. */

@@ -149,11 +149,6 @@ static place place_of(ls__team *t, int number, int64_t chunk)
     return p;
 }
 
-static float *memory_of(const ls__context *c, int number)
-{
-    return number == 0 ? c->memory : c->mate[number - 1];
-}
-
 static void run_chunk(ls__team *t, int number, int64_t chunk)
 {
     const call *c = &t->call;
@@ -161,8 +156,8 @@ static void run_chunk(ls__team *t, int number, int64_t chunk)
     place at = place_of(t, number, chunk);
     ls__work w = *c->begun;
 
-    w.scratch = memory_of(w.context, number) + w.plan->scratch;
-    w.of.memory = memory_of(w.context, number - part);
+    w.scratch = ls__context_memory(w.context, number) + w.plan->scratch;
+    w.of.memory = ls__context_memory(w.context, number - part);
     if (w.weights->near)
         w.of.packed = w.weights->near[number];
     w.of.turns = &at.is;

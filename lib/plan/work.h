@@ -31,6 +31,12 @@ struct ls__context {
     float **mate;   /* [member - 1] a chunk's memory for each of them */
 };
 
+/* The memory of a chunk of the member of its team with this number. */
+static inline float *ls__context_memory(const ls__context *c, int number)
+{
+    return number == 0 ? c->memory : c->mate[number - 1];
+}
+
 typedef struct ls__work {
     ls__context *context;
     const ls__plan *plan;

@@ -168,10 +168,11 @@ void ls__device_give(const ls__step *s, int worker, int device,
                      ls__lap_kind lap)
 {
     const ls_trainer *t = s->trainer;
-    double began = s->notes.lap ? ls__seconds() : 0;
+    double began;
 
     if (!t->aid || s->checked)
         return;
+    began = s->notes.lap ? ls__seconds() : 0;
     ls__track_phase(ls__track_here(), "aid", -1);
     ls__aid_close(&t->aid[worker]);
     ls__aid_give(t->aid, worker, t->context[device],
@@ -179,6 +180,8 @@ void ls__device_give(const ls__step *s, int worker, int device,
     if (s->notes.lap)
         s->notes.lap[worker].busy[lap] -= ls__seconds() - began;
 }
+
+/* ------ opening ------ */
 
 int ls__devices_open(ls_trainer *t)
 {
