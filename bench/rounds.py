@@ -11,7 +11,7 @@ import shlex
 import statistics
 import sys
 
-from rows import against, doubled, found  # noqa: F401
+from rows import against, found
 
 NUMBERS = {"least_ms": "min", "median_ms": "median", "processor_ms": "cpu_ms",
            "peak_mb": "peak_mb", "others": "others"}
