@@ -2,15 +2,13 @@
 /* What a step of `lm` costs over ranks, with a network between them that is
  * emulated, when gradients leave at the end and when they leave early.
  *
- *     bench-rank_steps [--ranks R] [--rounds N] [--steps S]
+ *     bench-rank_steps [--ranks R] [--steps TURNS] [--metrics F]
  *
  * Each rank is a thread with one device and one worker on a core of its own;
- * "alone" is one process with as many workers.  Each run trains S steps from
- * the start (8) and counts the median of the steps behind the second; runs take
- * turns, N rounds (5), and of the rounds the least and the median are told,
- * since others may use the machine.  "over alone" is the median of the rounds'
- * differences, "gather" what the line alone needs for the updated parameters.
- * All runs must end in one state.
+ * "alone" is one process with as many workers.  Runs take turns; each trains 8
+ * steps from the start and counts the median of those behind the second.  All
+ * must end in one state.  Writes the metrics form of lockstep-train, a line a
+ * turn with the milliseconds of each run; "ms" is the first's.
  *
  * Uses the public headers only and links the shared library. */
 #include "bench.h"
@@ -18,7 +16,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { MOST = 16, STEPS = 200, ROUNDS = 50, BATCH = 32, T = 64, VOCAB = 512 };
+enum { MOST = 16, STEPS = 8, BATCH = 32, T = 64, VOCAB = 512 };
 
 static const struct line {
     const char *name;
@@ -26,24 +24,23 @@ static const struct line {
     int64_t bucket;
     int alone;
 } lines[] = {
-    {"alone", 0, 0, 1},
-    {"memory, at the end", 0, -1, 0},
-    {"memory, early", 0, 0, 0},
-    {"10 Gb/s, at the end", 1.25e9, -1, 0},
-    {"10 Gb/s, early", 1.25e9, 0, 0},
-    {"1 Gb/s, at the end", 1.25e8, -1, 0},
-    {"1 Gb/s, early", 1.25e8, 0, 0},
+    {"ms", 0, 0, 1},
+    {"memory late", 0, -1, 0},
+    {"memory early", 0, 0, 0},
+    {"10 Gb/s late", 1.25e9, -1, 0},
+    {"10 Gb/s early", 1.25e9, 0, 0},
+    {"1 Gb/s late", 1.25e8, -1, 0},
+    {"1 Gb/s early", 1.25e8, 0, 0},
 };
 enum { LINES = sizeof lines / sizeof *lines };
 
 typedef struct bench {
-    int ranks, steps;
+    int ranks;
     int32_t tokens[BATCH * T];
     const struct line *line;
     double seconds; /* the median step, by the first rank */
+    double loss;
     char state[65];
-    int64_t floats;
-    double sent; /* bytes a step, by the first rank */
 } bench;
 
 typedef struct rank {
@@ -125,26 +122,18 @@ static void take_steps(bench *b, ls_trainer *t, ls_batch *batch, bool first)
 {
     double took[STEPS];
     char state[65];
+    ls_result r = {0};
 
-    for (int i = 0; i < b->steps; i++) {
-        ls_result r;
-
+    for (int i = 0; i < STEPS; i++) {
         must(ls_step(t, batch, &r));
         took[i] = r.gradient_seconds + r.reduce_seconds + r.update_seconds;
     }
     must(ls_trainer_hash(t, state));
     if (!first)
         return;
-    b->seconds = median(took + 2, b->steps - 2);
+    b->seconds = median(took + 2, STEPS - 2);
     memcpy(b->state, state, sizeof state);
-    b->floats = 0;
-    for (int i = 0; i < ls_trainer_params(t); i++) {
-        int64_t shape[LS_MAX_RANK], n = 1;
-
-        for (int k = ls_trainer_param_shape(t, i, shape); k > 0; k--)
-            n *= shape[k - 1];
-        b->floats += n;
-    }
+    b->loss = (double)r.loss;
 }
 
 static void *run_rank(void *arg)
@@ -194,78 +183,39 @@ static void run(bench *b)
     }
     for (int i = 0; i < b->ranks; i++)
         pthread_join(thread[i], NULL);
-    b->sent = (double)ls_ranks_sent(all, 0) / b->steps;
     ls_ranks_close(all);
 }
 
 /* ------ all of them ------ */
 
-static int within(int argc, char **argv, const char *name, int absent,
-                  int least, int most)
-{
-    int value = number(argc, argv, name, absent);
-
-    if (argc % 2 == 0 || value < least || value > most) {
-        fprintf(stderr, "bench-rank_steps: %s must be %d to %d\n", name, least,
-                most);
-        exit(2);
-    }
-    return value;
-}
-
-/* Compute what a line's runs take longer than those of the same rounds
- * alone. */
-static void compare(double took[LINES][ROUNDS], int rounds, double over[LINES])
-{
-    double more[ROUNDS];
-
-    for (int i = 0; i < LINES; i++) {
-        for (int r = 0; r < rounds; r++)
-            more[r] = took[i][r] - took[0][r];
-        over[i] = median(more, rounds);
-    }
-}
-
-static void show(const bench *b, double took[LINES][ROUNDS], int rounds)
-{
-    double over[LINES], bytes = 4.0 * (double)b->floats;
-
-    compare(took, rounds, over);
-    printf("lm, %.2f M parameters, %d ranks of one device and one worker, "
-           "which send %.2f MB a step\n\n", 1e-6 * (double)b->floats, b->ranks,
-           1e-6 * b->sent);
-    printf("%-20s  %8s  %8s  %10s  %8s\n", "", "least ms", "median",
-           "over alone", "gather");
-    for (int i = 0; i < LINES; i++) {
-        double speed = lines[i].bandwidth, mid = median(took[i], rounds);
-
-        printf("%-20s  %8.1f  %8.1f  %10.1f  %8.1f\n", lines[i].name,
-               1e3 * took[i][0], 1e3 * mid, 1e3 * over[i],
-               speed > 0 ? 1e3 * bytes * (b->ranks - 1) / b->ranks / speed : 0);
-    }
-}
-
 int main(int argc, char **argv)
 {
-    static double took[LINES][ROUNDS];
     static bench b;
     char state[65] = "";
-    int rounds = within(argc, argv, "--rounds", 5, 1, ROUNDS);
+    int turns = number(argc, argv, "--steps", 5);
+    FILE *out = metrics(argc, argv);
 
-    b.ranks = within(argc, argv, "--ranks", 2, 2, MOST);
-    b.steps = within(argc, argv, "--steps", 8, 4, STEPS);
+    b.ranks = number(argc, argv, "--ranks", 2);
+    if (b.ranks < 2 || b.ranks > MOST) {
+        fprintf(stderr, "bench-rank_steps: --ranks must be 2 to %d\n", MOST);
+        return 2;
+    }
     ls_random_randint(ls_key_new(1), 0, BATCH * T, 0, VOCAB, b.tokens);
-    for (int n = 0; n < rounds * LINES; n++) {
+    fprintf(out, "{\"versions\":{\"lockstep\":\"%s\"}}\n", ls_version());
+    for (int n = 0; n < turns * LINES; n++) {
         b.line = &lines[n % LINES];
         run(&b);
-        took[n % LINES][n / LINES] = b.seconds;
         if (n && strcmp(b.state, state) != 0) {
             fprintf(stderr, "bench-rank_steps: %s ends in another state\n",
                     b.line->name);
             return EXIT_FAILURE;
         }
         memcpy(state, b.state, sizeof state);
+        if (n % LINES == 0)
+            fprintf(out, "{\"step\":%d,\"loss\":%.9g", n / LINES, b.loss);
+        fprintf(out, ",\"%s\":%.9g", b.line->name, 1e3 * b.seconds);
+        if (n % LINES == LINES - 1)
+            fprintf(out, "}\n");
     }
-    show(&b, took, rounds);
-    return EXIT_SUCCESS;
+    return fclose(out) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -128,6 +128,22 @@ def avx2(model, steps, quick, mine=(), there=(), tolerance=LOSS_TOLERANCE):
     ], against("torch"), init=model, tolerance=tolerance)
 
 
+def adapters():
+    """One worker.  Beside all weights, those of adapters alone are trained."""
+    text = ["--data", "{text}"]
+
+    def side(name, *more):
+        found = train(name, "gpt", 2, 1, *text, "--init", "{init}", *more)
+        found.agree = 1
+        return found
+    sides = [side("all weights"), side("adapters", "--lora", "8"),
+             side("adapters on kernels", "--lora", "8",
+                  "--lora-on", "*.kernel")]
+    return Row("adapters", 33, 11, sides, [
+        Ratio(f"{s.name} / all", s.name, "all weights") for s in sides[1:]],
+        init="gpt", start=train("", "gpt", 2, 2, *text).command)
+
+
 def linear_step(name, workers, *more):
     return Side(name, ["{build}/bench-linear_step", "--workers", str(workers),
                        *more])
@@ -314,6 +330,14 @@ def found(name):
     return next((r for r in ROWS + more if r.name == name), None)
 
 
+def program(name, steps, quick, parts, first, *more):
+    """Turns of one program, each part of which is compared with the first."""
+    side = Side(name, ["{build}/bench-" + name.split()[0], *more], parts=parts)
+    return Row(name.replace("_", " "), steps, quick, [side],
+               [Ratio(f"{p} / {first}", p, first) for p in parts
+                if p != first])
+
+
 def share(name, roof):
     return Ratio(f"{name}: share of {roof}", f"{name}: {roof}",
                  f"{name}: both", better="higher")
@@ -324,6 +348,9 @@ MLP = ["--batch", "256", "--no-shuffle", "--state", "shard"]
 
 # A step takes a fraction of a millisecond.
 SMALL = ["--layers", "1", "--d-model", "32", "--seq-len", "8", "--heads", "4"]
+
+PRECISIONS = "f32x6", "f32x3", "bf16"
+TRACED = {"no trace": "ms", "level 1": "level1", "level 2": "level2"}
 
 ROWS = [
     Row("lm", 33, 11, [
@@ -390,6 +417,16 @@ ROWS = [
         Ratio("lockstep / torch compiled", "lockstep", "torch compiled"),
         Ratio("bf16 / f32", "lockstep", "lockstep f32"),
     ], init="cnn", tolerance=2e-2),
+    Row("lm precisions", 33, 11, [
+        ours("lm"),
+        *(train(f"lockstep, {p}", "lm", 2, 2, "--precision", p)
+          for p in PRECISIONS),
+        peer("torch", "lm_torch.py"),
+    ], [*(Ratio(f"{p} / f32", f"lockstep, {p}", "lockstep")
+          for p in PRECISIONS),
+        *against("torch"),
+        *(Ratio(f"{p} / torch", f"lockstep, {p}", "torch")
+          for p in PRECISIONS)], init="lm", tolerance=1e-2),
     avx2("lm", 33, 11),
     avx2("cnn", 33, 23, tolerance=2e-3),
     avx2("mlp", 103, 53, ["--x", "{x}", "--y", "{y}", *MLP],
@@ -450,6 +487,7 @@ ROWS = [
     *(check("mlp", 256, 50, w, 43, 13, "mlp", "--x", "{x}", "--y", "{y}", *MLP)
       for w in (1, 2)),
     *(check("small", 64, 200, w, 43, 13, "lm", *SMALL) for w in (1, 2)),
+    adapters(),
     Row("chain", 33, 13, [chain("chained"), chain("apart", "--apart", "1")],
         [Ratio("chained / apart", "chained", "apart")]),
     Row("chain wide", 33, 13,
@@ -459,4 +497,10 @@ ROWS = [
     Row("state", 33, 13, [state("cold", 1), state("cached", 0)],
         [share(name, roof) for name in ("cold", "cached")
          for roof in ("copy roof", "copy", "in place")]),
+    program("trace_cost", 53, 23, TRACED, "no trace"),
+    program("trace_cost small", 103, 53, TRACED, "no trace", "--small", "1"),
+    program("rank_steps", 10, 8, {"alone": "ms", **{
+        f"{line} {at}": f"{line} {way}"
+        for line in ("memory", "10 Gb/s", "1 Gb/s")
+        for at, way in (("at the end", "late"), ("early", "early"))}}, "alone"),
 ]

@@ -3,16 +3,18 @@
 scikit-learn's own, the same parameters, in turns.
 
     LOCKSTEP_LIBRARY=build/.libs/liblockstep.so.2 PYTHONPATH=python \\
-        python3 bench/sides/grid_sklearn.py [--rounds N]
+        python3 bench/sides/grid_sklearn.py [--rounds N] [--json F]
 
 20 settings (alpha, layers, learning rate) by 5 folds of the breast cancer and of
 the digits table that come with scikit-learn, standardised, 50 epochs of batches
 of 32 rows, which neither side ends early.  Times are of the processor, of one
 thread, with all that GridSearchCV does: splitting, checking, scoring.  The score
-is the best setting's mean over the folds.
+is the best setting's mean over the folds.  F gets the rounds, for bench/compare
+--store.
 """
 import argparse
 import os
+import sys
 import time
 import warnings
 
@@ -25,6 +27,10 @@ from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 import lockstep.sklearn  # noqa: E402
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import rounds  # noqa: E402
 
 GRID = {"alpha": [1e-5, 1e-4, 1e-3, 1e-2, 1e-1],
         "hidden_layer_sizes": [(32,), (32, 32)],
@@ -42,13 +48,17 @@ def search(kind, x, y):
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--json", metavar="F")
     a = p.parse_args()
+    result = {"machine": rounds.machine(sorted(os.sched_getaffinity(0))),
+              "rows": {}}
     warnings.filterwarnings("ignore")
-    sides = (lockstep.sklearn.MLPClassifier, neural_network.MLPClassifier)
+    sides = {"lockstep": lockstep.sklearn.MLPClassifier,
+             "scikit-learn": neural_network.MLPClassifier}
     for name in "breast_cancer", "digits":
         x, y = getattr(datasets, f"load_{name}")(return_X_y=True)
         x = StandardScaler().fit_transform(x)
-        runs = np.array([[search(kind, x, y) for kind in sides]
+        runs = np.array([[search(kind, x, y) for kind in sides.values()]
                          for _ in range(a.rounds)])
         ours, theirs = runs[:, 0, 0], runs[:, 1, 0]
         print(f"{name:14s} lockstep {ours.min():6.1f} {np.median(ours):6.1f} s  "
@@ -56,6 +66,12 @@ def main():
               f"times {theirs.min() / ours.min():4.1f} "
               f"{np.median(theirs / ours):4.1f}  best score "
               f"{runs[0, 0, 1]:.4f} {runs[0, 1, 1]:.4f}", flush=True)
+        result["rows"]["grid " + name] = {"ratios": {}, "sides": {
+            side: [rounds.of_times([1e3 * t], cpu_ms=1e3 * t,
+                                   ours=side == "lockstep") for t in of]
+            for side, of in zip(sides, runs[:, :, 0].T)}}
+    if a.json:
+        rounds.save(a.json, result)
 
 
 main()
