@@ -263,6 +263,7 @@ int ls_transcript_open(ls_transcript **out, ls_trainer *t,
     r->has = (ls__extent){
         .every = o.every ? o.every : ls_transcript_every(t, o.step_flops),
         .rows = o.rows, .gradient = o.gradient, .source = o.source != NULL};
+    r->is_short = o.step_flops > 0 && o.step_flops < SHORT;
     r->same = -1;
     ls__sha256_init(&r->records);
     r->sets = ls__state_of(t).sets;
@@ -276,8 +277,6 @@ int ls_transcript_open(ls_transcript **out, ls_trainer *t,
         status = ls__spread_agree(t, ls__details_open(&r->details, t,
                                                       r->has.rows,
                                                       r->has.gradient));
-    r->is_short = o.step_flops > 0 && o.step_flops < SHORT && !r->has.rows &&
-                  !r->has.gradient;
     if (status < 0)
         ls_transcript_close(r);
     else

@@ -78,12 +78,18 @@ static int put_step(ls_transcript *r, const ls_result *of)
     return put(r, text);
 }
 
+/* Do steps take a line together? */
+static bool shares_lines(const ls_transcript *r)
+{
+    return r->is_short && !r->has.rows && !r->has.gradient;
+}
+
 /* The line of the short steps since the last one. */
 static int put_steps(ls_transcript *r)
 {
     char text[LS__LINE_STEP], root[LS__HEX];
 
-    if (!r->is_short || r->first == r->batches)
+    if (!shares_lines(r) || r->first == r->batches)
         return 0;
     ls__sha256_hex(&r->records, root);
     ls__sha256_init(&r->records);
@@ -236,7 +242,7 @@ int ls_transcript_step(ls_transcript *r, int64_t batch,
         return ls__fail(LS_EINVAL, "batch %lld: the transcript's next one is "
                         "%lld", (long long)batch, (long long)r->batches);
     status = tell_sets(r);
-    if (status == 0 && r->is_short)
+    if (status == 0 && shares_lines(r))
         add_record(r, result);
     else if (status == 0)
         status = put_step(r, result);

@@ -27,7 +27,7 @@ struct ls_transcript {
     int64_t stated;    /* at the last state line; -1: there was none */
     char root[LS__HEX]; /* on it */
     int64_t same;      /* comparing: at the last state that was equal */
-    bool is_short;     /* steps take a line together */
+    bool is_short;     /* a step, which may share its line with others */
     int64_t first;     /* of them */
     ls__sha256 records; /* of their records, one after the other */
     uint32_t before[LS__RECORD_WORDS]; /* the words of the last step */
