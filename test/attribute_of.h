@@ -3,6 +3,7 @@
 #ifndef TEST_ATTRIBUTE_OF_H
 #define TEST_ATTRIBUTE_OF_H
 
+#include "graph/edit.h"
 #include "graph/op.h"
 
 #include <string.h>

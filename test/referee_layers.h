@@ -4,6 +4,7 @@
 #ifndef TEST_REFEREE_LAYERS_H
 #define TEST_REFEREE_LAYERS_H
 
+#include "graph/edit.h"
 #include "referee_elements.h"
 
 /* Array k of those known, of n numbers; true: it is to be filled. */
@@ -265,7 +266,7 @@ static float matmul(const question *q)
 
 static float epsilon_of(const question *q)
 {
-    return (float)ls__attribute_number(q->p->node, "epsilon");
+    return (float)ls__edit_number(q->p->node, "epsilon");
 }
 
 /* Statistics of `count` lists of n numbers, `given` by name. */

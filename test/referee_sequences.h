@@ -20,7 +20,7 @@ static float rotary(const question *q)
     asked_word("t", (uint32_t)(q->at / wide % n->shape[0]));
     asked_word("i", (uint32_t)i);
     asked_word("d", (uint32_t)d);
-    asked_number("base", (float)ls__attribute_number(n, "base"));
+    asked_number("base", (float)ls__edit_number(n, "base"));
     asked_word("at", q->at % d >= d / 2);
     return asked(q->which < 0 ? "rotary" : "rotary.back");
 }

@@ -556,7 +556,7 @@ static inline void norm_stats(const ref *of, int64_t n, const double *x,
     for (int64_t j = 0; j < n; j++)
         var += (x[j] - m) * (x[j] - m) / (double)n;
     *mean = m;
-    *r = 1 / sqrt(var + ls__attribute_number(of->node, "epsilon"));
+    *r = 1 / sqrt(var + ls__edit_number(of->node, "epsilon"));
 }
 
 static inline void ref_norm(const ref *r)
@@ -606,7 +606,7 @@ static inline double rms_of(const ref *r, int64_t v)
 
     for (int64_t j = 0; j < n; j++)
         sum += r->x[0][v * n + j] * r->x[0][v * n + j] / (double)n;
-    return 1 / sqrt(sum + ls__attribute_number(r->node, "epsilon"));
+    return 1 / sqrt(sum + ls__edit_number(r->node, "epsilon"));
 }
 
 static inline void ref_rms(const ref *r)
@@ -641,7 +641,7 @@ static inline void ref_rms_grad(const ref *r)
 
 static inline double batch_root(const ref *r, int64_t j)
 {
-    return sqrt(r->param[3][j] + ls__attribute_number(r->node, "epsilon"));
+    return sqrt(r->param[3][j] + ls__edit_number(r->node, "epsilon"));
 }
 
 static inline void ref_batch(const ref *r)
@@ -680,7 +680,7 @@ static inline int64_t rotary_pair(const ref *r, int64_t at, double *angle)
     int64_t first = i < d / 2 ? i : i - d / 2;
 
     *angle = (double)(at / r->node->shape[1]) *
-             pow(ls__attribute_number(r->node, "base"),
+             pow(ls__edit_number(r->node, "base"),
                  -2 * (double)first / (double)d);
     return i < d / 2 ? at + d / 2 : at - d / 2;
 }

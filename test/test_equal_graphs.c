@@ -7,6 +7,7 @@
 #include "all_operators.h"
 #include "checkpoint/checkpoint.h"
 #include "exchange/graph_facts.h"
+#include "graph/edit.h"
 #include "rank/agree.h"
 #include "two_runs.h"
 

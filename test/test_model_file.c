@@ -11,6 +11,7 @@
 #include "exchange/graph_json.h"
 #include "file/safetensors.h"
 #include "folder.h"
+#include "graph/edit.h"
 #include "output_models.h"
 
 enum { DEVICES = 2, BATCH = 24, MOST = 4096 };

@@ -2,6 +2,7 @@
 /* Proves that names are found whatever their number, and that a graph of more
  * layers looks at more names in proportion, not in square. */
 #include "base/names.h"
+#include "graph/edit.h"
 #include "graph/graph.h"
 #include "models.h"
 

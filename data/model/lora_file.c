@@ -8,7 +8,7 @@
 #include "file/safetensors.h"
 #include "graph/standing.h"
 #include "hash/state_hash.h"
-#include "lora/lora.h"
+#include "model/lora.h"
 #include "model/model_file.h"
 #include "model/weights_file.h"
 #include "state/trainer_state.h"
@@ -307,9 +307,9 @@ static void add_product(int64_t in, int64_t out, int64_t rank, double scale,
         }
 }
 
-static const ls__slot *slot_of(const ls__view *of, int declared)
+static const ls__slot *slot_of(const ls__view *of, const char *name)
 {
-    return ls__params_declared(of->layout, declared);
+    return ls__params_find(of->layout, name);
 }
 
 /* The tensor of an adapted layer's weights becomes a new one, to be freed, with

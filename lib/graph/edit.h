@@ -4,24 +4,29 @@
 #ifndef LS_GRAPH_EDIT_H
 #define LS_GRAPH_EDIT_H
 
-#include "graph/graph.h"
+#include <lockstep/initial.h>
+
+/* A copy that shares nothing with the graph but what a user's operators point
+ * at.  LS_ENOMEM; a graph that failed is copied with its failure. */
+int ls__graph_copy(ls_graph **copy, const ls_graph *graph);
+
+/* A node that was looked at, to be built on. */
+ls_node *ls__edit_node(const ls_node *node);
+
+/* A node's attribute that is a number; 0: it has none of that name. */
+double ls__edit_number(const ls_node *node, const char *attribute);
+
+/* Parameter k of a node starts so. */
+void ls__edit_start(const ls_node *node, int k, ls_init init);
 
 /* Whatever reads a node reads another one now, which itself may go on. */
-void ls__edit_redirect(ls_graph *g, ls_node *from, ls_node *to);
+void ls__edit_redirect(const ls_node *from, const ls_node *to);
 
-/* Set the nodes' numbers to their places. */
-void ls__edit_number_nodes(ls_graph *g);
+/* The newest nodes and parameters, so many of each, move behind a node, and
+ * have the numbers and requests for keys as if they had been built there. */
+void ls__edit_move_behind(const ls_node *node, int nodes, int params);
 
-/* A node goes, which nothing reads. */
-void ls__edit_drop_node(ls_graph *g, const ls_node *node);
-
-/* Requests from number `from` on are so many later. */
-void ls__edit_shift_requests(ls_graph *g, int from, int by);
-
-/* A parameter goes; numbers of later ones are one less. */
-void ls__edit_drop_param(ls_graph *g, int index);
-
-/* How many nodes have a parameter. */
-int ls__edit_users(const ls_graph *g, int param);
+/* A node goes, which nothing reads, with its parameters, which no other has. */
+void ls__edit_drop(const ls_node *node);
 
 #endif

@@ -129,10 +129,6 @@ struct ls_graph {
     ls__undo undo;
 };
 
-/* A copy that shares nothing with the graph but what a user's operators point
- * at.  LS_ENOMEM; a graph that failed is copied with its failure. */
-int ls__graph_copy(ls_graph **copy, const ls_graph *graph);
-
 /* A copy that computes one output position by position: every row of it is a
  * position of what was a row, and a run's first row says which.  LS_ENOTSUP
  * names the node that needs later positions, or all. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies of graphs: what was built may go on to be built or be freed. */
+#include "graph/edit.h"
 #include "graph/op.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
  * of one sequence: what computes each position by itself is the same operator
  * on another shape, and attention has one of its own that keeps keys and
  * values. */
+#include "graph/edit.h"
 #include "graph/op.h"
 
 #include <stdlib.h>

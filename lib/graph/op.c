@@ -19,13 +19,6 @@ void *ls__attribute_named(const ls_node *n, const char *name)
     return a && a->name ? ls__attribute_in(n, a) : NULL;
 }
 
-double ls__attribute_number(const ls_node *n, const char *name)
-{
-    const double *at = ls__attribute_named(n, name);
-
-    return at ? *at : 0;
-}
-
 bool ls__node_own(ls_node *n, ls__arena *arena)
 {
     void *of;

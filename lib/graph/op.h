@@ -238,9 +238,6 @@ static inline void *ls__attribute_in(const ls_node *n, const ls__attribute *a)
 /* Where a node has the attribute of that name; NULL: its operator has none. */
 void *ls__attribute_named(const ls_node *n, const char *name);
 
-/* The value of a number; 0: the operator has none of that name. */
-double ls__attribute_number(const ls_node *n, const char *name);
-
 /* Give a node that was copied attributes of its own, in an arena.  False: there
  * is no memory. */
 bool ls__node_own(ls_node *n, ls__arena *arena);

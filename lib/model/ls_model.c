@@ -3,6 +3,7 @@
 #include "model/ls_model.h"
 #include "backend/backend.h"
 #include "base/error.h"
+#include "graph/edit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
  *     sum = layer + b(scale a(x)),   x what the layer reads
  *
  * They are ordinary nodes, in files too, and are known by their names. */
-#ifndef LS_LORA_LORA_H
-#define LS_LORA_LORA_H
+#ifndef LS_MODEL_LORA_H
+#define LS_MODEL_LORA_H
 
 #include <lockstep/graph.h>
 
@@ -14,8 +14,8 @@ typedef struct ls__adapter {
     int64_t in, out;   /* what it takes and gives */
     int64_t rank;
     double scale;      /* alpha / rank */
-    int w, a, b;       /* kernels of the layer and of the two products, by their
-                          numbers in the order of declaration */
+    const char *w, *a, *b; /* the names of the kernels, of the layer and of the
+                              two products; the graph's */
 } ls__adapter;
 
 /* The next adapter of a graph from node *at on, which is set behind it; begin
