@@ -3032,7 +3032,7 @@ static const list *rows_of_loss(long rows, long *each)
     } of[] = {{"t", 1}, {"l", 2}, {"y", 0}, {"v", 0}, {"label", 0}};
     const list *found = NULL;
 
-    for (int i = 0; i < 5 && !found; i++)
+    for (size_t i = 0; i < sizeof of / sizeof *of && !found; i++)
         if (has(of[i].name)) {
             found = want(of[i].name, -1);
             *each = of[i].each ? of[i].each : found->n / rows;

@@ -274,6 +274,20 @@ run linear --d-in 1025 --d-out 1025 --rows 8 --batch 8 --steps 1 --devices 2 \
     --initialiser orthogonal --transcript "$dir/wide.lst"
 ask 0 'an orthogonal matrix of 1050625 numbers' "$dir/wide.lst"
 
+# A name that is a part of another one is told, and each once.
+cat >"$dir/trainer" <<'END'
+#!/bin/sh
+for name in 'schedule "odd" of decay' 'schedule "odd"' 'schedule' 'schedule "odd"'; do
+    echo "referee does not know $name"
+done
+echo "against same 1 batches"
+END
+chmod +x "$dir/trainer"
+ask 0 'replay' --trainer "$dir/trainer" "$dir/wide.lst"
+is "names of which one is in another" \
+    "$(sed -n 's/; rows of a batch.*//; s/^referee does not know //p' "$dir/out")" \
+    'schedule "odd" of decay; schedule "odd"; schedule'
+
 # ------ rows of the data ------
 
 cc=${CC:-cc}

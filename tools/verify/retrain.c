@@ -173,6 +173,23 @@ static void start(const command *c, int out)
     _exit(OPT_FAILED);
 }
 
+static const char between[] = "; "; /* the names of a list */
+
+/* Is the whole name there, not only as a part of another one? */
+static bool is_listed(const char *list, const char *name)
+{
+    size_t length = strlen(name), gap = sizeof between - 1;
+    const char *at = list;
+
+    while (strncmp(at, name, length) != 0 ||
+           (at[length] && strncmp(at + length, between, gap) != 0)) {
+        if (!(at = strstr(at, between)))
+            return false;
+        at += gap;
+    }
+    return true;
+}
+
 /* Add what follows to the list, unless it is there; where it is full, that
  * there is more. */
 static void add_unknown(char *list, char *what)
@@ -181,12 +198,12 @@ static void add_unknown(char *list, char *what)
     size_t at = list ? strlen(list) : 0;
 
     what[strcspn(what, "\n")] = 0;
-    if (!list || strstr(list, what) || strstr(list, more))
+    if (!list || is_listed(list, what) || strstr(list, more))
         return;
     if (at + strlen(what) + 2 + sizeof more > REPLAY_NAMES)
         strcpy(list + at, more);
     else
-        sprintf(list + at, "%s%s", at ? "; " : "", what);
+        sprintf(list + at, "%s%s", at ? between : "", what);
 }
 
 /* What follows "against " of the last such line, and all that the referee does
