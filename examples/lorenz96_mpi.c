@@ -33,7 +33,7 @@ enum {
     SPIN_UP = BATCHES / 2, /* time steps before anything is learnt */
     TRAIN = BATCHES,
     EVERY = 4,      /* time steps between batches */
-    LEAD = BATCHES < 1000 ? 40 : 400, /* time steps of a forecast */
+    LEAD = BATCHES < 50 ? 4 : BATCHES < 1000 ? 40 : 400, /* of a forecast */
     STARTS = BATCHES < 1000 ? 1 : 8, /* forecasts */
     APART = BATCHES / 6 /* time steps between them */
 };
@@ -385,7 +385,7 @@ int main(int argc, char **argv)
     need(ls_trainer_hash(n.trainer, hash));
     if (p.rank == 0) {
         printf("loss %.5f\n", (double)loss);
-        for (int s = 39; s < LEAD; s += 120)
+        for (int s = LEAD < 40 ? LEAD - 1 : 39; s < LEAD; s += 120)
             printf("after %.1f: error %6.2f without the Y, %6.2f with the "
                    "network\n", (s + 1) * DT, error[0][s], error[1][s]);
         printf("state %s\n", hash);

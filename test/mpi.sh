@@ -29,7 +29,7 @@ build() {
             "$top_srcdir/mpi/mpi.c" -o "$dir/example.$1" \
             -L"$library" -llockstep -Wl,-rpath,"$library" \
             >"$dir/out" 2>"$dir/err" &&
-        "mpicc.$1" -std=gnu11 -O2 -ffp-contract=off -DBATCHES=12 \
+        "mpicc.$1" -std=gnu11 -O2 -ffp-contract=off -DBATCHES=6 \
             -I"$top_srcdir/include" \
             "$top_srcdir/examples/lorenz96_mpi.c" \
             "$top_srcdir/mpi/mpi.c" -o "$dir/lorenz96_mpi.$1" \
@@ -89,7 +89,7 @@ fortran() {
     objects=$dir/fortran.$1
     mkdir -p "$objects"
     name=$(basename "$2" .f90)
-    sed 's/batches = 3000/batches = 12/' "$2" >"$objects/$name.f90"
+    sed 's/batches = 3000/batches = 6/' "$2" >"$objects/$name.f90"
     if "mpicc.$1" -std=gnu11 -I"$top_srcdir/include" \
         -c "$top_srcdir/mpi/mpi.c" -o "$objects/mpi.o" 2>"$dir/err" &&
         "mpifort.$1" -O2 -ffp-contract=off -I"$top_builddir/fortran" \
