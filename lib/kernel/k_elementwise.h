@@ -176,13 +176,18 @@ SIMD void columns64(int64_t rows, int64_t n, const float *x, bool add_to,
 {
     v16 sum[4] = {v16_zero(), v16_zero(), v16_zero(), v16_zero()};
 
-    for (int64_t r = 0; r < rows; r++, x += n)
-        for (int v = 0; v < 4 && 16 * v < left; v++)
-            sum[v] = v16_add(sum[v], take(x + 16 * v, left - 16 * v));
-    for (int v = 0; v < 4 && 16 * v < left; v++) {
-        if (add_to)
+    for (int64_t r = 0; r < rows; r++, x += n) {
+        UNROLL(4)
+        for (int v = 0; v < 4; v++)
+            if (left > 16 * v)
+                sum[v] = v16_add(sum[v], take(x + 16 * v, left - 16 * v));
+    }
+    UNROLL(4)
+    for (int v = 0; v < 4; v++) {
+        if (left > 16 * v && add_to)
             sum[v] = v16_add(take(out + 16 * v, left - 16 * v), sum[v]);
-        put(out + 16 * v, sum[v], left - 16 * v);
+        if (left > 16 * v)
+            put(out + 16 * v, sum[v], left - 16 * v);
     }
 }
 

@@ -32,12 +32,15 @@ static void pack_transposed(int64_t k, const float *b, int64_t b_col,
         for (int64_t v = 0; v < COLUMNS; v += 16) {
             v16 x[16];
 
+            UNROLL(16)
             for (int64_t j = 0; j < 16; j++)
                 x[j] = v + j < left ? take(b + (v + j) * b_col + p, k - p)
                                     : v16_zero();
             v16_transpose(x);
-            for (int64_t i = 0; i < 16 && i < k - p; i++)
-                v16_store(out + (p + i) * COLUMNS + v, x[i]);
+            UNROLL(16)
+            for (int64_t i = 0; i < 16; i++)
+                if (i < k - p)
+                    v16_store(out + (p + i) * COLUMNS + v, x[i]);
         }
 }
 

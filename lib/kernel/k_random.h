@@ -22,7 +22,9 @@ SIMD void threefry16(const uint32_t key[2], w16 x[2])
 
     x[0] = w16_add(x[0], w16_set(k[0]));
     x[1] = w16_add(x[1], w16_set(k[1]));
+    UNROLL(5)
     for (int i = 0; i < 5; i++) {
+        UNROLL(4)
         for (int j = 0; j < 4; j++)
             threefry_round(x, turn[i % 2][j]);
         x[0] = w16_add(x[0], w16_set(k[(i + 1) % 3]));

@@ -234,17 +234,21 @@ SIMD void turn8(__m256 *const x[8])
     __m256d d[8];
     __m256 y[8];
 
+    UNROLL(4)
     for (int i = 0; i < 8; i += 2) {
         d[i] = _mm256_castps_pd(_mm256_unpacklo_ps(*x[i], *x[i + 1]));
         d[i + 1] = _mm256_castps_pd(_mm256_unpackhi_ps(*x[i], *x[i + 1]));
     }
+    UNROLL(2)
     for (int i = 0; i < 8; i += 4)
+        UNROLL(2)
         for (int h = 0; h < 2; h++) {
             y[i + 2 * h] = _mm256_castpd_ps(
                 _mm256_unpacklo_pd(d[i + h], d[i + 2 + h]));
             y[i + 2 * h + 1] = _mm256_castpd_ps(
                 _mm256_unpackhi_pd(d[i + h], d[i + 2 + h]));
         }
+    UNROLL(4)
     for (int c = 0; c < 4; c++) {
         *x[c] = _mm256_permute2f128_ps(y[c], y[4 + c], 0x20);
         *x[4 + c] = _mm256_permute2f128_ps(y[c], y[4 + c], 0x31);
@@ -254,9 +258,11 @@ SIMD void turn8(__m256 *const x[8])
 /* The four quarters, each within itself; then two of them change places. */
 SIMD void v16_transpose(v16 x[16])
 {
+    UNROLL(2)
     for (int half = 0; half < 16; half += 8) {
         __m256 *lo[8], *hi[8];
 
+        UNROLL(8)
         for (int i = 0; i < 8; i++) {
             lo[i] = &x[half + i].lo;
             hi[i] = &x[half + i].hi;
@@ -264,6 +270,7 @@ SIMD void v16_transpose(v16 x[16])
         turn8(lo);
         turn8(hi);
     }
+    UNROLL(8)
     for (int i = 0; i < 8; i++) {
         __m256 other = x[i].hi;
 

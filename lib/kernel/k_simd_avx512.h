@@ -150,17 +150,21 @@ SIMD void v16_transpose(v16 x[16])
 {
     __m512d d[16];
 
+    UNROLL(8)
     for (int i = 0; i < 16; i += 2) {
         d[i] = _mm512_castps_pd(_mm512_unpacklo_ps(x[i], x[i + 1]));
         d[i + 1] = _mm512_castps_pd(_mm512_unpackhi_ps(x[i], x[i + 1]));
     }
+    UNROLL(4)
     for (int i = 0; i < 16; i += 4)
+        UNROLL(2)
         for (int h = 0; h < 2; h++) {
             x[i + 2 * h] = _mm512_castpd_ps(
                 _mm512_unpacklo_pd(d[i + h], d[i + 2 + h]));
             x[i + 2 * h + 1] = _mm512_castpd_ps(
                 _mm512_unpackhi_pd(d[i + h], d[i + 2 + h]));
         }
+    UNROLL(4)
     for (int c = 0; c < 4; c++) {
         v16 a = _mm512_shuffle_f32x4(x[c], x[4 + c], 0x88);
         v16 b = _mm512_shuffle_f32x4(x[c], x[4 + c], 0xdd);

@@ -29,6 +29,8 @@ enum { MOST = 8 };
 SIMD v16 v16_horner(v16 x, const float *c, int n)
 {
     v16 p = v16_set(c[0]);
+
+    UNROLL(16)
     for (int i = 1; i < n; i++)
         p = v16_fma(p, x, v16_set(c[i]));
     return p;
