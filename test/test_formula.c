@@ -12,7 +12,7 @@
 
 /* ------ Chains ------ */
 
-enum { WIDTH = 19, BATCH = 40, SEEDS = 60 };
+enum { WIDTH = 19, BATCH = 40, MOST_ROWS = 600, SEEDS = 60 };
 
 static ls_node *bounded_div(ls_node *a, ls_node *b)
 {
@@ -89,9 +89,9 @@ static ls_graph *random_graph(int seed, bool apart)
     return g;
 }
 
-static model open_model(ls_graph *g, int workers)
+static model open_model(ls_graph *g, int devices, int workers)
 {
-    model m = {.graph = g, .pool = open_pool(4, workers)};
+    model m = {.graph = g, .pool = open_pool(devices, workers)};
     ls_trainer_options o = ls_trainer_defaults();
 
     o.optimizer = ls_sgd(0.05);
@@ -108,13 +108,13 @@ static void close_model(model *m)
     ls_graph_free(m->graph);
 }
 
-static void train(model *m, char hash[65])
+static void train(model *m, int rows, char hash[65])
 {
-    float x[BATCH * WIDTH];
+    static float x[MOST_ROWS * WIDTH];
     ls_result r;
 
-    fill_uniform(5, BATCH * WIDTH, x);
-    OK(ls_batch_set(m->batch, "x", LS_F32, x, BATCH));
+    fill_uniform(5, rows * WIDTH, x);
+    OK(ls_batch_set(m->batch, "x", LS_F32, x, rows));
     for (int i = 0; i < 3; i++)
         OK(ls_step(m->trainer, m->batch, &r));
     ls_trainer_hash(m->trainer, hash);
@@ -135,16 +135,122 @@ static int count(const model *m, const char *op)
  * chains there are. */
 START_TEST(test_chains)
 {
-    model chained = open_model(random_graph(_i, false), 1);
-    model apart = open_model(random_graph(_i, true), 3);
+    model chained = open_model(random_graph(_i, false), 4, 1);
+    model apart = open_model(random_graph(_i, true), 4, 3);
     char a[65], b[65];
 
     ck_assert_int_ge(count(&chained, "formula"), 1);
     ck_assert_int_lt(count(&chained, NULL), count(&apart, NULL));
-    train(&chained, a);
-    train(&apart, b);
+    train(&chained, BATCH, a);
+    train(&apart, BATCH, b);
     ck_assert_str_eq(a, b);
     close_model(&chained);
+    close_model(&apart);
+}
+END_TEST
+
+/* ------ Runs, parameters and sums ------ */
+
+enum { RUN = 37, TALL = 5, DEEP = 3, OUT = DEEP * RUN };
+
+/* What the graphs below are made with: every node that could be part of a
+ * chain is an output with `apart`. */
+typedef struct maker {
+    ls_graph *g;
+    bool apart;
+    int outputs;
+} maker;
+
+static ls_node *out(maker *m, ls_node *x)
+{
+    char name[16];
+
+    snprintf(name, sizeof name, "%d", m->outputs++);
+    if (m->apart)
+        OK(ls_output(m->g, x, name));
+    return x;
+}
+
+static ls_node *wide(maker *m, ls_node *x, int rank, const int64_t *from,
+                     const int64_t *to)
+{
+    return out(m, ls_broadcast_to(ls_reshape(x, rank, from), rank, to));
+}
+
+static ls_node *param(maker *m, const char *name, int rank,
+                      const int64_t *shape)
+{
+    ls_init init = ls_init_random(LS_NORMAL, 0.5);
+    ls_node *p = out(m, ls_parameter(m->g, name, rank, shape));
+
+    ls_init_params(m->g, name, &init);
+    return p;
+}
+
+static ls_node *times(maker *m, ls_node *a, ls_node *b)
+{
+    return out(m, ls_mul(a, b));
+}
+
+static ls_node *plus(maker *m, ls_node *a, ls_node *b)
+{
+    return out(m, ls_add(a, b));
+}
+
+/* Runs in the middle and in front, sums over either, a parameter that two terms
+ * read, one that is tied, and rows that are no whole blocks. */
+static ls_graph *rows_graph(bool apart)
+{
+    static const int64_t one[] = {1, RUN}, tall[] = {TALL, RUN};
+    static const int64_t each[] = {1, TALL, RUN}, deep[] = {DEEP, TALL, RUN};
+    static const int64_t mid[] = {DEEP, 1, RUN}, low[] = {DEEP, RUN};
+    static const int64_t flat[] = {OUT};
+    maker m = {.apart = apart};
+    ls_node *x, *y, *p;
+
+    OK(ls_graph_new(&m.g));
+    x = ls_input(m.g, "x", LS_F32, 1, (int64_t[]){WIDTH});
+    y = ls_layer_norm(ls_dense(x, RUN, "a"), "n");
+    y = times(&m, wide(&m, y, 2, one, tall), param(&m, "w", 2, tall));
+    y = out(&m, ls_cos(plus(&m, y, param(&m, "b", 2, tall))));
+    y = times(&m, wide(&m, y, 3, each, deep), param(&m, "k", 3, deep));
+    y = plus(&m, out(&m, ls_sum_over(y, 1, (int[]){1})),
+             param(&m, "c", 2, low));
+    y = out(&m, ls_exp(out(&m, ls_tanh(y))));
+    y = times(&m, wide(&m, y, 3, mid, deep), param(&m, "d", 3, deep));
+    y = out(&m, ls_sum_over(out(&m, ls_silu(y)), 1, (int[]){0}));
+    y = ls_reshape(ls_dense(ls_flatten(y), OUT, "e"), 1, flat);
+    p = param(&m, "f", 1, flat);
+    y = plus(&m, times(&m, y, p), out(&m, ls_tanh(p)));
+    y = times(&m, y, param(&m, "g", 1, flat));
+    OK(ls_tie(m.g, "h", "g", false));
+    y = plus(&m, y, out(&m, ls_parameter(m.g, "h", 1, flat)));
+    OK(ls_loss(m.g, ls_mean_squared_error(ls_dense(y, WIDTH, "i"), x)));
+    return m.g;
+}
+
+/* Read by runs or as nodes of their own, in one chunk or several, on workers
+ * that share a device's: the bytes are the same. */
+START_TEST(test_rows)
+{
+    static const int sizes[] = {1, 7, 256, 600};
+    int rows = sizes[_i];
+    model chained = open_model(rows_graph(false), 1, 1);
+    model shared = open_model(rows_graph(false), 1, 3);
+    model apart = open_model(rows_graph(true), 1, 1);
+    char a[65], b[65];
+
+    ck_assert_int_eq(count(&chained, "parameter"), 2);
+    ck_assert_int_eq(count(&chained, "broadcast"), 0);
+    ck_assert_int_eq(count(&chained, "sum"), 0);
+    ck_assert_int_eq(count(&apart, "formula"), 0);
+    train(&apart, rows, a);
+    train(&chained, rows, b);
+    ck_assert_str_eq(a, b);
+    train(&shared, rows, b);
+    ck_assert_str_eq(a, b);
+    close_model(&chained);
+    close_model(&shared);
     close_model(&apart);
 }
 END_TEST
@@ -163,7 +269,7 @@ START_TEST(test_gate)
     OK(ls_loss(g, ls_mean_squared_error(
                       ls_dense(x, 1, "out"),
                       ls_input(g, "y", LS_F32, 1, (int64_t[]){1}))));
-    m = open_model(g, 1);
+    m = open_model(g, 4, 1);
     ck_assert_int_eq(count(&m, NULL), 4); /* gate, formula, out, loss */
     ck_assert_int_eq(count(&m, "formula"), 1);
     close_model(&m);
@@ -189,7 +295,7 @@ START_TEST(test_long)
         y = ls_sub(y, ls_layer_norm(x, name));
     }
     OK(ls_loss(g, ls_mean_squared_error(y, x)));
-    m = open_model(g, 1);
+    m = open_model(g, 4, 1);
     ck_assert_int_ge(count(&m, "formula"), 200 / LS__TERMS + 20 / 7);
     ck_assert_int_le(count(&m, "formula"), 220 / LS__TERMS + 20 / 7 + 2);
     close_model(&m);
@@ -479,6 +585,7 @@ static Suite *formula_suite(void)
 
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, test_chains, 0, SEEDS);
+    tcase_add_loop_test(t, test_rows, 0, 4);
     tcase_add_test(t, test_gate);
     tcase_add_test(t, test_long);
     tcase_add_test(t, test_points);

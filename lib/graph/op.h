@@ -184,6 +184,10 @@ struct ls__op {
      * puts out that node's value: true, and in made is how.  NULL: it takes
      * none. */
     bool (*folds)(const ls_node *node, void *made, const ls_node *reader);
+    /* Say how its input or its parameter lies under its value, or a sum under
+     * its input, so that a formula may do its work; false: it may not.  NULL:
+     * never. */
+    bool (*runs)(const ls_node *node, ls__runs *runs);
     /* May its value (k = LS__VALUE), or its input k, be numbers of bf16?  NULL:
      * no. */
     bool (*may_bf16)(const ls__instr *in, int k);

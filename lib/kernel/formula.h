@@ -25,9 +25,22 @@ typedef struct ls__term {
     float by[2]; /* its constants */
 } ls__term;
 
-/* Terms in the order they are computed; the last makes the value. */
+/* How an array lies under a row of elements: its runs of n elements, each
+ * `times` times one after the other.  n of 0: it has an element for each. */
+typedef struct ls__runs {
+    int64_t n, times;
+} ls__runs;
+
+enum { LS__LEAST_RUN = 16 }; /* shorter ones are not worth a call */
+
+/* Terms in the order they are computed; the last makes the value, or what is
+ * summed to it.  The last inputs are the parameters of the formula's node,
+ * which are the same in every row. */
 typedef struct ls__formula {
-    int inputs, terms;
+    int inputs, params, terms;
+    int64_t size;              /* elements of a row */
+    ls__runs of[LS__TERM_INPUTS], sum;
+    bool whole;                /* no input is of runs, nothing is summed */
     ls__term term[LS__TERMS];
 } ls__formula;
 

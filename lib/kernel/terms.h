@@ -11,11 +11,12 @@
  *
  * The function of arithmetic.h builds a node of the first two; of the others a
  * function of its own does.  The name is that in files, for ever.  Bit k of
- * reads: backward reads input k, or the value.  onnx is the type of ONNX's
- * operator that computes the same from the same inputs without attributes, or
- * NULL where data/onnx/onnx_formulas.c has a row.  constants: the attributes,
- * p and q in formulas.  The value y is a formula of operands a and b; by_a and
- * by_b are what the gradient d of y gives to them. */
+ * reads: backward reads input k; bit 2: the value, which it computes again.
+ * onnx is the type of ONNX's operator that computes the same from the same
+ * inputs without attributes, or NULL where data/onnx/onnx_formulas.c has a row.
+ * constants: the attributes, p and q in formulas.  The value y is a formula of
+ * operands a and b; by_a and by_b are what the gradient d of y gives to them.
+ */
 #ifndef LS_KERNEL_TERMS_H
 #define LS_KERNEL_TERMS_H
 
@@ -24,7 +25,7 @@
     BINARY(LS__SUB, ls_sub, "sub", 0, "Sub", v16_sub(a, b), d, v16_neg(d)) \
     BINARY(LS__MUL, ls_mul, "mul", 3, "Mul", v16_mul(a, b), v16_mul(d, b), \
         v16_mul(d, a)) \
-    BINARY(LS__DIV, ls_div, "div", 3, "Div", v16_div(a, b), v16_div(d, b), \
+    BINARY(LS__DIV, ls_div, "div", 7, "Div", v16_div(a, b), v16_div(d, b), \
         v16_neg(v16_div(v16_mul(d, y), b))) \
     BINARY(LS__MIN, ls_min, "min", 3, "Min", lesser(a, b), \
         share(d, v16_lt(a, b), a, b), share(d, v16_lt(b, a), a, b)) \
@@ -34,9 +35,9 @@
         v16_fma(SET(p), a, SET(q)), v16_mul(d, SET(p)), NONE) \
     UNARY(LS__SQUARE, ls_square, "square", 1, NULL, v16_mul(a, a), \
         v16_mul(d, v16_add(a, a))) \
-    UNARY(LS__SQRT, ls_sqrt, "sqrt", 1, "Sqrt", v16_sqrt(a), \
+    UNARY(LS__SQRT, ls_sqrt, "sqrt", 5, "Sqrt", v16_sqrt(a), \
         v16_div(v16_mul(d, SET(0.5f)), y)) \
-    UNARY(LS__EXP, ls_exp, "exp", 1, "Exp", v16_exp(a), v16_mul(d, y)) \
+    UNARY(LS__EXP, ls_exp, "exp", 5, "Exp", v16_exp(a), v16_mul(d, y)) \
     UNARY(LS__LOG, ls_log, "log", 1, "Log", v16_log(a), v16_div(d, a)) \
     UNARY(LS__SIN, ls_sin, "sin", 1, "Sin", v16_sin(a), \
         v16_mul(d, v16_cos(a))) \

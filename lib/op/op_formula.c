@@ -1,32 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elementwise operators, and the chains of them that a plan makes: formulas.
- *
- * A formula runs in blocks that stay in the first-level cache: all terms of one
- * block, then the next block, so memory is read and written once however long
- * the chain is.  Backward computes the values of the terms again, block by
- * block, and keeps nothing.
- *
- * Gradients are added in the order in which single operators would add them:
- * from the last term to the first, a's before b's, each onto the addend. */
+/* Elementwise operators, and the chains of them that a plan makes: formulas,
+ * which formula_run.c runs. */
+#include "op/formula_run.h"
 #include "op/op_table.h"
 #include <lockstep/arithmetic.h>
-
-#include <string.h>
-
-enum { BLOCK = 256 };
-
-/* One block: the values and gradients of all places, those of inputs where the
- * run has them.  A gradient stands there once its place `has` one. */
-typedef struct block {
-    const ls__run *r;
-    const ls__formula *f;
-    int64_t at, n;
-    const float *value[LS__TERM_INPUTS + LS__TERMS];
-    float *grad[LS__TERM_INPUTS + LS__TERMS];
-    float *made[LS__TERMS]; /* where a term writes its value */
-    bool has[LS__TERM_INPUTS + LS__TERMS];
-    float *spare; /* a block */
-} block;
 
 /* What terms have that have constants. */
 typedef struct constants {
@@ -44,143 +21,6 @@ ls__term ls__term_from(const ls_node *n, int a, int b)
         t.by[1] = (float)c->by[1];
     }
     return t;
-}
-
-/* The formula of an instruction: the chain that the plan made, or its operator
- * as the only term. */
-static const ls__formula *formula_of(const ls__instr *in, ls__formula *one)
-{
-    const ls_node *n = in->node;
-
-    if (in->made)
-        return in->made;
-    one->inputs = n->op->inputs;
-    one->terms = 1;
-    one->term[0] = ls__term_from(n, 0, 1);
-    return one;
-}
-
-/* Value and gradient of a block for each term, and one block more. */
-static int formula_plan(ls__bench *b, ls__instr *in)
-{
-    const ls__formula *f = in->made;
-
-    ls__bench_scratch(b, (2 * (f ? f->terms : 1) + 1) * BLOCK);
-    return 0;
-}
-
-/* Lay out the memory that all blocks use. */
-static block start(const ls__run *r, const ls__formula *f)
-{
-    block b = {.r = r, .f = f, .spare = r->scratch};
-    float *next = b.spare + BLOCK;
-
-    for (int t = 0; t < f->terms; t++, next += 2 * BLOCK) {
-        b.value[f->inputs + t] = b.made[t] = next;
-        b.grad[f->inputs + t] = next + BLOCK;
-    }
-    return b;
-}
-
-/* Move to the block at element `at` of `total`. */
-static void move_to(block *b, int64_t at, int64_t total)
-{
-    b->at = at;
-    b->n = total - at < BLOCK ? total - at : BLOCK;
-    for (int k = 0; k < b->f->inputs; k++) {
-        b->value[k] = (const float *)b->r->x[k] + at;
-        b->grad[k] = b->r->dx[k] ? b->r->dx[k] + at : NULL;
-    }
-}
-
-static ls__term_run run_of(const block *b, int t)
-{
-    const ls__term *term = &b->f->term[t];
-
-    return (ls__term_run){.n = b->n, .a = b->value[term->a],
-                          .b = b->value[term->b], .y = b->made[t],
-                          .dy = b->grad[b->f->inputs + t]};
-}
-
-static void values(const block *b)
-{
-    for (int t = 0; t < b->f->terms; t++) {
-        ls__term_run run = run_of(b, t);
-
-        b->r->kernels->term_value(&b->f->term[t], &run);
-    }
-}
-
-static void formula_fwd(const ls__run *r)
-{
-    ls__formula one;
-    const ls__formula *f = formula_of(r->in, &one);
-    int64_t total = r->rows * r->node->size;
-    block b = start(r, f);
-
-    for (int64_t at = 0; at < total; at += BLOCK) {
-        move_to(&b, at, total);
-        b.made[f->terms - 1] = r->y + at;
-        values(&b);
-    }
-}
-
-/* What a place's gradient is to be added to; NULL: nothing yet. */
-static const float *before(const block *b, int place)
-{
-    if (b->has[place])
-        return b->grad[place];
-    return place < b->f->inputs && b->r->addend[place]
-               ? b->r->addend[place] + b->at : NULL;
-}
-
-/* Give one operand of a term its share of the term's gradient. */
-static void give(block *b, int t, int place, bool second)
-{
-    ls__term_run run = run_of(b, t);
-    const float *old = before(b, place);
-    float *to = old ? b->spare : b->grad[place];
-
-    if (!b->grad[place])
-        return; /* not wanted */
-    run.da = second ? NULL : to;
-    run.db = second ? to : NULL;
-    b->r->kernels->term_grad(&b->f->term[t], &run);
-    if (old)
-        b->r->kernels->add(b->n, old, to, b->grad[place]);
-    b->has[place] = true;
-}
-
-/* dy is copied first, since a dx may lie over it. */
-static void gradients(block *b)
-{
-    int last = b->f->terms - 1;
-
-    memset(b->has, 0, sizeof b->has);
-    memcpy(b->grad[b->f->inputs + last], b->r->dy + b->at,
-           (size_t)b->n * sizeof(float));
-    for (int t = last; t >= 0; t--) {
-        const ls__term *term = &b->f->term[t];
-
-        give(b, t, term->a, false);
-        if (ls__term_inputs(term->kind) == 2)
-            give(b, t, term->b, true);
-    }
-}
-
-static void formula_bwd(const ls__run *r)
-{
-    ls__formula one;
-    const ls__formula *f = formula_of(r->in, &one);
-    int64_t total = r->rows * r->node->size;
-    block b = start(r, f);
-
-    for (int64_t at = 0; at < total; at += BLOCK) {
-        move_to(&b, at, total);
-        if (r->node->op->reads)
-            values(&b);
-        gradients(&b);
-    }
 }
 
 /* ------ the operators ------ */
@@ -207,8 +47,8 @@ static int clamp_shape(ls_node *n)
 }
 
 #define ELEMENTWISE \
-    .dx_over_addend = true, .dx_over_dy = true, .plan = formula_plan, \
-    .cuts = 1, .forward = formula_fwd, .backward = formula_bwd
+    .dx_over_addend = true, .dx_over_dy = true, .plan = ls__formula_plan, \
+    .cuts = 1, .forward = ls__formula_forward, .backward = ls__formula_backward
 #define OPERATOR(kind, text, count, read, rows, its_shape, type) \
     [kind] = {.name = text, .inputs = count, .reads = read, .term = kind, \
               .onnx = type, .of = sizeof(constants), .attributes = rows, \
@@ -224,8 +64,14 @@ static int clamp_shape(ls_node *n)
 const ls__op ls__op_term[LS__TERM_KINDS] = {
     LS__TERM_ROWS(OF_UNARY, OF_BINARY, OF_OTHER)};
 
-/* A chain that the plan has made; its node says how many inputs it has. */
-const ls__op ls__op_formula = {.name = "formula", .reads = ~0u, ELEMENTWISE};
+/* A chain that the plan has made; its node says how many inputs and parameters
+ * it has.  In one that is not whole, places of dx are not those of dy. */
+#define CHAIN \
+    .name = "formula", .reads = ~0u, .leaves_params = true, \
+    .turns = ls__formula_turns, .plan = ls__formula_plan, .cuts = 1, \
+    .forward = ls__formula_forward, .backward = ls__formula_backward
+const ls__op ls__op_formula[2] = {
+    {CHAIN}, {CHAIN, .dx_over_addend = true, .dx_over_dy = true}};
 
 int ls__term_inputs(int kind)
 {

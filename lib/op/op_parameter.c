@@ -45,14 +45,21 @@ static void parameter_bwd(const ls__run *r)
                                r->dparam[0]);
 }
 
+/* Shorter rows are not worth blocks of their own. */
+static bool parameter_runs(const ls_node *n, ls__runs *runs)
+{
+    *runs = (ls__runs){n->size, 1};
+    return n->size >= 64;
+}
+
 static const ls__attribute attributes[] = {
     LS__FIELD("shape", LS__SIZES, parameter, shape), {0}};
 
 const ls__op ls__op_parameter = {
     .name = "parameter", .leaves_params = true, .of = sizeof(parameter),
     .attributes = attributes, .shape = parameter_shape,
-    .declare = parameter_declare, .cuts = 1, .forward = parameter_fwd,
-    .backward = parameter_bwd};
+    .declare = parameter_declare, .runs = parameter_runs, .cuts = 1,
+    .forward = parameter_fwd, .backward = parameter_bwd};
 
 ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
                       const int64_t *shape)

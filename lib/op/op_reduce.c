@@ -108,10 +108,19 @@ static void sum_bwd(const ls__run *r)
         }
 }
 
+/* Down columns that one chain adds. */
+static bool sum_runs(const ls_node *n, ls__runs *runs)
+{
+    extents e = extents_of(n, 1);
+
+    *runs = (ls__runs){e.inner, e.n};
+    return e.inner >= LS__LEAST_RUN && e.n > 1 && e.n <= LS__CHUNK;
+}
+
 const ls__op ls__op_sum = {
     .name = "sum", .inputs = 1, .dx_over_addend = true,
     .of = sizeof(reduction), .attributes = attributes, .shape = reduced_shape,
-    .cuts = 1, .forward = sum_fwd, .backward = sum_bwd};
+    .runs = sum_runs, .cuts = 1, .forward = sum_fwd, .backward = sum_bwd};
 
 /* ------ max ------ */
 

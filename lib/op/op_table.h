@@ -38,8 +38,8 @@ extern const ls__op ls__op_lstm[LS__RECURRENT], ls__op_gru[LS__RECURRENT];
 extern const ls__op ls__op_reverse[2];
 
 /* Elementwise operators by their kinds of term, from LS__SUB on; and a chain
- * of them, which only a plan makes. */
-extern const ls__op ls__op_term[LS__TERM_KINDS], ls__op_formula;
+ * of them, which only a plan makes: the second where it is whole. */
+extern const ls__op ls__op_term[LS__TERM_KINDS], ls__op_formula[2];
 
 /* An elementwise node as a term of the values at places a and b; b counts where
  * it has two inputs. */

@@ -290,9 +290,37 @@ static int broadcast_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, to->rank, to->of);
 }
 
+/* How many of the elements before axis *k of a value lie over equal axes of x,
+ * or, not equal, over none or one element; *k goes to the first that does. */
+static int64_t stretch(const ls_node *n, bool equal, int *k)
+{
+    const ls_node *x = n->in[0];
+    int more = n->rank - x->rank;
+    int64_t size = 1;
+
+    for (; *k > 0; --*k) {
+        int64_t extent = *k > more ? x->shape[*k - 1 - more] : 1;
+
+        if (equal ? *k <= more || extent != n->shape[*k - 1] : extent != 1)
+            break;
+        size *= n->shape[*k - 1];
+    }
+    return size;
+}
+
+static bool broadcast_runs(const ls_node *n, ls__runs *runs)
+{
+    int k = n->rank;
+
+    runs->n = stretch(n, true, &k);
+    runs->times = stretch(n, false, &k);
+    (void)stretch(n, true, &k);
+    return k == 0 && runs->n >= LS__LEAST_RUN;
+}
+
 const ls__op ls__op_broadcast = {
     .name = "broadcast", .of = sizeof(asked), .attributes = shape_asked,
-    .inputs = 1, .shape = broadcast_shape,
+    .inputs = 1, .shape = broadcast_shape, .runs = broadcast_runs,
     .cuts = 1, .forward = view_fwd, .backward = view_bwd};
 
 ls_node *ls_broadcast_to(ls_node *x, int rank, const int64_t *shape)

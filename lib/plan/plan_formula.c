@@ -5,7 +5,11 @@
  * A node that nobody but the chain reads joins it.  No bit changes: values are
  * those of the single operators, and so is the order in which gradients are
  * added, which is why a node stays out where somebody else, between it and the
- * chain's end, adds to the gradient of what it reads. */
+ * chain's end, adds to the gradient of what it reads.
+ *
+ * What the chain alone reads and an operator repeats by runs, a broadcast or a
+ * parameter, is read from where that has it, and a sum down columns that alone
+ * reads the chain is its end (ls__op.runs). */
 #include "op/op_table.h"
 #include "plan/planner.h"
 
@@ -16,9 +20,11 @@ typedef struct chain {
     ls__planner *p;
     ls_node *head;
     bool *has; /* [node] */
+    const int *uses; /* [param] nodes that have it */
     int low;   /* the first node that might be a member */
-    int terms, inputs;
-    ls_node *input[LS__TERM_INPUTS];
+    int terms, inputs, params;
+    ls_node *input[LS__TERM_INPUTS]; /* the parameters last */
+    ls__runs of[LS__TERM_INPUTS], sum;
 } chain;
 
 static bool runs(const ls__planner *p, int id)
@@ -29,6 +35,16 @@ static bool runs(const ls__planner *p, int id)
 static bool is_elementwise(const ls__planner *p, int id)
 {
     return runs(p, id) && ls__term_of(p->node[id].op);
+}
+
+/* Is node id a sum that a formula may end with? */
+static bool is_sum(const ls__planner *p, int id, ls__runs *sum)
+{
+    const ls_node *n = &p->node[id];
+
+    return runs(p, id) && n->op->runs && n->in[0] &&
+           n->size < n->in[0]->size && p->consumers[n->in[0]->id] == 1 &&
+           n->op->runs(n, sum);
 }
 
 /* How many of a node's inputs are x. */
@@ -122,16 +138,65 @@ static void grow(chain *c)
             join(c, &c->p->node[id]);
 }
 
+/* ------ what is read by runs ------ */
+
+/* Does the chain alone read what x makes, and does nobody else add to what that
+ * gets? */
+static bool may_take(const chain *c, const ls_node *x)
+{
+    const ls__planner *p = c->p;
+    const ls_node *from = x->in[0];
+
+    if (!runs(p, x->id) || !x->op->runs || !is_inner(c, x))
+        return false;
+    if (!from)
+        return c->params < LS__MAX_PARAMS && c->uses[x->param[0]] == 1;
+    return from->size <= x->size &&
+           (!p->trains[from->id] || p->consumers[from->id] == 1);
+}
+
+static void swap(chain *c, int i, int k)
+{
+    ls_node *x = c->input[i];
+    ls__runs of = c->of[i];
+
+    c->input[i] = c->input[k];
+    c->of[i] = c->of[k];
+    c->input[k] = x;
+    c->of[k] = of;
+}
+
+/* Which inputs are: parameters go to the end. */
+static bool take_runs(chain *c)
+{
+    bool takes = false;
+
+    c->params = 0;
+    memset(c->of, 0, sizeof c->of);
+    for (int k = c->inputs - 1; k >= 0; k--) {
+        const ls_node *x = c->input[k];
+
+        if (!may_take(c, x) || !x->op->runs(x, &c->of[k])) {
+            c->of[k].n = 0;
+            continue;
+        }
+        takes = true;
+        if (x->params)
+            swap(c, k, c->inputs - ++c->params);
+    }
+    return takes;
+}
+
+/* ------ the formula ------ */
+
 /* The terms in the order of their nodes; number[] is each one's. */
 static void write_terms(const chain *c, ls__formula *f, int *number)
 {
-    f->inputs = c->inputs;
-    f->terms = 0;
     for (int id = c->low; id <= c->head->id; id++) {
         const ls_node *n = &c->p->node[id];
         int place[2] = {0};
 
-        if (!c->has[id])
+        if (!c->has[id] || !ls__term_of(n->op))
             continue;
         for (int k = 0; k < ls__inputs_of(n); k++) {
             const ls_node *x = n->in[k];
@@ -144,6 +209,26 @@ static void write_terms(const chain *c, ls__formula *f, int *number)
     }
 }
 
+/* The head's node reads what the chain does, by runs where it can. */
+static void take_inputs(const chain *c, ls__formula *f)
+{
+    ls_node *head = c->head;
+
+    memset(head->in, 0, sizeof head->in);
+    for (int k = 0; k < c->inputs; k++) {
+        ls_node *x = c->input[k];
+
+        f->of[k] = c->of[k];
+        f->whole &= !x->in[0] || !c->of[k].n;
+        if (c->of[k].n)
+            c->p->home[x->id] = head->id;
+        if (k < c->inputs - c->params)
+            head->in[k] = c->of[k].n ? x->in[0] : x;
+        else
+            head->param[head->params++] = x->param[0];
+    }
+}
+
 /* The head becomes the formula, and the home of all members. */
 static int close_chain(chain *c, int *number)
 {
@@ -152,16 +237,25 @@ static int close_chain(chain *c, int *number)
 
     if (!f)
         return LS_ENOMEM;
-    (void)find_inputs(c); /* again: the last try may have been too much */
+    *f = (ls__formula){.inputs = c->inputs, .params = c->params, .sum = c->sum,
+                       .size = (c->sum.n ? c->head->in[0] : c->head)->size,
+                       .whole = !c->sum.n};
     write_terms(c, f, number);
     for (int id = c->low; id <= c->head->id; id++)
         if (c->has[id])
             p->home[id] = c->head->id;
-    c->head->op = &ls__op_formula;
+    take_inputs(c, f);
+    c->head->op = &ls__op_formula[f->whole];
     p->made[c->head->id] = f;
-    memset(c->head->in, 0, sizeof c->head->in);
-    memcpy(c->head->in, c->input, (size_t)c->inputs * sizeof *c->input);
     return 0;
+}
+
+/* Nodes that have each parameter. */
+static void count_uses(const ls__planner *p, int *uses)
+{
+    for (int id = 0; id < p->graph->node_count; id++)
+        for (int k = 0; p->used[id] && k < p->node[id].params; k++)
+            uses[p->node[id].param[k]]++;
 }
 
 int ls__plan_chain(ls__planner *p)
@@ -170,17 +264,21 @@ int ls__plan_chain(ls__planner *p)
     bool *has = ls__arena_new(&p->plan->arena, (size_t)nodes, sizeof *has);
     int *number = ls__arena_new(&p->plan->arena, (size_t)nodes,
                                 sizeof *number);
+    int *uses = ls__arena_new(&p->plan->arena, (size_t)p->plan->params + 1,
+                              sizeof *uses);
 
-    if (!has || !number)
+    if (!has || !number || !uses)
         return LS_ENOMEM;
+    count_uses(p, uses);
     for (int head = nodes - 1; head >= 0 && status == 0; head--) {
         chain c = {.p = p, .head = &p->node[head], .has = has, .low = head,
-                   .terms = 1};
+                   .uses = uses, .terms = is_elementwise(p, head)};
 
-        if (!is_elementwise(p, head))
+        if (!c.terms && !is_sum(p, head, &c.sum))
             continue;
         grow(&c);
-        if (c.terms > 1)
+        (void)find_inputs(&c); /* again: the last try may have been too much */
+        if (c.terms && (take_runs(&c) || c.terms > 1 || c.sum.n))
             status = close_chain(&c, number);
         memset(has + c.low, 0, (size_t)(head + 1 - c.low) * sizeof *has);
     }
