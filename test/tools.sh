@@ -220,12 +220,15 @@ is "padding has no weight" "$(sed -n 's/.*loss //p' "$dir/out")" "$exact"
 
 small="lm --vocab 50 --seq-len 12 --d-model 32 --heads 4 --layers 2 --d-ff 48 \
     --rows 24 --batch 8 --devices 4"
-# Emulated or under a sanitizer (which sets CK_FORK) a step takes long.
+# Emulated a step takes long; a sanitizer, which sets CK_FORK, sees all that there
+# is to see in the small one.
 losses="0000  loss 6.7112|0010  loss 6.3131|" steps=11
-[ -z "${LS_EMULATED-}${CK_FORK-}" ] || losses=${losses%0010*} steps=1
-run lm --devices 2 --steps $steps
-is "lm's losses are JAX's" "$(sed -n 's/.*step //p' "$dir/out" | tr '\n' '|')" \
-    "$losses"
+[ -z "${LS_EMULATED-}" ] || losses=${losses%0010*} steps=1
+[ "${CK_FORK-}" ] || {
+    run lm --devices 2 --steps $steps
+    is "lm's losses are JAX's" \
+        "$(sed -n 's/.*step //p' "$dir/out" | tr '\n' '|')" "$losses"
+}
 run $small --steps 12 --log-every 5
 is "the last step is logged" "$(sed -n 's/.*step \([0-9]*\).*/\1/p' \
     "$dir/out" | tr '\n' ' ')" "0000 0005 0010 0011 "

@@ -42,7 +42,7 @@ done >"$dir/text"
 mlp="mlp --hidden 512,512 --rows 256 --batch 64 --steps 40 --schedule cosine
     --warmup 8 --clip-norm 1 --accumulate 2 --devices 2 --ema 0.9
     --log-every 0"
-thin="mlp --hidden 48,48${mlp#*512,512}" # the same, in a sixteenth of the time
+thin="mlp --hidden 48,48${mlp#*512,512}" # the same in less time
 gpt="gpt --data $dir/text --seq-len 16 --d-model 16 --heads 2 --layers 1
     --d-ff 32 --batch 8 --steps 24 --devices 2 --dropout 0.1 --eval-every 10
     --log-every 0"
