@@ -35,8 +35,7 @@ static const int edge_sizes[] = {1, 5, 14, 15, 16, 17, 33, 113, 257};
 enum {
     CUBE = sizeof cube_sizes / sizeof *cube_sizes,
     EDGES = sizeof edge_sizes / sizeof *edge_sizes,
-    THIN = UNDER_SANITIZER ? 6 : 1, /* of m and n, one in so many a k */
-    SOFT = UNDER_SANITIZER ? 1 << 13 : 1 << 16 /* of a product in software */
+    THIN = UNDER_SANITIZER ? 6 : 1 /* of m and n, one in so many a k */
 };
 
 static float a[MOST * MOST], b[MOST * MOST], from[MOST * MOST];
@@ -203,7 +202,7 @@ static bool product_is_right(const ls__backend *be, const problem *p)
     ls__product g;
 
     if (strstr(be->text, "in software") &&
-        (int64_t)p->m * p->n * p->k > SOFT)
+        (int64_t)p->m * p->n * p->k > 1 << 16)
         return true;
     g = lay_out(be, p);
     be->products->gemm(&g, scratch_end - be->products->scratch(p->k, p->n));
