@@ -272,7 +272,7 @@ static void run_member(void *user, int worker)
         ls__team_help(team, t->workers - 1 - worker);
         return;
     }
-    ls__team_gather(team);
+    ls__team_gather(team, NULL, 0);
     OK(ls__exec_gradient(t->context[0], ls__device_weights(t, 0), &j->shard,
                          NULL, &j->sums));
     ls__team_dismiss(team);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Several workers on one shard: teams, where workers are more than devices, and
- * aid for a worker that is behind.  Proves that losses, evaluations, gradients
- * by an input and states have the same bytes for every number of workers and
- * every way to cut a shard among them, for models of every kind of operator;
- * that teams and helpers do run them; and that with no more workers than
- * devices there are no teams. */
+/* Several workers on one shard: the members of a team, where workers are more
+ * than devices, and guests, who aid a worker that is behind.  Proves that
+ * losses, evaluations, gradients by an input and states have the same bytes for
+ * every number of workers and every way to cut a shard among them, for models
+ * of every kind of operator; that members and guests do run them; and that with
+ * no more workers than devices a team has no member but its leader. */
 #include "record_models.h"
-#include "plan/aid.h"
 #include "plan/team.h"
 #include "train/trainer.h"
 
@@ -88,7 +87,7 @@ typedef struct outcome {
     uint64_t by_input;   /* a digest of the gradient */
     int64_t calls;       /* of teams; not compared */
     int64_t input_calls; /* those for by_input; -1: there is no such input */
-    int64_t aided;       /* operators that were run with helpers */
+    int64_t aided;       /* operators that were shared out by themselves */
     int64_t unit;        /* rows are cut at multiples of so many */
 } outcome;
 
@@ -106,7 +105,7 @@ static int64_t team_calls(const ls_trainer *t)
     int64_t calls = 0;
 
     for (int d = 0; t->team && d < t->devices.count; d++)
-        calls += t->team[d] ? ls__team_calls(t->team[d]) : 0;
+        calls += ls__team_calls(t->team[d]);
     return calls;
 }
 
@@ -114,18 +113,19 @@ static int64_t aided(const ls_trainer *t)
 {
     int64_t calls = 0;
 
-    for (int w = 0; t->aid && w < t->workers; w++)
-        calls += t->aid[w].calls;
+    for (int d = 0; t->team && d < t->devices.count; d++)
+        calls += ls__team_shared(t->team[d]);
     return calls;
 }
 
 static void force(const ls_trainer *t, ls__cut cut, bool aid)
 {
-    for (int w = 0; t->aid && w < t->workers; w++)
-        t->aid[w].always = aid;
-    for (int d = 0; t->team && d < t->devices.count; d++)
-        if (t->team[d])
-            ls__team_set_cut(t->team[d], cut);
+    for (int d = 0; t->team && d < t->devices.count; d++) {
+        ck_assert(t->workers > t->devices.count ||
+                  ls__team_members(t->team[d]) == 1);
+        ls__team_set_always(t->team[d], aid);
+        ls__team_set_cut(t->team[d], cut);
+    }
 }
 
 /* The gradient by the first input of floats, if there is one. */
@@ -178,7 +178,6 @@ static outcome outcome_of(const setting *s)
     options.accumulate = s->accumulate;
     options.precision = s->precision;
     r = open_run(pool, g, &options);
-    ck_assert(s->workers > s->devices || !r.trainer->team);
     force(r.trainer, s->cut, s->aid);
     train(&r, &f, &o);
     close_run(&r);
@@ -187,7 +186,7 @@ static outcome outcome_of(const setting *s)
     return o;
 }
 
-/* -> how many operators were run with helpers. */
+/* -> how many operators were shared out by themselves. */
 static int64_t check(const outcome *want, const setting *s)
 {
     outcome o = outcome_of(s);

@@ -56,12 +56,10 @@ void ls__context_close(ls__context *c)
 
 int ls__context_join(ls__context *c, ls__team *team)
 {
-    int mates = team ? ls__team_members(team) - 1 : 0;
+    int mates = ls__team_members(team) - 1;
     size_t bytes = (size_t)c->plan->floats * sizeof(float);
 
-    if (!mates)
-        return 0;
-    if (!(c->mate = ls__new((size_t)mates, sizeof *c->mate, "team")))
+    if (mates && !(c->mate = ls__new((size_t)mates, sizeof *c->mate, "team")))
         return LS_ENOMEM;
     for (; c->mates < mates; c->mates++)
         if (!(c->mate[c->mates] = ls__block(bytes, "activations of a team"))) {
@@ -70,11 +68,6 @@ int ls__context_join(ls__context *c, ls__team *team)
         }
     c->team = team;
     return 0;
-}
-
-void ls__context_aid(ls__context *c, ls__aid *aid)
-{
-    c->aid = aid;
 }
 
 const ls_node *ls__context_failed(const ls__context *c)

@@ -38,7 +38,6 @@ void ls__exec_stale(const ls__plan *plan, const ls__weights *w);
 
 typedef struct ls__context ls__context;
 typedef struct ls__team ls__team; /* team.h */
-typedef struct ls__aid ls__aid;   /* aid.h */
 
 /* Memory for one chunk of rows, not touched before the first run: its pages lie
  * with the thread that runs.  The plan is borrowed. */
@@ -46,11 +45,8 @@ int ls__context_open(ls__context **context, const ls__plan *plan);
 void ls__context_close(ls__context *context);
 
 /* Let a team run the context's shards, where it is there: takes memory of a
- * chunk for each member.  NULL: none.  LS_ENOMEM. */
+ * chunk for each other member.  LS_ENOMEM. */
 int ls__context_join(ls__context *c, ls__team *team);
-
-/* Let others help who runs its shards (aid.h), while they may. */
-void ls__context_aid(ls__context *context, ls__aid *aid);
 
 /* Pair chunks: from now on the last two of a shard run forward one after the
  * other and then back together, operator by operator, so that gradients are

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A team: several workers on the shard of one device, where workers are more
- * than devices.  The leader is the device's worker; the others help it from the
- * beginning of a phase to its end with all that it runs meanwhile.
+/* A team: several workers on what one worker, its leader, runs.  Members are
+ * there from the beginning of a phase to its end: where workers are more than
+ * devices, those without one.  Guests come when they are done with their own
+ * devices, and stay until the leader is done with his.
  *
- * They run whole chunks at the same time, each in memory of its own.  Chunks
+ * Members run whole chunks at the same time, each in memory of its own.  Chunks
  * depend on each other only where sums go on from one to the next: gradients of
  * parameters, the losses.  There they take turns (ls__turns in graph/op.h):
  * each waits until the chunk before it has added its part.  So every sum has
@@ -12,26 +13,39 @@
  *
  * Where chunks are fewer than members, groups of members have a chunk each and
  * cut it by rows, operator by operator; gradients of parameters, whose sums go
- * over the rows, by turns. */
+ * over the rows, by turns.
+ *
+ * A leader that runs a chunk alone shares out one operator at a time in the
+ * same way, among those who are there just then; with nobody there it runs
+ * whole operators.  So workers end together though some have a device more than
+ * others, or a slower core. */
 #ifndef LS_PLAN_TEAM_H
 #define LS_PLAN_TEAM_H
 
 #include "plan/work.h"
 
-/* A team of so many workers of a pool.  LS_ENOMEM. */
+/* A team of so many workers of a pool, the leader among them.  LS_ENOMEM. */
 int ls__team_open(ls__team **team, const ls_pool *pool, int members);
 void ls__team_close(ls__team *team);
 
 int ls__team_members(const ls__team *team);
 
-/* The leader's: the others are there from now on, until they may go.  NULL:
- * there is no team. */
-void ls__team_gather(ls__team *team);
+/* The leader's: the members are there from now on, and guests may come if a
+ * shard of this plan of so many rows is worth it (plan NULL: they may not);
+ * until all may go.  NULL: there is no team. */
+void ls__team_gather(ls__team *team, const ls__plan *plan, int64_t rows);
 void ls__team_dismiss(ls__team *team);
+
+/* Are there other members now? */
 bool ls__team_is_here(const ls__team *team);
 
 /* Help, as member 1 or above, until the leader lets them go. */
 void ls__team_help(ls__team *team, int member);
+
+/* Be a guest of the team that has the fewest, those behind number `at` first,
+ * until it is dismissed, and so on until no team wants any.  The guest's own
+ * memory, for operators of the plan, is used by nobody else meanwhile. */
+void ls__team_visit(ls__team *const *team, int teams, int at, float *scratch);
 
 /* What is done with a chunk; every member calls it that has rows of it. */
 typedef void ls__chunk_fn(const ls__work *chunk, const void *how);
@@ -42,15 +56,22 @@ typedef void ls__chunk_fn(const ls__work *chunk, const void *how);
  * chunk. */
 bool ls__team_run(const ls__work *begun, ls__chunk_fn *run, const void *how);
 
+/* Run an instruction on a chunk that its leader runs alone.  False: nothing was
+ * done, because nobody is there, or it is too little, or cannot be cut. */
+bool ls__team_share(const ls__work *chunk, const ls__instr *in, bool back);
+
 /* Groups, each with a chunk at a time, of members that have a part each. */
 typedef struct ls__cut {
     int groups, parts;
 } ls__cut;
 
-/* Cut so from now on, for a test, as far as may be, whatever takes least; and
- * how many shards were cut so far. */
-void ls__team_set_cut(ls__team *team, ls__cut cut);
+/* How many shards were cut so far, and how many operators by themselves; and
+ * for a test: cut shards so from now on, as far as may be, whatever takes
+ * least, and operators however little there is to do. */
 int64_t ls__team_calls(const ls__team *team);
+int64_t ls__team_shared(const ls__team *team);
+void ls__team_set_cut(ls__team *team, ls__cut cut);
+void ls__team_set_always(ls__team *team, bool always);
 
 /* team_cut.c: what takes least for a shard; 1 and 1: one member alone. */
 ls__cut ls__cut_of(const ls__work *begun, int members);

@@ -2,7 +2,7 @@
 /* One instruction on one chunk of rows.  Nothing is allocated. */
 #include "plan/work.h"
 #include "base/range.h"
-#include "plan/aid.h"
+#include "plan/team.h"
 #include "pool/track.h"
 
 #include <string.h>
@@ -214,7 +214,7 @@ void ls__work_forward(const ls__work *c, const ls__instr *in)
     ls__track *track = ls__track_here();
     ls_mark mark;
 
-    if (ls__aid_run(c, in, false))
+    if (ls__team_share(c, in, false))
         return;
     mark = ls__track_begin(track, 2, in->node->op->name);
     run_forward(c, in);
@@ -333,7 +333,7 @@ void ls__work_backward(const ls__work *c, const ls__instr *in)
     ls__track *track = ls__track_here();
     ls_mark mark;
 
-    if (!runs_backward(in) || ls__aid_run(c, in, true))
+    if (!runs_backward(in) || ls__team_share(c, in, true))
         return;
     mark = ls__track_begin(track, 2, op->name);
     run_backward(c, in);

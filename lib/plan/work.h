@@ -26,7 +26,6 @@ struct ls__context {
     void *user;
     const ls__touched *touched; /* of the gradients; NULL: none are kept */
     ls__team *team; /* that may run it; NULL: one worker does */
-    ls__aid *aid;   /* by which others help who runs it; NULL: nobody */
     int mates;      /* its other members */
     float **mate;   /* [member - 1] a chunk's memory for each of them */
 };

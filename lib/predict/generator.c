@@ -205,7 +205,7 @@ static void run(void *user, int worker)
         ls__team_help(g->team, worker);
         return;
     }
-    ls__team_gather(g->team);
+    ls__team_gather(g->team, NULL, 0);
     g->status = ls__exec_last(g->context, &g->weights, &g->shard, g->goal,
                               g->out);
     ls__team_dismiss(g->team);

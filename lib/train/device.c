@@ -2,7 +2,6 @@
 /* Who computes the gradient of a device, and in which memory. */
 #include "train/device.h"
 #include "base/clock.h"
-#include "plan/aid.h"
 #include "plan/team.h"
 #include "pool/pool.h"
 #include "train/copies.h"
@@ -99,21 +98,24 @@ static int members_of(const ls_trainer *t, int device)
     return member_of(t, device, before);
 }
 
+/* One for each worker that has devices, which are all given it. */
 static int open_teams(ls_trainer *t)
 {
     int n = t->devices.count, status = 0;
 
-    if (t->workers <= n || !t->model.plan->loose)
+    if (t->workers == 1 || !t->model.plan->loose)
         return 0;
     if (!(t->team = ls__arena_new(&t->arena, (size_t)n, sizeof *t->team)))
         return LS_ENOMEM;
     for (int d = 0; d < n && status == 0; d++)
-        if (members_of(t, d) > 1)
+        if (d > 0 && members_of(t, d) == 0)
+            t->team[d] = t->team[d - 1];
+        else
             status = ls__team_open(&t->team[d], t->pool, members_of(t, d));
     return status;
 }
 
-/* The team that shares a device's shard in this step; NULL: there is none. */
+/* The team of a device's worker in this step; NULL: there is none. */
 static ls__team *team_of(const ls__step *s, int device)
 {
     return s->trainer->team && !s->checked ? s->trainer->team[device] : NULL;
@@ -121,7 +123,7 @@ static ls__team *team_of(const ls__step *s, int device)
 
 void ls__device_gather(const ls__step *s, int device)
 {
-    ls__team_gather(team_of(s, device));
+    ls__team_gather(team_of(s, device), s->trainer->model.plan, s->rows);
 }
 
 void ls__device_dismiss(const ls__step *s, int device)
@@ -141,42 +143,20 @@ void ls__device_help(const ls__step *s, int worker, int device,
     ls__team_help(team, member_of(t, device, worker));
 }
 
-/* ------ aid ------ */
-
-static int open_aid(ls_trainer *t)
-{
-    int status = 0;
-
-    if (t->workers == 1 || t->devices.count == 1 || !t->model.plan->loose)
-        return 0;
-    status = ls__aids_open(&t->aid, t->pool);
-    for (int d = 0; d < t->devices.count && status == 0; d++)
-        ls__context_aid(t->context[d], &t->aid[ls__pool_worker_of(
-                            t->pool, t->devices.count, d)]);
-    return status;
-}
-
-void ls__device_ask(const ls__step *s, int worker)
+void ls__device_aid(const ls__step *s, int worker, int device,
+                    ls__lap_kind lap)
 {
     const ls_trainer *t = s->trainer;
-
-    if (t->aid && !s->checked)
-        ls__aid_open(&t->aid[worker], t->model.plan, s->rows);
-}
-
-void ls__device_give(const ls__step *s, int worker, int device,
-                     ls__lap_kind lap)
-{
-    const ls_trainer *t = s->trainer;
+    int member = member_of(t, device, worker);
     double began;
 
-    if (!t->aid || s->checked)
+    if (!team_of(s, device))
         return;
     began = s->notes.lap ? ls__seconds() : 0;
     ls__track_phase(ls__track_here(), "aid", -1);
-    ls__aid_close(&t->aid[worker]);
-    ls__aid_give(t->aid, worker, t->context[device],
-                 member_of(t, device, worker));
+    ls__team_visit(t->team, t->devices.count, device,
+                   ls__context_memory(t->context[device], member) +
+                       t->model.plan->scratch);
     if (s->notes.lap)
         s->notes.lap[worker].busy[lap] -= ls__seconds() - began;
 }
@@ -195,8 +175,7 @@ int ls__devices_open(ls_trainer *t)
                                sizeof *t->context);
     if (!t->context)
         return LS_ENOMEM;
-    status = ls__contexts_open(t->context, t, t->model.plan);
-    return status == 0 ? open_aid(t) : status;
+    return ls__contexts_open(t->context, t, t->model.plan);
 }
 
 /* How many gradients to be added there are. */
@@ -209,8 +188,8 @@ void ls__devices_close(ls_trainer *t)
 {
     ls__contexts_close(t->context, t->devices.count);
     for (int d = 0; t->team && d < t->devices.count; d++)
-        ls__team_close(t->team[d]);
-    ls__aids_close(t->aid);
+        if (d == 0 || t->team[d] != t->team[d - 1])
+            ls__team_close(t->team[d]);
     for (int w = 0; t->grad.later && w < laters(t); w++)
         ls__block_free(t->grad.later[w]);
 }

@@ -37,22 +37,18 @@ void ls__beside_close(ls__beside *b);
  * failure the trainer's plan searches for the row at fault. */
 void ls__beside_pack(const ls__beside *b, const ls_trainer *t, int worker);
 
-/* The worker of a device gathers the device's team before it runs the device,
- * and dismisses it afterwards; a worker without devices helps until then.  All
- * do nothing where there is no team, and in a step that is checked: what is
- * computed twice is one worker's. */
+/* The worker of a device gathers its team before it runs its devices, and
+ * dismisses it afterwards; a worker without devices helps until then.  Done
+ * with that, any worker aids those that are not, which counts as waiting;
+ * `device` is its first, or of the worker that it helped.  All do nothing where
+ * there are no teams, and in a step that is checked: what is computed twice is
+ * one worker's. */
 void ls__device_gather(const ls__step *s, int device);
 void ls__device_dismiss(const ls__step *s, int device);
 void ls__device_help(const ls__step *s, int worker, int device,
                      const char *phase);
-
-/* A worker that begins with its devices asks for aid; done with them, one of
- * them `device`, or with the help it gave in the team of that one, it gives aid
- * to those that are not, which counts as waiting.  Nothing in a step that is
- * checked, either. */
-void ls__device_ask(const ls__step *s, int worker);
-void ls__device_give(const ls__step *s, int worker, int device,
-                     ls__lap_kind lap);
+void ls__device_aid(const ls__step *s, int worker, int device,
+                    ls__lap_kind lap);
 
 /* Make room in the contexts for the shards of a step that trains, where all
  * rows are at work at the same time.  LS_ENOMEM. */

@@ -35,7 +35,7 @@ static bool is_phase(const ls__phase *p)
 }
 
 /* A worker runs its devices, or helps with that of the next worker that has
- * one; then it helps those that are behind. */
+ * one; then it aids those that are behind. */
 static void run_devices(ls__step *s, const ls__phase *p, int worker)
 {
     const ls_trainer *t = s->trainer;
@@ -45,14 +45,14 @@ static void run_devices(ls__step *s, const ls__phase *p, int worker)
     if (first == last)
         ls__device_help(s, worker, first, p->name);
     else
-        ls__device_ask(s, worker);
+        ls__device_gather(s, first);
     for (int d = first; d < last; d++) {
         ls__track_phase(ls__track_here(), p->name, t->devices.first + d);
-        ls__device_gather(s, d);
         p->run_device(s, worker, d);
-        ls__device_dismiss(s, d);
     }
-    ls__device_give(s, worker, first, p->lap);
+    if (first < last)
+        ls__device_dismiss(s, first);
+    ls__device_aid(s, worker, first, p->lap);
 }
 
 static bool run_phase(ls__step *s, const ls__phase *p, int worker)

@@ -30,9 +30,8 @@ struct ls_trainer {
     ls_gradient_fn *fn;    /* the user's; NULL: the model's plan */
     void *user;
     ls__context **context; /* [device here] its worker's; NULL without a plan */
-    struct ls__team **team; /* [device here] NULL: nobody helps its worker; the
-                               array is NULL where there are no teams */
-    ls__aid *aid;     /* [worker] NULL: none is helped that is behind */
+    ls__team **team;       /* [device here] its worker's, by which others help
+                              it; NULL: nobody does */
 
     int moments;
     const char *moment_name[LS__MOMENTS];
