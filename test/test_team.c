@@ -14,7 +14,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { TIMES = UNDER_SANITIZER ? 1 : 4, /* that helpers are tried */
+enum { TIMES = UNDER_SANITIZER ? 1 : 4, /* that guests are tried */
        STEPS = 2, ROWS = 75, LARGE = MODELS, TIED, KINDS };
 
 /* ------ Models and what they are given ------ */
