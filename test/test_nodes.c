@@ -7,6 +7,7 @@
 #include "models.h"
 #include "plan/team.h"
 #include "pool/pool.h"
+#include "state/looker.h"
 #include "train/copies.h"
 #include "train/device.h"
 #include "train/nodes.h"
@@ -157,10 +158,36 @@ static void check_copies(const ls_trainer *t)
     }
 }
 
-/* What a training ends in, and whether its nodes added their own. */
-static bool train(const char *topology, int devices, int workers,
-                  const ls_trainer_options *o, const char *state, char hash[65])
+/* The mean gradients that a looker was shown, one after the other. */
+typedef struct seen {
+    int step;
+    float mean[STEPS + 1][1024];
+} seen;
+
+static void begin_seen(void *user, int calls)
 {
+    seen *s = user;
+
+    ck_assert_int_eq(calls, 1);
+    s->step++;
+}
+
+static void see_block(void *user, ls__range block, const float *gradient)
+{
+    seen *s = user;
+
+    ck_assert_int_le(block.last, COUNT(s->mean[0]));
+    memcpy(s->mean[s->step] + block.first, gradient + block.first,
+           (size_t)(block.last - block.first) * sizeof *gradient);
+}
+
+/* What a training ends in, and whether its nodes added their own; s NULL:
+ * nobody looks. */
+static bool train_graph(ls_graph *graph, seen *s, const char *topology,
+                        int devices, int workers, const ls_trainer_options *o,
+                        const char *state, char hash[65])
+{
+    ls__looker look = {s, .begin = begin_seen, .block = see_block};
     float *x = normals(1, ROWS * 9);
     int32_t label[ROWS];
     ls_mesh *mesh = open_mesh(topology, devices, workers);
@@ -172,20 +199,32 @@ static bool train(const char *topology, int devices, int workers,
     for (int i = 0; i < ROWS; i++)
         label[i] = i % 5;
     OK(ls_pool_open(&pool, mesh, NULL));
-    r = open_run(pool, mlp_graph(), o);
+    r = open_run(pool, graph, o);
+    if (s)
+        OK(ls__looker_add(r.trainer, &look));
     OK(ls_state_place(r.trainer, LS_STATE_ALL, state));
     OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
     OK(ls_batch_set(r.batch, "label", LS_I32, label, ROWS));
     for (int i = 0; i < STEPS; i++)
         OK(ls_step(r.trainer, r.batch, &result));
     ls_trainer_hash(r.trainer, hash);
-    added = ls__nodes_add(r.trainer);
-    check_copies(r.trainer);
+    added = r.trainer->nodes != NULL;
+    if (!(o->check > 0) && !o->check_divergence)
+        check_copies(r.trainer);
+    if (s)
+        ls__looker_drop(r.trainer, &look);
     close_run(&r);
     ls_pool_close(pool);
     ls_mesh_close(mesh);
     free(x);
     return added;
+}
+
+static bool train(const char *topology, int devices, int workers,
+                  const ls_trainer_options *o, const char *state, char hash[65])
+{
+    return train_graph(mlp_graph(), NULL, topology, devices, workers, o, state,
+                       hash);
 }
 
 /* Proves that the bytes are those of one worker on every machine, with numbers
@@ -222,8 +261,58 @@ START_TEST(bits)
 }
 END_TEST
 
+/* A classifier that norms by all rows of a batch and keeps statistics. */
+static ls_graph *norms_graph(void)
+{
+    ls_batch_norm_options o = ls_batch_norm_defaults();
+    ls_graph *g;
+    ls_node *x, *label;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){9});
+    label = ls_input(g, "label", LS_I32, 0, NULL);
+    o.statistics = LS_STATISTICS_OF_BATCH;
+    x = ls_relu(ls_batch_norm_with(ls_dense(x, 33, "hidden"), &o, "norm"));
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(x, 5, "out"), label)));
+    return g;
+}
+
+/* Proves that nodes add and copy where riders are that need neither otherwise:
+ * groups with an average, statistics, whoever looks at the mean, which is shown
+ * to the bit; and do not where steps are computed a second time. */
+START_TEST(riders)
+{
+    enum { GROUPS, NORMS, LOOKER, CHECK, TWICE, KINDS };
+    const ls_group group = ls_group_no_decay();
+
+    for (int kind = 0; kind < KINDS; kind++) {
+        ls_trainer_options o = ls_trainer_defaults();
+        ls_graph *graph[2];
+        static seen look[2];
+        char hash[2][65];
+
+        o.optimizer = ls_adamw(1e-2);
+        o.groups = kind == GROUPS ? &group : NULL;
+        o.n_groups = kind == GROUPS;
+        o.average = kind == GROUPS ? 0.5 : 0;
+        o.check = kind == CHECK ? 0.5 : 0;
+        o.check_divergence = kind == TWICE;
+        for (int i = 0; i < 2; i++) {
+            graph[i] = kind == NORMS ? norms_graph() : mlp_graph();
+            look[i].step = 0;
+            ck_assert(train_graph(graph[i], kind == LOOKER ? &look[i] : NULL,
+                                  i ? "numa:2 core:2" : "core:1", 12,
+                                  i ? 4 : 1, &o, "shard", hash[i]) ==
+                      (i && kind < CHECK));
+        }
+        ck_assert_str_eq(hash[0], hash[1]);
+        ck_assert(memcmp(&look[0], &look[1], sizeof look[0]) == 0);
+    }
+}
+END_TEST
+
 /* Proves that workers who wrap around on two nodes share two copies, that on
- * one node there are none, and none where somebody rides along. */
+ * one node there are none, and none where the weights are packed by a rider. */
 START_TEST(copies)
 {
     static const char *const machine[] = {"numa:2 core:1", "core:4"};
@@ -238,7 +327,7 @@ START_TEST(copies)
 
         OK(ls_pool_open(&pool, mesh, NULL));
         for (int ride = 0; ride < 2; ride++) {
-            o.average = ride ? 0.5 : 0;
+            o.check = ride ? 0.5 : 0;
             r = open_run(pool, mlp_graph(), &o);
             ck_assert((r.trainer->copies != NULL) == (m == 0 && !ride));
             ck_assert((r.trainer->nodes != NULL) == (m == 0 && !ride));
@@ -246,7 +335,7 @@ START_TEST(copies)
         }
         ls_pool_close(pool);
         ls_mesh_close(mesh);
-        o.average = 0;
+        o.check = 0;
         train(machine[m], 8, 6, &o, "replicate", many);
         ck_assert_str_eq(one, many);
     }
@@ -395,6 +484,7 @@ int main(void)
     tcase_add_test(all, links);
     tcase_add_test(all, parts);
     tcase_add_test(all, bits);
+    tcase_add_test(all, riders);
     tcase_add_test(all, copies);
     tcase_add_test(all, members);
     tcase_add_test(all, teams);

@@ -18,8 +18,10 @@
 
 static bool wants(const ls__rig *rig, ls__needs *needs)
 {
-    (void)needs;
-    return rig->options->check > 0;
+    bool rides = rig->options->check > 0;
+
+    needs->single |= rides;
+    return rides;
 }
 
 /* A worker without devices has no context of its own. */

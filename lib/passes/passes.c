@@ -81,7 +81,7 @@ static int step(ls_trainer *t, const ls_batch *batch, ls_result *result)
     int64_t began, at;
     int status;
 
-    if (ls__nodes_add(t)) {
+    if (t->nodes) {
         s.pass = &train_on_nodes;
         s.gradient = t->nodes->mean;
     }

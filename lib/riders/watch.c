@@ -52,6 +52,7 @@ static bool wants(const ls__rig *rig, ls__needs *needs)
     if (rides) {
         needs->guard = GUARD;
         needs->whole = true;
+        needs->single = true;
     }
     return rides;
 }

@@ -63,14 +63,14 @@ static void point(const ls_trainer *t)
     }
 }
 
-int ls__copies_open(ls_trainer *t)
+int ls__copies_open(ls_trainer *t, const ls__needs *needs)
 {
     const ls_mesh *mesh = ls__pool_mesh(t->pool);
     const ls__weights *model = &t->model.weights;
     size_t n = (size_t)t->workers, bytes;
     ls__copies *c;
 
-    if (t->ranks || t->rider[0].is || !model->packed || on_one_node(mesh))
+    if (t->ranks || needs->single || !model->packed || on_one_node(mesh))
         return 0;
     bytes = (size_t)t->model.plan->pack_floats * sizeof *model->packed;
     if (!(t->copies = c = ls__arena_new(&t->arena, 1, sizeof *c)) ||

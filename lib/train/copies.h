@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packed weights where workers sit on several NUMA nodes: the workers of a node
  * pack a copy for themselves, since they read it for each chunk of rows.  There
- * are none where somebody rides along, who would look at the model's, nor for
- * one of several ranks, which packs early. */
+ * are none where a rider packs the model's itself, nor for one of several
+ * ranks, which packs early. */
 #ifndef LS_TRAIN_COPIES_H
 #define LS_TRAIN_COPIES_H
 
 #include "train/trainer.h"
 
 /* Set t->copies where there are several nodes.  LS_ENOMEM. */
-int ls__copies_open(ls_trainer *t);
+int ls__copies_open(ls_trainer *t, const ls__needs *needs);
 void ls__copies_close(ls_trainer *t);
 
 /* The weights that a worker runs its devices with; each member of its team

@@ -20,12 +20,13 @@ static int make(ls_trainer *t, ls__nodes *n)
     return 0;
 }
 
-int ls__nodes_open(ls_trainer *t)
+int ls__nodes_open(ls_trainer *t, const ls__needs *needs)
 {
     ls__nodes *n;
     int status;
 
-    if (t->ranks || t->rider[0].is || t->options.mean == LS_MEAN_OF_SHARDS)
+    if (t->ranks || needs->single || needs->fates ||
+        t->options.mean == LS_MEAN_OF_SHARDS)
         return 0;
     if (!(n = ls__arena_new(&t->arena, 1, sizeof *n)))
         return LS_ENOMEM;
@@ -58,11 +59,6 @@ void ls__nodes_touch(const ls_trainer *t, int worker)
          ls__ranges_next(&t->trained.runs, mine, &run);)
         memset(t->nodes->mean + run.first, 0,
                (size_t)(run.last - run.first) * sizeof *t->nodes->mean);
-}
-
-bool ls__nodes_add(const ls_trainer *t)
-{
-    return t->nodes && !t->rider[0].is;
 }
 
 bool ls__phase_node_sums(ls__step *s, int worker)

@@ -16,16 +16,13 @@ typedef struct ls__nodes {
     float *mean; /* each range touched first by who makes it */
 } ls__nodes;
 
-/* Set t->nodes where that pays and nobody rides along, who would look at the
- * devices' own gradients; once there are these. */
-int ls__nodes_open(ls_trainer *t);
+/* Set t->nodes where that pays and no rider needs the devices' own gradients in
+ * the reduction or later; once there are these. */
+int ls__nodes_open(ls_trainer *t, const ls__needs *needs);
 void ls__nodes_close(ls_trainer *t);
 
 /* Touch a worker's range of the mean. */
 void ls__nodes_touch(const ls_trainer *t, int worker);
-
-/* May a step of the trainer add so?  Who rides along may have come later. */
-bool ls__nodes_add(const ls_trainer *t);
 
 /* Each worker adds a range of its node's devices' gradients, unless a device
  * failed; and, in the place of ls__phase_reduce, completes the sums. */

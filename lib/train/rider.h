@@ -55,6 +55,8 @@ typedef struct ls__needs {
     bool whole;        /* the device's gradients, of all parameters: nothing
                           is left out of them, or leaves them early */
     bool fates;        /* of blocks */
+    bool single;       /* on several NUMA nodes too one copy of the weights, and
+                          sums of all devices at once */
 } ls__needs;
 
 /* A device's micro-batch, on its worker. */

@@ -173,8 +173,8 @@ static int make_all(ls_trainer *t, const ls__needs *needs, const bool *frozen)
         (status = ls__joint_open(t)) < 0 ||
         (status = ls__devices_open(t)) < 0 ||
         (status = ls__placement_open(t)) < 0 ||
-        (status = ls__nodes_open(t)) < 0 ||
-        (status = ls__copies_open(t)) < 0)
+        (status = ls__nodes_open(t, needs)) < 0 ||
+        (status = ls__copies_open(t, needs)) < 0)
         return status;
     point_at_arrays(t);
     ls__joint_share(t);
