@@ -89,6 +89,8 @@ has "an operator's share of both" out "dense                  100 %    70 %     
 has "what an operator is bound by" out " memory"
 has "a model is called one" out "a model, not measured"
 is "no progress without a terminal" "$(grep -c 'run 1 of' "$dir/err")" 0
+has "but what is measured" err "measuring linear: 6 runs"
+has "and how long that takes" err "the first run took"
 is "a line for each count" "$(wc -l <"$dir/f.csv" | tr -d ' ')" 4
 is "as many fields in each" \
     "$(awk -F, '{ print NF }' "$dir/f.csv" | sort -u)" 27

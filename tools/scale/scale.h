@@ -33,6 +33,7 @@ typedef struct scale {
     int status; /* of what failed inside of the measurement */
     others others;
     bool tells; /* stderr is a terminal */
+    double began; /* when the first run did */
     scaling *scaling;
     findings findings;
     char *command;

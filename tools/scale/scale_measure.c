@@ -77,13 +77,23 @@ static int fill(void *user, int64_t step, ls_batch *batch)
     return s->status == OPT_GO ? 0 : LS_EUSER;
 }
 
+/* Say what runs; without a terminal once, and after the first run how long. */
 static void progress_line(void *user, int at, int runs, int workers)
 {
-    const scale *s = user;
+    scale *s = user;
 
+    if (at == 0)
+        s->began = opt_seconds();
     if (s->tells)
         fprintf(stderr, "\rrun %d of %d: %d worker%s    ", at + 1, runs,
-                workers, workers == 1 ? "" : "s");
+                workers, opt_s(workers));
+    else if (at == 0)
+        fprintf(stderr, "measuring %s: %d run%s\n", run_model_name(&s->run),
+                runs, opt_s(runs));
+    else if (at == 1)
+        fprintf(stderr, "the first run took %.1f s; about %.0f s to go\n",
+                opt_seconds() - s->began,
+                (runs - 1) * (opt_seconds() - s->began));
 }
 
 static int measure_rank(scale *s)
