@@ -166,22 +166,22 @@ run linear $quick --workers 1,2 --predict "pack:2 numa:4 core:24" \
 is "a prediction" $status 0
 has "of whom" out \
     "predicted for pack:2 numa:4 core:24: 192 cores, 8 NUMA nodes, 2 packages, 4 devices"
-has "its terms" out "compute    memory    reduce    update  barriers    serial"
+has "its terms" out "compute       aid    memory    reduce    update  barriers    serial"
 has "a check of it here" out "on this machine: 1 worker predicted "
 is "a line for each count, in CSV" \
     "$(cut -d, -f1-3 "$dir/p.csv" | tail -n +2 | tr '\n' ' ')" \
     "linear,4,1 linear,4,2 linear,4,4 linear,4,8 linear,4,16 linear,4,32 linear,4,64 linear,4,128 linear,4,192 "
 is "as many fields in each, predicted" \
-    "$(awk -F, '{ print NF }' "$dir/p.csv" | sort -u)" 14
+    "$(awk -F, '{ print NF }' "$dir/p.csv" | sort -u)" 15
 is "the terms add up" "$(awk -F, 'NR > 1 {
-    sum = $8 + $9 + $10 + $11 + $12 + $13
+    sum = $8 + $9 + $10 + $11 + $12 + $13 + $14
     if (sum > $4 * 1.000001 || sum < $4 * 0.999999) print $3 }' \
     "$dir/p.csv")" ""
 if command -v jq >/dev/null; then
     is "JSON of a prediction" "$(jq -c '.prediction | [.machine, .cores, .nodes,
         .packages, .devices, (.rows | length), (.rows[0].terms | keys)]' \
         "$dir/p.json")" \
-        '["pack:2 numa:4 core:24",192,8,2,4,9,["barriers","compute","memory","reduce","serial","update"]]'
+        '["pack:2 numa:4 core:24",192,8,2,4,9,["aid","barriers","compute","memory","reduce","serial","update"]]'
 fi
 
 # An experiment of more devices than are measured: each has the same rows.

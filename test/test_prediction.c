@@ -132,8 +132,8 @@ static void open_machine(prediction *p, const char *text)
 
 static double sum(const scaling_guess *g)
 {
-    return g->compute + g->memory + g->reduce + g->update + g->barriers +
-           g->serial;
+    return g->compute + g->aid + g->memory + g->reduce + g->update +
+           g->barriers + g->serial;
 }
 
 #define NEAR(a, b) ck_assert_double_eq_tol(a, b, 1e-9 * (b) + 1e-15)

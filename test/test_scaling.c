@@ -277,6 +277,47 @@ START_TEST(model)
 }
 END_TEST
 
+/* Proves that workers that are done help those that are behind: with the share
+ * of operators in which they can, by whole rows, and 15 of them at most; and
+ * not where all have as many devices, or teams of two and more. */
+START_TEST(model_of_aid)
+{
+    static const struct {
+        int devices, workers;
+        double chunk_rows, of; /* of the gradients of all devices */
+    } at[] = {
+        {8, 4, 4, 1. / 4},
+        {8, 16, 4, 1. / 16},
+        {8, 20, 4, 1. / 16},
+        {3, 2, 4, (1 + .2 + .8 / 2) / 3},
+        {3, 2, 1, (1 + .2 + .8) / 3},
+        {3, 2, 3, (1 + .2 + .8 * 2 / 3) / 3},
+        {8, 6, 4, (1 + .2 + .8 / 2) / 8},       /* two by six, three each */
+        {8, 12, 4, (.5 + .5 * (.2 + .8 / 2)) / 8}, /* four by twelve */
+        {65, 64, 64, (1 + .2 + .8 / 16) / 65},
+    };
+
+    for (size_t i = 0; i < COUNT(at); i++) {
+        made m = {.s = {.cut = 1, .info = {.devices = at[i].devices, .work = {
+                      .chunk_rows = (int64_t)at[i].chunk_rows, .aid = .8,
+                      .shards = at[i].devices}}}};
+        scaling_guess g;
+
+        add(&m, 1, 8, 0, 0, 0);
+        m.point[0].rows = 256 * at[i].devices;
+        OK(scaling_model(&m.s, NULL, at[i].workers, &g));
+        ck_assert_double_eq_tol(g.seconds, 8 * at[i].of, 1e-12);
+        ck_assert_double_eq_tol(
+            g.compute, 8 * scaling_share(at[i].devices, at[i].workers), 1e-12);
+        ck_assert_double_le(g.aid, 0);
+        ck_assert_double_eq_tol(g.seconds, g.compute + g.aid, 1e-12);
+        m.point[0].rows = at[i].devices; /* one each, which nobody can cut */
+        OK(scaling_model(&m.s, NULL, at[i].workers, &g));
+        ck_assert_double_eq(g.aid, 0);
+    }
+}
+END_TEST
+
 /* Proves that gradients that no cache holds end at the copy roof, and that
  * those of small chunks do not. */
 START_TEST(model_of_memory)
@@ -612,6 +653,7 @@ static Suite *suite(void)
     tcase_add_test(t, advice_of_one);
     tcase_add_test(t, advice_of_ranks);
     tcase_add_test(t, model);
+    tcase_add_test(t, model_of_aid);
     tcase_add_test(t, model_of_memory);
     tcase_add_test(t, measures);
     tcase_add_test(t, refuses_other_bytes);

@@ -46,6 +46,8 @@ typedef struct ls_work {
     int64_t chunk_rows;  /* of a shard that run through all operators together;
                             the last chunk may have less */
     int64_t shards;      /* of a step: devices times micro-batches */
+    double aid;          /* the share of its gradients, by FLOP and bytes, in
+                            which workers that are done help one that is not */
 } ls_work;
 
 /* Stores what a step of the trainer does. */

@@ -298,6 +298,21 @@ static bool may_share(const ls__instr *in, bool back)
     return op->cuts == 1 && !(back && in->node->params && !op->turns);
 }
 
+/* A third of an operator's work is forward. */
+double ls__team_aid(const ls__plan *plan)
+{
+    double shared = 0;
+
+    for (int i = 0; i < plan->count && plan->loose && !plan->surveys; i++) {
+        const ls__instr *in = &plan->instr[i];
+
+        if (in->work * (double)plan->chunk_rows >= LEAST)
+            shared += in->work / 3 *
+                      (may_share(in, false) + 2 * may_share(in, true));
+    }
+    return shared / plan->work;
+}
+
 /* The fewest parts, of so many at most, of which the largest is the least. */
 static int parts_of(const ls__work *c, int most)
 {

@@ -60,6 +60,9 @@ bool ls__team_run(const ls__work *begun, ls__chunk_fn *run, const void *how);
  * done, because nobody is there, or it is too little, or cannot be cut. */
 bool ls__team_share(const ls__work *chunk, const ls__instr *in, bool back);
 
+/* The share of a plan's work that guests may have a part in. */
+double ls__team_aid(const ls__plan *plan);
+
 /* Groups, each with a chunk at a time, of members that have a part each. */
 typedef struct ls__cut {
     int groups, parts;

@@ -3,6 +3,7 @@
  * laps that run_step.c keeps of each worker. */
 #include "base/error.h"
 #include "base/sized.h"
+#include "plan/team.h"
 #include "plan/traffic.h"
 #include "train/trainer.h"
 #include <lockstep/measure.h>
@@ -53,7 +54,8 @@ void ls_trainer_work_bytes(const ls_trainer *t, ls_work *work, size_t size)
     ls_work w = {.reduce_bytes = (t->devices.of + 1) * array,
                  .update_bytes = (3 + 2 * t->moments) * array,
                  .chunk_rows = t->model.plan ? t->model.plan->chunk_rows : 0,
-                 .shards = ls__trainer_shards(t)};
+                 .shards = ls__trainer_shards(t),
+                 .aid = t->model.plan ? ls__team_aid(t->model.plan) : 0};
     ls_cost cost;
 
     for (int i = 0; ls_trainer_cost(t, i, &cost); i++) {

@@ -66,9 +66,9 @@ static void print_row(const predicted *row, double unit)
     const scaling_guess *g = &row->guess;
 
     printf("%7d  %9.4g  %8.2f  %8.0f %%  %10.5g  %8.4g  %8.4g  %8.4g  %8.4g  "
-           "%8.4g  %8.4g%s\n", row->workers, unit * g->seconds, row->speedup,
-           100 * row->efficiency, row->rows, unit * g->compute,
-           unit * g->memory, unit * g->reduce, unit * g->update,
+           "%8.4g  %8.4g  %8.4g%s\n", row->workers, unit * g->seconds,
+           row->speedup, 100 * row->efficiency, row->rows, unit * g->compute,
+           unit * g->aid, unit * g->memory, unit * g->reduce, unit * g->update,
            unit * g->barriers, unit * g->serial, g->roof ? "  memory" : "");
 }
 
@@ -104,9 +104,9 @@ static void print_checks(const prediction *p, const findings *r)
 void prediction_table(const prediction *p, const findings *r)
 {
     print_head(p);
-    printf("workers  %6s/step  %8s  %10s  %10s  %8s  %8s  %8s  %8s  %8s  %8s\n",
-           r->unit.name, "speed-up", "efficiency", "rows/s", "compute",
-           "memory", "reduce", "update", "barriers", "serial");
+    printf("workers  %6s/step  %8s  %10s  %10s  %8s  %8s  %8s  %8s  %8s  %8s  "
+           "%8s\n", r->unit.name, "speed-up", "efficiency", "rows/s", "compute",
+           "aid", "memory", "reduce", "update", "barriers", "serial");
     for (int i = 0; i < p->rows; i++)
         print_row(&p->row[i], r->unit.scale);
     print_nodes_barrier(p, r);
@@ -123,16 +123,17 @@ int prediction_csv(const prediction *p, const findings *r, const char *path)
     if (status != 0)
         return status;
     fputs("model,devices,workers,seconds,rows_per_second,speedup,efficiency,"
-          "compute,memory,reduce,update,barriers,serial,at_memory\n", o.file);
+          "compute,aid,memory,reduce,update,barriers,serial,at_memory\n",
+          o.file);
     for (int i = 0; i < p->rows; i++) {
         const predicted *row = &p->row[i];
         const scaling_guess *g = &row->guess;
 
         fprintf(o.file, "%s,%d,%d,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,%.9g,"
-                "%.9g,%.9g,%d\n", r->model, p->devices, row->workers,
+                "%.9g,%.9g,%.9g,%d\n", r->model, p->devices, row->workers,
                 g->seconds, row->rows, row->speedup, row->efficiency,
-                g->compute, g->memory, g->reduce, g->update, g->barriers,
-                g->serial, g->roof);
+                g->compute, g->aid, g->memory, g->reduce, g->update,
+                g->barriers, g->serial, g->roof);
     }
     return output_close(&o, status);
 }
@@ -149,12 +150,14 @@ static json_t *row_json(const predicted *row)
     const scaling_guess *g = &row->guess;
 
     return json_pack(
-        "{s:i, s:f, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:f, s:f, s:f}, s:f, s:b}",
+        "{s:i, s:f, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:f, s:f, s:f, s:f}, s:f,"
+        " s:b}",
         "workers", row->workers, "seconds", g->seconds, "rows_per_second",
         row->rows, "speedup", row->speedup, "efficiency", row->efficiency,
-        "terms", "compute", g->compute, "memory", g->memory, "reduce",
-        g->reduce, "update", g->update, "barriers", g->barriers, "serial",
-        g->serial, "nodes_barrier", g->nodes_barrier, "at_memory", g->roof);
+        "terms", "compute", g->compute, "aid", g->aid, "memory", g->memory,
+        "reduce", g->reduce, "update", g->update, "barriers", g->barriers,
+        "serial", g->serial, "nodes_barrier", g->nodes_barrier, "at_memory",
+        g->roof);
 }
 
 static json_t *rows_json(const prediction *p)

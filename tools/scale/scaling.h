@@ -144,7 +144,8 @@ typedef struct scaling_ground {
 } scaling_ground;
 
 /* A model, not a measurement, of a step on so many workers.  Gradients take as
- * long as the busiest worker's part of the devices (scaling_share); reduction,
+ * long as the busiest worker's part of the devices (scaling_share), less that
+ * in which others help that are done before (ls_work.aid); reduction,
  * and the part of the update that workers share, are divided; and where bytes
  * do not fit the caches (of gradients those of a chunk on each worker) no phase
  * is faster than memory.  The caller's part of the update and the waiting
@@ -152,6 +153,7 @@ typedef struct scaling_ground {
 typedef struct scaling_guess {
     double seconds, speedup; /* a step; over 1 worker as it was measured */
     double compute;  /* gradients by the cores alone, */
+    double aid;      /* less what others help, which is not above 0, */
     double memory;   /* and what memory adds to them */
     double reduce, update;
     double barriers; /* of the ground, all of them, */

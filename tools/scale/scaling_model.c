@@ -153,6 +153,33 @@ static double times_devices(const model *m)
     return (double)m->on.devices / m->s->info.devices;
 }
 
+/* What is left to whoever has most of a chunk's rows, which are cut among so
+ * many. */
+static double most_rows(const model *m, double workers)
+{
+    enum { MOST = 16 }; /* one and its guests: GUESTS in lib/plan/team.c */
+    const ls_work *w = &m->s->info.work;
+    double shard = ceil((double)m->p->rows / (double)w->shards);
+    double rows = fmin(shard, (double)w->chunk_rows);
+
+    return ceil(rows / fmin(workers, MOST)) / rows;
+}
+
+/* The busiest worker's part of the gradients where those that are done help.
+ * Behind are those with a device more than others, by a device, or those alone
+ * with one where others are two, by half of it. */
+static double aided(const model *m, int devices, int workers)
+{
+    bool more = workers > devices;
+    int behind = more ? 2 * devices - workers : devices % workers;
+    double aid = m->s->info.work.aid, share = scaling_share(devices, workers);
+
+    if (behind <= 0 || !(aid > 0))
+        return share;
+    return share - (more ? 0.5 : 1) / devices * aid *
+                       (1 - most_rows(m, (double)workers / behind));
+}
+
 /* Gradients take as long as the busiest worker's part; what a worker goes
  * through again and again, and caches may hold, is a chunk. */
 static void guess_gradients(model *m, scaling_guess *g)
@@ -163,13 +190,16 @@ static void guess_gradients(model *m, scaling_guess *g)
                   fold(m->s, p->workers);
     double all = p->max.gradients * more; /* on as many workers as p has */
     double chunk = (double)w->chunk_rows * w->row_bytes + w->chunk_bytes;
-    double least = 0;
+    double share = scaling_share(m->on.devices, m->workers), least = 0;
+    double helped = aided(m, m->on.devices, m->workers);
 
-    g->compute = all / scaling_share(m->s->info.devices, p->workers) *
-                 scaling_share(m->on.devices, m->workers) / m->on.speed;
+    all /= aided(m, m->s->info.devices, p->workers) * m->on.speed;
+    g->compute = all * share;
+    g->aid = all * (helped - share);
     if (chunk * m->workers > m->on.cache)
-        least = least_of(m, all, scaling_bytes(w, p->rows) * more);
-    g->memory = larger(m, g->compute, least) - g->compute;
+        least = least_of(m, p->max.gradients * more,
+                         scaling_bytes(w, p->rows) * more);
+    g->memory = larger(m, all * helped, least) - all * helped;
 }
 
 /* A reduction reads every device's gradient and writes one. */
@@ -219,8 +249,8 @@ int scaling_model(const scaling *s, const scaling_ground *on, int workers,
     g.nodes_barrier = m.on.nodes_barrier;
     g.barriers = m.on.barriers + g.nodes_barrier;
     g.serial = rest(m.p);
-    g.seconds = g.compute + g.memory + g.reduce + g.update + g.barriers +
-                g.serial;
+    g.seconds = g.compute + g.aid + g.memory + g.reduce + g.update +
+                g.barriers + g.serial;
     g.speedup = s->point[0].seconds / g.seconds * fold(s, workers);
     g.roof = m.roof;
     *guess = g;
