@@ -59,13 +59,16 @@ static inline void all_succeed(ls_ranks *all, int n,
                       out[r].status, out[r].message);
 }
 
-/* A pool that a rank opens for itself, so nothing here asserts. */
-static inline int pool_with(ls_pool **pool, int devices, int workers)
+/* A pool that a rank opens for itself, so nothing here asserts; topology NULL:
+ * of this machine. */
+static inline int pool_on(ls_pool **pool, const char *topology, int devices,
+                          int workers)
 {
     ls_mesh_options m = ls_mesh_defaults();
     ls_mesh *mesh;
     int status;
 
+    m.topology = topology;
     m.devices = devices;
     m.workers = workers;
     if ((status = ls_mesh_open(&mesh, &m)) < 0)
@@ -73,6 +76,11 @@ static inline int pool_with(ls_pool **pool, int devices, int workers)
     status = ls_pool_open(pool, mesh, NULL);
     ls_mesh_close(mesh);
     return status;
+}
+
+static inline int pool_with(ls_pool **pool, int devices, int workers)
+{
+    return pool_on(pool, NULL, devices, workers);
 }
 
 #endif

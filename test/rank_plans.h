@@ -16,6 +16,7 @@ typedef struct plan {
     int devices;
     int rows;
     int workers; /* of each rank; 0: as many as are of use */
+    const char *topology; /* of each rank; NULL: this machine */
     enum { ANY, NONE, SOME } early; /* sections that leave early */
     int odd;    /* the rank that is told something else, or -1 */
     void (*tell)(struct plan *p);
@@ -101,7 +102,8 @@ static inline int rank_open(rank_run *r, const plan *p)
     int status;
 
     *r = (rank_run){0};
-    if ((status = pool_of(&r->pool, p->devices)) < 0 ||
+    if ((status = pool_on(&r->pool, p->topology, p->devices,
+                          p->devices > 1 ? 2 : 1)) < 0 ||
         (status = ls_trainer_open(&r->trainer, r->pool, p->graph,
                                   &p->options)) < 0 ||
         (status = ls_batch_open(&r->batch, r->trainer)) < 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that weights which ranks pack while parameters still travel are those
  * of the parameters that there are when they are read: whatever changes a
- * parameter between two steps, ranks have the bytes of one machine. */
+ * parameter between two steps, ranks have the bytes of one machine, also where
+ * a rank's NUMA nodes have a copy each. */
 #define _GNU_SOURCE /* nftw */
 #include "file/safetensors.h"
 #include "folder.h"
@@ -200,6 +201,8 @@ static int train_here(const task *k, const ls_transport *t, outcome *o)
         status = train(k, &r, c, o);
     if (status == 0 && t && !packed_as_planned(k, r.trainer))
         status = 1;
+    if (status == 0 && !p.topology != !r.trainer->copies)
+        status = 4;
     ls_checkpoints_close(c);
     rank_close(&r);
     return status;
@@ -263,11 +266,12 @@ START_TEST(test_packed)
     save_other(&k.plan);
     save_torch();
     OK(train_here(&k, NULL, &k.expected));
-    for (int ranks = 2; ranks <= 3; ranks++) {
-        k.knows = ranks == 2;
-        ranks_folder = in_folder(k.knows ? "two" : "three");
-        OK(ls_ranks_open(&all, ranks, NULL));
-        all_succeed(all, ranks, train_rank, &k);
+    for (int i = 0; i < 3; i++) {
+        k.knows = i != 1;
+        k.plan.topology = i == 2 ? "numa:2 core:1" : NULL;
+        ranks_folder = in_folder((const char *[]){"two", "three", "nodes"}[i]);
+        OK(ls_ranks_open(&all, i == 1 ? 3 : 2, NULL));
+        all_succeed(all, i == 1 ? 3 : 2, train_rank, &k);
         ls_ranks_close(all);
     }
     folder_close();

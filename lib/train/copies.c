@@ -70,7 +70,7 @@ int ls__copies_open(ls_trainer *t, const ls__needs *needs)
     size_t n = (size_t)t->workers, bytes;
     ls__copies *c;
 
-    if (t->ranks || needs->single || !model->packed || on_one_node(mesh))
+    if (needs->single || !model->packed || on_one_node(mesh))
         return 0;
     bytes = (size_t)t->model.plan->pack_floats * sizeof *model->packed;
     if (!(t->copies = c = ls__arena_new(&t->arena, 1, sizeof *c)) ||
@@ -101,8 +101,9 @@ const ls__weights *ls__copies_of(const ls_trainer *t, int worker)
 void ls__copies_pack(const ls_trainer *t, int worker, bool backward)
 {
     const packer *p = t->copies ? &t->copies->packer[worker] : NULL;
+    bool early = !p || p->of == t->copies->copy;
 
-    ls__exec_pack(t->model.plan, ls__copies_of(t, worker),
+    ls__exec_pack(t->model.plan, early ? &t->model.weights : &p->weights,
                   p ? p->number : worker, p ? p->of->workers : t->workers,
                   backward);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packed weights where workers sit on several NUMA nodes: the workers of a node
  * pack a copy for themselves, since they read it for each chunk of rows.  There
- * are none where a rider packs the model's itself, nor for one of several
- * ranks, which packs early. */
+ * are none where a rider packs the model's itself.  Of one of several ranks the
+ * first copy, the model's, may have been packed early. */
 #ifndef LS_TRAIN_COPIES_H
 #define LS_TRAIN_COPIES_H
 
