@@ -60,9 +60,9 @@ typedef struct model {
     ls_batch *batch;
 } model;
 
-/* A random graph of elementwise operators over two norms and an input;
- * with `apart` each node is an output, so that nothing may be chained. */
-static ls_graph *random_graph(int seed, bool apart)
+/* A random graph of elementwise operators over two norms and an input; with bit
+ * i of `apart` node i is an output, so that it ends a chain. */
+static ls_graph *random_graph(int seed, unsigned apart)
 {
     ls_node *node[40];
     int32_t drawn[3 * 16];
@@ -78,11 +78,12 @@ static ls_graph *random_graph(int seed, bool apart)
         node[n] = d[0] % 2 ? unaries[d[0] / 2 % 10](node[n - 1 - d[1] % 2])
                            : binaries[d[0] / 2 % 6](node[n - 1],
                                                     node[d[2] % n]);
-    for (int i = 3; apart && i < n; i++) {
+    for (int i = 3; i < n; i++) {
         char name[16];
 
         snprintf(name, sizeof name, "%d", i);
-        OK(ls_output(g, node[i], name));
+        if (apart >> i & 1)
+            OK(ls_output(g, node[i], name));
     }
     OK(ls_loss(g, ls_mean_squared_error(
                       ls_dense(ls_tanh(node[n - 1]), WIDTH, "c"), node[0])));
@@ -131,16 +132,56 @@ static int count(const model *m, const char *op)
     return n;
 }
 
-/* Chained or not, on any number of workers, a training has the same bytes; and
- * chains there are. */
+/* Chained or not, or in short chains, on any number of workers, a training has
+ * the same bytes; and chains there are. */
 START_TEST(test_chains)
 {
-    model chained = open_model(random_graph(_i, false), 4, 1);
-    model apart = open_model(random_graph(_i, true), 4, 3);
+    model chained = open_model(random_graph(_i, 0), 4, 1);
+    model apart = open_model(random_graph(_i, ~0u), 4, 3);
+    model mixed = open_model(random_graph(_i, 0x5b6dab6du >> _i % 16), 4, 2);
     char a[65], b[65];
 
     ck_assert_int_ge(count(&chained, "formula"), 1);
     ck_assert_int_lt(count(&chained, NULL), count(&apart, NULL));
+    train(&chained, BATCH, a);
+    train(&apart, BATCH, b);
+    ck_assert_str_eq(a, b);
+    train(&mixed, BATCH, b);
+    ck_assert_str_eq(a, b);
+    close_model(&chained);
+    close_model(&apart);
+    close_model(&mixed);
+}
+END_TEST
+
+/* A chain of tanh(p) q, whose gradient is what p's and q's are added to. */
+static ls_graph *passed_graph(bool apart)
+{
+    ls_node *x, *p, *q, *y, *z;
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
+    p = ls_layer_norm(x, "p");
+    q = ls_layer_norm(x, "q");
+    y = ls_tanh(p);
+    if (apart)
+        OK(ls_output(g, y, "t"));
+    OK(ls_output(g, y = ls_mul(y, q), "y"));
+    OK(ls_output(g, z = ls_add(y, p), "z"));
+    OK(ls_loss(g, ls_mean_squared_error(
+                      ls_dense(ls_add(z, q), WIDTH, "c"), x)));
+    return g;
+}
+
+START_TEST(test_passed)
+{
+    model chained = open_model(passed_graph(false), 1, 1);
+    model apart = open_model(passed_graph(true), 1, 1);
+    char a[65], b[65];
+
+    ck_assert_int_eq(count(&chained, "formula"), 1);
+    ck_assert_int_eq(count(&apart, "formula"), 0);
     train(&chained, BATCH, a);
     train(&apart, BATCH, b);
     ck_assert_str_eq(a, b);
@@ -585,6 +626,7 @@ static Suite *formula_suite(void)
 
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, test_chains, 0, SEEDS);
+    tcase_add_test(t, test_passed);
     tcase_add_loop_test(t, test_rows, 0, 4);
     tcase_add_test(t, test_gate);
     tcase_add_test(t, test_long);

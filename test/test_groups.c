@@ -412,7 +412,8 @@ static int64_t sent(const char *freeze)
     return n;
 }
 
-/* Layers with several parameters each. */
+/* Layers with several parameters each, and one that takes another's value into
+ * its own. */
 static ls_graph *layers_graph(void)
 {
     ls_graph *g;
@@ -421,7 +422,9 @@ static ls_graph *layers_graph(void)
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 2, (int64_t[]){4, 6});
     y = ls_input(g, "y", LS_F32, 2, (int64_t[]){4, 2});
-    z = ls_gru(ls_position(x, "at"), 5, "gru");
+    z = ls_dense(x, 6, "one");
+    z = ls_add(z, ls_dense(x, 6, "two"));
+    z = ls_gru(ls_position(z, "at"), 5, "gru");
     z = ls_lstm(ls_batch_norm(z, 1e-5, "norm"), 3, "lstm");
     OK(ls_loss(g, ls_mean_squared_error(ls_dense(z, 2, "out"), y)));
     return g;

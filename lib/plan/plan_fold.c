@@ -179,6 +179,7 @@ static void take_in(ls__planner *p, ls_node *d, const ls_node *n, int input)
     d->size = n->size;
     memcpy(d->shape, n->shape, sizeof d->shape);
     p->home[n->id] = d->id;
+    p->trains[d->id] = p->trains[n->id];
 }
 
 /* The last input that has a taker. */

@@ -116,6 +116,18 @@ static bool free_after(ls__planner *p, int v, int id, int time)
     return p->values[v].last <= time;
 }
 
+/* Is v what the gradient of an input before k is added to?  Formulas give to
+ * their inputs in an order of their own. */
+static bool is_addend(const ls__planner *p, const ls__instr *in, int k, int v)
+{
+    const int *refs = p->refs[in - p->plan->instr];
+
+    while (k > 0)
+        if (refs[ADDEND + --k] == v)
+            return true;
+    return false;
+}
+
 /* The memory for the gradient of input k, which may be some that dies here. */
 static int grad_value(ls__planner *p, const ls__instr *in, int k, int time,
                       int dy, int addend)
@@ -126,9 +138,11 @@ static int grad_value(ls__planner *p, const ls__instr *in, int k, int time,
 
     if (ls__planner_is_plain(p))
         return new_value(p, x->size, time);
-    if (addend >= 0 && op->dx_over_addend && free_after(p, addend, x->id, time))
+    if (addend >= 0 && op->dx_over_addend && !is_addend(p, in, k, addend) &&
+        free_after(p, addend, x->id, time))
         over = addend;
-    else if (dy >= 0 && op->dx_over_dy && free_after(p, dy, n->id, time) &&
+    else if (dy >= 0 && op->dx_over_dy && !is_addend(p, in, k, dy) &&
+             free_after(p, dy, n->id, time) &&
              p->values[dy].size >= x->size * p->plan->chunk_rows)
         over = dy;
     else if ((op->dx_over_x || in->over_x) && k == 0 && p->y[x->id] >= 0 &&
