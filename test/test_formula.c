@@ -190,6 +190,38 @@ START_TEST(test_passed)
 }
 END_TEST
 
+/* A product whose value is added to what it reads, which others read as well:
+ * where nobody asks for the value the product may take in the add. */
+static ls_graph *added_graph(bool apart)
+{
+    ls_node *x, *p, *y;
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
+    p = ls_layer_norm(x, "p");
+    y = ls_dense(p, WIDTH, "y");
+    if (apart)
+        OK(ls_output(g, y, "y"));
+    y = ls_tanh(ls_add(ls_add(y, p), p));
+    OK(ls_loss(g, ls_mean_squared_error(ls_dense(y, WIDTH, "c"), x)));
+    return g;
+}
+
+START_TEST(test_added)
+{
+    model folded = open_model(added_graph(false), 1, 1);
+    model apart = open_model(added_graph(true), 1, 1);
+    char a[65], b[65];
+
+    train(&folded, BATCH, a);
+    train(&apart, BATCH, b);
+    ck_assert_str_eq(a, b);
+    close_model(&folded);
+    close_model(&apart);
+}
+END_TEST
+
 /* ------ Runs, parameters and sums ------ */
 
 enum { RUN = 37, TALL = 5, DEEP = 3, OUT = DEEP * RUN };
@@ -627,6 +659,7 @@ static Suite *formula_suite(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, test_chains, 0, SEEDS);
     tcase_add_test(t, test_passed);
+    tcase_add_test(t, test_added);
     tcase_add_loop_test(t, test_rows, 0, 4);
     tcase_add_test(t, test_gate);
     tcase_add_test(t, test_long);

@@ -168,6 +168,27 @@ static bool is_ready(const ls__planner *p, const ls_node *n, int input,
     return true;
 }
 
+/* Gradients are added from the last reader to the first, and what n gives comes
+ * where d is then.  Does nobody between give to the same, or are there two in
+ * all, whose order shows in no bit? */
+static bool is_in_order(const ls__planner *p, const ls_node *n, int input,
+                        const ls_node *d)
+{
+    bool back = p->plan->purpose != LS__TO_PREDICT;
+
+    for (int k = 0; back && k < ls__inputs_of(n); k++) {
+        const ls_node *x = n->in[k];
+
+        if (k == input || !p->trains[x->id] || p->consumers[x->id] <= 2)
+            continue;
+        for (int id = d->id; id < n->id; id++)
+            for (int j = 0; p->used[id] && j < ls__inputs_of(&p->node[id]); j++)
+                if (p->node[id].in[j] == x)
+                    return false;
+    }
+    return true;
+}
+
 /* Node d puts out the value of n, and reads what else that reads. */
 static void take_in(ls__planner *p, ls_node *d, const ls_node *n, int input)
 {
@@ -188,7 +209,7 @@ static void fold(ls__planner *p, const ls_node *n)
     for (int k = ls__inputs_of(n) - 1; n->op && k >= 0; k--) {
         ls_node *d = taker_of(p, n->in[k]);
 
-        if (d && is_ready(p, n, k, d) &&
+        if (d && is_ready(p, n, k, d) && is_in_order(p, n, k, d) &&
             d->op->folds(d, p->made[d->id], n)) {
             take_in(p, d, n, k);
             return;
