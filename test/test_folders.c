@@ -476,6 +476,32 @@ START_TEST(refuses_links)
 }
 END_TEST
 
+/* No path is no file, and nothing is made. */
+START_TEST(refuses_nothing)
+{
+    ls_checkpoints_options o = ls_checkpoints_defaults();
+    ls_checkpoints *saved;
+    ls_predictor *predictor;
+    ls_transcript *lines;
+    ls_transcript_options t = ls_transcript_defaults();
+    world w;
+
+    open_world(&w);
+    o.folder = "";
+    FAILS(ls_checkpoints_open(&saved, w.r.trainer, &o), LS_EINVAL,
+          "a path is empty");
+    t.path = "";
+    t.program = "test";
+    FAILS(ls_transcript_open(&lines, w.r.trainer, &t, 0, NULL), LS_EINVAL,
+          "a path is empty");
+    FAILS(ls_trainer_save(w.r.trainer, ""), LS_EINVAL, "a path is empty");
+    FAILS(ls_trainer_save_model(w.r.trainer, ""), LS_EINVAL, "a path is empty");
+    FAILS(ls_trainer_load(w.r.trainer, "", NULL), LS_EINVAL, "a path is empty");
+    FAILS(ls_predictor_load(&predictor, ""), LS_EINVAL, "a path is empty");
+    close_world(&w);
+}
+END_TEST
+
 /* The names of files aside cannot be guessed: those that were are left
  * alone. */
 START_TEST(unguessed)
@@ -637,6 +663,7 @@ int main(void)
     tcase_add_test(t, fork_closes);
     tcase_add_test(t, keeps_mode);
     tcase_add_test(t, refuses_links);
+    tcase_add_test(t, refuses_nothing);
     tcase_add_test(t, unguessed);
     tcase_add_test(t, at_once);
     tcase_add_test(t, refuses_settings);

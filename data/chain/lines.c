@@ -29,10 +29,12 @@ static int stick(ls__chain *c, int status)
 
 static int begin(ls__chain *c, const char *path, int flags, const char *mode)
 {
-    int fd;
+    int fd, status = ls__path_check(path);
 
     *c = (ls__chain){.path = strdup(path), .compares = *mode == 'r'};
     memcpy(c->prev, nothing, sizeof nothing);
+    if (status < 0)
+        return status;
     if (!c->path)
         return ls__no_memory("a path", strlen(path));
     fd = open(path, flags | O_CLOEXEC, 0666);

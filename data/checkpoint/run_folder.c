@@ -43,7 +43,11 @@ static int lock(ls__folder *dir)
 
 int ls__run_folder_open(ls__folder *dir, const char *path)
 {
+    int status = ls__path_check(path);
+
     *dir = (ls__folder){path, -1};
+    if (status < 0)
+        return status;
     if (mkdir(path, 0777) < 0 && errno != EEXIST)
         return ls__io_error(path, "the folder cannot be made");
     return lock(dir);

@@ -19,15 +19,23 @@ int ls__io_error(const char *path, const char *what)
     return ls__fail(LS_EIO, "%s: %s: %s", path, what, strerror(errno));
 }
 
+int ls__path_check(const char *path)
+{
+    return *path ? 0 : ls__fail(LS_EINVAL, "a path is empty");
+}
+
 /* ------ Reading ------ */
 
 /* Opened without blocking: a FIFO without a writer would not return. */
 int ls__file_open(ls__file *file, const char *path)
 {
     struct stat info;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd, status = ls__path_check(path);
 
     *file = (ls__file){0};
+    if (status < 0)
+        return status;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return ls__fail(LS_EIO, "%s: %s", path, strerror(errno));
     if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
@@ -207,8 +215,11 @@ enum { RANDOM = 8, TEMP = 32, TRIES = 100 };
 static int check_target(const char *path, int *mode)
 {
     struct stat info;
+    int status;
 
     *mode = -1;
+    if ((status = ls__path_check(path)) < 0)
+        return status;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return ls__fail(LS_EIO, "%s: is not a regular file", path);
     if (lstat(path, &info) < 0)

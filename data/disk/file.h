@@ -12,6 +12,10 @@
 /* LS_EIO: "PATH: WHAT: " and what errno says. */
 int ls__io_error(const char *path, const char *what);
 
+/* LS_EINVAL for a path that is empty, of which the system would say that it is
+ * not there, or cannot be renamed. */
+int ls__path_check(const char *path);
+
 /* ------ Reading ------ */
 
 /* A regular file that is open.  Nothing of it is mapped: a mapped file that

@@ -32,7 +32,9 @@ int ls__record_create(ls__record_file *f, const char *path, bool values)
         f->part = NULL;
         return LS_ENOMEM;
     }
-    status = ls__chain_create(&f->chain, f->part);
+    status = ls__path_check(path);
+    if (status == 0)
+        status = ls__chain_create(&f->chain, f->part);
     f->chain.form = LS__RECORD;
     return status;
 }
