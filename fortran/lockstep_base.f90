@@ -27,11 +27,11 @@ module lockstep_base
     type(kept_numbers), pointer :: next => null()
   end type kept_numbers
 
-  ! An input of a graph, and the shape of a row of it.
-  type :: input_row
+  ! An input or output of a graph, and the shape of a row of it.
+  type :: named_row
     character(:), allocatable :: name
     integer, allocatable :: shape(:)
-  end type input_row
+  end type named_row
 
   type :: box_pointer
     type(box), pointer :: to => null()
@@ -45,7 +45,7 @@ module lockstep_base
     procedure(closer), pointer, nopass :: close => null()
     type(box_pointer) :: needs(2)
     type(kept_numbers), pointer :: kept => null()
-    type(input_row), allocatable :: inputs(:)
+    type(named_row), allocatable :: inputs(:), outputs(:)
   end type box
 
   abstract interface
@@ -191,9 +191,9 @@ contains
     text = "(" // text(min(2, len(text) + 1):) // ")"
   end function shape_text
 
-  subroutine copy_inputs(from, to)
-    type(input_row), intent(in) :: from(:)
-    type(input_row), allocatable, intent(out) :: to(:)
+  subroutine copy_rows(from, to)
+    type(named_row), intent(in) :: from(:)
+    type(named_row), allocatable, intent(out) :: to(:)
     integer :: i
 
     allocate (to(size(from)))
@@ -201,7 +201,7 @@ contains
       to(i)%name = from(i)%name
       to(i)%shape = from(i)%shape
     end do
-  end subroutine copy_inputs
+  end subroutine copy_rows
 
   ! Says what is wrong with an array whose rows an input is given, in words and
   ! a status; 0 where nothing is.  C has no shape to compare, and sees only
@@ -271,6 +271,66 @@ contains
     s = failed(status, name // ": the array of """ // trim(input) // &
                """ " // words)
   end function refuse
+
+  ! ------ arrays for results ------
+
+  ! The shape of an array for rows of this name, whose last extent is any, -1;
+  ! not allocated where there is none of the name.
+  subroutine rows_wanted(rows, name, wanted)
+    type(named_row), intent(in), allocatable :: rows(:)
+    character(*), intent(in) :: name
+    integer, allocatable, intent(out) :: wanted(:)
+    integer :: i
+
+    if (.not. allocated(rows)) return
+    do i = 1, size(rows)
+      if (rows(i)%name == trim(name)) wanted = [rows(i)%shape, -1]
+    end do
+  end subroutine rows_wanted
+
+  ! Returns 0, or LS_ESHAPE, with both shapes in the message, for an array that
+  ! has the rank of what is wanted and another shape: C sees only how many
+  ! elements there are.
+  function judged(name, what, x, wanted) result(s)
+    character(*), intent(in) :: name, what
+    type(*), intent(in), target :: x(..)
+    integer, allocatable, intent(in) :: wanted(:)
+    integer :: s
+    character(:), allocatable :: fits
+    integer :: extents(15), n
+
+    s = 0
+    if (.not. (allocated(wanted) .and. is_there(x))) return
+    n = size(shape(x))
+    extents(:n) = shape(x)
+    if (n /= size(wanted)) return
+    if (.not. any(wanted >= 0 .and. wanted /= extents(:n))) return
+    fits = shape_text(wanted)
+    if (any(wanted < 0)) fits = shape_text(wanted(:n - 1), "rows")
+    s = failed(LS_ESHAPE, name // ": the array for """ // trim(what) // &
+      """ has the shape " // shape_text(extents(:n)) // ", and not " // fits)
+  end function judged
+
+  ! Copies an array to floats; none where it is not allocated.
+  function floats_of(x) result(floats)
+    real(real64), intent(in), target, contiguous :: x(..)
+    real(c_float), allocatable :: floats(:)
+    real(real64), pointer :: flat(:)
+
+    call c_f_pointer(c_loc(x), flat, [count_of(x)])
+    floats = real(flat, c_float)
+  end function floats_of
+
+  ! Copies floats, where a call that had a status filled them, to an array.
+  subroutine give_floats(status, floats, x)
+    integer, intent(in) :: status
+    real(c_float), intent(in) :: floats(:)
+    real(real64), intent(inout), target, contiguous :: x(..)
+    real(real64), pointer :: flat(:)
+
+    call c_f_pointer(c_loc(x), flat, [size(floats)])
+    if (status >= 0) flat = floats
+  end subroutine give_floats
 
   function result_of(r) result(f)
     type(c_result), intent(in) :: r

@@ -24,8 +24,19 @@ module lockstep_batch
     module procedure predict_real32, predict_real64
   end interface
 
+  ! Gives a batch a weight for each row, borrowed or converted as rows are.
+  interface ls_batch_set_weights
+    module procedure weigh_real32, weigh_real64
+  end interface
+
+  ! Stores the loss of each row of a batch.
+  interface ls_row_losses
+    module procedure losses_real32, losses_real64
+  end interface
+
   private :: set_real32, set_int32, set_real64, set_int64, predict_real32, &
-    predict_real64
+    predict_real64, predict, weigh_real32, weigh_real64, losses_real32, &
+    losses_real64
 
 contains
 
@@ -41,7 +52,7 @@ contains
     s = c_batch_open(c_loc(p), pointer_of(trainer))
     if (s >= 0) then
       call hold(batch, p, c_batch_close)
-      call copy_inputs(trainer%of%inputs, batch%of%inputs)
+      call copy_rows(trainer%of%inputs, batch%of%inputs)
     end if
     call ended(s, stat, errmsg)
   end subroutine ls_batch_open
@@ -122,8 +133,7 @@ contains
     call ended(s, stat, errmsg)
   end subroutine set_int64
 
-  ! Gives a batch a weight for each row, borrowed as rows are.
-  subroutine ls_batch_set_weights(batch, weights, stat, errmsg)
+  subroutine weigh_real32(batch, weights, stat, errmsg)
     type(ls_batch), intent(in) :: batch
     real(real32), pointer, intent(in) :: weights(:)
     integer, intent(out), optional :: stat
@@ -141,7 +151,27 @@ contains
                  "ls_batch_set_weights: the weights are not contiguous")
     end if
     call ended(s, stat, errmsg)
-  end subroutine ls_batch_set_weights
+  end subroutine weigh_real32
+
+  subroutine weigh_real64(batch, weights, stat, errmsg)
+    type(ls_batch), intent(in) :: batch
+    real(real64), intent(in), contiguous, target :: weights(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    type(c_ptr) :: p
+    integer :: s
+
+    if (.not. is_there(weights)) then
+      s = failed(LS_EINVAL, &
+                 "ls_batch_set_weights: the weights are not allocated")
+    else
+      p = c_null_ptr
+      ! Under a name that no input has.
+      if (associated(batch%of)) p = as_floats(batch%of, "", weights)
+      s = c_batch_set_weights(pointer_of(batch), p, count_of(weights))
+    end if
+    call ended(s, stat, errmsg)
+  end subroutine weigh_real64
 
   ! Trains on one batch.
   subroutine ls_step(trainer, batch, result, stat, errmsg)
@@ -175,8 +205,7 @@ contains
     call ended(s, stat, errmsg)
   end subroutine ls_evaluate
 
-  ! Stores the loss of each row of a batch.
-  subroutine ls_row_losses(trainer, batch, losses, stat, errmsg)
+  subroutine losses_real32(trainer, batch, losses, stat, errmsg)
     type(ls_trainer), intent(in) :: trainer
     type(ls_batch), intent(in) :: batch
     real(real32), intent(inout), target, contiguous :: losses(:)
@@ -185,7 +214,41 @@ contains
 
     call ended(c_row_losses(pointer_of(trainer), pointer_of(batch), &
       count_of(losses), c_loc(losses)), stat, errmsg)
-  end subroutine ls_row_losses
+  end subroutine losses_real32
+
+  subroutine losses_real64(trainer, batch, losses, stat, errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    type(ls_batch), intent(in) :: batch
+    real(real64), intent(inout), target, contiguous :: losses(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(real32), allocatable, target :: floats(:)
+    integer :: s
+
+    allocate (floats(count_of(losses)))
+    s = c_row_losses(pointer_of(trainer), pointer_of(batch), &
+                     size(floats, kind=c_int64_t), c_loc(floats))
+    call give_floats(s, floats, losses)
+    call ended(s, stat, errmsg)
+  end subroutine losses_real64
+
+  ! Predicts to the floats at p, which are those of x.
+  function predict(trainer, batch, output, x, p) result(s)
+    type(ls_trainer), intent(in) :: trainer
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: output
+    type(*), intent(in), target :: x(..)
+    type(c_ptr), intent(in) :: p
+    integer, allocatable :: wanted(:)
+    integer :: s
+
+    if (associated(trainer%of)) &
+      call rows_wanted(trainer%of%outputs, output, wanted)
+    s = judged("ls_predict", output, x, wanted)
+    if (s == 0) &
+      s = c_predict(pointer_of(trainer), pointer_of(batch), c_text(output), &
+                    count_of(x), p)
+  end function predict
 
   subroutine predict_real32(trainer, batch, output, values, stat, errmsg)
     type(ls_trainer), intent(in) :: trainer
@@ -195,8 +258,8 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
 
-    call ended(c_predict(pointer_of(trainer), pointer_of(batch), c_text(output), &
-      count_of(values), c_loc(values)), stat, errmsg)
+    call ended(predict(trainer, batch, output, values, c_loc(values)), stat, &
+               errmsg)
   end subroutine predict_real32
 
   subroutine predict_real64(trainer, batch, output, values, stat, errmsg)
@@ -206,16 +269,12 @@ contains
     real(real64), intent(inout), target, contiguous :: values(..)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    real(real32), allocatable, target :: y(:)
-    real(real64), pointer :: flat(:)
+    real(real32), allocatable, target :: floats(:)
     integer :: s
 
-    allocate (y(count_of(values)))
-    call c_f_pointer(c_loc(values), flat, [size(y)])
-    y = real(flat, real32) ! rows of weight 0 stay as they are
-    s = c_predict(pointer_of(trainer), pointer_of(batch), c_text(output), &
-      size(y, kind=c_int64_t), c_loc(y))
-    if (s >= 0) flat = y
+    floats = floats_of(values) ! rows of weight 0 stay as they are
+    s = predict(trainer, batch, output, values, c_loc(floats))
+    call give_floats(s, floats, values)
     call ended(s, stat, errmsg)
   end subroutine predict_real64
 

@@ -422,6 +422,15 @@ module lockstep_c
       type(c_ptr) :: r
     end function c_graph_node
 
+    function c_graph_output(graph, i, name) result(r) bind(c, &
+      name="ls_graph_output")
+      import
+      type(c_ptr), value :: graph
+      integer(c_int), value :: i
+      type(c_ptr), value :: name
+      type(c_ptr) :: r
+    end function c_graph_output
+
     function c_node_op(node) result(r) bind(c, name="ls_node_op")
       import
       type(c_ptr), value :: node
@@ -1866,6 +1875,15 @@ module lockstep_c
       type(c_ptr), value :: input
       logical(c_bool) :: r
     end function c_predictor_input
+
+    function c_predictor_output(predictor, i, output) result(r) bind(c, &
+      name="ls_predictor_output")
+      import
+      type(c_ptr), value :: predictor
+      integer(c_int), value :: i
+      type(c_ptr), value :: output
+      logical(c_bool) :: r
+    end function c_predictor_output
 
     function c_context_open(context, predictor, pool) result(r) bind(c, &
       name="ls_context_open")

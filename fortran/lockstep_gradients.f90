@@ -11,6 +11,30 @@ module lockstep_gradients
   type, extends(ls_handle) :: ls_gradients
   end type ls_gradients
 
+  ! Copies the mean gradient of a parameter to values.
+  interface ls_gradients_get
+    module procedure get_real32, get_real64
+  end interface
+
+  ! Copies the own gradient of device 1, 2, .. to values.
+  interface ls_gradients_get_device
+    module procedure device_real32, device_real64
+  end interface
+
+  ! Makes a parameter's mean gradient another.
+  interface ls_gradients_set
+    module procedure put_real32, put_real64
+  end interface
+
+  ! Stores the gradient of the batch's loss by one of its inputs.
+  interface ls_input_gradient
+    module procedure by_input_real32, by_input_real64
+  end interface
+
+  private :: get, get_real32, get_real64, from_device, device_real32, &
+    device_real64, put, put_real32, put_real64, by_input, by_input_real32, &
+    by_input_real64, wanted_of
+
 contains
 
   ! Makes room for the mean of what up to `batches` batches (1) add up to.
@@ -77,21 +101,73 @@ contains
     call ended(s, stat, errmsg)
   end subroutine ls_gradients_mean
 
-  ! Copies the mean gradient of a parameter to values.
-  subroutine ls_gradients_get(gradients, name, values, stat, errmsg)
+  ! The shape of an array for a parameter's gradient.
+  subroutine wanted_of(gradients, name, wanted)
+    type(ls_gradients), intent(in) :: gradients
+    character(*), intent(in) :: name
+    integer, allocatable, intent(out) :: wanted(:)
+
+    if (associated(gradients%of)) &
+      call param_wanted(gradients%of%needs(1)%to, name, wanted)
+  end subroutine wanted_of
+
+  ! Copies a gradient to the floats at p, which are those of x.
+  function get(gradients, name, x, p) result(s)
+    type(ls_gradients), intent(in) :: gradients
+    character(*), intent(in) :: name
+    type(*), intent(in), target :: x(..)
+    type(c_ptr), intent(in) :: p
+    integer, allocatable :: wanted(:)
+    integer :: s
+
+    call wanted_of(gradients, name, wanted)
+    s = judged("ls_gradients_get", name, x, wanted)
+    if (s == 0) &
+      s = c_gradients_get(pointer_of(gradients), c_text(name), count_of(x), p)
+  end function get
+
+  subroutine get_real32(gradients, name, values, stat, errmsg)
     type(ls_gradients), intent(in) :: gradients
     character(*), intent(in) :: name
     real(real32), intent(inout), target, contiguous :: values(..)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
 
-    call ended(c_gradients_get(pointer_of(gradients), c_text(name), &
-      count_of(values), c_loc(values)), stat, errmsg)
-  end subroutine ls_gradients_get
+    call ended(get(gradients, name, values, c_loc(values)), stat, errmsg)
+  end subroutine get_real32
 
-  ! Copies the own gradient of device 1, 2, .. to values.
-  subroutine ls_gradients_get_device(gradients, device, name, values, stat, &
-                                     errmsg)
+  subroutine get_real64(gradients, name, values, stat, errmsg)
+    type(ls_gradients), intent(in) :: gradients
+    character(*), intent(in) :: name
+    real(real64), intent(inout), target, contiguous :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(real32), allocatable, target :: floats(:)
+    integer :: s
+
+    allocate (floats(count_of(values)))
+    s = get(gradients, name, values, c_loc(floats))
+    call give_floats(s, floats, values)
+    call ended(s, stat, errmsg)
+  end subroutine get_real64
+
+  function from_device(gradients, number, name, x, p) result(s)
+    type(ls_gradients), intent(in) :: gradients
+    integer, intent(in) :: number
+    character(*), intent(in) :: name
+    type(*), intent(in), target :: x(..)
+    type(c_ptr), intent(in) :: p
+    integer, allocatable :: wanted(:)
+    integer :: s
+
+    call wanted_of(gradients, name, wanted)
+    s = judged("ls_gradients_get_device", name, x, wanted)
+    if (s == 0) &
+      s = c_gradients_get_device(pointer_of(gradients), number - 1, &
+                                 c_text(name), count_of(x), p)
+  end function from_device
+
+  subroutine device_real32(gradients, device, name, values, stat, errmsg)
     type(ls_gradients), intent(in) :: gradients
     integer, intent(in) :: device
     character(*), intent(in) :: name
@@ -99,21 +175,62 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
 
-    call ended(c_gradients_get_device(pointer_of(gradients), device - 1, &
-      c_text(name), count_of(values), c_loc(values)), stat, errmsg)
-  end subroutine ls_gradients_get_device
+    call ended(from_device(gradients, device, name, values, c_loc(values)), &
+               stat, errmsg)
+  end subroutine device_real32
 
-  ! Makes a parameter's mean gradient another.
-  subroutine ls_gradients_set(gradients, name, values, stat, errmsg)
+  subroutine device_real64(gradients, device, name, values, stat, errmsg)
+    type(ls_gradients), intent(in) :: gradients
+    integer, intent(in) :: device
+    character(*), intent(in) :: name
+    real(real64), intent(inout), target, contiguous :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(real32), allocatable, target :: floats(:)
+    integer :: s
+
+    allocate (floats(count_of(values)))
+    s = from_device(gradients, device, name, values, c_loc(floats))
+    call give_floats(s, floats, values)
+    call ended(s, stat, errmsg)
+  end subroutine device_real64
+
+  ! Makes a gradient the floats at p, which are those of x.
+  function put(gradients, name, x, p) result(s)
+    type(ls_gradients), intent(in) :: gradients
+    character(*), intent(in) :: name
+    type(*), intent(in), target :: x(..)
+    type(c_ptr), intent(in) :: p
+    integer, allocatable :: wanted(:)
+    integer :: s
+
+    call wanted_of(gradients, name, wanted)
+    s = judged("ls_gradients_set", name, x, wanted)
+    if (s == 0) &
+      s = c_gradients_set(pointer_of(gradients), c_text(name), count_of(x), p)
+  end function put
+
+  subroutine put_real32(gradients, name, values, stat, errmsg)
     type(ls_gradients), intent(in) :: gradients
     character(*), intent(in) :: name
     real(real32), intent(in), target, contiguous :: values(..)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
 
-    call ended(c_gradients_set(pointer_of(gradients), c_text(name), &
-      count_of(values), c_loc(values)), stat, errmsg)
-  end subroutine ls_gradients_set
+    call ended(put(gradients, name, values, c_loc(values)), stat, errmsg)
+  end subroutine put_real32
+
+  subroutine put_real64(gradients, name, values, stat, errmsg)
+    type(ls_gradients), intent(in) :: gradients
+    character(*), intent(in) :: name
+    real(real64), intent(in), target, contiguous :: values(..)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(real32), allocatable, target :: floats(:)
+
+    floats = floats_of(values)
+    call ended(put(gradients, name, values, c_loc(floats)), stat, errmsg)
+  end subroutine put_real64
 
   ! Makes all gradients 0 and forgets what was added up.
   subroutine ls_gradients_clear(gradients)
@@ -136,9 +253,30 @@ contains
     call ended(s, stat, errmsg)
   end subroutine ls_gradients_apply
 
-  ! Stores the gradient of the batch's loss by one of its inputs.
-  subroutine ls_input_gradient(trainer, batch, input, values, train, stat, &
-                               errmsg)
+  ! Stores a gradient as the floats at p, which are those of x.
+  function by_input(trainer, batch, input, train, x, p) result(s)
+    type(ls_trainer), intent(in) :: trainer
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: input
+    logical, intent(in), optional :: train
+    type(*), intent(in), target :: x(..)
+    type(c_ptr), intent(in) :: p
+    integer, allocatable :: wanted(:)
+    logical(c_bool) :: as_step
+    integer :: s
+
+    as_step = .false.
+    if (present(train)) as_step = train
+    if (associated(trainer%of)) &
+      call rows_wanted(trainer%of%inputs, input, wanted)
+    s = judged("ls_input_gradient", input, x, wanted)
+    if (s == 0) &
+      s = c_input_gradient(pointer_of(trainer), pointer_of(batch), as_step, &
+                           c_text(input), count_of(x), p)
+  end function by_input
+
+  subroutine by_input_real32(trainer, batch, input, values, train, stat, &
+      errmsg)
     type(ls_trainer), intent(in) :: trainer
     type(ls_batch), intent(in) :: batch
     character(*), intent(in) :: input
@@ -146,13 +284,27 @@ contains
     logical, intent(in), optional :: train
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    logical(c_bool) :: as_step
 
-    as_step = .false.
-    if (present(train)) as_step = train
-    call ended(c_input_gradient(pointer_of(trainer), pointer_of(batch), &
-      as_step, c_text(input), count_of(values), c_loc(values)), &
-      stat, errmsg)
-  end subroutine ls_input_gradient
+    call ended(by_input(trainer, batch, input, train, values, c_loc(values)), &
+               stat, errmsg)
+  end subroutine by_input_real32
+
+  subroutine by_input_real64(trainer, batch, input, values, train, stat, &
+      errmsg)
+    type(ls_trainer), intent(in) :: trainer
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: input
+    real(real64), intent(inout), target, contiguous :: values(..)
+    logical, intent(in), optional :: train
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(real32), allocatable, target :: floats(:)
+    integer :: s
+
+    allocate (floats(count_of(values)))
+    s = by_input(trainer, batch, input, train, values, c_loc(floats))
+    call give_floats(s, floats, values)
+    call ended(s, stat, errmsg)
+  end subroutine by_input_real64
 
 end module lockstep_gradients

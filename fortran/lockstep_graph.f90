@@ -124,7 +124,7 @@ contains
   ! Lists the inputs of a graph.
   subroutine list_inputs(graph, inputs)
     type(ls_graph), intent(in) :: graph
-    type(input_row), allocatable, intent(out) :: inputs(:)
+    type(named_row), allocatable, intent(out) :: inputs(:)
     type(ls_node) :: node
     integer :: i, n, pass
 
@@ -141,6 +141,26 @@ contains
       if (pass == 1) allocate (inputs(n))
     end do
   end subroutine list_inputs
+
+  ! Lists the outputs of a graph likewise.
+  subroutine list_outputs(graph, outputs)
+    type(ls_graph), intent(in) :: graph
+    type(named_row), allocatable, intent(out) :: outputs(:)
+    type(ls_node) :: node
+    type(c_ptr), target :: name
+    integer :: i, n
+
+    n = 0
+    do while (c_associated(c_graph_output(pointer_of(graph), n, c_null_ptr)))
+      n = n + 1
+    end do
+    allocate (outputs(n))
+    do i = 1, n
+      node%p = c_graph_output(pointer_of(graph), i - 1, c_loc(name))
+      outputs(i)%name = text_of(name)
+      outputs(i)%shape = ls_node_shape(node)
+    end do
+  end subroutine list_outputs
 
   ! Gives a node a name by which ls_predict reads it.
   subroutine ls_output(graph, node, name, stat, errmsg)

@@ -28,8 +28,13 @@ module lockstep_predictor
     module procedure predict_real32, predict_real64
   end interface
 
+  ! Appends tokens; values is the output at the last of them.
+  interface ls_generator_append
+    module procedure append_real32, append_real64
+  end interface
+
   private :: set_real32, set_int32, set_real64, set_int64, predict_real32, &
-    predict_real64, list_rows
+    predict_real64, predict, append_real32, append_real64, list_rows, row_of
 
 contains
 
@@ -45,7 +50,7 @@ contains
     s = c_predictor_open(c_loc(p), pointer_of(trainer))
     if (s >= 0) then
       call hold(predictor, p, c_predictor_close)
-      call list_rows(p, predictor%of%inputs)
+      call list_rows(p, predictor%of%inputs, predictor%of%outputs)
     end if
     call ended(s, stat, errmsg)
   end subroutine ls_predictor_open
@@ -62,15 +67,15 @@ contains
     s = c_predictor_load(c_loc(p), c_text(path))
     if (s >= 0) then
       call hold(predictor, p, c_predictor_close)
-      call list_rows(p, predictor%of%inputs)
+      call list_rows(p, predictor%of%inputs, predictor%of%outputs)
     end if
     call ended(s, stat, errmsg)
   end subroutine ls_predictor_load
 
-  ! Lists the inputs of a predictor.
-  subroutine list_rows(p, inputs)
+  ! Lists the inputs and outputs of a predictor.
+  subroutine list_rows(p, inputs, outputs)
     type(c_ptr), intent(in) :: p
-    type(input_row), allocatable, intent(out) :: inputs(:)
+    type(named_row), allocatable, intent(out) :: inputs(:), outputs(:)
     type(c_array_spec), target :: one
     integer :: i, n
 
@@ -80,11 +85,25 @@ contains
     end do
     allocate (inputs(n))
     do i = 1, n
-      if (.not. c_predictor_input(p, i - 1, c_loc(one))) exit
-      inputs(i)%name = text_of(one%name)
-      inputs(i)%shape = turned(one%rank, one%shape)
+      if (c_predictor_input(p, i - 1, c_loc(one))) inputs(i) = row_of(one)
+    end do
+    n = 0
+    do while (c_predictor_output(p, n, c_loc(one)))
+      n = n + 1
+    end do
+    allocate (outputs(n))
+    do i = 1, n
+      if (c_predictor_output(p, i - 1, c_loc(one))) outputs(i) = row_of(one)
     end do
   end subroutine list_rows
+
+  function row_of(one) result(row)
+    type(c_array_spec), intent(in) :: one
+    type(named_row) :: row
+
+    row%name = text_of(one%name)
+    row%shape = turned(one%rank, one%shape)
+  end function row_of
 
   ! Takes the weights of a trainer as they are now.
   subroutine ls_predictor_refresh(predictor, trainer, stat, errmsg)
@@ -125,7 +144,8 @@ contains
     s = c_context_open(c_loc(p), pointer_of(predictor), workers)
     if (s >= 0) then
       call hold(context, p, c_context_close, also=shared)
-      call copy_inputs(predictor%of%inputs, context%of%inputs)
+      call copy_rows(predictor%of%inputs, context%of%inputs)
+      call copy_rows(predictor%of%outputs, context%of%outputs)
     end if
     call ended(s, stat, errmsg)
   end subroutine ls_context_open
@@ -206,6 +226,22 @@ contains
     call ended(s, stat, errmsg)
   end subroutine set_int64
 
+  ! Predicts to the floats at p, which are those of x.
+  function predict(context, output, x, p) result(s)
+    type(ls_context), intent(in) :: context
+    character(*), intent(in) :: output
+    type(*), intent(in), target :: x(..)
+    type(c_ptr), intent(in) :: p
+    integer, allocatable :: wanted(:)
+    integer :: s
+
+    if (associated(context%of)) &
+      call rows_wanted(context%of%outputs, output, wanted)
+    s = judged("ls_context_predict", output, x, wanted)
+    if (s == 0) &
+      s = c_context_predict(pointer_of(context), c_text(output), count_of(x), p)
+  end function predict
+
   subroutine predict_real32(context, output, values, stat, errmsg)
     type(ls_context), intent(in) :: context
     character(*), intent(in) :: output
@@ -213,8 +249,7 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
 
-    call ended(c_context_predict(pointer_of(context), c_text(output), &
-      count_of(values), c_loc(values)), stat, errmsg)
+    call ended(predict(context, output, values, c_loc(values)), stat, errmsg)
   end subroutine predict_real32
 
   subroutine predict_real64(context, output, values, stat, errmsg)
@@ -223,16 +258,12 @@ contains
     real(real64), intent(inout), target, contiguous :: values(..)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    real(real32), allocatable, target :: y(:)
-    real(real64), pointer :: flat(:)
+    real(real32), allocatable, target :: floats(:)
     integer :: s
 
-    allocate (y(count_of(values)))
-    call c_f_pointer(c_loc(values), flat, [size(y)])
-    y = real(flat, real32) ! rows of weight 0 stay as they are
-    s = c_context_predict(pointer_of(context), c_text(output), &
-      size(y, kind=c_int64_t), c_loc(y))
-    if (s >= 0) flat = y
+    floats = floats_of(values) ! rows of weight 0 stay as they are
+    s = predict(context, output, values, c_loc(floats))
+    call give_floats(s, floats, values)
     call ended(s, stat, errmsg)
   end subroutine predict_real64
 
@@ -259,8 +290,7 @@ contains
     call release(generator%of)
   end subroutine ls_generator_close
 
-  ! Appends tokens; values is the output at the last of them.
-  subroutine ls_generator_append(generator, tokens, values, stat, errmsg)
+  subroutine append_real32(generator, tokens, values, stat, errmsg)
     type(ls_generator), intent(in) :: generator
     integer(int32), intent(in), target, contiguous :: tokens(:)
     real(real32), intent(inout), target, contiguous :: values(:)
@@ -270,7 +300,24 @@ contains
     call ended(c_generator_append(pointer_of(generator), &
       size(tokens, kind=c_int64_t), c_loc(tokens), &
       count_of(values), c_loc(values)), stat, errmsg)
-  end subroutine ls_generator_append
+  end subroutine append_real32
+
+  subroutine append_real64(generator, tokens, values, stat, errmsg)
+    type(ls_generator), intent(in) :: generator
+    integer(int32), intent(in), target, contiguous :: tokens(:)
+    real(real64), intent(inout), target, contiguous :: values(:)
+    integer, intent(out), optional :: stat
+    character(*), intent(inout), optional :: errmsg
+    real(real32), allocatable, target :: floats(:)
+    integer :: s
+
+    allocate (floats(count_of(values)))
+    s = c_generator_append(pointer_of(generator), &
+      size(tokens, kind=c_int64_t), c_loc(tokens), &
+      size(floats, kind=c_int64_t), c_loc(floats))
+    call give_floats(s, floats, values)
+    call ended(s, stat, errmsg)
+  end subroutine append_real64
 
   ! Forgets all positions behind the first `length`.
   subroutine ls_generator_cut(generator, length, stat, errmsg)

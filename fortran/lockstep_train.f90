@@ -35,7 +35,8 @@ module lockstep_train
     module procedure put_real32, put_real64
   end interface
 
-  private :: get_real32, get_real64, put_real32, put_real64, give_groups
+  private :: get_real32, get_real64, get, put_real32, put_real64, put, &
+    give_groups
 
 contains
 
@@ -113,6 +114,7 @@ contains
     if (s >= 0) then
       call hold(trainer, p, c_trainer_close, pool, ranks)
       call list_inputs(graph, trainer%of%inputs)
+      call list_outputs(graph, trainer%of%outputs)
     end if
     call ended(s, stat, errmsg)
   end subroutine ls_trainer_open
@@ -186,6 +188,52 @@ contains
     shape = turned(max(rank, 0), extents)
   end function ls_trainer_param_shape
 
+  ! The shape of an array for a parameter; not allocated where there is none of
+  ! the name.
+  subroutine param_wanted(trainer, name, wanted)
+    type(box), pointer, intent(in) :: trainer
+    character(*), intent(in) :: name
+    integer, allocatable, intent(out) :: wanted(:)
+    integer(c_int64_t), target :: extents(LS_MAX_RANK)
+    integer :: i, rank
+
+    if (.not. associated(trainer)) return
+    do i = 0, c_trainer_params(trainer%p) - 1
+      if (text_of(c_trainer_param_name(trainer%p, i)) /= trim(name)) cycle
+      rank = c_trainer_param_shape(trainer%p, i, c_loc(extents))
+      wanted = turned(rank, extents)
+    end do
+  end subroutine param_wanted
+
+  ! Copies a parameter to the floats at p, which are those of x.
+  function get(trainer, name, x, p) result(s)
+    type(ls_trainer), intent(in) :: trainer
+    character(*), intent(in) :: name
+    type(*), intent(in), target :: x(..)
+    type(c_ptr), intent(in) :: p
+    integer, allocatable :: wanted(:)
+    integer :: s
+
+    call param_wanted(trainer%of, name, wanted)
+    s = judged("ls_trainer_get", name, x, wanted)
+    if (s == 0) &
+      s = c_trainer_get(pointer_of(trainer), c_text(name), count_of(x), p)
+  end function get
+
+  function put(trainer, name, x, p) result(s)
+    type(ls_trainer), intent(in) :: trainer
+    character(*), intent(in) :: name
+    type(*), intent(in), target :: x(..)
+    type(c_ptr), intent(in) :: p
+    integer, allocatable :: wanted(:)
+    integer :: s
+
+    call param_wanted(trainer%of, name, wanted)
+    s = judged("ls_trainer_set", name, x, wanted)
+    if (s == 0) &
+      s = c_trainer_set(pointer_of(trainer), c_text(name), count_of(x), p)
+  end function put
+
   subroutine get_real32(trainer, name, values, stat, errmsg)
     type(ls_trainer), intent(in) :: trainer
     character(*), intent(in) :: name
@@ -193,8 +241,7 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
 
-    call ended(c_trainer_get(pointer_of(trainer), c_text(name), &
-      count_of(values), c_loc(values)), stat, errmsg)
+    call ended(get(trainer, name, values, c_loc(values)), stat, errmsg)
   end subroutine get_real32
 
   subroutine get_real64(trainer, name, values, stat, errmsg)
@@ -203,15 +250,12 @@ contains
     real(real64), intent(inout), target, contiguous :: values(..)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    real(real32), allocatable, target :: x(:)
-    real(real64), pointer :: flat(:)
+    real(real32), allocatable, target :: floats(:)
     integer :: s
 
-    allocate (x(count_of(values)))
-    s = c_trainer_get(pointer_of(trainer), c_text(name), &
-                      size(x, kind=c_int64_t), c_loc(x))
-    call c_f_pointer(c_loc(values), flat, [size(x)])
-    if (s >= 0) flat = x
+    allocate (floats(count_of(values)))
+    s = get(trainer, name, values, c_loc(floats))
+    call give_floats(s, floats, values)
     call ended(s, stat, errmsg)
   end subroutine get_real64
 
@@ -222,8 +266,7 @@ contains
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
 
-    call ended(c_trainer_set(pointer_of(trainer), c_text(name), &
-      count_of(values), c_loc(values)), stat, errmsg)
+    call ended(put(trainer, name, values, c_loc(values)), stat, errmsg)
   end subroutine put_real32
 
   subroutine put_real64(trainer, name, values, stat, errmsg)
@@ -232,13 +275,10 @@ contains
     real(real64), intent(in), target, contiguous :: values(..)
     integer, intent(out), optional :: stat
     character(*), intent(inout), optional :: errmsg
-    real(real32), allocatable, target :: x(:)
-    real(real64), pointer :: flat(:)
+    real(real32), allocatable, target :: floats(:)
 
-    call c_f_pointer(c_loc(values), flat, [count_of(values)])
-    x = real(flat, real32)
-    call ended(c_trainer_set(pointer_of(trainer), c_text(name), &
-      size(x, kind=c_int64_t), c_loc(x)), stat, errmsg)
+    floats = floats_of(values)
+    call ended(put(trainer, name, values, c_loc(floats)), stat, errmsg)
   end subroutine put_real64
 
   ! Returns the number of updates done.

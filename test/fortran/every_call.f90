@@ -127,6 +127,15 @@ contains
     call check(all(abs(losses - (estimate(1, :) - y(1, :))**2) < 1e-6), &
                "losses of rows")
     call check(abs(sum(losses) / 32 - evaluation%loss) < 1e-6, "their mean")
+    call ls_row_losses(trainer, batch, wide(1, :))
+    call check(all(wide(1, :) == losses), "losses of rows in double")
+    wide(1, :) = 0
+    wide(1, 3) = 2
+    call ls_batch_set_weights(batch, wide(1, :))
+    call ls_evaluate(trainer, batch, r)
+    call check(r%weight == 2 .and. abs(r%loss - losses(3)) < 1e-6, &
+               "weights in double")
+    call ls_batch_set_weights(batch, weights)
 
     call check(ls_trainer_devices(trainer) == 4, "devices of the trainer")
     call check(ls_trainer_params(trainer) == 4, "number of parameters")
@@ -150,6 +159,8 @@ contains
     call ls_trainer_use_average(trainer, .false.)
 
     call ls_trainer_hash(trainer, hex)
+    call ls_trainer_save(trainer, "", stat, message)
+    call check(stat == LS_EINVAL .and. message == "a path is empty", "no path")
     call ls_trainer_save(trainer, folder // "/weights.safetensors")
     call ls_trainer_save_model(trainer, folder // "/model.safetensors")
     call ls_trainer_open(again, pool, graph, ls_sgd(0.1d0))
@@ -311,6 +322,7 @@ contains
     type(ls_result) :: r
     real(real32), target :: x(2, 16), y(1, 16)
     real(real32) :: mean(8), device(8), by_x(2, 16)
+    real(real64) :: wide(8), wide_by_x(2, 16)
     character(64) :: hash(2)
 
     call rows(x, y)
@@ -327,12 +339,23 @@ contains
     call ls_batch_set(batch, "y", y)
     call ls_input_gradient(b, batch, "x", by_x, train=.true.)
     call check(any(by_x /= 0), "a gradient by x")
+    call ls_input_gradient(b, batch, "x", wide_by_x, train=.true.)
+    call check(all(wide_by_x == by_x), "a gradient by x in double")
     call ls_gradients_open(g, b)
     call ls_gradients_compute(g, batch, r)
     call check(.not. r%updated, "no update yet")
     call ls_gradients_get(g, "hidden.bias", mean)
     call ls_gradients_get_device(g, 4, "hidden.bias", device)
-    call ls_gradients_set(g, "hidden.bias", mean)
+    call ls_gradients_get(g, "hidden.bias", wide)
+    call check(all(wide == mean) .and. any(wide /= 0), "a gradient in double")
+    call ls_gradients_get_device(g, 4, "hidden.bias", wide)
+    call check(all(wide == device), "a device's gradient in double")
+    call ls_gradients_get_device(g, 0, "hidden.bias", wide, stat)
+    call check(stat == LS_EINVAL, "device 0")
+    call ls_gradients_set(g, "hidden.bias", 2 * mean)
+    call ls_gradients_get(g, "hidden.bias", wide)
+    call check(all(wide == 2 * mean), "a gradient that was set")
+    call ls_gradients_set(g, "hidden.bias", real(mean, real64))
     call ls_gradients_apply(g, r)
     call check(r%updated, "an update")
     call ls_trainer_hash(b, hash(2))
@@ -416,8 +439,12 @@ contains
     type(ls_predictor) :: predictor
     type(ls_context) :: context
     real(real32), target :: x(2, 8), turned(8, 2), wide(3, 8), y(8)
+    real(real32) :: estimate(1, 8), column(8, 1), kernel(8, 2), lying(2, 8), &
+      by_x(2, 8)
+    real(real64) :: column64(8, 1), lying64(2, 8)
+    type(ls_gradients) :: g
     real(real32), allocatable, target :: none(:, :)
-    real(real64), allocatable :: none64(:, :)
+    real(real64), allocatable :: none64(:, :), none_a_row(:)
     integer(int64), allocatable :: labels(:)
     real(real32), pointer :: weights(:)
 
@@ -449,6 +476,9 @@ contains
     call ls_batch_set_weights(batch, weights, stat, message)
     call check(stat == LS_EINVAL .and. index(message, "allocated") > 0, &
                "no weights")
+    call ls_batch_set_weights(batch, none_a_row, stat, message)
+    call check(stat == LS_EINVAL .and. index(message, "allocated") > 0, &
+               "no weights in double")
     call ls_batch_set(batch, "x", x)
     call ls_batch_set(batch, "y", y) ! a number a row needs no second index
     call ls_step(trainer, batch)
@@ -460,8 +490,43 @@ contains
     call check(stat < 0, "no array for a parameter")
     call ls_trainer_set(trainer, "hidden.kernel", none64, stat)
     call check(stat < 0, "no array of a parameter")
+    ! Of the right size, and of another shape.
+    call ls_predict(trainer, batch, "estimate", column, stat, message)
+    call check(stat == LS_ESHAPE .and. index(message, """estimate""") > 0 .and. &
+      index(message, "(8,1), and not (1,rows)") > 0, "predictions turned")
+    call ls_predict(trainer, batch, "estimate", column64, stat)
+    call check(stat == LS_ESHAPE, "predictions turned, in double")
+    call ls_predict(trainer, batch, "estimate", y, stat)
+    call check(stat == 0, "a prediction a row needs no second index")
+    call ls_trainer_get(trainer, "hidden.kernel", lying, stat, message)
+    call check(stat == LS_ESHAPE .and. &
+      index(message, "(2,8), and not (8,2)") > 0, "a kernel turned")
+    call ls_trainer_get(trainer, "hidden.kernel", lying64, stat)
+    call check(stat == LS_ESHAPE, "a kernel turned, in double")
+    call ls_trainer_get(trainer, "hidden.kernel", kernel)
+    call ls_trainer_set(trainer, "hidden.kernel", transpose(kernel), stat)
+    call check(stat == LS_ESHAPE, "a kernel set turned")
+    call ls_trainer_set(trainer, "hidden.kernel", reshape(kernel, [16]), stat)
+    call check(stat == 0, "a kernel as a list")
+    call ls_gradients_open(g, trainer)
+    call ls_gradients_compute(g, batch)
+    call ls_gradients_get(g, "hidden.kernel", kernel)
+    call ls_gradients_get(g, "hidden.kernel", lying, stat, message)
+    call check(stat == LS_ESHAPE .and. &
+      index(message, "ls_gradients_get: ") == 1, "a gradient turned")
+    call ls_gradients_get_device(g, 1, "hidden.kernel", lying, stat)
+    call check(stat == LS_ESHAPE, "a device's gradient turned")
+    call ls_gradients_set(g, "hidden.kernel", transpose(kernel), stat)
+    call check(stat == LS_ESHAPE, "a gradient set turned")
+    call ls_input_gradient(trainer, batch, "x", by_x)
+    call ls_input_gradient(trainer, batch, "x", turned, stat=stat)
+    call check(stat == LS_ESHAPE, "a gradient by x turned")
     call ls_predictor_open(predictor, trainer)
     call ls_context_open(context, predictor)
+    call ls_context_set(context, "x", x)
+    call ls_context_predict(context, "estimate", estimate)
+    call ls_context_predict(context, "estimate", column, stat)
+    call check(stat == LS_ESHAPE, "a context's predictions turned")
     call ls_context_set(context, "x", turned, stat, message)
     call check(stat == LS_ESHAPE .and. index(message, "(8,2)") > 0, &
                "x(rows,features) for a context")
@@ -577,6 +642,7 @@ contains
     type(ls_generator) :: generator
     type(ls_node) :: x
     real(real32) :: first(5), y(5)
+    real(real64) :: wide(5)
     integer(int32) :: tokens(3) = [1, 4, 2]
 
     call ls_graph_new(graph)
@@ -596,6 +662,9 @@ contains
     call ls_generator_append(generator, tokens(2:2), y)
     call ls_generator_append(generator, tokens(3:3), y)
     call check(all(y == first), "one by one")
+    call ls_generator_cut(generator, 2_int64)
+    call ls_generator_append(generator, tokens(3:3), wide)
+    call check(all(wide == first), "in double")
     call ls_generator_append(generator, [0, 0, 0, 0], y, stat, message)
     call check(stat == LS_ERANGE, "too many tokens")
     call ls_generator_cut(generator, 9_int64, stat)
