@@ -47,7 +47,7 @@ make_in() {
         "$dir"/text.* "$dir/$1" &&
         LS_ISA=$2 TZ=$3 make -C "$dir/$1" CC="$cc" PREDICT="$tool" \
             LOCKSTEP="-I$top/include -L$build/.libs -llockstep \
-            -Wl,-rpath,$build/.libs" langid >"$dir/out" 2>"$dir/err"
+            -Wl,-rpath,$build/.libs" langid liblangid.so.1 >"$dir/out" 2>"$dir/err"
 }
 
 if make_in a x86-64-v3 UTC; then pass; else fail "the build"; fi
@@ -68,4 +68,9 @@ if [ "$(cut -d' ' -f1 "$dir/out" | tr '\n' ' ')" = "de fr " ]; then
 else
     fail "languages of sentences"
 fi
+# Its shared library exports what the package's list of symbols has.
+is "symbols" "$(${NM:-nm} -D --defined-only "$dir/a/liblangid.so.1" |
+    sed 's/.* //' | tr '\n' ' ')" \
+    "$(sed -n 's/^ \(.*\)@.*/\1/p' "$source/debian/liblangid1.symbols" |
+        tr '\n' ' ')"
 finish
