@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Proves that what `make install` left is enough for a user: every example, as
 # C11, and a C++17 program build with nothing but pkg-config, with the shared
-# and with the static library, and run; and so do the tools.  Called by make
-# installcheck.
+# and with the static library, and run; and so do the tools.  Of a build with MPI,
+# ranks run, too.  Called by make installcheck; with PARTS=ranks it tries MPI, and
+# the CMake package, alone.
 set -e
 : "${CC:=cc}" "${PKG_CONFIG:=pkg-config}"
 work=$(mktemp -d)
@@ -100,9 +101,41 @@ fortran()
     "$work/program" >/dev/null
 }
 
+# The transport over MPI, where it was built: programs by pkg-config, in C and
+# in Fortran, and the tool, each as two ranks.
+ranks()
+{
+    # shellcheck source=/dev/null
+    . "$top_srcdir/debian/tests/mpi-environment"
+    MPIFORT=$(command -v "$(echo "$MPICC" | sed 's/mpicc/mpifort/')") || MPIFORT=
+    # shellcheck disable=SC2046 # flags are words
+    "$MPICC" -o "$work/program" "$top_srcdir/examples/surrogate_mpi.c" \
+        $($PKG_CONFIG --cflags --libs lockstep_mpi)
+    "$MPIRUN" -n 2 "$work/program"
+    for ranks in 1 2; do
+        "$MPIRUN" -n $ranks "$bindir/lockstep-train" linear --devices 2 |
+            tail -n 1 >"$work/state.$ranks"
+    done
+    grep state "$work/state.1"
+    cmp "$work/state.1" "$work/state.2"
+    [ -f "$libdir/liblockstep_mpi_fortran.so" ] && [ "$MPIFORT" ] || return 0
+    # shellcheck disable=SC2046 # flags are words
+    "$MPIFORT" -o "$work/program" "$top_srcdir/test/fortran/ranks.f90" \
+        $($PKG_CONFIG --cflags --libs lockstep_mpi_fortran lockstep_fortran)
+    "$MPIRUN" -n 2 "$work/program"
+}
+
 if grep -Hn '@' "$libdir"/pkgconfig/lockstep*.pc; then
     echo "install: what pkg-config reads was not filled in"
     exit 1
+fi
+if [ -f "$libdir/liblockstep_mpi.so" ] && command -v "$MPICC" >/dev/null; then
+    ranks
+fi
+if [ "${PARTS-}" = ranks ]; then
+    by_cmake "$prefix"
+    echo "install: ranks start from $libdir"
+    exit
 fi
 [ ! -f "$libdir/liblockstep.so" ] || run shared
 [ ! -f "$libdir/liblockstep_fortran.so" ] || fortran
