@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Proves that the tables of speed in the documents are those that bench/tables
 # makes from the raw rounds in bench/results, and that it sees a figure that was
-# typed by hand.
+# typed by hand, and a table of times that it does not make.
 tool=
 . "$(dirname "$0")/shell.sh"
 python=${PYTHON3:-python3}
@@ -21,12 +21,8 @@ is "the documents have the tables of bench/results" $? 0
 "$python" -B "$tree/bench/nanogpt" --check >"$dir/out" 2>"$dir/err"
 is "docs/nanogpt.md and its picture, too" $? 0
 
-mkdir "$dir/tree" "$dir/tree/docs"
-cp -r "$tree/bench" "$dir/tree"
-cp "$tree/README.md" "$dir/tree"
-cp "$tree/docs/bench.md" "$tree/docs/csource.md" "$tree/docs/speed.md" \
-    "$tree/docs/healing.md" "$tree/docs/scaling.md" "$tree/docs/tables.md" \
-    "$tree/docs/step-times.svg" "$dir/tree/docs"
+mkdir "$dir/tree"
+cp -r "$tree/bench" "$tree/docs" "$tree/README.md" "$dir/tree"
 chmod -R u+w "$dir/tree"
 tables "$dir/tree" --check
 is "a copy has them" $? 0
@@ -48,6 +44,18 @@ sed -i '/^[0-9]*,0.1,/s/,[0-9.]*$/,1/' "$dir/tree/bench/results/check/small.csv"
 tables "$dir/tree" --check
 is "another round of a check" $? 1
 has "in its document" err "docs/healing.md is not"
+
+tables "$dir/tree"
+sed -i 's/"speedup": 3\./"speedup": 5./' \
+    "$dir/tree/bench/results/predictions/desktop.json"
+tables "$dir/tree" --check
+is "another prediction" $? 1
+has "in its document" err "docs/scaling.md is not"
+tables "$dir/tree"
+printf '\n| what | ms |\n|---|--:|\n| a step | 3 |\n' >>"$dir/tree/docs/bits.md"
+tables "$dir/tree" --check
+is "a table that is typed" $? 1
+has "which" err "docs/bits.md: times that no program made: | what | ms |"
 
 # rounds ROW LEAST: what bench/run --json writes of a row that was measured once.
 rounds() {
