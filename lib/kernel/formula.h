@@ -44,14 +44,19 @@ typedef struct ls__formula {
     ls__term term[LS__TERMS];
 } ls__formula;
 
-/* A term on n elements.  Its value reads a and b and writes y; its gradient
- * reads all three and dy, and writes da and db where they are not NULL. */
+/* A term on runs of n elements, one after the other.  Its value reads a and b
+ * and writes y; its gradient reads all three and dy, and writes da and db where
+ * they are not NULL. */
 typedef struct ls__term_run {
     int64_t n;
     const float *a, *b;
     float *y;
     const float *dy;
     float *da, *db;
+    const float *onto_a, *onto_b; /* what da and db are added to; or NULL */
+    int64_t runs;                 /* 0: one */
+    bool same_a, same_b; /* a and da, or b and db, are one run for all */
+    bool sums;           /* y, to which values are added, is; or dy */
 } ls__term_run;
 
 #endif

@@ -213,21 +213,48 @@ SIMD v16 mish_slope(v16 x)
 /* ------ loops ------ */
 
 /* Each has a copy of the run: what a store might change would be read again for
- * every vector. */
+ * every vector.  A run begins at element `at`, or at 0 of what has but one. */
+#define EACH_VECTOR \
+    for (int64_t k = 0, at = 0; k == 0 || k < r->runs; k++, at += r->n) \
+        for (int64_t i = 0, left = r->n; left > 0; i += 16, left -= 16)
 
+/* What stands in x, if that is not NULL, plus v. */
+SIMD v16 onto(const float *x, int64_t i, int64_t left, v16 v)
+{
+    return x ? v16_add(take(x + i, left), v) : v;
+}
+
+#define OPERANDS \
+    v16 a = take(r->a + u * at + i, left), b = take(r->b + v * at + i, left)
+
+/* A sum is made of one vector of all runs after the other. */
 #define ROW(kind, value, by_a, by_b) \
     case kind: \
-        for (int64_t i = 0; i < r->n; i += 16) { \
-            v16 a = take(r->a + i, r->n - i), b = take(r->b + i, r->n - i); \
+        if (!r->sums) \
+            EACH_VECTOR { \
+                OPERANDS; \
 \
-            (void)b; \
-            put(r->y + i, value, r->n - i); \
+                (void)b; \
+                put(r->y + at + i, value, left); \
+            } \
+        for (int64_t i = 0; r->sums && i < r->n; i += 16) { \
+            int64_t left = r->n - i; \
+            v16 sum = take(r->y + i, left); \
+\
+            for (int64_t k = 0, at = 0; k < r->runs; k++, at += r->n) { \
+                OPERANDS; \
+\
+                (void)b; \
+                sum = v16_add(sum, value); \
+            } \
+            put(r->y + i, sum, left); \
         } \
         break;
 
 static void term_value(const ls__term *t, const ls__term_run *run)
 {
     const ls__term_run own = *run, *r = &own;
+    const int64_t u = !r->same_a, v = !r->same_b;
     float p = t->by[0], q = t->by[1];
 
     switch (t->kind) {
@@ -238,21 +265,25 @@ static void term_value(const ls__term *t, const ls__term_run *run)
 #undef ROW
 #define ROW(kind, value, by_a, by_b) \
     case kind: \
-        for (int64_t i = 0; i < r->n; i += 16) { \
-            v16 a = take(r->a + i, r->n - i), b = take(r->b + i, r->n - i); \
-            v16 y = take(r->y + i, r->n - i), d = take(r->dy + i, r->n - i); \
+        EACH_VECTOR { \
+            OPERANDS; \
+            v16 y = take(r->y + at + i, left); \
+            v16 d = take(r->dy + w * at + i, left); \
 \
             (void)a, (void)b, (void)y; \
             if (r->da) \
-                put(r->da + i, by_a, r->n - i); \
+                put(r->da + u * at + i, \
+                    onto(r->onto_a, u * at + i, left, by_a), left); \
             if (r->db) \
-                put(r->db + i, by_b, r->n - i); \
+                put(r->db + v * at + i, \
+                    onto(r->onto_b, v * at + i, left, by_b), left); \
         } \
         break;
 
 static void term_grad(const ls__term *t, const ls__term_run *run)
 {
     const ls__term_run own = *run, *r = &own;
+    const int64_t u = !r->same_a, v = !r->same_b, w = !r->sums;
     float p = t->by[0], q = t->by[1];
 
     switch (t->kind) {
@@ -260,6 +291,8 @@ static void term_grad(const ls__term *t, const ls__term_run *run)
     }
 }
 
+#undef EACH_VECTOR
+#undef OPERANDS
 #undef SELU_SCALE
 #undef SELU_BELOW
 #undef NONE

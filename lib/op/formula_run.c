@@ -6,7 +6,8 @@
  * the chain is.  Backward computes the values that gradients read again, block
  * by block, and keeps nothing.  What the chain reads by runs or is the same in
  * every row, and a sum at its end, lie under a row's blocks: they are never
- * there element by element.
+ * there element by element.  A block is of the same columns in one row after
+ * the other, so that parameters and sums of their gradients stay in the cache.
  *
  * Gradients are added in the order in which single operators would add them:
  * from the last term to the first, a's before b's, each onto the addend; under
@@ -18,23 +19,30 @@
 
 #include <string.h>
 
-enum { BLOCK = 256 };
+enum { LEAST = 256, ROOM = 8192, PLACES = LS__TERM_INPUTS + LS__TERMS };
 
-/* One block: the values and gradients of all places.  A gradient stands there
- * once its place `has` one. */
-enum { PLACES = LS__TERM_INPUTS + LS__TERMS };
+/* An input or a term under the block. */
+typedef struct place {
+    float *made, *own;  /* room for its value and its gradient; of a parameter
+                           made is the sum of gradients over rows */
+    const float *value, *addend;
+    float *grad, *to;   /* where the gradient is made, and where it belongs;
+                           NULL: it is not wanted */
+    bool needed, has;   /* the value; the gradient: it is there to be added to */
+    int operands;       /* that are this place */
+    int64_t from;       /* where in its row an input is */
+    bool wraps;         /* the same run of it lies under all of the block's */
+} place;
+
+/* A block: `runs` runs of n elements of a row, from `at` on, `all` of them. */
 typedef struct block {
     const ls__run *r;
     const ls__formula *f;
-    int64_t rows, width;         /* what blocks are cut out of */
-    int64_t row, at, n;          /* a block: n elements of a row from `at` on */
-    int64_t first;               /* where that is among all rows' */
-    const float *value[PLACES];
-    float *grad[PLACES];         /* NULL: it is not wanted */
-    float *made[PLACES], *own[PLACES]; /* room for both */
-    bool has[PLACES], needed[PLACES];  /* needed: the value */
-    float *sums;                 /* [params][size] of gradients over rows */
-    float *spare;                /* a block */
+    int64_t rows, width, most; /* what blocks are cut out of; the most of one */
+    ls__runs by;               /* the runs; n of 0: there are none */
+    int64_t row, at, all, n, runs;
+    int64_t from;              /* where its sums are in a row of them */
+    place place[PLACES];
 } block;
 
 /* The formula of an instruction: the chain that the plan made, or its operator
@@ -50,37 +58,54 @@ static const ls__formula *formula_of(const ls__instr *in, ls__formula *one)
     return one;
 }
 
-/* Value and gradient of a block for each place, a block more, and the sums of
- * parameters' gradients. */
+/* The fewer places, the longer are blocks. */
+static int64_t most_of(const ls__formula *f)
+{
+    int64_t n = ROOM / (2 * (f->inputs + f->terms));
+
+    return ls__most(LEAST, n - n % 64);
+}
+
+/* Value and gradient of a block for each place. */
 int ls__formula_plan(ls__bench *b, ls__instr *in)
 {
     ls__formula one;
     const ls__formula *f = formula_of(in, &one);
 
-    ls__bench_scratch(b, (2 * (f->inputs + f->terms) + 1) * BLOCK +
-                             f->params * f->size);
+    ls__bench_scratch(b, 2 * (f->inputs + f->terms) * most_of(f));
     return 0;
 }
 
 /* Lay out the memory that all blocks use.  Where rows do not count, all are one
  * that is cut into blocks. */
-static block start(const ls__run *r, const ls__formula *f)
+static void start(block *b, const ls__run *r, const ls__formula *f)
 {
     bool flat = f->whole && !f->params;
-    block b = {.r = r, .f = f, .rows = flat ? 1 : r->rows,
-               .width = flat ? r->rows * f->size : f->size,
-               .spare = r->scratch};
-    float *next = b.spare + BLOCK;
+    float *next = r->scratch;
 
-    for (int k = 0; k < f->inputs + f->terms; k++, next += 2 * BLOCK) {
-        b.value[k] = b.made[k] = next;
-        b.grad[k] = b.own[k] = next + BLOCK;
+    *b = (block){.r = r, .f = f, .rows = flat ? 1 : r->rows,
+                 .width = flat ? r->rows * f->size : f->size,
+                 .most = most_of(f), .by = f->sum};
+    for (int k = 0; k < f->inputs + f->terms; k++, next += 2 * b->most) {
+        b->place[k].made = next;
+        b->place[k].value = next;
+        b->place[k].own = b->place[k].to = b->place[k].grad = next + b->most;
     }
-    b.sums = next;
-    return b;
+    for (int t = 0; t < f->terms; t++) {
+        b->place[f->term[t].a].operands++;
+        b->place[f->term[t].b].operands += ls__term_inputs(f->term[t].kind) - 1;
+    }
+    for (int k = 0; k < f->inputs && !b->by.n; k++)
+        if (f->of[k].times > 1 && f->of[k].n < b->most)
+            b->by = f->of[k];
 }
 
-/* ------ runs ------ */
+/* ------ where a block is ------ */
+
+static int given(const ls__formula *f)
+{
+    return f->inputs - f->params;
+}
 
 /* Count those of `left` elements of a row from `at` on that one run lies under,
  * and say where they are in the array. */
@@ -93,30 +118,69 @@ static int64_t run_under(const ls__runs *of, int64_t at, int64_t left,
     return ls__least(left, of->n - within);
 }
 
-/* What of an array of a row lies under a block: where it is, or written out. */
-static const float *under(const block *b, const ls__runs *of,
-                          const float *array, float *room)
+/* Does one run of an input lie under the block, or under each of the block's
+ * own?  Else cut it to what the first is under. */
+static bool fits(block *b, const ls__runs *of, place *p)
 {
-    int64_t from, n = run_under(of, b->at, b->n, &from);
+    int64_t n = run_under(of, b->at, b->all, &p->from);
+    int64_t left = of->times - b->at / of->n % of->times;
 
-    if (n == b->n)
-        return array + from;
-    for (int64_t i = 0; i < b->n; i += n) {
-        n = run_under(of, b->at + i, b->n - i, &from);
-        memcpy(room + i, array + from, (size_t)n * sizeof *room);
-    }
-    return room;
+    p->wraps = n < b->all;
+    if (!p->wraps || (n == of->n && n == b->n && b->runs <= left &&
+                      p->operands == 1))
+        return true;
+    b->all = b->n = ls__least(b->n, n);
+    b->runs = 1;
+    return false;
 }
 
-/* Add a block's elements to what lies under them. */
-static void collect(const block *b, const ls__runs *of, const float *from,
-                    float *array)
+/* Cut the block at element `at` of a row, before element `end`. */
+static void cut(block *b, int64_t at, int64_t end)
 {
-    int64_t at, n;
+    const ls__runs *by = &b->by;
+    int64_t most = ls__least(b->most, end - at);
 
-    for (int64_t i = 0; i < b->n; i += n) {
-        n = run_under(of, b->at + i, b->n - i, &at);
-        b->r->kernels->add(n, array + at, from + i, array + at);
+    b->at = at;
+    b->n = by->n ? run_under(by, at, most, &b->from) : most;
+    b->runs = 1;
+    if (b->n == by->n)
+        b->runs = ls__least(by->times - at / by->n % by->times, most / by->n);
+    b->all = b->n * b->runs;
+    for (int k = 0; k < given(b->f); k++) {
+        b->place[k].from = at;
+        if (b->f->of[k].n && !fits(b, &b->f->of[k], &b->place[k]))
+            k = -1; /* all again */
+    }
+}
+
+static int64_t input_size(const block *b, int k)
+{
+    return b->r->node->in[k]->size;
+}
+
+/* Move to the block in a row.  A gradient that is the sum of several is added
+ * to where it belongs at once, unless it is itself of several operands. */
+static void enter(block *b, int64_t row)
+{
+    const ls__run *r = b->r;
+
+    b->row = row;
+    for (int k = 0; k < b->f->inputs; k++) {
+        place *p = &b->place[k];
+        int param = k - given(b->f);
+
+        if (param < 0) {
+            int64_t at = row * input_size(b, k) + p->from;
+
+            p->value = (const float *)r->x[k] + at;
+            p->to = r->dx[k] ? r->dx[k] + at : NULL;
+            p->addend = r->addend[k] ? r->addend[k] + at : NULL;
+        } else {
+            p->value = r->param[param] + b->at;
+            p->to = r->dparam[param] ? p->made : NULL;
+        }
+        p->has = b->f->of[k].n && p->operands == 1;
+        p->grad = p->to && b->f->of[k].n && !p->has ? p->own : p->to;
     }
 }
 
@@ -127,95 +191,56 @@ static void clear(int64_t n, float *x)
 
 /* ------ values ------ */
 
-static int given(const ls__formula *f)
+/* Where the block's values or sums are in an array of the node's. */
+static int64_t at_end(const block *b)
 {
-    return f->inputs - f->params;
-}
-
-static int64_t input_size(const block *b, int k)
-{
-    return b->r->node->in[k]->size;
-}
-
-static void find_input(block *b, int k)
-{
-    const ls__run *r = b->r;
-    const ls__runs *of = &b->f->of[k];
-    int param = k - given(b->f);
-
-    if (param >= 0) {
-        b->value[k] = r->param[param] + b->at;
-        b->grad[k] = r->dparam[param] ? b->own[k] : NULL;
-    } else if (of->n) {
-        if (b->needed[k])
-            b->value[k] = under(b, of, (const float *)r->x[k] +
-                                           b->row * input_size(b, k),
-                                b->made[k]);
-        b->grad[k] = r->dx[k] ? b->own[k] : NULL;
-    } else {
-        b->value[k] = (const float *)r->x[k] + b->first;
-        b->grad[k] = r->dx[k] ? r->dx[k] + b->first : NULL;
-    }
-}
-
-/* Move to the block at element `at` of a row, before element `end`. */
-static void move_to(block *b, int64_t row, int64_t at, int64_t end)
-{
-    b->row = row;
-    b->at = at;
-    b->n = ls__least(BLOCK, end - at);
-    b->first = row * b->width + at;
-    for (int k = 0; k < b->f->inputs; k++)
-        find_input(b, k);
+    return b->f->sum.n ? b->row * b->r->node->size + b->from
+                       : b->row * b->width + b->at;
 }
 
 static ls__term_run run_of(const block *b, int t)
 {
     const ls__term *term = &b->f->term[t];
-    int place = b->f->inputs + t;
+    const place *x = &b->place[term->a], *z = &b->place[term->b];
+    const place *y = &b->place[b->f->inputs + t];
 
-    return (ls__term_run){.n = b->n, .a = b->value[term->a],
-                          .b = b->value[term->b], .y = b->made[place],
-                          .dy = b->grad[place]};
+    return (ls__term_run){.n = b->n, .a = x->value, .b = z->value,
+                          .y = y->made, .dy = y->own, .runs = b->runs,
+                          .same_a = x->wraps, .same_b = z->wraps};
 }
 
+/* The last term makes the node's value, or what is added to it. */
 static void values(const block *b)
 {
-    for (int t = 0; t < b->f->terms; t++) {
+    const ls__formula *f = b->f;
+
+    for (int t = 0; t < f->terms; t++) {
         ls__term_run run = run_of(b, t);
 
-        if (b->needed[b->f->inputs + t])
-            b->r->kernels->term_value(&b->f->term[t], &run);
+        if (!b->r->dy && t == f->terms - 1) {
+            run.y = b->r->y + at_end(b);
+            run.sums = f->sum.n;
+        }
+        if (b->place[f->inputs + t].needed)
+            b->r->kernels->term_value(&f->term[t], &run);
     }
-}
-
-/* The block's elements of the value, or what is to be added to it. */
-static void make(block *b)
-{
-    const ls__formula *f = b->f;
-    int last = f->inputs + f->terms - 1;
-    const ls__run *r = b->r;
-
-    if (!f->sum.n)
-        b->made[last] = r->y + b->first;
-    values(b);
-    if (f->sum.n)
-        collect(b, &f->sum, b->made[last], r->y + b->row * r->node->size);
 }
 
 void ls__formula_forward(const ls__run *r)
 {
     ls__formula one;
-    const ls__formula *f = formula_of(r->in, &one);
-    block b = start(r, f);
+    block b;
 
-    memset(b.needed, true, sizeof b.needed);
-    for (int64_t row = 0; row < b.rows; row++) {
-        if (f->sum.n)
-            clear(r->node->size, r->y + row * r->node->size);
-        for (int64_t at = 0; at < b.width; at += BLOCK) {
-            move_to(&b, row, at, b.width);
-            make(&b);
+    start(&b, r, formula_of(r->in, &one));
+    for (int t = 0; t < b.f->terms; t++)
+        b.place[b.f->inputs + t].needed = true;
+    if (b.f->sum.n)
+        clear(r->rows * r->node->size, r->y);
+    for (int64_t at = 0; at < b.width; at += b.all) {
+        cut(&b, at, b.width);
+        for (int64_t row = 0; row < b.rows; row++) {
+            enter(&b, row);
+            values(&b);
         }
     }
 }
@@ -232,127 +257,98 @@ static void mark_needed(block *b)
 {
     for (int t = b->f->terms - 1; t >= 0; t--) {
         const ls__term *of = &b->f->term[t];
-        bool *value = &b->needed[b->f->inputs + t];
+        bool *value = &b->place[b->f->inputs + t].needed;
         unsigned reads = reads_of(of->kind);
 
         *value |= reads >> 2 & 1;
-        b->needed[of->a] |= *value || reads & 1;
-        b->needed[of->b] |= *value || reads >> 1 & 1;
+        b->place[of->a].needed |= *value || reads & 1;
+        b->place[of->b].needed |= *value || reads >> 1 & 1;
     }
 }
 
-/* What a place's gradient is to be added to; NULL: nothing yet. */
-static const float *before(const block *b, int place)
+/* Where an operand's share of a term's gradient goes, and what it is added to;
+ * NULL: nothing yet. */
+static float *give(place *p, const float **onto)
 {
-    if (b->has[place])
-        return b->grad[place];
-    return place < b->f->inputs && b->r->addend[place]
-               ? b->r->addend[place] + b->first : NULL;
+    *onto = p->has ? p->grad : p->addend;
+    p->has = true;
+    return p->grad;
 }
 
-/* Give one operand of a term its share of the term's gradient. */
-static void give(block *b, int t, int place, bool second)
-{
-    ls__term_run run = run_of(b, t);
-    const float *old = before(b, place);
-    float *to = old ? b->spare : b->grad[place];
-
-    if (!b->grad[place])
-        return; /* not wanted */
-    run.da = second ? NULL : to;
-    run.db = second ? to : NULL;
-    b->r->kernels->term_grad(&b->f->term[t], &run);
-    if (old)
-        b->r->kernels->add(b->n, old, to, b->grad[place]);
-    b->has[place] = true;
-}
-
-/* dy, which is copied since a dx may lie over it. */
-static void take_dy(const block *b)
-{
-    const ls__runs *sum = &b->f->sum;
-    float *to = b->own[b->f->inputs + b->f->terms - 1];
-    const float *dy = b->r->dy + b->first;
-
-    if (sum->n)
-        dy = under(b, sum, b->r->dy + b->row * b->r->node->size, to);
-    if (dy != to)
-        memcpy(to, dy, (size_t)b->n * sizeof *to);
-}
-
-/* What inputs of runs and parameters get, added to what they have. */
-static void collect_all(const block *b)
-{
-    const ls__formula *f = b->f;
-    float *sums = b->sums + b->at;
-
-    for (int k = 0; k < f->inputs; k++)
-        if (k >= given(f)) {
-            if (b->has[k])
-                b->r->kernels->add(b->n, sums, b->own[k], sums);
-            sums += f->size;
-        } else if (f->of[k].n && b->has[k]) {
-            collect(b, &f->of[k], b->own[k],
-                    b->r->dx[k] + b->row * input_size(b, k));
-        }
-}
-
+/* The last term reads dy where it is; a dx may lie over that. */
 static void gradients(block *b)
 {
-    memset(b->has, 0, sizeof b->has);
-    take_dy(b);
-    for (int t = b->f->terms - 1; t >= 0; t--) {
-        const ls__term *term = &b->f->term[t];
-
-        give(b, t, term->a, false);
-        if (ls__term_inputs(term->kind) == 2)
-            give(b, t, term->b, true);
-    }
-    collect_all(b);
-}
-
-/* A row begins: zeros to add to.  Parameters have sums of LS__CHUNK rows. */
-static void begin_row(const block *b, int64_t row)
-{
     const ls__formula *f = b->f;
 
-    for (int k = 0; k < given(f); k++)
-        if (f->of[k].n && b->r->dx[k])
-            clear(input_size(b, k), b->r->dx[k] + row * input_size(b, k));
-    if (row % LS__CHUNK == 0)
-        clear(f->params * f->size, b->sums);
-}
+    for (int t = 0; t < f->terms; t++)
+        b->place[f->inputs + t].has = false;
+    for (int t = f->terms - 1; t >= 0; t--) {
+        const ls__term *term = &f->term[t];
+        ls__term_run run = run_of(b, t);
 
-/* A row ends: at the last of a chunk its sums go to the gradients. */
-static void end_row(const block *b, int64_t row, ls__range columns)
-{
-    bool begun = b->r->add || row >= LS__CHUNK;
-    int64_t n = columns.last - columns.first;
+        if (t == f->terms - 1) {
+            run.dy = b->r->dy + at_end(b);
+            run.sums = f->sum.n;
+        }
+        run.da = give(&b->place[term->a], &run.onto_a);
+        if (ls__term_inputs(term->kind) == 2)
+            run.db = give(&b->place[term->b], &run.onto_b);
+        if (run.da || run.db)
+            b->r->kernels->term_grad(term, &run);
+    }
+    for (int k = 0; k < f->inputs; k++) {
+        place *p = &b->place[k];
 
-    if (row + 1 < b->rows && (row + 1) % LS__CHUNK)
-        return;
-    for (int k = 0; k < b->f->params; k++) {
-        const float *sums = b->sums + k * b->f->size + columns.first;
-        float *to = b->r->dparam[k] ? b->r->dparam[k] + columns.first : NULL;
-
-        if (to && begun)
-            b->r->kernels->add(n, to, sums, to);
-        else if (to)
-            memcpy(to, sums, (size_t)n * sizeof *to);
+        if (p->grad != p->to)
+            b->r->kernels->add(b->all, p->to, p->own, p->to);
     }
 }
 
-/* The gradients of some columns of all rows. */
-static void back(block *b, ls__range columns)
+/* Parameters have sums of LS__CHUNK rows, which go to their gradients. */
+static void begin_chunk(const block *b)
+{
+    for (int k = given(b->f); k < b->f->inputs; k++)
+        clear(b->all, b->place[k].made);
+}
+
+static void end_chunk(const block *b)
+{
+    bool begun = b->r->add || b->row >= LS__CHUNK;
+
+    for (int k = 0; k < b->f->params; k++) {
+        const float *sums = b->place[given(b->f) + k].made;
+        float *to = b->r->dparam[k] ? b->r->dparam[k] + b->at : NULL;
+
+        if (to && begun)
+            b->r->kernels->add(b->all, to, sums, to);
+        else if (to)
+            memcpy(to, sums, (size_t)b->all * sizeof *to);
+    }
+}
+
+/* The gradients of a block in all rows. */
+static void back_rows(block *b)
 {
     for (int64_t row = 0; row < b->rows; row++) {
-        begin_row(b, row);
-        for (int64_t at = columns.first; at < columns.last; at += BLOCK) {
-            move_to(b, row, at, columns.last);
-            values(b);
-            gradients(b);
-        }
-        end_row(b, row, columns);
+        if (row % LS__CHUNK == 0)
+            begin_chunk(b);
+        enter(b, row);
+        values(b);
+        gradients(b);
+        if (row + 1 == b->rows || (row + 1) % LS__CHUNK == 0)
+            end_chunk(b);
+    }
+}
+
+/* Those of some columns; what is of runs is added to zeros. */
+static void back(block *b, ls__range columns)
+{
+    for (int k = 0; k < given(b->f); k++)
+        if (b->f->of[k].n && b->r->dx[k])
+            clear(b->r->rows * input_size(b, k), b->r->dx[k]);
+    for (int64_t at = columns.first; at < columns.last; at += b->all) {
+        cut(b, at, columns.last);
+        back_rows(b);
     }
 }
 
@@ -370,24 +366,26 @@ unsigned ls__formula_turns(const ls__instr *in, unsigned most)
 {
     const ls__formula *f = in->made;
 
-    return (unsigned)ls__least(most, (f->size + BLOCK - 1) / BLOCK);
+    return (unsigned)ls__least(most, (f->size + LEAST - 1) / LEAST);
 }
 
 void ls__formula_backward(const ls__run *r)
 {
-    ls__formula one;
-    block b = start(r, formula_of(r->in, &one));
-    ls__range all = {0, b.width};
     unsigned most = r->of->turns ? r->of->turns->most : 1;
     int turns = wants_params(r) ? (int)ls__formula_turns(r->in, most) : 0;
+    ls__formula one;
+    ls__range all;
+    block b;
 
+    start(&b, r, formula_of(r->in, &one));
     mark_needed(&b);
+    all = (ls__range){0, b.width};
     if (!turns)
         back(&b, all);
     for (int i = 0; i < turns; i++) {
         if (!ls__take_turn(r))
             continue;
-        back(&b, ls__range_part(all, turns, i, BLOCK));
+        back(&b, ls__range_part(all, turns, i, LEAST));
         ls__end_turn(r);
     }
 }
