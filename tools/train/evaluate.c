@@ -108,19 +108,24 @@ static void count(evaluation *e, double loss, double accuracy, int64_t done)
     e->accuracy = accuracy;
 }
 
-/* Keep the best weights: with --early-stop they are those that are saved, and
- * what is printed at the end is of them. */
-static int keep_best(evaluation *e)
+/* What is printed at the end is of the best weights, with --early-stop, as they
+ * are those that are saved, or else of those evaluated last: keep its figures,
+ * or the weights, of which they are made then. */
+static int keep_figures(evaluation *e)
 {
-    if (!e->set->early_stop || !evaluation_better(e))
+    bool best = e->set->early_stop && evaluation_better(e);
+    figures *f = &e->figures;
+
+    if (!best && (e->best.kept || f->of_images))
         return OPT_GO;
-    e->best.kept = true;
-    e->best.loss = e->score->loss;
-    e->best.accuracy = e->accuracy;
-    if (!figures_each(&e->figures) &&
-        figures_compute(&e->figures) != OPT_GO)
-        return OPT_FAILED;
-    return figures_keep(&e->figures);
+    if (best) {
+        e->best.kept = true;
+        e->best.loss = e->score->loss;
+        e->best.accuracy = e->accuracy;
+    }
+    if (!f->computed)
+        return figures_take(f);
+    return best ? figures_keep(f) : OPT_GO;
 }
 
 /* The evaluation of the end alone does not count: a run that goes on from there
@@ -187,6 +192,13 @@ static void print_means(const evaluation *e, double loss, double accuracy)
         printf("  acc %.4f", opt_shown(accuracy));
 }
 
+static int figures_now(figures *f)
+{
+    int status = figures_take(f);
+
+    return status == OPT_GO ? figures_compute(f) : status;
+}
+
 static int print_line(evaluation *e, int64_t done)
 {
     double loss, accuracy;
@@ -195,7 +207,7 @@ static int print_line(evaluation *e, int64_t done)
     if (status != OPT_GO)
         return status;
     if (figures_each(&e->figures) || isnan(accuracy))
-        status = figures_compute(&e->figures);
+        status = figures_now(&e->figures);
     if (status == OPT_GO && isnan(accuracy))
         accuracy = figures_accuracy(&e->figures);
     printf("[lockstep] eval step %04lld", (long long)done);
@@ -205,7 +217,7 @@ static int print_line(evaluation *e, int64_t done)
     putchar('\n');
     count(e, loss, accuracy, done);
     if (status == OPT_GO)
-        status = keep_best(e);
+        status = keep_figures(e);
     return opt_end(status);
 }
 
@@ -223,9 +235,10 @@ int evaluate(evaluation *e, int64_t done)
 }
 
 /* The figures of the best weights, and where these are. */
-static void print_best(evaluation *e)
+static int print_best(evaluation *e)
 {
-    figures_take_back(&e->figures);
+    int status = figures_take_back(&e->figures);
+
     e->done = e->score->best_step;
     printf("[lockstep] eval best step %04lld", (long long)e->done);
     print_means(e, e->best.loss, e->best.accuracy);
@@ -233,6 +246,7 @@ static void print_best(evaluation *e)
     if (e->score->is_saved && e->set->save)
         printf("  in %s", e->set->save);
     putchar('\n');
+    return status;
 }
 
 /* Weights that were better than those of the end are gone; say so, and how not
@@ -248,17 +262,22 @@ static void tell_lost(const evaluation *e)
                 (long long)s->best_step);
 }
 
-/* Figures that were not made on the way, of the weights of the end. */
+/* Figures that were not made on the way, of weights that were taken then, or of
+ * those of the end. */
 static int compute_last(evaluation *e)
 {
+    figures *f = &e->figures;
     int status, back;
 
-    if (figures_each(&e->figures) || e->best.kept ||
-        !(e->set->mistakes || e->run->data.normal.classes))
+    if (f->computed)
+        return OPT_GO;
+    if (f->taken)
+        return figures_compute(f);
+    if (!f->of_images || !(e->set->mistakes || e->run->data.normal.classes))
         return OPT_GO;
     status = run_average(e->run, true);
     if (status == OPT_GO)
-        status = figures_compute(&e->figures);
+        status = figures_now(f);
     back = run_average(e->run, false);
     return status == OPT_GO ? back : status;
 }
@@ -266,7 +285,7 @@ static int compute_last(evaluation *e)
 int evaluation_sum(evaluation *e)
 {
     const score *s = e->score;
-    int status;
+    int status = OPT_GO;
 
     if (!s->stop.values || !data_holds_rows(&e->run->data))
         return OPT_GO;
@@ -275,12 +294,13 @@ int evaluation_sum(evaluation *e)
            (long long)s->best_step, opt_shown(s->last));
     tell_lost(e);
     if (e->best.kept)
-        print_best(e);
+        status = print_best(e);
     else if (s->is_saved && e->set->early_stop && e->set->save)
         printf("[lockstep] eval best weights are in %s, from before this run "
                "went on; what follows is of the last\n",
                e->set->save);
-    status = compute_last(e);
+    if (status == OPT_GO)
+        status = compute_last(e);
     if (status == OPT_GO)
         figures_confusion(&e->figures, e->done, e->set->mistakes != NULL);
     if (status == OPT_GO && e->set->mistakes && run_is_first(e->run))

@@ -81,13 +81,18 @@ int figures_open(figures *f, const run *r, int64_t top_k)
     return make_room(f);
 }
 
+int figures_take(figures *f)
+{
+    f->computed = false;
+    f->taken = f->rows > 0;
+    return f->rows ? opt_check(ls_predictor_refresh(f->predictor,
+                                                    f->run->trainer))
+                   : OPT_GO;
+}
+
 int figures_compute(figures *f)
 {
-    int status;
-
-    if (!f->rows)
-        return OPT_GO;
-    status = ls_predictor_refresh(f->predictor, f->run->trainer);
+    int status = 0;
 
     for (int64_t i = 0; i < f->rows && status == 0; i += f->chunk) {
         int64_t n = f->rows - i < f->chunk ? f->rows - i : f->chunk;
@@ -98,7 +103,7 @@ int figures_compute(figures *f)
             status = ls_context_predict(f->context, f->output, n * f->width,
                                         f->out + i * f->width);
     }
-    f->computed = status == 0;
+    f->computed = f->rows && status == 0;
     return opt_check(status);
 }
 
@@ -127,7 +132,9 @@ static void print_classes(const figures *f)
 
 bool figures_each(const figures *f)
 {
-    return !f->of_images || f->top_k;
+    bool classes = f->rows && f->held.arrays[1].dtype == LS_I32;
+
+    return f->top_k || (!f->of_images && (!classes || f->width == 2));
 }
 
 void figures_print(const figures *f)
@@ -160,14 +167,15 @@ int figures_keep(figures *f)
     return OPT_GO;
 }
 
-void figures_take_back(figures *f)
+int figures_take_back(figures *f)
 {
     float *last = f->out;
 
     if (!f->best)
-        return;
+        return f->computed ? OPT_GO : figures_compute(f);
     f->out = f->best;
     f->best = last;
+    return OPT_GO;
 }
 
 /* ------ Confusions ------ */

@@ -19,7 +19,8 @@ typedef struct figures {
     ls_context *context;
     const char *output;
     int64_t rows, width; /* of the outputs */
-    bool computed;       /* y and out are written: this run has evaluated */
+    bool taken;          /* the predictor has weights of this run */
+    bool computed;       /* y and out are written, by these */
     float *out;          /* (rows, width), those that are printed */
     float *best;         /* the same of figures_keep; NULL: none were kept */
 } figures;
@@ -29,7 +30,8 @@ typedef struct figures {
  * are not. */
 int figures_check(const run *r, int64_t top_k);
 
-/* Are they made with each evaluation, also of a loss that tells accuracy? */
+/* Are they made with each evaluation, since they are printed, also where the
+ * loss tells accuracy? */
 bool figures_each(const figures *f);
 
 /* The name of class i of images: their folder's, or its number in room. */
@@ -42,7 +44,8 @@ int64_t figures_said(const figures *f, int64_t row);
 /* Once the trainer is open.  Nothing to do where no rows are in memory. */
 int figures_open(figures *f, const run *r, int64_t top_k);
 
-/* Compute the outputs with the weights as they are. */
+/* Take the weights as they are, and compute the outputs with those taken. */
+int figures_take(figures *f);
 int figures_compute(figures *f);
 
 /* Print what belongs behind the loss, of the outputs that were computed or
@@ -53,9 +56,10 @@ void figures_print(const figures *f);
  * nothing was. */
 double figures_accuracy(const figures *f);
 
-/* Keep what was computed last, and take it back. */
+/* Keep what was computed last, and take it back; where nothing was kept, it is
+ * computed with the weights that were taken. */
 int figures_keep(figures *f);
-void figures_take_back(figures *f);
+int figures_take_back(figures *f);
 
 /* How often which class was taken for which, of a table or of images whose
  * classes have names (or `all`), after `done` updates.
