@@ -6,6 +6,7 @@
 #include "base/real_text.h"
 #include "number/number.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -197,7 +198,8 @@ const char *ls__cell_word(const ls__cell *cell, char room[LS__WORD])
         snprintf(room, LS__WORD, "%.0f", x + 0.0);
         return room;
     }
-    for (int digits = 1; digits <= 17; digits++) {
+    /* %.15g gives back what up to 15 digits say, and leaves zeros out. */
+    for (int digits = fabs(x) < DBL_MIN ? 1 : DBL_DIG; digits <= 17; digits++) {
         snprintf(room, LS__WORD, "%.*g", digits, x);
         ls__real_point(room);
         if (ls__real_value(room, &again) && again == x)
