@@ -28,7 +28,7 @@ typedef struct place {
     const float *value, *addend;
     float *grad, *to;   /* where the gradient is made, and where it belongs;
                            NULL: it is not wanted */
-    bool needed, has;   /* the value; the gradient: it is there to be added to */
+    bool needed, has;   /* the value; the gradient, which is added to then */
     int operands;       /* that are this place */
     int64_t from;       /* where in its row an input is */
     bool wraps;         /* the same run of it lies under all of the block's */
