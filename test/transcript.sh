@@ -159,11 +159,44 @@ holds "a plateau" grep -q '"scale":"[0-9a-f]*","what":"plateau"' "$dir/p.lst"
 is "it stops once" "$(grep -c '"since":"3","what":"stop"' "$dir/p.lst")" 1
 ask 0 "replay  same: " "$dir/p.lst" --data "$dir/t.csv"
 
+# Rows that are left out are left out again.
+{ cat "$dir/t.csv"; echo "3,4,"; } >"$dir/lacks.csv"
+lacks="mlp --data $dir/lacks.csv --target c --hidden 8 --batch 24 --devices 2
+    --steps 4"
+run $lacks --missing-target drop --transcript "$dir/lacks.lst"
+ask 0 "replay  same: 4 batches" "$dir/lacks.lst" --data "$dir/lacks.csv"
+
 # What a program did by itself is named, not passed over.
 head -n 3 "$dir/mlp.lst" >"$dir/own.lst"
 printf '{"kind":"event","n":1,"prev":"%s","times":"1","what":"set"}\n' \
     "$(tail -n 1 "$dir/own.lst" | sha256sum | cut -c1-64)" >>"$dir/own.lst"
 ask 1 "event \"set\" of 1 is its program's own act" "$dir/own.lst"
+
+# Options of a file that somebody made up: what lockstep-train would not write
+# there never comes to it, least of all what writes files.
+forged() {
+    prev=$(printf '%064d' 0)
+    sed "$1" "$dir/linear.lst" | while IFS= read -r line; do
+        rest=${line#*\"prev\":\"}
+        line="${line%%\"prev\":\"*}\"prev\":\"$prev${rest#????????????????????????????????????????????????????????????????}"
+        printf '%s\n' "$line"
+        prev=$(printf '%s\n' "$line" | sha256sum | cut -c1-64)
+    done >"$dir/forged.lst"
+}
+forged 's/nothing/changes/'
+same "forged as it was" "$dir/linear.lst" "$dir/forged.lst"
+forged "s|\"--steps\":|\"--save\":\"$dir/stolen\",&|"
+for how in "" "--record 1"; do
+    ask 1 'names the option "--save", which' "$dir/forged.lst" $how \
+        ${how:+"$dir/forged.lsr"}
+done
+forged "s|\"--steps\":|\"--metrics\":\"$dir/stolen\",&|"
+ask 1 'names the option "--metrics", which' "$dir/forged.lst"
+forged "s|\"groups\":|\"file --save\":\"$dir/stolen\",&|"
+ask 1 'names the option "file --save", which' "$dir/forged.lst"
+forged "s|\"lockstep-train linear\"|\"lockstep-train --save=$dir/stolen\"|"
+ask 1 'which alone can train it again' "$dir/forged.lst"
+is "nothing was written" "$(ls "$dir" | grep -c stolen)" 0
 
 # ------ another run ------
 
@@ -241,6 +274,10 @@ ask 5 '{"same":false,"line":1,"text":"line 1 (head of 0): options' \
     "$dir/mlp.lst" "$dir/other.lst" --json
 ask 2 "--only-bytes has no part in a comparison of two" "$dir/mlp.lst" \
     "$dir/other.lst" --only-bytes
+ask 2 "--checkpoint has no part in --only-bytes" "$dir/e.lst" --only-bytes \
+    --checkpoint "$dir/c"
+ask 2 "--weights has no part in --only-state" "$dir/e.lst" --only-state \
+    --checkpoint "$dir/c" --weights "$dir/mlp.st"
 ask 2 "--json has no part in --dispute" "$dir/mlp.lst" "$dir/other.lst" --json \
     --dispute "$dir/talk"
 ask 2 "--weights has no part in --record" "$dir/mlp.lst" "$dir/none.lsr" \

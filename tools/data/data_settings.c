@@ -50,7 +50,7 @@ static const opt rows[] = {
     { OPT_ROW("missing-target", NULL, OPT_CHOICE, AT(missing_target),
               FOR("mlp", "table"), "refuse",
               "rows of a table without a target; drop leaves them out"),
-      .words = unlabelled, .needs = "data", MAY_DIFFER },
+      .words = unlabelled, .needs = "data", REPLAYED },
     { OPT_ROW("weight-column", "COLUMN", OPT_TEXT, AT(weights),
               FOR("mlp", "table"), "",
               "of a table: what its rows weigh in training"),

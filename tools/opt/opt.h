@@ -161,6 +161,12 @@ bool opt_given(const opt_line *line, const char *name);
 /* The option of a name, by its position; -1: there is none. */
 int opt_find(const opt_program *program, const char *name);
 
+/* Must whoever trains again have it as it was? */
+static inline bool opt_is_recorded(const opt *option)
+{
+    return !option->may_differ || option->is_replayed;
+}
+
 /* Does a model take this option? */
 bool opt_takes(const opt *option, const opt_model *model);
 

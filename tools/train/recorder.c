@@ -39,8 +39,7 @@ static bool is_recorded(const run *r, int i)
 {
     const opt *o = &r->program.option[i];
 
-    return opt_takes(o, r->program.models[r->line.model]) &&
-           (!o->may_differ || o->is_replayed);
+    return opt_takes(o, r->program.models[r->line.model]) && opt_is_recorded(o);
 }
 
 /* What the command line said, and how many devices that came to: the trainer's

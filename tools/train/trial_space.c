@@ -84,7 +84,7 @@ static size_t add_given(const run *r, char text[TRIAL_TEXT], size_t used)
         const char *value;
         bool quoted;
 
-        if (!r->line.given[i] || (o->may_differ && !o->is_replayed))
+        if (!r->line.given[i] || !opt_is_recorded(o))
             continue;
         value = opt_value(o, room, &quoted);
         used = add(text, used, o->name, value ? value : "");

@@ -378,6 +378,12 @@ static int check_mode(const run *r)
                            "trainer ");
     if (r->line.paths == 2)
         return check_parts(r, "a comparison of two transcripts", " json ");
+    if (r->set.only_bytes)
+        return check_parts(r, "--only-bytes", " only-bytes data weights attest "
+                           "json ");
+    if (r->set.only_state)
+        return check_parts(r, "--only-state", " only-state checkpoint from "
+                           "data workers trainer attest json ");
     return OPT_GO;
 }
 

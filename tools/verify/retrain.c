@@ -6,6 +6,7 @@
 #include "verify/retrain.h"
 #include "opt/opt.h"
 #include "verify/files.h"
+#include "verify/recorded.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,11 +54,11 @@ static void clear(command *c)
 static const char *model_of(const published *p)
 {
     static const char program[] = "lockstep-train ";
-    const char *text = published_text(p, "program");
+    const char *text = published_text(p, "program"), *model;
 
-    return strncmp(text, program, sizeof program - 1) ? NULL
-                                                      : text + sizeof program -
-                                                            1;
+    model = text + sizeof program - 1;
+    return strncmp(text, program, sizeof program - 1) || *model == '-' ? NULL
+                                                                       : model;
 }
 
 /* "--batch", or "file --data" of what the run read; others are the trainer's
@@ -65,16 +66,21 @@ static const char *model_of(const published *p)
 static int add_option(command *c, const replay *r, const char *name,
                       const char *value)
 {
-    static const char file[] = "file ";
+    size_t skipped = strlen(recorded_file);
+    bool is_file = strncmp(name, recorded_file, skipped) == 0;
     char *path;
 
-    if (strncmp(name, file, sizeof file - 1) == 0) {
+    if (!is_file && strncmp(name, "--", 2) != 0)
+        return OPT_GO;
+    if (!recorded_option(name))
+        return opt_fail(OPT_FAILED, "%s: names the option \"%s\", which "
+                        "lockstep-train does not write there: it is not "
+                        "trained again", r->of->path, name);
+    if (is_file) {
         if (!(path = files_find(r->data, value)))
             return OPT_FAILED;
-        add(c, "%s=%s", name + sizeof file - 1, path);
+        add(c, "%s=%s", name + skipped, path);
         free(path);
-    } else if (strncmp(name, "--", 2) != 0) {
-        return OPT_GO;
     } else if (strcmp(value, "true") == 0) {
         add(c, "%s", name);
     } else if (strcmp(value, "false") != 0) {
