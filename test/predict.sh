@@ -83,6 +83,10 @@ run mlp.safetensors --onnx mlp.onnx
 is "ONNX alone" "$status $(cat out) $(head -c 2 mlp.onnx | od -An -tx1)" \
     "0   08 09"
 expect 2 "no/where" mlp.safetensors --onnx no/where
+for no in "-o x.csv" "--of logits" --score --explain --skip-broken; do
+    # shellcheck disable=SC2086 # words
+    expect 2 " needs an INPUT" mlp.safetensors --onnx mlp.onnx $no
+done
 expect 2 "which model"
 expect 2 "which model" mlp.safetensors
 expect 1 "no.safetensors" no.safetensors x.npy
@@ -151,6 +155,7 @@ same "all bytes are the default" out all
 
 expect 2 "value is empty" gpt.safetensors --generate 3 --prompt ''
 expect 2 "--prompt needs --generate" gpt.safetensors x.npy --prompt hell
+expect 2 "exclude each other" gpt.safetensors --generate 3 --of logits
 expect 2 "--generate takes no INPUT" gpt.safetensors x.npy --generate 3
 expect 2 "top-k" gpt.safetensors --generate 3 --top-k 0
 expect 2 "knows bytes below 128; byte 1 of the prompt is 195" gpt.safetensors \
@@ -260,4 +265,5 @@ has "for Graphviz" out "digraph model {"
 has "with edges" out "n0 -> n2;"
 expect 1 "no graph" --dot "$old/mlp.safetensors"
 expect 2 "json" --dot --json mlp.safetensors
+expect 2 "--dot draws one file" --dot mlp.safetensors mlp.safetensors
 finish

@@ -153,6 +153,14 @@ expect 2 "needs --explain" kind1 t.csv --plot x.svg
 expect 2 "x.png" kind1 t.csv --explain --plot x.png
 cut -d, -f1-6 t.csv >no.csv
 expect 2 'has no column "kind"' kind1 no.csv --explain
+expect 2 "--skip-broken is for pictures" kind1 t.csv --skip-broken
+tool=$build/lockstep-train
+run mlp --data t.csv --target kind --hidden 4 --steps 3 --devices 2 \
+    --batch 32 --lr 1e30 --save wild.st # its logits are no numbers
+tool=$build/lockstep-predict
+run wild.st t.csv --explain
+is "probabilities that are no numbers have a place" \
+    "$status $(grep -c ' nan ' out)" "0 1"
 tool=$build/lockstep-train
 
 # ------ Folds, and a search ------
@@ -176,8 +184,18 @@ is "what was learned holds for rows that no training saw" \
 # shellcheck disable=SC2086 # words
 run $short --ignore price --target kind --cv 5 --workers 3
 same "the same with more workers, and fewer processes" out folds
+"$tool" ${short#table --data t.csv} --model table --data - --ignore price \
+    --target kind --cv 5 <t.csv >out 2>err
+same "each process reads the standard input" out folds
 # shellcheck disable=SC2086 # words
-run $short --ignore kind --cv 3 --save of-all.st
+for no in "--metrics m" "--plot p.svg" "--trace t" "--transcript t" \
+    "--checkpoint c" "--record 1 r.lsr"; do
+    expect 2 "${no%% *}: --cv trains the folds alone" $short --cv 2 $no
+done
+expect 2 "--prove trains nothing" $short --cv 2 --prove 1:1:0:1:x e
+# shellcheck disable=SC2086 # words
+run $short --ignore kind --cv 3 --batch 32 --save of-all.st \
+    --record 100 of-all.lsr
 is "a model of all rows is made where it is to be saved" \
     "$status $(grep -c ' cv 3 folds  R2 .* RMSE ' out) $(ls of-all.st)" \
     "0 1 of-all.st"

@@ -285,13 +285,14 @@ int main(int argc, char **argv)
     status = opt_parse(&r.program, argc, argv, &r.line);
     if (status == OPT_GO)
         status = opt_check_together(&r.line);
+    if (status == OPT_GO && r.set.dot && r.line.paths == 2)
+        status = opt_fail(OPT_WRONG, "--dot draws one file");
     if (status == OPT_GO && are_records(&r))
         return records_compare(r.line.path[0], r.line.path[1], r.set.json);
     if (status == OPT_GO)
         status = open_archives(&r);
     if (status == OPT_GO)
-        status = r.line.paths == 2 && !r.set.dot ? show_two(&r)
-                                                 : show_one(&r);
+        status = r.line.paths == 2 ? show_two(&r) : show_one(&r);
     ls_archive_close(r.archive[0]);
     ls_archive_close(r.archive[1]);
     return status == OPT_DONE ? 0 : status;

@@ -181,6 +181,21 @@ int feed_pictures(feed *f, int64_t n, char *const *path,
     return status == OPT_GO ? start_images(f, in) : status;
 }
 
+int feed_no_labels(const char *path)
+{
+    return opt_fail(OPT_WRONG, "--score: %s: has no labels; a folder of "
+                    "classes has, and so have files that can be trained on",
+                    path);
+}
+
+bool feed_is_flat(const char *path, const ls_array_spec *in)
+{
+    int64_t shape[LS_MAX_RANK];
+    int rank = in->rank == 1 ? ls_npy_shape(path, shape) : 0;
+
+    return rank == 1 || rank == 2;
+}
+
 bool feed_is_picture(const char *path)
 {
     static const char *const ends[] = {".png", ".jpg", ".jpeg", ".jpe"};

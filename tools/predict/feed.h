@@ -37,6 +37,12 @@ int feed_images(feed *f, const char *path, const ls_array_spec *in,
 int feed_pictures(feed *f, int64_t n, char *const *path,
                   const ls_array_spec *in, const normal *normal, bool skip);
 
+/* OPT_WRONG after a message: images alone have no score. */
+int feed_no_labels(const char *path);
+
+/* Has a file rows of numbers, for a model that sees an image as one? */
+bool feed_is_flat(const char *path, const ls_array_spec *in);
+
 /* Is a file named as a picture? */
 bool feed_is_picture(const char *path);
 

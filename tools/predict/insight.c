@@ -162,6 +162,12 @@ static int by_said(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Find the bin of a probability; one that is no number is in the first. */
+static int bin_of(double said)
+{
+    return said > 0 ? (int)(said * INSIGHT_BINS) : 0;
+}
+
 static int find_calibration(insight *in)
 {
     const judged *j = in->of;
@@ -173,7 +179,7 @@ static int find_calibration(insight *in)
         all[i] = pair_of(j, i);
     qsort(all, (size_t)j->rows, sizeof *all, by_said);
     for (int64_t i = 0; i < j->rows; i++) {
-        int k = j->target.words ? (int)(all[i].said * INSIGHT_BINS)
+        int k = j->target.words ? bin_of(all[i].said)
                                 : (int)(i * INSIGHT_BINS / j->rows);
         calibration *bin = &in->bin[k < INSIGHT_BINS ? k : INSIGHT_BINS - 1];
 
@@ -223,6 +229,6 @@ void insight_print(const insight *in, FILE *file)
         if (in->bin[k].rows)
             fprintf(file, classes ? "%12.4f %12.4f %9lld\n"
                                   : "%12.6g %12.6g %9lld\n",
-                    in->bin[k].said, in->bin[k].is,
+                    opt_shown(in->bin[k].said), opt_shown(in->bin[k].is),
                     (long long)in->bin[k].rows);
 }

@@ -37,7 +37,8 @@ static const opt options[] = {
     {OPT_ROW("output", "F.csv", OPT_TEXT, AT(output), NULL, "",
              "where the lines go; -o F.csv too (standard output)")},
     {OPT_ROW("of", "NAME", OPT_TEXT, AT(of), NULL, "",
-             "which of the model's outputs they are of (the first)")},
+             "which of the model's outputs they are of (the first)"),
+     .not_with = "generate"},
     {OPT_ROW("onnx", "F.onnx", OPT_TEXT, AT(onnx), NULL, "",
              "write the model for ONNX; INPUT may be left out then")},
     {OPT_ROW("c", "F.c", OPT_TEXT, AT(c), NULL, "",
@@ -183,6 +184,19 @@ static int check_inputs(const run *r)
     return status;
 }
 
+/* Options that are of no use without rows. */
+static int check_rows(const run *r)
+{
+    static const char *const of_rows[] = {"output", "of", "score", "explain",
+                                          "skip-broken", NULL};
+    int i = 0;
+
+    while (of_rows[i] && !opt_given(&r->line, of_rows[i]))
+        i++;
+    return of_rows[i] ? opt_fail(OPT_WRONG, "--%s needs an INPUT", of_rows[i])
+                      : OPT_GO;
+}
+
 static int check_paths(const run *r)
 {
     bool alone = r->set.onnx || r->set.c || r->set.generate;
@@ -197,6 +211,8 @@ static int check_paths(const run *r)
         return opt_fail(OPT_WRONG, "--generate takes no INPUT, as \"%s\"",
                         r->line.path[1]);
     status = opt_check_together(&r->line);
+    if (status == OPT_GO && r->line.paths < 2 && !r->set.generate)
+        status = check_rows(r);
     return status == OPT_GO ? check_inputs(r) : status;
 }
 
@@ -232,26 +248,9 @@ static int open_model(run *r)
     return opt_check(ls_context_open(&r->context, r->predictor, NULL));
 }
 
-/* Rows of numbers for a model that sees an image as one. */
-static bool is_flat(const run *r, const char *path)
-{
-    int64_t shape[LS_MAX_RANK];
-    int rank = r->in.rank == 1 ? ls_npy_shape(path, shape) : 0;
-
-    return rank == 1 || rank == 2;
-}
-
-static int no_labels(const char *path)
-{
-    return opt_fail(OPT_WRONG, "--score: %s: has no labels; a folder of "
-                    "classes has, and so have files that can be trained on",
-                    path);
-}
-
 static int open_input(run *r)
 {
     const char *path = r->line.path[1];
-
     int inputs = r->line.paths - 1;
 
     if (inputs > 1 && !r->images.is)
@@ -260,15 +259,15 @@ static int open_input(run *r)
     if (r->ask.model)
         return ask_open(&r->ask, path);
     if (inputs > 1 || (r->images.is && feed_is_picture(path)))
-        return r->set.score ? no_labels(path)
+        return r->set.score ? feed_no_labels(path)
                             : feed_pictures(&r->feed, inputs, r->line.path + 1,
                                             &r->in, &r->images,
                                             r->set.skip_broken);
-    if (r->images.is && !is_flat(r, path))
+    if (r->images.is && !feed_is_flat(path, &r->in))
         return feed_images(&r->feed, path, &r->in, &r->images,
                            r->set.skip_broken, r->set.score);
     if (r->images.is && r->set.score)
-        return no_labels(path);
+        return feed_no_labels(path);
     return feed_array(&r->feed, path, &r->in, false);
 }
 
@@ -398,10 +397,23 @@ static int judge(run *r)
     return status;
 }
 
+/* Options that are for other models and inputs. */
+static int check_kind(const run *r)
+{
+    if (r->ask.model && r->of)
+        return opt_fail(OPT_WRONG, "--of: a model of a table predicts its "
+                        "target, which is no output \"%s\"", r->out.name);
+    if (r->set.skip_broken && (r->ask.model || !r->images.is))
+        return opt_fail(OPT_WRONG, "--skip-broken is for pictures");
+    return OPT_GO;
+}
+
 static int predict_rows(run *r)
 {
-    int status = open_input(r);
+    int status = check_kind(r);
 
+    if (status == OPT_GO)
+        status = open_input(r);
     if (status == OPT_GO && !r->ask.model && r->set.explain)
         status = opt_fail(OPT_WRONG, "--explain is for models of a table");
     if (status == OPT_GO && !r->ask.model && r->set.score && !r->images.is)

@@ -3,6 +3,7 @@
  * fold of it.  Its process is forked before anything is opened, trains as the
  * program does, with what it prints and writes left out, and hands over a
  * number or what was wrong. */
+#include "data/standard_input.h"
 #include "train/stop.h"
 #include "train/trials.h"
 
@@ -58,8 +59,11 @@ bool trials_wanted(const session *s)
 /* ------ One process ------ */
 
 /* Leave out what is written of a run that is no trial. */
-static void be_quiet(train_settings *set)
+static void be_quiet(session *s)
 {
+    train_settings *set = &s->set;
+
+    s->look.step = -1;
     set->mistakes = set->metrics = set->curve = set->trace = NULL;
     set->transcript = set->against = set->record = set->checkpoint = NULL;
     set->save = NULL;
@@ -73,7 +77,7 @@ static int train(const trials *t, const job *j, worth *w)
     char path[FOLDER + 32];
     int status = trial_store(s, j->trial);
 
-    be_quiet(&s->set);
+    be_quiet(s);
     s->saves = t->folds > 0;
     s->run.unpinned = true;
     if (!run_given(&s->run, "workers"))
@@ -309,10 +313,26 @@ static bool is_short(const session *s)
     return strlen(text) + OF_TRIAL < sizeof text;
 }
 
+/* Options of a training that --cv has only with --save. */
+static int check_rest(const session *s)
+{
+    static const char *const rest[] = {"metrics", "plot", "trace", "transcript",
+                                       "against", "record", "checkpoint"};
+
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        if (run_given(&s->run, rest[i]))
+            return opt_fail(OPT_WRONG, "--%s: --cv trains the folds alone; "
+                            "with --save all rows, too", rest[i]);
+    return OPT_GO;
+}
+
 static int check(const session *s)
 {
     const train_settings *set = &s->set;
 
+    if (set->prove)
+        return opt_fail(OPT_WRONG, "--prove trains nothing, so there are no "
+                        "folds or trials");
     if (s->launch.transport)
         return opt_fail(OPT_WRONG, "--cv and --tune are for a single process, "
                         "not for %d ranks", s->launch.transport->ranks);
@@ -327,7 +347,7 @@ static int check(const session *s)
     if (set->tune && !is_short(s))
         return opt_fail(OPT_WRONG, "--tune: the options have more than %d "
                         "bytes", TRIAL_TEXT - OF_TRIAL);
-    return OPT_GO;
+    return set->tune || set->save ? OPT_GO : check_rest(s);
 }
 
 /* A process for each core that no other has. */
@@ -395,12 +415,26 @@ static void close_folder(const trials *t)
     }
 }
 
+/* All processes read the standard input from where the first call puts it. */
+static int read_input(const session *s)
+{
+    const char *const path[] = {s->run.set.data.path,
+                                s->run.set.data.eval_path};
+
+    for (int i = 0; i < 2; i++)
+        if (path[i] && !standard_input(path[i]))
+            return OPT_FAILED;
+    return OPT_GO;
+}
+
 int trials_run(session *s, int (*whole)(session *s))
 {
     trials t = {.s = s, .whole = whole, .folds = s->set.cv,
                 .count = s->set.tune ? s->set.tune : 1};
     int status = check(s);
 
+    if (status == OPT_GO)
+        status = read_input(s);
     if (status == OPT_GO)
         status = make_jobs(&t);
     if (status == OPT_GO && t.folds)
