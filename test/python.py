@@ -8,6 +8,7 @@ a model goes through a file, and other threads run during a step.
 OFFSETS: "struct.member offset" for each member; STATE_DICT: one of PyTorch's.
 """
 
+import copy
 import ctypes
 import os
 import sys
@@ -146,7 +147,18 @@ def check_refused():
         raises(TypeError, "there is no clip", trainer, clip=1)
         assert raises(ls.Error, "devices", trainer, devices=-1).status == -2
         raises(KeyError, "none", t.__getitem__, "none")
+        raises(TypeError, "has a mask", t.step, y=y,
+               x=np.ma.masked_array(x, x > 0))
+        raises(TypeError, "cannot be copied", copy.copy, t)
+        raises(TypeError, "cannot be copied", copy.deepcopy, ls.Gradients(t))
+        raises(ValueError, "out of range", setattr, t, "steps", 1 << 64)
+        raises(ValueError, "out of range", trainer, seed=1 << 64)
         assert t.steps == 0
+    a = ls.Graph().input("a", (2, 3))
+    raises(ValueError, "out of range", ls.dense, a, (1 << 64) + 3, "b")
+    raises(ValueError, "out of range", ls.reshape, a, (2, (1 << 64) + 3))
+    raises(ValueError, "out of range", ls.sum_over, a, 1 << 32)
+    raises(ValueError, "NUL", ls.dense, a, 3, "b\0c")
     p = ls.Predictor(trainer())
     raises(ValueError, "rows of (3,)", p.predict, "product",
            x=np.zeros((1, 3), np.float32))

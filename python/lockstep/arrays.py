@@ -38,8 +38,11 @@ def look(name, x):
     if x.dtype not in DTYPES or not x.dtype.isnative:
         raise TypeError(f"{name} is {x.dtype}, not float32 or int32: "
                         "ls.array(x) copies it")
+    if isinstance(x, np.ma.MaskedArray):
+        raise TypeError(f"{name} has a mask, which nobody would look at")
     if not x.flags.c_contiguous or not x.flags.aligned:
-        raise ValueError(f"{name} is not C-contiguous: ls.array(x) copies it")
+        raise ValueError(f"{name} is not C-contiguous, or not aligned: "
+                         "ls.array(x) copies it")
     if x.ndim < 1:
         raise ValueError(f"{name} has no axis of rows")
     return DTYPES[x.dtype], x.ctypes.data

@@ -55,17 +55,26 @@ class Enum:
         return operator.index(x)
 
     def from_param(self, x):
-        return C.c_int(self(x))
+        return whole(C.c_int, self(x))
+
+
+def whole(kind, x):
+    """A whole number, also NumPy's, as C has it; ctypes takes what is too
+    large for something else."""
+    number = kind(operator.index(x))
+    if number.value != x:
+        raise ValueError(f"{x} is out of range")
+    return number
 
 
 class Int:
-    """int and int64_t, also of NumPy's integers."""
+    """int and int64_t."""
 
     def __init__(self, kind):
         self.kind = kind
 
     def from_param(self, x):
-        return self.kind(operator.index(x))
+        return whole(self.kind, x)
 
 
 class Text:
@@ -99,7 +108,13 @@ class Value:
 
 
 def encoded(x):
-    return os.fsencode(x) if isinstance(x, (str, os.PathLike)) else x
+    x = os.fsencode(x) if isinstance(x, (str, os.PathLike)) else x
+    if isinstance(x, bytes) and b"\0" in x:
+        raise ValueError(f"{x!r} has a NUL, at which C would end it")
+    return x
+
+
+_WHOLE = C.c_int, C.c_int64, C.c_uint32, C.c_uint64
 
 
 class Struct(C.Structure):
@@ -130,6 +145,8 @@ class Struct(C.Structure):
             value = self._array(name, kind, value)
         elif isinstance(kind, type) and issubclass(kind, Struct):
             value = kind.made(value)
+        if kind in _WHOLE:
+            value = whole(kind, value).value
         super().__setattr__(name, value)
 
     def _array(self, name, kind, values):

@@ -9,10 +9,10 @@ import numpy as np
 
 from . import c
 from .arrays import look, shared
-from .nodes import Error, called, defaults, do, encoded, opened
+from .nodes import Alone, Error, called, defaults, do, encoded, opened
 
 
-class Source:
+class Source(Alone):
     """Rows of arrays in memory, which are not copied: arrays by the names of a
     model's inputs, rows first.  weights: one for each row."""
 
@@ -100,7 +100,7 @@ class Source:
             c.ls_source_close(C.byref(self.of))
 
 
-class Loader:
+class Loader(Alone):
     """The batch of every step, made of a Source (or of the arrays of one) while
     the step before is computed: batch `i % len(loader)` of epoch
     `i // len(loader)`, in a shuffled order of each epoch that follows from seed.
@@ -215,7 +215,7 @@ def _notes(of):
     return notes
 
 
-class TableModel:
+class TableModel(Alone):
     """A model file of a table (lockstep-train --data T.csv --save FILE), which
     answers rows by the names of its columns, from any thread.
 

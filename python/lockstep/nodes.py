@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from . import c
+from . import c, ctypes_of
 from .ctypes_of import encoded  # noqa: F401
 
 
@@ -57,6 +57,13 @@ def opened(call, *arguments):
     of = C.c_void_p()
     call(C.byref(of), *arguments)
     return of
+
+
+class Alone:
+    """What has something of the library's: two would end it twice."""
+
+    def __reduce_ex__(self, protocol):
+        raise TypeError(f"a {type(self).__name__} cannot be copied or pickled")
 
 
 def defaults(write, struct, **members):
@@ -116,27 +123,27 @@ def count(x):
     return 0 if x is None else len(x) if hasattr(x, "__len__") else 1
 
 
-def whole(x, of=None):
+def whole(x, of=None, kind=C.c_int64):
     """Whole numbers as C has them: int64_t of a shape, int of axes; where they
     are of a node, one for each of its axes."""
     if x is None:
         return None
-    x = [operator.index(i) for i in (x if hasattr(x, "__len__") else [x])]
+    x = [ctypes_of.whole(kind, i)
+         for i in (x if hasattr(x, "__len__") else [x])]
     if of is not None and len(x) != len(of.shape):
         raise ValueError(f"{len(x)} axes for a node that has {len(of.shape)}")
-    return (C.c_int64 * len(x))(*x)
+    return (kind * len(x))(*x)
 
 
 def axes(x, of=None):
     """The same of axes, which are int."""
-    x = whole(x, of)
-    return None if x is None else (C.c_int * len(x))(*x)
+    return whole(x, of, C.c_int)
 
 
 # ------ nodes ------
 
 
-class Node:
+class Node(Alone):
     """A node, which its graph owns.  + - * / and ** take numbers too, and nodes
     whose shapes broadcast as NumPy's do; x / 3 is x times 1/3.  @ is matmul,
     whose leading axes broadcast likewise.
@@ -271,7 +278,7 @@ def _part(x, at):
 DTYPES = {np.dtype(np.float32): c.F32, np.dtype(np.int32): c.I32}
 
 
-class Graph:
+class Graph(Alone):
     """A graph to build, or the one that a model file holds.  A builder that
     fails leaves it as it was."""
 

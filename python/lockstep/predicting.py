@@ -8,11 +8,11 @@ import numpy as np
 
 from . import c
 from .arrays import check_rows, lacking, look, shared
-from .nodes import DTYPES, Graph, do, opened
+from .nodes import DTYPES, Alone, Graph, do, opened
 from .training import Trainer
 
 
-class Predictor:
+class Predictor(Alone):
     """Outputs of a Trainer's model as it is now, of a model file, or of a
     Graph, which needs no loss, with the weights of a file or of load_torch;
     from any thread, for any number of rows."""
@@ -78,7 +78,7 @@ class Predictor:
         return at.of, at.held
 
 
-class Generator:
+class Generator(Alone):
     """One sequence of tokens, position by position, by an output of a
     Predictor: a new token costs one position and not all."""
 

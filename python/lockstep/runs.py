@@ -6,7 +6,7 @@ import os
 import struct
 
 from . import c
-from .nodes import Error, checked, defaults, do, opened
+from .nodes import Alone, Error, checked, defaults, do, opened
 
 
 def _texts(of):
@@ -27,7 +27,7 @@ def controls_of(numbers):
     return len(made), (c.Control * max(1, len(made)))(*made)
 
 
-class _Closing:
+class _Closing(Alone):
     """Something that a trainer's close closes first."""
 
     def __init__(self, trainer, of):

@@ -9,7 +9,7 @@ import numpy as np
 from . import c, state_dicts
 from .arrays import array, check_shape, lacking, look, shared
 from .c import Group, Result, Schedule
-from .nodes import Graph, changed, defaults, do, opened
+from .nodes import Alone, Graph, changed, defaults, do, opened
 
 # ------ rates and groups ------
 
@@ -70,7 +70,7 @@ def no_decay():
 # ------ training ------
 
 
-class Trainer:
+class Trainer(Alone):
     """A model with its optimizer, its devices and its workers.
 
     model: a Graph, or the path of a model file, whose weights it begins with.
@@ -314,7 +314,7 @@ class Trainer:
         return state_dicts.give(self, state_dict, layers)
 
 
-class Gradients:
+class Gradients(Alone):
     """The gradients of a trainer in hand; batches: how many are added up."""
 
     def __init__(self, trainer, batches=1):
