@@ -1,9 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Initialisers by their names. */
+/* Initialisers: made one by one, or by their names. */
 #include "base/error.h"
 #include <lockstep/initial.h>
 
 #include <string.h>
+
+ls_init ls_init_constant(double value)
+{
+    return (ls_init){.kind = LS_INIT_CONSTANT, .scale = value};
+}
+
+ls_init ls_init_random(ls_distribution distribution, double scale)
+{
+    return (ls_init){.kind = LS_INIT_RANDOM, .distribution = distribution,
+                     .scale = scale};
+}
+
+ls_init ls_init_variance(ls_distribution distribution, ls_fan fan,
+                         double scale)
+{
+    return (ls_init){.kind = LS_INIT_VARIANCE, .distribution = distribution,
+                     .fan = fan, .scale = scale};
+}
+
+ls_init ls_init_orthogonal(double scale)
+{
+    return (ls_init){.kind = LS_INIT_ORTHOGONAL, .scale = scale};
+}
+
+/* ------ by their names ------ */
 
 #define VARIANCE(distribution, fan, scale) \
     {LS_INIT_VARIANCE, distribution, fan, scale, NULL, NULL, {0}}

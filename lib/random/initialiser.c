@@ -6,31 +6,6 @@
 #include "kernel/kernel.h"
 #include "random/init.h"
 
-/* ------ making one ------ */
-
-ls_init ls_init_constant(double value)
-{
-    return (ls_init){.kind = LS_INIT_CONSTANT, .scale = value};
-}
-
-ls_init ls_init_random(ls_distribution distribution, double scale)
-{
-    return (ls_init){.kind = LS_INIT_RANDOM, .distribution = distribution,
-                     .scale = scale};
-}
-
-ls_init ls_init_variance(ls_distribution distribution, ls_fan fan,
-                         double scale)
-{
-    return (ls_init){.kind = LS_INIT_VARIANCE, .distribution = distribution,
-                     .fan = fan, .scale = scale};
-}
-
-ls_init ls_init_orthogonal(double scale)
-{
-    return (ls_init){.kind = LS_INIT_ORTHOGONAL, .scale = scale};
-}
-
 /* ------ checks ------ */
 
 static bool is_among(int i, int last)
