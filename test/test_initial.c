@@ -5,11 +5,21 @@
 #include "base/memory.h"
 #include "base/sha.h"
 #include "models.h"
+#include "random/init.h"
 #include "random/initialiser.h"
 
 #include <math.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* The fan that a parameter's shape gives. */
+static double fan_of(const ls_init *init, int rank, const int64_t *shape)
+{
+    double in, out;
+
+    ls__initial_fans(init, rank, shape, &in, &out);
+    return ls__init_fan(init, in, out);
+}
 
 static float *filled(const ls_init *init, int rank, const int64_t *shape)
 {
@@ -17,7 +27,8 @@ static float *filled(const ls_init *init, int rank, const int64_t *shape)
 
     ck_assert_ptr_nonnull(x);
     OK(ls__initial_check(init));
-    OK(ls__initial_fill(init, ls_key_new(7), "x", rank, shape, x));
+    OK(ls__initial_fill(init, ls_key_new(7), fan_of(init, rank, shape), "x",
+                        rank, shape, x));
     return x;
 }
 
@@ -215,7 +226,8 @@ START_TEST(own_function)
     ck_assert_mem_eq(second, plain, sizeof plain);
     ck_assert_int_eq(mine.calls, 1);
     ck_assert_str_eq(mine.name, "a.kernel");
-    OK(ls__initial_fill(&truncated, mine.key, "a.kernel", 2,
+    OK(ls__initial_fill(&truncated, mine.key,
+                        fan_of(&truncated, 2, (int64_t[]){5, 4}), "a.kernel", 2,
                         (int64_t[]){5, 4}, first));
     ck_assert_mem_eq(first, want, sizeof want);
     ls_trainer_close(t);

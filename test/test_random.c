@@ -681,9 +681,11 @@ START_TEST(nnx_layers)
 {
     ls_key key = ls__key_nnx(ls_key_new(0), 0);
     float x[12];
-    ls__init_fill(LS__INIT_LECUN_NORMAL, key, 3, 2, 2, (int64_t[]){3, 2}, x);
+    ls__init_values(ls__init_of(LS__INIT_LECUN_NORMAL), key, 3, 2,
+                    (int64_t[]){3, 2}, x);
     expect_floats(6, x, golden_nnx_linear_3_2);
-    ls__init_fill(LS__INIT_NORMAL, key, 3, 4, 2, (int64_t[]){4, 3}, x);
+    ls__init_values(ls__init_of(LS__INIT_NORMAL), key, 3, 2,
+                    (int64_t[]){4, 3}, x);
     expect_floats(12, x, golden_nnx_embed_4_3);
 }
 END_TEST
@@ -708,7 +710,8 @@ START_TEST(init_scales)
     for (int r = 0; r < COUNT(rows); r++) {
         ls_init init;
         OK(ls_init_named(&init, rows[r].name));
-        ls__init_values(&init, key42, 30, 50, 2, (int64_t[]){30, 50}, x);
+        ls__init_values(&init, key42, ls__init_fan(&init, 30, 50), 2,
+                        (int64_t[]){30, 50}, x);
         if (init.distribution == LS_TRUNCATED_NORMAL)
             ls_random_truncated_normal(key42, 0, N, y);
         else
@@ -749,8 +752,8 @@ START_TEST(linear_starts)
     ls_key key = ls__key_nnx(ls_key_new(golden_linear[_i].seed), 0);
     ls_numpy rs;
     ck_assert(in * out <= COUNT(x));
-    ls__init_fill(LS__INIT_LECUN_NORMAL, key, in, out, 2,
-                  (int64_t[]){in, out}, x);
+    ls__init_values(ls__init_of(LS__INIT_LECUN_NORMAL), key, (double)in, 2,
+                    (int64_t[]){in, out}, x);
     expect_sha("kernel", x, in * out, golden_linear[_i].kernel);
     ls_numpy_seed(&rs, golden_linear[_i].data_seed);
     expect_randn(&rs, n * in, golden_linear[_i].x);
@@ -779,7 +782,8 @@ static void expect_init(const char *name, ls_key key, int64_t fan_in, int rank,
     int64_t n = ls__count(rank, shape);
     float *x = malloc((size_t)n * sizeof *x);
     ck_assert_ptr_nonnull(x);
-    ls__init_fill(kind_of(name), key, fan_in, 0, rank, shape, x);
+    ls__init_values(ls__init_of(kind_of(name)), key, (double)fan_in, rank,
+                    shape, x);
     expect_sha(name, x, n, sha);
     free(x);
 }

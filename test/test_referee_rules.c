@@ -134,8 +134,8 @@ static void check_initial(const ls_init *init, double fan)
     ls_key key = ls_key_new(11);
     const char *rule = distributions[init->distribution];
 
-    ck_assert_int_eq(ls__init_values(init, key, 23, 40, 1, (int64_t[]){N}, out),
-                     0);
+    ck_assert_int_eq(ls__init_values(init, key, ls__init_fan(init, 23, 40), 1,
+                                     (int64_t[]){N}, out), 0);
     for (int i = 0; i < N; i += long_run() ? 1 : 13) {
         give_place(key, (uint64_t)i);
         asked_real("scale", init->scale);
@@ -169,8 +169,8 @@ START_TEST(sinusoids)
     static float table[LENGTH * WIDTH];
     int64_t shape[] = {LENGTH, WIDTH};
 
-    ck_assert_int_eq(ls__init_fill(LS__INIT_SINUSOID, ls_key_new(0), 1, 1, 2,
-                                   shape, table), 0);
+    ck_assert_int_eq(ls__init_values(ls__init_of(LS__INIT_SINUSOID),
+                                     ls_key_new(0), 1, 2, shape, table), 0);
     for (int i = 0; i < LENGTH * WIDTH; i += long_run() ? 1 : 97) {
         asked_word("t", (uint32_t)(i / WIDTH));
         asked_word("j", (uint32_t)(i % WIDTH));

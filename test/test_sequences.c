@@ -117,8 +117,8 @@ START_TEST(test_orthogonal)
     for (int i = 0; i < COUNT(rows); i++) {
         const int64_t *s = rows[i].shape;
 
-        ls__init_fill(LS__INIT_ORTHOGONAL, ls_key_new(11), s[0], s[1], 2, s,
-                      got);
+        ls__init_values(ls__init_of(LS__INIT_ORTHOGONAL), ls_key_new(11), 1, 2,
+                        s, got);
         for (int64_t k = 0; k < s[0] * s[1]; k++)
             ck_assert_double_eq_tol((double)got[k], (double)rows[i].want[k],
                                     1e-6);

@@ -39,15 +39,11 @@ static int sow_parameters(ls__model *m, const ls__seeds *s)
 
     for (int i = 0; i < plan->params && status == 0; i++) {
         const ls__param *p = &plan->param[i];
-        ls_key key = key_of(p, s, i);
+        ls__start start = ls__seeds_start(m, s, i);
         float *at = m->value + ls__params_declared(&m->params, i)->offset;
 
-        if (p->chosen.kind == LS_INIT_LAYER)
-            status = ls__init_fill(p->init, key, p->fan_in, p->fan_out,
-                                   p->rank, p->shape, at);
-        else
-            status = ls__initial_fill(&p->chosen, key, p->name, p->rank,
-                                      p->shape, at);
+        status = ls__initial_fill(start.init, start.key, start.fan, p->name,
+                                  p->rank, p->shape, at);
     }
     return status;
 }

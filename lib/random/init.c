@@ -92,11 +92,10 @@ static void fill_variance(ls_distribution d, ls_key key, float variance,
         out[i] *= by;
 }
 
-int ls__init_values(const ls_init *init, ls_key key, double fan_in,
-                    double fan_out, int rank, const int64_t *shape, float *out)
+int ls__init_values(const ls_init *init, ls_key key, double fan, int rank,
+                    const int64_t *shape, float *out)
 {
     int64_t n = ls__count(rank, shape);
-    double fan = ls__init_fan(init, fan_in, fan_out);
     ls__fpmode old = ls__fpmode_set();
     int status = 0;
 
@@ -114,11 +113,4 @@ int ls__init_values(const ls_init *init, ls_key key, double fan_in,
         fill_sinusoid(shape[0], shape[1], out);
     ls__fpmode_restore(old);
     return status;
-}
-
-int ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
-                  int rank, const int64_t *shape, float *out)
-{
-    return ls__init_values(&rows[kind], key, (double)fan_in, (double)fan_out,
-                           rank, shape, out);
 }

@@ -21,19 +21,14 @@ typedef enum ls__init {
 /* The initialiser that it is, LS_INIT_LAYER being the table of positions. */
 const ls_init *ls__init_of(ls__init kind);
 
-/* Which of a unit's inputs and outputs an initialiser's variance goes by. */
+/* Which of a unit's inputs and outputs (a convolution's include its window) an
+ * initialiser's variance goes by. */
 double ls__init_fan(const ls_init *init, double in, double out);
 
-/* Fill out, row major, with the starting values of an array of that shape.
- * fan_in and fan_out count a unit's inputs and outputs (a convolution's include
- * its window); kinds without a use for key, fan_in or fan_out ignore them.
- * LS_ENOMEM: for orthogonal. */
-int ls__init_fill(ls__init kind, ls_key key, int64_t fan_in, int64_t fan_out,
-                  int rank, const int64_t *shape, float *out);
-
-/* The same for an initialiser that a program chose: any kind but LS_INIT_OWN;
- * LS_INIT_LAYER is the table of positions. */
-int ls__init_values(const ls_init *init, ls_key key, double fan_in,
-                    double fan_out, int rank, const int64_t *shape, float *out);
+/* Fill out, row major, with the starting values of an array of that shape: any
+ * kind but LS_INIT_OWN, LS_INIT_LAYER being the table of positions.  Kinds
+ * without a use for key or fan ignore them.  LS_ENOMEM: for orthogonal. */
+int ls__init_values(const ls_init *init, ls_key key, double fan, int rank,
+                    const int64_t *shape, float *out);
 
 #endif

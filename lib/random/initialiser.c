@@ -74,13 +74,11 @@ void ls__initial_fans(const ls_init *init, int rank, const int64_t *shape,
     *out = has ? all / (double)shape[rank - 2] : 0;
 }
 
-int ls__initial_fill(const ls_init *init, ls_key key, const char *name,
-                     int rank, const int64_t *shape, float *out)
+int ls__initial_fill(const ls_init *init, ls_key key, double fan,
+                     const char *name, int rank, const int64_t *shape,
+                     float *out)
 {
-    double in, units;
-
-    if (init->kind == LS_INIT_OWN)
-        return fill_own(init, key, name, rank, shape, out);
-    ls__initial_fans(init, rank, shape, &in, &units);
-    return ls__init_values(init, key, in, units, rank, shape, out);
+    return init->kind == LS_INIT_OWN
+               ? fill_own(init, key, name, rank, shape, out)
+               : ls__init_values(init, key, fan, rank, shape, out);
 }

@@ -16,9 +16,10 @@ bool ls__initial_has_fans(const ls_init *init);
 void ls__initial_fans(const ls_init *init, int rank, const int64_t *shape,
                       double *in, double *out);
 
-/* Fill out, row major, with a parameter's first values.  For any kind but
- * LS_INIT_LAYER.  LS_ENOMEM; LS_EUSER; LS_ENONFINITE. */
-int ls__initial_fill(const ls_init *init, ls_key key, const char *name,
-                     int rank, const int64_t *shape, float *out);
+/* Fill out, row major, with a parameter's first values: ls__init_values, of
+ * LS_INIT_OWN too.  LS_ENOMEM; LS_EUSER; LS_ENONFINITE. */
+int ls__initial_fill(const ls_init *init, ls_key key, double fan,
+                     const char *name, int rank, const int64_t *shape,
+                     float *out);
 
 #endif
