@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "graph/standing.h"
 #include "layer/shape.h"
+#include "op/layer_parts.h"
 
 #include <lockstep/arithmetic.h>
 #include <lockstep/ops.h>
@@ -21,26 +22,6 @@ ls_node *ls_clipped_relu(ls_node *x, double top)
 ls_node *ls_squared_clipped_relu(ls_node *x, double top)
 {
     return ls_square(ls_clipped_relu(x, top));
-}
-
-static double elements(const ls_node *x)
-{
-    ls__shape s = ls__shape_of(x);
-    double n = 1;
-
-    for (int k = 0; k < s.rank; k++)
-        n *= (double)s.of[k];
-    return n;
-}
-
-ls_node *ls_mean_over(ls_node *x, int count, const int *axes)
-{
-    ls_node *y;
-
-    if (x && count > 0 && !axes)
-        return ls__graph_failed(ls__graph_of(x), ls__null(__func__, "axes"));
-    y = ls_sum_over(x, count, axes);
-    return y ? ls_scale_shift(y, elements(y) / elements(x), 0) : NULL;
 }
 
 /* ------ losses ------ */
@@ -68,6 +49,18 @@ ls_node *ls_gaussian_loss(ls_node *mean, ls_node *variance, ls_node *target)
     ls_node *far = ls_div(ls_square(ls_sub(mean, target)), v);
 
     return ls_mean_loss(ls_scale_shift(ls_add(ls_log(v), far), 0.5, 0), NULL);
+}
+
+ls_node *ls_binary_cross_entropy(ls_node *logits, ls_node *target)
+{
+    return ls_mean_loss(ls__binary_entropy(logits, target), NULL);
+}
+
+ls_node *ls_kl_divergence(ls_node *log_predicted, ls_node *target)
+{
+    ls_node *terms = ls__divergence(log_predicted, target);
+
+    return ls_mean_loss(ls_sum_over(terms, 1, (int[]){-1}), NULL);
 }
 
 /* -sum_j t_j log softmax(x)_j with t the one-hot label, smoothed. */

@@ -9,11 +9,12 @@
  *     OTHER(kind, name, inputs, reads, constants, shape, onnx, value, by_a,
  *           by_b)
  *
- * The function of arithmetic.h builds a node of the first two; of the others a
- * function of its own does.  The name is that in files, for ever.  Bit k of
- * reads: backward reads input k; bit 2: the value, which it computes again.
- * onnx is the type of ONNX's operator that computes the same from the same
- * inputs without attributes, or NULL where data/onnx/onnx_formulas.c has a row.
+ * The function of arithmetic.h, or of op/layer_parts.h, builds a node of the
+ * first two; of the others a function of its own does.  The name is that in
+ * files, for ever.  Bit k of reads: backward reads input k; bit 2: the value,
+ * which it computes again.  onnx is the type of ONNX's operator that computes
+ * the same from the same inputs without attributes, or NULL where
+ * data/onnx/onnx_formulas.c has a row.
  * constants: the attributes, p and q in formulas.  The value y is a formula of
  * operands a and b; by_a and by_b are what the gradient d of y gives to them.
  */
@@ -71,10 +72,10 @@
     UNARY(LS__GELU_EXACT, ls_gelu_exact, "gelu_exact", 1, "Gelu", \
         gelu_exact(a), \
         v16_mul(d, gelu_exact_slope(a))) \
-    OTHER(LS__BINARY_ENTROPY, "binary_entropy", 2, 3, none, ls__equal_shapes, \
-        NULL, binary_entropy(a, b), v16_mul(d, binary_entropy_slope(a, b)), \
+    BINARY(LS__BINARY_ENTROPY, ls__binary_entropy, "binary_entropy", 3, NULL, \
+        binary_entropy(a, b), v16_mul(d, binary_entropy_slope(a, b)), \
         v16_neg(v16_mul(d, a))) \
-    OTHER(LS__DIVERGENCE, "divergence", 2, 3, none, ls__equal_shapes, NULL, \
+    BINARY(LS__DIVERGENCE, ls__divergence, "divergence", 3, NULL, \
         unless_zero(b, v16_mul(b, v16_sub(v16_log(b), a))), \
         v16_neg(v16_mul(d, b)), \
         unless_zero(b, v16_mul(d, v16_sub(v16_add(v16_log(b), SET(1.0f)), a))))

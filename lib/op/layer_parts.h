@@ -6,6 +6,18 @@
 
 #include <lockstep/ops.h>
 
+/* The product of matrices whose leading axes are equal. */
+ls_node *ls__matmul(ls_node *a, ls_node *b);
+
+/* The sum, or the maximum, over `axes` axes that follow each other. */
+ls_node *ls__reduction(bool sum, ls_node *x, int first, int axes);
+
+ls_node *ls__joined(ls_node *first, ls_node *second, int axis);
+
+/* The terms of losses that arithmetic alone would make less exactly. */
+ls_node *ls__binary_entropy(ls_node *logits, ls_node *target);
+ls_node *ls__divergence(ls_node *log_predicted, ls_node *target);
+
 /* A dense layer called "<name>.<part>", a part of the layer `name`, whose
  * weights are the matrix (width of x, n) under another shape of the same size,
  * `kernel`: Flax's DenseGeneral.  NULL where x is, or where the graph has

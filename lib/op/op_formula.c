@@ -2,6 +2,7 @@
 /* Elementwise operators, and the chains of them that a plan makes: formulas,
  * which formula_run.c runs. */
 #include "op/formula_run.h"
+#include "op/layer_parts.h"
 #include "op/op_table.h"
 #include <lockstep/arithmetic.h>
 

@@ -4,9 +4,8 @@
  *
  *     da = dy b^T,  db = a^T dy */
 #include "backend/backend.h"
-#include "graph/undo.h"
+#include "op/layer_parts.h"
 #include "op/op_table.h"
-#include <lockstep/arithmetic.h>
 
 typedef struct sizes {
     int64_t count, m, k, n; /* matrices a row, and their extents */
@@ -117,48 +116,7 @@ const ls__op ls__op_matmul = {
     .cuts = 1, .forward = matmul_fwd,
     .backward = matmul_bwd};
 
-/* The leading axes of a under those of b, from the last on: the greater where
- * one of them is 1.  false: they do not fit. */
-static bool leading(const ls_node *a, const ls_node *b, ls__extents *out)
+ls_node *ls__matmul(ls_node *a, ls_node *b)
 {
-    out->rank = (a->rank > b->rank ? a->rank : b->rank) - 2;
-    for (int k = 1; k <= out->rank; k++) {
-        int64_t x = k <= a->rank - 2 ? a->shape[a->rank - 2 - k] : 1;
-        int64_t y = k <= b->rank - 2 ? b->shape[b->rank - 2 - k] : 1;
-
-        if (x != y && x != 1 && y != 1)
-            return false;
-        out->of[out->rank - k] = x > y ? x : y;
-    }
-    return true;
-}
-
-/* A node with these leading axes. */
-static ls_node *led_by(ls_node *x, ls__extents axes)
-{
-    bool same = axes.rank == x->rank - 2;
-
-    for (int k = 0; same && k < axes.rank; k++)
-        same = axes.of[k] == x->shape[k];
-    if (same)
-        return x;
-    axes.of[axes.rank] = x->shape[x->rank - 2];
-    axes.of[axes.rank + 1] = x->shape[x->rank - 1];
-    return ls_broadcast_to(x, axes.rank + 2, axes.of);
-}
-
-ls_node *ls_matmul(ls_node *a, ls_node *b)
-{
-    ls_graph *g = a ? a->graph : NULL;
-    ls__extents axes;
-    ls_node *y;
-
-    if (!a || !b || g->status || b->graph != g || a->rank < 2 || b->rank < 2 ||
-        !leading(a, b, &axes)) /* refused with its words */
-        return ls__node_done(ls__node_unnamed(&ls__op_matmul, a, b));
-    ls__undo_enter(g);
-    a = led_by(a, axes);
-    b = led_by(b, axes);
-    y = ls__node_done(ls__node_unnamed(&ls__op_matmul, a, b));
-    return ls__undo_leave(g, y);
+    return ls__node_done(ls__node_unnamed(&ls__op_matmul, a, b));
 }

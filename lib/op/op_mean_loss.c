@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loss that is the mean of a node's elements, plain or weighted, and those
- * of terms that have no builder of their own.  A loss that is made of it and of
- * arithmetic is a formula: one pass over memory, and no gradient of its own. */
+/* The loss that is the mean of a node's elements, plain or weighted.  One that
+ * is made of it and of arithmetic is a formula: one pass over memory, and no
+ * gradient of its own. */
 #include "op/op_table.h"
 #include <lockstep/arithmetic.h>
 
@@ -81,21 +81,4 @@ ls_node *ls_mean_loss(ls_node *terms, ls_node *weights)
     const ls__op *op = weights ? &ls__op_weighted_loss : &ls__op_mean_loss;
 
     return ls__node_done(ls__node_unnamed(op, terms, weights));
-}
-
-static ls_node *of_two(int kind, ls_node *a, ls_node *b)
-{
-    return ls__node_done(ls__node_unnamed(&ls__op_term[kind], a, b));
-}
-
-ls_node *ls_binary_cross_entropy(ls_node *logits, ls_node *target)
-{
-    return ls_mean_loss(of_two(LS__BINARY_ENTROPY, logits, target), NULL);
-}
-
-ls_node *ls_kl_divergence(ls_node *log_predicted, ls_node *target)
-{
-    ls_node *terms = of_two(LS__DIVERGENCE, log_predicted, target);
-
-    return ls_mean_loss(ls_sum_over(terms, 1, (int[]){-1}), NULL);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums and maxima over axes that follow each other: x is (outer, n, inner), and
- * n goes.  Other sets of axes are several of these, the last axes first.
+ * n goes.
  *
  * A sum along the last axes runs in 16 lanes and blocks of 4096 as any other, a
  * sum down columns in index order, 256 a chunk. */
-#include "graph/undo.h"
+#include "op/layer_parts.h"
 #include "op/op_table.h"
-#include <lockstep/arithmetic.h>
 
 /* The axes that are reduced: `axes` of them, from `axis` on. */
 typedef struct reduction {
@@ -183,71 +182,10 @@ const ls__op ls__op_max_over = {
     .dx_over_addend = true, .of = sizeof(reduction), .attributes = attributes,
     .shape = reduced_shape, .cuts = 1, .forward = max_fwd, .backward = max_bwd};
 
-/* ------ building ------ */
-
-/* The set of axes; 0 and a failure where one is none or stands there twice. */
-static unsigned axes_of(ls_node *x, int count, const int *axes)
+ls_node *ls__reduction(bool sum, ls_node *x, int first, int axes)
 {
-    unsigned set = count ? 0 : (1u << x->rank) - 1;
+    const ls__op *op = sum ? &ls__op_sum : &ls__op_max_over;
 
-    for (int i = 0; i < count; i++) {
-        int axis = axes[i] < 0 ? axes[i] + x->rank : axes[i];
-
-        if (axis < 0 || axis >= x->rank || set >> axis & 1) {
-            char text[LS__SHAPE_TEXT];
-
-            ls__fail(LS_ESHAPE, "reduction of \"%s\": axis %d of %s is none, "
-                     "or stands there twice", x->name, axes[i],
-                     ls__shape_text(text, x->rank, x->shape));
-            ls__graph_failed(x->graph, LS_ESHAPE);
-            return 0;
-        }
-        set |= 1u << axis;
-    }
-    return set;
-}
-
-/* One node for each group of axes that follow each other. */
-static ls_node *over(const ls__op *op, ls_node *x, int count, const int *axes)
-{
-    unsigned set;
-    ls_graph *g;
-
-    if (!ls__node_stands(x))
-        return NULL;
-    if (count < 0 || (count && !axes))
-        return ls__graph_failed(
-            x->graph,
-            ls__fail(LS_EINVAL, "%s \"%s\": %d axes%s", op->name, x->name,
-                     count, count < 0 ? "; there may be 0 or more"
-                                      : ", and axes is NULL"));
-    g = x->graph;
-    ls__undo_enter(g);
-    set = axes_of(x, count, axes);
-    for (int last = x->rank - 1; x && last >= 0; last--) {
-        int first = last;
-
-        if (!(set >> last & 1))
-            continue;
-        while (first > 0 && set >> (first - 1) & 1)
-            first--;
-        x = ls__node_with(ls__node_unnamed(op, x, NULL),
-                          &(reduction){first, last + 1 - first});
-        last = first;
-    }
-    return ls__undo_leave(g, g->status ? NULL : x);
-}
-
-ls_node *ls_sum_over(ls_node *x, int count, const int *axes)
-{
-    if (count > 0)
-        LS__NEED_NODE(x, axes);
-    return over(&ls__op_sum, x, count, axes);
-}
-
-ls_node *ls_max_over(ls_node *x, int count, const int *axes)
-{
-    if (count > 0)
-        LS__NEED_NODE(x, axes);
-    return over(&ls__op_max_over, x, count, axes);
+    return ls__node_with(ls__node_unnamed(op, x, NULL),
+                         &(reduction){first, axes});
 }

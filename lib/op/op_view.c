@@ -2,6 +2,7 @@
 /* Operators that compute nothing: reshape and flatten, transpose, slice,
  * broadcast, whose value is a view of their input, and concat, whose inputs are
  * views of its value. */
+#include "op/layer_parts.h"
 #include "op/op_table.h"
 #include "op/view.h"
 #include <lockstep/arithmetic.h>
@@ -395,21 +396,8 @@ const ls__op ls__op_concat = {
     .shape = concat_shape,
     .cuts = 1, .forward = concat_fwd, .backward = concat_bwd};
 
-/* A long list is concatenated from its two halves, so that nothing is copied
- * more than log(count) times.  The nodes of the second half are made first. */
-ls_node *ls_concat(ls_node *const *x, int count, int axis)
+ls_node *ls__joined(ls_node *first, ls_node *second, int axis)
 {
-    LS__NEED_OR(x, NULL);
-
-    int half = count / 2;
-    ls_node *first, *second;
-
-    if (count < 1)
-        return NULL;
-    if (count == 1)
-        return x[0];
-    second = ls_concat(x + half, count - half, axis);
-    first = ls_concat(x, half, axis);
     return ls__node_with(ls__node_unnamed(&ls__op_concat, first, second),
                          &(concat){axis});
 }
