@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What operators share: the shape of a node as rows of vectors, and checks of
- * their inputs. */
+/* What operators share: the shape of a node as rows of vectors, checks of their
+ * inputs, and some members of their structs. */
 #include "graph/op.h"
+#include "base/least.h"
 
 #include <string.h>
-
-bool ls__is_op(const ls_node *node, const char *name)
-{
-    return node && node->op && !strcmp(node->op->name, name);
-}
 
 void *ls__attribute_named(const ls_node *n, const char *name)
 {
@@ -69,6 +65,24 @@ int ls__want_axis(const ls_node *node, int64_t *axis)
     return 0;
 }
 
+int ls__want_lengths(ls_node *n, int k, int64_t steps)
+{
+    ls_node *l = n->in[k];
+    char text[LS__SHAPE_TEXT];
+
+    if (l->dtype != LS_I32 || l->size != 1)
+        return ls__fail(LS_ESHAPE, "%s \"%s\": lengths are %s; they must be "
+                        "one LS_I32 a row", n->op->name, n->name,
+                        ls__shape_text(text, l->rank, l->shape));
+    ls__limit(l, steps + 1);
+    return 0;
+}
+
+int ls__loss_shape(ls_node *n)
+{
+    return ls__node_set_shape(n, LS_F32, 0, NULL);
+}
+
 int ls__same_shape(ls_node *n)
 {
     if (ls__want(n, 0, LS_F32, 0) < 0)
@@ -89,4 +103,25 @@ int ls__equal_shapes(ls_node *n)
                         ls__shape_text(left, a->rank, a->shape),
                         ls__shape_text(right, b->rank, b->shape));
     return ls__node_set_shape(n, LS_F32, a->rank, a->shape);
+}
+
+void ls__nothing_back(const ls__run *r)
+{
+    (void)r;
+}
+
+void ls__wish_vectors(const ls_node *n, ls__wish *wish)
+{
+    wish->rows = ls__least(wish->rows,
+                           ls__most(1, LS__CHUNK / ls__vectors(n)));
+}
+
+double ls__flops_of_width(const ls_node *n)
+{
+    return 2.0 * (double)n->size * (double)ls__width(n->in[0]);
+}
+
+int64_t ls__picks_value(const ls_node *n)
+{
+    return n->size;
 }

@@ -100,6 +100,15 @@ typedef struct ls__run {
     const ls__kernel_table *kernels;
 } ls__run;
 
+/* Is the gradient of a parameter wanted? */
+static inline bool ls__wants_params(const ls__run *r)
+{
+    for (int k = 0; k < r->node->params; k++)
+        if (r->dparam[k])
+            return true;
+    return false;
+}
+
 /* Show numbers that nothing else keeps, if anybody looks. */
 static inline void ls__show(const ls__run *r, const char *what, int64_t at,
                             int64_t of, const float *values, int64_t n)
@@ -252,9 +261,6 @@ static inline int ls__term_of(const ls__op *op)
     return op->activation ? (int)op->activation : op->term;
 }
 
-/* Is a node a value of the operator that is called so? */
-bool ls__is_op(const ls_node *node, const char *name);
-
 /* The last axis of a node, and how many vectors of it a row holds; 1 and 1 for
  * a node of rank 0. */
 int64_t ls__width(const ls_node *node);
@@ -268,11 +274,37 @@ int ls__want(const ls_node *node, int k, ls_dtype dtype, int rank);
  * last), one counted from the beginning; LS_ESHAPE when there is none. */
 int ls__want_axis(const ls_node *node, int64_t *axis);
 
-/* The shape of an operator whose value has the shape of its one input. */
+/* Indices in x must be below n: batches are checked against the least. */
+static inline void ls__limit(ls_node *x, int64_t n)
+{
+    if (n < x->limit)
+        x->limit = n;
+}
+
+/* LS_ESHAPE unless input k of the node is one length a row, of `steps` at
+ * most; it is limited so. */
+int ls__want_lengths(ls_node *node, int k, int64_t steps);
+
+/* The shape of a loss, and of an operator whose value has the shape of its one
+ * input. */
+int ls__loss_shape(ls_node *node);
 int ls__same_shape(ls_node *node);
 
 /* That of an operator of two inputs, whose shapes must be equal. */
 int ls__equal_shapes(ls_node *node);
+
+/* Backward where inputs have no gradient, or dy, which the executor passes
+ * on. */
+void ls__nothing_back(const ls__run *r);
+
+/* Wish for chunks whose vectors are as many as one product takes. */
+void ls__wish_vectors(const ls_node *n, ls__wish *wish);
+
+/* FLOP of a value of products over the width of input 0. */
+double ls__flops_of_width(const ls_node *n);
+
+/* Where each element of the value is one that is picked. */
+int64_t ls__picks_value(const ls_node *n);
 
 /* The key of the node's stream in this call of the model. */
 static inline ls_key ls__draw_key(const ls__run *r)

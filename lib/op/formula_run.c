@@ -352,15 +352,6 @@ static void back(block *b, ls__range columns)
     }
 }
 
-static bool wants_params(const ls__run *r)
-{
-    bool wants = false;
-
-    for (int k = 0; k < r->node->params; k++)
-        wants |= r->dparam[k] != NULL;
-    return wants;
-}
-
 /* A turn is a part of the columns: no parameter's element needs another. */
 unsigned ls__formula_turns(const ls__instr *in, unsigned most)
 {
@@ -372,7 +363,7 @@ unsigned ls__formula_turns(const ls__instr *in, unsigned most)
 void ls__formula_backward(const ls__run *r)
 {
     unsigned most = r->of->turns ? r->of->turns->most : 1;
-    int turns = wants_params(r) ? (int)ls__formula_turns(r->in, most) : 0;
+    int turns = ls__wants_params(r) ? (int)ls__formula_turns(r->in, most) : 0;
     ls__formula one;
     ls__range all;
     block b;

@@ -16,10 +16,8 @@ static int64_t bags_of(const ls__lot *lot, int m)
 
 void ls__lot_lay_out(ls__lot *lot, int64_t chunks)
 {
-    int64_t places = 0;
-
     lot->chunks = chunks;
-    lot->floats = 0;
+    lot->floats = lot->places = 0;
     for (int m = 0; m < lot->members; m++) { /* rows of all are one array */
         const ls_node *n = lot->member[m];
         int64_t bags = lot->chunk_rows * ls__vectors(n);
@@ -27,14 +25,14 @@ void ls__lot_lay_out(ls__lot *lot, int64_t chunks)
         lot->bags[m] = (bags + LS__CHUNK - 1) / LS__CHUNK * LS__CHUNK;
         lot->rows[m] = lot->floats;
         lot->floats += chunks * lot->bags[m] * ls__width(n);
-        places += bags_of(lot, m) * ls__bag_places(n);
+        lot->places += bags_of(lot, m) * ls__bag_places(n);
     }
     for (int m = 0; m < lot->members; m++) {
         lot->lists[m] = lot->floats;
         lot->floats += bags_of(lot, m) * ls__bag_list_floats(lot->member[m]);
     }
     lot->entries = lot->floats;
-    lot->floats += 2 * LS__BAG_ENTRY * places + LS__BAG_COUNTS;
+    lot->floats += 2 * LS__BAG_ENTRY * lot->places + LS__BAG_COUNTS;
     lot->seen = lot->floats = (lot->floats + 15) / 16 * 16;
     lot->floats += (ls__bag_of_node(lot->member[0])->count + 3) / 4;
     lot->group = lot->floats = (lot->floats + 15) / 16 * 16;
@@ -324,15 +322,6 @@ static void deal(const parts *p)
     of_group(p, deal_list);
 }
 
-static int64_t all_places(const ls__lot *lot)
-{
-    int64_t places = 0;
-
-    for (int m = 0; m < lot->members; m++)
-        places += bags_of(lot, m) * ls__bag_places(lot->member[m]);
-    return places;
-}
-
 /* Has an earlier group begun the gradient? */
 static bool is_begun(const ls__run *r)
 {
@@ -349,7 +338,7 @@ static void add_up(const ls__run *r)
     int64_t first = 0, next = 0, limit = ls__bag_of_node(r->node)->count;
 
     p.entry = entries_at(r, &p.count);
-    other = p.entry + all_places(lot_of(r));
+    other = p.entry + lot_of(r)->places;
     while ((limit - 1) >> p.shift >= LS__BAG_COUNTS)
         p.shift++;
     deal(&p);

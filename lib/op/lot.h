@@ -32,7 +32,8 @@ typedef struct ls__lot {
                                        multiple of LS__CHUNK */
     int64_t rows[LS__LOT_MEMBERS];  /* offsets: y, then dy */
     int64_t lists[LS__LOT_MEMBERS]; /* of its lists */
-    int64_t entries;                /* twice all entries, and counts */
+    int64_t places;                 /* most entries of all lists */
+    int64_t entries;                /* twice these, and counts */
     int64_t seen;                   /* a byte a row of the table: it occurs */
     int64_t group;                  /* an integer: chunks after which the
                                        gradient is added up */

@@ -31,25 +31,9 @@ typedef struct attention {
     double dropout;
 } attention;
 
-static int64_t heads_of(const ls_node *n)
+static const attention *given(const ls_node *n)
 {
-    const attention *of = n->of;
-
-    return of->heads;
-}
-
-static bool is_causal(const ls_node *n)
-{
-    const attention *of = n->of;
-
-    return of->causal;
-}
-
-static double rate_of(const ls_node *n)
-{
-    const attention *of = n->of;
-
-    return of->dropout;
+    return n->of;
 }
 
 /* Floats that a head keeps: P, and the bits of those that stay. */
@@ -57,7 +41,7 @@ static int64_t kept_size(const ls_node *n)
 {
     int64_t all = n->shape[0] * n->shape[0];
 
-    return all + (rate_of(n) > 0 ? (all + 31) / 32 : 0);
+    return all + (given(n)->dropout > 0 ? (all + 31) / 32 : 0);
 }
 
 /* The sizes of one head's problem. */
@@ -70,7 +54,7 @@ typedef struct head {
 
 static head head_of(const ls_node *n)
 {
-    int64_t t = n->shape[0], row = n->shape[1], d = row / heads_of(n);
+    int64_t t = n->shape[0], row = n->shape[1], d = row / given(n)->heads;
     int64_t kv_row = n->in[1]->shape[1];
 
     return (head){t, d, row, kv_row, row / kv_row,
@@ -98,7 +82,7 @@ static int64_t y_at(const ls__run *r, head h, int64_t i, int64_t k)
 /* Are k and v as wide as some of q's heads, of which each serves as many? */
 static bool divides(const ls_node *n)
 {
-    int64_t heads = heads_of(n), kv = n->in[1]->shape[1];
+    int64_t heads = given(n)->heads, kv = n->in[1]->shape[1];
     int64_t d = n->in[0]->shape[1] / heads;
 
     return kv % d == 0 && heads % (kv / d) == 0;
@@ -106,7 +90,7 @@ static bool divides(const ls_node *n)
 
 static int attention_shape(ls_node *n)
 {
-    int64_t heads = heads_of(n);
+    int64_t heads = given(n)->heads;
     const ls_node *q = n->in[0];
     char left[LS__SHAPE_TEXT], right[LS__SHAPE_TEXT];
 
@@ -126,9 +110,9 @@ static int attention_shape(ls_node *n)
         return ls__fail(LS_ESHAPE, "attention \"%s\": width %lld does not "
                         "divide into %lld heads", n->name,
                         (long long)q->shape[1], (long long)heads);
-    if (!(rate_of(n) >= 0 && rate_of(n) < 1))
+    if (!(given(n)->dropout >= 0 && given(n)->dropout < 1))
         return ls__fail(LS_EINVAL, "attention \"%s\": dropout %g is not in "
-                        "[0,1)", n->name, rate_of(n));
+                        "[0,1)", n->name, given(n)->dropout);
     if (!divides(n))
         return ls__fail(LS_ESHAPE, "attention \"%s\": keys of width %lld are "
                         "no heads of %lld that %lld heads could share", n->name,
@@ -142,21 +126,21 @@ static int64_t attention_stash(const ls__bench *b, const ls__instr *in)
     const ls_node *n = in->node;
 
     (void)b;
-    return heads_of(n) * kept_size(n);
+    return given(n)->heads * kept_size(n);
 }
 
 static ls_node *attention_declare(ls_node *n)
 {
-    if (rate_of(n) > 0)
+    if (given(n)->dropout > 0)
         n->stream = ls__graph_stream(n->graph, n->name);
-    return rate_of(n) > 0 && n->stream < 0
+    return given(n)->dropout > 0 && n->stream < 0
                ? ls__graph_failed(n->graph, n->stream) : n;
 }
 
 /* Each head is a product. */
 static bool attention_bf16(const ls__instr *in, int k)
 {
-    return k == LS__VALUE && ls__bf16_fits(in->node, heads_of(in->node));
+    return k == LS__VALUE && ls__bf16_fits(in->node, given(in->node)->heads);
 }
 
 static int attention_plan(ls__bench *b, ls__instr *in)
@@ -206,7 +190,7 @@ static void mix(const ls__run *r, head h, float by, const float *p,
 /* Softmax over the positions each one sees; zeros beyond. */
 static void visible_softmax(const ls__run *r, head h, float *p)
 {
-    if (!is_causal(r->node)) {
+    if (!given(r->node)->causal) {
         r->kernels->softmax(h.t, h.t, h.t, p);
         return;
     }
@@ -220,24 +204,24 @@ static void visible_softmax(const ls__run *r, head h, float *p)
 static void show_head(const ls__run *r, head h, const char *what, int64_t at,
                       const float *of)
 {
-    ls__show(r, what, at, r->rows * heads_of(r->node) * h.t * h.t, of,
+    ls__show(r, what, at, r->rows * given(r->node)->heads * h.t * h.t, of,
              h.t * h.t);
 }
 
 /* Where P of a head of row i begins, among those of all rows. */
 static int64_t place(const ls__run *r, head h, int64_t i, int64_t number)
 {
-    return (i * heads_of(r->node) + number) * h.t * h.t;
+    return (i * given(r->node)->heads + number) * h.t * h.t;
 }
 
 static float keep_of(const ls__run *r)
 {
-    return (float)(1 - rate_of(r->node) * (double)r->of->drop);
+    return (float)(1 - given(r->node)->dropout * (double)r->of->drop);
 }
 
 static bool drops(const ls__run *r)
 {
-    return rate_of(r->node) > 0 && r->of->train;
+    return given(r->node)->dropout > 0 && r->of->train;
 }
 
 /* Some of P is dropped, into memory of its own, and what stays is marked behind
@@ -269,7 +253,7 @@ static const float *drop_again(const ls__run *r, head h, const float *p,
 
 static void attention_fwd(const ls__run *r)
 {
-    int64_t heads = heads_of(r->node);
+    int64_t heads = given(r->node)->heads;
     head h = head_of(r->node);
     float *p = r->stash, *scratch = r->scratch + (h.t * h.t + 15) / 16 * 16;
 
@@ -348,7 +332,7 @@ static void head_bwd(const ls__run *r, head h, const float *p, int64_t i,
 
 static void attention_bwd(const ls__run *r)
 {
-    int64_t heads = heads_of(r->node);
+    int64_t heads = given(r->node)->heads;
     head h = head_of(r->node);
     const float *p = r->stash;
 
@@ -371,7 +355,7 @@ static const ls__attribute attributes[] = {
  * zeros. */
 static int step_shape(ls_node *n)
 {
-    if (!is_causal(n))
+    if (!given(n)->causal)
         return ls__fail(LS_ENOTSUP, "attention \"%s\" has no causal mask: "
                         "every position needs those after it", n->name);
     return attention_shape(n);

@@ -55,21 +55,12 @@ static int bag_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, x->rank, shape);
 }
 
-/* Batches are checked against the smallest. */
-static void limit(ls_node *n)
-{
-    int64_t count = ls__bag_of_node(n)->count;
-
-    if (count < n->in[0]->limit)
-        n->in[0]->limit = count;
-}
-
 static ls_node *dense_declare(ls_node *n)
 {
     const ls__bag_of *of = n->of;
     int64_t in = of->count, out = of->features;
 
-    limit(n);
+    ls__limit(n->in[0], of->count);
     n = ls__node_table(n, "kernel", LS__INIT_LECUN_NORMAL, in, out, in, out);
     return n && of->bias ? ls__node_param(n, "bias", LS__INIT_ZEROS, in, out, 1,
                                           &out)
@@ -80,7 +71,7 @@ static ls_node *embed_declare(ls_node *n)
 {
     const ls__bag_of *of = n->of;
 
-    limit(n);
+    ls__limit(n->in[0], of->count);
     return ls__node_table(n, "embedding", LS__INIT_NORMAL, of->features,
                           of->count, of->count, of->features);
 }
@@ -102,13 +93,6 @@ static int64_t bag_stash(const ls__bench *b, const ls__instr *in)
 static float *list_at(const ls__run *r, int64_t bag)
 {
     return r->stash + bag * ls__bag_list_floats(r->node);
-}
-
-/* A chunk's bags are one product, as it were. */
-static void bag_wish(const ls_node *n, ls__wish *wish)
-{
-    wish->rows = ls__least(wish->rows,
-                           ls__most(1, LS__CHUNK / ls__vectors(n)));
 }
 
 /* Forward: a list; backward: all entries, twice. */
@@ -244,9 +228,10 @@ static const ls__attribute embed_attributes[] = {
 /* What all of them are. */
 #define BAG \
     .ignores = 1, .leaves_params = true, .of = sizeof(ls__bag_of), \
-    .shape = bag_shape, .made = sizeof(ls__bag_made), .wish = bag_wish, \
-    .stash = bag_stash, .plan = bag_plan, .flops = bag_flops, \
-    .picks = bag_picks, .forward = bag_fwd, .backward = bag_bwd
+    .shape = bag_shape, .made = sizeof(ls__bag_made), \
+    .wish = ls__wish_vectors, .stash = bag_stash, .plan = bag_plan, \
+    .flops = bag_flops, .picks = bag_picks, .forward = bag_fwd, \
+    .backward = bag_bwd
 
 const ls__op ls__op_sparse_dense = {
     .name = "sparse_dense", .inputs = 1, .attributes = dense_attributes,

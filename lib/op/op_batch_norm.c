@@ -56,30 +56,20 @@ static const float *relu_y(const ls__run *r)
     return taken_of(r)->relu ? r->y : NULL;
 }
 
-static double epsilon_of(const ls_node *n)
-{
-    const batch *of = n->of;
-
-    return of->epsilon;
-}
-
 static int batch_shape(ls_node *n)
 {
     const batch *of = n->of;
-    const ls_node *x = n->in[0];
+    int status = ls__norm_shape(n, of->epsilon);
 
-    if (!(epsilon_of(n) >= 0 && epsilon_of(n) < __builtin_inf()))
-        return ls__fail(LS_EINVAL, "batch_norm \"%s\": epsilon %g is not 0 or "
-                        "above", n->name, epsilon_of(n));
+    if (status < 0)
+        return status;
     if (!(of->momentum >= 0 && of->momentum <= 1))
         return ls__fail(LS_EINVAL, "batch_norm \"%s\": momentum %g is not from "
                         "0 to 1", n->name, of->momentum);
     if ((int)of->statistics < 0 || of->statistics > LS_STATISTICS_OF_BATCH)
         return ls__fail(LS_EINVAL, "batch_norm \"%s\": statistics %d are "
                         "unknown", n->name, (int)of->statistics);
-    if (ls__want(n, 0, LS_F32, 1) < 0)
-        return LS_ESHAPE;
-    return ls__node_set_shape(n, LS_F32, x->rank, x->shape);
+    return 0;
 }
 
 /* A parameter that stays as it is stored. */
@@ -121,7 +111,8 @@ static double variance(const double *moments, int64_t n, int64_t j)
 /* 1/deviation and factor of each channel. */
 static void factors(const ls__run *r, float *inverse, float *factor)
 {
-    float epsilon = (float)epsilon_of(r->node);
+    const batch *is = r->node->of;
+    float epsilon = (float)is->epsilon;
     int64_t n = ls__width(r->node);
 
     for (int64_t j = 0; j < n; j++) {
@@ -169,14 +160,6 @@ static void give(const ls__run *r, const float *inverse, const float *factor,
     }
 }
 
-static bool trains(const ls__run *r)
-{
-    for (int k = 0; k < PARAMS; k++)
-        if (r->dparam[k])
-            return true;
-    return false;
-}
-
 /* What a survey found for scale and bias goes to them with the first chunk. */
 static void give_sums(const ls__run *r)
 {
@@ -220,7 +203,7 @@ static void stored_bwd(const ls__run *r)
     const float *const by[5] = {r->param[MEAN], inverse, factor};
 
     factors(r, inverse, factor);
-    if (trains(r)) {
+    if (ls__wants_params(r)) {
         r->kernels->batch_params(r->rows * each, n, r->x[0], by[0], inverse,
                                  relu_y(r), r->dy, dscale, dscale + n);
         give(r, inverse, factor, dscale, dscale + n);

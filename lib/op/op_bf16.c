@@ -21,7 +21,4 @@ const ls__op ls__op_round_bf16 = {
     .cuts = 1, .forward = round_fwd,
     .backward = round_bwd};
 
-ls_node *ls_round_bf16(ls_node *x)
-{
-    return ls__node_done(ls__node_unnamed(&ls__op_round_bf16, x, NULL));
-}
+LS__BUILD_UNARY(ls_round_bf16, &ls__op_round_bf16)

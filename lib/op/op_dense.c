@@ -68,13 +68,6 @@ static ls_node *dense_declare(ls_node *n)
                          : n;
 }
 
-/* A chunk's vectors are one product. */
-static void dense_wish(const ls_node *n, ls__wish *wish)
-{
-    wish->rows = ls__least(wish->rows,
-                           ls__most(1, LS__CHUNK / ls__vectors(n)));
-}
-
 /* A value with nothing but an activation in its epilogue, an operand that
  * stands as it is. */
 static bool dense_bf16(const ls__instr *in, int k)
@@ -92,13 +85,11 @@ static int64_t dense_scratch(const ls__bench *b, const ls__instr *instr)
     int64_t in = ls__width(n->in[0]), out = ls__width(n), rows = b->rows;
     const ls__products *of = b->backend->products;
     int64_t deep = rows * ls__vectors(n); /* K of dw, in pieces */
-    int64_t most = of->scratch(deep < LS__DEEP ? deep : LS__DEEP,
-                               ls__is_transposed(n) ? in : out);
-    int64_t forward = of->scratch(in, out), dx = of->scratch(out, in);
+    int64_t dw = of->scratch(ls__least(deep, LS__DEEP),
+                             ls__is_transposed(n) ? in : out);
+    int64_t others = ls__most(of->scratch(in, out), of->scratch(out, in));
 
-    most = most > forward ? most : forward;
-    most = most > dx ? most : dx;
-    return (m->activation ? rows * n->size + 16 : 0) + most;
+    return (m->activation ? rows * n->size + 16 : 0) + ls__most(dw, others);
 }
 
 static void write_pack(const ls__pack *q, const ls__backend *backend,
@@ -127,11 +118,6 @@ static int dense_plan(ls__bench *b, ls__instr *in)
     ls__bench_scratch(b, dense_scratch(b, in));
     return ls__product_plan(b, in, b->backend->products->pack ? pack_how
                                                               : NULL);
-}
-
-static double dense_flops(const ls_node *n)
-{
-    return 2.0 * (double)n->size * (double)ls__width(n->in[0]);
 }
 
 /* Row-major (m,n) = A (m,k) B (k,n) of matrices that stand as they are, or
@@ -286,7 +272,7 @@ static void dense_bwd(const ls__run *r)
         d = scratch;
         scratch += (r->rows * n->size + 15) / 16 * 16;
     }
-    if (r->dparam[0] || (n->params > 1 && r->dparam[1]))
+    if (ls__wants_params(r))
         params_grad(r, d, scratch);
     if (r->dx[0])
         input_grad(r, d, scratch);
@@ -303,8 +289,8 @@ const ls__op ls__op_dense = {
     .leaves_params = true, .passes = 2, .reads = 1, .of = sizeof(dense),
     .attributes = attributes, .shape = dense_shape, .declare = dense_declare,
     .made = sizeof(ls__product_made), .folds = ls__product_folds,
-    .may_bf16 = dense_bf16, .wish = dense_wish, .stash = ls__product_stash,
-    .plan = dense_plan, .flops = dense_flops,
+    .may_bf16 = dense_bf16, .wish = ls__wish_vectors,
+    .stash = ls__product_stash, .plan = dense_plan, .flops = ls__flops_of_width,
     .reads_kept = ls__product_reads_kept, .forward = dense_fwd,
     .backward = dense_bwd, .cuts = 1, .splits = true, .turns = dense_turns};
 

@@ -30,30 +30,10 @@ const ls__op ls__op_relu = ACTIVATION(LS__RELU, "relu", "Relu");
 const ls__op ls__op_tanh = ACTIVATION(LS__TANH, "tanh", "Tanh");
 const ls__op ls__op_sigmoid = ACTIVATION(LS__SIGMOID, "sigmoid", "Sigmoid");
 
-static ls_node *activation(const ls__op *op, ls_node *x)
-{
-    return ls__node_done(ls__node_unnamed(op, x, NULL));
-}
-
-ls_node *ls_gelu(ls_node *x)
-{
-    return activation(&ls__op_gelu, x);
-}
-
-ls_node *ls_relu(ls_node *x)
-{
-    return activation(&ls__op_relu, x);
-}
-
-ls_node *ls_tanh(ls_node *x)
-{
-    return activation(&ls__op_tanh, x);
-}
-
-ls_node *ls_sigmoid(ls_node *x)
-{
-    return activation(&ls__op_sigmoid, x);
-}
+LS__BUILD_UNARY(ls_gelu, &ls__op_gelu)
+LS__BUILD_UNARY(ls_relu, &ls__op_relu)
+LS__BUILD_UNARY(ls_tanh, &ls__op_tanh)
+LS__BUILD_UNARY(ls_sigmoid, &ls__op_sigmoid)
 
 /* dx may be the memory of either. */
 void ls__pass_back(const ls__run *r, int input)
@@ -73,16 +53,10 @@ static void add_fwd(const ls__run *r)
     r->kernels->add(r->rows * r->node->size, r->x[0], r->x[1], r->y);
 }
 
-/* Both gradients are dy: the executor passes it on. */
-static void add_bwd(const ls__run *r)
-{
-    (void)r;
-}
-
 const ls__op ls__op_add = {
     .name = "add", .onnx = "Add", .inputs = 2, .passes = 3, .term = LS__ADD,
     .shape = ls__equal_shapes,
-    .cuts = 1, .forward = add_fwd, .backward = add_bwd};
+    .cuts = 1, .forward = add_fwd, .backward = ls__nothing_back};
 
 ls_node *ls_add(ls_node *a, ls_node *b)
 {

@@ -27,19 +27,10 @@ static int embed_shape(ls_node *n)
 static ls_node *embed_declare(ls_node *n)
 {
     const embed *of = n->of;
-    ls_node *x = n->in[0];
 
-    n = ls__node_table(n, "embedding", LS__INIT_NORMAL, of->features,
-                       of->count, of->count, of->features);
-    if (n && of->count < x->limit) /* batches are checked against the least */
-        x->limit = of->count;
-    return n;
-}
-
-/* A row of the table for each index. */
-static int64_t embed_picks(const ls_node *n)
-{
-    return n->size;
+    ls__limit(n->in[0], of->count);
+    return ls__node_table(n, "embedding", LS__INIT_NORMAL, of->features,
+                          of->count, of->count, of->features);
 }
 
 static void embed_fwd(const ls__run *r)
@@ -73,7 +64,7 @@ static const ls__attribute attributes[] = {
 const ls__op ls__op_embed = {
     .name = "embed", .step = &ls__op_embed, .inputs = 1, .reads = 1,
     .of = sizeof(embed), .attributes = attributes, .shape = embed_shape,
-    .declare = embed_declare, .picks = embed_picks,
+    .declare = embed_declare, .picks = ls__picks_value,
     .cuts = 1, .forward = embed_fwd,
     .backward = embed_bwd};
 

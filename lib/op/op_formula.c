@@ -81,11 +81,6 @@ int ls__term_inputs(int kind)
 
 /* ------ building ------ */
 
-static ls_node *term(int kind, ls_node *a, ls_node *b)
-{
-    return ls__node_done(ls__node_unnamed(&ls__op_term[kind], a, b));
-}
-
 /* A term with constants, which must be numbers. */
 static ls_node *term_by(int kind, ls_node *x, double p, double q)
 {
@@ -100,14 +95,11 @@ static ls_node *term_by(int kind, ls_node *x, double p, double q)
 }
 
 #define BUILD_UNARY(kind, function, ...) \
-    ls_node *function(ls_node *x) \
-    { \
-        return term(kind, x, NULL); \
-    }
+    LS__BUILD_UNARY(function, &ls__op_term[kind])
 #define BUILD_BINARY(kind, function, ...) \
     ls_node *function(ls_node *a, ls_node *b) \
     { \
-        return term(kind, a, b); \
+        return ls__node_done(ls__node_unnamed(&ls__op_term[kind], a, b)); \
     }
 #define BUILD_NONE(...)
 

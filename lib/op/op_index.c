@@ -5,13 +5,6 @@
 
 #include <string.h>
 
-/* The indices must be below n. */
-static void limit(ls_node *indices, int64_t n)
-{
-    if (n < indices->limit)
-        indices->limit = n;
-}
-
 /* ------ one-hot ------ */
 
 typedef struct one_hot {
@@ -33,7 +26,7 @@ static int one_hot_shape(ls_node *n)
     shape[x->rank] = of->count;
     if (ls__node_set_shape(n, LS_F32, x->rank + 1, shape) < 0)
         return LS_ESHAPE;
-    limit(x, of->count);
+    ls__limit(x, of->count);
     return 0;
 }
 
@@ -47,19 +40,13 @@ static void one_hot_fwd(const ls__run *r)
         r->y[i * n + x[i]] = 1;
 }
 
-/* Indices have no gradient. */
-static void one_hot_bwd(const ls__run *r)
-{
-    (void)r;
-}
-
 static const ls__attribute one_hot_attributes[] = {
     LS__FIELD("count", LS__INTEGER, one_hot, count), {0}};
 
 const ls__op ls__op_one_hot = {
     .name = "one_hot", .inputs = 1, .of = sizeof(one_hot),
     .attributes = one_hot_attributes, .shape = one_hot_shape,
-    .cuts = 1, .forward = one_hot_fwd, .backward = one_hot_bwd};
+    .cuts = 1, .forward = one_hot_fwd, .backward = ls__nothing_back};
 
 ls_node *ls_one_hot(ls_node *indices, int64_t count)
 {
@@ -86,13 +73,8 @@ static int gather_shape(ls_node *n)
            (size_t)(x->rank - 1) * sizeof *shape);
     if (ls__node_set_shape(n, LS_F32, x->rank - 1 + at->rank, shape) < 0)
         return LS_ESHAPE;
-    limit(at, x->shape[0]);
+    ls__limit(at, x->shape[0]);
     return 0;
-}
-
-static int64_t gather_picks(const ls_node *n)
-{
-    return n->size;
 }
 
 static void gather_fwd(const ls__run *r)
@@ -134,7 +116,7 @@ static void gather_bwd(const ls__run *r)
 
 const ls__op ls__op_gather = {
     .name = "gather", .inputs = 2, .reads = 2, .shape = gather_shape,
-    .picks = gather_picks,
+    .picks = ls__picks_value,
     .cuts = 1, .forward = gather_fwd, .backward = gather_bwd};
 
 ls_node *ls_gather(ls_node *x, ls_node *indices)

@@ -18,11 +18,6 @@ static float weight_of(const ls__run *r, int64_t row)
     return r->of->weights ? r->of->weights[row] : 1.0f;
 }
 
-static int loss_shape(ls_node *n)
-{
-    return ls__node_set_shape(n, LS_F32, 0, NULL);
-}
-
 static int squared_shape(ls_node *n)
 {
     const ls_node *y = n->in[0], *t = n->in[1];
@@ -35,7 +30,7 @@ static int squared_shape(ls_node *n)
         return ls__fail(LS_ESHAPE, "squared error: y is %s, target is %s",
                         ls__shape_text(left, y->rank, y->shape),
                         ls__shape_text(right, t->rank, t->shape));
-    return loss_shape(n);
+    return ls__loss_shape(n);
 }
 
 /* A target that trains gets the negative; it goes first, since dx[0] may lie
@@ -148,9 +143,8 @@ static int label_shape(ls_node *n)
         return ls__fail(LS_ESHAPE, "%s: logits are %s, labels %s",
                         n->op->name, ls__shape_text(left, x->rank, x->shape),
                         ls__shape_text(right, t->rank, t->shape));
-    if (ls__width(x) < n->in[1]->limit)
-        n->in[1]->limit = ls__width(x);
-    return loss_shape(n);
+    ls__limit(n->in[1], ls__width(x));
+    return ls__loss_shape(n);
 }
 
 static void cross_entropy(const ls__run *r)

@@ -52,11 +52,6 @@ static int matmul_plan(ls__bench *b, ls__instr *in)
     return 0;
 }
 
-static double matmul_flops(const ls_node *n)
-{
-    return 2.0 * (double)n->size * (double)ls__width(n->in[0]);
-}
-
 /* The products of all rows, whose operands follow each other. */
 static void multiply(const ls__run *r, ls__product g)
 {
@@ -112,7 +107,7 @@ static void matmul_bwd(const ls__run *r)
 const ls__op ls__op_matmul = {
     .name = "matmul", .onnx = "MatMul", .inputs = 2, .reads = 3,
     .shape = matmul_shape,
-    .plan = matmul_plan, .flops = matmul_flops,
+    .plan = matmul_plan, .flops = ls__flops_of_width,
     .cuts = 1, .forward = matmul_fwd,
     .backward = matmul_bwd};
 

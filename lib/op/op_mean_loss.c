@@ -57,15 +57,14 @@ static void mean_loss(const ls__run *r)
 
 static int plain_shape(ls_node *n)
 {
-    return ls__want(n, 0, LS_F32, 0) < 0
-               ? LS_ESHAPE : ls__node_set_shape(n, LS_F32, 0, NULL);
+    return ls__want(n, 0, LS_F32, 0) < 0 ? LS_ESHAPE : ls__loss_shape(n);
 }
 
 static int weighted_shape(ls_node *n)
 {
     int status = ls__equal_shapes(n);
 
-    return status < 0 ? status : ls__node_set_shape(n, LS_F32, 0, NULL);
+    return status < 0 ? status : ls__loss_shape(n);
 }
 
 const ls__op ls__op_mean_loss = {

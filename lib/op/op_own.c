@@ -106,11 +106,6 @@ static int own_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, y.rank, y.shape);
 }
 
-static int loss_shape(ls_node *n)
-{
-    return ls__node_set_shape(n, LS_F32, 0, NULL);
-}
-
 static int64_t own_stash(const ls__bench *b, const ls__instr *in)
 {
     (void)b;
@@ -124,7 +119,7 @@ static int64_t own_stash(const ls__bench *b, const ls__instr *in)
      .stash = own_stash, .forward = own_fwd, .backward = own_bwd}
 #define OWN_LOSS(n) \
     {.name = "own loss", .inputs = n, .is_loss = true, .is_own = true, \
-     .reads = ~0u, .of = sizeof(ls_own_op), .shape = loss_shape, \
+     .reads = ~0u, .of = sizeof(ls_own_op), .shape = ls__loss_shape, \
      .forward = own_loss, .backward = own_loss}
 
 static const ls__op operators[LS_OWN_INPUTS] = {OWN(1), OWN(2), OWN(3)};

@@ -9,26 +9,10 @@
 
 static int reverse_shape(ls_node *n)
 {
-    const ls_node *x = n->in[0], *l = n->in[1];
-    char text[LS__SHAPE_TEXT];
-
-    if (ls__want(n, 0, LS_F32, 1) < 0)
+    if (ls__want(n, 0, LS_F32, 1) < 0 ||
+        (n->in[1] && ls__want_lengths(n, 1, n->in[0]->shape[0]) < 0))
         return LS_ESHAPE;
-    if (l && (l->dtype != LS_I32 || l->size != 1))
-        return ls__fail(LS_ESHAPE, "%s \"%s\": lengths are %s; they must be "
-                        "one LS_I32 a row", n->op->name, n->name,
-                        ls__shape_text(text, l->rank, l->shape));
-    return ls__node_set_shape(n, LS_F32, x->rank, x->shape);
-}
-
-/* Batches are checked against the smallest limit. */
-static ls_node *reverse_declare(ls_node *n)
-{
-    ls_node *l = n->in[1];
-
-    if (l && n->shape[0] + 1 < l->limit)
-        l->limit = n->shape[0] + 1;
-    return n;
+    return ls__same_shape(n);
 }
 
 /* to = from the other way round, + addend (NULL: none) */
@@ -62,9 +46,8 @@ static void reverse_bwd(const ls__run *r)
 
 #define OPERATOR(text, count, indices) \
     {.name = text, .inputs = count, .reads = indices, \
-     .dx_over_addend = true, .shape = reverse_shape, \
-     .declare = reverse_declare, .cuts = 1, .forward = reverse_fwd, \
-     .backward = reverse_bwd}
+     .dx_over_addend = true, .shape = reverse_shape, .cuts = 1, \
+     .forward = reverse_fwd, .backward = reverse_bwd}
 
 const ls__op ls__op_reverse[2] = {OPERATOR("reverse", 1, 0),
                                   OPERATOR("reverse_lengths", 2, 2)};

@@ -31,16 +31,24 @@ static void softmax_fwd(const ls__run *r)
     r->kernels->softmax(vectors_of(r), n, n, r->y);
 }
 
+static void log_softmax_fwd(const ls__run *r)
+{
+    r->kernels->log_softmax(vectors_of(r), ls__width(r->node), r->x[0], r->y);
+}
+
 static void softmax_bwd(const ls__run *r)
 {
-    int64_t n = ls__width(r->node);
+    int64_t vectors = vectors_of(r), n = ls__width(r->node);
+    float *dx = r->dx[0];
 
-    if (r->dx[0] != r->dy)
-        memcpy(r->dx[0], r->dy, bytes_of(r));
-    r->kernels->softmax_grad(vectors_of(r), n, n, r->y, r->dx[0]);
+    if (dx != r->dy)
+        memcpy(dx, r->dy, bytes_of(r));
+    if (r->node->op == &ls__op_softmax)
+        r->kernels->softmax_grad(vectors, n, n, r->y, dx);
+    else
+        r->kernels->log_softmax_grad(vectors, n, r->y, dx);
     if (r->addend[0])
-        r->kernels->add(r->rows * r->node->size, r->addend[0], r->dx[0],
-                        r->dx[0]);
+        r->kernels->add(vectors * n, r->addend[0], dx, dx);
 }
 
 const ls__op ls__op_softmax = {
@@ -48,33 +56,10 @@ const ls__op ls__op_softmax = {
     .cuts = 1, .shape = softmax_shape, .forward = softmax_fwd,
     .backward = softmax_bwd};
 
-ls_node *ls_softmax(ls_node *x)
-{
-    return ls__node_done(ls__node_unnamed(&ls__op_softmax, x, NULL));
-}
-
-static void log_softmax_fwd(const ls__run *r)
-{
-    r->kernels->log_softmax(vectors_of(r), ls__width(r->node), r->x[0], r->y);
-}
-
-static void log_softmax_bwd(const ls__run *r)
-{
-    if (r->dx[0] != r->dy)
-        memcpy(r->dx[0], r->dy, bytes_of(r));
-    r->kernels->log_softmax_grad(vectors_of(r), ls__width(r->node), r->y,
-                                 r->dx[0]);
-    if (r->addend[0])
-        r->kernels->add(r->rows * r->node->size, r->addend[0], r->dx[0],
-                        r->dx[0]);
-}
-
 const ls__op ls__op_log_softmax = {
     .name = "log_softmax", .inputs = 1, .reads_y = true, .dx_over_dy = true,
     .cuts = 1, .shape = softmax_shape, .forward = log_softmax_fwd,
-    .backward = log_softmax_bwd};
+    .backward = softmax_bwd};
 
-ls_node *ls_log_softmax(ls_node *x)
-{
-    return ls__node_done(ls__node_unnamed(&ls__op_log_softmax, x, NULL));
-}
+LS__BUILD_UNARY(ls_softmax, &ls__op_softmax)
+LS__BUILD_UNARY(ls_log_softmax, &ls__op_log_softmax)

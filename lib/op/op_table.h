@@ -22,6 +22,13 @@ extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
 /* dx[input] = dy + addend: values passed through unchanged. */
 void ls__pass_back(const ls__run *r, int input);
 
+/* The function that builds a node of an operator of one input. */
+#define LS__BUILD_UNARY(function, op) \
+    ls_node *function(ls_node *x) \
+    { \
+        return ls__node_done(ls__node_unnamed(op, x, NULL)); \
+    }
+
 /* A dense layer, or a sum of rows of a table, given by lists of indices. */
 static inline bool ls__is_bag(const ls__op *op)
 {

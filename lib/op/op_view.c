@@ -166,11 +166,6 @@ static int slice_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, x->rank, shape);
 }
 
-static int64_t slice_picks(const ls_node *n)
-{
-    return n->size;
-}
-
 static const ls__attribute slice_attributes[] = {
     LS__FIELD("axis", LS__INTEGER, slice, axis),
     LS__FIELD("first", LS__INTEGER, slice, first),
@@ -178,7 +173,7 @@ static const ls__attribute slice_attributes[] = {
 
 const ls__op ls__op_slice = {
     .name = "slice", .of = sizeof(slice), .attributes = slice_attributes,
-    .inputs = 1, .shape = slice_shape, .picks = slice_picks,
+    .inputs = 1, .shape = slice_shape, .picks = ls__picks_value,
     .cuts = 1, .forward = view_fwd, .backward = view_bwd};
 
 ls_node *ls_slice(ls_node *x, int axis, int64_t first, int64_t count)
@@ -236,12 +231,6 @@ static void reshape_fwd(const ls__run *r)
                (size_t)(r->rows * r->node->size) * sizeof *r->y);
 }
 
-/* The gradient is dy: the executor passes it on. */
-static void reshape_bwd(const ls__run *r)
-{
-    (void)r;
-}
-
 static const ls__attribute shape_asked[] = {
     LS__FIELD("shape", LS__SIZES, asked, extents), {0}};
 
@@ -249,7 +238,7 @@ const ls__op ls__op_reshape = {
     .name = "reshape", .of = sizeof(asked), .attributes = shape_asked,
     .inputs = 1, .is_view = true, .passes = 1,
     .cuts = 1, .shape = reshape_shape, .forward = reshape_fwd,
-    .backward = reshape_bwd};
+    .backward = ls__nothing_back};
 
 ls_node *ls_reshape(ls_node *x, int rank, const int64_t *shape)
 {
@@ -268,12 +257,9 @@ static int flatten_shape(ls_node *n)
 const ls__op ls__op_flatten = {
     .name = "flatten", .inputs = 1, .is_view = true, .passes = 1,
     .cuts = 1, .shape = flatten_shape, .forward = reshape_fwd,
-    .backward = reshape_bwd};
+    .backward = ls__nothing_back};
 
-ls_node *ls_flatten(ls_node *x)
-{
-    return ls__node_done(ls__node_unnamed(&ls__op_flatten, x, NULL));
-}
+LS__BUILD_UNARY(ls_flatten, &ls__op_flatten)
 
 static int broadcast_shape(ls_node *n)
 {

@@ -27,24 +27,13 @@ static int check_from(const ls_node *n)
                     ls__shape_text(must, 2 - skip, want + skip));
 }
 
-static int check_lengths(const ls_node *n)
-{
-    const ls_node *l = n->in[ls__recurrent_lengths(n)];
-    char text[LS__SHAPE_TEXT];
-
-    if (l->dtype == LS_I32 && l->size == 1)
-        return 0;
-    return ls__fail(LS_ESHAPE, "%s \"%s\": lengths are %s; they must be one "
-                    "LS_I32 a row", n->op->name, n->name,
-                    ls__shape_text(text, l->rank, l->shape));
-}
-
 int ls__recurrent_shape(ls_node *n)
 {
     const ls_node *x = n->in[0];
     const ls__cell *c = ls__cell_of(n);
     char text[LS__SHAPE_TEXT];
     int64_t units, steps, shape[2];
+    int lengths = ls__recurrent_lengths(n);
 
     if (ls__want(n, 0, LS_F32, 2) < 0)
         return LS_ESHAPE;
@@ -55,7 +44,7 @@ int ls__recurrent_shape(ls_node *n)
     units = ls__recurrent_units(n);
     steps = ls__recurrent_steps(n);
     if ((ls__recurrent_from(n) >= 0 && check_from(n) < 0) ||
-        (ls__recurrent_lengths(n) >= 0 && check_lengths(n) < 0))
+        (lengths >= 0 && ls__want_lengths(n, lengths, steps) < 0))
         return LS_ESHAPE;
     shape[0] = steps;
     if (ls__recurrent_ends(n))
@@ -69,12 +58,7 @@ ls_node *ls__recurrent_declare(ls_node *n)
     const ls__recurrent_of *of = n->of;
     int64_t units = ls__recurrent_units(n), wide = n->in[0]->shape[1];
     int64_t kernel[] = {units, wide};
-    int lengths = ls__recurrent_lengths(n);
-    ls_node *l = lengths >= 0 ? n->in[lengths] : NULL;
-    int64_t limit = ls__recurrent_steps(n) + 1;
 
-    if (l && limit < l->limit) /* batches are checked against the smallest */
-        l->limit = limit;
     n = ls__node_param(n, "kernel", LS__INIT_ORTHOGONAL, units, wide, 2,
                        kernel);
     return n && (of->bias || !ls__cell_of(n)->bias_of_x)
