@@ -101,7 +101,7 @@ static bool is_same(ls__context *c, const ls__model *m, const want *w,
     float y[MOST];
 
     if (ls__exec_output(c, &m->weights, &shard, ls__plan_output(m->plan, "y"),
-                        y) < 0)
+                        false, y) < 0)
         return false;
     return !memcmp(y, w->y + first * w->size,
                    (size_t)(rows * w->size) * sizeof *y);

@@ -118,17 +118,11 @@ static void forward(const ls__work *c, const ls__goal *goal, int first,
             ls__work_forward(c, &c->plan->instr[i]);
 }
 
-/* All a goal needs before its own instruction. */
-static void forward_to(const ls__work *c, const ls__goal *goal)
-{
-    forward(c, goal, 0, goal->instr);
-}
-
 static void run_forward(const ls__work *c)
 {
     const ls__plan *plan = c->plan;
 
-    forward_to(c, &plan->loss);
+    forward(c, &plan->loss, 0, plan->loss.instr);
     if (!c->grads && ls__work_goes_on(c))
         ls__work_forward(c, &plan->instr[plan->loss.instr]);
 }
@@ -403,7 +397,7 @@ static void predict_chunk(const ls__work *c, const void *how)
 
     if (!counts(c))
         return;
-    forward_to(c, o->goal);
+    forward(c, o->goal, 0, o->goal->instr);
     if (ls__work_goes_on(c))
         ls__work_forward(c, last);
     ls__work_meet(c);
@@ -417,17 +411,10 @@ static void predict_chunk(const ls__work *c, const void *how)
 }
 
 int ls__exec_output(ls__context *context, const ls__weights *w,
-                    const ls_shard *shard, const ls__goal *goal, float *out)
+                    const ls_shard *shard, const ls__goal *goal, bool last,
+                    float *out)
 {
     ls__work c = ls__work_begin(context, w, shard, NULL, NULL);
 
-    return run_all(&c, predict_chunk, &(wanted){goal, out, false});
-}
-
-int ls__exec_last(ls__context *context, const ls__weights *w,
-                  const ls_shard *shard, const ls__goal *output, float *out)
-{
-    ls__work c = ls__work_begin(context, w, shard, NULL, NULL);
-
-    return run_all(&c, predict_chunk, &(wanted){output, out, true});
+    return run_all(&c, predict_chunk, &(wanted){goal, out, last});
 }

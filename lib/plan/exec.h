@@ -113,13 +113,11 @@ int ls__exec_part(ls__context *c, const ls__weights *w, const ls_shard *shard,
                   float *const *grads, ls_sums *sums, int part);
 
 /* An output for the rows of a shard whose weight is not 0, into out (rows of
- * the shard, shape of the output).  Fails as above. */
+ * the shard, shape of the output), or of the last row alone.  Fails as
+ * above. */
 int ls__exec_output(ls__context *c, const ls__weights *w,
-                    const ls_shard *shard, const ls__goal *output, float *out);
-
-/* The same for all rows, of which only the last is copied: out (one row). */
-int ls__exec_last(ls__context *c, const ls__weights *w, const ls_shard *shard,
-                  const ls__goal *output, float *out);
+                    const ls_shard *shard, const ls__goal *output, bool last,
+                    float *out);
 
 /* The user's operator that made the last run fail. */
 const ls_node *ls__context_failed(const ls__context *context);

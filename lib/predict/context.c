@@ -174,7 +174,7 @@ static void run(void *user, int worker)
     c->status[worker] = shard.rows ? LS__ENDED : 0;
     if (shard.rows)
         c->status[worker] = ls__exec_output(
-            c->of[worker], c->weights, &shard, c->goal,
+            c->of[worker], c->weights, &shard, c->goal, false,
             c->out + mine.first * c->goal->size);
 }
 

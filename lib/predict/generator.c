@@ -206,8 +206,8 @@ static void run(void *user, int worker)
         return;
     }
     ls__team_gather(g->team, NULL, 0);
-    g->status = ls__exec_last(g->context, &g->weights, &g->shard, g->goal,
-                              g->out);
+    g->status = ls__exec_output(g->context, &g->weights, &g->shard, g->goal,
+                                true, g->out);
     ls__team_dismiss(g->team);
 }
 

@@ -6,20 +6,12 @@
 #include "kernel/kernel.h"
 
 /* Below 2^-126 the reciprocal of a norm might overflow. */
-int ls__clip_check(double most)
+int ls__clip_check(const char *what, double most)
 {
     if (most == 0 || most >= 0x1p-126)
         return 0;
-    return ls__fail(LS_EINVAL, "clip norm %g: it must be 0 (no clipping) or "
-                    "at least 2^-126", most);
-}
-
-int ls__clip_value_check(double most)
-{
-    if (most == 0 || most >= 0x1p-126)
-        return 0;
-    return ls__fail(LS_EINVAL, "clip value %g: it must be 0 (no clipping) or "
-                    "at least 2^-126", most);
+    return ls__fail(LS_EINVAL, "clip %s %g: it must be 0 (no clipping) or at "
+                    "least 2^-126", what, most);
 }
 
 /* Sum in double: a model of 10^9 parameters has 250000 blocks. */

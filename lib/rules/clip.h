@@ -11,11 +11,9 @@
 
 #include <stdint.h>
 
-/* LS_EINVAL for a limit that is not 0 or from 2^-126 up to infinity. */
-int ls__clip_check(double most);
-
-/* The same for the limit of values. */
-int ls__clip_value_check(double most);
+/* LS_EINVAL for a limit, of the "norm" or of each "value", that is not 0 or
+ * from 2^-126 up to infinity. */
+int ls__clip_check(const char *what, double most);
 
 /* sqrt(square[0] + square[1] + ..) */
 float ls__clip_norm(int64_t blocks, const float *square);

@@ -29,12 +29,6 @@ struct ls__giving {
     int64_t column;   /* that are */
 };
 
-static bool wants(const ls__rig *rig, ls__needs *needs)
-{
-    (void)needs;
-    return rig->ranks;
-}
-
 static int make_ready(ls__giving *g)
 {
     const ls__plan *plan = g->model->plan;
@@ -137,7 +131,7 @@ static void count(void *own, ls__step *s, int worker, int sections)
 }
 
 const ls__rider ls__giving_rider = {
-    .name = "giving", .wants = wants, .open = open_giving,
+    .name = "giving", .wants = ls__ranks_share, .open = open_giving,
     .close = close_giving, .begin = begin, .passed = count};
 
 /* The first weights that are not packed and whose parameter is among the first

@@ -133,12 +133,6 @@ static bool has_devices(const ls__leaving *l, int worker)
     return first < last;
 }
 
-static bool wants(const ls__rig *rig, ls__needs *needs)
-{
-    (void)needs;
-    return rig->ranks;
-}
-
 /* The mean of a shard needs all its weights, and devices that meet on the way
  * wait for nothing else. */
 static bool is_early(const ls__rig *rig)
@@ -427,7 +421,7 @@ static void leave(void *own, ls__step *s, ls__turn *turn)
 }
 
 const ls__rider ls__leaving_rider = {
-    .name = "leaving", .wants = wants, .open = open_leaving,
+    .name = "leaving", .wants = ls__ranks_share, .open = open_leaving,
     .close = close_leaving, .begin = begin, .enter = enter, .leave = leave};
 
 /* ------ the rest ------ */

@@ -44,7 +44,7 @@ void ls__ranks_close(ls__ranks *r)
     free(r);
 }
 
-static bool wants(const ls__rig *rig, ls__needs *needs)
+bool ls__ranks_share(const ls__rig *rig, ls__needs *needs)
 {
     (void)needs;
     return rig->ranks;
@@ -57,5 +57,5 @@ static int size(void **own, const ls__rig *rig)
                              rig->model->params.floats);
 }
 
-const ls__rider ls__ranks_size = {.name = "ranks", .wants = wants,
+const ls__rider ls__ranks_size = {.name = "ranks", .wants = ls__ranks_share,
                                   .open = size};

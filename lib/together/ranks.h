@@ -29,6 +29,9 @@ int ls__ranks_open(ls__ranks **ranks, const ls_transport *transport,
                    int devices);
 void ls__ranks_close(ls__ranks *ranks);
 
+/* What riders want that ride where ranks share the devices. */
+bool ls__ranks_share(const ls__rig *rig, ls__needs *needs);
+
 /* Makes the memory of the exchange, before the riders that use it. */
 extern const ls__rider ls__ranks_size;
 

@@ -117,8 +117,8 @@ static int predict(ls__step *s, int device, const ls_shard *shard)
     const ls_trainer *t = s->trainer;
 
     return ls__exec_output(t->context[device], ls__device_weights(t, device),
-                           shard,
-                           s->output, s->out + shard->first * s->output->size);
+                           shard, s->output, false,
+                           s->out + shard->first * s->output->size);
 }
 
 void ls__phase_predict(ls__step *s, int worker, int device)

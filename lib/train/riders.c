@@ -4,6 +4,14 @@
 #include "base/error.h"
 #include "train/trainer.h"
 
+/* Let each rider that has this stop do there what it does. */
+#define TELL(step, stop, ...) \
+    do { \
+        for (const ls__riding *r = (step)->trainer->rider; r->is; r++) \
+            if (r->is->stop) \
+                r->is->stop(r->own, __VA_ARGS__); \
+    } while (0)
+
 /* ------ opening and closing ------ */
 
 void ls__riders_choose(ls__riding *to, const ls__rider *const *list,
@@ -67,32 +75,24 @@ int ls__riders_begin(ls__step *s)
 
 void ls__riders_end(const ls__step *s, const ls_result *result)
 {
-    for (const ls__riding *r = s->trainer->rider; r->is; r++)
-        if (r->is->end)
-            r->is->end(r->own, s, result);
+    TELL(s, end, s, result);
 }
 
 /* ------ a device ------ */
 
 void ls__riders_enter(ls__step *s, const ls__turn *turn)
 {
-    for (const ls__riding *r = s->trainer->rider; r->is; r++)
-        if (r->is->enter)
-            r->is->enter(r->own, s, turn);
+    TELL(s, enter, s, turn);
 }
 
 void ls__riders_leave(ls__step *s, ls__turn *turn)
 {
-    for (const ls__riding *r = s->trainer->rider; r->is; r++)
-        if (r->is->leave)
-            r->is->leave(r->own, s, turn);
+    TELL(s, leave, s, turn);
 }
 
 void ls__riders_ready(ls__step *s, int worker, int device)
 {
-    for (const ls__riding *r = s->trainer->rider; r->is; r++)
-        if (r->is->ready)
-            r->is->ready(r->own, s, worker, device);
+    TELL(s, ready, s, worker, device);
 }
 
 /* ------ a block of the sum ------ */
@@ -107,9 +107,7 @@ ls__fate ls__riders_fate(const ls__step *s, ls__range block)
 
 void ls__riders_summed(const ls__step *s, ls__range block, bool zeros)
 {
-    for (const ls__riding *r = s->trainer->rider; r->is; r++)
-        if (r->is->summed)
-            r->is->summed(r->own, s, block, zeros);
+    TELL(s, summed, s, block, zeros);
 }
 
 bool ls__riders_look(const ls__step *s)
@@ -124,9 +122,7 @@ bool ls__riders_look(const ls__step *s)
 
 void ls__riders_before(const ls__step *s, const ls__patch *patch)
 {
-    for (const ls__riding *r = s->trainer->rider; r->is; r++)
-        if (r->is->before)
-            r->is->before(r->own, s, patch);
+    TELL(s, before, s, patch);
 }
 
 bool ls__riders_move(const ls__step *s, const ls__patch *patch, ls__range *run)
@@ -140,14 +136,10 @@ bool ls__riders_move(const ls__step *s, const ls__patch *patch, ls__range *run)
 
 void ls__riders_changed(const ls__step *s, const ls__patch *patch)
 {
-    for (const ls__riding *r = s->trainer->rider; r->is; r++)
-        if (r->is->changed)
-            r->is->changed(r->own, s, patch);
+    TELL(s, changed, s, patch);
 }
 
 void ls__riders_passed(ls__step *s, int worker, int sections)
 {
-    for (const ls__riding *r = s->trainer->rider; r->is; r++)
-        if (r->is->passed)
-            r->is->passed(r->own, s, worker, sections);
+    TELL(s, passed, s, worker, sections);
 }

@@ -46,9 +46,9 @@ int ls__trainer_options_check(const ls_trainer_options *o)
     if (!(o->check >= 0 && o->check <= 1))
         return ls__fail(LS_EINVAL, "check is %g; it must be a number from 0 to "
                         "1", o->check);
-    if ((status = ls__clip_value_check(o->clip_value)) < 0)
+    if ((status = ls__clip_check("value", o->clip_value)) < 0)
         return status;
-    return ls__clip_check(o->clip_norm);
+    return ls__clip_check("norm", o->clip_norm);
 }
 
 static int keep_boundaries(ls_schedule *s, ls__arena *arena)
