@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A trainer's arrays by their names, and what is known of them. */
 #include "base/error.h"
+#include "reduce/sum.h"
 #include "state/trainer_state.h"
 
 #include <string.h>
@@ -132,4 +133,46 @@ int ls_trainer_set(ls_trainer *t, const char *name, int64_t n,
                    (size_t)(here.last - here.first) * sizeof *values);
     }
     return 0;
+}
+
+/* ------ numbers ------ */
+
+static int not_finite(const ls__state *is, const char *moment, int64_t at)
+{
+    const ls__slot *s = ls__params_at(is->layout, at);
+
+    return ls__fail(LS_ENONFINITE, "after %lld updates the %s%sparameter "
+                    "\"%s\" is not finite, first in element %lld of %lld",
+                    (long long)is->step, moment, *moment ? " of the " : "",
+                    s->name, (long long)(at - s->offset), (long long)s->size);
+}
+
+static int check_block(const ls__state *is, const char *moment,
+                       const ls__owned *has, const float *x)
+{
+    int status = 0;
+
+    for (ls__stretch s = {0}; status == 0 && ls__owned_next(has, &s);) {
+        int64_t n = s.range.last - s.range.first;
+        int64_t at = ls__first_nonfinite(n, x + s.at);
+
+        status = at < n ? not_finite(is, moment, s.range.first + at) : 0;
+    }
+    return status;
+}
+
+/* A step checks losses and gradients; an update of finite ones can overflow all
+ * the same. */
+int ls_trainer_check(const ls_trainer *t)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+
+    ls__state is = ls__state_of(t);
+    ls__owned all = ls__owned_all(is.layout->floats);
+    int status = check_block(&is, "", &all, ls__state_block(t, 0));
+
+    for (int m = 0; m < is.moments && status == 0; m++)
+        status = check_block(&is, is.moment_name[m], &is.owned,
+                             ls__state_block(t, m + 1));
+    return status;
 }

@@ -8,3 +8,8 @@ void ls__sum(float *const *array, int arrays, int64_t n, float scale,
 {
     ls__kernels()->tree_sum(array, arrays, 0, n, scale, sum);
 }
+
+int64_t ls__first_nonfinite(int64_t n, const float *x)
+{
+    return ls__kernels()->first_nonfinite(n, x);
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The sum of arrays, for those above the engine. */
+/* What those above the engine ask of arrays. */
 #ifndef LS_REDUCE_SUM_H
 #define LS_REDUCE_SUM_H
 
@@ -9,5 +9,8 @@
  * for the first n elements of so many arrays. */
 void ls__sum(float *const *array, int arrays, int64_t n, float scale,
              float *sum);
+
+/* The first of n elements that is not finite; n: all are. */
+int64_t ls__first_nonfinite(int64_t n, const float *x);
 
 #endif
