@@ -65,6 +65,33 @@ class Lockstep(AutotoolsPackage):
         """short trainings have the recorded hashes"""
         which(self.prefix.bin.join("lockstep-info"))("--verify")
 
+    def test_ranks(self):
+        """two ranks end in the state of one"""
+        if self.spec.satisfies("~mpi"):
+            raise SkipTest("lockstep is without MPI")
+        mpirun = which(self.spec["mpi"].prefix.bin.join("mpirun"))
+        tool = str(self.prefix.bin.join("lockstep-train"))
+        one, two = (mpirun("-n", n, tool, "linear", "--devices", "2",
+                           output=str).splitlines()[-1] for n in "12")
+        assert one.startswith("state ") and one == two, (one, two)
+
+    def test_fortran(self):
+        """the example in Fortran is compiled and runs"""
+        if self.spec.satisfies("~fortran"):
+            raise SkipTest("lockstep is without its module for Fortran")
+        modules = os.path.dirname(find(self.prefix.lib, "lockstep.mod")[0])
+        source = find(self.test_suite.current_test_cache_dir,
+                      "oscillator.f90")[0]
+        Executable(self.compiler.fc)(
+            source, "-o", "oscillator", f"-I{modules}",
+            f"-L{self.prefix.lib}", f"-Wl,-rpath,{self.prefix.lib}",
+            "-llockstep_fortran", "-llockstep")
+        Executable("./oscillator")()
+
+    @run_after("install")
+    def keep_examples(self):
+        cache_extra_test_sources(self, join_path("examples", "fortran"))
+
     @run_after("install")
     def without_libtool_archives(self):
         for path in find(self.prefix.lib, "*.la"):
