@@ -11,6 +11,7 @@
 
 #include "base/fma.h"
 #include "base/fpmode.h"
+#include "base/little.h"
 #include "base/memory.h"
 #include "base/scalar.h"
 #include "base/sha.h"
@@ -57,13 +58,19 @@ static void expect_key(ls_key key, const uint32_t *want)
     ck_assert_uint_eq(key.word[1], want[1]);
 }
 
-static const char *sha256_of(const void *data, size_t size)
+/* The hash of n numbers of `size` bytes, little end first. */
+static const char *sha256_of(const void *data, size_t n, size_t size)
 {
     static char hex[65];
+    void *copy = malloc(n * size + 1);
     ls__sha256 sha;
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, data, n * size);
+    ls__little(copy, n, size);
     ls__sha256_init(&sha);
-    ls__sha256_update(&sha, data, size);
+    ls__sha256_update(&sha, copy, n * size);
     ls__sha256_hex(&sha, hex);
+    free(copy);
     return hex;
 }
 
@@ -553,13 +560,13 @@ START_TEST(numpy_hashes)
     ls_numpy_seed(&rs, 0);
     ls_numpy_rand(&rs, 1000, d);
     ls_numpy_rand(&rs, REALS - 1000, d + 1000);
-    ck_assert_str_eq(sha256_of(d, sizeof d), golden_mt_sha[0]);
+    ck_assert_str_eq(sha256_of(d, REALS, sizeof *d), golden_mt_sha[0]);
     ls_numpy_seed(&rs, 0);
     ls_numpy_permutation(&rs, CARDS, x);
-    ck_assert_str_eq(sha256_of(x, sizeof x), golden_mt_sha[1]);
+    ck_assert_str_eq(sha256_of(x, CARDS, sizeof *x), golden_mt_sha[1]);
     ls_numpy_seed(&rs, 1234);
     ls_numpy_randint32(&rs, 0, 512, TOKENS, t);
-    ck_assert_str_eq(sha256_of(t, TOKENS * sizeof *t), golden_mt_sha[2]);
+    ck_assert_str_eq(sha256_of(t, TOKENS, sizeof *t), golden_mt_sha[2]);
     free(t);
 }
 END_TEST
@@ -725,7 +732,7 @@ END_TEST
 static void expect_sha(const char *what, const float *x, int64_t n,
                        const char *want)
 {
-    const char *got = sha256_of(x, (size_t)n * sizeof *x);
+    const char *got = sha256_of(x, (size_t)n, sizeof *x);
     ck_assert_msg(!strcmp(got, want), "%s: %s, not %s", what, got, want);
 }
 
@@ -849,11 +856,11 @@ START_TEST(sha_answers)
     expect_sha1("", "da39a3ee5e6b4b0d3255bfef95601890afd80709");
     expect_sha1("abc", "a9993e364706816aba3e25717850c26c9cd0d89d");
     expect_sha1(two_blocks, "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
-    ck_assert_str_eq(sha256_of("", 0), "e3b0c44298fc1c149afbf4c8996fb924"
+    ck_assert_str_eq(sha256_of("", 0, 1), "e3b0c44298fc1c149afbf4c8996fb924"
                                        "27ae41e4649b934ca495991b7852b855");
-    ck_assert_str_eq(sha256_of("abc", 3), "ba7816bf8f01cfea414140de5dae2223"
+    ck_assert_str_eq(sha256_of("abc", 3, 1), "ba7816bf8f01cfea414140de5dae2223"
                                           "b00361a396177a9cb410ff61f20015ad");
-    ck_assert_str_eq(sha256_of(two_blocks, 56),
+    ck_assert_str_eq(sha256_of(two_blocks, 56, 1),
                      "248d6a61d20638b8e5c026930c3e6039"
                      "a33ce45964ff2167f6ecedd419db06c1");
 }
