@@ -27,22 +27,15 @@ SIMD v16 through_activation(ls__activation kind, v16 x, v16 d)
     return times_slope(d, slope);
 }
 
-/* x, a denormal being a zero: minima keep it on some levels, and not on
- * others. */
-SIMD v16 flushed(v16 x)
-{
-    return v16_mul(x, v16_set(1.0f));
-}
-
 /* The lesser and the greater of two; NaN where either is. */
 SIMD v16 lesser(v16 a, v16 b)
 {
-    return flushed(v16_select(v16_eq(a, a), v16_min(a, b), a));
+    return v16_select(v16_eq(a, a), v16_min(a, b), a);
 }
 
 SIMD v16 greater(v16 a, v16 b)
 {
-    return flushed(v16_select(v16_eq(a, a), v16_max(a, b), a));
+    return v16_select(v16_eq(a, a), v16_max(a, b), a);
 }
 
 /* d for the one that was chosen; of two that are equal each gets half. */
