@@ -27,15 +27,24 @@ SIMD v16 through_activation(ls__activation kind, v16 x, v16 d)
     return times_slope(d, slope);
 }
 
+/* x, a denormal being a zero of its sign: what a minimum makes of one is not
+ * the same on every level (k_simd.h). */
+SIMD v16 flushed(v16 x)
+{
+    w16 sign = w16_and(v16_bits(x), w16_set(0x80000000u));
+
+    return v16_select(v16_eq(x, v16_zero()), v16_of_bits(sign), x);
+}
+
 /* The lesser and the greater of two; NaN where either is. */
 SIMD v16 lesser(v16 a, v16 b)
 {
-    return v16_select(v16_eq(a, a), v16_min(a, b), a);
+    return flushed(v16_select(v16_eq(a, a), v16_min(a, b), a));
 }
 
 SIMD v16 greater(v16 a, v16 b)
 {
-    return v16_select(v16_eq(a, a), v16_max(a, b), a);
+    return flushed(v16_select(v16_eq(a, a), v16_max(a, b), a));
 }
 
 /* d for the one that was chosen; of two that are equal each gets half. */

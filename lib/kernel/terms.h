@@ -46,7 +46,7 @@
         v16_mul(v16_neg(d), v16_sin(a))) \
     UNARY(LS__ABS, ls_abs, "abs", 1, "Abs", v16_abs(a), signed_by(d, a)) \
     OTHER(LS__CLAMP, "clamp", 1, 1, low_high, clamp_shape, NULL, \
-        v16_clamp(a, p, q), \
+        flushed(v16_clamp(a, p, q)), \
         v16_select(m16_and(v16_lt(SET(p), a), v16_lt(a, SET(q))), d, NONE), \
         NONE) \
     OTHER(LS__POW, "pow", 1, 1, exponent, ls__same_shape, NULL, power(a, p), \
