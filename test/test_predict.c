@@ -129,6 +129,46 @@ START_TEST(test_no_trace)
 }
 END_TEST
 
+enum { WIDE = 64 };
+
+/* Train a layer, beside which an output may have one of its own that wants
+ * fewer rows in a chunk. */
+static void train_beside(bool head, float kernel[WIDE * WIDE])
+{
+    static float x[WIDE * WIDE];
+    training t;
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_node *in;
+    ls_result r;
+
+    o.optimizer = ls_adam(0.01);
+    begin(&t, 1, 1);
+    in = ls_input(t.graph, "x", LS_F32, 1, (int64_t[]){WIDE});
+    OK(ls_loss(t.graph, ls_mean_squared_error(ls_dense(in, WIDE, "d"), in)));
+    if (head)
+        OK(ls_output(t.graph,
+                     ls_dense(ls_reshape(in, 2, (int64_t[]){WIDE, 1}), 2, "h"),
+                     "h"));
+    OK(ls_trainer_open(&t.trainer, t.pool, t.graph, &o));
+    OK(ls_batch_open(&t.batch, t.trainer));
+    ls_random_normal(ls_key_new(5), 0, COUNT(x), x);
+    OK(ls_batch_set(t.batch, "x", LS_F32, x, WIDE));
+    for (int s = 0; s < 3; s++)
+        OK(ls_step(t.trainer, t.batch, &r));
+    OK(ls_trainer_get(t.trainer, "d.kernel", WIDE * WIDE, kernel));
+    close_all(&t);
+}
+
+START_TEST(test_beside)
+{
+    static float alone[WIDE * WIDE], beside[WIDE * WIDE];
+
+    train_beside(false, alone);
+    train_beside(true, beside);
+    ck_assert_mem_eq(alone, beside, sizeof alone);
+}
+END_TEST
+
 /* Each output has the same bytes on any number of workers, and a node before a
  * folded activation is the value before it. */
 START_TEST(test_workers)
@@ -302,6 +342,7 @@ static Suite *suite(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, test_logits, 1, 4);
     tcase_add_test(t, test_no_trace);
+    tcase_add_test(t, test_beside);
     tcase_add_test(t, test_workers);
     tcase_add_test(t, test_causal);
     tcase_add_test(t, test_masked);

@@ -52,7 +52,7 @@ static int list_instructions(ls__planner *p)
 
 /* Whole rows (sequences) as operators want them; of images a power of two whose
  * convolutions make no more than IMAGES numbers.  What is folded where must not
- * matter. */
+ * matter, nor what is there for outputs alone. */
 static void choose_chunk(ls__plan *plan)
 {
     ls__wish wish = {.rows = LS__CHUNK};
@@ -61,7 +61,7 @@ static void choose_chunk(ls__plan *plan)
     for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
 
-        if (n->op->wish)
+        if (n->op->wish && (!plan->loss.runs || plan->loss.runs[i]))
             n->op->wish(n, &wish);
     }
     rows = wish.steps ? wish.steps : wish.rows;
