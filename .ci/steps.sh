@@ -60,6 +60,13 @@ tidy()
     esac
 }
 
+# When, what and where this runs, which bench/tables reads of a report.
+say_where()
+{
+    echo "$(date -u +%F), $(git rev-parse --short HEAD), on $(nproc) cores:" \
+        "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
+}
+
 # count PASSED FAILED SKIPPED...: remember it for the sum.
 count() { echo "$*" >>"$ci/counts"; }
 

@@ -52,6 +52,11 @@ tables "$dir/tree" --check
 is "another prediction" $? 1
 has "in its document" err "docs/scaling.md is not"
 tables "$dir/tree"
+sed -i 's/ 822 s,/ 22 s,/' "$dir/tree/bench/results/checks/full.txt"
+tables "$dir/tree" --check
+is "another time of a step of .ci/full" $? 1
+has "in its document" err "docs/testing.md is not"
+tables "$dir/tree"
 printf '\n| what | ms |\n|---|--:|\n| a step | 3 |\n' >>"$dir/tree/docs/bits.md"
 tables "$dir/tree" --check
 is "a table that is typed" $? 1
