@@ -245,7 +245,8 @@ START_TEST(lanes_kept)
 END_TEST
 
 /* Minimum, maximum, floor, choice and conversions are what their comments
- * say, zeros and NaN included. */
+ * say, zeros and NaN included; a denormal is compared as the zero that the mode
+ * reads, also where no mode does. */
 START_TEST(lane_operations)
 {
     static const float x[] = {0.0f, -0.0f, 1.5f, -1.5f, -0.25f, 0x1p23f,
@@ -258,12 +259,15 @@ START_TEST(lane_operations)
         v16_store(y, v16_min(a, b));
         v16_store(z, v16_max(a, b));
         for (int j = 0; j < 16; j++) {
-            ck_assert(same(y[j], x[j] < x[i] ? x[j] : x[i]));
-            ck_assert(same(z[j], x[j] > x[i] ? x[j] : x[i]));
+            float p = ls__flushed(x[j]), q = ls__flushed(x[i]);
+
+            ck_assert(same(y[j], p < q ? x[j] : x[i]));
+            ck_assert(same(z[j], p > q ? x[j] : x[i]));
         }
         v16_store(y, v16_select(v16_ge(a, b), a, b));
         for (int j = 0; j < 16; j++)
-            ck_assert(same(y[j], x[j] >= x[i] ? x[j] : x[i]));
+            ck_assert(same(y[j], ls__flushed(x[j]) >= ls__flushed(x[i])
+                                     ? x[j] : x[i]));
     }
     v16_store(y, v16_floor(v16_load(x)));
     v16_store(z, v16_of_int(v16_to_int(v16_min(v16_load(x), v16_set(9)))));
@@ -284,12 +288,15 @@ START_TEST(soft_fma)
     uint32_t bits[3];
     for (uint64_t i = 0; i < 300000; i++) {
         ls_random_bits(key42, 3 * i, 3, bits);
-        float a = of_bits(bits[0]), b = of_bits(bits[1]), c = of_bits(bits[2]);
+        float a = ls__flushed(of_bits(bits[0]));
+        float b = ls__flushed(of_bits(bits[1])), c = of_bits(bits[2]);
         if (i % 3 > 0) /* c near a b: cancellation and ties */
             c = -a * b * (1 + 0x1p-23f * (float)(int)(bits[2] % 7 - 3));
         if (i % 3 > 1)
             c = c * 0x1p24f;
-        expect(same(ls__fmaf_soft(a, b, c), fmaf(a, b, c)), "fma", (double)i);
+        c = ls__flushed(c);
+        expect(same(ls__fmaf_soft(a, b, c), ls__flushed(fmaf(a, b, c))), "fma",
+               (double)i);
     }
 }
 END_TEST
@@ -307,7 +314,8 @@ static const function functions[] = {
 };
 
 /* Each function on lanes equals its scalar formula on a million floats spread
- * over all bit patterns, and on as many between -1 and 1. */
+ * over all bit patterns, and on as many between -1 and 1.  Where no mode makes
+ * zeros of denormals, one that only passes through may be there. */
 START_TEST(vector_math)
 {
     const function *f = &functions[_i];
@@ -320,7 +328,9 @@ START_TEST(vector_math)
         }
         v16_store(y, f->lanes(v16_load(x)));
         for (int i = 0; i < 16; i++)
-            expect(same(y[i], f->one(x[i])), f->name, (double)x[i]);
+            expect(same(ls__flushed(y[i]),
+                        ls__flushed(f->one(ls__flushed(x[i])))), f->name,
+                   (double)x[i]);
     }
 }
 END_TEST
