@@ -54,11 +54,11 @@ static void clear(command *c)
 static const char *model_of(const published *p)
 {
     static const char program[] = "lockstep-train ";
-    const char *text = published_text(p, "program"), *model;
+    const char *text = published_text(p, "program");
+    size_t skipped = sizeof program - 1;
 
-    model = text + sizeof program - 1;
-    return strncmp(text, program, sizeof program - 1) || *model == '-' ? NULL
-                                                                       : model;
+    return strncmp(text, program, skipped) == 0 && text[skipped] != '-'
+               ? text + skipped : NULL;
 }
 
 /* "--batch", or "file --data" of what the run read; others are the trainer's
