@@ -350,6 +350,182 @@ START_TEST(test_differences)
 }
 END_TEST
 
+/* ------ A call that is wrong on one rank ------ */
+
+/* A model whose devices meet on the way, too; two outputs of one size. */
+static ls_graph *meeting_graph(bool meets)
+{
+    ls_graph *g;
+    ls_node *h;
+
+    OK(ls_graph_new(&g));
+    h = ls_dense(ls_input(g, "x", LS_F32, 1, (int64_t[]){IN}), 7, "hidden");
+    h = meets ? ls_batch_norm_with(h, NULL, "norm") : ls_tanh(h);
+    h = ls_dense(h, CLASSES, "out");
+    OK(ls_output(g, h, "scores"));
+    OK(ls_output(g, ls_tanh(h), "others"));
+    OK(ls_loss(g, ls_cross_entropy(h, ls_input(g, "label", LS_I32, 0, NULL))));
+    return g;
+}
+
+/* A call of all ranks, of which the last one makes a mistake. */
+typedef int wrong_fn(rank_run *r, const plan *p, bool odd, float *out);
+
+static int wrong_count(rank_run *r, const plan *p, bool odd, float *out)
+{
+    return ls_predict(r->trainer, r->batch, "scores",
+                      (int64_t)p->rows * CLASSES - odd, out);
+}
+
+static int wrong_name(rank_run *r, const plan *p, bool odd, float *out)
+{
+    return ls_predict(r->trainer, r->batch, odd ? "scopes" : "scores",
+                      (int64_t)p->rows * CLASSES, out);
+}
+
+static int wrong_output(rank_run *r, const plan *p, bool odd, float *out)
+{
+    return ls_predict(r->trainer, r->batch, odd ? "others" : "scores",
+                      (int64_t)p->rows * CLASSES, out);
+}
+
+static int wrong_input(rank_run *r, const plan *p, bool odd, float *out)
+{
+    return ls_input_gradient(r->trainer, r->batch, true, odd ? "label" : "x",
+                             (int64_t)p->rows * IN, out);
+}
+
+static int wrong_layers(rank_run *r, const plan *p, bool odd, float *out)
+{
+    return ls_input_gradient(r->trainer, r->batch, odd, "x",
+                             (int64_t)p->rows * IN, out);
+}
+
+static int wrong_room(rank_run *r, const plan *p, bool odd, float *out)
+{
+    return ls_row_losses(r->trainer, r->batch, p->rows + odd, out);
+}
+
+static int wrong_call(rank_run *r, const plan *p, bool odd, float *out)
+{
+    return odd ? ls_evaluate(r->trainer, r->batch, &(ls_result){0})
+               : ls_row_losses(r->trainer, r->batch, p->rows, out);
+}
+
+/* A batch without labels, an input that nobody set. */
+static int with_empty(rank_run *r, const plan *p, bool odd, bool steps)
+{
+    ls_batch *b;
+    ls_result result;
+    int status = ls_batch_open(&b, r->trainer);
+
+    if (status == 0)
+        status = ls_batch_set(b, "x", LS_F32, p->x, p->rows);
+    if (status == 0)
+        status = steps ? ls_step(r->trainer, odd ? b : r->batch, &result)
+                       : ls_evaluate(r->trainer, odd ? b : r->batch, &result);
+    ls_batch_close(b);
+    return status;
+}
+
+static int wrong_step(rank_run *r, const plan *p, bool odd, float *out)
+{
+    (void)out;
+    return with_empty(r, p, odd, true);
+}
+
+static int wrong_look(rank_run *r, const plan *p, bool odd, float *out)
+{
+    (void)out;
+    return with_empty(r, p, odd, false);
+}
+
+static const struct {
+    wrong_fn *call;
+    int status;
+    const char *odd, *other;
+} wrong[] = {
+    {wrong_step, LS_EINVAL, "\"label\" of the batch is not set",
+     "rank 2 failed: invalid argument"},
+    {wrong_look, LS_EINVAL, "\"label\" of the batch is not set",
+     "rank 2 failed: invalid argument"},
+    {wrong_count, LS_ESHAPE, "do not fill 79", "rank 2 failed: shapes do"},
+    {wrong_name, LS_ENOTFOUND, "\"scopes\"", "rank 2 failed: no such name"},
+    {wrong_output, LS_EINVAL, "rank 2 asks for another thing", "than rank 0"},
+    {wrong_input, LS_EINVAL, "its numbers are integers", "rank 2 failed"},
+    {wrong_layers, LS_EINVAL, "rank 2 asks for another thing", "than rank 0"},
+    {wrong_room, LS_ESHAPE, "room for 17", "rank 2 failed: shapes do"},
+    {wrong_call, LS_EINVAL, "rank 2 asks for another thing", "than rank 0"},
+};
+
+/* Every mistake, between steps whose bytes tell nothing of it. */
+static int make_mistakes(rank_run *r, const plan *p, bool odd, char hex[65])
+{
+    float *out = calloc(ROWS * IN, sizeof *out);
+    int status = 0;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong && status == 0; i++) {
+        int got = p->odd < 0 ? wrong[i].status
+                             : wrong[i].call(r, p, odd, out);
+
+        if (got != wrong[i].status ||
+            (p->odd >= 0 && !strstr(ls_errmsg(), odd ? wrong[i].odd
+                                                     : wrong[i].other))) {
+            fprintf(stderr, "mistake %d: status %d, %s\n", (int)i, got,
+                    ls_errmsg());
+            status = got < 0 ? got : 1;
+        }
+        if (status == 0)
+            status = ls_step(r->trainer, r->batch, &(ls_result){0});
+    }
+    free(out);
+    return status < 0 ? status : status + ls_trainer_hash(r->trainer, hex);
+}
+
+static int mistake_rank(const ls_transport *transport, void *user)
+{
+    plan p = *(const plan *)user;
+    rank_run r;
+    char hex[65] = "";
+    int status;
+
+    p.options.transport = transport;
+    status = rank_open(&r, &p);
+    if (status == 0)
+        status = make_mistakes(&r, &p, transport->rank == p.odd, hex);
+    if (status != 0)
+        transport->abort(transport->user, ls_errmsg());
+    rank_close(&r);
+    return status == 0 && strcmp(hex, (const char *)p.expected) ? 2 : status;
+}
+
+/* A mistake that one rank makes is told to all, in the same call, and leaves no
+ * trace, also where the step is checked, has micro-batches, or its devices meet
+ * on the way. */
+START_TEST(test_mistakes)
+{
+    plan p = new_plan(4);
+    char hex[65];
+    ls_ranks *all;
+    rank_run r;
+
+    ls_graph_free((ls_graph *)p.graph);
+    p.graph = meeting_graph(_i == 1);
+    p.options.check = _i == 2 ? 1 : 0;
+    p.options.accumulate = _i == 3 ? 2 : 1;
+    p.options.check_divergence = _i == 4;
+    OK(rank_open(&r, &p));
+    OK(make_mistakes(&r, &p, false, hex));
+    rank_close(&r);
+    p.odd = 2;
+    p.expected = (struct outcome *)hex;
+    OK(ls_ranks_open(&all, 3, &(ls_ranks_options){.patience = 20}));
+    all_succeed(all, 3, mistake_rank, &p);
+    ls_ranks_close(all);
+    free_plan(&p);
+}
+END_TEST
+
 /* More ranks than devices are refused by all. */
 START_TEST(test_too_many)
 {
@@ -428,6 +604,7 @@ int main(void)
     tcase_add_test(t, test_late);
     tcase_add_loop_test(t, test_differences, 0,
                         sizeof difference / sizeof *difference);
+    tcase_add_loop_test(t, test_mistakes, 0, 5);
     tcase_add_test(t, test_too_many);
     tcase_add_test(t, test_bad_row);
     tcase_add_test(t, test_dead);

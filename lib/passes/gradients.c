@@ -164,8 +164,7 @@ static int run(ls_gradients *g, ls__step *s)
 
     if ((status = ls__pool_take(t->pool)) < 0)
         return status;
-    if (!s->batch || (status = ls__step_set_rows(s, NULL)) == 0)
-        status = ls__step_run(s);
+    status = ls__step_run(s, s->batch ? ls__step_set_rows(s, NULL) : 0);
     g->rows += s->all;
     if (status == 0 && s->pass->updates)
         t->step++;

@@ -166,7 +166,7 @@ static const ls__pass
     with_others = {.train = true, .phase = {
         {"prepare", LS__GRADIENTS, .run = prepare},
         {"input gradients", LS__GRADIENTS, .run_device = compute},
-        {"reports", LS__REDUCE, .run = ls__phase_reports},
+        {"reports", LS__REDUCE, .run = ls__phase_reports, .meets = true},
         {"scale", LS__REDUCE, .run_device = scale},
         {"outputs", LS__REDUCE, .run = ls__phase_outputs}}};
 /* clang-format on */
@@ -175,7 +175,7 @@ static const ls__pass
 
 static int check(ls__step *s, const char *name, int64_t n, ls__goal *rows)
 {
-    const ls_trainer *t = s->trainer;
+    ls_trainer *t = s->trainer;
     const ls__input *in = ls__model_input(&t->model, name);
     int status;
 
@@ -192,7 +192,8 @@ static int check(ls__step *s, const char *name, int64_t n, ls__goal *rows)
                         (long long)s->all, (long long)in->size, (long long)n);
     *rows = (ls__goal){.size = in->size};
     s->input = (int)(in - t->model.input);
-    return 0;
+    s->asks = -1 - 2 * s->input - s->drops;
+    return open_once(t);
 }
 
 /* The pool is taken. */
@@ -203,10 +204,8 @@ static int run(ls__step *s, const char *name, int64_t n)
     int status;
 
     s->output = &rows;
-    if ((status = check(s, name, n, &rows)) < 0 || (status = open_once(t)) < 0)
-        return status;
     t->use++; /* of the devices' gradients */
-    if ((status = ls__step_run(s)) < 0)
+    if ((status = ls__step_run(s, check(s, name, n, &rows))) < 0)
         return status;
     if (s->verdict == LS__NO_WEIGHT)
         memset(s->out, 0, (size_t)n * sizeof *s->out);

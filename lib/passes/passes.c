@@ -36,9 +36,9 @@ static const ls__pass
                          .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
         {"gradients", LS__GRADIENTS, .run_device = ls__phase_gradients,
-         .run_joint = ls__phase_joint_ranks},
+         .run_joint = ls__phase_joint_ranks, .meets = true},
         {"partial sums", LS__REDUCE, .run = ls__phase_partials},
-        {"exchange", LS__REDUCE, .run = ls__phase_exchange},
+        {"exchange", LS__REDUCE, .run = ls__phase_exchange, .meets = true},
         {"reduce", LS__REDUCE, .run = ls__phase_complete},
         {"soundness", LS__REDUCE, .run = ls__phase_sound},
         {"update", LS__UPDATE, .run = ls__phase_update},
@@ -49,24 +49,23 @@ static const ls__pass
     evaluate_with_others = {.phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
         {"evaluate", LS__GRADIENTS, .run_device = ls__phase_gradients},
-        {"reports", LS__REDUCE, .run = ls__phase_reports}}},
+        {"reports", LS__REDUCE, .run = ls__phase_reports, .meets = true}}},
     predict = {.trusted = true, .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
         {"predict", LS__GRADIENTS, .run_device = ls__phase_predict}}},
     predict_with_others = {.trusted = true, .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
         {"predict", LS__GRADIENTS, .run_device = ls__phase_predict},
-        {"reports", LS__REDUCE, .run = ls__phase_reports},
+        {"reports", LS__REDUCE, .run = ls__phase_reports, .meets = true},
         {"outputs", LS__REDUCE, .run = ls__phase_outputs}}};
 /* clang-format on */
 
 /* Run a pass over a batch; the pool is taken. */
 static int run(ls__step *s, ls_result *result)
 {
-    int status;
+    int status = ls__step_run(s, ls__step_set_rows(s, NULL));
 
-    if ((status = ls__step_set_rows(s, NULL)) < 0 ||
-        (status = ls__step_run(s)) < 0)
+    if (status < 0)
         return status;
     ls__verdict_result(s, result);
     if (s->pass->train)
@@ -154,6 +153,7 @@ static int check_output(ls__step *s, const char *output, int64_t n)
                         "no outputs", output);
     if (!(s->output = ls__plan_output(t->model.plan, output)))
         return LS_ENOTFOUND;
+    s->asks = 1 + (int)(s->output - t->model.plan->output);
     if ((status = ls__step_set_rows(s, s->output->reads)) < 0)
         return status;
     if (n % s->output->size == 0 && n / s->output->size == s->all)
@@ -177,8 +177,7 @@ int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
 
     if (status < 0)
         return status;
-    if ((status = check_output(&s, output, n)) == 0)
-        status = ls__step_run(&s);
+    status = ls__step_run(&s, check_output(&s, output, n));
     if (status == 0)
         status = ls__verdict_fail_user(&s);
     ls__pool_give(t->pool);

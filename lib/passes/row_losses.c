@@ -10,6 +10,7 @@
 #include "together/meetings.h"
 #include "train/verdict.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* Devices' rows meet as the elements of an output do, of which each row has
@@ -49,23 +50,18 @@ static const ls__pass
     with_others = {.trusted = true, .phase = {
         {"prepare", LS__GRADIENTS, .run = ls__phase_prepare},
         {"row losses", LS__GRADIENTS, .run_device = run_device},
-        {"reports", LS__REDUCE, .run = ls__phase_reports},
+        {"reports", LS__REDUCE, .run = ls__phase_reports, .meets = true},
         {"outputs", LS__REDUCE, .run = ls__phase_outputs}}};
 /* clang-format on */
 
-/* The pool is taken. */
-static int run(ls__step *s, int64_t n)
+static int check(ls__step *s, int64_t n)
 {
-    int status = ls__step_set_rows(s, NULL);
+    int status = s->row ? ls__step_set_rows(s, NULL) : LS_ENOMEM;
 
-    if (status < 0)
-        return status;
-    if (n != s->all)
-        return ls__fail(LS_ESHAPE, "row losses: room for %lld, and the batch "
-                        "has %lld rows", (long long)n, (long long)s->all);
-    if ((status = ls__step_run(s)) < 0)
-        return status;
-    return ls__verdict_fail_user(s);
+    return status < 0 || n == s->all
+               ? status
+               : ls__fail(LS_ESHAPE, "row losses: room for %lld, and the batch "
+                          "has %lld rows", (long long)n, (long long)s->all);
 }
 
 int ls_row_losses(ls_trainer *t, const ls_batch *batch, int64_t n, float *loss)
@@ -75,7 +71,7 @@ int ls_row_losses(ls_trainer *t, const ls_batch *batch, int64_t n, float *loss)
     LS__NEED(loss);
 
     ls__step s = {.trainer = t, .batch = batch, .out = loss,
-                  .output = &one_number,
+                  .output = &one_number, .asks = INT_MIN,
                   .pass = t->ranks ? &with_others : &alone};
     size_t rooms = (size_t)t->devices.count * (size_t)t->model.inputs;
     int status = ls__pool_take(t->pool);
@@ -83,7 +79,9 @@ int ls_row_losses(ls_trainer *t, const ls_batch *batch, int64_t n, float *loss)
     if (status < 0)
         return status;
     s.row = ls__new(rooms, sizeof *s.row, "rows");
-    status = s.row ? run(&s, n) : LS_ENOMEM;
+    status = ls__step_run(&s, check(&s, n));
+    if (status == 0)
+        status = ls__verdict_fail_user(&s);
     free(s.row);
     ls__pool_give(t->pool);
     return status;

@@ -212,7 +212,7 @@ static int run(ls__recording *r, ls_result *result)
     if ((status = ls__step_set_rows(s, NULL)) < 0)
         return status;
     look_at_batch(r);
-    if ((status = ls__step_run(s)) < 0)
+    if ((status = ls__step_run(s, 0)) < 0)
         return status;
     ls__verdict_result(s, result);
     ls__step_conclude(s, result);

@@ -282,7 +282,7 @@ static int begin(void *own, ls__step *s)
     ls__track *track = ls__pool_track(w->pool, 0);
     int status = 0;
 
-    if (!s->pass->train || !s->batch || s->before > 0)
+    if (!s->pass->train || !s->batch || s->before > 0 || s->refused < 0)
         return 0;
     w->step = s->number;
     if (w->model->plan)

@@ -16,12 +16,16 @@
 /* ------ reports ------ */
 
 /* Ranks whose batches or steps differ would train something that nobody asked
- * for; all see all reports, and so end alike. */
-static int compare_reports(const ls__cut *c, const ls__report *report)
+ * for; all see all reports, and so end alike.  One that could not begin has its
+ * own words. */
+static int compare_reports(const ls__step *s, const ls__cut *c)
 {
-    for (int k = 1; k < c->ranks; k++) {
-        const ls__report *a = &report[0], *b = &report[c->border[k]];
+    for (int k = 0; k < c->ranks && s->refused == 0; k++) {
+        const ls__report *a = s->notes.report, *b = &a[c->border[k]];
 
+        if (b->refused < 0)
+            return ls__fail(b->refused, "rank %d failed: %s", k,
+                            ls_strerror(b->refused));
         if (a->rows != b->rows)
             return ls__fail(LS_ESHAPE, "ranks differ: the batch has %lld rows "
                             "on rank %d, and %lld on rank 0",
@@ -30,12 +34,15 @@ static int compare_reports(const ls__cut *c, const ls__report *report)
             return ls__fail(LS_EINVAL, "ranks differ: rank %d is at step %lld, "
                             "and rank 0 at %lld", k, (long long)b->step,
                             (long long)a->step);
+        if (a->asks != b->asks)
+            return ls__fail(LS_EINVAL, "ranks differ: rank %d asks for another "
+                            "thing than rank 0", k);
         if (a->lr != b->lr)
             return ls__fail(LS_EINVAL, "ranks differ: the learning rate is "
                             "%.17g on rank %d, and %.17g on rank 0", b->lr, k,
                             a->lr);
     }
-    return 0;
+    return s->refused;
 }
 
 static int tell(const ls__step *s, void *records, int64_t bytes)
@@ -56,7 +63,7 @@ static int gather_reports(const ls__step *s)
     if (status >= 0 && s->pass->train && running->values)
         status = tell(s, running->next,
                       running->values * (int64_t)sizeof *running->next);
-    return status < 0 ? status : compare_reports(&x->cut, s->notes.report);
+    return status < 0 ? status : compare_reports(s, &x->cut);
 }
 
 bool ls__phase_reports(ls__step *s, int worker)
@@ -184,11 +191,12 @@ static int gather_kept(const ls__step *s)
 bool ls__phase_outputs(ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
-    int64_t each = s->rows * s->output->size;
-    int64_t all = s->all * s->output->size, left = all;
+    int64_t each, all, left;
 
     if (worker != 0 || s->status < 0)
         return true;
+    each = s->rows * s->output->size;
+    left = all = s->all * s->output->size;
     for (int d = 0; d < t->devices.of; d++)
         if (s->notes.report[d].status < 0)
             return true;

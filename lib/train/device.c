@@ -357,6 +357,8 @@ void ls__step_report(const ls__step *s, ls__report *report)
     report->step = s->trainer->step;
     report->rows = s->all;
     report->lr = s->trainer->lr;
+    report->asks = s->asks;
+    report->refused = s->refused;
     report->status = LS__ENDED;
     report->diverged = false;
 }

@@ -174,7 +174,7 @@ static bool run_micro(ls__step *s, int worker, ls__range mine, int micro,
     for (int part = 0; part < parts; part++) {
         if (part > 0 && !meet(s, worker, part - 1, tell))
             return false;
-        for (int64_t d = mine.first; d < mine.last; d++)
+        for (int64_t d = mine.first; d < mine.last && s->refused == 0; d++)
             run_part(s, worker, (int)d, micro, part);
     }
     return true;
@@ -194,7 +194,7 @@ bool ls__joint_gradients(ls__step *s, int worker, ls__tell_fn *tell)
     }
     for (int m = 0; m < t->micro && goes_on; m++)
         goes_on = run_micro(s, worker, (ls__range){first, last}, m, tell);
-    for (int d = first; d < last && goes_on; d++) {
+    for (int d = first; d < last && goes_on && s->refused == 0; d++) {
         ls__step_report_of(s, d)->status = 0;
         ls__step_report_of(s, d)->failed = -1;
         ls__riders_ready(s, worker, d);

@@ -64,13 +64,12 @@ void ls__riders_drop(ls__riding *from, const void *own)
 
 int ls__riders_begin(ls__step *s)
 {
-    const ls__riding *r = s->trainer->rider;
-    int status = 0;
+    for (const ls__riding *r = s->trainer->rider; r->is; r++) {
+        int status = r->is->begin ? r->is->begin(r->own, s) : 0;
 
-    for (; r->is && status >= 0; r++)
-        if (r->is->begin)
-            status = r->is->begin(r->own, s);
-    return status;
+        s->refused = s->refused < 0 ? s->refused : status;
+    }
+    return s->refused;
 }
 
 void ls__riders_end(const ls__step *s, const ls_result *result)

@@ -59,11 +59,14 @@ static bool run_phase(ls__step *s, const ls__phase *p, int worker)
 {
     const ls_trainer *t = s->trainer;
 
+    if (s->refused < 0 && !p->meets)
+        return true;
     if (p->run || (p->run_joint && t->joint)) {
         ls__track_phase(ls__track_here(), p->name, -1);
         return (p->run ? p->run : p->run_joint)(s, worker);
     }
-    run_devices(s, p, worker);
+    if (s->refused == 0)
+        run_devices(s, p, worker);
     return true;
 }
 
@@ -199,10 +202,19 @@ static void run_pass(ls__step *s)
     t->seconds = s->pass->train ? s->ended - s->began : 0;
 }
 
-static int run_and_judge(ls__step *s)
+/* Nothing of this process's is to be checked either. */
+static void refuse(ls__step *s, const ls__pass *pass)
+{
+    s->pass = pass;
+    s->checked = false;
+    for (int d = 0; d < s->trainer->devices.count; d++)
+        ls__step_report(s, ls__step_report_of(s, d));
+}
+
+static int run_and_judge(ls__step *s, int ready)
 {
     ls_trainer *t = s->trainer;
-    int status;
+    const ls__pass *pass = s->pass;
 
     s->notes = t->notes;
     s->number = t->step;
@@ -212,9 +224,11 @@ static int run_and_judge(ls__step *s)
     s->calls = s->calls ? s->calls : t->micro;
     s->rule = next_rule(t);
     s->drop = ls__schedule_lr(&t->options.dropout_schedule, 1, t->step);
-    if ((status = ls__devices_reserve(s)) < 0 ||
-        (status = ls__riders_begin(s)) < 0)
-        return status;
+    s->refused = ready < 0 ? ready : ls__devices_reserve(s);
+    if ((s->refused < 0 && !t->ranks) || (ls__riders_begin(s) < 0 && !t->ranks))
+        return s->refused;
+    if (s->refused < 0)
+        refuse(s, pass);
     run_pass(s);
     if (s->status < 0)
         return s->status;
@@ -222,10 +236,10 @@ static int run_and_judge(ls__step *s)
     return ls__verdict_fail(s);
 }
 
-int ls__step_run(ls__step *s)
+int ls__step_run(ls__step *s, int ready)
 {
     ls__fpmode mode = ls__fpmode_set(); /* the rule's scalars are rounded too */
-    int status = run_and_judge(s);
+    int status = run_and_judge(s, ready);
 
     ls__fpmode_restore(mode);
     return status;

@@ -35,6 +35,7 @@ typedef struct ls__phase {
     /* Is there nothing to do?  Every worker says alike, after the barrier of
      * the phase before, and goes past it.  NULL: there always is. */
     bool (*idle)(const ls__step *s);
+    bool meets; /* processes do, also one that cannot begin: ls__step.refused */
 } ls__phase;
 
 enum { LS__PHASES = 64 };
@@ -53,6 +54,7 @@ typedef struct ls__report {
     _Alignas(64) ls_sums sums;
     int64_t step, rows; /* the trainer's; the batch's */
     double lr;          /* the trainer's peak */
+    int asks, refused;  /* the step's */
     int status; /* of its gradient function */
     int failed; /* the number of the user's operator that made it so, or -1 */
     bool diverged; /* its gradient is not the one it gave alone */
@@ -92,6 +94,11 @@ struct ls__step {
     int64_t all, rows;  /* of the batch; of a shard, the last ones less */
     const ls__goal *output; /* to predict */
     float *out;             /* each row by its device */
+    int asks;               /* what a pass that writes to out was asked for:
+                               a number that all processes have alike */
+    int refused;            /* why this process cannot begin, a status: where
+                               others wait for it, it goes along to where they
+                               meet, computes nothing and says so; 0: it can */
     int input;              /* whose gradient a pass computes, and does it */
     bool drops;             /* with layers as they are in training? */
     const void **row;       /* [device here * inputs + input] of a row that is
