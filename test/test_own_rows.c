@@ -53,12 +53,14 @@ static void end(void)
     ls_graph_free(graph);
 }
 
+/* A rank without rows has no memory for them. */
 static int set_rows(ls_batch *b, const plan *p, int first, int rows)
 {
-    int status = ls_batch_set(b, "x", LS_F32, x[first], rows);
+    int status = ls_batch_set(b, "x", LS_F32, rows ? x[first] : NULL, rows);
 
     if (status == 0)
-        status = ls_batch_set(b, "label", LS_I32, label + first, rows);
+        status = ls_batch_set(b, "label", LS_I32, rows ? label + first : NULL,
+                              rows);
     return status < 0 || !p->weighted
                ? status
                : ls_batch_set_weights(b, weight + first, rows);
@@ -352,7 +354,7 @@ END_TEST
 
 /* ------ what is wrong ------ */
 
-enum { WRONG = 5 };
+enum { WRONG = 8 };
 
 /* Rank 1 is wrong in one of some ways; all ranks fail in the same call. */
 static int wrong_rank(const ls_transport *link, void *user)
@@ -374,6 +376,12 @@ static int wrong_rank(const ls_transport *link, void *user)
         status = ls_batch_set_weights(b, odd ? (float[]){1, -1} : weight, 2);
     if (how == 4 && status == 0)
         status = ls_batch_set(b, "x", odd ? LS_I32 : LS_F32, x, 2);
+    if (how == 5 && status == 0)
+        status = ls_batch_set(b, odd ? "y" : "x", LS_F32, x, 2);
+    if (how == 6 && status == 0)
+        status = ls_batch_set_view(b, "x", LS_F32, 6, odd ? NULL : x, 2);
+    if (how == 7 && status == 0)
+        status = ls_batch_set_weights(b, weight, odd ? -3 : 2);
     if (status == 0)
         status = ls_step(t, b, &(ls_result){0});
     ls_batch_close(b);
@@ -392,13 +400,16 @@ START_TEST(what_is_wrong_on_one_rank_fails_on_all)
         {LS_EINVAL, "0 rows", "0 rows"},
         {LS_EINVAL, "\"x\" of the batch is not set", "\"x\""},
         {LS_ERANGE, "weight", "weights: rank 1 failed"},
-        {LS_EINVAL, "x", "x: rank 1 failed"}};
+        {LS_EINVAL, "x", "x: rank 1 failed"},
+        {LS_ENOTFOUND, "\"y\"", "x: rank 1 failed: no such name"},
+        {LS_EINVAL, "not NULL", "x: rank 1 failed: invalid argument"},
+        {LS_EINVAL, "-3 rows", "weights: rank 1 failed: invalid argument"}};
     rank_body out[RANKS];
     ls_ranks *all;
     int how = _i;
 
     make();
-    OK(ls_ranks_open(&all, 2, NULL));
+    OK(ls_ranks_open(&all, 2, &(ls_ranks_options){.patience = 20}));
     on_ranks(all, 2, wrong_rank, &how, out);
     ls_ranks_close(all);
     for (int r = 0; r < 2; r++) {
@@ -439,6 +450,63 @@ static int short_rank(const ls_transport *link, void *user)
     return status;
 }
 
+/* A source that fails on one rank, at its second batch. */
+static int failing_fill(void *user, int64_t n, const int64_t *index,
+                        void *const *out)
+{
+    memset(out[0], 0, (size_t)n * sizeof x[0]);
+    memset(out[1], 0, (size_t)n * sizeof label[0]);
+    return *(const int *)user && index[0] > 0 ? -5 : 0;
+}
+
+static int failing_rank(const ls_transport *link, void *user)
+{
+    plan p = {.rows = LS_ROWS_MOVED, .devices = 2, .micro = 1};
+    int odd = link->rank == 1, status = 0;
+    ls_array_spec spec[2] = {{"x", LS_F32, 1, {WIDTH}},
+                             {"label", LS_I32, 0, {0}}};
+    ls_source source = {.rows = 12, .n_arrays = 2, .arrays = spec,
+                        .fill = failing_fill, .user = &odd};
+    ls_loader_options o = ls_loader_defaults();
+    ls_loader *loader;
+    ls_pool *pool;
+    ls_trainer *t;
+    ls_batch *b;
+
+    (void)user;
+    o.batch = 4;
+    o.no_thread = link->rank == 0;
+    OK(pool_with(&pool, 2, 1));
+    OK(open_trainer(&p, link, pool, &t));
+    OK(ls_batch_open(&b, t));
+    OK(ls_loader_open(&loader, t, &source, &o));
+    for (int i = 0; i < 2 && status == 0; i++)
+        if ((status = ls_loader_fill(loader, i, b, NULL)) == 0)
+            status = ls_step(t, b, &(ls_result){0});
+    ls_loader_close(loader);
+    ls_batch_close(b);
+    ls_trainer_close(t);
+    ls_pool_close(pool);
+    return status;
+}
+
+START_TEST(a_source_that_fails_fails_on_all)
+{
+    rank_body out[RANKS];
+    ls_ranks *all;
+
+    make();
+    OK(ls_ranks_open(&all, 2, &(ls_ranks_options){.patience = 20}));
+    on_ranks(all, 2, failing_rank, NULL, out);
+    ls_ranks_close(all);
+    ck_assert_int_eq(out[1].status, LS_EUSER);
+    ck_assert_int_eq(out[0].status, LS_EINVAL);
+    ck_assert_msg(strstr(out[0].message, "x: rank 1 failed"), "%s",
+                  out[0].message);
+    end();
+}
+END_TEST
+
 START_TEST(epochs_are_equally_long)
 {
     rank_body out[RANKS];
@@ -468,6 +536,7 @@ int main(void)
     tcase_add_test(t, a_loader_reads_the_ranks_own_rows);
     tcase_add_loop_test(t, kept_rows_are_devices_filled_up, 0, 4);
     tcase_add_loop_test(t, what_is_wrong_on_one_rank_fails_on_all, 0, WRONG);
+    tcase_add_test(t, a_source_that_fails_fails_on_all);
     tcase_add_test(t, epochs_are_equally_long);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -240,6 +240,9 @@ static int fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
     slot *s = take(l, plain_step(l, step));
     int status = s->status;
 
+    if (status < 0 && l->own_rows) /* the others hear of it, where they set */
+        (void)ls_batch_set(batch, l->input[0], l->source.arrays[0].dtype, NULL,
+                           s->total);
     if (status < 0)
         return source_failed(l, step, s);
     status = set_batch(l, s, batch);
@@ -434,7 +437,7 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
     int status;
 
     if (!l)
-        return LS_ENOMEM;
+        return ls__spread_agree(trainer, LS_ENOMEM);
     l->trainer = trainer;
     l->here = is.here;
     l->micro = is.micro;
@@ -454,7 +457,7 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
     if (ls__spread_is(trainer) && status == 0)
         status = compare(l);
     if (status == 0)
-        status = start(l, trainer);
+        status = ls__spread_agree(trainer, start(l, trainer));
     if (status < 0) {
         l->source = (ls_source){0};
         ls_loader_close(l);

@@ -50,11 +50,11 @@ typedef enum ls_keys { LS_KEYS_NNX, LS_KEYS_LINEN } ls_keys;
  *                to the most that any has
  *
  * In the last two, setting is a call of all ranks, in one order, which tells
- * them how many rows are whose; a rank may have none, and numbers may change
- * from step to step.  Means are exact, since weights travel with rows; outputs
- * and losses of rows are those of all ranks, in order of ranks, on each.  When
- * numbers change, all inputs and the weights must be set again.  What fails on
- * one rank fails on all. */
+ * them how many rows are whose; a rank may have none (then data may be NULL,
+ * but not weights), and numbers may change from step to step.  Means are exact,
+ * since weights travel with rows; outputs and losses of rows are those of all
+ * ranks, in order of ranks, on each.  When numbers change, all inputs and the
+ * weights must be set again.  What fails on one rank fails on all. */
 typedef enum ls_rows { LS_ROWS_ALL, LS_ROWS_MOVED, LS_ROWS_KEPT } ls_rows;
 
 /* How a model is trained; ls_trainer_open copies it. */

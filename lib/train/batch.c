@@ -134,6 +134,23 @@ static void cut(ls_batch *b, int64_t i, const char *data, int64_t rows)
             data + bytes * ls__least(s * each, rows);
 }
 
+/* Whatever is wrong with this rank's own rows, the others hear of it; a rank
+ * that has none may have no memory for them either. */
+static int set_own(ls_batch *b, const ls__input *in, const char *name,
+                   ls_dtype dtype, int64_t n, const void *data, int64_t rows)
+{
+    int64_t i = in ? in - b->trainer->model.input : 0;
+    int status = LS_ENOTFOUND;
+
+    if (in)
+        status = rows < 0 ? check_rows(b->trainer, name, rows)
+                          : ls__input_check(in, dtype, n, rows ? data : "",
+                                            rows);
+    return b->ways->set(b, i, name, rows ? data : "",
+                        status < 0 ? status : rows, in ? 4 * in->size : 0,
+                        &b->rows[i]);
+}
+
 static int set(ls_batch *b, const char *name, ls_dtype dtype, int64_t n,
                const void *data, int64_t rows)
 {
@@ -144,15 +161,12 @@ static int set(ls_batch *b, const char *name, ls_dtype dtype, int64_t n,
 
     if (status < 0)
         return status;
-    if (!(in = ls__model_input(&t->model, name)))
+    in = ls__model_input(&t->model, name);
+    if (b->ways)
+        return set_own(b, in, name, dtype, n, data, rows);
+    if (!in)
         return LS_ENOTFOUND;
     i = in - t->model.input;
-    if (b->ways) {
-        status = rows < 0 ? check_rows(t, name, rows)
-                          : ls__input_check(in, dtype, n, data, rows);
-        return b->ways->set(b, i, name, data, status < 0 ? status : rows,
-                                4 * in->size, &b->rows[i]);
-    }
     if ((status = check_rows(t, name, rows)) < 0 ||
         (status = ls__input_check(in, dtype, n, data, rows)) < 0)
         return status;
@@ -166,7 +180,8 @@ int ls_batch_set(ls_batch *b, const char *name, ls_dtype dtype,
 {
     LS__NEED_AS(b, "batch", LS_EINVAL);
     LS__NEED_AS(name, "input", LS_EINVAL);
-    LS__NEED(data);
+    if (!b->ways)
+        LS__NEED(data);
     return set(b, name, dtype, INT64_MAX, data, rows);
 }
 
@@ -175,7 +190,8 @@ int ls_batch_set_view(ls_batch *b, const char *name, ls_dtype dtype, int64_t n,
 {
     LS__NEED_AS(b, "batch", LS_EINVAL);
     LS__NEED_AS(name, "input", LS_EINVAL);
-    LS__NEED(data);
+    if (!b->ways)
+        LS__NEED(data);
     return set(b, name, dtype, n, data, rows);
 }
 
@@ -193,8 +209,11 @@ static int check_weights(const float *weights, int64_t rows)
 static int set_own_weights(ls_batch *b, const float *weights, int64_t rows)
 {
     const ls_trainer *t = b->trainer;
-    int status = weights ? check_weights(weights, rows) : 0;
+    int status = 0;
 
+    if (weights)
+        status = rows < 0 ? check_rows(t, "weights", rows)
+                          : check_weights(weights, rows);
     for (int64_t s = 0; s < ls__trainer_shards(t); s++)
         b->cut[s].weights = NULL;
     b->weights = NULL;
