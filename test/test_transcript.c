@@ -411,6 +411,74 @@ START_TEST(any_ranks)
 }
 END_TEST
 
+enum { MISTAKES = 5 };
+
+/* The second rank makes one of some mistakes. */
+typedef struct wrong {
+    int how;
+    char path[300], folder[300];
+} wrong;
+
+static int mistake(const ls_transport *t, void *user)
+{
+    const wrong *w = user;
+    int how = w->how, odd = t->rank == 1;
+    course c = usual(w->path);
+    ls_checkpoints_options o = ls_checkpoints_defaults();
+    ls_checkpoints *saved = NULL;
+    ls_transcript *r = NULL;
+    ls_trainer *trainer = NULL;
+    ls_pool *pool = NULL;
+    char root[65];
+    int status = pool_with(&pool, DEVICES, 1);
+
+    if (status == 0)
+        status = open_trainer(&trainer, pool, &c, t);
+    c.path = how == 0 && odd ? NULL : c.path;
+    if (status == 0)
+        status = open_transcript(&r, trainer, &c);
+    if (status == 0)
+        status = step(r, trainer, &c, 0);
+    o.folder = odd ? NULL : w->folder;
+    if (status == 0 && how == 1)
+        status = ls_transcript_state(r, -odd, NULL);
+    if (status == 0 && how == 2)
+        status = ls_transcript_end(r, -odd, NULL, NULL);
+    if (status == 0 && how == 3)
+        status = ls_trainer_root(trainer, -odd, 0, NULL, root);
+    if (status == 0 && how == 4)
+        status = ls_checkpoints_open(&saved, trainer, &o);
+    ls_checkpoints_close(saved);
+    ls_transcript_close(r);
+    ls_trainer_close(trainer);
+    ls_pool_close(pool);
+    return status;
+}
+
+/* What one rank calls wrongly fails on all, which would wait for it. */
+START_TEST(mistakes_of_one_rank)
+{
+    static const char *const words[MISTAKES] = {
+        "options.path is NULL", "-1 controls", "-1 controls", "-1 batches",
+        "checkpoints need a folder"};
+    rank_body out[RANKS];
+    wrong w = {.how = _i};
+    ls_ranks *all;
+
+    snprintf(w.path, sizeof w.path, "%s", in_folder("mistake"));
+    snprintf(w.folder, sizeof w.folder, "%s", in_folder("c"));
+    OK(ls_ranks_open(&all, 2, &(ls_ranks_options){.patience = 20}));
+    on_ranks(all, 2, mistake, &w, out);
+    ls_ranks_close(all);
+    for (int k = 0; k < 2; k++) {
+        ck_assert_msg(out[k].status == LS_EINVAL &&
+                      strstr(out[k].message, words[_i]), "rank %d: %d, %s", k,
+                      out[k].status, out[k].message);
+        ck_assert(!strncmp(out[k].message, "rank 1: ", 8) == (k == 0));
+    }
+}
+END_TEST
+
 /* ------ rows and gradients ------ */
 
 /* The root in a field of the line of a step, as 64 digits. */
@@ -938,6 +1006,7 @@ static Suite *transcript_suite(void)
     tcase_add_test(t, root_in_checkpoint);
     tcase_add_loop_test(t, any_workers, 0, 2);
     tcase_add_test(t, any_ranks);
+    tcase_add_loop_test(t, mistakes_of_one_rank, 0, MISTAKES);
     tcase_add_test(t, rows_and_gradients);
     tcase_add_test(t, short_steps_by_hand);
     tcase_add_loop_test(t, every_follows_from_the_training, 0, 2);

@@ -205,13 +205,11 @@ int ls_checkpoints_open(ls_checkpoints **checkpoints, ls_trainer *trainer,
     int status = ls__sized_take("checkpoints", &o, sizeof o, options);
     ls_checkpoints *c;
 
-    if (status < 0)
-        return status;
-    if (!o.folder || o.keep < 0)
-        return ls__fail(LS_EINVAL, "checkpoints need a folder and a "
-                        "number to keep that is not negative");
-    if (!(c = ls__new(1, sizeof *c, "checkpoints")))
-        return ls__spread_agree(trainer, LS_ENOMEM);
+    if (status == 0 && (!o.folder || o.keep < 0))
+        status = ls__fail(LS_EINVAL, "checkpoints need a folder and a "
+                          "number to keep that is not negative");
+    if (status < 0 || !(c = ls__new(1, sizeof *c, "checkpoints")))
+        return ls__spread_agree(trainer, status < 0 ? status : LS_ENOMEM);
     c->trainer = trainer;
     c->layout = ls__state_of(trainer).layout;
     c->keep = o.keep;

@@ -206,9 +206,8 @@ int ls_trainer_root(ls_trainer *t, int64_t batches, int n,
     if (status == 0 && batches < 0)
         status = ls__fail(LS_EINVAL, "ls_trainer_root: %lld batches",
                           (long long)batches);
-    if (status < 0)
-        return status;
-    status = ls__spread_agree(t, ls__root_room_open(&room, t));
+    status = ls__spread_agree(t, status < 0 ? status
+                                            : ls__root_room_open(&room, t));
     if (status == 0)
         status = ls__root_text(t, &room, batches, n, control, root);
     ls__root_room_close(&room);

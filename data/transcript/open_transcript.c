@@ -254,10 +254,8 @@ int ls_transcript_open(ls_transcript **out, ls_trainer *t,
     *out = NULL;
     if (status == 0)
         status = take_options(&o, options);
-    if (status < 0)
-        return status;
-    if (!(r = ls__new(1, sizeof *r, "a transcript")))
-        return LS_ENOMEM;
+    if (status < 0 || !(r = ls__new(1, sizeof *r, "a transcript")))
+        return ls__spread_agree(t, status < 0 ? status : LS_ENOMEM);
     r->trainer = t;
     r->is_first = ls__spread_first(t);
     r->has = (ls__extent){

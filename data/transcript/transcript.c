@@ -282,9 +282,9 @@ int ls_transcript_state(ls_transcript *r, int n, const ls_control *control)
 
     int status = ls__controls_check(__func__, n, control);
 
-    if (status < 0 || r->stated == r->batches)
+    if (r->stated == r->batches)
         return status;
-    status = tell_sets(r);
+    status = ls__spread_agree(r->trainer, status < 0 ? status : tell_sets(r));
     return status < 0 ? status : ls__transcript_state(r, n, control);
 }
 
@@ -323,11 +323,9 @@ int ls_transcript_end(ls_transcript *r, int n, const ls_control *control,
     int64_t bytes;
     int status = ls__controls_check(__func__, n, control);
 
-    if (status == 0)
-        status = tell_sets(r);
+    status = ls__spread_agree(r->trainer, status < 0 ? status : tell_sets(r));
     if (status == 0)
         status = last_state(r, n, control);
-
     if (status < 0)
         return status;
     ls_trainer_hash(r->trainer, hash);
