@@ -81,6 +81,26 @@ for weights in even balanced; do
     grep "step 0000" out >$weights
 done
 differ "rare classes weigh more" even balanced
+# A label below 0 is none; a class that there is not is refused.
+one='\000\000\200\077' zero='\000\000\000\000' two='\002\000\000\000'
+first='\001\000\000\000' none='\377\377\377\377'
+# shellcheck disable=SC2059 # bytes
+{
+    { npy "<f4" "(6, 1)"; printf "$one$zero$one$zero$zero$one"; } >x6.npy
+    { npy "<i4" "(6,)"; printf "$zero$zero$zero$first$zero$none"; } >y6.npy
+    { npy "<f4" "(5, 1)"; printf "$one$zero$one$zero$zero"; } >x5.npy
+    { npy "<i4" "(5,)"; printf "$zero$zero$zero$first$zero"; } >y5.npy
+    { npy "<i4" "(5,)"; printf "$zero$two$zero$first$zero"; } >y3.npy
+}
+for rows in 5 6; do
+    run mlp --x x$rows.npy --y y$rows.npy --devices 1 --batch $rows \
+        --no-shuffle --log-every 1 --steps 3 --class-weights balanced
+    grep "step 000" out >w$rows
+done
+is "three steps" "$(grep -c loss w6)" 3
+same "rows without a label weigh nothing" w5 w6
+expect 2 "--class-weights: row 1 has the label 2, but there are 2 classes" \
+    mlp --x x5.npy --y y3.npy --devices 1 --classes 2 --class-weights balanced
 
 # ------ Numbers ------
 

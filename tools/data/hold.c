@@ -127,22 +127,48 @@ int data_hold_rows(data *d, const bool *held)
     return status == OPT_GO ? data_held_source(d, &d->evaluation) : status;
 }
 
+static const int32_t *labels_of(const data *d)
+{
+    return d->labels ? d->labels : d->input[1].all.data;
+}
+
+/* The rows of each class, of all, and how many classes there are.  A label
+ * below 0 is none. */
+static int count_labels(const data *d, int64_t classes, double *count,
+                        double *rows, double *there)
+{
+    const int32_t *y = labels_of(d);
+
+    *rows = *there = 0;
+    for (int64_t i = 0; i < d->rows; i++) {
+        if (y[i] >= classes)
+            return opt_fail(OPT_WRONG, "--class-weights: row %lld has the "
+                            "label %ld, but there are %lld classes",
+                            (long long)i, (long)y[i], (long long)classes);
+        if (y[i] < 0)
+            continue;
+        *there += count[y[i]]++ == 0;
+        ++*rows;
+    }
+    return OPT_GO;
+}
+
 int data_balance(data *d, int64_t classes)
 {
-    const int32_t *y = d->labels ? d->labels : d->input[1].all.data;
-    double *count = calloc((size_t)classes, sizeof *count), there = 0;
+    const int32_t *y = labels_of(d);
+    double *count = calloc((size_t)classes, sizeof *count), rows, there;
     float *w = malloc((size_t)d->rows * sizeof *w);
     const float *given = d->mask.data;
+    int status = count && w ? count_labels(d, classes, count, &rows, &there)
+                            : no_memory();
 
-    for (int64_t i = 0; count && i < d->rows; i++)
-        there += count[y[i]]++ == 0;
-    for (int64_t i = 0; count && w && i < d->rows; i++)
-        w[i] = (float)((double)d->rows / (there * count[y[i]]) *
+    for (int64_t i = 0; status == OPT_GO && i < d->rows; i++)
+        w[i] = (float)((y[i] < 0 ? 1 : rows / (there * count[y[i]])) *
                        (double)(given ? given[i] : 1));
     free(count);
-    if (!w || !count) {
+    if (status != OPT_GO) {
         free(w);
-        return no_memory();
+        return status;
     }
     ls_array_free(&d->mask);
     d->mask = (ls_array){.dtype = LS_F32, .rank = 1, .data = w};
