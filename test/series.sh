@@ -101,6 +101,8 @@ series="rnn --devices 1 --units 4 --target y"
         --data t.csv --ignore day --window 240
     expect 2 "192 rows to train on without those that --valid holds back" \
         $series --data t.csv --ignore day --window 190 --horizon 3 --valid 0.2
+    expect 2 "--valid: holds back 48 rows; a window of 50 and a horizon of 1 need 51 at" \
+        $series --data t.csv --ignore day --window 50 --valid 0.2
     expect 1 'line 9, column "x": the value is missing, as in 1 of 240 rows' \
         $series --data hole.csv --ignore day --window 6
     expect 2 '--target: t.csv: line 2, column "day": "d0" is no number; the target of' \

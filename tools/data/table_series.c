@@ -93,6 +93,12 @@ int data_series(data *d, const table_file *f)
 
     if (first <= span)
         return too_few(f, rows, first);
+    if (first < rows && rows - first <= span)
+        return opt_fail(OPT_WRONG, "--valid: holds back %lld row%s; a window "
+                        "of %lld and a horizon of %lld need %lld at least",
+                        (long long)(rows - first), opt_s(rows - first),
+                        (long long)w->window, (long long)w->horizon,
+                        (long long)span + 1);
     status = see(d, first, rows);
     if (status == OPT_GO)
         status = windows(d, d->series, 0, first, &d->source);
