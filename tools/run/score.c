@@ -128,8 +128,9 @@ double score_top(int64_t rows, int64_t width, const float *out,
         if (label[i] < 0)
             continue;
         n++;
-        for (int64_t c = 0; c < width; c++)
-            above += out[c] > out[label[i]];
+        for (int64_t c = 0; c < width; c++) /* the first of equals goes first */
+            above += out[c] > out[label[i]] ||
+                     (c < label[i] && out[c] == out[label[i]]);
         among += above < k;
     }
     return among / (double)n;

@@ -24,8 +24,9 @@ double score_r2(int64_t rows, int64_t width, const float *out, const float *y);
 /* The root of the mean square residual of n numbers. */
 double score_rmse(int64_t n, const float *out, const float *y);
 
-/* The share of rows whose label is among the k largest of their outputs.  Rows
- * of a label below 0 do not count, here and for score_auc. */
+/* The share of rows whose label is among the k largest of their outputs, of
+ * which the first of equals counts as the larger.  Rows of a label below 0 do
+ * not count, here and for score_auc. */
 double score_top(int64_t rows, int64_t width, const float *out,
                  const int32_t *label, int64_t k);
 
