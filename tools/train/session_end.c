@@ -79,13 +79,20 @@ static int write_trace(session *s)
     return opt_check(ls_trace_write(s->trace, s->set.trace));
 }
 
+/* Save for a run that failed, of which the other ranks may know nothing yet:
+ * these take the average together. */
+static int save_now(session *s)
+{
+    return s->run.transport ? write_model(s) : session_save(s);
+}
+
 int session_leave(session *s, int status)
 {
     write_trace(s);
     session_save_held(s);
     if (s->set.save && !s->set.early_stop &&
         ls_trainer_step(s->run.trainer) > 0 &&
-        ls_trainer_check(s->run.trainer) == 0 && session_save(s) == OPT_GO)
+        ls_trainer_check(s->run.trainer) == 0 && save_now(s) == OPT_GO)
         fprintf(stderr, "%s: %s: the parameters after %lld updates\n",
                 opt_program_name, s->set.save,
                 (long long)ls_trainer_step(s->run.trainer));
