@@ -151,7 +151,7 @@ static int64_t rows_of(const ls_context *c, const ls__goal *goal)
                             "%lld", m->input[i].name, (long long)c->rows[i],
                             m->input[first].name, (long long)c->rows[first]);
     }
-    return c->rows[first];
+    return first < 0 ? 1 : c->rows[first]; /* of no inputs */
 }
 
 /* ------ a call ------ */
