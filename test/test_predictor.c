@@ -364,6 +364,27 @@ END_TEST
 
 #endif
 
+/* Of a graph without inputs, one row. */
+START_TEST(test_no_inputs)
+{
+    float y[6] = {0};
+    ls_graph *g;
+    ls_predictor *p;
+    ls_context *c;
+
+    OK(ls_graph_new(&g));
+    OK(ls_output(g, ls_exp(ls_parameter(g, "w", 1, (int64_t[]){3})), "y"));
+    OK(ls_predictor_open_graph(&p, g, NULL));
+    OK(ls_context_open(&c, p, NULL));
+    OK(ls_context_predict(c, "y", 3, y));
+    ck_assert(y[0] == 1 && y[1] == 1 && y[2] == 1);
+    FAILS(ls_context_predict(c, "y", 6, y), LS_ESHAPE, "1 rows of 3");
+    ls_context_close(c);
+    ls_predictor_close(p);
+    ls_graph_free(g);
+}
+END_TEST
+
 /* ------ what is refused ------ */
 
 START_TEST(test_refused)
@@ -419,6 +440,7 @@ static Suite *suite(void)
     tcase_add_loop_test(t, test_nothing_allocated, 0, MODELS);
     tcase_add_test(t, test_shortage);
 #endif
+    tcase_add_test(t, test_no_inputs);
     tcase_add_test(t, test_refused);
     suite_add_tcase(s, t);
     return s;

@@ -114,11 +114,12 @@ LS_API int ls_context_set_view(ls_context *context, const char *input,
                                ls_dtype dtype, int64_t n, const void *data,
                                int64_t rows);
 
-/* out (rows, shape of the output) = the output for the rows that were set; n is
- * the number of elements in out.  LS_ENOTFOUND: there is no such output;
- * LS_ESHAPE: n is another number, or inputs have different numbers of rows;
- * LS_EINVAL: an input was not set; LS_EUSER: an operator of your own failed;
- * LS_EBUSY: the context's pool is in use. */
+/* out (rows, shape of the output) = the output for the rows that were set, or
+ * for one of a graph without inputs; n is the number of elements in out.
+ * LS_ENOTFOUND: there is no such output; LS_ESHAPE: n is another number, or
+ * inputs have different numbers of rows; LS_EINVAL: an input was not set;
+ * LS_EUSER: an operator of your own failed; LS_EBUSY: the context's pool is in
+ * use. */
 LS_API int ls_context_predict(ls_context *context, const char *output,
                               int64_t n, float *out);
 
