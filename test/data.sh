@@ -320,7 +320,7 @@ done
 expect 2 "std 1e+39: floats are wanted" cnn --data "$dir/idx" --std 1e39
 expect 2 "--mean and --std: 3 and 2" mlp --data "$dir/idx" --mean 1,2,3 \
     --std 1,2
-expect 2 "--mean and --std are for images" mlp --std 2
+expect 2 "--std is for images of files" mlp --std 2
 expect 2 "mean and std have 3 channels, the images 1" mlp --data "$dir/idx" \
     --mean 1,2,3
 expect 2 "std 0" mlp --data "$dir/idx" --std 0

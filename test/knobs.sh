@@ -57,7 +57,8 @@ is "a new rate is as it is given" "$(tail -n 1 "$dir/n" | grep -c '"lr":0.2,')" 
 expect 2 "--plateau: nothing is evaluated before the end; --eval-every says" \
     $table --steps 60 --plateau 1
 expect 2 "--plateau: nothing is held out" linear --plateau 1 --eval-every 0
-expect 2 "--plateau-factor needs --plateau" $five --plateau-factor 0.5
+expect 2 "--plateau-factor needs --plateau above 0" $five --plateau-factor 0.5 \
+    --plateau 0
 expect 2 "0 to below 1" $five --plateau 1 --plateau-factor 1
 
 # ------ an average of the weights ------
@@ -90,6 +91,26 @@ expect 2 "0 to below 1" $five --ema 1
 run gpt --data "$0" --d-model 16 --heads 2 --layers 1 --d-ff 16 --steps 3 \
     --devices 1 --batch 4 --ema 0.5 --sample 5 --log-every 0
 is "a sample of the average" $status 0
+
+# ------ options without effect ------
+
+expect 2 "--decay-schedule needs --l2 above 0" $five --decay-schedule linear
+expect 2 "--no-decay needs --weight-decay above 0" $five --optimizer lion \
+    --weight-decay 0 --no-decay
+expect 2 "--dropout-schedule needs --dropout above 0" $five \
+    --dropout-schedule linear --checkpoint "$dir/no" --resume
+expect 2 "--dropout-schedule needs --dropout or --residual-dropout above 0" gpt \
+    --data "$0" --dropout-schedule linear
+expect 2 "--dropout-schedule has no effect on linear" linear \
+    --dropout-schedule linear
+expect 2 "--temperature needs --sample above 0" gpt --data "$0" --temperature 1
+expect 2 "--bucket is for several ranks, and there is one" linear --bucket 9
+expect 2 "--top-k: nothing is held out" cnn --steps 1 --top-k 2
+expect 2 "--shuffle is for files" cnn --steps 1 --shuffle
+expect 2 "--early-stop: nothing is evaluated before the end" gpt --data "$0" \
+    --early-stop 2
+expect 2 "--valid is for files" lm --valid 0.2
+expect 2 "--missing needs --target" rnn --data "$0" --missing mean
 
 # ------ the end ------
 

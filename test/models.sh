@@ -221,7 +221,7 @@ expect 2 "--image: \"32x32\" is no size" cnn --image 32x32
 expect 2 "--image: \"0x1x1\" is no size" cnn --image 0x1x1
 expect 2 "--channels: \"8,,\" is not a list" cnn --channels 8,,
 expect 2 "--x and --y go together" cnn --x "$images"
-expect 2 "--epochs is for data" cnn --epochs 2
+expect 2 "--epochs is for files" cnn --epochs 2
 expect 2 "images of 5x4x3 where --image says 5x4x1" cnn --x "$images" \
     --y "$y" --image 5x4x1
 expect 1 "images are (N,H,W) or (N,H,W,C)" cnn --x "$x" --y "$y"

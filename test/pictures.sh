@@ -222,7 +222,7 @@ expect 2 "--image-fit needs --data" mlp --x "$dir/none.npy" \
     --y "$dir/none.npy" --image-fit fit
 echo "a,b
 1,2" >"$dir/t.csv"
-expect 2 "for folders of pictures" mlp --data "$dir/t.csv" --target b \
+expect 2 "is for images of files" mlp --data "$dir/t.csv" --target b \
     --skip-broken
 expect 2 "--image is for images" mlp --data "$dir/t.csv" --target b --image 8x8x3
 finish

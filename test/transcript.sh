@@ -264,6 +264,15 @@ ask 1 "line 3" "$dir/bad.lst"
 echo '{}' >"$dir/bad.lst"
 ask 1 "no kind of line" "$dir/bad.lst"
 
+# Options without effect are refused, but where a run is trained again: it may be
+# of a version that took them.
+run linear --no-decay --dropout-schedule linear --steps 4 --stop-at 3 \
+    --transcript "$dir/idle.lst" --transcript-every 1
+ask 0 "has no end" "$dir/idle.lst"
+ask 0 "" --record 1 "$dir/idle.lst" "$dir/idle.lsr"
+run linear --no-decay --dropout-schedule linear --steps 4
+is "they are refused" $status 2
+
 # ------ two files, and a statement ------
 
 cp "$dir/mlp.lst" "$dir/copy.lst"

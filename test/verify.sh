@@ -23,7 +23,7 @@ is 'an object a level' "$(grep -c '^{"version"' "$dir/out")" \
     "$(wc -l <"$dir/out" | tr -d ' ')"
 has 'the state is in it' out '"same":true'
 for other in --measure --devices=2 --workers=1 --cpus=0; do
-    expect 2 'no option but --json' --verify $other
+    expect 2 'has no part in --verify' --verify $other
 done
 
 LS_ISA=$best

@@ -24,6 +24,21 @@
 #define REPLAYED MAY_DIFFER, .is_replayed = true
 #define READS REPLAYED, .is_file = true
 #define MAY_CHANGE .may_change = true
+#define NEEDS_ABOVE_0(names) .needs = names, .needs_value = true
+
+/* The marks of rows: what an option is of no use without, and what of a run a
+ * trial leaves out. */
+enum {
+    OF_RANKS = 1, /* several of them */
+    OF_HELD = 2,  /* rows to evaluate on */
+    OF_ALL = 4,   /* a training on all rows, which --cv alone is not */
+    NO_TRIAL = 8, /* likewise, and trials do without */
+    OF_END = 16,  /* rows that have an end: no text, no noise */
+    OF_TEXT = 32,
+    OF_TABLE = 64,   /* where a model takes other rows, too */
+    OF_IMAGES = 128, /* of files */
+    OF_FILES = 256,  /* rows of files */
+};
 
 /* Sizes follow the data once it is loaded. */
 typedef struct data_settings {

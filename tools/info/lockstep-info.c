@@ -22,6 +22,8 @@ const char opt_program_name[] = "lockstep-info";
 
 #define AT(member) offsetof(info_settings, member)
 
+enum { OF_VERIFY = 1 }; /* a mark: --verify does not leave it unused */
+
 /* clang-format off */
 static const opt options[] = {
     { OPT_ROW("devices", "N|auto", OPT_DEVICES, AT(devices), NULL, "8",
@@ -41,15 +43,16 @@ static const opt options[] = {
     { OPT_ROW("measure", NULL, OPT_FLAG, AT(measure), NULL, "",
               "measure multiply-adds and memory, about a second") },
     { OPT_ROW("json", NULL, OPT_FLAG, AT(json), NULL, "",
-              "one object of JSON") },
+              "one object of JSON"), .marks = OF_VERIFY },
     { OPT_ROW("verify", NULL, OPT_FLAG, AT(verify), NULL, "",
-              "train small models, compare with recorded bytes") },
+              "train small models, compare with recorded bytes"),
+      .marks = OF_VERIFY },
     { OPT_ROW("each-core", NULL, OPT_FLAG, AT(each_core), NULL, "",
               "on each processor by itself, one after the other"),
-      .needs = "verify" },
+      .needs = "verify", .marks = OF_VERIFY },
     { OPT_ROW("minutes", "M", OPT_REAL, AT(minutes), NULL, "0",
               "again and again for so long, or until something differs"),
-      .needs = "verify" },
+      .needs = "verify", .marks = OF_VERIFY },
 };
 /* clang-format on */
 
@@ -135,29 +138,15 @@ static int measure(info *r)
 
 /* ------ Stages ------ */
 
-/* --verify measures nothing and plans for nobody. */
-static int check_verify(const info *r)
-{
-    for (int i = 0; i < r->program.count; i++) {
-        const opt *o = &r->program.option[i];
-        bool its = o->needs && strcmp(o->needs, "verify") == 0;
-
-        if (r->line.given[i] && !its && strcmp(o->name, "verify") &&
-            strcmp(o->name, "json"))
-            return opt_fail(OPT_WRONG, "--verify goes with no option but "
-                            "--json, --each-core and --minutes; --%s is "
-                            "another", o->name);
-    }
-    return OPT_GO;
-}
-
 static int check(info *r)
 {
     if (r->set.measure && r->set.topology)
         return opt_fail(OPT_WRONG, "--measure is of this machine, --topology "
                         "of another");
     if (opt_check_together(&r->line) != OPT_GO ||
-        (r->set.verify && check_verify(r) != OPT_GO))
+        (r->set.verify &&
+         opt_refuse_others(&r->line, OF_VERIFY, "--verify, which measures "
+                           "nothing and plans for nobody")))
         return OPT_WRONG;
     return opt_check(ls_isa_check());
 }

@@ -105,25 +105,18 @@ static int load_images(data *d, settings *s, const opt_line *line)
 }
 
 /* Refuses the options of images. */
-static int check_no_images(const settings *s, const opt_line *line)
+static int check_no_images(const opt_line *line)
 {
-    if (s->data.norm_mean || s->data.norm_std)
-        return opt_fail(OPT_WRONG, "--mean and --std are for images");
-    if (s->data.augment)
-        return opt_fail(OPT_WRONG, "--augment is for images of files");
-    if (opt_given(line, "image-fit") || s->data.skip_broken)
-        return opt_fail(OPT_WRONG, "--image-fit and --skip-broken are for "
-                        "folders of pictures");
-    return OPT_GO;
+    return opt_refuse(line, OF_IMAGES, " is for images of files");
 }
 
 /* The same of rows that have one axis. */
-static int check_rows(const settings *s, const opt_line *line)
+static int check_rows(const opt_line *line)
 {
     return opt_given(line, "image")
                ? opt_fail(OPT_WRONG, "--image is for images; --d-in is the "
                           "width of other rows")
-               : check_no_images(s, line);
+               : check_no_images(line);
 }
 
 /* ------ mlp: dense layers and an activation between them, classes ------ */
@@ -182,7 +175,7 @@ static table_file table_of(const settings *s)
 int model_table_rows(data *d, settings *s, const opt_line *line)
 {
     table_file f = table_of(s);
-    int status = check_rows(s, line);
+    int status = check_rows(line);
     int64_t rows;
 
     if (status == OPT_GO && s->data.text_columns)
@@ -233,7 +226,7 @@ static int mlp_numbers(data *d, settings *s, const opt_line *line)
 
 static int mlp_rows(data *d, settings *s, const opt_line *line)
 {
-    int status = check_rows(s, line);
+    int status = check_rows(line);
 
     if (status == OPT_GO)
         status = data_load(d, "x", s->data.x, LS_F32, 2);
@@ -287,7 +280,7 @@ static int mlp_load(data *d, settings *s, const opt_line *line)
         model_table_defaults(s, line);
         return model_table_rows(d, s, line);
     }
-    if (model_check_target(s, line) != OPT_GO)
+    if (opt_refuse(line, OF_TABLE, " needs --target") != OPT_GO)
         return OPT_WRONG;
     if (s->data.path && names_table(s->data.path))
         return opt_fail(OPT_WRONG,
@@ -296,14 +289,9 @@ static int mlp_load(data *d, settings *s, const opt_line *line)
                         s->data.path);
     if (s->data.x || s->data.path)
         return mlp_files(d, s, line);
-    if (check_rows(s, line) != OPT_GO)
+    if (check_rows(line) != OPT_GO ||
+        opt_refuse_idle(line, OF_FILES, " is for files, --data or --x"))
         return OPT_WRONG;
-    if (s->data.task == LS_TABLE_REGRESSION || s->data.valid > 0 ||
-        s->data.balance)
-        return opt_fail(OPT_WRONG, "--%s is for files, --data or --x",
-                        s->data.valid > 0 ? "valid"
-                        : s->data.balance ? "class-weights"
-                                          : "task");
     ls_numpy_seed(&rs, (uint32_t)s->data.seed);
     return data_classes(d, "x", "y", &rs, s->data.rows, s->model.d_in,
                         s->model.classes);
@@ -393,9 +381,6 @@ static int cnn_images(data *d, settings *s, const opt_line *line)
 static int cnn_noise(data *d, settings *s, const opt_line *line,
                      const int64_t image[3])
 {
-    if (opt_given(line, "epochs"))
-        return opt_fail(OPT_WRONG, "--epochs is for data: without any "
-                        "there is a new batch each step");
     if (!opt_given(line, "steps"))
         s->data.steps = 100;
     s->data.epochs = 0;
@@ -421,10 +406,11 @@ int model_load_images(data *d, settings *s, const opt_line *line)
                         "rnn take tables", s->data.path);
     if (s->data.x || s->data.path)
         return cnn_images(d, s, line);
-    status = check_no_images(s, line);
-    if (status == OPT_GO && (s->data.valid > 0 || s->data.balance))
-        status = opt_fail(OPT_WRONG, "--%s is for files, --data or --x",
-                          s->data.valid > 0 ? "valid" : "class-weights");
+    status = check_no_images(line);
+    if (status == OPT_GO)
+        status = opt_refuse_idle(line, OF_FILES | OF_END, " is for files, "
+                                 "--data or --x: without any there is a new "
+                                 "batch each step");
     return status == OPT_GO ? cnn_noise(d, s, line, image) : status;
 }
 

@@ -28,8 +28,8 @@ static int linear_load(data *d, settings *s, const opt_line *line)
         return status;
     if (s->data.x)
         return linear_files(d, s, line);
-    if (s->data.valid > 0)
-        return opt_fail(OPT_WRONG, "--valid is for files, --x");
+    if (opt_refuse_idle(line, OF_FILES, " is for files, --x") != OPT_GO)
+        return OPT_WRONG;
     ls_numpy_seed(&rs, (uint32_t)s->data.seed);
     status = data_randn(d, "x", &rs, s->data.rows, s->model.d_in);
     return status == OPT_GO

@@ -24,17 +24,6 @@ ls_node *model_drop(ls_node *x, double rate, const char *name)
     return rate > 0 ? ls_dropout(x, rate, name) : x;
 }
 
-int model_check_target(const settings *s, const opt_line *line)
-{
-    static const char *const of_tables[] = {"ignore", "missing",
-                                            "missing-target", "weight-column"};
-
-    for (int i = 0; i < 4 && !s->data.target; i++)
-        if (opt_given(line, of_tables[i]))
-            return opt_fail(OPT_WRONG, "--%s needs --target", of_tables[i]);
-    return OPT_GO;
-}
-
 int model_check_files(const settings *s)
 {
     if (s->data.path && (s->data.x || s->data.y))

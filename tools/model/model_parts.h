@@ -31,10 +31,6 @@ void model_table_defaults(settings *s, const opt_line *line);
 /* --data as a table for mlp and table: rows, sizes, what is held back. */
 int model_table_rows(data *d, settings *s, const opt_line *line);
 
-/* The options of tables that only --target makes one: OPT_WRONG after a message
- * where one was given without it. */
-int model_check_target(const settings *s, const opt_line *line);
-
 /* The function of --activation; below 0: NULL. */
 ls_node *(*model_activation(int64_t activation))(ls_node *x);
 

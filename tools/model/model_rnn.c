@@ -7,21 +7,6 @@
 
 /* ------ what is read ------ */
 
-/* The first of some options that is there is for another kind of data. */
-static int check_kind(const opt_line *line, const char *const *names,
-                      const char *kind)
-{
-    for (int i = 0; names[i]; i++)
-        if (opt_given(line, names[i]))
-            return opt_fail(OPT_WRONG, "--%s is for %s", names[i], kind);
-    return OPT_GO;
-}
-
-static const char *const of_tables[] = {"valid", "epochs", "shuffle",
-                                        "no-shuffle", NULL};
-static const char *const of_text[] = {"vocab", "seq-len", "d-model",
-                                      "sample", "temperature", NULL};
-
 static int series_load(data *d, settings *s, const opt_line *line)
 {
     table_file f = {.path = s->data.path,
@@ -33,7 +18,7 @@ static int series_load(data *d, settings *s, const opt_line *line)
                               .missing_mean = s->data.missing == DATA_MEAN,
                               .window = s->model.window,
                               .horizon = s->model.horizon}};
-    int status = check_kind(line, of_text, "texts, not tables");
+    int status = opt_refuse(line, OF_TEXT, " is for texts, not tables");
 
     if (status == OPT_GO)
         status = model_check_files(s);
@@ -62,7 +47,10 @@ static int rnn_load(data *d, settings *s, const opt_line *line)
                         s->data.path);
     if (s->data.target)
         return series_load(d, s, line);
-    status = check_kind(line, of_tables, "tables, with --target and --window");
+    status = opt_refuse(line, OF_END, " is for tables, with --target and "
+                        "--window");
+    if (status == OPT_GO)
+        status = opt_refuse_idle(line, OF_TABLE, " needs --target");
     if (status != OPT_GO)
         return status;
     return text_load(&d->text, s->data.path, s->data.eval_path,

@@ -15,6 +15,8 @@ static int lm_load(data *d, settings *s, const opt_line *line)
     if (s->data.mask && !s->data.x)
         return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
     if (!s->data.x) {
+        if (opt_refuse_idle(line, OF_FILES, " is for files, --x") != OPT_GO)
+            return OPT_WRONG;
         ls_numpy_seed(&rs, (uint32_t)s->data.seed);
         return data_randint(d, "tokens", &rs, s->data.rows, s->model.seq_len,
                             s->model.vocab);

@@ -67,8 +67,11 @@ struct opt {
     const char *kept_as;  /* the trainer's name of it in checkpoints, a pattern;
                              NULL: its own, with underscores */
     const char *alone;    /* the value where none follows; NULL: one must */
-    const char *needs;    /* it is of use only where this option is given */
+    const char *needs;    /* it is of use only where one of these options is
+                             given: "generate|score", */
+    bool needs_value;     /* or has a value that is not 0, given or not */
     const char *not_with; /* it excludes this option */
+    unsigned marks;       /* bits of what the program asks opt_refuse */
 
     /* It is of use only with those words of the OPT_CHOICE `of` that fit. */
     const char *of;
@@ -136,6 +139,8 @@ typedef struct opt_line {
     const opt_program *program;
     int model;
     bool given[OPT_MAX]; /* by the option's position in the table */
+    bool repeats; /* it is another run's, which may have had options without
+                     effect */
     int paths;
     char **path; /* the first words of argv, which these replace */
 } opt_line;
@@ -153,6 +158,19 @@ int opt_parse(const opt_program *program, int argc, char **argv,
 
 /* OPT_WRONG, and a message, for options that do not go together. */
 int opt_check_together(const opt_line *line);
+
+/* OPT_WRONG, and "--NAME" with the reason, for the first option of the command
+ * line that has one of these marks, unless its value is 0. */
+int opt_refuse(const opt_line *line, unsigned marks, const char *why);
+
+/* The same of options without effect, which a run that repeats another may
+ * have: of those that need a value, where it is 0, and of those with marks. */
+int opt_refuse_idle(const opt_line *line, unsigned marks, const char *why);
+int opt_check_values(const opt_line *line);
+
+/* OPT_WRONG for the first that has none of these marks: it has no part in
+ * `what`. */
+int opt_refuse_others(const opt_line *line, unsigned marks, const char *what);
 
 /* Was this option on the command line?  false where the program has none of
  * that name. */
@@ -178,6 +196,10 @@ bool opt_word_at(const opt *option, int i, opt_word *word);
 
 /* Store a value (true for a flag); OPT_WRONG after a message. */
 int opt_store(const opt *option, const char *text);
+
+/* Is a value neither 0, false, none nor the first of its words?  Make it so. */
+bool opt_is_on(const opt *option);
+void opt_switch_off(const opt *option);
 
 /* The value of an option as text, in room or the settings' own; NULL when it
  * has none.  *quoted: JSON needs quotes around it. */

@@ -27,16 +27,26 @@ static void list_words(const opt *o, const opt *of, size_t size, char *out)
         snprintf(out + at, size - at, "%s%s", at ? " and " : "", last);
 }
 
+/* Has the chosen word of `of` an option, if it is for some of them alone? */
+static bool is_of_chosen(const opt_line *line, const opt *o)
+{
+    const opt *of = o->of ? &line->program->option[opt_find(line->program,
+                                                            o->of)] : NULL;
+    int64_t chosen;
+
+    if (!of)
+        return true;
+    memcpy(&chosen, (const char *)of->settings + of->at, sizeof chosen);
+    return o->fits(chosen, o->name);
+}
+
 /* An option that is for some words of another one. */
 static int check_of(const opt_line *line, const opt *o, bool given)
 {
     const opt *of = &line->program->option[opt_find(line->program, o->of)];
     char words[128], room[OPT_VALUE];
-    bool quoted, fits;
-    int64_t chosen;
+    bool quoted, fits = is_of_chosen(line, o);
 
-    memcpy(&chosen, (const char *)of->settings + of->at, sizeof chosen);
-    fits = o->fits(chosen, o->name);
     list_words(o, of, sizeof words, words);
     if (given && !fits)
         return opt_fail(OPT_WRONG, "--%s is for --%s %s", o->name, of->name,
@@ -47,13 +57,55 @@ static int check_of(const opt_line *line, const opt *o, bool given)
     return OPT_GO;
 }
 
+/* Is there one of the options that an option needs?  names: "--a or --b", of
+ * those that the model and the words that were chosen have. */
+static bool has_needed(const opt_line *line, const opt *o, size_t size,
+                       char *names)
+{
+    const opt_program *p = line->program;
+    size_t at = 0;
+    bool has = false;
+
+    *names = 0;
+    for (const char *one = o->needs; one; one = strchr(one, '|')) {
+        char name[OPT_VALUE];
+        int i;
+
+        one += *one == '|';
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(one, "|"), one);
+        i = opt_find(p, name);
+        if (i < 0 || !opt_takes(&p->option[i], p->models[line->model]) ||
+            !is_of_chosen(line, &p->option[i]))
+            continue;
+        has |= o->needs_value ? opt_is_on(&p->option[i]) : line->given[i];
+        if (at < size)
+            at += (size_t)snprintf(names + at, size - at, "%s--%s",
+                                   at ? " or " : "", name);
+    }
+    return has;
+}
+
+/* One of its model and its words, or else --help shows what there is. */
+static int check_needs(const opt_line *line, const opt *o)
+{
+    char names[128];
+
+    if (has_needed(line, o, sizeof names, names))
+        return OPT_GO;
+    if (!*names)
+        return opt_fail(OPT_WRONG, "--%s has no effect on %s", o->name,
+                        line->program->models[line->model]->name);
+    return opt_fail(OPT_WRONG, "--%s needs %s%s", o->name, names,
+                    o->needs_value ? " above 0" : "");
+}
+
 static int check_one(const opt_line *line, int i)
 {
     const opt *o = &line->program->option[i];
     bool given = line->given[i];
 
-    if (given && o->needs && !opt_given(line, o->needs))
-        return opt_fail(OPT_WRONG, "--%s needs --%s", o->name, o->needs);
+    if (given && o->needs && !o->needs_value && check_needs(line, o) != OPT_GO)
+        return OPT_WRONG;
     if (given && o->not_with && opt_given(line, o->not_with))
         return opt_fail(OPT_WRONG, "--%s and --%s exclude each other",
                         o->name, o->not_with);
@@ -69,4 +121,42 @@ int opt_check_together(const opt_line *line)
         if (opt_takes(&p->option[i], p->models[line->model]))
             status = check_one(line, i);
     return status;
+}
+
+int opt_check_values(const opt_line *line)
+{
+    const opt_program *p = line->program;
+    int status = OPT_GO;
+
+    for (int i = 0; i < p->count && status == OPT_GO && !line->repeats; i++)
+        if (line->given[i] && p->option[i].needs_value)
+            status = check_needs(line, &p->option[i]);
+    return status;
+}
+
+int opt_refuse(const opt_line *line, unsigned marks, const char *why)
+{
+    const opt_program *p = line->program;
+
+    for (int i = 0; i < p->count; i++)
+        if (line->given[i] && (p->option[i].marks & marks) &&
+            opt_is_on(&p->option[i]))
+            return opt_fail(OPT_WRONG, "--%s%s", p->option[i].name, why);
+    return OPT_GO;
+}
+
+int opt_refuse_idle(const opt_line *line, unsigned marks, const char *why)
+{
+    return line->repeats ? OPT_GO : opt_refuse(line, marks, why);
+}
+
+int opt_refuse_others(const opt_line *line, unsigned marks, const char *what)
+{
+    const opt_program *p = line->program;
+
+    for (int i = 0; i < p->count; i++)
+        if (line->given[i] && !(p->option[i].marks & marks))
+            return opt_fail(OPT_WRONG, "--%s has no part in %s",
+                            p->option[i].name, what);
+    return OPT_GO;
 }

@@ -142,6 +142,25 @@ int opt_store(const opt *o, const char *text)
     }
 }
 
+static size_t size_of(const opt *o)
+{
+    return o->type == OPT_FLAG   ? sizeof(bool)
+           : o->type >= OPT_WORD ? sizeof(char *)
+                                 : sizeof(int64_t);
+}
+
+bool opt_is_on(const opt *o)
+{
+    static const char off[sizeof(int64_t)];
+
+    return memcmp((char *)o->settings + o->at, off, size_of(o)) != 0;
+}
+
+void opt_switch_off(const opt *o)
+{
+    memset((char *)o->settings + o->at, 0, size_of(o));
+}
+
 /* The number that a text begins with, *end behind it: 0 for none, high + 1 for
  * one above high. */
 static int64_t read_number(const char *text, int64_t high, const char **end)

@@ -33,12 +33,15 @@ typedef struct settings {
 
 #define AT(member) offsetof(settings, member)
 
+enum { OF_ROWS = 1 }; /* a mark: of no use without an INPUT */
+
 static const opt options[] = {
     {OPT_ROW("output", "F.csv", OPT_TEXT, AT(output), NULL, "",
-             "where the lines go; -o F.csv too (standard output)")},
+             "where the lines go; -o F.csv too (standard output)"),
+     .marks = OF_ROWS},
     {OPT_ROW("of", "NAME", OPT_TEXT, AT(of), NULL, "",
              "which of the model's outputs they are of (the first)"),
-     .not_with = "generate"},
+     .not_with = "generate", .marks = OF_ROWS},
     {OPT_ROW("onnx", "F.onnx", OPT_TEXT, AT(onnx), NULL, "",
              "write the model for ONNX; INPUT may be left out then")},
     {OPT_ROW("c", "F.c", OPT_TEXT, AT(c), NULL, "",
@@ -51,15 +54,15 @@ static const opt options[] = {
     {OPT_ROW("score", NULL, OPT_FLAG, AT(score), NULL, "",
              "tell how good the predictions are, of a table with its target "
              "or of images with labels"),
-     .not_with = "generate"},
+     .not_with = "generate", .marks = OF_ROWS},
     {OPT_ROW("explain", NULL, OPT_FLAG, AT(explain), NULL, "",
              "tell which columns matter, and how far predictions are right"),
-     .not_with = "generate"},
+     .not_with = "generate", .marks = OF_ROWS},
     {OPT_ROW("plot", "F.svg", OPT_TEXT, AT(plot), NULL, "",
              "and draw it"), .needs = "explain"},
     {OPT_ROW("skip-broken", NULL, OPT_FLAG, AT(skip_broken), NULL, "",
              "leave out files that are no pictures, or broken"),
-     .not_with = "generate"},
+     .not_with = "generate", .marks = OF_ROWS},
     {OPT_ROW("generate", "N", OPT_COUNT, AT(generate), NULL, "",
              "write N bytes of text; there is no INPUT then")},
     {OPT_ROW("prompt", "TEXT", OPT_TEXT, AT(prompt), NULL, "",
@@ -70,7 +73,8 @@ static const opt options[] = {
      .needs = "generate"},
     {OPT_ROW("top-k", "K", OPT_COUNT, AT(top_k), NULL, "",
              "draw from the K likeliest bytes (all); with --score tell how "
-             "often the class is among the K likeliest")},
+             "often the class is among the K likeliest"),
+     .needs = "generate|score"},
     {OPT_ROW("seed", "S", OPT_SEED32, AT(seed), NULL, "1234",
              "of what is drawn; as --data-seed for --sample"),
      .needs = "generate"},
@@ -184,19 +188,6 @@ static int check_inputs(const run *r)
     return status;
 }
 
-/* Options that are of no use without rows. */
-static int check_rows(const run *r)
-{
-    static const char *const of_rows[] = {"output", "of", "score", "explain",
-                                          "skip-broken", NULL};
-    int i = 0;
-
-    while (of_rows[i] && !opt_given(&r->line, of_rows[i]))
-        i++;
-    return of_rows[i] ? opt_fail(OPT_WRONG, "--%s needs an INPUT", of_rows[i])
-                      : OPT_GO;
-}
-
 static int check_paths(const run *r)
 {
     bool alone = r->set.onnx || r->set.c || r->set.generate;
@@ -205,14 +196,12 @@ static int check_paths(const run *r)
     if (r->line.paths < (alone ? 1 : 2))
         return opt_fail(OPT_WRONG, "which model and which input?  see %s "
                         "--help", opt_program_name);
-    if (r->set.top_k && !r->set.generate && !r->set.score)
-        return opt_fail(OPT_WRONG, "--top-k needs --generate or --score");
     if (r->set.generate && r->line.paths > 1)
         return opt_fail(OPT_WRONG, "--generate takes no INPUT, as \"%s\"",
                         r->line.path[1]);
     status = opt_check_together(&r->line);
     if (status == OPT_GO && r->line.paths < 2 && !r->set.generate)
-        status = check_rows(r);
+        status = opt_refuse(&r->line, OF_ROWS, " needs an INPUT");
     return status == OPT_GO ? check_inputs(r) : status;
 }
 

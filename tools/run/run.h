@@ -60,8 +60,10 @@ bool run_given(const run *r, const char *name);
 /* Is this the rank that prints and writes? */
 bool run_is_first(const run *r);
 
-/* Refuse options of both tools that do not go together. */
+/* Refuse options of both tools that do not go together; and those for several
+ * ranks, where there is one process. */
 int run_check(run *r);
+int run_check_alone(const run *r);
 
 /* Refuse to write a file that is read, or another one's: apart_check of these
  * and of what the settings read. */
@@ -95,8 +97,6 @@ const char *run_isa(void);
 /* Returns the precision of the layers, and its name. */
 ls_precision run_precision(const run *r);
 const char *run_precision_name(const run *r);
-
-/* Do other machines make the same bits?  Known once the mesh is open. */
 
 /* Close what is open. */
 void run_close(run *r);

@@ -114,10 +114,18 @@ static int check_backend(const run *r)
                     backend);
 }
 
+int run_check_alone(const run *r)
+{
+    return opt_refuse(&r->line, OF_RANKS, " is for several ranks, and there is "
+                      "one process: mpirun starts more");
+}
+
 int run_check(run *r)
 {
     int status = opt_check_together(&r->line);
 
+    if (status == OPT_GO)
+        status = opt_check_values(&r->line);
     if (status == OPT_GO)
         status = check_state(r->how.state);
     if (status == OPT_GO)

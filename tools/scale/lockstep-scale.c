@@ -23,6 +23,9 @@ const char opt_program_name[] = "lockstep-scale";
 
 #define AT(member) offsetof(scale_settings, member)
 
+/* A mark: a file that each of several models would write over. */
+enum { OF_MODEL = 1 << 16 };
+
 /* clang-format off */
 static const opt own_options[] = {
     { OPT_ROW("workers", "A,B,..", OPT_TEXT, AT(workers), NULL, "",
@@ -52,11 +55,11 @@ static const opt own_options[] = {
               "write all that a report of speed needs (stdout)"),
       .not_with = "ranks", .alone = "/dev/stdout" },
     { OPT_ROW("json", "FILE.json", OPT_TEXT, AT(json), NULL, "",
-              "write all numbers as JSON") },
+              "write all numbers as JSON"), .marks = OF_MODEL },
     { OPT_ROW("csv", "FILE.csv", OPT_TEXT, AT(csv), NULL, "",
-              "write a line for each count") },
+              "write a line for each count"), .marks = OF_MODEL },
     { OPT_ROW("plot", "FILE.svg", OPT_TEXT, AT(plot), NULL, "",
-              "draw speed-up and times") },
+              "draw speed-up and times"), .marks = OF_MODEL },
 };
 /* clang-format on */
 
@@ -87,24 +90,13 @@ static int most(const int *number, int n)
     return most;
 }
 
-/* Files that each of several models would write over. */
-static int check_all(const scale *s)
-{
-    static const char *const own[] = {"json", "csv", "plot"};
-
-    for (size_t i = 0; s->all && i < sizeof own / sizeof *own; i++)
-        if (run_given(&s->run, own[i]))
-            return opt_fail(OPT_WRONG, "--%s is of one MODEL, and none is "
-                            "named; --report writes them all", own[i]);
-    return OPT_GO;
-}
-
 static int check_usage(scale *s)
 {
     int status = run_check(&s->run);
 
-    if (status == OPT_GO)
-        status = check_all(s);
+    if (status == OPT_GO && s->all)
+        status = opt_refuse(&s->run.line, OF_MODEL, " is of one MODEL, and "
+                            "none is named; --report writes them all");
     if (status == OPT_GO)
         status = read_counts("workers", s->set.workers, s->workers,
                              &s->n_workers);
@@ -126,8 +118,10 @@ static int open_ranks(scale *s)
     if (s->transport && o.bandwidth > 0)
         return opt_fail(OPT_WRONG, "--network is for ranks that --ranks makes, "
                         "not for those of a launcher");
-    if (s->transport || asked == 1)
+    if (s->transport)
         return OPT_GO;
+    if (asked == 1)
+        return run_check_alone(&s->run);
     if (asked > SCALE_RANKS)
         return opt_fail(OPT_WRONG, "--ranks: %d ranks are more than the %d "
                         "that one process may have", asked, SCALE_RANKS);

@@ -20,10 +20,13 @@ static int64_t interval(const run *r, const train_settings *s)
  * a longer run would not have that one. */
 static int check_interval(const run *r, const train_settings *s)
 {
-    if (!s->plateau || interval(r, s))
+    bool stops = run_given(r, "early-stop") && s->early_stop;
+
+    if (interval(r, s) || (!s->plateau && (!stops || r->line.repeats)))
         return OPT_GO;
-    return opt_fail(OPT_WRONG, "--plateau: nothing is evaluated before the "
-                    "end; --eval-every says how often");
+    return opt_fail(OPT_WRONG, "--%s: nothing is evaluated before the end; "
+                    "--eval-every says how often",
+                    s->plateau ? "plateau" : "early-stop");
 }
 
 int evaluation_check(const run *r, const train_settings *s)
@@ -34,11 +37,9 @@ int evaluation_check(const run *r, const train_settings *s)
     if (data_holds_rows(d))
         return check_interval(r, s);
     if (!text_is(&d->text))
-        return opt_fail(OPT_WRONG,
-                        "--%s: nothing is held out; --eval-data or --eval-x "
-                        "names rows to evaluate on, --valid holds some back",
-                        s->eval_every ? "eval-every"
-                        : s->early_stop ? "early-stop" : "plateau");
+        return opt_refuse(&r->line, OF_HELD, ": nothing is held out; "
+                          "--eval-data or --eval-x names rows to evaluate on, "
+                          "--valid holds some back");
     if (text_eval_batches(&d->text))
         return check_interval(r, s);
     return opt_fail(OPT_WRONG,

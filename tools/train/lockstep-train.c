@@ -28,7 +28,7 @@ static int check_ranks(session *s)
     s->run.transport = s->launch.transport;
     s->saves = set->save != NULL;
     if (!t)
-        return OPT_GO;
+        return run_check_alone(&s->run);
     if (set->explain)
         return opt_fail(OPT_WRONG, "--explain is for a single process, not for "
                         "%d ranks", t->ranks);
@@ -46,8 +46,12 @@ static int check_usage(session *s)
 {
     const train_settings *set = &s->set;
     run *r = &s->run;
-    int status = run_check(r);
+    int status;
 
+    /* Options may be another run's, as lockstep-verify passes them on. */
+    r->line.repeats = set->against || set->record || set->prove ||
+                      set->stop_at || set->resume;
+    status = run_check(r);
     r->sums = set->checkpoint || set->transcript || set->against;
     r->sums_held = set->plateau > 0;
     if (status == OPT_GO && set->heal && !run_given(r, "check"))
@@ -108,7 +112,7 @@ static int open_run(session *s)
     if (!run_given(r, "early-stop") && !data_holds_rows(&r->data))
         s->set.early_stop = 0; /* a model's own default */
     if (status == OPT_GO && (set->eval_every || r->set.data.eval_path ||
-                             set->early_stop || set->plateau))
+                             set->early_stop || set->plateau || set->top_k))
         status = evaluation_check(r, set);
     if (status != OPT_GO)
         return status;
@@ -129,6 +133,10 @@ static int open_keeper(session *s)
     if (status == OPT_GO)
         status = healing_resume(&s->healing, &s->launch, &s->run, &s->keeper,
                                 &s->at);
+    if (status == OPT_GO && s->set.resume && !s->keeper.went_on) {
+        s->run.line.repeats = false; /* it begins */
+        status = opt_check_values(&s->run.line);
+    }
     return status;
 }
 

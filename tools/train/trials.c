@@ -61,14 +61,12 @@ bool trials_wanted(const session *s)
 /* Leave out what is written of a run that is no trial. */
 static void be_quiet(session *s)
 {
-    train_settings *set = &s->set;
+    const opt_program *p = &s->run.program;
 
     s->look.step = -1;
-    set->mistakes = set->metrics = set->curve = set->trace = NULL;
-    set->transcript = set->against = set->record = set->checkpoint = NULL;
-    set->save = NULL;
-    set->resume = set->heal = false;
-    set->sample = set->log_every = 0;
+    for (int i = 0; i < p->count; i++)
+        if (p->option[i].marks & NO_TRIAL)
+            opt_switch_off(&p->option[i]);
 }
 
 static int train(const trials *t, const job *j, worth *w)
@@ -313,19 +311,6 @@ static bool is_short(const session *s)
     return strlen(text) + OF_TRIAL < sizeof text;
 }
 
-/* Options of a training that --cv has only with --save. */
-static int check_rest(const session *s)
-{
-    static const char *const rest[] = {"metrics", "plot", "trace", "transcript",
-                                       "against", "record", "checkpoint"};
-
-    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
-        if (run_given(&s->run, rest[i]))
-            return opt_fail(OPT_WRONG, "--%s: --cv trains the folds alone; "
-                            "with --save all rows, too", rest[i]);
-    return OPT_GO;
-}
-
 static int check(const session *s)
 {
     const train_settings *set = &s->set;
@@ -347,7 +332,10 @@ static int check(const session *s)
     if (set->tune && !is_short(s))
         return opt_fail(OPT_WRONG, "--tune: the options have more than %d "
                         "bytes", TRIAL_TEXT - OF_TRIAL);
-    return set->tune || set->save ? OPT_GO : check_rest(s);
+    return set->tune || set->save
+               ? OPT_GO
+               : opt_refuse(&s->run.line, OF_ALL | NO_TRIAL, ": --cv trains "
+                            "the folds alone; with --save all rows, too");
 }
 
 /* A process for each core that no other has. */

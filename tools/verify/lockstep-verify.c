@@ -37,17 +37,23 @@ typedef struct settings {
 
 #define AT(member) offsetof(settings, member)
 
+/* Marks: what an option has a part in, besides the training of one run. */
+enum {
+    TRACE = 1, RECORD = 2, DISPUTE = 4, TWO = 8, BYTES = 16, STATES = 32
+};
+
 /* clang-format off */
 static const opt options[] = {
     { OPT_ROW("data", "PATH", OPT_TEXT, AT(data), NULL, "",
-              "the file that the run read, or the folder of several") },
+              "the file that the run read, or the folder of several"),
+      .marks = RECORD | DISPUTE | BYTES | STATES },
     { OPT_ROW("weights", "FILE", OPT_TEXT, AT(weights), NULL, "",
-              "the model that the run saved") },
+              "the model that the run saved"), .marks = BYTES },
     { OPT_ROW("checkpoint", "DIR", OPT_TEXT, AT(checkpoint), NULL, "",
-              "the run's checkpoints") },
+              "the run's checkpoints"), .marks = STATES },
     { OPT_ROW("from", "STEP", OPT_COUNT, AT(from), NULL, "",
               "train from the checkpoint of so many batches"),
-      .needs = "checkpoint" },
+      .needs = "checkpoint", .marks = STATES },
     { OPT_ROW("sample", "K", OPT_COUNT, AT(sample), NULL, "",
               "train K of the parts between checkpoints"),
       .needs = "checkpoint", .not_with = "from" },
@@ -55,33 +61,38 @@ static const opt options[] = {
               "what draws them: public, and younger than the transcript"),
       .needs = "sample" },
     { OPT_ROW("only-bytes", NULL, OPT_FLAG, AT(only_bytes), NULL, "",
-              "compare files; train nothing"), .not_with = "only-state" },
+              "compare files; train nothing"), .not_with = "only-state",
+      .marks = BYTES },
     { OPT_ROW("only-state", NULL, OPT_FLAG, AT(only_state), NULL, "",
               "compare the states of the checkpoints; train nothing"),
-      .needs = "checkpoint" },
+      .needs = "checkpoint", .marks = STATES },
     { OPT_ROW("attest", "FILE.json", OPT_TEXT, AT(attest), NULL, "",
-              "write what was found as an in-toto statement, to sign") },
+              "write what was found as an in-toto statement, to sign"),
+      .marks = BYTES | STATES },
     { OPT_ROW("dispute", "DIR", OPT_TEXT, AT(dispute), NULL, "",
-              "answer for this side; with two files, for both") },
+              "answer for this side; with two files, for both"),
+      .marks = DISPUTE },
     { OPT_ROW("wait", "S", OPT_REAL, AT(wait), NULL, "3600",
               "seconds that the other side may take for an answer"),
-      .needs = "dispute" },
+      .needs = "dispute", .marks = DISPUTE },
     { OPT_ROW("referee", "PROGRAM", OPT_TEXT, AT(referee), NULL, "",
               "who judges the evidence: referee/referee.c, compiled"),
-      .needs = "dispute" },
+      .needs = "dispute", .marks = DISPUTE },
     { OPT_ROW("record", "STEP[:DEVICE]", OPT_TEXT, AT(record), NULL, "",
               "train again up to a step and write its record to the other "
               "file (.lsr)"),
-      .not_with = "dispute" },
+      .not_with = "dispute", .marks = RECORD },
     { OPT_ROW("trainer", "PROGRAM", OPT_TEXT, AT(trainer), NULL, "",
-              "who trains again (the lockstep-train beside this program)") },
+              "who trains again (the lockstep-train beside this program)"),
+      .marks = RECORD | DISPUTE | STATES },
     { OPT_ROW("trace-bits", NULL, OPT_FLAG, AT(trace_bits), NULL, "",
               "of two records (.lsr), the first operator that differs"),
-      .not_with = "dispute" },
+      .not_with = "dispute", .marks = TRACE },
     { OPT_ROW("workers", "N", OPT_TEXT, AT(workers), NULL, "",
-              "threads; never changes a result (min(devices, cores))") },
+              "threads; never changes a result (min(devices, cores))"),
+      .marks = RECORD | DISPUTE | STATES },
     { OPT_ROW("json", NULL, OPT_FLAG, AT(json), NULL, "",
-              "one object of JSON") },
+              "one object of JSON"), .marks = TWO | BYTES | STATES },
 };
 /* clang-format on */
 
@@ -354,36 +365,21 @@ static int answer_all(run *r)
 }
 
 /* Refuse options that have no part in what is done. */
-static int check_parts(const run *r, const char *what, const char *with)
-{
-    for (int i = 0; i < r->program.count; i++) {
-        char word[40];
-
-        snprintf(word, sizeof word, " %s ", r->program.option[i].name);
-        if (r->line.given[i] && !strstr(with, word))
-            return opt_fail(OPT_WRONG, "--%s has no part in %s",
-                            r->program.option[i].name, what);
-    }
-    return OPT_GO;
-}
-
 static int check_mode(const run *r)
 {
     if (r->set.trace_bits)
-        return check_parts(r, "--trace-bits", " trace-bits ");
+        return opt_refuse_others(&r->line, TRACE, "--trace-bits");
     if (r->set.record)
-        return check_parts(r, "--record", " record data workers trainer ");
+        return opt_refuse_others(&r->line, RECORD, "--record");
     if (r->set.dispute)
-        return check_parts(r, "--dispute", " dispute wait referee data workers "
-                           "trainer ");
+        return opt_refuse_others(&r->line, DISPUTE, "--dispute");
     if (r->line.paths == 2)
-        return check_parts(r, "a comparison of two transcripts", " json ");
+        return opt_refuse_others(&r->line, TWO,
+                                 "a comparison of two transcripts");
     if (r->set.only_bytes)
-        return check_parts(r, "--only-bytes", " only-bytes data weights attest "
-                           "json ");
+        return opt_refuse_others(&r->line, BYTES, "--only-bytes");
     if (r->set.only_state)
-        return check_parts(r, "--only-state", " only-state checkpoint from "
-                           "data workers trainer attest json ");
+        return opt_refuse_others(&r->line, STATES, "--only-state");
     return OPT_GO;
 }
 
