@@ -110,6 +110,14 @@ expect 2 "--shuffle is for files" cnn --steps 1 --shuffle
 expect 2 "--early-stop: nothing is evaluated before the end" gpt --data "$0" \
     --early-stop 2
 expect 2 "--valid is for files" lm --valid 0.2
+expect 2 "--smoothing is for classes" table --data "$dir/t.csv" --smoothing 0.2
+for no in "--weight-decay 1" --no-decay "--decay-schedule linear"; do
+    # shellcheck disable=SC2086 # words
+    expect 2 "${no%% *} has no effect on --recipe td-s" table \
+        --data "$dir/t.csv" --recipe td-s $no
+done
+expect 2 "--dropout-schedule needs --dropout" table --data "$dir/t.csv" \
+    --recipe td-s --dropout-schedule linear
 expect 2 "--missing needs --target" rnn --data "$0" --missing mean
 
 # ------ the end ------

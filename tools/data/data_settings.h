@@ -38,6 +38,9 @@ enum {
     OF_TABLE = 64,   /* where a model takes other rows, too */
     OF_IMAGES = 128, /* of files */
     OF_FILES = 256,  /* rows of files */
+    OF_DECAY = 512,  /* of weights, by their sizes */
+    OF_DROPOUT = 1024,
+    OF_CLASSES = 2048, /* no targets that are numbers */
 };
 
 /* Sizes follow the data once it is loaded. */

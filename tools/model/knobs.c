@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See knobs.h. */
 #include "model/knobs.h"
+#include "data/data_settings.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -144,6 +145,11 @@ static const char *about_text(opt_program *p, const struct family *f,
     return at > begin ? opt_keep(p, text) : o->about;
 }
 
+static bool is_decay(const char *name)
+{
+    return !strcmp(name, "weight_decay") || !strcmp(name, "l2");
+}
+
 void knobs_add(opt_program *p, knobs_of of, knobs values)
 {
     const struct family *f = &families[of];
@@ -157,6 +163,7 @@ void knobs_add(opt_program *p, knobs_of of, knobs values)
             .least = o.least, .below = o.below, .range = o.range,
             .of = f->name, .fits = f->has, .required = isnan(o.start),
             .may_change = true,
+            .marks = is_decay(o.name) ? OF_DECAY : 0,
         };
 
         opt_add(p, (opt_rows){1, &row}, values);

@@ -91,6 +91,24 @@ static int table_start(ls_trainer *t, const data *d, const settings *s,
 
 /* ------ The rows ------ */
 
+/* Refuse what a recipe or a target leaves without effect. */
+static int check_idle(const model_settings *m, const opt_line *line)
+{
+    int status = OPT_GO;
+
+    if (m->recipe == MODEL_TD_S)
+        status = opt_refuse_idle(line, OF_DECAY, " has no effect on --recipe "
+                                 "td-s, which has no weight decay");
+    if (status == OPT_GO && m->recipe == MODEL_TD_S &&
+        !opt_given(line, "dropout"))
+        status = opt_refuse_idle(line, OF_DROPOUT, " needs --dropout with "
+                                 "--recipe td-s, which has none");
+    return status == OPT_GO && m->regression
+               ? opt_refuse_idle(line, OF_CLASSES, " is for classes, and the "
+                                 "target is a number")
+               : status;
+}
+
 /* The least and the greatest target that is trained on.  (gcc 12 for arm64
  * fails on a loop of fmin and fmax.) */
 static void find_range(const data *d, model_settings *s)
@@ -130,7 +148,8 @@ static int table_load(data *d, settings *s, const opt_line *line)
         m->periodic = OF_RECIPE;
     if (m->regression)
         find_range(d, m);
-    return check(m);
+    status = check_idle(m, line);
+    return status == OPT_GO ? check(m) : status;
 }
 
 static const model table = {
