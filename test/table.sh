@@ -585,6 +585,8 @@ expect 2 "--text-columns needs --target" mlp --text-columns embed
 
 { npy '<f4' '(40, 2)'; head -c 320 /dev/zero; } >x.npy
 { npy '<f4' '(40,)'; head -c 160 /dev/zero; } >y.npy
+expect 2 "--classes is for classes, and not for --task" mlp --x x.npy \
+    --y y.npy --task regression --classes 3
 run mlp --x x.npy --y y.npy --task regression --valid 0.25 --epochs 2 \
     --devices 2 --hidden 4
 is "mlp of numbers from arrays" "$status $(grep -c 'eval step' out)" "0 2"

@@ -207,41 +207,26 @@ int model_table_rows(data *d, settings *s, const opt_line *line)
     return status == OPT_GO ? model_load_rest(d, s) : status;
 }
 
-/* --task regression of arrays: numbers as they are. */
-static int mlp_numbers(data *d, settings *s, const opt_line *line)
-{
-    int status = data_load(d, "y", s->data.y, LS_F32, 2);
-
-    if (status == OPT_GO)
-        status = model_follow(line, "rows", &s->data.rows, d->rows, s->data.x);
-    if (status == OPT_GO)
-        status = model_follow(line, "d-in", &s->model.d_in,
-                              d->input[0].all.shape[1], s->data.x);
-    if (status != OPT_GO)
-        return status;
-    s->model.regression = true;
-    s->model.d_out = d->input[1].all.shape[1];
-    return model_load_rest(d, s);
-}
-
+/* Labels, or with --task regression numbers as they are. */
 static int mlp_rows(data *d, settings *s, const opt_line *line)
 {
+    bool numbers = s->data.task == LS_TABLE_REGRESSION;
     int status = check_rows(line);
 
+    if (status == OPT_GO && numbers)
+        status = opt_refuse_idle(line, OF_CLASSES, " is for classes, and not "
+                                 "for --task regression");
     if (status == OPT_GO)
-        status = data_load(d, "x", s->data.x, LS_F32, 2);
-    if (status == OPT_GO && s->data.task == LS_TABLE_REGRESSION)
-        return mlp_numbers(d, s, line);
-    if (status == OPT_GO)
-        status = data_load(d, "y", s->data.y, LS_I32, 1);
-    if (status == OPT_GO)
-        status = model_follow(line, "rows", &s->data.rows, d->rows, s->data.x);
-    if (status == OPT_GO)
-        status = model_follow(line, "d-in", &s->model.d_in,
-                              d->input[0].all.shape[1], s->data.x);
-    if (status == OPT_GO && !opt_given(line, "classes"))
+        status = model_load_arrays(d, s, line, numbers ? LS_F32 : LS_I32,
+                                   numbers ? 2 : 1);
+    if (status != OPT_GO)
+        return status;
+    s->model.regression = numbers;
+    if (numbers)
+        s->model.d_out = d->input[1].all.shape[1];
+    else if (!opt_given(line, "classes"))
         s->model.classes = count_classes(&d->input[1].all);
-    return status == OPT_GO ? model_load_rest(d, s) : status;
+    return model_load_rest(d, s);
 }
 
 /* --x holds rows of numbers, or images, which have more axes. */

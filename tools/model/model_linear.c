@@ -4,15 +4,8 @@
 
 static int linear_files(data *d, settings *s, const opt_line *line)
 {
-    int status = data_load(d, "x", s->data.x, LS_F32, 2);
+    int status = model_load_arrays(d, s, line, LS_F32, 2);
 
-    if (status == OPT_GO)
-        status = data_load(d, "y", s->data.y, LS_F32, 2);
-    if (status == OPT_GO)
-        status = model_follow(line, "rows", &s->data.rows, d->rows, s->data.x);
-    if (status == OPT_GO)
-        status = model_follow(line, "d-in", &s->model.d_in,
-                              d->input[0].all.shape[1], s->data.x);
     if (status == OPT_GO)
         status = model_follow(line, "d-out", &s->model.d_out,
                               d->input[1].all.shape[1], s->data.y);

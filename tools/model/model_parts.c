@@ -42,6 +42,21 @@ int model_check_files(const settings *s)
     return OPT_GO;
 }
 
+int model_load_arrays(data *d, settings *s, const opt_line *line, ls_dtype y,
+                      int rank)
+{
+    int status = data_load(d, "x", s->data.x, LS_F32, 2);
+
+    if (status == OPT_GO)
+        status = data_load(d, "y", s->data.y, y, rank);
+    if (status == OPT_GO)
+        status = model_follow(line, "rows", &s->data.rows, d->rows, s->data.x);
+    return status == OPT_GO
+               ? model_follow(line, "d-in", &s->model.d_in,
+                              d->input[0].all.shape[1], s->data.x)
+               : status;
+}
+
 /* --valid, of arrays. */
 static int hold_back(data *d, const settings *s)
 {

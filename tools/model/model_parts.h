@@ -9,6 +9,10 @@
 int model_follow(const opt_line *line, const char *name, int64_t *size,
                  int64_t actual, const char *path);
 
+/* Rows of --x, and of --y of a type and so many axes; sizes follow them. */
+int model_load_arrays(data *d, settings *s, const opt_line *line, ls_dtype y,
+                      int rank);
+
 /* Files are --data, or --x with --y; a mask weighs the latter.
  * model_load_rest loads that mask, and the arrays to evaluate on. */
 int model_check_files(const settings *s);
