@@ -22,11 +22,3 @@ int ls__mesh_groups(const ls_mesh *mesh, ls__below below, ls__group *group)
     }
     return n;
 }
-
-ls__span ls__group_shards(const ls_mesh *mesh, const ls__group *g, int shards)
-{
-    int first = ls__mesh_dealt(mesh, shards, g->worker);
-    int last = ls__mesh_dealt(mesh, shards, g->worker + g->workers);
-
-    return (ls__span){first, last - first, shards};
-}

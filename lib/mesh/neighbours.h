@@ -5,12 +5,11 @@
 #ifndef LS_MESH_NEIGHBOURS_H
 #define LS_MESH_NEIGHBOURS_H
 
-#include "base/range.h"
 #include "mesh/mesh.h"
 
 typedef enum ls__below { LS__BELOW_L3, LS__BELOW_NODE } ls__below;
 
-/* Some workers of a mesh, and the shards that they run. */
+/* Some workers of a mesh. */
 typedef struct ls__group {
     int at; /* hwloc's number of what they are below; -1: nobody tells */
     int worker, workers; /* the first one, and how many */
@@ -19,8 +18,5 @@ typedef struct ls__group {
 /* Store the groups of a mesh's workers, in order: group has room for as many as
  * there are workers.  Returns how many. */
 int ls__mesh_groups(const ls_mesh *mesh, ls__below below, ls__group *group);
-
-/* The shards first .. first+count-1 of `of` that a group's workers run. */
-ls__span ls__group_shards(const ls_mesh *mesh, const ls__group *g, int shards);
 
 #endif

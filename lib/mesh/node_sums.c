@@ -49,8 +49,12 @@ static int make_lists(ls__node_sums *s, const ls_mesh *mesh, int shards)
     s->parts_of = ls__new(n, sizeof *s->parts_of, "nodes");
     if (!s->shards || !s->parts_of)
         return LS_ENOMEM;
-    for (int i = 0; i < s->nodes; i++)
-        s->shards[i] = ls__group_shards(mesh, &s->node[i], shards);
+    for (int i = 0; i < s->nodes; i++) {
+        int at = s->node[i].worker, first = ls__mesh_dealt(mesh, shards, at);
+        int end = ls__mesh_dealt(mesh, shards, at + s->node[i].workers);
+
+        s->shards[i] = (ls__span){first, end - first, shards};
+    }
     find_parts(s);
     if (!(s->part = ls__new((size_t)s->parts, sizeof *s->part, "nodes")))
         return LS_ENOMEM;

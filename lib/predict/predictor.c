@@ -162,21 +162,18 @@ int ls_predictor_open(ls_predictor **predictor, const ls_trainer *trainer)
 
 static int check_same(const ls__params *a, const ls__params *b)
 {
-    bool same = a->count == b->count;
-
-    for (int i = 0; same && i < a->count; i++) {
+    if (a->count != b->count)
+        return ls__fail(LS_ESHAPE, "the trainer has %d parameters, the "
+                        "predictor %d", b->count, a->count);
+    for (int i = 0; i < a->count; i++) {
         const ls__slot *s = &a->slot[i], *t = &b->slot[i];
 
-        same = !strcmp(s->name, t->name) && s->rank == t->rank &&
-               !memcmp(s->shape, t->shape, (size_t)s->rank * sizeof *s->shape);
-        if (!same)
+        if (strcmp(s->name, t->name) || s->rank != t->rank ||
+            memcmp(s->shape, t->shape, (size_t)s->rank * sizeof *s->shape))
             return ls__fail(LS_ESHAPE, "the trainer's parameter \"%s\" is not "
                             "the predictor's \"%s\", or of another shape",
                             t->name, s->name);
     }
-    if (!same)
-        return ls__fail(LS_ESHAPE, "the trainer has %d parameters, the "
-                        "predictor %d", b->count, a->count);
     return 0;
 }
 

@@ -3,6 +3,7 @@
  * all that workers share: its release says that the device's gradients of so
  * many sections are written. */
 #include "together/leaving.h"
+#include "base/least.h"
 #include "rank/link.h"
 #include "train/phases.h"
 #include "together/ranks.h"
@@ -237,11 +238,6 @@ static void set_done(counter *c, int sections)
     atomic_store_explicit(&c->done, sections, memory_order_release);
 }
 
-static int least(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 /* ------ what workers do ------ */
 
 /* So many sections of a device are computed. */
@@ -327,7 +323,7 @@ static int computed(const ls__leaving *l)
     int sections = l->sections;
 
     for (int d = 0; d < l->devices.count; d++)
-        sections = least(sections, done(&l->computed[d]));
+        sections = (int)ls__least(sections, done(&l->computed[d]));
     return sections;
 }
 
@@ -337,7 +333,7 @@ static int added(const ls__leaving *l)
 
     for (int w = 0; w < l->workers; w++)
         if (has_devices(l, w))
-            sections = least(sections, done(&l->added[w]));
+            sections = (int)ls__least(sections, done(&l->added[w]));
     return sections;
 }
 
