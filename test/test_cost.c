@@ -3,6 +3,7 @@
  * hand from shapes; and what a step of them comes to. */
 #include "layers.h"
 #include "models.h"
+#include "plan/team.h"
 #include "../tools/scale/scaling.h"
 
 /* Floats of an operator: forward and backward, of a row and of a chunk. */
@@ -208,6 +209,7 @@ START_TEST(aid)
         ls_trainer_work(r.trainer, &w);
         ck_assert_double_ge(w.aid, of[i].least);
         ck_assert_double_le(w.aid, of[i].most);
+        ck_assert_int_eq(w.guests, LS__GUESTS);
         close_run(&r);
         ls_pool_close(pool);
     }

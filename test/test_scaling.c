@@ -300,6 +300,7 @@ START_TEST(model_of_aid)
     for (size_t i = 0; i < COUNT(at); i++) {
         made m = {.s = {.cut = 1, .info = {.devices = at[i].devices, .work = {
                       .chunk_rows = (int64_t)at[i].chunk_rows, .aid = .8,
+                      .guests = 15,
                       .shards = at[i].devices}}}};
         scaling_guess g;
 

@@ -47,7 +47,8 @@ typedef struct ls_work {
                             the last chunk may have less */
     int64_t shards;      /* of a step: devices times micro-batches */
     double aid;          /* the share of its gradients, by FLOP and bytes, in
-                            which workers that are done help one that is not */
+                            which workers that are done help one that is not, */
+    int64_t guests;      /* as many at a time at most */
 } ls_work;
 
 /* Stores what a step of the trainer does. */

@@ -16,7 +16,6 @@
 #include "pool/pool.h"
 
 enum {
-    GUESTS = 15,
     CLOSED = 1 << 16, /* more than there are places for */
     LEAST = 1 << 19   /* operations of one operator that pay for a call */
 };
@@ -62,7 +61,7 @@ struct ls__team {
 
 int ls__team_open(ls__team **team, const ls_pool *pool, int members)
 {
-    int places = members + GUESTS;
+    int places = members + LS__GUESTS;
     ls__team *t = ls__block_zero(sizeof *t + (size_t)places * sizeof(member),
                                  "team");
 
@@ -350,7 +349,7 @@ bool ls__team_share(const ls__work *c, const ls__instr *in, bool back)
 /* Let guests come, if they would be of use. */
 static void invite(ls__team *t, const ls__plan *plan, int64_t rows)
 {
-    int64_t most = ls__least(ls__least(rows, plan->chunk_rows) - 1, GUESTS);
+    int64_t most = ls__least(ls__least(rows, plan->chunk_rows) - 1, LS__GUESTS);
 
     if (most < 1 || !pays(t, plan->work * (double)rows) ||
         (!t->always && !ls__pool_spins(t->pool)))

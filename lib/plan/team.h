@@ -24,6 +24,8 @@
 
 #include "plan/work.h"
 
+enum { LS__GUESTS = 15 }; /* the most of a team at a time */
+
 /* A team of so many workers of a pool, the leader among them.  LS_ENOMEM. */
 int ls__team_open(ls__team **team, const ls_pool *pool, int members);
 void ls__team_close(ls__team *team);

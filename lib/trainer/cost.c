@@ -55,7 +55,8 @@ void ls_trainer_work_bytes(const ls_trainer *t, ls_work *work, size_t size)
                  .update_bytes = (3 + 2 * t->moments) * array,
                  .chunk_rows = t->model.plan ? t->model.plan->chunk_rows : 0,
                  .shards = ls__trainer_shards(t),
-                 .aid = t->model.plan ? ls__team_aid(t->model.plan) : 0};
+                 .aid = t->model.plan ? ls__team_aid(t->model.plan) : 0,
+                 .guests = LS__GUESTS};
     ls_cost cost;
 
     for (int i = 0; ls_trainer_cost(t, i, &cost); i++) {

@@ -554,7 +554,7 @@ class Work(Struct):
     _fields_ = [("row_flops", C.c_double), ("reduce_bytes", C.c_double),
         ("update_bytes", C.c_double), ("row_bytes", C.c_double),
         ("chunk_bytes", C.c_double), ("chunk_rows", C.c_int64),
-        ("shards", C.c_int64), ("aid", C.c_double)]
+        ("shards", C.c_int64), ("aid", C.c_double), ("guests", C.c_int64)]
 
 
 class Times(Struct):

@@ -157,12 +157,11 @@ static double times_devices(const model *m)
  * many. */
 static double most_rows(const model *m, double workers)
 {
-    enum { MOST = 16 }; /* one and its guests: GUESTS in lib/plan/team.c */
     const ls_work *w = &m->s->info.work;
     double shard = ceil((double)m->p->rows / (double)w->shards);
     double rows = fmin(shard, (double)w->chunk_rows);
 
-    return ceil(rows / fmin(workers, MOST)) / rows;
+    return ceil(rows / fmin(workers, 1 + (double)w->guests)) / rows;
 }
 
 /* The busiest worker's part of the gradients where those that are done help.
