@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Generation position by position: the bytes of the whole sequence predicted at
  * once, however tokens come, in every precision; with the weights it began
- * with; without an allocation; and what is refused. */
+ * with; on several NUMA nodes, each of which reads a copy; without an
+ * allocation; and what is refused. */
 #define _GNU_SOURCE /* nftw */
 #include "faults.h"
 #include "folder.h"
 #include "modern.h"
+#include "predict/predictor.h"
 
 enum { MOST = 320, VOCAB = 64 };
 
@@ -187,6 +189,153 @@ START_TEST(test_file)
 }
 END_TEST
 
+/* ------ NUMA nodes of described machines ------ */
+
+static ls_pool *open_machine(const char *topology, int workers)
+{
+    ls_mesh_options o = ls_mesh_defaults();
+    ls_mesh *mesh;
+    ls_pool *pool;
+
+    o.topology = topology;
+    o.devices = o.workers = workers;
+    OK(ls_mesh_open(&mesh, &o));
+    OK(ls_pool_open(&pool, mesh, NULL));
+    ls_mesh_close(mesh);
+    return pool;
+}
+
+static const ls__weights *current(const scene *s)
+{
+    return &atomic_load(&s->predictor->snapshots.current)->weights;
+}
+
+static size_t packed_bytes(const scene *s)
+{
+    return (size_t)s->predictor->model.plan->pack_floats * sizeof(float);
+}
+
+/* Workers of one node read one copy, those of two read two, each of what is
+ * current; there are none of one node. */
+static void check_copies(const scene *s, ls_pool *pool)
+{
+    const ls__copies *c = &s->predictor->copies;
+    ls_link link;
+
+    ck_assert(!c->of != ls_mesh_link(ls__pool_mesh(pool), 0, &link));
+    for (int w = 0; c->of && w < c->workers; w++) {
+        ls_place here, there;
+
+        ls_mesh_place(ls__pool_mesh(pool), w, &here);
+        ck_assert_ptr_ne(c->of[w].packed, current(s)->packed);
+        ck_assert_ptr_eq(c->of[0].near[w],
+                         c->of[(c->workers - w) % c->workers].packed);
+        ck_assert(!memcmp(c->of[w].packed, current(s)->packed,
+                          packed_bytes(s)));
+        for (int i = 0; i < w; i++) {
+            ls_mesh_place(ls__pool_mesh(pool), i, &there);
+            ck_assert((c->of[w].packed == c->of[i].packed) ==
+                      (here.numa == there.numa));
+        }
+    }
+}
+
+/* The bytes are the same for every number of workers on 2 x 96 cores, four
+ * nodes a package, and each node has a copy. */
+START_TEST(test_nodes)
+{
+    static const int workers[] = {1, 2, 25, 64, 192};
+    scene s = open_scene(WIDE, LS_F32_LAYERS);
+    ls_pool *pool = open_machine("pack:2 numa:4 core:24", workers[_i]);
+
+    predict_whole(&s);
+    OK(ls_generator_share(s.generator, pool));
+    append(&s, 2);
+    check_copies(&s, pool);
+    append(&s, 1);
+    append(&s, s.c.length - 3);
+    close_scene(&s);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Does it show in a position that workers of this node read zeros? */
+static bool shows(const scene *s, int worker)
+{
+    float *packed = s->predictor->copies.of[worker].packed;
+    float logits[VOCAB];
+
+    memset(packed, 0, packed_bytes(s));
+    OK(ls_generator_append(s->generator, 1, s->tokens + 2, s->c.vocab, logits));
+    OK(ls_generator_cut(s->generator, 2));
+    memcpy(packed, current(s)->packed, packed_bytes(s));
+    return memcmp(logits, s->whole + 2 * s->c.vocab,
+                  (size_t)s->c.vocab * sizeof *logits) != 0;
+}
+
+/* Each worker reads the copy of its own node. */
+START_TEST(test_own_copies)
+{
+    scene s = open_scene(WIDE, (ls_precision)_i);
+    ls_pool *pool = open_machine("numa:3 core:1", 3);
+
+    predict_whole(&s);
+    OK(ls_generator_share(s.generator, pool));
+    append(&s, 2);
+    for (int w = 0; w < 3; w++)
+        ck_assert(shows(&s, w));
+    append(&s, 1);
+    close_scene(&s);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* One of several generators has copies, which are of what it took; so are those
+ * of another one, when that is closed. */
+START_TEST(test_one_has_copies)
+{
+    scene s = open_scene(WIDE, LS_F32_LAYERS), t = s;
+    ls_pool *pool = open_machine("numa:2 core:2", 4);
+    ls_pool *other = open_machine("numa:3 core:1", 3);
+
+    t.whole = malloc((size_t)(s.c.length * s.c.vocab) * sizeof *t.whole);
+    ck_assert_ptr_nonnull(t.whole);
+    OK(ls_generator_open(&t.generator, s.predictor, "logits"));
+    OK(ls_generator_share(s.generator, pool));
+    OK(ls_generator_share(t.generator, pool));
+    predict_whole(&s);
+    append(&s, 2);
+    train_step(&s, 1);
+    OK(ls_predictor_refresh(s.predictor, s.run.trainer));
+    predict_whole(&t);
+    append(&t, 2);
+    append(&s, 1);
+    OK(ls_generator_cut(s.generator, 0));
+    predict_whole(&s);
+    append(&s, 2);
+    check_copies(&s, pool);
+    append(&s, 1);
+    ls_generator_close(s.generator);
+    append(&t, 1);
+    OK(ls_generator_open(&s.generator, s.predictor, "logits"));
+    append(&s, 1);
+    OK(ls_generator_share(s.generator, other));
+    ck_assert_ptr_null(s.predictor->copies.of); /* in the midst of it */
+    append(&s, 1);
+    ls_generator_close(t.generator);
+    OK(ls_generator_open(&t.generator, s.predictor, "logits"));
+    OK(ls_generator_share(t.generator, other));
+    append(&t, 2);
+    check_copies(&t, other);
+    append(&t, 1);
+    ls_generator_close(t.generator);
+    free(t.whole);
+    close_scene(&s);
+    ls_pool_close(other);
+    ls_pool_close(pool);
+}
+END_TEST
+
 #if OWN_MALLOC
 
 /* Nothing is allocated after the first position. */
@@ -339,6 +488,9 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, test_bytes, 0, CASES * (LS_F32X6_LAYERS + 1));
     tcase_add_loop_test(t, test_shared, 0, 8);
+    tcase_add_loop_test(t, test_nodes, 0, 5);
+    tcase_add_loop_test(t, test_own_copies, 0, 2);
+    tcase_add_test(t, test_one_has_copies);
     tcase_add_test(t, test_filled);
     tcase_add_test(t, test_refresh);
     tcase_add_test(t, test_file);

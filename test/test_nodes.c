@@ -36,6 +36,7 @@ typedef struct counted {
     double most;         /* over one, as it is */
     double shared, packed; /* weights of a chunk, and of a step */
     double rows;           /* of a batch on one node */
+    double position;       /* weights of one copy */
 } counted;
 
 static counted count(const ls_mesh *mesh)
@@ -53,7 +54,9 @@ static counted count(const ls_mesh *mesh)
         c.shared += l.weights_flat;
         c.packed += l.weights;
         c.rows += l.rows_flat;
+        c.position += l.position_flat;
         ck_assert_double_eq(l.rows, 0);
+        ck_assert_double_eq(l.position, 0);
     }
     ck_assert(!ls_mesh_link(mesh, -1, &l));
     return c;
@@ -62,7 +65,8 @@ static counted count(const ls_mesh *mesh)
 /* Proves what is read over links at once and node by node: on one node, two
  * packages of 96 cores, four nodes a package, and three nodes; of devices that
  * are no power of two, of so few that all sit on one node, and of a team across
- * two.  Weights are read by each L3, rows by each node. */
+ * two.  Weights are read by each L3, rows by each node, a position's weights by
+ * each worker of another one than the first. */
 START_TEST(links)
 {
     static const struct {
@@ -72,24 +76,25 @@ START_TEST(links)
     } of[] = {
         {"core:64", 64, 64, {0}},
         {"pack:2 numa:1 core:96", 192, 192,
-         {2, 2, 96, 2 * .5 * 2, 1, 2, 2, .5}},
+         {2, 2, 96, 2 * .5 * 2, 1, 2, 2, .5, .5}},
         {"pack:2 numa:1 l3:12(size=32MB) core:8", 192, 192,
-         {2, 2, 96, 2 * .5 * 2, 1, 12 * 2, 2, .5}},
+         {2, 2, 96, 2 * .5 * 2, 1, 12 * 2, 2, .5, .5}},
         {"pack:2 numa:1 core:96", 8, 8, {0}}, /* all sit on the first */
         {"pack:2 numa:4 core:24", 192, 192,
          {56, 32, 168, 7 * 2, 2 * .125, /* 24 devices: of 16 and of 8 */
-          7 * 2, 7 * 2, .875}},
+          7 * 2, 7 * 2, .875, .875}},
         {"pack:2 numa:4 core:14 pu:2", 64, 64, /* four nodes of 14 in 3 parts */
          {20, 8, 50.75, 12 * 50. / 64 + 56. / 64, 3 * 14. / 64, 4 * 2, 4 * 2,
-          50. / 64}},
+          50. / 64, 50. / 64}},
         {"pack:2 numa:4 core:14 pu:2", 112, 112,
-         {56, 32, 98, 8 * 3 * .875, 3 * .125, 7 * 2, 7 * 2, .875}},
-        {"numa:2 core:2", 4, 4, {2, 0, 2, 1, .5, 2, 2, .5}},
+         {56, 32, 98, 8 * 3 * .875, 3 * .125, 7 * 2, 7 * 2, .875,
+          .875}},
+        {"numa:2 core:2", 4, 4, {2, 0, 2, 1, .5, 2, 2, .5, .5}},
         {"numa:2 core:1", 2, 2, /* a device each */
-         {2, 0, 1, 1, .5, 2, 2, .5}},
-        {"numa:3 core:4", 12, 12, {6, 0, 8, 2, 1. / 3, 4, 4, 2. / 3}},
+         {2, 0, 1, 1, .5, 2, 2, .5, .5}},
+        {"numa:3 core:4", 12, 12, {6, 0, 8, 2, 1. / 3, 4, 4, 2. / 3, 2. / 3}},
         {"numa:2 core:6", 3, 12, /* two of a team of four are on the other */
-         {2, 0, 1.5 + 2, 1.5 + 2, 1 + 2, 2, 2, 2. / 3}},
+         {2, 0, 1.5 + 2, 1.5 + 2, 1 + 2, 2, 2, 2. / 3, .5}},
     };
 
     for (size_t i = 0; i < COUNT(of); i++) {
@@ -105,6 +110,7 @@ START_TEST(links)
         ck_assert_double_eq_tol(c.shared, of[i].is.shared, 1e-9);
         ck_assert_double_eq_tol(c.packed, of[i].is.packed, 1e-9);
         ck_assert_double_eq_tol(c.rows, of[i].is.rows, 1e-9);
+        ck_assert_double_eq_tol(c.position, of[i].is.position, 1e-9);
         ck_assert_double_le(c.floats, c.flat);
         ls_mesh_close(mesh);
     }
@@ -148,11 +154,11 @@ static void check_copies(const ls_trainer *t)
     size_t bytes = (size_t)t->model.plan->pack_floats * sizeof *first;
 
     for (int w = 0; w < t->workers; w++) {
-        const float *packed = ls__copies_of(t, w)->packed;
+        const float *packed = t->copies.of[w].packed;
 
         ck_assert_int_eq(memcmp(packed, first, bytes), 0);
         for (int i = 0; i <= w; i++)
-            ck_assert((packed == ls__copies_of(t, i)->packed) ==
+            ck_assert((packed == t->copies.of[i].packed) ==
                       (ls__mesh_place(mesh, w)->numa ==
                        ls__mesh_place(mesh, i)->numa));
     }
@@ -329,7 +335,10 @@ START_TEST(copies)
         for (int ride = 0; ride < 2; ride++) {
             o.check = ride ? 0.5 : 0;
             r = open_run(pool, mlp_graph(), &o);
-            ck_assert((r.trainer->copies != NULL) == (m == 0 && !ride));
+            for (int w = 0; w < 6; w++)
+                ck_assert((r.trainer->copies.of[w].packed ==
+                           r.trainer->model.weights.packed) ==
+                          (m == 1 || ride || w % 2 == 0));
             ck_assert((r.trainer->nodes != NULL) == (m == 0 && !ride));
             close_run(&r);
         }
@@ -383,9 +392,9 @@ static double loss_without(const run *r, const ls_shard *shard, int first,
     size_t bytes = (size_t)t->model.plan->pack_floats * sizeof(float);
 
     for (int w = 0; w < t->workers; w++)
-        ls__copies_pack(t, w, true);
+        ls__copies_pack(&t->copies, w, true);
     for (int w = first; w <= last; w++)
-        memset(ls__copies_of(t, w)->packed, 0, bytes);
+        memset(t->copies.of[w].packed, 0, bytes);
     return loss_of(r, shard);
 }
 
@@ -407,7 +416,7 @@ START_TEST(members)
     r = open_run(pool, mlp_graph(), &o);
     for (int w = 0; w < 2; w++)
         ck_assert(ls__device_weights(r.trainer, 0)->near[1 - w] ==
-                  ls__copies_of(r.trainer, w)->packed);
+                  r.trainer->copies.of[w].packed);
     ls__team_set_cut(r.trainer->team[0], (ls__cut){1, 2});
     whole = loss_without(&r, &shard, 0, -1);
     first = loss_without(&r, &shard, 0, 0);

@@ -201,7 +201,9 @@ static int train_here(const task *k, const ls_transport *t, outcome *o)
         status = train(k, &r, c, o);
     if (status == 0 && t && !packed_as_planned(k, r.trainer))
         status = 1;
-    if (status == 0 && !p.topology != !r.trainer->copies)
+    if (status == 0 &&
+        !p.topology != (r.trainer->copies.of[0].packed ==
+                        r.trainer->copies.of[r.trainer->workers - 1].packed))
         status = 4;
     ls_checkpoints_close(c);
     rank_close(&r);

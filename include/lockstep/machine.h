@@ -89,7 +89,12 @@ static inline bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind)
  * would read all of it together for each chunk of rows; instead the workers of
  * a node pack them for themselves, which reads parameters once a step.
  *
- * Rows, as a share of the batch: it would lie where its loader made it. */
+ * Rows, as a share of the batch: it would lie where its loader made it.
+ *
+ * And what a position reads that the workers share as a generator's
+ * (ls_generator_share), in floats for each parameter: packed weights, an equal
+ * part of which each worker reads.  They would lie where the first worker is;
+ * instead each node copies them once for a sequence. */
 typedef struct ls_link {
     int from, to;  /* nodes as in ls_place; the reader sits on `to` */
     bool packages; /* they lie in different packages */
@@ -99,6 +104,8 @@ typedef struct ls_link {
     double weights;      /* and for a step, as each node packs its own */
     double rows_flat;    /* of the batch, if it lay on one node, */
     double rows;         /* and as loaders place it: 0 */
+    double position_flat; /* floats for a position, of one copy, */
+    double position;      /* and as each node has its own: 0 */
 } ls_link;
 
 /* Stores link i = 0, 1, .. between nodes that workers sit on and returns true;

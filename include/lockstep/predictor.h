@@ -150,6 +150,11 @@ LS_API int ls_generator_open(ls_generator **generator, ls_predictor *predictor,
 /* Let the workers of a pool share each position from now on, where that pays: a
  * layer's columns, and heads.  The bytes stay the same; a call then takes the
  * pool, and wakes workers that sleep.  The pool has to stay open as long.
+ *
+ * Where the workers sit on several NUMA nodes, each node has a copy of the
+ * weights, for one generator of a predictor at a time: the first that shares
+ * such a pool before its first position, if there is memory.
+ *
  * LS_EINVAL: the generator has one already; LS_ENOMEM. */
 LS_API int ls_generator_share(ls_generator *generator, ls_pool *pool);
 

@@ -55,8 +55,10 @@ static void add(const ls_mesh *mesh, const ls__node_sums *s, int from, int to,
         l->weights_flat += packed * caches_of(mesh, &s->node[to]);
         l->weights += packed;
     }
-    if (from == 0)
+    if (from == 0) {
         l->rows_flat += (double)s->shards[to].count / mesh->devices;
+        l->position_flat += (double)s->node[to].workers / mesh->workers;
+    }
 }
 
 /* Count all groups of both ends. */

@@ -7,6 +7,7 @@
 #include "plan/team.h"
 #include "pool/pool.h"
 #include "predict/predictor.h"
+#include <lockstep/machine.h>
 
 #include <stdlib.h>
 
@@ -22,6 +23,7 @@ struct ls_generator {
     int64_t length;
     ls_pool *pool;         /* whose workers share a position; or NULL */
     ls__team *team;
+    ls__copies *copies;    /* that they read; NULL: what is taken */
 
     /* The present call. */
     ls__weights weights;
@@ -38,6 +40,13 @@ static void give_back(ls_generator *g)
     g->length = 0;
 }
 
+static void drop_copies(ls_generator *g)
+{
+    ls__copies_close(g->copies);
+    atomic_flag_clear(&g->predictor->copied);
+    g->copies = NULL;
+}
+
 void ls_generator_close(ls_generator *g)
 {
     if (!g)
@@ -45,6 +54,8 @@ void ls_generator_close(ls_generator *g)
     give_back(g);
     ls__context_close(g->context);
     ls__team_close(g->team);
+    if (g->copies)
+        drop_copies(g);
     ls__pool_drop(g->pool);
     ls__plan_free(g->plan);
     free(g->data);
@@ -123,6 +134,23 @@ int ls_generator_open(ls_generator **generator, ls_predictor *p,
     return status;
 }
 
+/* Where workers sit on several nodes they read copies, unless another generator
+ * has these, or there is no memory, or the sequence has begun. */
+static void make_copies(ls_generator *g)
+{
+    static const ls__weights none;
+    const ls_mesh *mesh = ls__pool_mesh(g->pool);
+    const ls__plan *plan = g->predictor->model.plan;
+    ls_link link;
+
+    if (!plan->pack_floats || g->length || !ls_mesh_link(mesh, 0, &link) ||
+        atomic_flag_test_and_set(&g->predictor->copied))
+        return;
+    g->copies = &g->predictor->copies;
+    if (ls__copies_open(g->copies, mesh, plan, &none, false) < 0)
+        drop_copies(g);
+}
+
 int ls_generator_share(ls_generator *g, ls_pool *pool)
 {
     LS__NEED_AS(g, "generator", LS_EINVAL);
@@ -140,6 +168,7 @@ int ls_generator_share(ls_generator *g, ls_pool *pool)
         status = ls__context_join(g->context, g->team);
     if (status == 0) {
         g->pool = pool;
+        make_copies(g);
         return 0;
     }
     ls__team_close(g->team);
@@ -196,13 +225,18 @@ static ls__weights weights_of(ls_generator *g)
     return g->taken->weights;
 }
 
-/* The caller's part of a call, and that of those who help it. */
+/* The caller's part of a call, and that of those who help it: the last worker
+ * is the first of them, as copies have it. */
 static void run(void *user, int worker)
 {
     ls_generator *g = user;
 
+    if (g->copies && g->length == 0) { /* new weights, maybe */
+        ls__copies_fill(g->copies, worker, g->taken->weights.packed);
+        ls__pool_barrier(g->pool);
+    }
     if (worker > 0) {
-        ls__team_help(g->team, worker);
+        ls__team_help(g->team, ls__team_members(g->team) - worker);
         return;
     }
     ls__team_gather(g->team, NULL, 0);
@@ -229,6 +263,10 @@ int ls_generator_append(ls_generator *g, int64_t n, const int32_t *tokens,
     g->data[g->input] = tokens;
     g->shard = (ls_shard){.rows = n, .data = g->data, .row = g->length};
     g->weights = weights_of(g);
+    if (g->copies) {
+        g->weights.packed = g->copies->of->packed;
+        g->weights.near = g->copies->of->near;
+    }
     g->out = out;
     if ((status = ls__predictor_run(g->pool, "generate", run, g)) < 0)
         return status;

@@ -51,6 +51,7 @@ static ls_predictor *new_predictor(void)
         return NULL;
     atomic_init(&p->holders, 1);
     atomic_flag_clear(&p->refreshing);
+    atomic_flag_clear(&p->copied);
     return p;
 }
 

@@ -6,12 +6,15 @@
 #include <lockstep/predictor.h>
 #include "pool/call.h"
 #include "predict/snapshot.h"
+#include "train/copies.h"
 
 struct ls_predictor {
     atomic_int holders;      /* contexts, and the user until it is closed */
     atomic_flag refreshing;
     ls__model model;
     ls__snapshots snapshots; /* of its weights */
+    atomic_flag copied;      /* for a generator whose workers sit on several */
+    ls__copies copies;       /* NUMA nodes, one at a time */
     int inputs;
     const ls__input **input; /* those that an output reads */
 };

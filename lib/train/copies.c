@@ -1,109 +1,83 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See copies.h.  The first copy is the model's. */
+/* See copies.h. */
 #include "train/copies.h"
+#include "base/memory.h"
+#include "base/range.h"
 #include "mesh/mesh.h"
-#include "pool/pool.h"
 
-typedef struct copy {
-    int node, workers; /* where, and how many pack it */
-    float *packed;
-} copy;
+#include <stdlib.h>
+#include <string.h>
 
-/* A worker's copy, and which of those who pack it the worker is. */
-typedef struct packer {
-    copy *of;
-    int number;
-    ls__weights weights; /* that the worker reads */
-} packer;
-
-struct ls__copies {
-    int count;
-    copy *copy;
-    packer *packer; /* [worker] */
-    float **near;   /* [worker], the last one first */
-};
-
-static bool on_one_node(const ls_mesh *mesh)
+/* The first worker of the copy that a worker reads. */
+static int owner_of(const ls_mesh *mesh, int worker, bool single)
 {
-    int w = 1;
+    int w = 0;
 
-    while (w < mesh->workers && ls__mesh_place(mesh, w)->numa ==
-                                    ls__mesh_place(mesh, 0)->numa)
+    while (!single && ls__mesh_place(mesh, w)->numa !=
+                          ls__mesh_place(mesh, worker)->numa)
         w++;
-    return w >= mesh->workers;
+    return w;
 }
 
-/* Find out who packs which copy. */
-static void deal(ls__copies *c, const ls_mesh *mesh)
+/* How many of the workers before `end` read the copy that a worker reads. */
+static int readers(const ls__copies *c, int worker, int end)
 {
-    for (int w = 0; w < mesh->workers; w++) {
-        int node = ls__mesh_place(mesh, w)->numa, k = 0;
+    int n = 0;
 
-        while (k < c->count && c->copy[k].node != node)
-            k++;
-        if (k == c->count)
-            c->copy[c->count++].node = node;
-        c->packer[w] = (packer){.of = &c->copy[k],
-                                .number = c->copy[k].workers++};
-    }
+    for (int w = 0; w < end; w++)
+        n += c->of[w].packed == c->of[worker].packed;
+    return n;
 }
 
-/* The members of a team are its leader and then the workers before it, each of
- * whom reads the copy of its own node. */
-static void point(const ls_trainer *t)
+int ls__copies_open(ls__copies *c, const ls_mesh *mesh, const ls__plan *plan,
+                    const ls__weights *first, bool single)
 {
-    const ls__copies *c = t->copies;
-    float **near = c->near + t->workers;
+    size_t bytes = plan ? (size_t)plan->pack_floats * sizeof **c->near : 0;
+    int n = mesh->workers;
 
-    for (int w = 0; w < t->workers; w++) {
-        *--near = c->packer[w].of->packed;
-        c->packer[w].weights = t->model.weights;
-        c->packer[w].weights.packed = *near;
-        c->packer[w].weights.near = near;
-    }
-}
-
-int ls__copies_open(ls_trainer *t, const ls__needs *needs)
-{
-    const ls_mesh *mesh = ls__pool_mesh(t->pool);
-    const ls__weights *model = &t->model.weights;
-    size_t n = (size_t)t->workers, bytes;
-    ls__copies *c;
-
-    if (needs->single || !model->packed || on_one_node(mesh))
-        return 0;
-    bytes = (size_t)t->model.plan->pack_floats * sizeof *model->packed;
-    if (!(t->copies = c = ls__arena_new(&t->arena, 1, sizeof *c)) ||
-        !(c->copy = ls__arena_new(&t->arena, n, sizeof *c->copy)) ||
-        !(c->packer = ls__arena_new(&t->arena, n, sizeof *c->packer)) ||
-        !(c->near = ls__arena_new(&t->arena, n, sizeof *c->near)))
+    *c = (ls__copies){plan, first, n,
+                      ls__new((size_t)n, sizeof *c->of, "copies"),
+                      ls__new(2 * (size_t)n, sizeof *c->near, "copies")};
+    if (!c->of || !c->near)
         return LS_ENOMEM;
-    deal(c, mesh);
-    c->copy[0].packed = model->packed;
-    for (int k = 1; k < c->count; k++)
-        if (!(c->copy[k].packed = ls__block(bytes, "packed weights")))
+    for (int w = 0; w < n; w++) {
+        int owner = owner_of(mesh, w, single);
+        float *packed = owner < w ? c->of[owner].packed : first->packed;
+
+        if (bytes && owner == w && (w || !packed) &&
+            !(packed = ls__block(bytes, "packed weights")))
             return LS_ENOMEM;
-    point(t);
+        c->near[n - 1 - w] = c->near[2 * n - 1 - w] = packed;
+        c->of[w] = (ls__weights){first->of, packed, c->near + n - 1 - w, NULL};
+    }
     return 0;
 }
 
-void ls__copies_close(ls_trainer *t)
+void ls__copies_close(ls__copies *c)
 {
-    for (int k = 1; t->copies && k < t->copies->count; k++)
-        ls__block_free(t->copies->copy[k].packed);
+    for (int w = 0; c->of && w < c->workers; w++)
+        if (c->of[w].packed != c->first->packed && !readers(c, w, w))
+            ls__block_free(c->of[w].packed);
+    free(c->of);
+    free(c->near);
+    *c = (ls__copies){0};
 }
 
-const ls__weights *ls__copies_of(const ls_trainer *t, int worker)
+void ls__copies_pack(const ls__copies *c, int worker, bool backward)
 {
-    return t->copies ? &t->copies->packer[worker].weights : &t->model.weights;
-}
+    const ls__weights *w = &c->of[worker];
 
-void ls__copies_pack(const ls_trainer *t, int worker, bool backward)
-{
-    const packer *p = t->copies ? &t->copies->packer[worker] : NULL;
-    bool early = !p || p->of == t->copies->copy;
-
-    ls__exec_pack(t->model.plan, early ? &t->model.weights : &p->weights,
-                  p ? p->number : worker, p ? p->of->workers : t->workers,
+    ls__exec_pack(c->plan, w->packed == c->first->packed ? c->first : w,
+                  readers(c, worker, worker), readers(c, worker, c->workers),
                   backward);
+}
+
+void ls__copies_fill(const ls__copies *c, int worker, const float *packed)
+{
+    ls__range r = ls__range_part((ls__range){0, c->plan->pack_floats},
+                                 readers(c, worker, c->workers),
+                                 readers(c, worker, worker), 1);
+
+    memcpy(c->of[worker].packed + r.first, packed + r.first,
+           (size_t)(r.last - r.first) * sizeof *packed);
 }

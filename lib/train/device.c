@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "plan/team.h"
 #include "pool/pool.h"
-#include "train/copies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +75,7 @@ void ls__beside_close(ls__beside *b)
 
 void ls__beside_pack(const ls__beside *b, const ls_trainer *t, int worker)
 {
-    ls__copies_pack(t, worker, true);
+    ls__copies_pack(&t->copies, worker, true);
     ls__exec_pack(b->plan, &b->weights, worker, t->workers, true);
 }
 
@@ -283,7 +282,7 @@ const ls__weights *ls__device_weights(const ls_trainer *t, int device)
 {
     int worker = ls__pool_worker_of(t->pool, t->devices.count, device);
 
-    return ls__copies_of(t, worker);
+    return &t->copies.of[worker];
 }
 
 ls__context *ls__device_context(const ls_trainer *t, int device)

@@ -7,7 +7,6 @@
 #include "rules/clip.h"
 #include "rules/optim.h"
 #include "train/batch.h"
-#include "train/copies.h"
 #include "train/device.h"
 #include "train/placement.h"
 #include "train/riders.h"
@@ -20,7 +19,7 @@
 
 bool ls__phase_prepare(ls__step *s, int worker)
 {
-    ls__copies_pack(s->trainer, worker, s->pass->train);
+    ls__copies_pack(&s->trainer->copies, worker, s->pass->train);
     return true;
 }
 

@@ -4,11 +4,11 @@
 #ifndef LS_TRAIN_TRAINER_H
 #define LS_TRAIN_TRAINER_H
 
+#include "train/copies.h"
 #include "train/rider.h"
 #include <lockstep/gradients.h>
 
 typedef struct ls__row_ways ls__row_ways;
-typedef struct ls__copies ls__copies;
 
 struct ls_trainer {
     ls_pool *pool;
@@ -40,7 +40,7 @@ struct ls_trainer {
     ls__gradients grad;
     ls__running running;
     struct ls__nodes *nodes; /* nodes.h; NULL: devices are added at once */
-    ls__copies *copies; /* copies.h; NULL: all read the model's */
+    ls__copies copies; /* of the model's packed weights */
     struct ls__joint *joint; /* joint.h; NULL: devices need not meet */
     ls__trained trained;
     int64_t use;      /* how often they were taken for a computation */

@@ -5,7 +5,6 @@
 #include "pool/pool.h"
 #include "reduce/reduce.h"
 #include "rules/optim.h"
-#include "train/copies.h"
 #include "train/device.h"
 #include "train/joint.h"
 #include "train/nodes.h"
@@ -174,7 +173,9 @@ static int make_all(ls_trainer *t, const ls__needs *needs, const bool *frozen)
         (status = ls__devices_open(t)) < 0 ||
         (status = ls__placement_open(t)) < 0 ||
         (status = ls__nodes_open(t, needs)) < 0 ||
-        (status = ls__copies_open(t, needs)) < 0)
+        (status = ls__copies_open(&t->copies, ls__pool_mesh(t->pool),
+                                  t->model.plan, &t->model.weights,
+                                  needs->single)) < 0)
         return status;
     point_at_arrays(t);
     ls__joint_share(t);
@@ -217,7 +218,7 @@ void ls__trainer_drop(ls_trainer *t)
     for (int i = 0; i < LS__MOMENTS; i++)
         ls__block_free(t->moment[i]);
     ls__nodes_close(t);
-    ls__copies_close(t);
+    ls__copies_close(&t->copies);
     ls__block_free(t->notes.report);
     ls__block_free(t->notes.square);
     ls__block_free(t->notes.lap);

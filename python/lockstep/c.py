@@ -526,12 +526,18 @@ class Link(Struct):
     a step.
 
     Rows, as a share of the batch: it would lie where its loader made it.
+
+    And what a position reads that the workers share as a generator's
+    (generator_share), in floats for each parameter: packed weights, an
+    equal part of which each worker reads.  They would lie where the first
+    worker is; instead each node copies them once for a sequence.
     """
 
     _fields_ = [("from", C.c_int), ("to", C.c_int), ("packages", C.c_bool),
         ("flat", C.c_double), ("floats", C.c_double),
         ("weights_flat", C.c_double), ("weights", C.c_double),
-        ("rows_flat", C.c_double), ("rows", C.c_double)]
+        ("rows_flat", C.c_double), ("rows", C.c_double),
+        ("position_flat", C.c_double), ("position", C.c_double)]
 
 
 class Cost(Struct):

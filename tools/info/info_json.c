@@ -33,14 +33,17 @@ static json_t *json_links(const info *r)
 
     for (int i = 0; ls_mesh_link(r->mesh, i, &l); i++)
         json_array_append_new(
-            list, json_pack("{s:i, s:i, s:b, s:f, s:f, s:f, s:f, s:f, s:f}",
+            list, json_pack("{s:i, s:i, s:b, s:f, s:f, s:f, s:f, s:f, s:f, "
+                            "s:f, s:f}",
                             "from", l.from, "to", l.to, "packages", l.packages,
                             "at_once", bytes * l.flat, "by_nodes",
                             bytes * l.floats, "weights_shared",
                             bytes * l.weights_flat * (double)r->set.chunks,
                             "weights_copied", bytes * l.weights,
                             "rows_on_one", rows * l.rows_flat, "rows_placed",
-                            rows * l.rows));
+                            rows * l.rows, "position_shared",
+                            bytes * l.position_flat, "position_copied",
+                            bytes * l.position));
     return list;
 }
 

@@ -121,8 +121,9 @@ static void print_map(const info *r)
 
 /* ------ Links between NUMA nodes ------ */
 
-/* What is counted of a link, before and after. */
-enum { COUNTS = 6 };
+/* What is counted of a link, before and after: of a step, and of a position of
+ * a generator. */
+enum { COUNTS = 8, OF_STEP = 6 };
 
 typedef struct counted {
     double mb[COUNTS];
@@ -134,12 +135,13 @@ static counted count(const info *r, const ls_link *l)
 
     return (counted){{mb * l->flat, mb * l->floats,
                       mb * chunks * l->weights_flat, mb * l->weights,
-                      r->set.rows * l->rows_flat, r->set.rows * l->rows}};
+                      r->set.rows * l->rows_flat, r->set.rows * l->rows,
+                      mb * l->position_flat, mb * l->position}};
 }
 
 static void print_counts(const counted *c)
 {
-    for (int i = 0; i < COUNTS; i++)
+    for (int i = 0; i < OF_STEP; i++)
         printf("  %10.4g", c->mb[i]);
     putchar('\n');
 }
@@ -203,6 +205,8 @@ static void print_links(const info *r)
     print_link(r, &first, &last);
     printf("  %-9s  %-9s  %8s", "all", "", "");
     print_counts(&sum);
+    printf("  all, a position of generated tokens: %.4g MB of weights shared, "
+           "%.4g copied\n", sum.mb[OF_STEP], sum.mb[OF_STEP + 1]);
 }
 
 static const char *say_isa(const ls_isa *isa)
