@@ -36,7 +36,7 @@ module lockstep_batch
 
   private :: set_real32, set_int32, set_real64, set_int64, predict_real32, &
     predict_real64, predict, weigh_real32, weigh_real64, losses_real32, &
-    losses_real64
+    losses_real64, refuse_weights
 
 contains
 
@@ -133,6 +133,17 @@ contains
     call ended(s, stat, errmsg)
   end subroutine set_int64
 
+  ! Says what weights are not; to C, too, as refuse does.
+  function refuse_weights(batch, what) result(s)
+    type(ls_batch), intent(in) :: batch
+    character(*), intent(in) :: what
+    real(c_float), target :: nothing
+    integer :: s
+
+    s = c_batch_set_weights(pointer_of(batch), c_loc(nothing), -1_c_int64_t)
+    s = failed(LS_EINVAL, "ls_batch_set_weights: the weights are not " // what)
+  end function refuse_weights
+
   subroutine weigh_real32(batch, weights, stat, errmsg)
     type(ls_batch), intent(in) :: batch
     real(real32), pointer, intent(in) :: weights(:)
@@ -141,14 +152,12 @@ contains
     integer :: s
 
     if (.not. associated(weights)) then
-      s = failed(LS_EINVAL, &
-                 "ls_batch_set_weights: the weights are not allocated")
+      s = refuse_weights(batch, "allocated")
     else if (is_contiguous(weights)) then
       s = c_batch_set_weights(pointer_of(batch), c_loc(weights), &
                               size(weights, kind=c_int64_t))
     else
-      s = failed(LS_EINVAL, &
-                 "ls_batch_set_weights: the weights are not contiguous")
+      s = refuse_weights(batch, "contiguous")
     end if
     call ended(s, stat, errmsg)
   end subroutine weigh_real32
@@ -162,8 +171,7 @@ contains
     integer :: s
 
     if (.not. is_there(weights)) then
-      s = failed(LS_EINVAL, &
-                 "ls_batch_set_weights: the weights are not allocated")
+      s = refuse_weights(batch, "allocated")
     else
       p = c_null_ptr
       ! Under a name that no input has.
@@ -240,14 +248,15 @@ contains
     type(*), intent(in), target :: x(..)
     type(c_ptr), intent(in) :: p
     integer, allocatable :: wanted(:)
+    integer(c_int64_t) :: n
     integer :: s
 
     if (associated(trainer%of)) &
       call rows_wanted(trainer%of%outputs, output, wanted)
-    s = judged("ls_predict", output, x, wanted)
-    if (s == 0) &
-      s = c_predict(pointer_of(trainer), pointer_of(batch), c_text(output), &
-                    count_of(x), p)
+    n = count_of(x)
+    if (judged("ls_predict", output, x, wanted) < 0) n = -1 ! for other ranks
+    s = c_predict(pointer_of(trainer), pointer_of(batch), c_text(output), n, p)
+    if (n < 0) s = judged("ls_predict", output, x, wanted)
   end function predict
 
   subroutine predict_real32(trainer, batch, output, values, stat, errmsg)

@@ -263,16 +263,18 @@ contains
     type(c_ptr), intent(in) :: p
     integer, allocatable :: wanted(:)
     logical(c_bool) :: as_step
+    integer(c_int64_t) :: n
     integer :: s
 
     as_step = .false.
     if (present(train)) as_step = train
     if (associated(trainer%of)) &
       call rows_wanted(trainer%of%inputs, input, wanted)
-    s = judged("ls_input_gradient", input, x, wanted)
-    if (s == 0) &
-      s = c_input_gradient(pointer_of(trainer), pointer_of(batch), as_step, &
-                           c_text(input), count_of(x), p)
+    n = count_of(x)
+    if (judged("ls_input_gradient", input, x, wanted) < 0) n = -1 ! for ranks
+    s = c_input_gradient(pointer_of(trainer), pointer_of(batch), as_step, &
+                         c_text(input), n, p)
+    if (n < 0) s = judged("ls_input_gradient", input, x, wanted)
   end function by_input
 
   subroutine by_input_real32(trainer, batch, input, values, train, stat, &

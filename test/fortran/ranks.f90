@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! Trains on the processes of MPI_COMM_WORLD, each of which is given all rows,
 ! and prints the hash of the state once.  Before that, where ranks give rows of
-! their own, the last one's array has a wrong shape, and no rank waits for it.
+! their own, the last one's array has a wrong shape, and later those for results
+! have; no rank waits for it.
 program ranks
   use, intrinsic :: iso_fortran_env, only: real32
   use lockstep
@@ -15,7 +16,9 @@ program ranks
   type(ls_batch) :: batch
   type(ls_mpi) :: mpi
   type(ls_node) :: x, y
-  real(real32), target :: xs(3, 40), ys(1, 40), turned(40, 3)
+  real(real32), target :: xs(3, 40), ys(1, 40), turned(40, 3), ws(40) = 1
+  real(real32), pointer :: w(:)
+  real(real32) :: out(1, 40), two(2, 20), three(3, 40), four(4, 30)
   character(64) :: hash
   character(200) :: message
   integer :: i, level, rank, ranks_here, stat, ierror
@@ -34,6 +37,7 @@ program ranks
   x = ls_input(graph, "x", [3])
   y = ls_input(graph, "y", [1])
   x = ls_dense(ls_relu(ls_dense(x, 16, "hidden")), 1, "out")
+  call ls_output(graph, x, "product")
   call ls_loss(graph, ls_mean_squared_error(x, y))
   call ls_mpi_open(mpi, MPI_COMM_WORLD)
   call ls_trainer_open(trainer, pool, graph, rows=LS_ROWS_MOVED, &
@@ -46,6 +50,10 @@ program ranks
     call ls_batch_set(batch, "x", xs, stat, message)
   end if
   if (stat >= 0) error stop "a wrong shape was taken"
+  w => ws
+  if (rank == ranks_here - 1) w => null()
+  call ls_batch_set_weights(batch, w, stat, message)
+  if (stat >= 0) error stop "no weights were taken"
   call ls_trainer_open(trainer, pool, graph, ls_adam(1d-2), &
                        transport=ls_mpi_transport(mpi))
   call ls_batch_open(batch, trainer)
@@ -54,6 +62,21 @@ program ranks
   do i = 1, 5
     call ls_step(trainer, batch)
   end do
+  if (rank == ranks_here - 1) then
+    call ls_predict(trainer, batch, "product", two, stat, message)
+    if (index(message, "(2,20)") == 0) error stop "another message"
+  else
+    call ls_predict(trainer, batch, "product", out, stat, message)
+  end if
+  if (stat /= LS_ESHAPE) error stop "a wrong shape was filled"
+  if (rank == ranks_here - 1) then
+    call ls_input_gradient(trainer, batch, "x", four, stat=stat, errmsg=message)
+    if (index(message, "(4,30)") == 0) error stop "another message"
+  else
+    call ls_input_gradient(trainer, batch, "x", three, stat=stat, errmsg=message)
+  end if
+  if (stat /= LS_ESHAPE) error stop "a wrong shape was filled"
+  call ls_predict(trainer, batch, "product", out)
   call ls_trainer_hash(trainer, hash)
   if (rank == 0) print "(2a)", "state ", hash
   call ls_mpi_close(mpi) ! the trainer keeps it
