@@ -364,7 +364,7 @@ END_TEST
 
 #endif
 
-/* Of a graph without inputs, one row. */
+/* A graph without inputs has one row. */
 START_TEST(test_no_inputs)
 {
     float y[6] = {0};
