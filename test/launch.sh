@@ -63,6 +63,14 @@ same "the output with checkpoints" "$dir/alone" "$dir/out"
 if diff -r "$dir/c1" "$dir/c4" >"$dir/err"; then pass; else fail "files"; fi
 is "of three saves" "$(ls -A "$dir/c4" | wc -l | tr -d ' ')" 3
 
+# What a run that fails had learned is saved, with an average too, which the
+# ranks take together.
+$MPIRUN -n 2 ./lockstep-train linear --devices 2 --steps 60 --lr 30 --ema 0.9 \
+    --save "$dir/failed.st" >"$dir/out" 2>"$dir/err"
+has "it fails" err "the loss is not finite"
+has "it is saved" err "failed.st: the parameters after"
+is "the file is there" "$(head -c 40 "$dir/failed.st" | wc -c)" 40
+
 # A transcript of one process, verified by one to five ranks; and written by
 # them, with the roots of rows and gradients, and their leaves by their owners.
 # shellcheck disable=SC2086
