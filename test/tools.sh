@@ -96,7 +96,15 @@ same "--model MODEL is the word" "$dir/out" "$dir/linear"
 expect 2 "unknown option --step; did you mean --steps?" linear --step 3
 expect 2 "unknown option --zzzzzz; see" linear --zzzzzz
 expect 2 "unexpected argument \"3\"" linear --steps 3 3
-expect 2 "unexpected argument \"-x\"" linear -x
+expect 2 "unexpected argument \"-x\"; options begin with two dashes, as --x" \
+    linear -x
+expect 2 "unknown option --learning-rate; did you mean --lr?" linear \
+    --learning-rate 1
+expect 2 "unknown option --batch-size; did you mean --batch?" linear \
+    --batch-size 1
+expect 2 "unknown option --threads; did you mean --workers?" lm --threads 1
+expect 2 "is not a finite number from 0 up; fractions stand behind a point" \
+    linear --lr 0,1
 expect 2 "unknown option --dev; did you mean --devices?" linear --dev 2
 expect 2 "did you mean --transcript or --transcript-every or --transcript-rows" \
     linear --transc c

@@ -266,8 +266,10 @@ json_t *ls__line_read(ls__line_form form, const char *text, size_t bytes,
         find_kind(form, json_string_value(json_object_get(line, "kind")));
 
     if (!k) {
-        ls__fail(LS_EFORMAT, "%s: %s", where,
-                 line ? "no kind of line that is known" : error.text);
+        ls__fail(LS_EFORMAT, "%s: %s%s", where,
+                 line ? "no kind of line that is known"
+                      : "no line of a transcript or record: ",
+                 line ? "" : error.text);
     } else if (check_fields(line, k, where) == 0 &&
                check_canonical(line, text, bytes, where) == 0) {
         return line;

@@ -150,8 +150,8 @@ static int read_lead(reader *r)
     for (int i = 0; i < LEAD; i++)
         length |= (uint64_t)lead[i] << 8 * i;
     if (length < 2 || length > (uint64_t)size - LEAD || length > LONGEST)
-        return ls__fail(LS_EFORMAT, "%s: a header of %llu bytes does not fit "
-                        "into a file of %lld", r->path,
+        return ls__fail(LS_EFORMAT, "%s: no safetensors file, or cut off: a "
+                        "header of %llu bytes does not fit into %lld", r->path,
                         (unsigned long long)length, (long long)size);
     if (lead[LEAD] != '{')
         return ls__fail(LS_EFORMAT, "%s: the header does not begin with {",

@@ -304,6 +304,9 @@ static int take_argument(opt_line *line, char *arg, const char **next)
 
     if (is_help(arg))
         return opt_help(line->program, line->model);
+    if (arg[0] == '-' && arg[1] && arg[1] != '-')
+        return opt_fail(OPT_WRONG, "unexpected argument \"%s\"; options begin "
+                        "with two dashes, as -%s", arg, arg);
     if (strncmp(arg, "--", 2) != 0 && line->paths < line->program->paths) {
         line->path[line->paths++] = arg;
         return OPT_GO;

@@ -78,12 +78,46 @@ static const char *whose(const opt_program *p, const char *name)
     return NULL;
 }
 
+/* Does a help have the words of a name, "learning rate", or begin with its only
+ * one, "threads"? */
+static bool is_told(const char *help, const char *words)
+{
+    size_t n = strlen(words);
+
+    return strchr(words, ' ') ? strstr(help, words) != NULL
+                              : !strncmp(help, words, n) &&
+                                    strcspn(help, " ,;:") == n && n > 2;
+}
+
+/* An option that begins a name, as --batch does "batch-size", or whose help
+ * tells it; NULL: none. */
+static const char *related(const opt_program *p, const opt_model *model,
+                           const char *name)
+{
+    char words[OPT_VALUE];
+
+    snprintf(words, sizeof words, "%s", name);
+    for (char *at = words; (at = strchr(at, '-'));)
+        *at = ' ';
+    for (int i = 0; i < p->count; i++) {
+        const opt *o = &p->option[i];
+        size_t n = strlen(o->name);
+
+        if (opt_takes(o, model) &&
+            ((strncmp(name, o->name, n) == 0 && name[n] == '-') ||
+             is_told(o->help, words)))
+            return o->name;
+    }
+    return NULL;
+}
+
 /* An extra or missing letter is likelier than half a word that was left out. */
 int opt_unknown_option(const opt_line *line, const char *name)
 {
     const opt_program *p = line->program;
     const opt_model *model = p->models[line->model];
     hint h = hint_for(name);
+    const char *near;
 
     if (whose(p, name))
         return opt_fail(OPT_WRONG, "unknown option --%s; it is one of %s",
@@ -93,6 +127,9 @@ int opt_unknown_option(const opt_line *line, const char *name)
     for (int i = 0; i < p->count; i++)
         if (opt_takes(&p->option[i], model))
             show(&h, "--", p->option[i].name);
+    near = related(p, model, name);
+    if (near && h.best > 1 && !h.begun)
+        h.found = near;
     if (h.found && (h.best <= 1 || !h.begun))
         return opt_fail(OPT_WRONG, "unknown option --%s; did you mean --%s?",
                         name, h.found);

@@ -69,6 +69,9 @@ static int read_real(const opt *o, const char *text, double *out)
     range_of(o, &least, &below, &want);
     d = strtod(text, &end);
     /* strtod also takes blanks, hexadecimal, "inf" and "nan". */
+    if (*end == ',')
+        return opt_fail(OPT_WRONG, "--%s: \"%s\" is not %s; fractions stand "
+                        "behind a point, as in 0.5", o->name, text, want);
     if (end == text || *end || text[strspn(text, "0123456789.eE+-")] ||
         !(d >= least && d < below))
         return wrong(o->name, text, want);
