@@ -480,6 +480,9 @@ START_TEST(test_missing_input)
     ls_node *y = ls_dense(x, OUT, "out");
     ck_assert_ptr_null(ls_relu(NULL));
     ck_assert_ptr_null(ls_relu(ls_add(y, ls_relu(NULL))));
+    ck_assert_ptr_null(ls_concat(&y, 0, 0));
+    ck_assert_str_eq(ls_errmsg(), "ls_concat: 0 nodes; there must be 1 or "
+                     "more");
     FAILS(ls_loss(g, NULL), LS_EINVAL, "add: input 1 is NULL");
     FAILS(ls_output(g, NULL, "y"), LS_EINVAL, "add: input 1 is NULL");
     FAILS(ls_trainer_open(&t, pool, g, NULL), LS_EINVAL,

@@ -162,8 +162,11 @@ ls_node *ls_concat(ls_node *const *x, int count, int axis)
     int half = count / 2;
     ls_node *second;
 
-    if (count < 1)
+    if (count < 1) { /* of no graph */
+        ls__fail(LS_EINVAL, "ls_concat: %d nodes; there must be 1 or more",
+                 count);
         return NULL;
+    }
     if (count == 1)
         return x[0];
     second = ls_concat(x + half, count - half, axis);
