@@ -54,6 +54,7 @@ same "-o writes the same" whole file.csv
 is "and nothing else" "$(cat out)" ""
 run --output=file.csv mlp.safetensors x.npy
 same "--output too" whole file.csv
+expect 2 "was trained on no table: it takes an array" mlp.safetensors rows.csv
 npy one.npy '<f4' '5,'
 run mlp.safetensors one.npy
 lines "a row alone" "2 lines, 4 columns"

@@ -237,6 +237,17 @@ static int open_model(run *r)
     return opt_check(ls_context_open(&r->context, r->predictor, NULL));
 }
 
+/* An array, for a model that knows no columns. */
+static int open_array(run *r, const char *path)
+{
+    const char *dot = strrchr(path, '.');
+
+    if (dot && (!strcmp(dot, ".csv") || !strcmp(dot, ".tsv")))
+        return opt_fail(OPT_WRONG, "%s: %s was trained on no table: it takes "
+                        "an array, a .npy file", path, r->line.path[0]);
+    return feed_array(&r->feed, path, &r->in, false);
+}
+
 static int open_input(run *r)
 {
     const char *path = r->line.path[1];
@@ -257,7 +268,7 @@ static int open_input(run *r)
                            r->set.skip_broken, r->set.score);
     if (r->images.is && r->set.score)
         return feed_no_labels(path);
-    return feed_array(&r->feed, path, &r->in, false);
+    return open_array(r, path);
 }
 
 static int open_output(run *r)

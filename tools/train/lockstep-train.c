@@ -93,8 +93,9 @@ static int check_writable(session *s)
 static void tell_batch(const data *d)
 {
     if (d->usual)
-        fprintf(stderr, "note: %lld rows a batch, not %lld: there are %lld\n",
-                (long long)d->batch, (long long)d->usual, (long long)d->rows);
+        fprintf(stderr, "note: %lld row%s a batch, not %lld: there %s %lld\n",
+                (long long)d->batch, opt_s(d->batch), (long long)d->usual,
+                d->rows == 1 ? "is" : "are", (long long)d->rows);
 }
 
 static int open_run(session *s)
