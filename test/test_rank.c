@@ -203,6 +203,8 @@ START_TEST(test_refused)
 
     FAILS(ls_ranks_open(&all, 0, NULL), LS_EINVAL, "0 ranks");
     FAILS(ls_ranks_open(&all, 1025, NULL), LS_EINVAL, "1 to 1024");
+    FAILS(ls_transport_sums(1, INT32_MAX), LS_EINVAL, "2147483647 devices");
+    ck_assert_int_eq(ls_transport_sums(1, 1 << 29), 1);
     FAILS(ls_ranks_open(&all, 2, &slow), LS_EINVAL, "delay -1");
     FAILS(ls_ranks_open(&all, 2, &other), LS_EINVAL, "rank 2 of 2");
     FAILS(ls_transport_check(NULL), LS_EINVAL, "NULL");

@@ -134,8 +134,8 @@ int ls_transport_sums(int ranks, int devices)
     ls__cut c = {0};
     int status;
 
-    if (ranks < 1)
-        return ls__fail(LS_EINVAL, "%d ranks", ranks);
+    if (ranks < 1 || devices > 1 << 29)
+        return ls__fail(LS_EINVAL, "%d ranks of %d devices", ranks, devices);
     status = ls__cut_open(&c, ranks, devices);
     if (status == 0)
         status = c.parts;
