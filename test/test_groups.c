@@ -343,6 +343,7 @@ START_TEST(refused)
     r = open_run(pool, graph, &o);
     FAILS(ls_trainer_use_average(r.trainer, true), LS_EINVAL, "no average");
     FAILS(ls_trainer_set_lr(r.trainer, (double)NAN), LS_EINVAL, "rate is nan");
+    FAILS(ls_trainer_set_lr(r.trainer, 1e39), LS_EINVAL, "rate is 1e+39");
     FAILS(ls_trainer_set_step(r.trainer, -1), LS_EINVAL, "step -1");
     FAILS(ls_trainer_set_step(r.trainer, INT64_MAX), LS_EINVAL,
           "more than a run can make");

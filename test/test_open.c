@@ -34,6 +34,7 @@ START_TEST(bad_options)
     refuses_optimizer(pool, g, ls_sgd((double)NAN), "learning rate is nan");
     refuses_optimizer(pool, g, ls_adam((double)INFINITY),
                       "learning rate is inf");
+    refuses_optimizer(pool, g, ls_sgd(3.5e38), "learning rate is 3.5e+38");
     refuses_optimizer(pool, g, ls_momentum(0.1, -1), "momentum is -1");
     adam.b1 = 1;
     refuses_optimizer(pool, g, adam, "b1 is 1");
