@@ -88,10 +88,10 @@ static const opt rows[] = {
       TRAIN, MAY_DIFFER, .needs = "augment" },
     { OPT_ROW("image-fit", NULL, OPT_CHOICE, AT(image_fit), FOR(IMAGES), "crop",
               "of pictures: their middle, all of it on black, or out of shape"),
-      .word = normal_fit, .needs = "data", .marks = OF_IMAGES },
+      .word = normal_fit, .needs = "data", .marks = OF_IMAGES | OF_PICTURES },
     { OPT_ROW("skip-broken", NULL, OPT_FLAG, AT(skip_broken), FOR(IMAGES), "",
               "leave out files that are no pictures, or broken"),
-      .needs = "data", .marks = OF_IMAGES },
+      .needs = "data", .marks = OF_IMAGES | OF_PICTURES },
     { OPT_ROW("rows", "N", OPT_COUNT, AT(rows),
               FOR("linear", "lm", "mlp"), "4096", "size of generated data") },
 };

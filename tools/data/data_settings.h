@@ -37,6 +37,7 @@ enum {
     OF_TEXT = 32,
     OF_TABLE = 64,   /* where a model takes other rows, too */
     OF_IMAGES = 128, /* of files */
+    OF_PICTURES = 4096, /* a file each */
     OF_FILES = 256,  /* rows of files */
     OF_DECAY = 512,  /* of weights, by their sizes */
     OF_DROPOUT = 1024,

@@ -95,6 +95,9 @@ static int load_images(data *d, settings *s, const opt_line *line)
     }
     status = data_images(d, &f);
     s->model.mixes = d->augment.mixup > 0;
+    if (status == OPT_GO && !d->normal.classes) /* they have no folders */
+        status = opt_refuse_idle(line, OF_PICTURES, " is for folders of "
+                                 "pictures");
     if (status == OPT_GO)
         status = model_follow(line, "rows", &s->data.rows, d->rows, f.path);
     if (status == OPT_GO)

@@ -403,8 +403,6 @@ static int check_kind(const run *r)
     if (r->ask.model && r->of)
         return opt_fail(OPT_WRONG, "--of: a model of a table predicts its "
                         "target, which is no output \"%s\"", r->out.name);
-    if (r->set.skip_broken && (r->ask.model || !r->images.is))
-        return opt_fail(OPT_WRONG, "--skip-broken is for pictures");
     return OPT_GO;
 }
 
@@ -419,6 +417,9 @@ static int predict_rows(run *r)
     if (status == OPT_GO && !r->ask.model && r->set.score && !r->images.is)
         status = opt_fail(OPT_WRONG, "--score is for models of a table or of "
                           "images");
+    if (status == OPT_GO && r->set.skip_broken &&
+        !ls_images_file(&r->feed.images, 0))
+        status = opt_fail(OPT_WRONG, "--skip-broken is for pictures");
     if (status == OPT_GO)
         status = open_table(r);
     if (status != OPT_GO)
