@@ -127,28 +127,23 @@ meet()
 
 # build NAME GOAL CONFIGURE-ARGUMENTS...: configure in $ci/NAME and make GOAL,
 # under the command `under` if there is one; of all tests, or of `tests`.  With
-# `first` this command compiles some of it before all else, as it likes.  With
-# `tests_cflags` these are the CFLAGS of what is compiled after the libraries and
-# tools: the tests.
+# `first` this command compiles some of it before all else, as it likes.
 under=
 tests=
 first=
-tests_cflags=
 build()
 (
     mkdir -p "$ci/$1" && cd "$ci/$1" &&
         ../../../configure --quiet "${@:3}" &&
         { [ -z "$first" ] || $first; } &&
-        { [ -z "$tests_cflags" ] || make -j2 --no-print-directory; } &&
-        $under make -j2 --no-print-directory "$2" ${tests:+"TESTS=$tests"} \
-            ${tests_cflags:+"CFLAGS=$tests_cflags"}
+        $under make -j2 --no-print-directory "$2" ${tests:+"TESTS=$tests"}
 )
 
 # A sanitizer's report needs the numbers of lines alone (-g1), which make objects
 # half as large.  At -O1 kernels compile in a third of the time; not under
 # ThreadSanitizer, where the language model then takes six times as long: there
-# they are compiled without -fgcse, in three quarters of it, and the tests at -O1.
-# They make what they are told, or all.
+# they are compiled without -fgcse, in three quarters of it.  They make what they
+# are told, or all.
 #
 # Told, ThreadSanitizer is left out of the kernels of levels that this machine
 # does not run: they have no other threads, and are in the cache.
@@ -159,7 +154,7 @@ address()
 }
 thread()
 {
-    local under='' first='' tests_cflags='-O1 -g1'
+    local under='' first=''
     [ $# = 0 ] || first=kernels_of_others
     # ThreadSanitizer keeps its shadow where some kernels put programs at random.
     setarch "$(uname -m)" -R true 2>/dev/null && under="setarch $(uname -m) -R"
