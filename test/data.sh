@@ -259,6 +259,8 @@ has "linear is judged by its loss" out "[lockstep] eval best loss "
 run linear --x "$y" --y "$y" --eval-x "$y" --eval-y "$y" --batch 60 --devices 4
 is "arrays are evaluated at the end without being told to" \
     "$(grep -c 'eval step 0001' "$dir/out")" 1
+expect 2 "--valid and --eval-x exclude each other" lm --x "$dir/tokens.npy" \
+    --eval-x "$dir/tokens.npy" --valid 0.2
 expect 2 "--eval-x and --eval-y go together" linear --x "$y" --y "$y" --eval-x "$x"
 expect 2 "--eval-y needs --eval-x" linear --x "$y" --y "$y" --eval-y "$x"
 expect 2 "--eval-x needs --x" linear --eval-x "$y" --eval-y "$y"

@@ -14,6 +14,8 @@ static int lm_load(data *d, settings *s, const opt_line *line)
 
     if (s->data.mask && !s->data.x)
         return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
+    if (s->data.valid > 0 && s->data.eval_x && !line->repeats)
+        return opt_fail(OPT_WRONG, "--valid and --eval-x exclude each other");
     if (!s->data.x) {
         if (opt_refuse_idle(line, OF_FILES, " is for files, --x") != OPT_GO)
             return OPT_WRONG;
