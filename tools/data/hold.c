@@ -132,14 +132,13 @@ static const int32_t *labels_of(const data *d)
     return d->labels ? d->labels : d->input[1].all.data;
 }
 
-/* The rows of each class, of all, and how many classes there are.  A label
- * below 0 is none. */
+/* Add up the rows of each class, those of all, and how many classes there are.
+ * A label below 0 is none. */
 static int count_labels(const data *d, int64_t classes, double *count,
                         double *rows, double *there)
 {
     const int32_t *y = labels_of(d);
 
-    *rows = *there = 0;
     for (int64_t i = 0; i < d->rows; i++) {
         if (y[i] >= classes)
             return opt_fail(OPT_WRONG, "--class-weights: row %lld has the "
@@ -156,7 +155,8 @@ static int count_labels(const data *d, int64_t classes, double *count,
 int data_balance(data *d, int64_t classes)
 {
     const int32_t *y = labels_of(d);
-    double *count = calloc((size_t)classes, sizeof *count), rows, there;
+    double *count = calloc((size_t)classes, sizeof *count);
+    double rows = 0, there = 0;
     float *w = malloc((size_t)d->rows * sizeof *w);
     const float *given = d->mask.data;
     int status = count && w ? count_labels(d, classes, count, &rows, &there)
