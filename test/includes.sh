@@ -117,10 +117,10 @@ rooms_of() {
             (cd "$1" && unnamed "$room")
             untested "$1" "$room"
         done
-    included "$1/$2" | while read -r room other file; do
-        grep -qx "$room $other" "$dir/allowed" ||
-            echo "$2/$room/$file includes $other, which $room may not"
-    done
+    included "$1/$2" | awk -v folder="$2" '
+        FILENAME != "-" { may[$1, $2]; next }
+        !(($1, $2) in may) { print folder "/" $1 "/" $3 " includes " $2 \
+            ", which " $1 " may not" }' "$dir/allowed" -
     while read -r room other; do
         case $2/$other in data/base | data/doors) continue ;; esac
         [ -d "$1/$2/$other" ] ||
@@ -199,10 +199,8 @@ twice() {
 # programs wrote (test/golden).
 wide() {
     (cd "$1" && find include lib data tools mpi examples bench test \
-        -name golden -prune -o \( -name '*.[ch]' -o -name '*.hpp' \) -print) |
-        sort | while read -r file; do
-        awk -v file="$file" 'length > 80 { print file ":" FNR }' "$1/$file"
-    done
+        -name golden -prune -o \( -name '*.[ch]' -o -name '*.hpp' \) -print |
+        sort | xargs awk 'length > 80 { print FILENAME ":" FNR }')
 }
 
 # broad ROOT: lines of pages of more than 100 characters, but for code, tables and
@@ -248,9 +246,11 @@ unlicensed() {
     (cd "$1" && find include lib data tools mpi examples bench test python referee \
         \( -name golden -o -name '*venv*' \) -prune -o \
         \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.sh' -o -name '*.py' \
-        -o -name '*.awk' \) -print) 2>/dev/null | sort | while read -r file; do
-        sed 3q "$1/$file" | grep -q 'SPDX-License-[I]dentifier: BSD-3-Clause' || echo "$file"
-    done
+        -o -name '*.awk' \) -print 2>/dev/null | sort | xargs awk '
+            function tell() { if (!names) print file }
+            FNR == 1 { if (file) tell(); file = FILENAME; names = 0 }
+            FNR < 4 && /SPDX-License-[I]dentifier: BSD-3-Clause/ { names = 1 }
+            END { tell() }')
 }
 
 rooms "$top_srcdir" >"$dir/wrong"
