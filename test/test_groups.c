@@ -314,6 +314,43 @@ START_TEST(resumed)
 }
 END_TEST
 
+/* A program that sets the step, for a schedule, has an average that begins with
+ * the parameters all the same, unless it sets that, too. */
+START_TEST(average_of_a_later_step)
+{
+    plan p = new_plan(0);
+    ls_pool *pool = NULL;
+    run r = {0};
+    float out[5], average[5], set[5] = {1, 2, 3, 4, 5};
+
+    OK(open_plan(&p, &pool, &r));
+    OK(ls_trainer_set(r.trainer, "out.bias", 5, set));
+    OK(ls_trainer_set_step(r.trainer, 7));
+    OK(ls_trainer_set_lr(r.trainer, 0));
+    for (int i = 0; i < 3; i++)
+        step(&r);
+    OK(ls_trainer_get(r.trainer, "average.out.bias", 5, average));
+    for (int i = 0; i < 5; i++)
+        ck_assert_float_eq_tol(average[i], set[i], 1e-6f);
+    OK(ls_trainer_get(r.trainer, "out.bias", 5, out));
+    ck_assert_mem_eq(out, set, sizeof set);
+    close_run(&r);
+    ls_pool_close(pool);
+
+    OK(open_plan(&p, &pool, &r));
+    OK(ls_trainer_set(r.trainer, "average.out.bias", 5, set));
+    OK(ls_trainer_set_step(r.trainer, 7));
+    OK(ls_trainer_set_lr(r.trainer, 0));
+    step(&r);
+    OK(ls_trainer_get(r.trainer, "average.out.bias", 5, average));
+    for (int i = 0; i < 5; i++)
+        ck_assert_float_eq_tol(average[i], 0.8f * set[i], 1e-6f);
+    close_run(&r);
+    ls_pool_close(pool);
+    free_plan(&p);
+}
+END_TEST
+
 /* What makes no sense is refused by name. */
 START_TEST(refused)
 {
@@ -592,6 +629,7 @@ static Suite *suite(void)
     tcase_add_test(t, each_alone);
     tcase_add_test(t, messages);
     tcase_add_test(t, resumed);
+    tcase_add_test(t, average_of_a_later_step);
     tcase_add_test(t, refused);
 #if !UNDER_SANITIZER
     tcase_add_loop_test(t, room, 0, 2);

@@ -13,7 +13,7 @@ typedef struct average {
     const float *value; /* the parameters */
     float *kept;        /* [owned float] their average */
     double share;       /* of the old one in the new one */
-    bool begins;        /* with the parameters as they are */
+    bool begins, begun; /* with the parameters as they are; it is there */
 } average;
 
 static bool wants(const ls__rig *rig, ls__needs *needs)
@@ -40,7 +40,9 @@ static int begin(void *own, ls__step *s)
 {
     average *a = own;
 
-    a->begins = s->number == 0;
+    for (int64_t i = 0; i < ls__owned_floats(&a->owned) && !a->begun; i++)
+        a->begun = a->kept[i] != 0; /* or a program set the step alone */
+    a->begins = s->number == 0 || !a->begun;
     return 0;
 }
 
