@@ -116,7 +116,8 @@ LS_API int ls_transcript_open(ls_transcript **transcript, ls_trainer *trainer,
  * and asks the system for nothing but to write.  LS_ENOTSUP: with rows, the
  * step took several batches.  LS_EDIFFERS, when comparing: ls_errmsg() names
  * the line, the field and both values.  It sticks: what follows is not
- * compared. */
+ * compared.  LS_EIO: the file cannot be written, which the first of several
+ * ranks knows alone: it has to end the others (ls_transport.abort). */
 LS_API int ls_transcript_step(ls_transcript *transcript, int64_t batch,
                               const ls_result *result);
 
