@@ -13,8 +13,8 @@ struct ls_predictor {
     atomic_flag refreshing;
     ls__model model;
     ls__snapshots snapshots; /* of its weights */
-    atomic_flag copied;      /* for a generator whose workers sit on several */
-    ls__copies copies;       /* NUMA nodes, one at a time */
+    atomic_flag copied;      /* a generator has the copies */
+    ls__copies copies;       /* for workers on several NUMA nodes */
     int inputs;
     const ls__input **input; /* those that an output reads */
 };

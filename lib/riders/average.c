@@ -13,7 +13,8 @@ typedef struct average {
     const float *value; /* the parameters */
     float *kept;        /* [owned float] their average */
     double share;       /* of the old one in the new one */
-    bool begins, begun; /* with the parameters as they are; it is there */
+    bool begins;        /* with the parameters, in this step */
+    bool begun;         /* a number of it is not 0 */
 } average;
 
 static bool wants(const ls__rig *rig, ls__needs *needs)
@@ -41,7 +42,7 @@ static int begin(void *own, ls__step *s)
     average *a = own;
 
     for (int64_t i = 0; i < ls__owned_floats(&a->owned) && !a->begun; i++)
-        a->begun = a->kept[i] != 0; /* or a program set the step alone */
+        a->begun = a->kept[i] != 0; /* it is 0 where only the step was set */
     a->begins = s->number == 0 || !a->begun;
     return 0;
 }

@@ -8,7 +8,7 @@
 int ls_trainer_set_lr(ls_trainer *t, double lr)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
-    if (!(lr >= 0 && lr < 0x1.ffffffp127)) /* a float is not, either */
+    if (!(lr >= 0 && (float)lr < __builtin_inff())) /* in a step */
         return ls__fail(LS_EINVAL, "the learning rate is %g; it must be a "
                         "finite number from 0 up", lr);
     t->lr = lr;

@@ -29,19 +29,19 @@
 /* The marks of rows: what an option is of no use without, and what of a run a
  * trial leaves out. */
 enum {
-    OF_RANKS = 1, /* several of them */
-    OF_HELD = 2,  /* rows to evaluate on */
-    OF_ALL = 4,   /* a training on all rows, which --cv alone is not */
-    NO_TRIAL = 8, /* likewise, and trials do without */
-    OF_END = 16,  /* rows that have an end: no text, no noise */
-    OF_TEXT = 32,
-    OF_TABLE = 64,   /* where a model takes other rows, too */
-    OF_IMAGES = 128, /* of files */
-    OF_PICTURES = 4096, /* a file each */
-    OF_FILES = 256,  /* rows of files */
-    OF_DECAY = 512,  /* of weights, by their sizes */
-    OF_DROPOUT = 1024,
-    OF_CLASSES = 2048, /* no targets that are numbers */
+    OF_RANKS = 1 << 0,    /* several of them */
+    OF_HELD = 1 << 1,     /* rows to evaluate on */
+    OF_ALL = 1 << 2,      /* a training on all rows, which --cv alone is not */
+    NO_TRIAL = 1 << 3,    /* likewise, and trials do without */
+    OF_END = 1 << 4,      /* rows that have an end: no text, no noise */
+    OF_TEXT = 1 << 5,
+    OF_TABLE = 1 << 6,    /* where a model takes other rows, too */
+    OF_IMAGES = 1 << 7,   /* of files */
+    OF_PICTURES = 1 << 8, /* images of a file each */
+    OF_FILES = 1 << 9,    /* rows of files */
+    OF_DECAY = 1 << 10,   /* decay of weights */
+    OF_DROPOUT = 1 << 11,
+    OF_CLASSES = 1 << 12, /* targets that are classes, and no numbers */
 };
 
 /* Sizes follow the data once it is loaded. */

@@ -79,8 +79,8 @@ static int write_trace(session *s)
     return opt_check(ls_trace_write(s->trace, s->set.trace));
 }
 
-/* Save for a run that failed, of which the other ranks may know nothing yet:
- * these take the average together. */
+/* Save for a run that failed.  One of several ranks leaves out the average: all
+ * would have to take it together, and others may not know of the failure. */
 static int save_now(session *s)
 {
     return s->run.transport ? write_model(s) : session_save(s);
