@@ -125,7 +125,7 @@ SIMD void amx_block_rows(const ls__product *g, int rows, int64_t i, int64_t j,
 
         EACH_SUM(rows)
         acc[r][v] = v16_load(sums + r * AMX_SIDE + c + 16 * v);
-        tile_end(g, rows, i, j + c, acc, room);
+        tile_end(g, rows, VECS, i, j + c, acc, room);
     }
 }
 

@@ -113,7 +113,7 @@ SIMD void bf16_conv_tile(const ls__conv *v, int rows, int vecs,
             chain_steps(rows, vecs, filled_words(v->run),
                         image + run / v->kx * v->row + run % v->kx * v->col,
                         at, b, sum);
-    tile_end(&v->out, rows, i, j, sum, room);
+    tile_end(&v->out, rows, vecs, i, j, sum, room);
 }
 
 static void bf16_conv_tile_of(const ls__conv *v, int rows, bool narrow,

@@ -224,7 +224,7 @@ SIMD void bf16_tile(const ls__product *g, int rows, const band *of, int64_t i,
         return;
     }
 #endif
-    tile_end(g, rows, i, j, sum, room);
+    tile_end(g, rows, VECS, i, j, sum, room);
 }
 
 static void bf16_tile_of(const ls__product *g, int rows, const band *of,

@@ -117,7 +117,7 @@ SIMD void conv_tile(const ls__conv *v, int rows, int vecs, int64_t y, int64_t x,
     }
     if (later)
         tile_add(rows, sum, COLUMNS, COLUMNS, acc);
-    tile_end(&v->out, rows, i, j, acc, sum);
+    tile_end(&v->out, rows, vecs, i, j, acc, sum);
 }
 
 /* One place for each height, so that loops over rows unroll. */

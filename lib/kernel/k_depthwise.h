@@ -28,9 +28,20 @@ SIMD void depthwise_step(int rows, int64_t left, const float *a, int64_t step,
         }
 }
 
-/* Outputs x .. x+rows of output row y, channels j .. j+left. */
-SIMD void depthwise_tile(const ls__conv *v, int rows, int64_t left, int64_t y,
-                         int64_t x, int64_t j)
+/* Pixels of a tile: each step reads as many vectors as it has chains, so that
+ * more would not be faster. */
+#if defined(__AVX512F__)
+enum { DEPTHWISE_ROWS = 8 };
+#define DEPTHWISE_CASES CASES_8
+#else
+enum { DEPTHWISE_ROWS = ROWS };
+#define DEPTHWISE_CASES TILE_CASES
+#endif
+
+/* Outputs x .. x+rows of output row y, channels j .. j+left, which `vecs`
+ * vectors (a constant) hold. */
+SIMD void depthwise_tile(const ls__conv *v, int rows, int vecs, int64_t left,
+                         int64_t y, int64_t x, int64_t j)
 {
     float sum[ROWS * COLUMNS] __attribute__((aligned(64)));
     const float *a = v->x + y * v->step_y + x * v->step_x + j;
@@ -48,7 +59,7 @@ SIMD void depthwise_tile(const ls__conv *v, int rows, int64_t left, int64_t y,
         }
     if (later)
         tile_add(rows, sum, COLUMNS, COLUMNS, acc);
-    tile_end(&v->out, rows, y * v->w + x, j, acc, sum);
+    tile_end(&v->out, rows, vecs, y * v->w + x, j, acc, sum);
 }
 
 static void depthwise_tile_of(const ls__conv *v, int rows, int64_t y, int64_t x,
@@ -56,14 +67,14 @@ static void depthwise_tile_of(const ls__conv *v, int rows, int64_t y, int64_t x,
 {
     int64_t left = v->out.n - j;
 
-#define CALL(rows) depthwise_tile(v, rows, COLUMNS, y, x, j)
-    if (left >= COLUMNS) {
-        WITH_CONSTANT(rows, TILE_CASES, CALL)
+#define TILE(rows, vecs) depthwise_tile(v, rows, vecs, 16 * vecs, y, x, j)
+    if (left >= COLUMNS || left == 16) {
+        WITH_TILE(rows, DEPTHWISE_CASES, left == 16, DEPTHWISE_CASES)
         return;
     }
-#undef CALL
-#define CALL(rows) depthwise_tile(v, rows, left, y, x, j)
-    WITH_CONSTANT(rows, TILE_CASES, CALL)
+#undef TILE
+#define CALL(rows) depthwise_tile(v, rows, VECS, left, y, x, j)
+    WITH_CONSTANT(rows, DEPTHWISE_CASES, CALL)
 #undef CALL
 }
 
@@ -72,7 +83,7 @@ static void depthwise(const ls__conv *v)
     for (int64_t y = 0; y < v->h; y++)
         for (int64_t j = 0; j < v->out.n; j += COLUMNS)
             for (int64_t x = 0, rows; x < v->w; x += rows) {
-                rows = tile_height(v->w - x, ROWS);
+                rows = tile_height(v->w - x, DEPTHWISE_ROWS);
                 depthwise_tile_of(v, (int)rows, y, x, j);
             }
 }

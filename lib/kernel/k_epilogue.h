@@ -78,12 +78,6 @@ static void epilogue(const ls__product *g)
 
 /* ------ of a tile, part by part ------ */
 
-SIMD void tile_scale(int rows, float by, tile_sums acc)
-{
-    EACH_SUM(rows)
-        acc[r][v] = v16_mul(acc[r][v], v16_set(by));
-}
-
 SIMD void tile_bias(int rows, const float *bias, int64_t left, tile_sums acc)
 {
     UNROLL(2)
@@ -97,24 +91,12 @@ SIMD void tile_bias(int rows, const float *bias, int64_t left, tile_sums acc)
         }
 }
 
-SIMD void tile_round(int rows, tile_sums acc)
-{
-    EACH_SUM(rows)
-        acc[r][v] = bf16_of(acc[r][v]);
-}
-
 SIMD void tile_slope(int rows, float *to, int64_t row, int64_t left,
                      tile_sums acc)
 {
     EACH_SUM(rows)
         if (left > 16 * v)
             put(to + r * row + 16 * v, relu_slope(acc[r][v]), left - 16 * v);
-}
-
-SIMD void tile_relu(int rows, tile_sums acc)
-{
-    EACH_SUM(rows)
-        acc[r][v] = relu_of(acc[r][v]);
 }
 
 SIMD void tile_times(int rows, const float *slope, int64_t row, int64_t left,
@@ -126,21 +108,28 @@ SIMD void tile_times(int rows, const float *slope, int64_t row, int64_t left,
                                                     left - 16 * v));
 }
 
-SIMD void end_straight(const ls__product *g, int rows, int64_t i, int64_t j,
-                       tile_sums acc)
+/* `left` columns, a constant. */
+SIMD void end_straight(const ls__product *g, int rows, int64_t left, int64_t i,
+                       int64_t j, tile_sums acc)
 {
-    int64_t at = i * g->c_row + j, left = g->n - j;
+    int64_t at = i * g->c_row + j;
 
-    if (g->scale != 1.0f)
-        tile_scale(rows, g->scale, acc);
+    if (g->scale != 1.0f) {
+        EACH_SUM(rows)
+            acc[r][v] = v16_mul(acc[r][v], v16_set(g->scale));
+    }
     if (g->bias)
         tile_bias(rows, g->bias + j, left, acc);
-    if (g->round)
-        tile_round(rows, acc);
+    if (g->round) {
+        EACH_SUM(rows)
+            acc[r][v] = bf16_of(acc[r][v]);
+    }
     if (g->activation && g->slope)
         tile_slope(rows, g->slope + at, g->c_row, left, acc);
-    if (g->activation)
-        tile_relu(rows, acc);
+    if (g->activation) {
+        EACH_SUM(rows)
+            acc[r][v] = relu_of(acc[r][v]);
+    }
     if (g->times)
         tile_times(rows, g->times + at, g->c_row, left, acc);
     if (g->add)
@@ -207,16 +196,17 @@ static void end_curved(const ls__product *g, int rows, int64_t i, int64_t j,
                        j + 16 * v), g->n - j - 16 * v);
 }
 
-/* Finish and store the tile at row i and column j; sum is scratch for it. */
-SIMD void tile_end(const ls__product *g, int rows, int64_t i, int64_t j,
-                   tile_sums acc, float *sum)
+/* Finish and store the tile at row i and column j, `vecs` vectors wide; sum is
+ * scratch for it. */
+SIMD void tile_end(const ls__product *g, int rows, int vecs, int64_t i,
+                   int64_t j, tile_sums acc, float *sum)
 {
     tile_plus_zero(rows, acc);
-    if (is_curved(g)) {
+    if (is_curved(g) || g->n - j < 16 * vecs) {
         tile_put(rows, sum, COLUMNS, COLUMNS, acc);
         end_curved(g, rows, i, j, sum);
     } else {
-        end_straight(g, rows, i, j, acc);
+        end_straight(g, rows, 16 * vecs, i, j, acc);
     }
 }
 

@@ -63,7 +63,7 @@ SIMD void tile(const ls__product *g, int rows, const float *a,
         if (p + k < g->k)
             tile_put(rows, sum, COLUMNS, COLUMNS, acc);
     }
-    tile_end(g, rows, i, j, acc, sum);
+    tile_end(g, rows, VECS, i, j, acc, sum);
 }
 
 /* The heights a tile comes in; each is a function so that its loops unroll. */
