@@ -28,8 +28,8 @@ SIMD void depthwise_step(int rows, int64_t left, const float *a, int64_t step,
         }
 }
 
-/* Pixels of a tile: each step reads as many vectors as it has chains, so that
- * more would not be faster. */
+/* Pixels of a tile.  A step reads a vector of pixels for each of its chains, so
+ * higher tiles would hardly be faster, and all heights have to be compiled. */
 #if defined(__AVX512F__)
 enum { DEPTHWISE_ROWS = 8 };
 #define DEPTHWISE_CASES CASES_8

@@ -78,63 +78,58 @@ static void epilogue(const ls__product *g)
 
 /* ------ of a tile, part by part ------ */
 
-SIMD void tile_bias(int rows, const float *bias, int64_t left, tile_sums acc)
+/* Add to `vecs` whole vectors of each row, a constant, as do those below. */
+SIMD void tile_bias(int rows, int vecs, const float *bias, tile_sums acc)
 {
     UNROLL(2)
-    for (int v = 0; v < VECS; v++)
-        if (left > 16 * v) {
-            v16 b = take(bias + 16 * v, left - 16 * v);
+    for (int v = 0; v < vecs; v++) {
+        v16 b = v16_load(bias + 16 * v);
 
-            UNROLL(14)
-            for (int r = 0; r < rows; r++)
-                acc[r][v] = v16_add(acc[r][v], b);
-        }
+        UNROLL(14)
+        for (int r = 0; r < rows; r++)
+            acc[r][v] = v16_add(acc[r][v], b);
+    }
 }
 
-SIMD void tile_slope(int rows, float *to, int64_t row, int64_t left,
+SIMD void tile_slope(int rows, int vecs, float *to, int64_t row, tile_sums acc)
+{
+    EACH_SUM_OF(rows, vecs)
+        v16_store(to + r * row + 16 * v, relu_slope(acc[r][v]));
+}
+
+SIMD void tile_times(int rows, int vecs, const float *slope, int64_t row,
                      tile_sums acc)
 {
-    EACH_SUM(rows)
-        if (left > 16 * v)
-            put(to + r * row + 16 * v, relu_slope(acc[r][v]), left - 16 * v);
+    EACH_SUM_OF(rows, vecs)
+        acc[r][v] = times_slope(acc[r][v], v16_load(slope + r * row + 16 * v));
 }
 
-SIMD void tile_times(int rows, const float *slope, int64_t row, int64_t left,
-                     tile_sums acc)
-{
-    EACH_SUM(rows)
-        if (left > 16 * v)
-            acc[r][v] = times_slope(acc[r][v], take(slope + r * row + 16 * v,
-                                                    left - 16 * v));
-}
-
-/* `left` columns, a constant. */
-SIMD void end_straight(const ls__product *g, int rows, int64_t left, int64_t i,
+SIMD void end_straight(const ls__product *g, int rows, int vecs, int64_t i,
                        int64_t j, tile_sums acc)
 {
     int64_t at = i * g->c_row + j;
 
     if (g->scale != 1.0f) {
-        EACH_SUM(rows)
+        EACH_SUM_OF(rows, vecs)
             acc[r][v] = v16_mul(acc[r][v], v16_set(g->scale));
     }
     if (g->bias)
-        tile_bias(rows, g->bias + j, left, acc);
+        tile_bias(rows, vecs, g->bias + j, acc);
     if (g->round) {
-        EACH_SUM(rows)
+        EACH_SUM_OF(rows, vecs)
             acc[r][v] = bf16_of(acc[r][v]);
     }
     if (g->activation && g->slope)
-        tile_slope(rows, g->slope + at, g->c_row, left, acc);
+        tile_slope(rows, vecs, g->slope + at, g->c_row, acc);
     if (g->activation) {
-        EACH_SUM(rows)
+        EACH_SUM_OF(rows, vecs)
             acc[r][v] = relu_of(acc[r][v]);
     }
     if (g->times)
-        tile_times(rows, g->times + at, g->c_row, left, acc);
+        tile_times(rows, vecs, g->times + at, g->c_row, acc);
     if (g->add)
-        tile_add(rows, g->add + at, g->c_row, left, acc);
-    tile_put(rows, g->c + at, g->c_row, left, acc);
+        tile_add(rows, g->add + at, g->c_row, 16 * vecs, acc);
+    tile_put(rows, g->c + at, g->c_row, 16 * vecs, acc);
 }
 
 /* The epilogue, from adding +0 on, of `count` vectors at once, of which a row
@@ -179,9 +174,11 @@ SIMD void finish_rows(const ls__product *g, int64_t i, int64_t j,
         v16_store(g->c + (i + q / VECS) * g->c_row + j + 16 * (q % VECS), x[q]);
 }
 
-/* Activations are long, so these loops are there once, on sums in memory. */
-static void end_curved(const ls__product *g, int rows, int64_t i, int64_t j,
-                       const float *sum)
+/* Finish and store a tile whose sums are in memory: where the activation is
+ * long, or C ends before the tile.  These loops are there once, and not for
+ * each height. */
+static void end_in_memory(const ls__product *g, int rows, int64_t i, int64_t j,
+                          const float *sum)
 {
     float *c = g->c + i * g->c_row + j;
     int r = 0;
@@ -196,17 +193,17 @@ static void end_curved(const ls__product *g, int rows, int64_t i, int64_t j,
                        j + 16 * v), g->n - j - 16 * v);
 }
 
-/* Finish and store the tile at row i and column j, `vecs` vectors wide; sum is
- * scratch for it. */
+/* Finish and store the tile at row i and column j, which is `vecs` vectors wide
+ * (a constant); sum is scratch for it. */
 SIMD void tile_end(const ls__product *g, int rows, int vecs, int64_t i,
                    int64_t j, tile_sums acc, float *sum)
 {
     tile_plus_zero(rows, acc);
     if (is_curved(g) || g->n - j < 16 * vecs) {
         tile_put(rows, sum, COLUMNS, COLUMNS, acc);
-        end_curved(g, rows, i, j, sum);
+        end_in_memory(g, rows, i, j, sum);
     } else {
-        end_straight(g, rows, 16 * vecs, i, j, acc);
+        end_straight(g, rows, vecs, i, j, acc);
     }
 }
 
