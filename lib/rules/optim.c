@@ -159,7 +159,7 @@ int ls__optim_check(const ls_optimizer *o)
 
     if (!c)
         return unknown((int)o->kind);
-    if (!(o->lr >= 0 && (float)o->lr < (float)INFINITE)) /* in a step */
+    if (!ls__is_rate(o->lr))
         return ls__fail(LS_EINVAL, "optimizer %s: the learning rate is %g; it "
                         "must be a finite number from 0 up", c->name, o->lr);
     return ls__choice_check(c, o, sizeof o->room / sizeof *o->room, o->room);

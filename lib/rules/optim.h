@@ -15,6 +15,12 @@ const ls__choice *ls__optim_choice(ls_optimizer_kind kind);
 int ls__optim_moments(ls_optimizer_kind kind);
 const char *ls__optim_moment_name(ls_optimizer_kind kind, int i);
 
+/* Whether lr is 0 or more, and finite in the float that a step makes of it. */
+static inline bool ls__is_rate(double lr)
+{
+    return lr >= 0 && (float)lr < __builtin_inff();
+}
+
 /* LS_EINVAL for a value that makes no sense, naming it. */
 int ls__optim_check(const ls_optimizer *o);
 

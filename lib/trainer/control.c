@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What may be decided between steps: the rate and the step's number. */
 #include "base/error.h"
+#include "rules/optim.h"
 #include "state/trainer_state.h"
 #include "train/trainer.h"
 #include <lockstep/control.h>
@@ -8,7 +9,7 @@
 int ls_trainer_set_lr(ls_trainer *t, double lr)
 {
     LS__NEED_AS(t, "trainer", LS_EINVAL);
-    if (!(lr >= 0 && (float)lr < __builtin_inff())) /* in a step */
+    if (!ls__is_rate(lr))
         return ls__fail(LS_EINVAL, "the learning rate is %g; it must be a "
                         "finite number from 0 up", lr);
     t->lr = lr;
