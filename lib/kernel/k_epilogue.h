@@ -78,7 +78,7 @@ static void epilogue(const ls__product *g)
 
 /* ------ of a tile, part by part ------ */
 
-/* Add to `vecs` whole vectors of each row, a constant, as do those below. */
+/* Add `bias` to the first `vecs` vectors, a constant, of each row. */
 SIMD void tile_bias(int rows, int vecs, const float *bias, tile_sums acc)
 {
     UNROLL(2)
