@@ -38,11 +38,13 @@ while [ $i -lt 400 ]; do
     i=$((i + 1))
 done >"$dir/text"
 
-# More than 10^8 FLOP a batch, so that each step has a line; the others have not.
-mlp="mlp --hidden 512,512 --rows 256 --batch 64 --steps 40 --schedule cosine
+# More than 10^8 FLOP a batch, so that each step has a line; the others have not,
+# unless they are told.
+wide="mlp --hidden 512,512 --rows 256 --batch 64 --steps 40 --schedule cosine
     --warmup 8 --clip-norm 1 --accumulate 2 --devices 2 --ema 0.9
     --log-every 0"
-thin="mlp --hidden 48,48${mlp#*512,512}" # the same in less time
+thin="mlp --hidden 48,48${wide#*512,512}" # the same in less time
+mlp="$thin --transcript-every 1"
 gpt="gpt --data $dir/text --seq-len 16 --d-model 16 --heads 2 --layers 1
     --d-ff 32 --batch 8 --steps 24 --devices 2 --dropout 0.1 --eval-every 10
     --log-every 0"
@@ -50,7 +52,7 @@ linear="linear --steps 300 --log-every 0"
 
 # ------ one file ------
 
-for model in "$mlp" "$gpt" "$linear"; do
+for model in "$wide" "$mlp" "$gpt" "$linear"; do
     name=${model%% *}
     run $model --transcript "$dir/$name.lst" --save "$dir/$name.st"
     state=$(sed -n 's/^state //p' "$dir/out")
@@ -98,22 +100,23 @@ done
 run $thin --transcript-rows --transcript "$dir/a.lst"
 run $thin --against "$dir/a.lst"
 is "rows are as the file says" $status 0
-expect 2 "--transcript-rows needs --transcript" $mlp --transcript-rows
+expect 2 "--transcript-rows needs --transcript" $thin --transcript-rows
 
 # ------ a run that was killed ------
 
+run $wide --transcript "$dir/wide.lst" --save "$dir/mlp.st"
 for every in 3 7; do
     rm -rf "$dir/c" "$dir/killed.lst"
-    "$tool" $mlp --checkpoint "$dir/c" --checkpoint-every $every --resume \
+    "$tool" $wide --checkpoint "$dir/c" --checkpoint-every $every --resume \
         --transcript "$dir/killed.lst" --workers 1 --save "$dir/mlp.st" \
         >"$dir/out" 2>"$dir/err" </dev/null &
     pid=$!
     sleep 0.1
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null
-    run $mlp --checkpoint "$dir/c" --checkpoint-every $every --resume \
+    run $wide --checkpoint "$dir/c" --checkpoint-every $every --resume \
         --transcript "$dir/killed.lst" --workers 2 --save "$dir/mlp.st"
-    same "killed and gone on" "$dir/mlp.lst" "$dir/killed.lst"
+    same "killed and gone on" "$dir/wide.lst" "$dir/killed.lst"
 done
 for stop in 1 5 13 39; do
     rm -rf "$dir/c"
@@ -123,8 +126,8 @@ for stop in 1 5 13 39; do
         --save "$dir/mlp.st"
     same "stopped at $stop and gone on" "$dir/mlp.lst" "$dir/s.lst"
 done
-run $mlp --checkpoint "$dir/d" --stop-at 8
-expect 1 "was saved without --transcript" $mlp --checkpoint "$dir/d" --resume \
+run $thin --checkpoint "$dir/d" --stop-at 8
+expect 1 "was saved without --transcript" $thin --checkpoint "$dir/d" --resume \
     --transcript "$dir/late.lst"
 
 # ------ options that changed, a rate that was lowered, an early end ------
@@ -207,16 +210,16 @@ against() {
     is "$said: status" $status 5
     has "$said" out "against differs $dir/mlp.lst: $said"
 }
-against "line 1 (head): options seed is 0 in the file, 4 here" $mlp --seed 4
-against "line 1 (head)" $mlp --batch 16
-against "line 1 (head): options --data-seed is missing in the file" $mlp \
+against "line 1 (head): options seed is 0 in the file, 4 here" $thin --seed 4
+against "line 1 (head)" $thin --batch 16
+against "line 1 (head): options --data-seed is missing in the file" $thin \
     --data-seed 9
-run $mlp --against "$dir/mlp.lst" --workers 1
+run $thin --against "$dir/mlp.lst" --workers 1
 is "the same run" $status 0
 has "the same run" out "against same 40 batches"
-expect 2 "--transcript and --against exclude each other" $mlp --transcript "$dir/x.lst" \
+expect 2 "--transcript and --against exclude each other" $thin --transcript "$dir/x.lst" \
     --against "$dir/mlp.lst"
-expect 1 "No such file" $mlp --against "$dir/none.lst"
+expect 1 "No such file" $thin --against "$dir/none.lst"
 
 # ------ other files, other states ------
 
@@ -255,7 +258,7 @@ ask 2 "no transcript is named"
 
 # ------ a file that was changed ------
 
-sed '5s/"loss":"./"loss":"f/' "$dir/mlp.lst" >"$dir/bad.lst"
+sed '4s/"root":"./"root":"f/' "$dir/mlp.lst" >"$dir/bad.lst"
 ask 1 "does not have the hash of the line before" "$dir/bad.lst"
 head -n 20 "$dir/mlp.lst" >"$dir/cut.lst"
 ask 0 "has no end" "$dir/cut.lst"
