@@ -188,15 +188,17 @@ fresh()
     results build | xargs -r rm -f
 }
 
-# want PACKAGE: install a package named as its command, where this user may; a
-# step that needs it and has it not skips.
+# want PACKAGE: install a package named as its command, where this user may, one
+# at a time; a step that needs it and has it not skips.
 want()
 {
-    command -v "$1" || [ "$(id -u)" != 0 ] ||
+    command -v "$1" || [ "$(id -u)" != 0 ] || {
+        flock 9
         apt-get -qq install -y --no-install-recommends "$1" ||
-        { apt-get -qq update &&
-            apt-get -qq install -y --no-install-recommends "$1"; }
-} >"$ci/want.log" 2>&1 </dev/null
+            { apt-get -qq update &&
+                apt-get -qq install -y --no-install-recommends "$1"; }
+    }
+} >"$ci/want.log" 2>&1 </dev/null 9>"$ci/want.lock"
 
 # want_python PACKAGE: the same of a Python package, in a virtual environment.
 want_python()

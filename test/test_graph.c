@@ -418,7 +418,7 @@ START_TEST(test_reference)
     model m = make_model(g, &d);
     const double h = 1e-5;
 
-    for (int i = 0; i < d.params; i++) {
+    for (int i = 0; i < d.params; i += UNDER_SANITIZER ? 3 : 1) {
         float *along = uniform(90 + i, d.size[i]);
         double slope = 0, by_g = 0, size = 0;
 
