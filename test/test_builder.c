@@ -248,7 +248,7 @@ static const struct {
     {bad_dense_huge, LS_ESHAPE, {"dense \"fc\"", "(9223372036854775807)"}},
     {bad_dense_kernel, LS_ESHAPE, {"\"fc.kernel\"", "large"}},
     {bad_embed_dtype, LS_ESHAPE, {"embed \"table\"", "LS_F32", "(4)"}},
-    {bad_embed_count, LS_ESHAPE, {"table"}},
+    {bad_embed_count, LS_ESHAPE, {"table", "empty"}},
     {bad_embed_negative, LS_ESHAPE, {"table"}},
     {bad_embed_huge, LS_ESHAPE, {"table", "large"}},
     {bad_embed_width, LS_ESHAPE, {"embed \"table\"", "(4,0)"}},

@@ -376,7 +376,8 @@ static void expect_term(const ls__kernel_table *k, int i)
     static f32 a[DRAWN], b[DRAWN], d[DRAWN];
     static float y[DRAWN], da[DRAWN], db[DRAWN];
     ls__term t = {.kind = kinds[i].kind, .by = {kinds[i].p, kinds[i].q}};
-    ls__term_run r = {DRAWN, (float *)a, (float *)b, y, (float *)d, da, db};
+    ls__term_run r = {.n = DRAWN, .a = (float *)a, .b = (float *)b, .y = y,
+                      .dy = (float *)d, .da = da, .db = db};
     const struct term *of = &terms[0];
 
     while (strcmp(of->name, kinds[i].name))

@@ -22,7 +22,7 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 
 import numpy as np  # noqa: E402
-from sklearn import datasets, neural_network  # noqa: E402
+from sklearn import __version__, datasets, neural_network  # noqa: E402
 from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
@@ -52,6 +52,7 @@ def main():
     a = p.parse_args()
     result = {"machine": rounds.machine(sorted(os.sched_getaffinity(0))),
               "rows": {}}
+    result["machine"]["peers"] = "scikit-learn " + __version__
     warnings.filterwarnings("ignore")
     sides = {"lockstep": lockstep.sklearn.MLPClassifier,
              "scikit-learn": neural_network.MLPClassifier}

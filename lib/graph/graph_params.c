@@ -62,13 +62,10 @@ static int take_name(ls_graph *g, const char *name, int index)
 /* What is wrong with a new parameter, or 0. */
 static int check_param(ls_graph *g, const ls__param *p)
 {
-    int status = take_name(g, p->name, g->param_count);
-
-    if (status < 0)
-        return status;
     if (p->size <= 0 || p->size > INT64_C(1) << 40)
-        return ls__fail(LS_ESHAPE, "parameter \"%s\" is too large", p->name);
-    return 0;
+        return ls__fail(LS_ESHAPE, "parameter \"%s\" is empty or too large: "
+                        "it must have 1 to 2^40 elements", p->name);
+    return take_name(g, p->name, g->param_count);
 }
 
 /* ------ parameters that several layers have ------ */
