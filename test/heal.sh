@@ -52,13 +52,18 @@ run $long --transcript "$dir/clean.lst" --metrics "$dir/clean"
 state=$(grep '^state' "$dir/out")
 went=0
 for worker in 0 1; do
-    LS_FAULT=gemm,$worker,20,-1,1,7,400,1000000
-    export LS_FAULT
-    run $long --check 0.1 --heal --transcript "$dir/$worker.lst" \
-        --metrics "$dir/$worker" --checkpoint "$dir/heal$worker" \
-        --checkpoint-every 5
-    unset LS_FAULT
-    is 'the status of a run that healed' $status 0
+    # From a call on whose step is not checked, of two: BLIS's own trial calls, too.
+    for first in 400 300; do
+        LS_FAULT=gemm,$worker,20,-1,1,7,$first,1000000
+        export LS_FAULT
+        rm -rf "$dir/heal$worker"
+        run $long --check 0.1 --heal --transcript "$dir/$worker.lst" \
+            --metrics "$dir/$worker" --checkpoint "$dir/heal$worker" \
+            --checkpoint-every 5
+        unset LS_FAULT
+        is 'the status of a run that healed' $status 0
+        grep -q 'onset: none' "$dir/err" || break
+    done
     grep -q 'its work moves' "$dir/err" || continue
     went=1
     has 'that it went back' err 'goes back to step 0'

@@ -52,8 +52,8 @@
     OTHER(LS__POW, "pow", 1, 1, exponent, ls__same_shape, NULL, power(a, p), \
         v16_mul(d, power_slope(a, p)), NONE) \
     OTHER(LS__LEAKY_RELU, "leaky_relu", 1, 1, slope_of, ls__same_shape, NULL, \
-        v16_select(v16_lt(a, NONE), v16_mul(SET(p), a), a), \
-        v16_select(v16_lt(a, NONE), v16_mul(SET(p), d), d), NONE) \
+        v16_select(v16_lt(a, NONE), v16_mul(SET(p), a), flushed(a)), \
+        v16_select(v16_lt(a, NONE), v16_mul(SET(p), d), flushed(d)), NONE) \
     OTHER(LS__ELU, "elu", 1, 1, alpha_of, ls__same_shape, NULL, \
         v16_select(v16_lt(NONE, a), a, v16_mul(SET(p), v16_expm1(a))), \
         v16_select(v16_lt(NONE, a), d, \

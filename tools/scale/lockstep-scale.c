@@ -363,10 +363,13 @@ static int measure_all(scale *s, int argc, char **argv)
 {
     static const char *const usual[] = {"lm", "cnn", "mlp"};
     char **with = calloc((size_t)argc + 2, sizeof *with);
-    scale next = {.all = true, .launch = s->launch, .models = s->models,
-                  .command = s->command};
+    static scale next; /* as main's */
     int status = with ? OPT_GO : opt_fail(OPT_FAILED, "out of memory");
 
+    next.all = true;
+    next.launch = s->launch;
+    next.models = s->models;
+    next.command = s->command;
     for (size_t i = 0; i < sizeof usual / sizeof *usual && status == OPT_GO;
          i++) {
         *s = next;
