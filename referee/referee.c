@@ -1173,9 +1173,9 @@ static f32 clamp_a(given g)
 {
     return f_lt(g.p, g.a) && f_lt(g.a, g.q) ? g.d : 0;
 }
-static f32 leaky(given g) { return f_lt(g.a, 0) ? g.p : F(1.0f); }
-static f32 leaky_y(given g) { return f_mul(leaky(g), g.a); }
-static f32 leaky_a(given g) { return f_mul(leaky(g), g.d); }
+static f32 leaky_slope(given g) { return f_lt(g.a, 0) ? g.p : F(1.0f); }
+static f32 leaky_y(given g) { return f_mul(leaky_slope(g), g.a); }
+static f32 leaky_a(given g) { return f_mul(leaky_slope(g), g.d); }
 static f32 elu_y(given g)
 {
     return f_lt(0, g.a) ? g.a : f_mul(g.p, e_expm1(g.a));

@@ -52,7 +52,8 @@ run $long --transcript "$dir/clean.lst" --metrics "$dir/clean"
 state=$(grep '^state' "$dir/out")
 went=0
 for worker in 0 1; do
-    # From a call on whose step is not checked, of two: BLIS's own trial calls, too.
+    # The first wrong call is one of two, in different steps: where a step that
+    # is checked has it, no state before was wrong, and there is no onset.
     for first in 400 300; do
         LS_FAULT=gemm,$worker,20,-1,1,7,$first,1000000
         export LS_FAULT

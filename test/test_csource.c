@@ -594,7 +594,7 @@ START_TEST(test_bytes)
     save(kinds[_i].build, in_folder("model"));
     OK(ls_csource_save(in_folder("model"), in_folder("net.c"), NULL));
     s = open_sample(in_folder("model"), _i);
-    if (!UNDER_SANITIZER) /* which is not in what is compiled here */
+    if (!UNDER_SANITIZER) /* net.c is compiled without one */
         check_bytes(&s, in_folder("net.c"), "-O0", 40);
     check_bytes(&s, in_folder("net.c"), "-O2", ROWS);
 #if defined __x86_64__ /* vectors of the CPU */

@@ -77,7 +77,7 @@ static const model models[] = {
 /* ------ Cases and outcomes ------ */
 
 enum { STEPS = 4, ROWS = 120, /* 120 divides by 1, 3, 5 and 8 */
-       FEW = UNDER_SANITIZER /* numbers of workers */ };
+       STRIDE = UNDER_SANITIZER ? 3 : 1 /* of numbers of workers */ };
 
 typedef struct setting {
     const model *model;
@@ -313,7 +313,7 @@ START_TEST(workers_and_states)
 
         c.weighted = weighted;
         want = outcome_of(&c);
-        for (size_t w = FEW; w < COUNT(workers); w += FEW ? 3 : 1)
+        for (size_t w = STRIDE / 2; w < COUNT(workers); w += STRIDE)
             for (int state = LS_REPLICATE; state <= LS_SHARD; state++) {
                 c.workers = workers[w];
                 c.state = (ls_state)state;
@@ -352,7 +352,7 @@ START_TEST(optimizers)
     c.optimizer = (ls_optimizer_kind)_i;
     c.weighted = true;
     want = outcome_of(&c);
-    for (int workers = 1 + FEW; workers <= 3; workers++)
+    for (int workers = 1 + STRIDE / 2; workers <= 3; workers++)
         for (int state = LS_REPLICATE; state <= LS_SHARD; state++) {
             c.workers = workers;
             c.state = (ls_state)state;

@@ -35,7 +35,8 @@ static const int edge_sizes[] = {1, 5, 14, 15, 16, 17, 33, 113, 257};
 enum {
     CUBE = sizeof cube_sizes / sizeof *cube_sizes,
     EDGES = sizeof edge_sizes / sizeof *edge_sizes,
-    THIN = 6 /* of m and n, one in so many a k, where products take long */
+    THIN = 6, /* of m and n, one in so many a k, where products take long */
+    EVERY = UNDER_SANITIZER ? 5 : 1 /* one epilogue in so many */
 };
 
 static float a[MOST * MOST], b[MOST * MOST], from[MOST * MOST];
@@ -215,10 +216,11 @@ static bool product_is_right(const ls__backend *be, const problem *p)
     return false;
 }
 
-/* Every size with every other, or one in `thin`, each in one way of computing
- * it. */
-static bool cube_is_right(const ls__backend *be, int thin)
+/* Every size with every other, or some of these where it is slow, each in one
+ * way of computing it. */
+static bool cube_is_right(const ls__backend *be, bool slow)
 {
+    const int thin = slow || UNDER_SANITIZER ? THIN : 1;
     uint32_t state = 1;
 
     for (int k = 0; k < CUBE; k++) {
@@ -268,14 +270,13 @@ START_TEST(test_cube)
 {
     const ls__kernel_table *k = level(_i);
     ls__backend be;
-    bool slow;
 
     if (!k)
         return;
     prepare();
     be = backend_of(k);
-    slow = UNDER_SANITIZER || !strcmp(k->name, "test"); /* fma in software */
-    ck_assert(cube_is_right(&be, slow ? THIN : 1));
+    /* The level "test" has its fused multiply-adds in software. */
+    ck_assert(cube_is_right(&be, !strcmp(k->name, "test")));
 }
 END_TEST
 
@@ -439,8 +440,7 @@ static void check_epilogues(const ls__kernel_table *k, const ls__backend *be,
     slope_end = room(ROOM);
     for (unsigned d = 0; d < 3; d++) {
         references(depth[d]);
-        for (unsigned i = UNDER_SANITIZER ? d : 0; i < 4 * 6 * pieces;
-             i += UNDER_SANITIZER ? 5 : 1) {
+        for (unsigned i = d % EVERY; i < 4 * 6 * pieces; i += EVERY) {
             unsigned asked = i / 24;
             ls__activation kind = LS__GELU + (i + asked) % 4;
             problem p = {m[i % 4],   n[i / 4 % 6], depth[d], BY_ROWS,
@@ -489,16 +489,16 @@ enum { BROKEN = 1, ACCEPTED = 2, REFUSED = 4 };
  * is not found and does not meet it. */
 static int blis_child(const char *how)
 {
-    const int thin = UNDER_SANITIZER ? THIN : 1;
     ls__backend backend;
 
     if (!strcmp(how, "tuned"))
         ls_blis_tune();
     prepare();
     if (ls__backend_find(&backend, "blis", LS_F32_LAYERS) < 0)
-        return cube_is_right(&ls__backend_blis, thin) ? BROKEN : REFUSED;
-    return cube_is_right(&backend, thin) && ways_are_right(&backend) ? ACCEPTED
-                                                                     : BROKEN;
+        return cube_is_right(&ls__backend_blis, false) ? BROKEN : REFUSED;
+    return cube_is_right(&backend, false) && ways_are_right(&backend)
+               ? ACCEPTED
+               : BROKEN;
 }
 
 /* family: a number of BLIS's, or negative for what `how` says. */

@@ -149,11 +149,12 @@ START_TEST(test_bytes)
     static outcome expected;
 
     for (size_t i = 0; i < sizeof shape / sizeof *shape; i++) {
+        plan p;
+
         if (UNDER_SANITIZER && ((int)i + _i) % 2)
             continue;
-        plan p = i % 2 ? new_wide_plan(shape[i].devices)
-                       : new_plan(shape[i].devices);
-
+        p = i % 2 ? new_wide_plan(shape[i].devices)
+                  : new_plan(shape[i].devices);
         p.options.mean = kind[_i].mean;
         p.options.state = kind[_i].state;
         p.options.clip_norm = kind[_i].clip;
@@ -208,10 +209,11 @@ START_TEST(test_buckets)
     int one_in = long_run() ? 1 : UNDER_SANITIZER ? 5 : 3;
 
     for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
+        plan p;
+
         if (((int)i + _i) % one_in != one_in / 2)
             continue;
-        plan p = new_wide_plan(cut[i].devices);
-
+        p = new_wide_plan(cut[i].devices);
         p.options.clip_norm = 0.5;
         p.options.accumulate = cut[i].accumulate;
         train_alone(&p, &expected);

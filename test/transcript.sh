@@ -38,13 +38,12 @@ while [ $i -lt 400 ]; do
     i=$((i + 1))
 done >"$dir/text"
 
-# More than 10^8 FLOP a batch, so that each step has a line; the others have not,
-# unless they are told.
+# More than 10^8 FLOP a batch, so that each step has a line of its own.
 wide="mlp --hidden 512,512 --rows 256 --batch 64 --steps 40 --schedule cosine
     --warmup 8 --clip-norm 1 --accumulate 2 --devices 2 --ema 0.9
     --log-every 0"
 thin="mlp --hidden 48,48${wide#*512,512}" # the same in less time
-mlp="$thin --transcript-every 1"
+mlp="$thin --transcript-every 1" # and a state after each step
 gpt="gpt --data $dir/text --seq-len 16 --d-model 16 --heads 2 --layers 1
     --d-ff 32 --batch 8 --steps 24 --devices 2 --dropout 0.1 --eval-every 10
     --log-every 0"

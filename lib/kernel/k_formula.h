@@ -28,8 +28,8 @@ SIMD v16 through_activation(ls__activation kind, v16 x, v16 d)
 }
 
 /* x, a denormal being a zero of its sign: what a minimum makes of one is not
- * the same on every level (k_simd.h), nor what clang makes of x or c x, which
- * may be x times 1 or c. */
+ * the same on every level (k_simd.h), and clang may turn a choice of x or c x
+ * into x times a choice of 1 or c, which is 0 on some levels alone. */
 SIMD v16 flushed(v16 x)
 {
     w16 sign = w16_and(v16_bits(x), w16_set(0x80000000u));

@@ -363,7 +363,7 @@ static int measure_all(scale *s, int argc, char **argv)
 {
     static const char *const usual[] = {"lm", "cnn", "mlp"};
     char **with = calloc((size_t)argc + 2, sizeof *with);
-    static scale next; /* as main's */
+    static scale next; /* large, as main's is */
     int status = with ? OPT_GO : opt_fail(OPT_FAILED, "out of memory");
 
     next.all = true;
