@@ -406,7 +406,7 @@ static void expect_term(const ls__kernel_table *k, int i)
 
 START_TEST(all_terms)
 {
-    const ls__kernel_table *k = ls__kernels_level(_i);
+    const ls__kernel_table *k = level(_i);
     ls__fpmode mode;
 
     if (!k)
@@ -426,7 +426,7 @@ START_TEST(all_updates)
     static const ls_optimizer_kind of[] = {
         LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW, LS_RMSPROP,
         LS_ADAGRAD, LS_LION, LS_AMSGRAD};
-    const ls__kernel_table *k = ls__kernels_level(_i);
+    const ls__kernel_table *k = level(_i);
     ls__fpmode mode;
 
     if (!k)
@@ -494,8 +494,8 @@ static Suite *referee_suite(void)
 
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, a_step, 0, 2);
-    tcase_add_loop_test(t, all_terms, 0, 4);
-    tcase_add_loop_test(t, all_updates, 0, 4);
+    tcase_add_loop_test(t, all_terms, 0, levels());
+    tcase_add_loop_test(t, all_updates, 0, levels());
     tcase_add_test(t, roots);
     suite_add_tcase(s, t);
     return s;

@@ -316,7 +316,7 @@ static void check_gradients(const ls__kernel_table *k, int seed)
 
 START_TEST(gradients)
 {
-    const ls__kernel_table *k = ls__kernels_level(_i);
+    const ls__kernel_table *k = level(_i);
 
     if (!k)
         return;
@@ -372,7 +372,7 @@ int main(void)
     tcase_add_test(t, initial_values);
     tcase_add_test(t, sinusoids);
     tcase_add_loop_test(t, learning_rates, 0, LS_FLAT_COSINE + 1);
-    tcase_add_loop_test(t, gradients, 0, 4);
+    tcase_add_loop_test(t, gradients, 0, levels());
     tcase_add_test(t, totals);
     suite_add_tcase(s, t);
     return run_suite(s);
