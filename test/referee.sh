@@ -139,8 +139,10 @@ runner=
 
 # ------ what is no evidence ------
 
-build $cc -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all ||
-    build $cc -O1
+# Where a cross compiler has a sanitizer, its programs need not find it.
+begins() { "$dir/referee" </dev/null >"$dir/out" 2>&1 || [ $? -lt 126 ]; }
+{ build $cc -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all &&
+    begins; } || build $cc -O1
 opened other "3f800000 40000001" "3f800000 40000000"
 opened proof "3f800000 40000001" "3f800000 40000001"
 opened longer "3f800000 40000000" "3f800000 40000000 00000000"
