@@ -16,7 +16,7 @@
 #include "record/record_compare.h"
 #include "record/record_write.h"
 #include "spoilt_evidence.h"
-#include "record_models.h"
+#include "record_batches.h"
 
 #include <lockstep/transcript.h>
 #include <stdio.h>
@@ -29,8 +29,6 @@ static void forget_evidence(void)
     memset(lists, 0, sizeof lists);
     count = 0;
 }
-
-enum { STEPS = 3, ROWS = 24 };
 
 /* Which arrays a fault may hit. */
 typedef enum kind {
@@ -173,52 +171,6 @@ static void touch(void *user, const ls__where *w, float *values, int64_t n)
 
 /* ------ a course ------ */
 
-/* What a graph's inputs are given: all steps' rows of each. */
-typedef struct data {
-    const ls_graph *graph;
-    void *of[MOST_INPUTS];
-} data;
-
-static data data_of(const ls_graph *g, uint32_t seed)
-{
-    data d = {.graph = g};
-
-    for (int i = 0; i < g->input_count; i++) {
-        const ls_node *in = g->inputs[i];
-        int64_t n = STEPS * ROWS * in->size;
-
-        d.of[i] = in->dtype == LS_F32
-                      ? (void *)normals(seed + (uint32_t)i, n)
-                      : integers(seed + (uint32_t)i,
-                                 in->limit < 1000 ? (int32_t)in->limit : 4, n);
-    }
-    return d;
-}
-
-static void free_data(data *d)
-{
-    for (int i = 0; i < MOST_INPUTS; i++)
-        free(d->of[i]);
-}
-
-/* Rows weigh otherwise where the seed says so, some of them nothing. */
-static void set_batch(const run *r, const data *d, int step, uint32_t seed)
-{
-    static float weight[ROWS];
-
-    for (int i = 0; i < ROWS; i++)
-        weight[i] = (float[]){0.5f, 1, 0, 2, 1}[(i + step) % 5];
-    if (seed % 3 == 0)
-        OK(ls_batch_set_weights(r->batch, weight, ROWS));
-    for (int i = 0; i < d->graph->input_count; i++) {
-        const ls_node *in = d->graph->inputs[i];
-
-        OK(ls_batch_set(r->batch, in->name, in->dtype,
-                        (const char *)d->of[i] + 4 * step * ROWS * in->size,
-                        ROWS));
-    }
-}
-
 static void take_step(const run *r, course *c, int i)
 {
     ls_record_options o = ls_record_defaults();
@@ -270,7 +222,7 @@ static void take(course *c)
         OK(ls_trainer_root(at.trainer, i, 0, NULL, c->root[i]));
         if (i == STEPS || (c->path && i > c->recorded))
             break;
-        set_batch(&at, &d, i, c->seed);
+        set_batch(&at, &d, i, c->seed, ROWS);
         take_step(&at, c, i);
     }
     close_run(&at);

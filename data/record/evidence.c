@@ -43,7 +43,7 @@ const ls__kept *ls__evidence_before(const ls__evidence *e,
                                     const char *name)
 {
     for (const ls__kept *k = until; k-- > e->kept;)
-        if (is_called(k, "backward", "dparam") &&
+        if (is_called(k, "backward", "dparam") && !k->is_number &&
             k->place.device == e->of->place.device &&
             k->place.micro == micro && strcmp(k->place.name, name) == 0)
             return k;
@@ -175,7 +175,7 @@ static const uint32_t *rows_of(const ls__evidence *e, const ls__said *n)
     int64_t size = ls__evidence_size(n->shape), first = e->of->place.first;
     const ls__kept *k = ls__evidence_rows(e, n->name);
 
-    return k && (first + e->of->place.rows) * size <= k->n
+    return k && size > 0 && first + e->of->place.rows <= k->n / size
                ? k->x + first * size : NULL;
 }
 
@@ -189,16 +189,22 @@ const uint32_t *ls__evidence_value(const ls__evidence *e, int64_t node)
     if (strcmp(n->op, "input") == 0)
         return rows_of(e, n);
     k = ls__evidence_array(e, "forward", "y", node, 0);
-    return k && k->n == e->of->place.rows * ls__evidence_size(n->shape)
-               ? k->x : NULL;
+    return k && ls__evidence_has(k, e->of->place.rows,
+                                 ls__evidence_size(n->shape)) ? k->x : NULL;
 }
 
+enum { MOST_WALKS = 4096 };
+
 /* Nodes go back from the last; the first to give writes, the others add. */
-const uint32_t *ls__evidence_gradient(const ls__evidence *e, int64_t node,
+const uint32_t *ls__evidence_gradient(ls__evidence *e, int64_t node,
                                       int64_t above)
 {
+    const ls__said *of = ls__evidence_node(e, node);
+    int64_t size = of ? ls__evidence_size(of->shape) : 0;
     const uint32_t *found = NULL;
 
+    if (++e->walks > MOST_WALKS)
+        return NULL;
     for (int i = e->nodes - 1; i >= 0 && e->node[i].node > above; i--)
         for (int k = 0; k < 64; k++) {
             const ls__said *n = &e->node[i];
@@ -210,7 +216,7 @@ const uint32_t *ls__evidence_gradient(const ls__evidence *e, int64_t node,
             if (input != node || n->node <= node)
                 continue;
             dx = ls__evidence_array(e, "backward", "dx", n->node, k);
-            if (dx)
+            if (dx && ls__evidence_has(dx, e->of->place.rows, size))
                 found = dx->x;
             else if (!found && k < 32 && n->passes >> k & 1)
                 found = ls__evidence_gradient(e, n->node, n->node);
@@ -219,8 +225,6 @@ const uint32_t *ls__evidence_gradient(const ls__evidence *e, int64_t node,
 }
 
 /* ------ the public functions ------ */
-
-enum { MOST = 1 << 20 }; /* bytes of evidence */
 
 static int save(const char *path, const char *text, size_t bytes)
 {
@@ -322,9 +326,9 @@ int ls_record_evidence(const char *record, const char *place, int64_t element,
         status = ls__evidence_open(&e);
     if (e.file && fclose(e.file) != 0 && status == 0)
         status = ls__no_memory("evidence", bytes);
-    if (status == 0 && bytes > MOST)
+    if (status == 0 && bytes > LS__EVIDENCE_MOST)
         status = ls__fail(LS_ENOTSUP, "evidence of %zu bytes, which is more "
-                          "than %d", bytes, MOST);
+                          "than %d", bytes, LS__EVIDENCE_MOST);
     if (status == 0)
         status = save(path, text, bytes);
     free(text);

@@ -49,7 +49,8 @@ typedef struct ls__evidence {
     int64_t all, begun, most; /* how many; where the list begins; room */
     int64_t last;            /* the array that was read last */
     int64_t sources;         /* arrays that lists are of */
-    int status;
+    int walks;               /* through nodes that hand a gradient on */
+    int status;              /* of the first failure to write */
 } ls__evidence;
 
 /* ------ what rules ask for ------ */
@@ -88,14 +89,21 @@ const ls__said *ls__evidence_slot(const ls__evidence *e, int64_t at);
  * those of the chunk. */
 const uint32_t *ls__evidence_value(const ls__evidence *e, int64_t node);
 
-/* The gradient of a node's value as far as the nodes above it gave one; NULL:
- * none did.  above = node: all did. */
-const uint32_t *ls__evidence_gradient(const ls__evidence *e, int64_t node,
+/* The gradient of a node's value, as large as that, as far as the nodes above
+ * it gave one; NULL: none did.  above = node: all did. */
+const uint32_t *ls__evidence_gradient(ls__evidence *e, int64_t node,
                                       int64_t above);
 
 /* The last size in a shape, and all of them multiplied. */
 int64_t ls__evidence_width(const char *shape);
 int64_t ls__evidence_size(const char *shape);
+
+/* Has an array rows of that size, and so many? */
+static inline bool ls__evidence_has(const ls__kept *k, int64_t rows,
+                                    int64_t size)
+{
+    return size > 0 && k->n % size == 0 && k->n / size == rows;
+}
 
 /* The sizes in it, and how many there are. */
 int ls__evidence_axes(const char *shape, int64_t size[LS_MAX_RANK]);
@@ -108,12 +116,15 @@ const char *ls__evidence_option(const ls__evidence *e, const char *name);
 
 /* ------ what rules write ------ */
 
+enum { LS__EVIDENCE_MOST = 1 << 20 }; /* bytes */
+
 /* Begin with the name of the rule. */
 void ls__evidence_rule(ls__evidence *e, const char *rule, uint32_t a,
                        uint32_t b);
 
 /* A list: begin it, add a number of the record or one that is none of its, and
- * end it. */
+ * end it.  Where the record has no number, nothing is read, and it is refused
+ * (LS_EFORMAT) in the end. */
 void ls__evidence_begin(ls__evidence *e, const char *name);
 void ls__evidence_take(ls__evidence *e, const uint32_t *x);
 void ls__evidence_say(ls__evidence *e, uint32_t x);

@@ -204,8 +204,12 @@ static int by_label(const ls__asked *q, const uint32_t *label)
     bool is_term = ls__asked_what(q, "terms");
     int64_t vectors = q->in_size / q->in, terms = vectors - next;
     int64_t nth = is_term ? q->at : q->at / q->in;
-    int64_t each = is_term ? terms : vectors, i = nth / each, t = nth % each;
+    int64_t each = is_term ? terms : vectors, i, t;
 
+    if (each < 1)
+        return ls__asked_unknown(q->n->op);
+    i = nth / each;
+    t = nth % each;
     if (t == terms) { /* behind the last: no gradient */
         ls__asked_rule(q, "move");
         ls__evidence_word(q->e, "x", 0);

@@ -8,12 +8,15 @@
 
 int ls__evidence_rotary(const ls__asked *q)
 {
-    int64_t heads = ls__asked_of(q, "heads", 1), d = q->width / heads;
-    int64_t i = q->at % d % (d / 2), first = q->at - q->at % d;
+    int64_t heads = ls__asked_of(q, "heads", 1);
+    int64_t d = heads > 0 ? q->width / heads : 0;
     const uint32_t *x = ls__asked_y(q) ? q->x : q->dy;
+    int64_t i, first;
 
-    if (!ls__asked_y(q) && !ls__asked_dx(q, 0))
+    if (d < 2 || (!ls__asked_y(q) && !ls__asked_dx(q, 0)))
         return ls__asked_unknown("rotary");
+    i = q->at % d % (d / 2);
+    first = q->at - q->at % d;
     ls__asked_rule(q, ls__asked_y(q) ? "rotary" : "rotary.back");
     ls__evidence_number(q->e, "a", &x[first + i]);
     ls__evidence_number(q->e, "b", &x[first + i + d / 2]);

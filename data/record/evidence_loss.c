@@ -37,7 +37,7 @@ static int64_t rows_of(const side *s, int64_t micro)
 {
     const ls__kept *k = given(s, micro, NULL);
 
-    return k ? k->place.rows : 0;
+    return k && k->place.rows <= LS__ATTRIBUTE ? k->place.rows : 0;
 }
 
 static int64_t all_rows(const side *s)
@@ -82,7 +82,7 @@ static void give_rows(const side *s)
         const ls__kept *w = weights_of(s, m);
         int64_t rows = rows_of(s, m);
 
-        for (int64_t i = 0; i < rows; i++)
+        for (int64_t i = 0; i < rows && s->e->status == 0; i++)
             give_weight(s, w, i);
     }
     ls__evidence_end(s->e);
@@ -126,9 +126,10 @@ static int give_terms(const side *s)
     ls__evidence_begin(s->e, "w");
     for (const ls__kept *k = NULL; (k = next_terms(s, k));) {
         const ls__kept *w = weights_of(s, k->place.micro);
+        int64_t rows = k->place.rows, each = rows > 0 ? k->n / rows : 0;
 
         for (int64_t i = 0; i < k->n; i++)
-            give_weight(s, w, k->place.first + i / (k->n / k->place.rows));
+            give_weight(s, w, k->place.first + (each ? i / each : i));
     }
     ls__evidence_end(s->e);
     give_parts(s, terms_of);
@@ -160,15 +161,16 @@ static int64_t values_of(const side *s, const ls__said *n)
 static bool give_values(const side *s, const char *name, int k, int64_t skip)
 {
     const ls__said *n = ls__evidence_node(s->e, ls__evidence_input(s->loss, k));
-    int64_t size = n ? ls__evidence_size(n->shape) : 0;
+    int64_t size = n ? ls__evidence_size(n->shape) : 0, count;
 
-    if (size <= skip || values_of(s, n) != all_rows(s) * size)
+    if (size <= skip || (count = values_of(s, n)) % size ||
+        count / size != all_rows(s))
         return false;
     ls__evidence_begin(s->e, name);
     for (int64_t i = 0; i < s->e->count; i++) {
         const ls__kept *of = &s->e->kept[i];
-        int64_t count = is_value(s, of, n) ? of->n : 0;
 
+        count = is_value(s, of, n) ? of->n : 0;
         for (int64_t j = 0; j < count; j++)
             if (j % size >= skip)
                 ls__evidence_take(s->e, &of->x[j]);
@@ -186,7 +188,7 @@ static bool give_sizes(const side *s)
     if (!n)
         return false;
     ls__evidence_begin(s->e, "l");
-    for (int64_t i = 0; i < rows; i++)
+    for (int64_t i = 0; i < rows && s->e->status == 0; i++)
         ls__evidence_say_real(s->e, (double)ls__evidence_size(n->shape));
     ls__evidence_end(s->e);
     return true;

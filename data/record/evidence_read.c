@@ -108,6 +108,20 @@ static bool is_near(const ls__where *w, const char *place)
                : !w->op || !*w->op;
 }
 
+enum { MOST_PARTS = 1 << 16 };
+
+/* Rules go through devices and micro-batches, whether there are arrays of them
+ * or not. */
+static int take_head(ls__evidence *e, const ls__entry *x)
+{
+    e->head = json_incref(x->line);
+    if (json_integer_value(json_object_get(e->head, "devices")) > MOST_PARTS ||
+        json_integer_value(json_object_get(e->head, "micro")) > MOST_PARTS)
+        return ls__fail(LS_ENOTSUP, "evidence of a step of more than %d "
+                        "devices or micro-batches", MOST_PARTS);
+    return 0;
+}
+
 static int take(ls__evidence *e, ls__record_reader *r, ls__entry *x,
                 const char *place)
 {
@@ -115,7 +129,7 @@ static int take(ls__evidence *e, ls__record_reader *r, ls__entry *x,
     int status;
 
     switch (x->kind) {
-    case LS__HEAD_ENTRY: e->head = json_incref(x->line); return 0;
+    case LS__HEAD_ENTRY: return take_head(e, x);
     case LS__SLOT_ENTRY: return say(&e->slot, &e->slots, x);
     case LS__NODE_ENTRY: return say(&e->node, &e->nodes, x);
     case LS__CLOSE_ENTRY: return 0;

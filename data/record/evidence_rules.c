@@ -53,15 +53,16 @@ const uint32_t *ls__asked_param(const ls__asked *q, int k, int64_t floats)
     const ls__said *s = ls__evidence_param(q->e, q->n, k);
     const ls__kept *all = ls__evidence_whole(q->e, "before", "parameters");
 
-    return s && all && s->floats == floats && s->at + floats <= all->n
+    return s && all && s->floats == floats && s->at <= all->n - floats
                ? all->x + s->at : NULL;
 }
 
 int64_t ls__asked_of(const ls__asked *q, const char *name, int64_t usual)
 {
     const char *text = ls__evidence_of(q->n, name);
+    int64_t n = text ? strtoll(text, NULL, 10) : usual;
 
-    return text ? strtoll(text, NULL, 10) : usual;
+    return n < -LS__ATTRIBUTE || n > LS__ATTRIBUTE ? usual : n;
 }
 
 uint32_t ls__asked_bits(float x)
@@ -230,6 +231,28 @@ static ls__answer *answer_of(const char *op)
     return answer ? answer : ls__evidence_term;
 }
 
+/* Is the element's array as large as what it is of?  What a node keeps or shows
+ * of itself is its rule's to know. */
+static bool has_its_size(const ls__asked *q)
+{
+    const ls__kept *of = q->e->of;
+    int k = (int)of->place.index;
+    const ls__said *s;
+
+    if (of->n > LS__ATTRIBUTE)
+        return false;
+    if (ls__asked_what(q, "y"))
+        return ls__evidence_has(of, q->rows, q->size);
+    if (ls__asked_what(q, "dx")) {
+        s = ls__evidence_node(q->e, ls__evidence_input(q->n, k));
+        return s && ls__evidence_has(of, q->rows, ls__evidence_size(s->shape));
+    }
+    if (!ls__asked_what(q, "dparam"))
+        return true;
+    s = ls__evidence_param(q->e, q->n, k);
+    return s && of->n == s->floats;
+}
+
 /* False: its shapes are none that the evidence could be of. */
 static bool fill(ls__asked *q, ls__evidence *e)
 {
@@ -243,6 +266,10 @@ static bool fill(ls__asked *q, ls__evidence *e)
         return false;
     q->at = e->element;
     q->rows = e->of->place.rows;
+    if (!has_its_size(q) || q->size > LS__ATTRIBUTE ||
+        q->in_size > LS__ATTRIBUTE || q->rows > LS__ATTRIBUTE / q->size ||
+        q->rows > LS__ATTRIBUTE / q->in_size)
+        return false;
     q->vectors = q->rows * (q->size / q->width);
     q->y = ls__evidence_value(e, q->n->node);
     q->x = q->from == q->n ? NULL : ls__evidence_value(e, q->from->node);

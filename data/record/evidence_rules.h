@@ -6,7 +6,11 @@
 
 #include "record/evidence.h"
 
-enum { LS__ONE = 0x3f800000 };
+enum {
+    LS__ONE = 0x3f800000,
+    LS__ATTRIBUTE = 1 << 30 /* the largest number that a record says of a node,
+                               and the most numbers of an array of its */
+};
 
 typedef struct ls__asked {
     ls__evidence *e;
@@ -40,7 +44,8 @@ const uint32_t *ls__asked_shown(const ls__asked *q, const char *phase,
 /* Parameter k before the step, of that many floats. */
 const uint32_t *ls__asked_param(const ls__asked *q, int k, int64_t floats);
 
-/* An attribute as a number, or `usual` where the node has none. */
+/* An attribute as a number, or `usual` where the node has none, or one that is
+ * too large. */
 int64_t ls__asked_of(const ls__asked *q, const char *name, int64_t usual);
 uint32_t ls__asked_real(const ls__asked *q, const char *name);
 uint32_t ls__asked_bits(float x);

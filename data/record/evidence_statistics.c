@@ -210,7 +210,7 @@ static int together(const ls__asked *q)
 
     ls__asked_rule(q, back ? "batch_norm.join.back" : "batch_norm.join");
     ls__evidence_begin(q->e, "of");
-    for (int64_t d = 0; d < devices; d++) {
+    for (int64_t d = 0; d < devices && q->e->status == 0; d++) {
         state s = state_of(
             last_found(q->e, found, q->e->of->place.phase, q->n->node, d,
                        q->e->of->place.micro, q->e->of), !back + 2 * c.n);
@@ -350,7 +350,7 @@ bool ls__evidence_stored(ls__evidence *e, const ls__said *slot, uint32_t a,
     if (!by_rows)
         return true;
     ls__evidence_begin(e, "of");
-    for (int64_t i = 0; i < devices * micro; i++)
+    for (int64_t i = 0; i < devices * micro && e->status == 0; i++)
         take_moments(e, state_of(last_found(e, all ? joined : found, "forward",
                                             n->node, all ? 0 : i / micro,
                                             i % micro, e->of),

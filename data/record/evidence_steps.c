@@ -48,7 +48,7 @@ static bool find_cell(const ls__asked *q, cell *c)
     c->steps = ls__asked_shown(q, "forward", "steps", c->t * c->one);
     c->steps_back = ls__asked_shown(q, "backward", "steps back",
                                     c->t * c->back);
-    return c->steps && c->u && (c->from < 0 || c->state) &&
+    return c->n > 0 && c->steps && c->u && (c->from < 0 || c->state) &&
            (c->bias || !ls__evidence_param(q->e, q->n, 1));
 }
 

@@ -62,6 +62,8 @@ int ls__evidence_embed(const ls__asked *q)
     const uint32_t *table = ls__asked_param(q, 0, count * n);
     int64_t i = q->at / n, j = q->at % n;
 
+    if (q->size != q->in_size * n)
+        return ls__asked_unknown("embed");
     if (ls__asked_dparam(q, 0)) {
         adds_of(q, q->x, q->vectors, (uint32_t)i, q->dy + j, n);
         return 0;
@@ -95,10 +97,13 @@ int ls__evidence_gather(const ls__asked *q)
     const uint32_t *index = ls__asked_x(q, 1);
     int64_t of[LS_MAX_RANK], n, count, row;
 
-    if (!index || ls__evidence_axes(q->from->shape, of) < 1 || of[0] < 1)
+    if (!index || ls__evidence_axes(q->from->shape, of) < 1)
         return ls__asked_unknown("gather");
     n = q->in_size / of[0];
-    count = q->size / n;
+    count = ls__evidence_size(ls__evidence_node(
+        q->e, ls__evidence_input(q->n, 1))->shape);
+    if (count > q->size || count * n != q->size)
+        return ls__asked_unknown("gather");
     row = q->at / (ls__asked_y(q) ? q->size : q->in_size);
     index += row * count;
     if (ls__asked_dx(q, 0)) {
@@ -155,13 +160,13 @@ static int64_t view_source(const ls__asked *q, int64_t at)
     }
     for (int k = 0; k < of; k++)
         if (strcmp(q->n->op, "transpose") == 0)
-            spot[axes[k] % LS_MAX_RANK] = index[k];
+            spot[(uint64_t)axes[k] % LS_MAX_RANK] = index[k];
         else if (k + more >= 0)
             spot[k] = in[k] == 1 ? 0 : index[k + more];
-    if (strcmp(q->n->op, "slice") == 0 && axis < of)
+    if (strcmp(q->n->op, "slice") == 0 && axis >= 0 && axis < of)
         spot[axis] = index[axis] + ls__asked_of(q, "first", 0);
     for (int k = 0; k < of; k++)
-        to = to * in[k] + spot[k];
+        to = to * in[k] + spot[k] % in[k];
     return to < q->in_size ? to : 0;
 }
 
@@ -197,7 +202,7 @@ int ls__evidence_concat(const ls__asked *q)
     int64_t k = q->e->of->place.index, both, extent, i, outer;
     const uint32_t *x[2] = {q->x, ls__asked_x(q, 1)};
 
-    if (!other || axis >= rank || !x[1] || k > 1 ||
+    if (!other || axis < 0 || axis >= rank || !x[1] || k > 1 ||
         ls__evidence_axes(other->shape, in[1]) != rank ||
         (!is_y && !ls__asked_dx(q, (int)k)))
         return ls__asked_unknown("concat");
@@ -227,7 +232,7 @@ int ls__evidence_reverse(const ls__asked *q)
     const uint32_t *length = ls__asked_x(q, 1);
     int64_t shape[LS_MAX_RANK], at = q->at, width, t, count;
 
-    if (ls__evidence_axes(q->n->shape, shape) < 1 || shape[0] < 1)
+    if (ls__evidence_axes(q->n->shape, shape) < 1 || q->size != q->in_size)
         return ls__asked_unknown(q->n->op);
     width = q->size / shape[0];
     t = at / width % shape[0];
@@ -383,7 +388,8 @@ int ls__evidence_bag(const ls__asked *q)
     const uint32_t *bias = ls__asked_param(q, 1, q->width);
     bool has_bias = ls__evidence_param(q->e, q->n, 1);
 
-    if (!table || (has_bias && !bias))
+    if (!table || (has_bias && !bias) ||
+        q->size * q->in != q->in_size * q->width)
         return ls__asked_unknown(q->n->op);
     if (ls__asked_what(q, "kept"))
         return ls__asked_unknown("a bag's list by its rows: that is no float");
@@ -393,6 +399,6 @@ int ls__evidence_bag(const ls__asked *q)
         return bag_sum(q, table, NULL, count);
     if (ls__asked_dparam(q, 1))
         return ls__asked_column(q, q->dy);
-    return ls__asked_dx(q, 1) ? bag_values(q, table)
-                              : ls__asked_unknown(q->n->op);
+    return ls__asked_dx(q, 1) && q->at < q->rows * q->in_size
+               ? bag_values(q, table) : ls__asked_unknown(q->n->op);
 }

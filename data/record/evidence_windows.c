@@ -51,6 +51,8 @@ static bool find_window(const ls__asked *q, window *w)
         .inside = ls__asked_of(q, "inside", 0) != 0,
         .ceil = ls__asked_of(q, "ceil", 0) != 0,
         .in_h = in[0], .in_w = in[1], .c = in[2], .h = out[0], .w = out[1]};
+    if (w->kh > LS__EVIDENCE_MOST / w->kw)
+        return false;
     w->top = padding_of(kind, w->in_h, w->h, w->kh, w->dy, w->sy,
                         ls__asked_of(q, "top", 0));
     w->left = padding_of(kind, w->in_w, w->w, w->kw, w->dx, w->sx,
@@ -333,8 +335,8 @@ int ls__evidence_conv(const ls__asked *q)
               .bias = ls__asked_param(q, 1, q->width)};
     bool has_bias = ls__evidence_param(q->e, q->n, 1);
 
-    if (!find_window(q, &v.w) || v.in < 1 || v.out < 1 || v.w.kh > 4096 ||
-        v.w.kw > 4096)
+    if (!find_window(q, &v.w) || v.in < 1 || v.out < 1 ||
+        v.wide > LS__ATTRIBUTE / v.in / v.w.kh / v.w.kw)
         return ls__asked_unknown("conv2d");
     v.weight = ls__asked_param(q, 0, v.w.kh * v.w.kw * v.in * v.wide);
     if (!v.weight || (has_bias && !v.bias))

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_NUMBERS = LS__EVIDENCE_MOST / 9 }; /* a blank and 8 digits each */
+
 /* ------ lists ------ */
 
 static void put(ls__evidence *e, uint32_t x)
@@ -26,8 +28,15 @@ void ls__evidence_begin(ls__evidence *e, const char *name)
     fputs(name, e->file);
 }
 
+/* Bound what a record that somebody made up may ask for. */
 static void note(ls__evidence *e, int64_t kept, int64_t at)
 {
+    if (e->all == MOST_NUMBERS) {
+        e->status = ls__fail(LS_ENOTSUP, "evidence of more than %d numbers, "
+                             "which is more than %d bytes", MOST_NUMBERS,
+                             LS__EVIDENCE_MOST);
+        return;
+    }
     if (e->all == e->most) {
         int64_t most = e->most ? 2 * e->most : 256;
         ls__opened *more = realloc(e->opened, (size_t)most * sizeof *more);
@@ -50,6 +59,8 @@ static bool stands_in(const ls__kept *k, const uint32_t *x)
 
 void ls__evidence_say(ls__evidence *e, uint32_t x)
 {
+    if (e->status < 0)
+        return;
     put(e, x);
     note(e, -1, 0);
 }
@@ -58,11 +69,14 @@ void ls__evidence_take(ls__evidence *e, const uint32_t *x)
 {
     int64_t i = e->last;
 
+    if (e->status < 0)
+        return;
     if (i >= e->count || !stands_in(&e->kept[i], x))
         for (i = 0; i < e->count && !stands_in(&e->kept[i], x); i++)
             ;
     if (i == e->count) {
-        ls__evidence_say(e, *x);
+        e->status = ls__fail(LS_EFORMAT, "a record whose arrays are shorter "
+                             "than its nodes say");
         return;
     }
     if (!e->kept[i].number)
@@ -109,7 +123,7 @@ void ls__evidence_list(ls__evidence *e, const char *name, int64_t n,
                        const uint32_t *x, int64_t stride)
 {
     ls__evidence_begin(e, name);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n && e->status == 0; i++)
         ls__evidence_take(e, x + i * stride);
     ls__evidence_end(e);
 }
