@@ -139,7 +139,7 @@ runner=
 
 # ------ what is no evidence ------
 
-# Where a cross compiler has a sanitizer, its programs need not find it.
+# A cross compiler may link with a sanitizer that its programs cannot load.
 begins() { "$dir/referee" </dev/null >"$dir/out" 2>&1 || [ $? -lt 126 ]; }
 { build $cc -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all &&
     begins; } || build $cc -O1

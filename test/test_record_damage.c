@@ -28,25 +28,6 @@ typedef struct record {
 
 /* ------ reading and writing ------ */
 
-static int64_t count_of(const json_t *line, const char *name)
-{
-    return json_integer_value(json_object_get(line, name));
-}
-
-static const char *text_of(const json_t *line, const char *name)
-{
-    return json_string_value(json_object_get(line, name));
-}
-
-static ls__where where_of(const json_t *l)
-{
-    return (ls__where){
-        text_of(l, "phase"), text_of(l, "op"), text_of(l, "name"),
-        text_of(l, "what"), text_of(l, "shape"), count_of(l, "device"),
-        count_of(l, "micro"), count_of(l, "first"), count_of(l, "rows"),
-        count_of(l, "node"), count_of(l, "index")};
-}
-
 static void read_numbers(ls__record_reader *r, int64_t floats, item *to)
 {
     uint32_t value[LS__LEAF];
@@ -101,7 +82,7 @@ static void write_record(const record *all, const char *path)
     OK(ls__record_create(&f, path, true));
     for (int i = 0; i < all->count; i++) {
         const item *it = &all->of[i];
-        ls__where w = where_of(it->line);
+        ls__where w = ls__record_place(it->line);
 
         if (!it->line)
             continue;
@@ -137,7 +118,8 @@ static const uint32_t odd_words[] = {0, 1, 4, 31, 0x7fffffff, 0x80000000,
 static const char *text_for(const record *all, const char *name, uint32_t *r)
 {
     const char *text =
-        text_of(all->of[between(r, 0, all->count - 1)].line, name);
+        json_string_value(json_object_get(
+            all->of[between(r, 0, all->count - 1)].line, name));
 
     return text && between(r, 0, 1) ? text : ANY(r, odd_texts);
 }
@@ -181,8 +163,7 @@ static void damage_field(const record *all, item *it, uint32_t *r)
     const char *name = any_name(it->line, r);
     json_t *was = json_object_get(it->line, name);
 
-    if (!strcmp(name, "kind") || !strcmp(name, "version") ||
-        strlen(name) == 0)
+    if (!strcmp(name, "kind") || !strcmp(name, "version"))
         return;
     if (json_is_object(was))
         damage_texts(was, r);
@@ -218,10 +199,28 @@ static int pick(const record *all, uint32_t *r)
     return i;
 }
 
+/* Damage what rules go by most: numbers of an array, what a node is made of,
+ * options.  False: it has none of these. */
+static bool damage_most(item *it, uint32_t *r)
+{
+    switch (it->kind) {
+    case LS__ARRAY_ENTRY: damage_numbers(it, r); return true;
+    case LS__HEAD_ENTRY:
+        damage_texts(json_object_get(it->line, "options"), r);
+        return true;
+    case LS__NODE_ENTRY:
+        damage_texts(json_object_get(it->line,
+                                     between(r, 0, 2) ? "of" : "inputs"), r);
+        return true;
+    default: return false;
+    }
+}
+
 /* Replace an item by a damaged copy; returns what it was. */
 static item damage(record *all, int i, uint32_t *r)
 {
     item was = all->of[i], *it = &all->of[i];
+    int64_t how;
 
     it->line = json_deep_copy(was.line);
     if (was.x) {
@@ -229,25 +228,12 @@ static item damage(record *all, int i, uint32_t *r)
         ck_assert_ptr_nonnull(it->x);
         memcpy(it->x, was.x, (size_t)was.n * sizeof *it->x);
     }
-    switch (between(r, 0, 5)) {
-    case 0:
-        if (it->kind != LS__HEAD_ENTRY) {
-            json_decref(it->line);
-            it->line = NULL;
-        }
-        break;
-    case 1: case 2:
-        if (it->kind == LS__ARRAY_ENTRY) {
-            damage_numbers(it, r);
-            break;
-        }
-        if (it->kind == LS__NODE_ENTRY || it->kind == LS__HEAD_ENTRY) {
-            damage_texts(json_object_get(
-                             it->line, it->kind == LS__HEAD_ENTRY ? "options"
-                             : between(r, 0, 2) ? "of" : "inputs"), r);
-            break;
-        } /* fall through */
-    default: damage_field(all, it, r);
+    how = between(r, 0, 5);
+    if (how == 0 && it->kind != LS__HEAD_ENTRY) {
+        json_decref(it->line);
+        it->line = NULL;
+    } else if (how > 2 || (how > 0 && !damage_most(it, r))) {
+        damage_field(all, it, r);
     }
     return was;
 }
@@ -261,17 +247,25 @@ static void mend(record *all, int i, item was)
 
 /* ------ asking ------ */
 
-/* Is there a line to be asked of, which the damaged one has to do with? */
+/* Only arrays and numbers have places to ask for. */
+static bool has_place(const item *it)
+{
+    return it->line &&
+           (it->kind == LS__ARRAY_ENTRY || it->kind == LS__NUMBER_ENTRY);
+}
+
+/* May the damage show there?  That of a node or an array does in the next
+ * nodes, an option's in what no operator made. */
 static bool is_near(const item *it, const item *bad)
 {
-    if (!it->line ||
-        (it->kind != LS__ARRAY_ENTRY && it->kind != LS__NUMBER_ENTRY))
+    ls__where at = ls__record_place(it->line);
+    ls__where from = ls__record_place(bad->line);
+
+    if (!has_place(it))
         return false;
     if (bad->kind == LS__NODE_ENTRY || bad->kind == LS__ARRAY_ENTRY)
-        return count_of(it->line, "node") >= count_of(bad->line, "node") &&
-               count_of(it->line, "node") <= count_of(bad->line, "node") + 2;
-    return bad->kind != LS__HEAD_ENTRY || !*text_of(it->line, "phase") ||
-           it->kind == LS__NUMBER_ENTRY || !*text_of(it->line, "op");
+        return at.node >= from.node && at.node <= from.node + 2;
+    return bad->kind != LS__HEAD_ENTRY || !at.op || !*at.op;
 }
 
 static void expect_status(int status, const char *place)
@@ -297,13 +291,11 @@ static void ask(const record *all, int bad, const item *was, const char *path,
         if (is_near(&all->of[i], was))
             break;
     it = &all->of[i];
-    if (between(r, 0, 2) == 0 && all->of[bad].line &&
-        (was->kind == LS__ARRAY_ENTRY || was->kind == LS__NUMBER_ENTRY))
+    if (between(r, 0, 2) == 0 && has_place(&all->of[bad]))
         it = &all->of[bad];
-    if (!it->line ||
-        (it->kind != LS__ARRAY_ENTRY && it->kind != LS__NUMBER_ENTRY))
+    if (!has_place(it))
         return;
-    w = where_of(it->line);
+    w = ls__record_place(it->line);
     ls__where_text(&w, place);
     n = it->n ? it->n : 1;
     element = between(r, 0, 1) ? between(r, 0, n - 1) : n - 1;
@@ -315,8 +307,10 @@ static void ask(const record *all, int bad, const item *was, const char *path,
 
 /* ------ tests ------ */
 
-enum { FEW = 5 }; /* rows: it is the record that is read again and again */
-enum { DAMAGES = UNDER_SANITIZER ? 8 : 24 };
+enum {
+    FEW = 5, /* rows, since the record is read again and again */
+    DAMAGES = UNDER_SANITIZER ? 8 : 24
+};
 
 static void make_record(model m, uint32_t seed, const char *path)
 {
@@ -359,7 +353,7 @@ START_TEST(test_damage)
     record all;
 
     folder_open();
-    make_record((model)(_i % MODELS), seed,
+    make_record((model)_i, seed,
                 strcpy(good, in_folder("good.lsr")));
     strcpy(bad, in_folder("bad.lsr"));
     all = read_record(good);

@@ -193,6 +193,8 @@ const uint32_t *ls__evidence_value(const ls__evidence *e, int64_t node)
                                  ls__evidence_size(n->shape)) ? k->x : NULL;
 }
 
+/* Nodes that hand a gradient on can be connected by more ways than anybody
+ * can go. */
 enum { MOST_WALKS = 4096 };
 
 /* Nodes go back from the last; the first to give writes, the others add. */

@@ -49,7 +49,7 @@ typedef struct ls__evidence {
     int64_t all, begun, most; /* how many; where the list begins; room */
     int64_t last;            /* the array that was read last */
     int64_t sources;         /* arrays that lists are of */
-    int walks;               /* through nodes that hand a gradient on */
+    int walks;               /* how often a gradient was looked for */
     int status;              /* of the first failure to write */
 } ls__evidence;
 
@@ -116,15 +116,15 @@ const char *ls__evidence_option(const ls__evidence *e, const char *name);
 
 /* ------ what rules write ------ */
 
-enum { LS__EVIDENCE_MOST = 1 << 20 }; /* bytes */
+enum { LS__EVIDENCE_MOST = 1 << 20 }; /* bytes that it may have */
 
 /* Begin with the name of the rule. */
 void ls__evidence_rule(ls__evidence *e, const char *rule, uint32_t a,
                        uint32_t b);
 
 /* A list: begin it, add a number of the record or one that is none of its, and
- * end it.  Where the record has no number, nothing is read, and it is refused
- * (LS_EFORMAT) in the end. */
+ * end it.  A number that would stand outside of the record's arrays is not
+ * read; the record is refused then (LS_EFORMAT). */
 void ls__evidence_begin(ls__evidence *e, const char *name);
 void ls__evidence_take(ls__evidence *e, const uint32_t *x);
 void ls__evidence_say(ls__evidence *e, uint32_t x);

@@ -253,6 +253,11 @@ static bool has_its_size(const ls__asked *q)
     return s && of->n == s->floats;
 }
 
+static bool is_bounded(int64_t rows, int64_t size)
+{
+    return size <= LS__ATTRIBUTE && rows <= LS__ATTRIBUTE / size;
+}
+
 /* False: its shapes are none that the evidence could be of. */
 static bool fill(ls__asked *q, ls__evidence *e)
 {
@@ -266,9 +271,8 @@ static bool fill(ls__asked *q, ls__evidence *e)
         return false;
     q->at = e->element;
     q->rows = e->of->place.rows;
-    if (!has_its_size(q) || q->size > LS__ATTRIBUTE ||
-        q->in_size > LS__ATTRIBUTE || q->rows > LS__ATTRIBUTE / q->size ||
-        q->rows > LS__ATTRIBUTE / q->in_size)
+    if (!has_its_size(q) || !is_bounded(q->rows, q->size) ||
+        !is_bounded(q->rows, q->in_size))
         return false;
     q->vectors = q->rows * (q->size / q->width);
     q->y = ls__evidence_value(e, q->n->node);

@@ -241,15 +241,20 @@ static int read_end(ls__record_reader *r, const ls__entry *e)
     return status;
 }
 
-static void fill(ls__entry *e)
+ls__where ls__record_place(const json_t *l)
 {
-    const json_t *l = e->line;
-
-    e->place = (ls__where){
+    return (ls__where){
         text_of(l, "phase"), text_of(l, "op"), text_of(l, "name"),
         text_of(l, "what"), text_of(l, "shape"), count_of(l, "device"),
         count_of(l, "micro"), count_of(l, "first"), count_of(l, "rows"),
         count_of(l, "node"), count_of(l, "index")};
+}
+
+static void fill(ls__entry *e)
+{
+    const json_t *l = e->line;
+
+    e->place = ls__record_place(l);
     e->root = text_of(l, "root");
     e->bits = text_of(l, "bits");
     e->floats = count_of(l, "floats");

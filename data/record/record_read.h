@@ -55,4 +55,8 @@ bool ls__digest_read(ls__digest *d, const char *text);
 /* Bits of so many hex digits. */
 bool ls__bits_read(const char *text, int digits, uint64_t *bits);
 
+/* The place that a line names; its texts are the line's, and NULL where the
+ * line has none. */
+ls__where ls__record_place(const json_t *line);
+
 #endif
