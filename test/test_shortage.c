@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shortage of memory: opening all there is, shards, collectives, ls_pmap,
- * placement, saving, loading, checkpoints (over ranks too), images, tracing and
- * adapters, with each of their allocations failing in turn.  Each call fails
+ * placement, saving, loading, checkpoints (over ranks too), images, tracing,
+ * adapters, transcripts, records and evidence, with each of their allocations
+ * failing in turn.  Each call fails
  * with LS_ENOMEM, keeps nothing, and works when asked again.  Steady steps
  * allocate nothing at all.
  *
@@ -14,9 +15,13 @@
 
 #include "faults.h"
 #include "on_ranks.h"
+#include "record/record_compare.h"
+#include "record/record_file.h"
 
 #include <lockstep/files.h>
 #include <lockstep/images.h>
+#include <lockstep/record.h>
+#include <lockstep/transcript.h>
 
 #include <dlfcn.h>
 #include <jansson.h>
@@ -626,12 +631,128 @@ static int pictures(void)
 #endif
 }
 
+/* ------ proofs ------ */
+
+static ls_trainer *proved;
+static ls_batch *rows;
+static char judged[LS_RECORD_TEXT]; /* of a gradient in "a.lsr" */
+
+static int transcribe_to(const char *name)
+{
+    ls_transcript_options o = ls_transcript_defaults();
+    ls_transcript *t;
+    ls_result r;
+    int status;
+
+    o.path = in_folder(name);
+    o.program = "test";
+    o.every = 1;
+    o.settings = &setting;
+    o.n_settings = 1;
+    status = ls_transcript_open(&t, proved, &o, 0, NULL);
+    if (status < 0)
+        return status;
+    status = ls_step(proved, rows, &r);
+    if (status == 0)
+        status = ls_transcript_step(t, 0, &r);
+    if (status == 0)
+        status = ls_transcript_event(t, "word", 1, &setting);
+    if (status == 0)
+        status = ls_transcript_end(t, 0, NULL, NULL);
+    return status < 0 ? (ls_transcript_close(t), status)
+                      : ls_transcript_close(t);
+}
+
+static int transcribe(void)
+{
+    return transcribe_to("shortage.lst");
+}
+
+static int read_transcripts(void)
+{
+    ls_transcript_difference d;
+    ls_transcript_facts facts;
+    int status = ls_transcript_check(in_folder("a.lst"), &facts);
+
+    if (status == 0)
+        status = ls_transcript_compare(in_folder("a.lst"), in_folder("b.lst"),
+                                       &d);
+    return status == 0 && (!facts.is_whole || d.same) ? LS_EFORMAT : status;
+}
+
+static int record_to(const char *name)
+{
+    ls_record_options o = ls_record_defaults();
+    ls_result r;
+
+    o.path = in_folder(name);
+    o.values = true;
+    return ls_trainer_record(proved, rows, &o, &r);
+}
+
+static int record(void)
+{
+    return record_to("shortage.lsr");
+}
+
+static bool is_transcript(void)
+{
+    ls_transcript_facts facts;
+
+    return ls_transcript_check(in_folder("shortage.lst"), &facts) == 0 &&
+           facts.is_whole;
+}
+
+static bool is_record(void)
+{
+    ls_record_difference d;
+
+    return ls_record_compare(in_folder("shortage.lsr"),
+                             in_folder("shortage.lsr"), &d) == 0;
+}
+
+static int compare_records(void)
+{
+    ls_record_difference d;
+    int status = ls_record_compare(in_folder("a.lsr"), in_folder("a.lsr"), &d);
+
+    return status == 0 && !d.same ? LS_EFORMAT : status;
+}
+
+static int judge(void)
+{
+    return ls_record_evidence(in_folder("a.lsr"), judged, 0, 1, 2,
+                              in_folder("evidence"));
+}
+
+/* Two transcripts, a record and the place of what backward has last. */
+static void write_proofs(void)
+{
+    ls__record_reader reader;
+    ls__entry e = {0};
+
+    OK(ls_trainer_open(&proved, pools[0], graph, NULL));
+    rows = small_batch(proved);
+    OK(transcribe_to("a.lst"));
+    OK(transcribe_to("b.lst"));
+    OK(record_to("a.lsr"));
+    OK(ls__record_open(&reader, in_folder("a.lsr")));
+    do {
+        ls__entry_release(&e);
+        OK(ls__record_next(&reader, &e));
+        if (e.kind == LS__ARRAY_ENTRY && strcmp(e.place.phase, "backward") == 0)
+            ls__where_text(&e.place, judged);
+    } while (e.kind != LS__CLOSE_ENTRY);
+    ls__entry_release(&e);
+    ls__record_shut(&reader);
+}
+
 static int (*const calls[])(void) = {
     shard, reduce, pmap, place, open_checked, open_gradient, open_batch,
     build, save, load, load_member, trace, mesh, load_params, look, keep,
     pictures, resume, images, zipped, adapt, adapt_again, merge,
     save_model, open_long, resume_rich, look_rich, first_short,
-    second_short,
+    second_short, transcribe, read_transcripts, record, compare_records, judge,
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -646,7 +767,11 @@ static bool spares_libraries(int i)
 static bool says_so(int i, int status)
 {
     if (status == 0)
-        return calls[i] == load || calls[i] == trace || calls[i] == pictures;
+        return calls[i] == load || calls[i] == trace ||
+               calls[i] == pictures || calls[i] == read_transcripts ||
+               calls[i] == compare_records || calls[i] == judge ||
+               (calls[i] == transcribe && is_transcript()) ||
+               (calls[i] == record && is_record());
     return status == LS_ENOMEM || status == LS_ETHREAD ||
            (status == LS_EIO && strstr(ls_errmsg(), strerror(ENOMEM)));
 }
@@ -728,6 +853,7 @@ START_TEST(test_each_fails)
     for (int r = 0; r < 2; r++)
         pools[r] = open_axes("data:2", 1);
     write_state();
+    write_proofs();
     open_rich();
     OK(first_short()); /* threads that end leave stacks for later ones */
     write_images();
@@ -750,6 +876,8 @@ START_TEST(test_each_fails)
             OK(resume_from("k"));
     }
     ck_assert_int_eq(call_with(_i, 0), expected);
+    ls_batch_close(rows);
+    ls_trainer_close(proved);
     ls_trainer_close(rich);
     ls_trainer_close(trainer);
     ls_graph_free(graph);

@@ -265,7 +265,7 @@ sed '3d' "$dir/mlp.lst" >"$dir/bad.lst"
 ask 1 "line 3" "$dir/bad.lst"
 echo '{}' >"$dir/bad.lst"
 ask 1 "no kind of line" "$dir/bad.lst"
-ask 1 "line 1: no line of a transcript or record: " "$dir/mlp.st"
+ask 1 "line 1: no line of a transcript or record, at byte " "$dir/mlp.st"
 
 # Options without effect are refused, but where a run is trained again: it may be
 # of a version that took them.

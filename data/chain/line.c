@@ -2,6 +2,8 @@
 /* Lines of a transcript, read as strictly as they are written. */
 #include "chain/line.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "base/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,44 +245,51 @@ static int check_fields(const json_t *line, const kind *k, const char *where)
     return 0;
 }
 
+enum { CANONICAL = JSON_COMPACT | JSON_SORT_KEYS };
+
 static int check_canonical(const json_t *line, const char *text, size_t bytes,
                            const char *where)
 {
-    char *written = ls__line_write(line);
-    bool same = written && strlen(written) == bytes &&
-                memcmp(written, text, bytes) == 0;
+    char *written = ls__new(bytes + 1, 1, "a line");
+    size_t n = written ? json_dumpb(line, written, bytes, CANONICAL) : 0;
+    bool same = n == bytes && memcmp(written, text, bytes) == 0;
 
-    if (!written)
-        return ls__no_memory("a line", bytes);
     free(written);
+    if (!n)
+        return ls__no_memory("a line", bytes);
     return same ? 0 : ls__fail(LS_EFORMAT, "%s: not canonical JSON (keys "
                                "sorted, no blanks)", where);
 }
 
-json_t *ls__line_read(ls__line_form form, const char *text, size_t bytes,
-                      const char *where)
+int ls__line_read(ls__line_form form, const char *text, size_t bytes,
+                  const char *where, json_t **line)
 {
     json_error_t error;
-    json_t *line = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
-    const kind *k =
-        find_kind(form, json_string_value(json_object_get(line, "kind")));
+    const kind *k;
+    int status;
 
-    if (!k) {
-        ls__fail(LS_EFORMAT, "%s: %s%s", where,
-                 line ? "no kind of line that is known"
-                      : "no line of a transcript or record: ",
-                 line ? "" : error.text);
-    } else if (check_fields(line, k, where) == 0 &&
-               check_canonical(line, text, bytes, where) == 0) {
-        return line;
+    *line = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
+    if (!*line)
+        return ls__json_fail(where, "no line of a transcript or record", 0,
+                             &error);
+    k = find_kind(form, json_string_value(json_object_get(*line, "kind")));
+    status = k ? check_fields(*line, k, where)
+               : ls__fail(LS_EFORMAT, "%s: no kind of line that is known",
+                          where);
+    if (status == 0)
+        status = check_canonical(*line, text, bytes, where);
+    if (status < 0) {
+        json_decref(*line);
+        *line = NULL;
     }
-    json_decref(line);
-    return NULL;
+    return status;
 }
 
 char *ls__line_write(const json_t *object)
 {
-    return json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    size_t bytes;
+
+    return ls__json_text(object, CANONICAL, &bytes);
 }
 
 /* ------ comparing ------ */
@@ -296,12 +305,13 @@ static bool is_passed(const char *name, const char *const *passed)
 /* A value as a short text; to be freed. */
 static char *value_text(const json_t *value)
 {
+    size_t bytes;
+
     if (!value)
         return strdup("missing");
     return json_is_string(value)
                ? strdup(json_string_value(value))
-               : json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS |
-                                       JSON_ENCODE_ANY);
+               : ls__json_text(value, CANONICAL | JSON_ENCODE_ANY, &bytes);
 }
 
 static void tell(const char *of, const char *name, const json_t *file,

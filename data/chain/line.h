@@ -33,10 +33,11 @@ typedef enum ls__line_form {
 } ls__line_form;
 
 /* Parse a line, without its newline, and check that it is canonical and has
- * exactly the fields of its kind, which is one of that form.  NULL, with
- * LS_EFORMAT's message beginning with `where`; the caller's to be released. */
-json_t *ls__line_read(ls__line_form form, const char *text, size_t bytes,
-                      const char *where);
+ * exactly the fields of its kind, which is one of that form.  *line is the
+ * caller's to be released, NULL after a failure.  LS_EFORMAT, with a message
+ * that begins with `where`; LS_ENOMEM. */
+int ls__line_read(ls__line_form form, const char *text, size_t bytes,
+                  const char *where, json_t **line);
 
 /* Write an object canonically; to be freed.  NULL: no memory. */
 char *ls__line_write(const json_t *object);

@@ -143,8 +143,9 @@ int ls__chain_read(ls__chain *c, json_t **line)
         return status;
     snprintf(where, sizeof where, "%.180s: line %lld", c->path,
              (long long)c->lines + 1);
-    if (!(*line = ls__line_read(c->form, c->line, c->bytes, where)))
-        return LS_EFORMAT;
+    status = ls__line_read(c->form, c->line, c->bytes, where, line);
+    if (status < 0)
+        return status;
     prev = json_string_value(json_object_get(*line, "prev"));
     if (strcmp(prev, c->prev) == 0) {
         count(c, c->line, c->bytes);

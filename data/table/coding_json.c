@@ -2,9 +2,9 @@
 /* A coding as JSON text, and back. */
 #include "table/coding.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/memory.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,23 +54,11 @@ static json_t *coding_object(const ls_coding *c)
     return all;
 }
 
-/* json_dumps of jansson 2.14 gives a text without a key for which its buffer
- * could not grow; json_dumpb has no buffer. */
-static char *text_of(const json_t *all)
-{
-    size_t n = json_dumpb(all, NULL, 0, JSON_COMPACT);
-    char *text = n ? ls__new(n + 1, 1, "description of a table") : NULL;
-
-    if (text && json_dumpb(all, text, n, JSON_COMPACT) == n)
-        return text;
-    free(text);
-    return NULL;
-}
-
 int ls__coding_write(ls_coding *c)
 {
+    size_t bytes;
     json_t *all = coding_object(c);
-    char *text = all ? text_of(all) : NULL;
+    char *text = all ? ls__json_text(all, JSON_COMPACT, &bytes) : NULL;
 
     json_decref(all);
     free(c->note);

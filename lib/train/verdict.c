@@ -214,6 +214,8 @@ static int fail_user(const ls__step *s, int d)
                         "device %d with status %d", step,
                         operator_name(s->trainer->model.plan, r->failed), d,
                         r->status);
+    if (s->trainer->model.plan) /* an operator of ours: it lacked memory */
+        return ls__fail(LS_ENOMEM, "step %lld, device %d: no memory", step, d);
     return ls__fail(LS_EUSER, "step %lld: the gradient function failed on "
                     "device %d with status %d", step, d, r->status);
 }
