@@ -471,16 +471,16 @@ static int judge_step(course *c, uint32_t *r, bool (*wanted)(const ls__where *))
 static bool is_first(const ls__where *w)
 {
     static char kinds[256][64];
-    static int count;
+    static int seen;
     char key[64];
 
     snprintf(key, sizeof key, "%s %s %s", w->phase, w->op ? w->op : "",
              w->what);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < seen; i++)
         if (strcmp(kinds[i], key) == 0)
             return false;
-    ck_assert_int_lt(count, 256);
-    strcpy(kinds[count++], key);
+    ck_assert_int_lt(seen, 256);
+    strcpy(kinds[seen++], key);
     return true;
 }
 
