@@ -182,7 +182,6 @@ kernels_of_others()
 # Start anew: only results of this run count.
 fresh()
 {
-    chmod -R u+w "$ci" 2>/dev/null # distcheck leaves folders without it
     rm -rf "$ci"
     mkdir -p build "$ci"
     results build | xargs -r rm -f

@@ -2,9 +2,8 @@
 /* Shortage of memory: opening all there is, shards, collectives, ls_pmap,
  * placement, saving, loading, checkpoints (over ranks too), images, tracing,
  * adapters, transcripts, records and evidence, with each of their allocations
- * failing in turn.  Each call fails
- * with LS_ENOMEM, keeps nothing, and works when asked again.  Steady steps
- * allocate nothing at all.
+ * failing in turn.  Each call fails with LS_ENOMEM, keeps nothing, and works
+ * when asked again.  Steady steps allocate nothing at all.
  *
  * malloc's family is ours here (faults.h), before the C library's.  Sanitizers
  * bring their own, and then this program has nothing to do. */
@@ -642,7 +641,7 @@ static int transcribe_to(const char *name)
     ls_transcript_options o = ls_transcript_defaults();
     ls_transcript *t;
     ls_result r;
-    int status;
+    int status, closed;
 
     o.path = in_folder(name);
     o.program = "test";
@@ -659,8 +658,8 @@ static int transcribe_to(const char *name)
         status = ls_transcript_event(t, "word", 1, &setting);
     if (status == 0)
         status = ls_transcript_end(t, 0, NULL, NULL);
-    return status < 0 ? (ls_transcript_close(t), status)
-                      : ls_transcript_close(t);
+    closed = ls_transcript_close(t);
+    return status < 0 ? status : closed;
 }
 
 static int transcribe(void)
