@@ -287,9 +287,7 @@ int ls__line_read(ls__line_form form, const char *text, size_t bytes,
 
 char *ls__line_write(const json_t *object)
 {
-    size_t bytes;
-
-    return ls__json_text(object, CANONICAL, &bytes);
+    return ls__json_text(object, CANONICAL);
 }
 
 /* ------ comparing ------ */
@@ -305,13 +303,11 @@ static bool is_passed(const char *name, const char *const *passed)
 /* A value as a short text; to be freed. */
 static char *value_text(const json_t *value)
 {
-    size_t bytes;
-
     if (!value)
         return strdup("missing");
     return json_is_string(value)
                ? strdup(json_string_value(value))
-               : ls__json_text(value, CANONICAL | JSON_ENCODE_ANY, &bytes);
+               : ls__json_text(value, CANONICAL | JSON_ENCODE_ANY);
 }
 
 static void tell(const char *of, const char *name, const json_t *file,

@@ -144,9 +144,8 @@ static int list_params(ls_archive *a)
 static int note_graph(ls_archive *a)
 {
     json_t *said = ls__graph_said(a->of.graph, false);
-    size_t bytes;
 
-    a->graph = said ? ls__json_text(said, JSON_COMPACT, &bytes) : NULL;
+    a->graph = said ? ls__json_text(said, JSON_COMPACT) : NULL;
     a->pair = ls__arena_new(&a->arena, 1, sizeof *a->pair);
     json_decref(said);
     if (!a->graph)

@@ -49,7 +49,7 @@ static void state_hash(const ls__kept *s, char hex[65])
     ls__state_end(&sha, s->step, hex);
 }
 
-static char *json_text(const ls__kept *s, size_t *bytes)
+static char *json_text(const ls__kept *s)
 {
     char hex[65], *text;
     json_t *info;
@@ -69,19 +69,20 @@ static char *json_text(const ls__kept *s, size_t *bytes)
         json_decref(info);
         return NULL;
     }
-    text = ls__json_text(info, JSON_INDENT(1), bytes);
+    text = ls__json_text(info, JSON_INDENT(1));
     json_decref(info);
     return text;
 }
 
 static int put_json(ls__newfile *out, const ls__kept *s)
 {
-    size_t n = 0;
-    char *text = json_text(s, &n);
+    char *text = json_text(s);
+    size_t n;
     int status;
 
     if (!text)
         return LS_ENOMEM;
+    n = strlen(text);
     ls__seal_close(ls__seal_find(text, n), ls__crc32(0, text, n));
     status = ls__newfile_write(out, text, n);
     free(text);

@@ -56,14 +56,13 @@ int ls__checkpoints_collect(ls_checkpoints *c)
 /* What the first rank knows besides the arrays; NULL: no memory. */
 static char *pack_news(const ls_checkpoints *c, int64_t step)
 {
-    size_t bytes;
     char *text = NULL;
     json_t *news = json_pack("{s:I, s:s, s:O?, s:O?}", "step",
                              (json_int_t)step, "skipped", c->skipped, "notes",
                              c->loaded, "differs", c->differs);
 
     if (news)
-        text = ls__json_text(news, JSON_ENCODE_ANY, &bytes);
+        text = ls__json_text(news, JSON_ENCODE_ANY);
     json_decref(news);
     return text;
 }

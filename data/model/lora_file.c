@@ -67,13 +67,12 @@ static char *describe(const ls__view *of)
 {
     char hex[65], *text = NULL;
     json_t *all;
-    size_t bytes;
 
     hash_rest(of->layout, of->value, hex);
     all = json_pack("{s:i, s:s, s:o}", "version", VERSION, "base", hex,
                     "adapters", list_json(of->graph));
     if (all)
-        text = ls__json_text(all, JSON_COMPACT, &bytes);
+        text = ls__json_text(all, JSON_COMPACT);
     else
         ls__no_memory("the description of adapters", 0);
     json_decref(all);

@@ -56,9 +56,8 @@ static json_t *coding_object(const ls_coding *c)
 
 int ls__coding_write(ls_coding *c)
 {
-    size_t bytes;
     json_t *all = coding_object(c);
-    char *text = all ? ls__json_text(all, JSON_COMPACT, &bytes) : NULL;
+    char *text = all ? ls__json_text(all, JSON_COMPACT) : NULL;
 
     json_decref(all);
     free(c->note);

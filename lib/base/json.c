@@ -37,15 +37,13 @@ json_t *ls__json_string(const char *text)
     return value;
 }
 
-char *ls__json_text(const json_t *value, size_t flags, size_t *bytes)
+char *ls__json_text(const json_t *value, size_t flags)
 {
     size_t n = json_dumpb(value, NULL, 0, flags);
     char *text = n ? ls__new(n + 1, 1, "JSON") : NULL;
 
-    if (text && json_dumpb(value, text, n, flags) == n) {
-        *bytes = n;
+    if (text && json_dumpb(value, text, n, flags) == n)
         return text;
-    }
     free(text);
     ls__no_memory("JSON", n);
     return NULL;

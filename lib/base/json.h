@@ -14,9 +14,9 @@ int ls__json_fail(const char *path, const char *what, size_t first,
 /* A text as a value, or its bytes, "0x66ff", where it is not UTF-8. */
 json_t *ls__json_string(const char *text);
 
-/* The text of a value and its length, to be freed; NULL: no memory.
+/* The text of a value, to be freed; NULL: no memory.
  * (json_dumps of jansson 2.14 gives a text without a key for which its buffer
  * could not grow; json_dumpb has no buffer.) */
-char *ls__json_text(const json_t *value, size_t flags, size_t *bytes);
+char *ls__json_text(const json_t *value, size_t flags);
 
 #endif

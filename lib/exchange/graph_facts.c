@@ -23,15 +23,13 @@ static const struct {
 
 static void put(ls__facts *f, const char *name, const json_t *value)
 {
-    size_t bytes;
     char *text;
 
     if (json_is_real(value)) {
         ls__facts_put_real(f, name, json_real_value(value));
     } else if (json_is_string(value)) {
         ls__facts_put(f, name, "%s", json_string_value(value));
-    } else if ((text = ls__json_text(value, JSON_ENCODE_ANY | JSON_COMPACT,
-                                     &bytes))) {
+    } else if ((text = ls__json_text(value, JSON_ENCODE_ANY | JSON_COMPACT))) {
         ls__facts_put(f, name, "%s", text);
         free(text);
     } else {

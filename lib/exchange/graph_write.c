@@ -323,13 +323,12 @@ int ls__graph_write(const ls_graph *g, char **text)
 {
     int status = check(g);
     json_t *root;
-    size_t bytes;
 
     if (status < 0)
         return status;
     if (!(root = ls__graph_as_filed(g)))
         status = ls__no_memory("a graph's JSON", 0);
-    else if (!(*text = ls__json_text(root, JSON_COMPACT, &bytes)))
+    else if (!(*text = ls__json_text(root, JSON_COMPACT)))
         status = LS_ENOMEM;
     json_decref(root);
     return status;

@@ -15,6 +15,8 @@
 #include "base/memory.h"
 #include "pool/pool.h"
 
+#include <sched.h>
+
 enum {
     CLOSED = 1 << 16, /* more than there are places for */
     LEAST = 1 << 19   /* operations of one operator that pay for a call */
@@ -337,6 +339,8 @@ bool ls__team_share(const ls__work *c, const ls__instr *in, bool back)
     int parts = workers > 1 && may_share(in, back) &&
                 pays(t, in->work * (double)c->rows) ? parts_of(c, workers) : 1;
 
+    if (t && t->always)
+        sched_yield();
     if (parts == 1 || !run_call(t, &(call){c, run_one, &(one){in, back}, 1,
                                            {1, parts}, (unsigned)parts, 0, 0}))
         return false;

@@ -72,7 +72,8 @@ typedef struct ls__cut {
 
 /* How many shards were cut so far, and how many operators by themselves; and
  * for a test: cut shards so from now on, as far as may be, whatever takes
- * least, and operators however little there is to do. */
+ * least, and operators however little there is to do, with a turn for the other
+ * threads before each, so that somebody comes. */
 int64_t ls__team_calls(const ls__team *team);
 int64_t ls__team_shared(const ls__team *team);
 void ls__team_set_cut(ls__team *team, ls__cut cut);
