@@ -139,18 +139,19 @@ build()
         $under make -j2 --no-print-directory "$2" ${tests:+"TESTS=$tests"}
 )
 
-# A sanitizer's report needs the numbers of lines alone (-g1), which make objects
-# half as large.  At -O1 kernels compile in a third of the time; not under
+# address [GOAL], thread [GOAL CONFIGURE-ARGUMENTS..]: they make what they are told,
+# or all.  A sanitizer's report needs the numbers of lines alone (-g1), which make
+# objects half as large.  At -O1 kernels compile in a third of the time; not under
 # ThreadSanitizer, where the language model then takes six times as long: there
-# they are compiled without -fgcse, in three quarters of it.  They make what they
-# are told, or all.
+# gcc compiles them without -fgcse, in three quarters of it.
 #
-# Told, they leave the kernels of all levels but the one in use to the cache: these
-# have no other threads, and what they read and write is fenced by the tests.
+# Told, they have kernels without a sanitizer, from the cache: what these read and
+# write is fenced by the tests.  ThreadSanitizer sees those of the level in use,
+# which are what may read what another thread writes.
 address()
 {
     local first=''
-    [ $# = 0 ] || first=kernels_of_others
+    [ $# = 0 ] || first=kernels
     build address "${1:-check-memory-whole}" --disable-static \
         --enable-sanitizer=address,undefined CFLAGS='-O1 -g1'
 }
@@ -161,10 +162,15 @@ thread()
     # ThreadSanitizer keeps its shadow where some kernels put programs at random.
     setarch "$(uname -m)" -R true 2>/dev/null && under="setarch $(uname -m) -R"
     build thread "${1:-check-threads-whole}" --disable-static --enable-sanitizer=thread \
-        CFLAGS='-O2 -fno-gcse -g1'
+        CFLAGS='-O2 -fno-gcse -g1' "${@:2}"
 }
 
-# All levels as quickstart compiled them, then not those that run here.
+# All levels with the flags of quickstart; and then not those that run here.
+kernels()
+{
+    make -j2 --no-print-directory CC=cached-cc CFLAGS='-g -O3' \
+        SANITIZER_CFLAGS= v2_sanitizer= kernel-levels
+}
 kernels_of_others()
 {
     local own more='' level
@@ -172,8 +178,7 @@ kernels_of_others()
         sed -n 's/^  \(x86-64-\)*\([^ ]*\)  *in use, .*/\2/p')
     ! grep -qw avx512_bf16 /proc/cpuinfo || more='v4_bf16 v4_bf16_wide'
     ! grep -qw amx_bf16 /proc/cpuinfo || more="$more v4_amx"
-    make -j2 --no-print-directory CC=cached-cc CFLAGS='-g -O3' \
-        SANITIZER_CFLAGS= v2_sanitizer= kernel-levels &&
+    kernels &&
         for level in $own $more; do
             rm -f "lib/kernel/libkernel_${level}_la-"*.lo
         done
