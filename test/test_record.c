@@ -411,12 +411,28 @@ static bool is_named(const char *why)
     return false;
 }
 
+/* A leaf of the array that was read last, or all words of a number. */
+static int64_t read_leaf(ls__record_reader *reader, const ls__entry *e,
+                         const char *place, int64_t of,
+                         uint32_t leaf[LS__LEAF])
+{
+    int64_t n;
+
+    if (e->kind == LS__NUMBER_ENTRY)
+        return ls_record_leaf(reader->chain.path, place, of, leaf);
+    do
+        n = ls__record_leaf(reader, leaf);
+    while (n > 0 && of-- > 0);
+    return n;
+}
+
 /* What the record has of an element of an array, or a word of a number; false:
  * that is not judged, and named. */
-static bool judge_place(const char *path, const ls__entry *e, uint32_t *r)
+static bool judge_place(ls__record_reader *reader, const ls__entry *e,
+                        uint32_t *r)
 {
     bool is_array = e->kind == LS__ARRAY_ENTRY;
-    const char *evidence = in_folder("evidence");
+    const char *path = reader->chain.path, *evidence = in_folder("evidence");
     uint32_t leaf[LS__LEAF];
     char place[LS_RECORD_TEXT], op[32];
     int64_t n = is_array ? e->floats : (int64_t)strlen(e->bits) / 8;
@@ -425,7 +441,7 @@ static bool judge_place(const char *path, const ls__entry *e, uint32_t *r)
     FILE *f;
 
     ls__where_text(&e->place, place);
-    ck_assert_int_gt(ls_record_leaf(path, place, of, leaf), 0);
+    ck_assert_int_gt(read_leaf(reader, e, place, of, leaf), 0);
     status = ls_record_evidence(path, place, element, leaf[element % LS__LEAF],
                                 0, evidence);
     if (status == LS_ENOTSUP && is_named(ls_errmsg()))
@@ -459,7 +475,7 @@ static int judge_step(course *c, uint32_t *r, bool (*wanted)(const ls__where *))
         has_numbers = e.kind == LS__NUMBER_ENTRY ||
                       (e.kind == LS__ARRAY_ENTRY && e.floats);
         if (has_numbers && wanted(&e.place))
-            judged += judge_place(c->path, &e, r);
+            judged += judge_place(&reader, &e, r);
     } while (e.kind != LS__CLOSE_ENTRY);
     ls__entry_release(&e);
     ls__record_shut(&reader);

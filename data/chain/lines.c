@@ -99,13 +99,14 @@ static int grow(ls__chain *c)
 }
 
 /* Bytes up to the next newline, which is counted in no length; *end: there were
- * none. */
+ * none.  No other thread has the file. */
 static int read_bytes(ls__chain *c, bool *end)
 {
     int byte = 0, status = 0;
 
     c->bytes = 0;
-    while (status == 0 && (byte = getc(c->file)) != EOF && byte != '\n') {
+    while (status == 0 && (byte = getc_unlocked(c->file)) != EOF &&
+           byte != '\n') {
         if (c->bytes == c->room)
             status = grow(c);
         if (status == 0)
