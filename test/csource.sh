@@ -90,7 +90,7 @@ check() {
     fi
 }
 
-made table table --data "$dir/t.csv" --target load --epochs 1
+made table table --data "$dir/t.csv" --target load --hidden 40,30 --epochs 1
 cut -d, -f1,4,5 "$dir/t.csv" >"$dir/s.csv"
 made series rnn --data "$dir/s.csv" --target load --window 4 --steps 2
 check table t.csv
