@@ -139,15 +139,15 @@ build()
         $under make -j2 --no-print-directory "$2" ${tests:+"TESTS=$tests"}
 )
 
-# address [GOAL], thread [GOAL CONFIGURE-ARGUMENTS..]: they make what they are told,
-# or all.  A sanitizer's report needs the numbers of lines alone (-g1), which make
+# address [GOAL], thread [GOAL CONFIGURE-ARGUMENTS..]: make that goal of .ci/run, or
+# without one the whole suite.  A sanitizer's report needs the numbers of lines alone (-g1), which make
 # objects half as large.  At -O1 kernels compile in a third of the time; not under
 # ThreadSanitizer, where the language model then takes six times as long: there
 # gcc compiles them without -fgcse, in three quarters of it.
 #
-# Told, they have kernels without a sanitizer, from the cache: what these read and
-# write is fenced by the tests.  ThreadSanitizer sees those of the level in use,
-# which are what may read what another thread writes.
+# With a goal, kernels come from the cache, without a sanitizer: the tests fence what
+# they read and write.  Kernels of the level in use may read what another thread
+# writes, so ThreadSanitizer is compiled into these.
 address()
 {
     local first=''
@@ -165,7 +165,8 @@ thread()
         CFLAGS='-O2 -fno-gcse -g1' "${@:2}"
 }
 
-# All levels with the flags of quickstart; and then not those that run here.
+# Compile the kernels of all levels with the flags of quickstart; kernels_of_others
+# then deletes those that run here, which are compiled anew.
 kernels()
 {
     make -j2 --no-print-directory CC=cached-cc CFLAGS='-g -O3' \

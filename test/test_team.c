@@ -248,9 +248,10 @@ START_TEST(kinds_of_steps)
 END_TEST
 
 /* Proves for each model that workers that are done help those that are not, and
- * that no bit shows it.  Who is done first is the machine's affair, though each
- * gives the others a turn before an operator; so it is tried again until
- * somebody was.  A team may always be last, few rows not be cut at all. */
+ * that no bit shows it.  A leader gives the other threads a turn before each
+ * operator, but who is done first is the machine's affair; so it is tried
+ * again until somebody was.  A team may always be last, and few rows may not be
+ * cut at all. */
 START_TEST(aid)
 {
     static const struct { int devices, workers; } all[] = {{3, 2}, {5, 3},
