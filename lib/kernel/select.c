@@ -221,11 +221,11 @@ int ls_isa_check(void)
 
 const ls__kernel_table *ls__kernels(void)
 {
-    /* Relaxed: whichever thread stores it, the value is the same, and the
-     * tables are constants. */
+    /* Whichever thread stores it, the value is the same. Release and acquire:
+     * the tables are constants, except for a test's (LS_TEST_LEVEL). */
     static _Atomic(const ls__kernel_table *) chosen;
     const ls__kernel_table *k =
-        atomic_load_explicit(&chosen, memory_order_relaxed);
+        atomic_load_explicit(&chosen, memory_order_acquire);
 
     if (!k) {
         const char *name = getenv("LS_ISA");
@@ -235,7 +235,7 @@ const ls__kernel_table *ls__kernels(void)
 #ifdef LS_TEST_LEVEL
         k = ls__fault_wrap(k);
 #endif
-        atomic_store_explicit(&chosen, k, memory_order_relaxed);
+        atomic_store_explicit(&chosen, k, memory_order_release);
     }
     return k;
 }

@@ -226,9 +226,15 @@ static void wrap(void)
 
 const ls__kernel_table *ls__fault_wrap(const ls__kernel_table *k)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    /* Ranks that are threads ask for their kernels at the same moment. */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-    right = k;
-    pthread_once(&once, wrap);
-    return is_set ? &wrong : k;
+    pthread_mutex_lock(&lock);
+    if (!right) {
+        right = k;
+        wrap();
+    }
+    k = is_set ? &wrong : k;
+    pthread_mutex_unlock(&lock);
+    return k;
 }
