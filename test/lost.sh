@@ -229,9 +229,9 @@ fi
     fail "a model that says something"
 "$tool" says --generate 1000000000 -o ended.txt 2>err &
 pid=$!
-for _ in 1 2 3 4 5 6 7 8 9; do
-    ls ended.txt.tmp-* >out 2>&1 && break
-    sleep 0.3
+until ls ended.txt.tmp-* >out 2>&1; do
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.1
 done
 is "text goes aside" "$(wc -l <out | tr -d ' ')" 1
 kill -TERM $pid
