@@ -366,7 +366,7 @@ int main(void)
     Suite *s = suite_create("referee's rules");
     TCase *t = tcase_create("rules");
 
-    tcase_set_timeout(t, long_run() ? 36000 : 300);
+    tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, products, 0, 3);
     tcase_add_test(t, random_numbers);
     tcase_add_test(t, initial_values);
