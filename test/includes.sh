@@ -15,7 +15,7 @@
 # Comments above functions and types begin with a verb or a noun: a comment that
 # begins with a bare preposition ("Of a device.") sends the reader on to look for
 # what it speaks of.  No file is longer than 500 lines, and among those of a step
-# none leads back to itself.
+# none leads back to itself.  What one file alone uses is static there.
 tool=
 . "$(dirname "$0")/shell.sh"
 : >"$dir/err"
@@ -253,6 +253,24 @@ unlicensed() {
             END { tell() }')
 }
 
+# shared ROOT: functions and tables that a header declares, and one file uses.
+shared() {
+    (cd "$1" && find lib data tools mpi test examples -name '*.[ch]' | sort |
+        xargs awk '
+            { declares = FILENAME ~ /[.]h$/ && /^[a-z]/ && !/^(static|typedef) /
+              while (match($0, /ls__[a-z0-9_]+/)) {
+                  name = substr($0, RSTART, RLENGTH)
+                  $0 = substr($0, RSTART + RLENGTH)
+                  if (declares && /^[([]/)
+                      at[name] = FILENAME ":" FNR
+                  used[name] += !((name, FILENAME) in seen)
+                  again[name] += FILENAME ~ /[.]h$/
+                  seen[name, FILENAME]
+              } }
+            END { for (name in at) if (used[name] == 2 && again[name] == 1)
+                  print at[name] ": " name }') | sort
+}
+
 rooms "$top_srcdir" >"$dir/wrong"
 none "rooms include what is below them" "$dir/wrong"
 calls "$top_srcdir" "$top_builddir" >"$dir/wrong"
@@ -274,6 +292,8 @@ bare "$top_srcdir" >"$dir/wrong"
 none "comments begin with a verb or a noun" "$dir/wrong"
 unlicensed "$top_srcdir" >"$dir/wrong"
 none "sources name their license" "$dir/wrong"
+shared "$top_srcdir" >"$dir/wrong"
+none "headers declare what several files use" "$dir/wrong"
 
 # The check itself sees what is wrong.
 tree=$dir/tree
@@ -377,6 +397,9 @@ yes '' | sed 501q >"$tree/lib/low/long.h"
 is "a long file" "$(long "$tree")" lib/low/long.h
 is "a comment without a subject" "$(bare "$tree")" \
     "lib/low/b.h:1:/* Of a device. */"
+is "a function that is shared for nothing" "$(shared "$tree")" ""
+echo 'int ls__a(void) { return 0; }' >"$tree/lib/low/a.c"
+is "a function of one file" "$(shared "$tree")" "lib/low/a.h:2: ls__a"
 is "a source without license" "$(unlicensed "$tree" | sed 1q)" \
     data/up/u.c
 finish

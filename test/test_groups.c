@@ -331,7 +331,7 @@ START_TEST(average_of_a_later_step)
         step(&r);
     OK(ls_trainer_get(r.trainer, "average.out.bias", 5, average));
     for (int i = 0; i < 5; i++)
-        ck_assert_float_eq_tol(average[i], set[i], 1e-6f);
+        ck_assert_double_eq_tol((double)average[i], (double)set[i], 1e-6);
     OK(ls_trainer_get(r.trainer, "out.bias", 5, out));
     ck_assert_mem_eq(out, set, sizeof set);
     close_run(&r);
@@ -344,7 +344,8 @@ START_TEST(average_of_a_later_step)
     step(&r);
     OK(ls_trainer_get(r.trainer, "average.out.bias", 5, average));
     for (int i = 0; i < 5; i++)
-        ck_assert_float_eq_tol(average[i], 0.8f * set[i], 1e-6f);
+        ck_assert_double_eq_tol((double)average[i], 0.8 * (double)set[i],
+                                1e-6);
     close_run(&r);
     ls_pool_close(pool);
     free_plan(&p);

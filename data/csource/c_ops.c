@@ -263,7 +263,7 @@ static int put_bag(ls__writer *w, int node)
 
 #define TERM(name, part, text) {name, part, NULL, text, {NULL, NULL}}
 
-const ls__crow ls__crows[] = {
+static const ls__crow rows[] = {
     TERM("relu", "relu", "relu($a)"),
     TERM("tanh", "tanh", "tangent($a)"),
     TERM("sigmoid", "sigmoid", "sigmoid($a)"),
@@ -322,7 +322,7 @@ bool ls__crow_is_view(const char *op)
 
 const ls__crow *ls__crow_of(const char *op)
 {
-    for (const ls__crow *r = ls__crows; r->op; r++)
+    for (const ls__crow *r = rows; r->op; r++)
         if (!strcmp(r->op, op))
             return r;
     for (const ls__crow *r = ls__crow_layers; r->op; r++)

@@ -97,7 +97,7 @@ typedef struct ls__crow {
     const char *call, *by[2];
 } ls__crow;
 
-extern const ls__crow ls__crows[], ls__crow_layers[];
+extern const ls__crow ls__crow_layers[];
 const ls__crow *ls__crow_of(const char *op);
 
 /* Write the calls of a node.  LS_ENOTSUP names an operator that has no row. */

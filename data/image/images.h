@@ -72,9 +72,4 @@ int ls__labels_read(ls__images *im, const char *path);
  * copied. */
 int ls__images_file(ls__images *im, ls__file *file, const char *path);
 
-/* LS_EFORMAT, LS_EINVAL: the axes of pixels (N,H,W) or (N,H,W,C) do not make a
- * set; else they become its shape. */
-int ls__images_shape(ls__images *im, const char *path, int rank,
-                     const int64_t *shape);
-
 #endif

@@ -14,8 +14,10 @@
 /* Limits of a row: a table of all bytes is made for every channel. */
 enum { MOST_PIXELS = 1 << 28, MOST_CHANNELS = 1024 };
 
-int ls__images_shape(ls__images *im, const char *path, int rank,
-                     const int64_t *shape)
+/* LS_EFORMAT, LS_EINVAL: the axes of pixels (N,H,W) or (N,H,W,C) do not make a
+ * set; else they become its shape. */
+static int take_shape(ls__images *im, const char *path, int rank,
+                      const int64_t *shape)
 {
     char text[LS__SHAPE_TEXT];
     int64_t size = rank == 3 || rank == 4 ? ls__count(rank - 1, shape + 1) : 0;
@@ -65,7 +67,7 @@ int ls__idx_images(ls__images *im, const char *path)
     int status = name ? ls__idx_open(&idx, name) : LS_ENOMEM;
 
     if (status == 0)
-        status = ls__images_shape(im, path, idx.rank, idx.shape);
+        status = take_shape(im, path, idx.rank, idx.shape);
     if (status == 0 && !idx.inflated)
         status = ls__file_keep(&idx.file);
     if (status == 0)
@@ -128,7 +130,7 @@ static int alone_shape(ls__images *im, const char *path, const int64_t *shape)
 {
     const int64_t one[4] = {1, shape[0], shape[1], shape[2]};
 
-    return ls__images_shape(im, path, 4, one);
+    return take_shape(im, path, 4, one);
 }
 
 int ls__npy_images(ls__images *im, const char *path, bool alone)
@@ -139,7 +141,7 @@ int ls__npy_images(ls__images *im, const char *path, bool alone)
     if (status == 0 && alone && f.rank == 3)
         status = alone_shape(im, path, f.shape);
     else if (status == 0)
-        status = ls__images_shape(im, path, f.rank, f.shape);
+        status = take_shape(im, path, f.rank, f.shape);
     if (status == 0)
         status = fits(&f) ? leave_npy(im, &f, path) : load_npy(im, &f);
     ls__npy_close(&f);

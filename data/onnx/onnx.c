@@ -288,7 +288,12 @@ static int write_file(const ls__proto *model, const char *path)
     return status;
 }
 
-int ls__onnx_write(const ls__net *g, const char *path)
+/* Writes a graph and its parameters, which are aligned floats, to a file that
+ * appears whole or not at all.  Its inputs and outputs have the graph's names
+ * and the rows first, "rows" of them.  LS_ENOTSUP names an operator that ONNX
+ * is not told here, or a file of 2 GB and more, which is none; LS_EINVAL: an
+ * input and an output of one name; LS_EIO; LS_ENOMEM. */
+static int write_net(const ls__net *g, const char *path)
 {
     ls__onnx o = {.graph = g};
     ls__proto model = {0};
@@ -324,7 +329,7 @@ int ls_predictor_save_onnx(ls_predictor *p, const char *path)
     if (status < 0)
         return status;
     if ((status = ls__net_open(&net, archive)) == 0)
-        status = ls__onnx_write(&net, path);
+        status = write_net(&net, path);
     ls__net_close(&net);
     ls_archive_close(archive);
     return status;

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Graphs for ONNX: what their outputs need, with the weights (opset 20). */
+/* A graph on its way to ONNX (opset 20), between onnx.c and what operators are
+ * there: what its outputs need, with the weights. */
 #ifndef LS_ONNX_ONNX_H
 #define LS_ONNX_ONNX_H
 
 #include "onnx/proto.h"
 #include "net/net.h"
-
-/* Write a graph and its parameters, which are aligned floats, to a file that
- * appears whole or not at all.  Its inputs and outputs have the graph's names
- * and the rows first, "rows" of them.  LS_ENOTSUP names an operator that ONNX
- * is not told here, or a file of 2 GB and more, which is none; LS_EINVAL: an
- * input and an output of one name; LS_EIO; LS_ENOMEM. */
-int ls__onnx_write(const ls__net *graph, const char *path);
-
-/* ------ between onnx.c and what operators are in ONNX ------ */
 
 /* Sizes of a constant. */
 typedef struct ls__onnx_shape {

@@ -76,7 +76,7 @@ void ls__proto_float(ls__proto *p, int field, float value)
     put(p, &value, sizeof value);
 }
 
-void ls__proto_bytes(ls__proto *p, int field, const void *bytes, size_t size)
+static void put_bytes(ls__proto *p, int field, const void *bytes, size_t size)
 {
     key(p, field, LENGTH);
     varint(p, size);
@@ -98,13 +98,13 @@ void ls__proto_numbers(ls__proto *p, int field, const void *from, size_t n,
 
 void ls__proto_text(ls__proto *p, int field, const char *text)
 {
-    ls__proto_bytes(p, field, text, strlen(text));
+    put_bytes(p, field, text, strlen(text));
 }
 
 void ls__proto_message(ls__proto *p, int field, ls__proto *message)
 {
     p->failed |= message->failed;
-    ls__proto_bytes(p, field, message->bytes, message->size);
+    put_bytes(p, field, message->bytes, message->size);
     ls__proto_free(message);
 }
 

@@ -17,11 +17,10 @@ typedef struct ls__proto {
 
 void ls__proto_free(ls__proto *p);
 
-/* A field: an integer that is not negative, a float, bytes, n numbers of a
- * width, text. */
+/* A field: an integer that is not negative, a float, n numbers of a width,
+ * text. */
 void ls__proto_int(ls__proto *p, int field, int64_t value);
 void ls__proto_float(ls__proto *p, int field, float value);
-void ls__proto_bytes(ls__proto *p, int field, const void *bytes, size_t size);
 void ls__proto_numbers(ls__proto *p, int field, const void *from, size_t n,
                        size_t width);
 void ls__proto_text(ls__proto *p, int field, const char *text);

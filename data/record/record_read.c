@@ -26,7 +26,8 @@ bool ls__bits_read(const char *text, int digits, uint64_t *bits)
     return true;
 }
 
-bool ls__digest_read(ls__digest *d, const char *text)
+/* A digest from 64 hex digits; false: there are none. */
+static bool read_digest(ls__digest *d, const char *text)
 {
     uint64_t byte = 0;
     bool good = true;
@@ -194,9 +195,9 @@ static int read_array(ls__record_reader *r, ls__entry *e)
     r->piece = ls__new((size_t)leaves + 1, sizeof *r->piece, "leaves");
     if (!r->leaf || !r->piece)
         return LS_ENOMEM;
-    (void)ls__digest_read(&r->pieces, text_of(e->line, "pieces"));
+    (void)read_digest(&r->pieces, text_of(e->line, "pieces"));
     for (int64_t i = 0; i < leaves; i++)
-        if (!ls__digest_read(&r->leaf[i], text + 64 * i))
+        if (!read_digest(&r->leaf[i], text + 64 * i))
             return wrong(r, "leaves that are no hex digits");
     r->floats = e->floats;
     r->next_leaf = 0;

@@ -49,9 +49,6 @@ void ls__entry_release(ls__entry *e);
  * too, by the next ls__record_next. */
 int64_t ls__record_leaf(ls__record_reader *r, uint32_t value[LS__LEAF]);
 
-/* A digest from 64 hex digits; false: there are none. */
-bool ls__digest_read(ls__digest *d, const char *text);
-
 /* Bits of so many hex digits. */
 bool ls__bits_read(const char *text, int digits, uint64_t *bits);
 

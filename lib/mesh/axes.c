@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-const ls__axis *ls__mesh_axis(const ls_mesh *mesh, const char *name)
+/* The axis of a name; NULL: the mesh has none such. */
+static const ls__axis *axis_of(const ls_mesh *mesh, const char *name)
 {
     for (int i = 0; i < mesh->axes; i++)
         if (!strcmp(mesh->axis[i].name, name))
@@ -76,7 +77,7 @@ static int parse_axis(parser *p, ls_mesh *mesh)
 
     if (status)
         return status;
-    if (ls__mesh_axis(mesh, axis.name)) {
+    if (axis_of(mesh, axis.name)) {
         p->at = start;
         return bad_axes(p, "a name given before");
     }
@@ -108,7 +109,7 @@ int ls_mesh_axis_size(const ls_mesh *mesh, const char *axis)
     LS__NEED_OR(mesh, 0);
     LS__NEED_OR(axis, 0);
 
-    const ls__axis *found = ls__mesh_axis(mesh, axis);
+    const ls__axis *found = axis_of(mesh, axis);
 
     return found ? found->size : 0;
 }

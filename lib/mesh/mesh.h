@@ -46,9 +46,6 @@ void ls__mesh_write_notes(ls_mesh *mesh);
  * which is 0 then (axes.c).  LS_EINVAL names the character. */
 int ls__mesh_parse_axes(ls_mesh *mesh, const char *text);
 
-/* The axis of a name; NULL: the mesh has none such. */
-const ls__axis *ls__mesh_axis(const ls_mesh *mesh, const char *name);
-
 /* Where worker 0 .. workers-1 is planned, without its devices. */
 const ls_place *ls__mesh_place(const ls_mesh *mesh, int worker);
 

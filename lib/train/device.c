@@ -17,8 +17,12 @@ static int open_context(ls__context **context, const ls_trainer *t,
                                   : status;
 }
 
-int ls__contexts_open(ls__context **context, const ls_trainer *t,
-                      const ls__plan *plan)
+/* The memory in which a plan runs: one for each worker, under every device here
+ * that it computes, or, where devices meet on the way, one for each of them.
+ * After a failure those that were opened are there; closing accepts NULL, also
+ * in the array. */
+static int open_contexts(ls__context **context, const ls_trainer *t,
+                         const ls__plan *plan)
 {
     int status = 0;
 
@@ -35,7 +39,7 @@ int ls__contexts_open(ls__context **context, const ls_trainer *t,
     return status;
 }
 
-void ls__contexts_close(ls__context **context, int devices)
+static void close_contexts(ls__context **context, int devices)
 {
     for (int d = 0; context && d < devices; d++)
         if (d == 0 || context[d] != context[d - 1])
@@ -62,12 +66,12 @@ int ls__beside_open(ls__beside *b, const ls_trainer *t, ls__purpose purpose,
     if (!b->context ||
         (bytes && !(b->weights.packed = ls__block(bytes, "packed weights"))))
         return LS_ENOMEM;
-    return ls__contexts_open(b->context, t, b->plan);
+    return open_contexts(b->context, t, b->plan);
 }
 
 void ls__beside_close(ls__beside *b)
 {
-    ls__contexts_close(b->context, b->devices);
+    close_contexts(b->context, b->devices);
     ls__block_free(b->weights.packed);
     ls__plan_free(b->plan);
     free(b->context);
@@ -174,7 +178,7 @@ int ls__devices_open(ls_trainer *t)
                                sizeof *t->context);
     if (!t->context)
         return LS_ENOMEM;
-    return ls__contexts_open(t->context, t, t->model.plan);
+    return open_contexts(t->context, t, t->model.plan);
 }
 
 /* How many gradients to be added there are. */
@@ -185,7 +189,7 @@ static int laters(const ls_trainer *t)
 
 void ls__devices_close(ls_trainer *t)
 {
-    ls__contexts_close(t->context, t->devices.count);
+    close_contexts(t->context, t->devices.count);
     for (int d = 0; t->team && d < t->devices.count; d++)
         if (d == 0 || t->team[d] != t->team[d - 1])
             ls__team_close(t->team[d]);

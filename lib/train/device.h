@@ -11,14 +11,6 @@
 int ls__devices_open(ls_trainer *t);
 void ls__devices_close(ls_trainer *t);
 
-/* The memory in which a plan runs: one for each worker, under every device here
- * that it computes, or, where devices meet on the way, one for each of them.
- * After a failure those that were opened are there; closing accepts NULL, also
- * in the array. */
-int ls__contexts_open(ls__context **context, const ls_trainer *t,
-                      const ls__plan *plan);
-void ls__contexts_close(ls__context **context, int devices);
-
 /* A plan of the trainer's graph beside its own, for another purpose: it draws
  * the same, and has the trainer's values packed for it, and contexts. */
 typedef struct ls__beside {
