@@ -403,6 +403,7 @@ static bool is_named(const char *why)
         "that is no float", "what lies between parameters",
         "is what was given to this step",
         "were made by the update of the step before", "\"peak rate\"",
+        "a bag that names one row twice, with values",
         "the norm of a gradient that is not clipped"};
 
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
@@ -528,6 +529,27 @@ START_TEST(test_all)
     seen = 0;
     ck_assert_int_ge(judge_step(&c, &r, is_chosen),
                      long_run() || !UNDER_SANITIZER ? 10 : 0);
+}
+END_TEST
+
+static bool is_kept_by_lengths(const ls__where *w)
+{
+    return w->op && strstr(w->op, "_lengths") && strcmp(w->what, "kept") == 0;
+}
+
+/* Proves that what recurrent layers keep is judged rightly beyond a row's
+ * length, too. */
+START_TEST(test_lengths)
+{
+    uint32_t r = 5;
+
+    for (uint32_t i = 0; i < 100; i++) {
+        course c = random_course(8000 + i);
+
+        c.model = LENGTHS;
+        c.recorded = (int)i % 2;
+        ck_assert_int_ge(judge_step(&c, &r, is_kept_by_lengths), 1);
+    }
 }
 END_TEST
 
@@ -788,6 +810,7 @@ static Suite *record_suite(void)
     t = tcase_create("judged");
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, test_all, 0, (long_run() ? 40 : each) * MODELS);
+    tcase_add_test(t, test_lengths);
     tcase_add_test(t, test_unjudged);
     tcase_add_test(t, test_too_large);
     suite_add_tcase(s, t);

@@ -180,8 +180,8 @@ static int of_step(const cell *c)
     return unit(c, t, i, j, !c->lstm ? 3 : at < c->states ? 5 : 4);
 }
 
-/* Find a number among those kept: gates as x lies; GRU's share of n; the states
- * before each step. */
+/* Find a number among those kept: gates as x lies; GRU's share of n, which is 0
+ * beyond a row's length; the states before each step. */
 static int of_kept(const cell *c)
 {
     int64_t at = c->q->at, gates = c->t * c->share;
@@ -195,8 +195,11 @@ static int of_kept(const cell *c)
     }
     at -= gates;
     i = at % c->states / c->n;
-    if (at < hn)
-        return move(c, share_at(c, at / c->states, i, 2, at % c->n));
+    if (at < hn) {
+        int64_t t = at / c->states, j = at % c->n;
+
+        return move(c, counts(c, t, i) ? share_at(c, t, i, 2, j) : NULL);
+    }
     at -= hn;
     return move(c, state_at(c, at % all / c->states, i, at % c->n, at >= all));
 }
