@@ -171,21 +171,25 @@ static void touch(void *user, const ls__where *w, float *values, int64_t n)
 
 /* ------ a course ------ */
 
+/* Takes a step; where a course diverges, it is refused, and the state stays. */
 static void take_step(const run *r, course *c, int i)
 {
     ls_record_options o = ls_record_defaults();
     fault *f = c->fault && c->fault->step == i ? c->fault : NULL;
     ls_result result;
+    int status;
 
     o.path = c->path;
     o.values = true;
     if (f)
         f->seen = 0;
     if (i == c->recorded || f)
-        OK(ls__record_step(r->trainer, r->batch, &o, f ? touch : NULL, f,
-                           &result));
+        status = ls__record_step(r->trainer, r->batch, &o, f ? touch : NULL, f,
+                                 &result);
     else
-        OK(ls_step(r->trainer, r->batch, &result));
+        status = ls_step(r->trainer, r->batch, &result);
+    if (status != LS_ENONFINITE)
+        OK(status);
 }
 
 /* Train, and end after the step that is written. */
