@@ -140,10 +140,10 @@ build()
 )
 
 # address [GOAL], thread [GOAL CONFIGURE-ARGUMENTS..]: make that goal of .ci/run, or
-# without one the whole suite.  A sanitizer's report needs the numbers of lines alone (-g1), which make
-# objects half as large.  At -O1 kernels compile in a third of the time; not under
-# ThreadSanitizer, where the language model then takes six times as long: there
-# gcc compiles them without -fgcse, in three quarters of it.
+# without one the whole suite.  A sanitizer's report needs the numbers of lines
+# alone (-g1), which make objects half as large.  At -O1 kernels compile in a third
+# of the time; not under ThreadSanitizer, where the language model then takes six
+# times as long: there gcc compiles them without -fgcse, in three quarters of it.
 #
 # With a goal, kernels come from the cache, without a sanitizer: the tests fence what
 # they read and write.  Kernels of the level in use may read what another thread

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A graph on its way to ONNX (opset 20), between onnx.c and what operators are
- * there: what its outputs need, with the weights. */
+/* A graph that is written for ONNX (opset 20): what its outputs need, with the
+ * weights.  The files of this room share it. */
 #ifndef LS_ONNX_ONNX_H
 #define LS_ONNX_ONNX_H
 
