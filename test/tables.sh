@@ -61,6 +61,9 @@ printf '\n| what | ms |\n|---|--:|\n| a step | 3 |\n' >>"$dir/tree/docs/bits.md"
 tables "$dir/tree" --check
 is "a table that is typed" $? 1
 has "which" err "docs/bits.md: times that no program made: | what | ms |"
+echo 'A step takes 3 ms.' >>"$dir/tree/docs/index.md"
+tables "$dir/tree" --check
+has "a sentence that is typed" err "docs/index.md: times that no program made"
 
 # rounds ROW LEAST: what bench/run --json writes of a row that was measured once.
 rounds() {
