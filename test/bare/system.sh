@@ -9,6 +9,7 @@
 set -u
 root=
 mirror= # of the release alone, without updates; empty: as mmdebstrap has it
+backports= # not empty: packages that are named NAME/RELEASE-backports are to be had
 namespaces='--mount --pid' # what `inside` unshares
 trap '[ -z "$root" ] || rm -rf --one-file-system "$root"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -31,7 +32,8 @@ debian() {
         skip "a bare Debian $release needs namespaces: unshare $namespaces"
     root=$(mktemp -d "${TMPDIR:-/var/tmp}/lockstep-bare.XXXXXX") || exit 99
     if ! mmdebstrap --variant=apt "$@" "$release" "$root" \
-        ${mirror:+"deb $mirror $release main"} 2>"$root.log"; then
+        ${mirror:+"deb $mirror $release main"} \
+        ${backports:+"deb $mirror $release-backports main"} 2>"$root.log"; then
         why=$(grep -m 1 '^E' "$root.log")
         rm -f "$root.log"
         skip "no bare Debian $release can be made here: $why"
