@@ -8,8 +8,8 @@
  *
  * A run therefore costs one exchange by the caller, and one addition by each
  * thread; about 0.3 microseconds for two workers on two cores of an EPYC.  A
- * worker spins about a millisecond for the next job before it sleeps, so steps
- * that follow each other make no system calls.
+ * worker spins a tenth of a millisecond and more for the next job before it
+ * sleeps, so steps that follow each other make no system calls.
  *
  * Workers block all signals that are sent to the process: the host's handlers
  * run on the host's threads.  Faults of a thread's own (SIGSEGV and the like)
@@ -23,6 +23,7 @@
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "pool/pool_seats.h"
 #include "base/error.h"
+#include "base/least.h"
 #include "base/memory.h"
 #include "base/sized.h"
 #include "kernel/fault.h"
@@ -38,9 +39,11 @@
 
 enum { BUSY = 1, CLOSED = 2, HOLD = 4 };
 
-enum {
-    SPINS = 1 << 15 /* 0.8 ms on Zen 4, where a pause takes 25 ns */
-};
+/* A wait looks so often for each worker before it sleeps, and at most: the more
+ * sleep, the longer it takes to wake them.  0.1 ms of two workers on Zen 4,
+ * where a pause takes 25 ns: where other programs want the cores, a long spin
+ * uses up the time that is the worker's due when there is work again. */
+enum { SPINS = 1 << 11, MOST_SPINS = 16 * SPINS };
 
 /* ------ The workers' side ------ */
 
@@ -148,7 +151,8 @@ static int split_barriers(ls_pool *p)
 static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
 {
     bool crowded = ls__mesh_oversubscribed(mesh) || !mesh->topology.bindable;
-    int spins = crowded ? 0 : SPINS;
+    int spins = (int)ls__least(SPINS * (int64_t)mesh->workers, MOST_SPINS) *
+                !crowded;
     int status = ls__kernels_check();
 
     if (status || (status = ls__mesh_copy(&p->mesh, mesh)))
