@@ -39,10 +39,10 @@
 
 enum { BUSY = 1, CLOSED = 2, HOLD = 4 };
 
-/* A wait looks so often for each worker before it sleeps, and at most: the more
- * sleep, the longer it takes to wake them.  0.1 ms of two workers on Zen 4,
- * where a pause takes 25 ns: where other programs want the cores, a long spin
- * uses up the time that is the worker's due when there is work again. */
+/* How often a wait looks before it sleeps: SPINS for each worker, since waking
+ * many takes longer, and MOST_SPINS at most.  Two workers spin for 0.1 ms on
+ * Zen 4, where a pause takes 25 ns.  Where others want the cores, a long spin
+ * uses up the time that the worker should have when there is work again. */
 enum { SPINS = 1 << 11, MOST_SPINS = 16 * SPINS };
 
 /* ------ The workers' side ------ */
@@ -151,8 +151,8 @@ static int split_barriers(ls_pool *p)
 static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
 {
     bool crowded = ls__mesh_oversubscribed(mesh) || !mesh->topology.bindable;
-    int spins = (int)ls__least(SPINS * (int64_t)mesh->workers, MOST_SPINS) *
-                !crowded;
+    int64_t looks = SPINS * (int64_t)mesh->workers;
+    int spins = crowded ? 0 : (int)ls__least(looks, MOST_SPINS);
     int status = ls__kernels_check();
 
     if (status || (status = ls__mesh_copy(&p->mesh, mesh)))
