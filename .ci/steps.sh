@@ -9,6 +9,8 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export LC_ALL=C CK_VERBOSITY=normal
+# As quickstart does.
+[ ! -x /bin/dash ] || export CONFIG_SHELL=/bin/dash
 
 # The results of the tests below a folder, those of other runs apart.
 results()
@@ -67,8 +69,12 @@ say_where()
         "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
 }
 
-# count PASSED FAILED SKIPPED...: remember it for the sum.
-count() { echo "$*" >>"$ci/counts"; }
+# count PASSED FAILED SKIPPED...: remember it for the sum, and as what was counted last.
+count()
+{
+    counted=$*
+    echo "$counted" >>"$ci/counts"
+}
 
 # skip NAME WHY: this step cannot be done here.
 skip()
