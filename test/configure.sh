@@ -32,10 +32,11 @@ for flags in -ffast-math -Ofast "-O2 -ffp-contract=fast" \
     has "$flags" err "no rounding may"
 done
 # (With the last gcc has _Float16 beside float, and FLT_EVAL_METHOD is 16.)
-for flags in "-O2 -flto" "-O3 -march=native" "-O2 -mavx512fp16"; do
-    knows "$flags" || continue
-    configured 0 "$@" CFLAGS="$flags"
+taken=-O3
+for flag in -flto -march=native -mavx512fp16; do
+    ! knows "$flag" || taken="$taken $flag"
 done
+configured 0 "$@" CFLAGS="$taken"
 
 configured 0 "$@" --disable-rpath
 { make -j2 prefix=/other && make prefix=/other DESTDIR="$dir/to" install; } \

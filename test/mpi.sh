@@ -119,7 +119,7 @@ for kind in openmpi mpich; do
     for ranks in 1 3 6; do
         example example $kind $ranks
     done
-    for ranks in 1 2 3 4 8; do
+    for ranks in 1 3 8; do
         example lorenz96_mpi $kind $ranks
     done
     if [ ! -f "$library/liblockstep_fortran.so" ] ||
@@ -131,10 +131,10 @@ for kind in openmpi mpich; do
     for ranks in 1 3; do
         example fortran_ranks $kind $ranks
     done
-    for ranks in 1 2 3 4 8; do
+    for ranks in 1 4; do
         example fortran_lorenz96 $kind $ranks
     done
-    is "$kind: the state in Fortran" "$(grep state "$dir/fortran_lorenz96.8")" \
+    is "$kind: the state in Fortran" "$(grep state "$dir/fortran_lorenz96.4")" \
         "$(grep state "$dir/lorenz96_mpi.8")"
 done
 if [ $((passed + failed)) -eq 0 ]; then

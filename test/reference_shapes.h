@@ -139,10 +139,14 @@ static inline void ref_softmax(const ref *r)
     int64_t n = ls__width(r->node);
     bool is_log = r->node->op == &ls__op_log_softmax;
 
-    for (int64_t i = 0; i < r->rows * r->node->size; i++) {
-        double y = r->x[0][i] - log_sum(n, r->x[0] + i / n * n);
+    for (int64_t v = 0; v < r->rows * r->node->size; v += n) {
+        double total = log_sum(n, r->x[0] + v);
 
-        r->y[i] = is_log ? y : exp(y);
+        for (int64_t i = v; i < v + n; i++) {
+            double y = r->x[0][i] - total;
+
+            r->y[i] = is_log ? y : exp(y);
+        }
     }
 }
 
