@@ -71,7 +71,7 @@ static int keep(session *s)
 
     if (status == OPT_GO)
         status = session_save_held(s);
-    if (status != OPT_GO)
+    if (status != OPT_GO || !s->set.checkpoint)
         return status;
     mark = ls_mark_begin(s->run.pool, "checkpoint");
     s->at.epoch = run_epoch(&s->run, s->at.done);
