@@ -37,6 +37,7 @@ typedef struct course {
     char note[LS_TRANSCRIPT_NOTE]; /* out: after the last batch */
     char root[65], state[65];      /* out */
     const char *checkpoint; /* folder: saved at the end, or loaded first */
+    int closed;             /* out */
 } course;
 
 static course usual(const char *path)
@@ -201,11 +202,11 @@ static int take(const ls_transport *t, void *user)
         status = train(r, trainer, &mine);
     if (status == 0 && c->checkpoint && c->first == 0)
         status = checkpoint(trainer, c->checkpoint, false);
+    mine.closed = ls_transcript_close(r);
     if (!t) /* ranks share it, and read alone */
         *c = mine;
     else if (t->rank == 0)
         memcpy(c->note, mine.note, sizeof c->note);
-    ls_transcript_close(r);
     ls_trainer_close(trainer);
     ls_pool_close(pool);
     return status;
@@ -228,6 +229,19 @@ static void expect_same_files(const char *a, const char *b)
     free(x);
     free(y);
 }
+
+/* A full disk is told by the line that meets it, and again at the end. */
+START_TEST(full_disk)
+{
+    course noted = usual("/dev/full"), ended = noted;
+
+    noted.last = 4;
+    ck_assert_int_eq(take(NULL, &noted), LS_EIO);
+    ck_assert_int_eq(noted.closed, LS_EIO);
+    take(NULL, &ended);
+    ck_assert_int_eq(ended.closed, LS_EIO);
+}
+END_TEST
 
 /* ------ roots ------ */
 
@@ -1000,6 +1014,8 @@ static Suite *transcript_suite(void)
 
     tcase_set_timeout(t, 300);
     tcase_add_checked_fixture(t, folder_open, folder_close);
+    if (access("/dev/full", W_OK) == 0)
+        tcase_add_test(t, full_disk);
     tcase_add_test(t, root_by_hand);
     tcase_add_test(t, states);
     tcase_add_test(t, root_of_average);

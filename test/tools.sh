@@ -153,7 +153,10 @@ expect 2 "No such file" linear --save "$dir/none/file"
 expect 2 "No such file" linear --metrics "$dir/none/file"
 expect 1 "No space left" linear --metrics /dev/full
 run linear --steps 3 --transcript /dev/full
-is "a full disk is told once" "$(grep -c 'No space left' "$dir/err")" 1
+is "a transcript on a full disk" $status 1
+is "it is told once" "$(grep -c 'No space left' "$dir/err")" 1
+run linear --steps 9 --stop-at 3 --transcript /dev/full
+is "a transcript on a full disk, of a run that stops" $status 1
 is "a full stdout is a failure" \
     "$("$tool" linear 2>&1 >/dev/full; echo $?)" \
     "$("$tool" linear 2>&1 >/dev/null)

@@ -70,9 +70,11 @@ int ls__chain_rewind(ls__chain *c)
 
 int ls__chain_close(ls__chain *c)
 {
-    int status = 0;
+    int status = c->compares ? 0 : c->status;
 
-    if (c->file && fclose(c->file) != 0 && !c->compares)
+    if (status < 0)
+        ls__fail(status, "%s", c->message);
+    if (c->file && fclose(c->file) != 0 && !c->compares && status == 0)
         status = ls__io_error(c->path, "write");
     free(c->path);
     free(c->line);

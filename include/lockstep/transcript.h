@@ -150,7 +150,7 @@ enum { LS_TRANSCRIPT_NOTE = 640 };
 LS_API int ls_transcript_note(ls_transcript *transcript,
                               char note[LS_TRANSCRIPT_NOTE]);
 
-/* Close the file; NULL is accepted.  LS_EIO: the last lines are not on disk. */
+/* Close the file; NULL is accepted.  LS_EIO: not all lines are on disk. */
 LS_API int ls_transcript_close(ls_transcript *transcript);
 
 /* ------ A transcript alone ------ */

@@ -225,15 +225,18 @@ int recorder_end(recorder *r, const position *at, bool saved)
     status = check(r, ls_transcript_end(
                           r->all, keeper_controls(r->run, at, control), control,
                           file));
-    if (status == OPT_GO)
-        recorder_stop(r, at);
-    return status;
+    return status == OPT_GO ? recorder_stop(r, at) : status;
 }
 
-void recorder_stop(const recorder *r, const position *at)
+int recorder_stop(recorder *r, const position *at)
 {
+    int status;
+
     if (r->all && r->compares)
         printf("against same %lld batches\n", (long long)at->done);
+    status = opt_check(ls_transcript_close(r->all));
+    r->all = NULL;
+    return status;
 }
 
 const char *recorder_note(recorder *r, char note[LS_TRANSCRIPT_NOTE])

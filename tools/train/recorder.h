@@ -39,8 +39,8 @@ int recorder_rest(recorder *r, const position *at);
 /* The run ended as its options say; `saved`: --save has a file now. */
 int recorder_end(recorder *r, const position *at, bool saved);
 
-/* The run ended earlier, having been the same so far. */
-void recorder_stop(const recorder *r, const position *at);
+/* The run ended earlier, having been the same so far.  Both close the file. */
+int recorder_stop(recorder *r, const position *at);
 
 /* What a checkpoint must know to go on, or NULL: there is no transcript.  A
  * transcript that could not be written is told. */

@@ -128,10 +128,8 @@ static int end_recorder(session *s)
 {
     bool whole = !s->stopped && !s->set.stop_at;
 
-    if (whole)
-        return recorder_end(&s->recorder, &s->at, s->saves);
-    recorder_stop(&s->recorder, &s->at);
-    return OPT_GO;
+    return whole ? recorder_end(&s->recorder, &s->at, s->saves)
+                 : recorder_stop(&s->recorder, &s->at);
 }
 
 /* Print the root of runs that keep something which has it too. */
