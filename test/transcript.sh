@@ -301,6 +301,8 @@ holds "the statement's subject is the model" \
     grep -q "$(sha256sum "$dir/mlp.st" | cut -c1-64)" "$dir/a.json"
 holds "the statement's type" \
     grep -q '"_type": "https://in-toto.io/Statement/v1"' "$dir/a.json"
+[ ! -w /dev/full ] ||
+    ask 1 "/dev/full: No space" "$dir/mlp.lst" --attest /dev/full
 
 # What the referee has no evidence for is named; a record of a published run.
 small="resnet --depth 8 --steps 2 --batch 4 --devices 2 --image 8x8x3"

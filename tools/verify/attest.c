@@ -2,6 +2,7 @@
 /* See attest.h. */
 #include "verify/attest.h"
 #include "opt/opt.h"
+#include "run/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ int attest_write(const char *path, const published *p, const char *model_name,
                  int replayed, int segments)
 {
     json_t *statement;
-    int written = -1;
+    output o;
+    int status;
 
     if (!*p->facts.model)
         return opt_fail(OPT_FAILED, "%s: names no model that a statement could "
@@ -48,11 +50,11 @@ int attest_write(const char *path, const published *p, const char *model_name,
                           STATEMENT, "subject", "name", model_name, "digest",
                           "sha256", p->facts.model, "predicateType", PREDICATE,
                           "predicate", predicate(p, replayed, segments));
-    if (statement)
-        written = json_dump_file(statement, path, JSON_INDENT(2));
+    if (!statement)
+        return opt_fail(OPT_FAILED, "%s: out of memory", path);
+    status = output_open(&o, path);
+    if (status == OPT_GO && json_dumpf(statement, o.file, JSON_INDENT(2)) < 0)
+        status = opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
     json_decref(statement);
-    return written == 0 ? OPT_GO
-                        : opt_fail(OPT_FAILED, "%s: %s", path,
-                                   statement ? strerror(errno)
-                                             : "out of memory");
+    return output_close(&o, status);
 }
