@@ -93,9 +93,10 @@ int session_leave(session *s, int status)
     if (s->set.save && !s->set.early_stop &&
         ls_trainer_step(s->run.trainer) > 0 &&
         ls_trainer_check(s->run.trainer) == 0 && save_now(s) == OPT_GO)
-        fprintf(stderr, "%s: %s: the parameters after %lld updates\n",
+        fprintf(stderr, "%s: %s: the parameters after %lld update%s\n",
                 opt_program_name, s->set.save,
-                (long long)ls_trainer_step(s->run.trainer));
+                (long long)ls_trainer_step(s->run.trainer),
+                opt_s(ls_trainer_step(s->run.trainer)));
     return status;
 }
 
