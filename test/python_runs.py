@@ -8,6 +8,7 @@ state_dict, and Ctrl-C.
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -165,6 +166,16 @@ def check_checkpoints():
     with trainer() as t, ls.Checkpoints(t, where, may_change="data") as run:
         assert run.load() == 4
         assert run.changes() == [("data", None, "made")]
+    lost = os.path.join(folder, "lost")
+    for how in "run", "trainer":
+        t = trainer()
+        run = ls.Checkpoints(t, lost)
+        t.step(x=x, y=y)
+        shutil.rmtree(lost)
+        run.save()
+        raises(ls.Error, "lost", run.close if how == "run" else t.close)
+        raises(ValueError, "are closed", run.save)
+        t.close()
     arrays, notes = ls.archive(where + "/" + sorted(os.listdir(where))[0])
     assert "hidden.kernel" in arrays and "mu.hidden.kernel" in arrays
     assert notes["place"] == "here"

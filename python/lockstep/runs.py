@@ -79,10 +79,13 @@ class Checkpoints(_Closing):
                                          C.byref(o)))
 
     def close(self):
-        """Wait for the one that is being written."""
+        """Wait for the one that is being written; ls.Error: it could not be."""
         if self._of:
-            c.ls_checkpoints_close(self._of)
-            self._of = None
+            of, self._of = self._of, None
+            try:
+                do.checkpoints_wait(of)
+            finally:
+                c.ls_checkpoints_close(of)
 
     def save(self, **notes):
         """Have one written; notes, the program's own texts, are kept with it."""

@@ -9,7 +9,7 @@ import numpy as np
 from . import c, state_dicts
 from .arrays import array, check_shape, lacking, look, shared
 from .c import Group, Result, Schedule
-from .nodes import Alone, Graph, changed, defaults, do, opened
+from .nodes import Alone, Error, Graph, changed, defaults, do, opened
 
 # ------ rates and groups ------
 
@@ -121,14 +121,21 @@ class Trainer(Alone):
         return self._of
 
     def close(self):
-        """End the workers and free the memory; del does so too."""
+        """End the workers and free the memory; del does so too.  ls.Error: the
+        end of a run, its last checkpoint say, could not be written."""
+        failed = None
         for user in list(getattr(self, "_users", ())):
-            user.close()
+            try:
+                user.close()
+            except Error as error:
+                failed = failed or error
         for name, end in (("_batch", c.ls_batch_close), ("_of", c.ls_trainer_close),
                           ("pool", c.ls_pool_close)):
             if getattr(self, name, None):
                 end(getattr(self, name))
                 setattr(self, name, None)
+        if failed:
+            raise failed
 
     __del__ = close
 
