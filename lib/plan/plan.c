@@ -357,10 +357,10 @@ bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,
     int last = 2 * plan->surveys;
 
     *back = part >= plan->surveys;
-    if (part == last)
-        return false;
-    *in = &plan->instr[plan->survey[*back ? last - 1 - part : part]];
-    return true;
+    *in = part == last
+              ? NULL
+              : &plan->instr[plan->survey[*back ? last - 1 - part : part]];
+    return *in;
 }
 
 /* ------ all of it ------ */

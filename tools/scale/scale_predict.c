@@ -53,7 +53,7 @@ int scale_describe(scale *s)
 static int measure_line(scale *s)
 {
     const described *here = &s->prediction.here;
-    double one, two;
+    double one = 0, two = 0;
     int status;
 
     if (s->has_line)
