@@ -125,9 +125,14 @@ int opt_check_usage(int status)
 
 int opt_end(int status)
 {
+    static bool told;
+
     if (fflush(stdout) == 0 && !ferror(stdout))
         return status;
-    return opt_fail(OPT_FAILED, "standard output: %s", strerror(errno));
+    if (!told)
+        opt_fail(OPT_FAILED, "standard output: %s", strerror(errno));
+    told = true;
+    return OPT_FAILED;
 }
 
 const char *opt_s(int64_t n)

@@ -272,7 +272,8 @@ int opt_columns(void);
 int opt_check(int status);
 int opt_check_usage(int status);
 
-/* Flush stdout and report what did not get through: status, or OPT_FAILED. */
+/* Flush stdout and report, once, what did not get through: status, or
+ * OPT_FAILED. */
 int opt_end(int status);
 
 /* "s" where n things are several. */
