@@ -3,14 +3,13 @@
  * empty field. */
 #include "opt/opt.h"
 #include "run/output.h"
+#include "run/output_json.h"
 #include "scale/prediction.h"
 #include "scale/scale_report.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* ------ JSON ------ */
 
@@ -141,17 +140,7 @@ json_t *findings_json(const findings *r)
 
 int scale_put_json(json_t *o, const char *path)
 {
-    output out;
-    int status;
-
-    if (!o)
-        return opt_fail(OPT_FAILED, "%s: the numbers do not become JSON", path);
-    status = output_open(&out, path);
-    if (status == OPT_GO &&
-        json_dumpf(o, out.file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0)
-        status = opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
-    json_decref(o);
-    return output_close(&out, status);
+    return output_json(path, o, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 int scale_json(const findings *r, const char *path)

@@ -2,11 +2,7 @@
 /* See attest.h. */
 #include "verify/attest.h"
 #include "opt/opt.h"
-#include "run/output.h"
-
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
+#include "run/output_json.h"
 
 static const char STATEMENT[] = "https://in-toto.io/Statement/v1";
 static const char PREDICATE[] = "https://lockstep/verified-training/v1";
@@ -39,22 +35,14 @@ static json_t *predicate(const published *p, int replayed, int segments)
 int attest_write(const char *path, const published *p, const char *model_name,
                  int replayed, int segments)
 {
-    json_t *statement;
-    output o;
-    int status;
-
     if (!*p->facts.model)
         return opt_fail(OPT_FAILED, "%s: names no model that a statement could "
                         "be about: train with --save", p->path);
-    statement = json_pack("{s:s,s:[{s:s,s:{s:s}}],s:s,s:o}", "_type",
-                          STATEMENT, "subject", "name", model_name, "digest",
-                          "sha256", p->facts.model, "predicateType", PREDICATE,
-                          "predicate", predicate(p, replayed, segments));
-    if (!statement)
-        return opt_fail(OPT_FAILED, "%s: out of memory", path);
-    status = output_open(&o, path);
-    if (status == OPT_GO && json_dumpf(statement, o.file, JSON_INDENT(2)) < 0)
-        status = opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
-    json_decref(statement);
-    return output_close(&o, status);
+    return output_json(
+        path,
+        json_pack("{s:s,s:[{s:s,s:{s:s}}],s:s,s:o}", "_type", STATEMENT,
+                  "subject", "name", model_name, "digest", "sha256",
+                  p->facts.model, "predicateType", PREDICATE, "predicate",
+                  predicate(p, replayed, segments)),
+        JSON_INDENT(2));
 }
