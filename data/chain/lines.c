@@ -25,6 +25,12 @@ static int stick(ls__chain *c, int status)
     return status;
 }
 
+/* A line that failed is told again. */
+static int stuck(const ls__chain *c)
+{
+    return c->status < 0 ? ls__fail(c->status, "%s", c->message) : 0;
+}
+
 /* ------ opening and closing ------ */
 
 static int begin(ls__chain *c, const char *path, int flags, const char *mode)
@@ -70,10 +76,8 @@ int ls__chain_rewind(ls__chain *c)
 
 int ls__chain_close(ls__chain *c)
 {
-    int status = c->compares ? 0 : c->status;
+    int status = c->compares ? 0 : stuck(c);
 
-    if (status < 0)
-        ls__fail(status, "%s", c->message);
     if (c->file && fclose(c->file) != 0 && !c->compares && status == 0)
         status = ls__io_error(c->path, "write");
     free(c->path);
@@ -212,8 +216,8 @@ int64_t ls__chain_sync(ls__chain *c)
 {
     int64_t at;
 
-    if (c->status < 0)
-        return ls__fail(c->status, "%s", c->message);
+    if (stuck(c) < 0)
+        return c->status;
     if (fflush(c->file) != 0 || fdatasync(fileno(c->file)) < 0 ||
         (at = ftello(c->file)) < 0)
         return stick(c, ls__io_error(c->path, "write"));
@@ -274,8 +278,8 @@ static int compare_line(ls__chain *c, const char *text,
 
 int ls__chain_put(ls__chain *c, const char *text, const char *const *passed)
 {
-    if (c->status < 0)
-        return ls__fail(c->status, "%s", c->message);
+    if (stuck(c) < 0)
+        return c->status;
     return stick(c, c->compares ? compare_line(c, text, passed)
                                 : write_line(c, text));
 }

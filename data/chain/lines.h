@@ -39,7 +39,8 @@ int ls__chain_go_on(ls__chain *c, const char *path, int64_t bytes,
 /* Go back to the first line of a file that is read. */
 int ls__chain_rewind(ls__chain *c);
 
-/* Accepts a cleared one.  LS_EIO: what was written is not there. */
+/* Accepts a cleared one.  What was written is not there: LS_EIO, or the status
+ * of the line that failed first. */
 int ls__chain_close(ls__chain *c);
 
 /* Write a line, which holds c->prev, or read the next line and compare, but for
