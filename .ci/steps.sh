@@ -9,7 +9,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 export LC_ALL=C CK_VERBOSITY=normal
-# As quickstart does.
+# configure and libtool run under dash where there is one, as in quickstart.
 [ ! -x /bin/dash ] || export CONFIG_SHELL=/bin/dash
 
 # The results of the tests below a folder, those of other runs apart.
@@ -69,7 +69,7 @@ say_where()
         "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1)"
 }
 
-# count PASSED FAILED SKIPPED...: remember it for the sum, and as what was counted last.
+# count PASSED FAILED SKIPPED...: add it to the sum; `counted` is the last.
 count()
 {
     counted=$*

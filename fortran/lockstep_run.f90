@@ -237,8 +237,8 @@ contains
     call ended(s, stat, errmsg)
   end subroutine ls_checkpoints_open
 
-  ! Waits for the checkpoint that is being written, and closes.  Whether it could
-  ! be written ls_checkpoints_wait says, before.
+  ! Waits for the checkpoint that is being written, and closes.  Call
+  ! ls_checkpoints_wait first to learn whether it was written.
   subroutine ls_checkpoints_close(checkpoints)
     type(ls_checkpoints), intent(inout) :: checkpoints
 

@@ -686,7 +686,8 @@ static Suite *suite(void)
 
     tcase_set_timeout(barrier, 3000);
     tcase_add_test(barrier, test_barrier);
-    /* (Check cannot say of a test that it took 36 minutes.) */
+    /* A test for each number of threads: Check counts the microseconds of a
+     * test in an int, which holds 35 minutes. */
     tcase_add_loop_test(barrier, test_barrier_preempted, 0, MOST / 2);
     tcase_add_test(barrier, test_barrier_groups);
     tcase_add_test(barrier, test_barrier_refused);

@@ -230,7 +230,8 @@ static void expect_same_files(const char *a, const char *b)
     free(y);
 }
 
-/* A full disk is told by the line that meets it, and again at the end. */
+/* Proves that a full disk fails the call that meets it, and again the one that
+ * closes the file. */
 START_TEST(full_disk)
 {
     course noted = usual("/dev/full"), ended = noted;

@@ -54,10 +54,10 @@ LS_API int ls_checkpoints_open(ls_checkpoints **checkpoints,
                                ls_trainer *trainer,
                                const ls_checkpoints_options *options);
 
-/* Wait for the checkpoint that is being written, and close.  Whether it could
- * be written ls_checkpoints_wait says, before.  In a child of fork, where
- * saving fails with LS_ETHREAD, it frees the memory and leaves the parent's
- * lock alone. */
+/* Wait for the checkpoint that is being written, and close.  Call
+ * ls_checkpoints_wait first to learn whether it was written.  In a child of
+ * fork, where saving fails with LS_ETHREAD, it frees the memory and leaves the
+ * parent's lock alone. */
 LS_API void ls_checkpoints_close(ls_checkpoints *checkpoints);
 
 /* Copy the trainer's state and have it written; notes, where the program is in

@@ -150,7 +150,8 @@ enum { LS_TRANSCRIPT_NOTE = 640 };
 LS_API int ls_transcript_note(ls_transcript *transcript,
                               char note[LS_TRANSCRIPT_NOTE]);
 
-/* Close the file; NULL is accepted.  LS_EIO: not all lines are on disk. */
+/* Close the file; NULL is accepted.  Not all lines are on disk: LS_EIO, or the
+ * status of the line that failed first. */
 LS_API int ls_transcript_close(ls_transcript *transcript);
 
 /* ------ A transcript alone ------ */

@@ -92,7 +92,7 @@ void ls__plan_free(ls__plan *plan);
 /* A training step runs in parts, with a survey of all rows at the end of each
  * but the last: forward up to each operator that has one, in rising order, then
  * back down to each.  Where part `part` ends: *in is that operator and *back
- * whether it was on the way back; false, and NULL: it is the last part. */
+ * whether it was on the way back; in the last part false, *in NULL. */
 bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,
                         bool *back);
 

@@ -8,7 +8,7 @@
  *
  * A run therefore costs one exchange by the caller, and one addition by each
  * thread; about 0.3 microseconds for two workers on two cores of an EPYC.  A
- * worker spins a tenth of a millisecond and more for the next job before it
+ * worker spins for at least a tenth of a millisecond for the next job before it
  * sleeps, so steps that follow each other make no system calls.
  *
  * Workers block all signals that are sent to the process: the host's handlers

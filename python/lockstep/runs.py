@@ -79,7 +79,7 @@ class Checkpoints(_Closing):
                                          C.byref(o)))
 
     def close(self):
-        """Wait for the one that is being written; ls.Error: it could not be."""
+        """Wait for the one that is being written.  ls.Error: it was not."""
         if self._of:
             of, self._of = self._of, None
             try:

@@ -121,8 +121,8 @@ class Trainer(Alone):
         return self._of
 
     def close(self):
-        """End the workers and free the memory; del does so too.  ls.Error: the
-        end of a run, its last checkpoint say, could not be written."""
+        """End the workers and free the memory; del does so too.  ls.Error: a
+        checkpoint or a transcript that uses it could not be written."""
         failed = None
         for user in list(getattr(self, "_users", ())):
             try:

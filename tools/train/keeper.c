@@ -365,7 +365,7 @@ void keeper_save(keeper *k, const run *r, const position *at,
     int n = NOTES, status;
     char text[NOTES][32], root[65];
 
-    if (!k->all || at->done == k->saved)
+    if (at->done == k->saved)
         return;
     status = keeper_root(r, at, root);
     for (int i = 0; i < NOTES; i++) {

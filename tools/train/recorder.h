@@ -36,10 +36,12 @@ int recorder_plateau(recorder *r, double scale);
 
 int recorder_rest(recorder *r, const position *at);
 
-/* The run ended as its options say; `saved`: --save has a file now. */
+/* The run ended as its options say; `saved`: --save has a file now.  Closes the
+ * transcript. */
 int recorder_end(recorder *r, const position *at, bool saved);
 
-/* The run ended earlier, having been the same so far.  Both close the file. */
+/* The run ended earlier, having been the same so far.  Closes the
+ * transcript. */
 int recorder_stop(recorder *r, const position *at);
 
 /* What a checkpoint must know to go on, or NULL: there is no transcript.  A
