@@ -27,14 +27,9 @@ static inline double seconds_by(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static inline double seconds(void)
-{
-    return seconds_by(CLOCK_MONOTONIC);
-}
-
 static inline double now_ms(void)
 {
-    return 1e3 * seconds();
+    return 1e3 * seconds_by(CLOCK_MONOTONIC);
 }
 
 /* Processor time of all threads of this process. */
@@ -78,20 +73,6 @@ static inline FILE *metrics(int argc, char **argv)
     FILE *out = open_file(option(argc, argv, "--metrics", NULL));
 
     return out ? out : stdout;
-}
-
-/* A layer of the tool's lm: attention of 8 heads and two dense layers, each
- * around a norm. */
-static inline ls_node *lm_block(ls_node *x, int i, int64_t width)
-{
-    char name[4][32];
-
-    for (int k = 0; k < 4; k++)
-        snprintf(name[k], sizeof name[k], "block%d.%d", i, k);
-    x = ls_add(x,
-               ls_self_attention(ls_layer_norm(x, name[0]), 8, false, name[1]));
-    return ls_add(
-        x, ls_dense(ls_gelu(ls_dense(x, 4 * width, name[2])), width, name[3]));
 }
 
 #endif

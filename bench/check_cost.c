@@ -38,7 +38,7 @@ static void take_turn(side *s, int steps)
 
         must(ls_step(s->of.trainer, s->of.batch, &s->last));
         start = processor_ms() - start;
-        drawn = ls_trainer_checks(s->of.trainer).drawn;
+        drawn = ls_trainer_health(s->of.trainer).drawn;
         s->ms += start;
         s->drawn_ms += drawn > s->before ? start : 0;
         s->drawn += (int)(drawn - s->before);

@@ -37,6 +37,7 @@ static void open_pool(run *r, int workers)
     m.devices = 2;
     m.workers = workers;
     p.pin_caller = true;
+    m.pin = true;
     must(ls_mesh_open(&r->mesh, &m));
     must(ls_pool_open(&r->pool, r->mesh, &p));
 }

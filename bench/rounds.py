@@ -101,7 +101,7 @@ def text(result):
 
 
 def read(path):
-    """The same as bench/run --json wrote, but for versions and bytes."""
+    """The same as bench/run --json wrote, but for versions."""
     machine, rows = {}, {}
     with open(path, newline="") as f:
         lines = f.read().splitlines()

@@ -10,7 +10,7 @@ LOSS_TOLERANCE = 1e-4
 class Side:
     name: str
     command: list                # {build} {bin} {python} {peers} {init}
-    needs: str = ""              # "full", "jax", "kann", "images",
+    needs: str = ""              # "full", "jax", "images",
                                  # "mpi": a build with it and its mpirun
     agree: int = 20              # losses, from the first, that must agree
     alone: list = None           # the command on one worker or thread
@@ -60,18 +60,12 @@ def levels(model, *more):
                   needs="full")]
 
 
-def peer(name, script, *more, needs="", agree=20):
+def peer(name, script, *more, needs=""):
     command = ["{python}", "-B", "{peers}/" + script, "--init", "{init}",
                *more]
-    return Side(name, command, needs, agree,
+    return Side(name, command, needs, 20,
                 # JAX has one thread by processors alone
                 None if needs == "jax" else [*command, "--threads", "1"])
-
-
-def kann(name, *more, needs="kann"):
-    """Its optimizer is another one: the first loss alone agrees."""
-    return peer(name, "kann.py", "--build", "{build}", "--x", "{x}", "--y",
-                "{y}", *more, needs=needs, agree=1)
 
 
 def ranks(model):
@@ -149,18 +143,15 @@ def linear_step(name, workers, *more):
                        *more])
 
 
-def microgpt(width):
+def microgpt(width, windows=1):
     """The model by lockstep, on one worker, and by hand."""
     def side(name, hand):
         command = ["{build}/bench-small_gpt", "--width", str(width), "--hand",
-                   str(hand)]
+                   str(hand), "--windows", str(windows)]
         return Side(name, command, agree=2, alone=command)
-    return Row(f"microgpt {width}", 33, 13,
+    batch = f" batch {windows}" if windows > 1 else ""
+    return Row(f"microgpt {width}{batch}", 33, 13,
                [side("lockstep", 0), side("by hand", 1)], against("by hand"))
-
-
-def chain(name, *more):
-    return Side(name, ["{build}/bench-chain", "--workers", "1", *more])
 
 
 def recurrent(cell):
@@ -169,16 +160,10 @@ def recurrent(cell):
                 str(workers)]
     there = ["{python}", "-B", "{peers}/recurrent_torch.py", "--cell", cell]
 
-    def kann(name, products):
-        command = ["{python}", "-B", "{peers}/kann.py", "--build", "{build}",
-                   "--cell", cell, "--products", products]
-        return Side(name, command, "kann", 1,
-                    alone=[*command, "--threads", "1"])
     return Row(cell, 43, 13, [
         Side("lockstep", here(2), alone=here(1)),
         Side("PyTorch", there, alone=[*there, "--threads", "1"]),
-        kann("kann", "own"), kann("kann, BLIS", "blas"),
-    ], against("PyTorch", "kann", "kann, BLIS"))
+    ], against("PyTorch"))
 
 
 def sparse(name, kings):
@@ -256,13 +241,6 @@ def check(name, rows, turn, workers, steps, quick, model, *more):
                                                   *more).command)
 
 
-def state(name, cold):
-    parts = {"reduce": "reduce", "update": "update", "both": "ms",
-             "copy": "copy", "in place": "in_place", "copy roof": "roof"}
-    return Side(name, ["{build}/bench-state", "--cold", str(cold)],
-                parts={f"{name}: {p}": key for p, key in parts.items()})
-
-
 def against(*others):
     return [Ratio("lockstep / " + x, "lockstep", x) for x in others]
 
@@ -330,27 +308,13 @@ def found(name):
     return next((r for r in ROWS + more if r.name == name), None)
 
 
-def program(name, steps, quick, parts, first, *more):
-    """Turns of one program, each part of which is compared with the first."""
-    side = Side(name, ["{build}/bench-" + name.split()[0], *more], parts=parts)
-    return Row(name.replace("_", " "), steps, quick, [side],
-               [Ratio(f"{p} / {first}", p, first) for p in parts
-                if p != first])
-
-
-def share(name, roof):
-    return Ratio(f"{name}: share of {roof}", f"{name}: {roof}",
-                 f"{name}: both", better="higher")
-
-
 # As the peers do it; both workers update.
 MLP = ["--batch", "256", "--no-shuffle", "--state", "shard"]
 
 # A step takes a fraction of a millisecond.
 SMALL = ["--layers", "1", "--d-model", "32", "--seq-len", "8", "--heads", "4"]
 
-PRECISIONS = "f32x6", "f32x3", "bf16"
-TRACED = {"no trace": "ms", "level 1": "level1", "level 2": "level2"}
+PRECISIONS = "f32x3", "bf16"
 
 ROWS = [
     Row("lm", 33, 11, [
@@ -385,10 +349,7 @@ ROWS = [
         *levels("mlp", "--x", "{x}", "--y", "{y}", *MLP),
         peer("torch compiled", "mlp_torch.py", "--x", "{x}", "--y", "{y}",
              "--mode", "compile", needs="full"),
-        kann("kann", "--products", "own"),
-        kann("kann, BLIS", "--products", "blas"),
-    ], against("torch", "torch compiled", "kann", "kann, BLIS"), init="mlp",
-        tolerance=2e-3),
+    ], against("torch", "torch compiled"), init="mlp", tolerance=2e-3),
     Row("mlp images", 103, 53, [
         train("lockstep", "mlp", 2, 2, "--x", "{images}", "--y", "{labels}",
               *MLP, needs="images"),
@@ -460,18 +421,13 @@ ROWS = [
     Row("linear_step", 23, 13, [
         linear_step("1 worker", 1),
         linear_step("2 workers", 2),
-        Side("torch", ["{python}", "-B", "{peers}/linear_step_torch.py"]),
-        Side("jax", ["{python}", "-B", "{peers}/linear_step_jax.py"], "jax"),
-    ], [
-        Ratio("2 workers / torch", "2 workers", "torch"),
-        Ratio("2 workers / jax", "2 workers", "jax"),
-        Ratio("2 workers / 1 worker", "2 workers", "1 worker"),
-    ]),
+    ], [Ratio("2 workers / 1 worker", "2 workers", "1 worker")]),
     Row("empty step", 203, 103, [
         linear_step("1 worker", 1, "--empty", "1"),
         linear_step("2 workers", 2, "--empty", "1"),
     ]),
     *(microgpt(width) for width in (16, 32, 64, 128)),
+    *(microgpt(width, 16) for width in (16, 32, 64, 128)),
     recurrent("lstm"),
     recurrent("gru"),
     sparse("sparse", 64),
@@ -488,19 +444,4 @@ ROWS = [
       for w in (1, 2)),
     *(check("small", 64, 200, w, 43, 13, "lm", *SMALL) for w in (1, 2)),
     adapters(),
-    Row("chain", 33, 13, [chain("chained"), chain("apart", "--apart", "1")],
-        [Ratio("chained / apart", "chained", "apart")]),
-    Row("chain wide", 33, 13,
-        [chain("chained", "--width", "512"),
-         chain("apart", "--width", "512", "--apart", "1")],
-        [Ratio("chained / apart", "chained", "apart")]),
-    Row("state", 33, 13, [state("cold", 1), state("cached", 0)],
-        [share(name, roof) for name in ("cold", "cached")
-         for roof in ("copy roof", "copy", "in place")]),
-    program("trace_cost", 53, 23, TRACED, "no trace"),
-    program("trace_cost small", 103, 53, TRACED, "no trace", "--small", "1"),
-    program("rank_steps", 10, 8, {"alone": "ms", **{
-        f"{line} {at}": f"{line} {way}"
-        for line in ("memory", "10 Gb/s", "1 Gb/s")
-        for at, way in (("at the end", "late"), ("early", "early"))}}, "alone"),
 ]

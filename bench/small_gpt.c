@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A GPT as small as Andrej Karpathy's microgpt: one layer, 4 heads, windows of
- * 16 letters of 27, one window a step, Adam; --width 16, 32, 64 or 128.  Either
+ * 16 letters of 27, Adam; --width 16, 32, 64 or 128; --windows 1 or up to 16 of
+ * them a step.  Either
  * lockstep trains it, on one worker, or, with --hand 1, the same model written
  * out below in C with its backward pass, for the compiler to make the best of:
  * widths are constants, inner loops run over contiguous floats and need no sum
@@ -21,6 +22,7 @@ enum {
     T = 16,
     HEADS = 4,
     ROWS = 64,
+    MOST = 16, /* windows a step */
     BLOCK = 100
 };
 
@@ -88,7 +90,7 @@ static training open_training(int width)
 typedef struct hand {
     int width, count;
     int at[PARAMS + 1];
-    float *w, *g, *m, *v;
+    float *w, *g, *m, *v, *sum; /* sum: of g over windows */
     int steps;
 } hand;
 
@@ -115,6 +117,7 @@ static void hand_open(hand *h, ls_trainer *t, int d)
     h->g = room((size_t)h->count, sizeof(float));
     h->m = room((size_t)h->count, sizeof(float));
     h->v = room((size_t)h->count, sizeof(float));
+    h->sum = room((size_t)h->count, sizeof(float));
     for (int i = 0; i < HEAD; i++)
         must(ls_trainer_get(t, names[i], size[i], h->w + h->at[i]));
     must(ls_trainer_get(t, names[HEAD], d * V, head));
@@ -391,43 +394,53 @@ HERE backward(hand *h, int d, const int32_t *x, kept *restrict c)
 }
 
 static inline __attribute__((always_inline)) float
-hand_step(hand *h, int d, const int32_t *x, const int32_t *label, kept *c)
+hand_step(hand *h, int d, int n, int32_t (*x)[T], int32_t (*label)[T], kept *c)
 {
-    float loss;
+    const float share = 1 / (float)n;
+    float loss = 0;
 
-    forward(h, d, x, c);
-    loss = entropy(c->logits, label);
-    backward(h, d, x, c);
+    memset(h->sum, 0, (size_t)h->count * sizeof *h->sum);
+    for (int k = 0; k < n; k++) {
+        forward(h, d, x[k], c);
+        loss += entropy(c->logits, label[k]);
+        backward(h, d, x[k], c);
+        if (n == 1)
+            break;
+        for (int i = 0; i < h->count; i++)
+            h->sum[i] += h->g[i] * share;
+    }
+    if (n > 1)
+        memcpy(h->g, h->sum, (size_t)h->count * sizeof *h->sum);
     adam(h);
-    return loss;
+    return loss * share;
 }
 
 /* One copy for each width, which is a constant in it. */
-static float step_by_hand(hand *h, const int32_t *x, const int32_t *label)
+static float step_by_hand(hand *h, int n, int32_t (*x)[T], int32_t (*label)[T])
 {
     static kept c;
 
     switch (h->width) {
     case 16:
-        return hand_step(h, 16, x, label, &c);
+        return hand_step(h, 16, n, x, label, &c);
     case 32:
-        return hand_step(h, 32, x, label, &c);
+        return hand_step(h, 32, n, x, label, &c);
     case 64:
-        return hand_step(h, 64, x, label, &c);
+        return hand_step(h, 64, n, x, label, &c);
     default:
-        return hand_step(h, 128, x, label, &c);
+        return hand_step(h, 128, n, x, label, &c);
     }
 }
 
 /* ------ Timing ------ */
 
-static float step_by_lockstep(training *r, const int32_t *x,
-                              const int32_t *label)
+static float step_by_lockstep(training *r, int n, int32_t (*x)[T],
+                              int32_t (*label)[T])
 {
     ls_result result;
 
-    must(ls_batch_set(r->batch, "x", LS_I32, x, 1));
-    must(ls_batch_set(r->batch, "label", LS_I32, label, 1));
+    must(ls_batch_set(r->batch, "x", LS_I32, x, n));
+    must(ls_batch_set(r->batch, "label", LS_I32, label, n));
     must(ls_step(r->trainer, r->batch, &result));
     return result.loss;
 }
@@ -444,7 +457,8 @@ static void make_rows(int32_t (*row)[T + 1])
 
 int main(int argc, char **argv)
 {
-    static int32_t row[ROWS][T + 1];
+    static int32_t row[ROWS][T + 1], x[MOST][T], label[MOST][T];
+    int n = number(argc, argv, "--windows", 1);
     int width = number(argc, argv, "--width", 16);
     int blocks = number(argc, argv, "--steps", 20);
     bool by_hand = number(argc, argv, "--hand", 0);
@@ -457,6 +471,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench-small_gpt: --width is 16, 32, 64 or 128\n");
         return 2;
     }
+    if (n < 1 || n > MOST) {
+        fprintf(stderr, "bench-small_gpt: --windows is 1 to %d\n", MOST);
+        return 2;
+    }
     r = open_training(width);
     hand_open(&h, r.trainer, width);
     make_rows(row);
@@ -466,10 +484,16 @@ int main(int argc, char **argv)
         float loss = 0;
 
         for (int i = 0; i < BLOCK; i++, step++) {
-            const int32_t *x = row[step % ROWS];
+            float now;
 
-            float now = by_hand ? step_by_hand(&h, x, x + 1)
-                                : step_by_lockstep(&r, x, x + 1);
+            for (int k = 0; k < n; k++) {
+                const int32_t *of = row[(step * n + k) % ROWS];
+
+                memcpy(x[k], of, sizeof x[k]);
+                memcpy(label[k], of + 1, sizeof label[k]);
+            }
+            now = by_hand ? step_by_hand(&h, n, x, label)
+                          : step_by_lockstep(&r, n, x, label);
 
             loss = i == 0 ? now : loss;
         }

@@ -40,8 +40,8 @@ static ls_graph *build(void)
     must(ls_tie(g, "other.kernel", "acc.kernel", false));
     must(ls_tie(g, "other.bias", "acc.bias", false));
     both[1] = side(g, "them", "other");
-    x = ls_clipped_relu(ls_concat(both, 2, 0), 1);
-    x = ls_clipped_relu(ls_dense(x, 32, "hidden"), 1);
+    x = ls_clamp(ls_concat(both, 2, 0), 0, 1);
+    x = ls_clamp(ls_dense(x, 32, "hidden"), 0, 1);
     must(ls_loss(g, ls_mean_squared_error(
                         ls_dense(x, 1, "out"),
                         ls_input(g, "y", LS_F32, 1, (int64_t[]){1}))));

@@ -98,8 +98,8 @@ static int build(ls_graph *g)
         ls_tie(g, "other.bias", "side.bias", false) < 0)
         return -1;
     both[1] = units(g, "them", "other");
-    x = ls_clipped_relu(ls_concat(both, 2, 0), 1);
-    x = ls_clipped_relu(ls_dense(x, 32, "hidden"), 1);
+    x = ls_clamp(ls_concat(both, 2, 0), 0, 1);
+    x = ls_clamp(ls_dense(x, 32, "hidden"), 0, 1);
     return ls_loss(g, ls_mean_squared_error(ls_dense(x, 1, "out"), worth));
 }
 

@@ -30,7 +30,7 @@
  *         if (ls_step(t, b, &r) < 0) puts(ls_errmsg());
  *     }
  *
- * Four rules hold for every function below unless its comment says otherwise.
+ * Five rules hold for every function below unless its comment says otherwise.
  *
  * Errors.  A function that can fail returns int: 0, or a negative status of
  * LS_ERRORS; where what it returns is a number (an index, a rank, a count), the
@@ -64,6 +64,12 @@
  * pool meanwhile, as lockstep/pool.h says.
  * A thread that calls the library needs a stack of 96 kB; workers have their
  * own.
+ *
+ * Growth.  A struct that a version may extend goes with its size: options have
+ * it as their first member, and a function that fills a struct is inline and
+ * hands its size to one of the same name with _bytes at its end.  Members are
+ * added at the end.  All other structs keep their members as long as the
+ * library's soname is the same.  lockstep/base.h has it in full.
  *
  * This file includes all headers of the library, each of which can be included
  * alone.  A newcomer reads the first part in its order:

@@ -150,7 +150,7 @@ private:
     std::unique_ptr<T, closer> of_;
 };
 
-// What `open`, a function of a T **, opened.
+// The object that `open`, a function of a T **, opened.
 template <typename T, typename Open> T *opened(Open &&open)
 {
     T *of = nullptr;
@@ -443,7 +443,7 @@ private:
 // A gradient in hand: compute, look, change, apply (lockstep/gradients.h).
 class gradients : public handle<ls_gradients, ls_gradients_close> {
 public:
-    // With room to add up so many batches.
+    // With room to add up (accumulate) that many batches.
     explicit gradients(ls_trainer *t, int batches = 1)
         : handle(opened<ls_gradients>([&](ls_gradients **g) {
               return ls_gradients_open(g, t, batches);

@@ -2,7 +2,7 @@
 """GridSearchCV of 100 fits: MLPClassifier of lockstep.sklearn beside
 scikit-learn's own, the same parameters, in turns.
 
-    LOCKSTEP_LIBRARY=build/.libs/liblockstep.so.2 PYTHONPATH=python \\
+    LOCKSTEP_LIBRARY=build/.libs/liblockstep.so.2 PYTHONPATH=bindings/python \\
         python3 bench/sides/grid_sklearn.py [--rounds N] [--json F]
 
 20 settings (alpha, layers, learning rate) by 5 folds of the breast cancer and of

@@ -114,6 +114,17 @@ contains
     c = trim(text) // c_null_char
   end function c_text
 
+  ! Sets a member of a struct of options to a text, where there is one.
+  subroutine give(text, room, member)
+    character(*), intent(in), optional :: text
+    character(:), allocatable, target, intent(inout) :: room
+    type(c_ptr), intent(inout) :: member
+
+    if (.not. present(text)) return
+    room = c_text(text)
+    member = c_loc(room)
+  end subroutine give
+
   ! Returns a text of C's; "" for NULL.
   function text_of(p) result(text)
     type(c_ptr), intent(in) :: p

@@ -39,40 +39,6 @@ module lockstep_graph
 
 contains
 
-  ! Makes an empty graph.
-  subroutine ls_graph_new(graph, stat, errmsg)
-    type(ls_graph), intent(inout) :: graph
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(c_ptr), target :: p
-    integer :: s
-
-    s = c_graph_new(c_loc(p))
-    if (s >= 0) call hold(graph, p, c_graph_free)
-    call ended(s, stat, errmsg)
-  end subroutine ls_graph_new
-
-  ! Builds the graph that a model file holds.
-  subroutine ls_graph_load(graph, path, stat, errmsg)
-    type(ls_graph), intent(inout) :: graph
-    character(*), intent(in) :: path
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    type(c_ptr), target :: p
-    integer :: s
-
-    s = c_graph_load(c_loc(p), c_text(path))
-    if (s >= 0) call hold(graph, p, c_graph_free)
-    call ended(s, stat, errmsg)
-  end subroutine ls_graph_load
-
-  ! Lets the graph go; trainers that were opened with it are not affected.
-  subroutine ls_graph_free(graph)
-    type(ls_graph), intent(inout) :: graph
-
-    call release(graph%of)
-  end subroutine ls_graph_free
-
   ! Declares an array of every batch by the shape of one of its rows: [2] for
   ! x(2,rows), nothing for labels(rows).  type is LS_F32 (the default) or LS_I32.
   function ls_input(graph, name, shape, type) result(y)
@@ -162,17 +128,6 @@ contains
     end do
   end subroutine list_outputs
 
-  ! Gives a node a name by which ls_predict reads it.
-  subroutine ls_output(graph, node, name, stat, errmsg)
-    type(ls_graph), intent(in) :: graph
-    type(ls_node), intent(in) :: node
-    character(*), intent(in) :: name
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-
-    call ended(c_output(pointer_of(graph), node%p, c_text(name)), stat, errmsg)
-  end subroutine ls_output
-
   ! Watches the mean of a node over each batch; place is its index in the
   ! result's metric(:), from 1.
   subroutine ls_metric(graph, node, place, stat, errmsg)
@@ -187,16 +142,6 @@ contains
     if (present(place) .and. s >= 0) place = s + 1
     call ended(s, stat, errmsg)
   end subroutine ls_metric
-
-  ! Declares what training minimises.
-  subroutine ls_loss(graph, node, stat, errmsg)
-    type(ls_graph), intent(in) :: graph
-    type(ls_node), intent(in) :: node
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-
-    call ended(c_loss(pointer_of(graph), node%p), stat, errmsg)
-  end subroutine ls_loss
 
   ! Lets the parameters that are declared so far and whose names a pattern
   ! matches start by the initialiser of a name: "he-normal", "zeros".
@@ -235,64 +180,6 @@ contains
     c = size(ls_node_shape(x)) - axes(size(axes):1:-1)
   end function axes_of
 
-  ! ------ numbers in arithmetic ------
-
-  function shifted(x, by) result(y)
-    type(ls_node), intent(in) :: x
-    real(real64), intent(in) :: by
-    type(ls_node) :: y
-
-    y = ls_scale_shift(x, 1d0, by)
-  end function shifted
-
-  function shifted_left(by, x) result(y)
-    real(real64), intent(in) :: by
-    type(ls_node), intent(in) :: x
-    type(ls_node) :: y
-
-    y = ls_scale_shift(x, 1d0, by)
-  end function shifted_left
-
-  function lowered(x, by) result(y)
-    type(ls_node), intent(in) :: x
-    real(real64), intent(in) :: by
-    type(ls_node) :: y
-
-    y = ls_scale_shift(x, 1d0, -by)
-  end function lowered
-
-  function lowered_left(from, x) result(y)
-    real(real64), intent(in) :: from
-    type(ls_node), intent(in) :: x
-    type(ls_node) :: y
-
-    y = ls_scale_shift(x, -1d0, from)
-  end function lowered_left
-
-  function scaled(x, by) result(y)
-    type(ls_node), intent(in) :: x
-    real(real64), intent(in) :: by
-    type(ls_node) :: y
-
-    y = ls_scale_shift(x, by, 0d0)
-  end function scaled
-
-  function scaled_left(by, x) result(y)
-    real(real64), intent(in) :: by
-    type(ls_node), intent(in) :: x
-    type(ls_node) :: y
-
-    y = ls_scale_shift(x, by, 0d0)
-  end function scaled_left
-
-  function divided(x, by) result(y)
-    type(ls_node), intent(in) :: x
-    real(real64), intent(in) :: by
-    type(ls_node) :: y
-
-    y = ls_scale_shift(x, 1d0 / by, 0d0)
-  end function divided
-
-  include "builders.inc"
+  include "lockstep_graph.inc"
 
 end module lockstep_graph

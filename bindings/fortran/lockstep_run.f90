@@ -130,45 +130,6 @@ contains
     call ended(s, stat, errmsg)
   end subroutine ls_loader_open
 
-  subroutine ls_loader_close(loader)
-    type(ls_loader), intent(inout) :: loader
-
-    call release(loader%of)
-  end subroutine ls_loader_close
-
-  ! Returns the number of batches of an epoch.
-  function ls_loader_batches(loader) result(n)
-    type(ls_loader), intent(in) :: loader
-    integer(int64) :: n
-
-    n = c_loader_batches(pointer_of(loader))
-  end function ls_loader_batches
-
-  ! Returns how long steps waited for batches.
-  function ls_loader_seconds(loader) result(seconds)
-    type(ls_loader), intent(in) :: loader
-    real(real64) :: seconds
-
-    seconds = c_loader_seconds(pointer_of(loader))
-  end function ls_loader_seconds
-
-  ! Gives a batch the rows of a step, which is counted from 0; rows: how many.
-  subroutine ls_loader_fill(loader, step, batch, rows, stat, errmsg)
-    type(ls_loader), intent(in) :: loader
-    integer(int64), intent(in) :: step
-    type(ls_batch), intent(in) :: batch
-    integer(int64), intent(out), optional :: rows
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    integer(c_int64_t), target :: n
-    integer :: s
-
-    n = 0
-    s = c_loader_fill(pointer_of(loader), step, pointer_of(batch), c_loc(n))
-    if (present(rows)) rows = n
-    call ended(s, stat, errmsg)
-  end subroutine ls_loader_fill
-
   ! ------ checkpoints ------
 
   ! Settings as C has them, their texts in room.
@@ -237,14 +198,6 @@ contains
     call ended(s, stat, errmsg)
   end subroutine ls_checkpoints_open
 
-  ! Waits for the checkpoint that is being written, and closes.  Call
-  ! ls_checkpoints_wait first to learn whether it was written.
-  subroutine ls_checkpoints_close(checkpoints)
-    type(ls_checkpoints), intent(inout) :: checkpoints
-
-    call release(checkpoints%of)
-  end subroutine ls_checkpoints_close
-
   ! Copies the trainer's state and has it written, notes with it.
   subroutine ls_checkpoints_save(checkpoints, notes, stat, errmsg)
     type(ls_checkpoints), intent(in) :: checkpoints
@@ -259,70 +212,6 @@ contains
       c_loc(list)), stat, errmsg)
   end subroutine ls_checkpoints_save
 
-  ! Waits until what was saved is on disk.
-  subroutine ls_checkpoints_wait(checkpoints, stat, errmsg)
-    type(ls_checkpoints), intent(in) :: checkpoints
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-
-    call ended(c_checkpoints_wait(pointer_of(checkpoints)), stat, errmsg)
-  end subroutine ls_checkpoints_wait
-
-  ! Returns how many checkpoints the folder holds.
-  function ls_checkpoints_count(checkpoints) result(n)
-    type(ls_checkpoints), intent(in) :: checkpoints
-    integer :: n
-
-    n = c_checkpoints_count(pointer_of(checkpoints))
-  end function ls_checkpoints_count
-
-  ! Goes on from the newest checkpoint; step: the updates done then, -1: there
-  ! is none.
-  subroutine ls_checkpoints_load(checkpoints, step, stat, errmsg)
-    type(ls_checkpoints), intent(in) :: checkpoints
-    integer(int64), intent(out) :: step
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    integer(c_int64_t), target :: n
-    integer :: s
-
-    n = -1
-    s = c_checkpoints_load(pointer_of(checkpoints), c_loc(n))
-    step = n
-    call ended(s, stat, errmsg)
-  end subroutine ls_checkpoints_load
-
-  ! Goes back to the newest checkpoint of fewer updates than `before`.
-  subroutine ls_checkpoints_back(checkpoints, before, step, stat, errmsg)
-    type(ls_checkpoints), intent(in) :: checkpoints
-    integer(int64), intent(in) :: before
-    integer(int64), intent(out) :: step
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    integer(c_int64_t), target :: n
-    integer :: s
-
-    n = -1
-    s = c_checkpoints_back(pointer_of(checkpoints), before, c_loc(n))
-    step = n
-    call ended(s, stat, errmsg)
-  end subroutine ls_checkpoints_back
-
-  ! Returns a note of the checkpoint that was loaded; "" where it has none.
-  function ls_checkpoints_note(checkpoints, name) result(text)
-    type(ls_checkpoints), intent(in) :: checkpoints
-    character(*), intent(in) :: name
-    character(:), allocatable :: text
-
-    text = text_of(c_checkpoints_note(pointer_of(checkpoints), c_text(name)))
-  end function ls_checkpoints_note
-
-  ! Returns why the newest was passed over; "" where it was not.
-  function ls_checkpoints_skipped(checkpoints) result(text)
-    type(ls_checkpoints), intent(in) :: checkpoints
-    character(:), allocatable :: text
-
-    text = text_of(c_checkpoints_skipped(pointer_of(checkpoints)))
-  end function ls_checkpoints_skipped
+  include "lockstep_run.inc"
 
 end module lockstep_run

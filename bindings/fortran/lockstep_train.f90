@@ -28,15 +28,14 @@ module lockstep_train
 
   ! Copies a parameter, or an array of the optimizer's state, to values.
   interface ls_trainer_get
-    module procedure get_real32, get_real64
+    module procedure trainer_get_real32, trainer_get_real64
   end interface
 
   interface ls_trainer_set
-    module procedure put_real32, put_real64
+    module procedure trainer_set_real32, trainer_set_real64
   end interface
 
-  private :: get_real32, get_real64, get, put_real32, put_real64, put, &
-    give_groups
+  private :: give_groups
 
 contains
 
@@ -143,37 +142,7 @@ contains
     end do
   end subroutine give_groups
 
-  ! Lets the trainer go; it ends with the last gradients and checkpoints on it.
-  subroutine ls_trainer_close(trainer)
-    type(ls_trainer), intent(inout) :: trainer
-
-    call release(trainer%of)
-  end subroutine ls_trainer_close
-
   ! ------ parameters ------
-
-  function ls_trainer_devices(trainer) result(n)
-    type(ls_trainer), intent(in) :: trainer
-    integer :: n
-
-    n = c_trainer_devices(pointer_of(trainer))
-  end function ls_trainer_devices
-
-  function ls_trainer_params(trainer) result(n)
-    type(ls_trainer), intent(in) :: trainer
-    integer :: n
-
-    n = c_trainer_params(pointer_of(trainer))
-  end function ls_trainer_params
-
-  ! Returns the name of parameter i = 1, 2, ..
-  function ls_trainer_param_name(trainer, i) result(name)
-    type(ls_trainer), intent(in) :: trainer
-    integer, intent(in) :: i
-    character(:), allocatable :: name
-
-    name = text_of(c_trainer_param_name(pointer_of(trainer), i - 1))
-  end function ls_trainer_param_name
 
   ! Returns the shape of parameter i = 1, 2, ..: a kernel of I inputs and n
   ! units, (I,n) in C, is (n,I) here.
@@ -205,119 +174,6 @@ contains
     end do
   end subroutine param_wanted
 
-  ! Copies a parameter to the floats at p, which are those of x.
-  function get(trainer, name, x, p) result(s)
-    type(ls_trainer), intent(in) :: trainer
-    character(*), intent(in) :: name
-    type(*), intent(in), target :: x(..)
-    type(c_ptr), intent(in) :: p
-    integer, allocatable :: wanted(:)
-    integer :: s
-
-    call param_wanted(trainer%of, name, wanted)
-    s = judged("ls_trainer_get", name, x, wanted)
-    if (s == 0) &
-      s = c_trainer_get(pointer_of(trainer), c_text(name), count_of(x), p)
-  end function get
-
-  function put(trainer, name, x, p) result(s)
-    type(ls_trainer), intent(in) :: trainer
-    character(*), intent(in) :: name
-    type(*), intent(in), target :: x(..)
-    type(c_ptr), intent(in) :: p
-    integer, allocatable :: wanted(:)
-    integer :: s
-
-    call param_wanted(trainer%of, name, wanted)
-    s = judged("ls_trainer_set", name, x, wanted)
-    if (s == 0) &
-      s = c_trainer_set(pointer_of(trainer), c_text(name), count_of(x), p)
-  end function put
-
-  subroutine get_real32(trainer, name, values, stat, errmsg)
-    type(ls_trainer), intent(in) :: trainer
-    character(*), intent(in) :: name
-    real(real32), intent(inout), target, contiguous :: values(..)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-
-    call ended(get(trainer, name, values, c_loc(values)), stat, errmsg)
-  end subroutine get_real32
-
-  subroutine get_real64(trainer, name, values, stat, errmsg)
-    type(ls_trainer), intent(in) :: trainer
-    character(*), intent(in) :: name
-    real(real64), intent(inout), target, contiguous :: values(..)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    real(real32), allocatable, target :: floats(:)
-    integer :: s
-
-    allocate (floats(count_of(values)))
-    s = get(trainer, name, values, c_loc(floats))
-    call give_floats(s, floats, values)
-    call ended(s, stat, errmsg)
-  end subroutine get_real64
-
-  subroutine put_real32(trainer, name, values, stat, errmsg)
-    type(ls_trainer), intent(in) :: trainer
-    character(*), intent(in) :: name
-    real(real32), intent(in), target, contiguous :: values(..)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-
-    call ended(put(trainer, name, values, c_loc(values)), stat, errmsg)
-  end subroutine put_real32
-
-  subroutine put_real64(trainer, name, values, stat, errmsg)
-    type(ls_trainer), intent(in) :: trainer
-    character(*), intent(in) :: name
-    real(real64), intent(in), target, contiguous :: values(..)
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-    real(real32), allocatable, target :: floats(:)
-
-    floats = floats_of(values)
-    call ended(put(trainer, name, values, c_loc(floats)), stat, errmsg)
-  end subroutine put_real64
-
-  ! Returns the number of updates done.
-  function ls_trainer_step(trainer) result(n)
-    type(ls_trainer), intent(in) :: trainer
-    integer(int64) :: n
-
-    n = c_trainer_step(pointer_of(trainer))
-  end function ls_trainer_step
-
-  subroutine ls_trainer_set_step(trainer, step, stat, errmsg)
-    type(ls_trainer), intent(in) :: trainer
-    integer(int64), intent(in) :: step
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-
-    call ended(c_trainer_set_step(pointer_of(trainer), step), stat, errmsg)
-  end subroutine ls_trainer_set_step
-
-  subroutine ls_trainer_set_lr(trainer, lr, stat, errmsg)
-    type(ls_trainer), intent(in) :: trainer
-    real(real64), intent(in) :: lr
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-
-    call ended(c_trainer_set_lr(pointer_of(trainer), lr), stat, errmsg)
-  end subroutine ls_trainer_set_lr
-
-  ! Puts the average of the weights in the place of the parameters, or back.
-  subroutine ls_trainer_use_average(trainer, use, stat, errmsg)
-    type(ls_trainer), intent(in) :: trainer
-    logical, intent(in) :: use
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-
-    call ended(c_trainer_use_average(pointer_of(trainer), &
-      logical(use, c_bool)), stat, errmsg)
-  end subroutine ls_trainer_use_average
-
   ! Stores the SHA-256 of the state, as 64 hex digits.
   subroutine ls_trainer_hash(trainer, hex, stat, errmsg)
     type(ls_trainer), intent(in) :: trainer
@@ -338,27 +194,6 @@ contains
 
   ! ------ files ------
 
-  ! Writes all parameters as safetensors.
-  subroutine ls_trainer_save(trainer, path, stat, errmsg)
-    type(ls_trainer), intent(in) :: trainer
-    character(*), intent(in) :: path
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-
-    call ended(c_trainer_save(pointer_of(trainer), c_text(path)), stat, errmsg)
-  end subroutine ls_trainer_save
-
-  ! Writes weights and graph, which ls_predictor_load opens.
-  subroutine ls_trainer_save_model(trainer, path, stat, errmsg)
-    type(ls_trainer), intent(in) :: trainer
-    character(*), intent(in) :: path
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-
-    call ended(c_trainer_save_model(pointer_of(trainer), c_text(path)), stat, &
-               errmsg)
-  end subroutine ls_trainer_save_model
-
   ! Loads parameters, all or those that a pattern matches.
   subroutine ls_trainer_load(trainer, path, names, stat, errmsg)
     type(ls_trainer), intent(in) :: trainer
@@ -376,13 +211,6 @@ contains
     call ended(s, stat, errmsg)
   end subroutine ls_trainer_load
 
-  ! Says whether the state is still made of numbers, by failing if it is not.
-  subroutine ls_trainer_check(trainer, stat, errmsg)
-    type(ls_trainer), intent(in) :: trainer
-    integer, intent(out), optional :: stat
-    character(*), intent(inout), optional :: errmsg
-
-    call ended(c_trainer_check(pointer_of(trainer)), stat, errmsg)
-  end subroutine ls_trainer_check
+  include "lockstep_train.inc"
 
 end module lockstep_train

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes what the headers declare for Python: python/lockstep/c.py, the
-constants, structs and functions for ctypes, and builders.py, a function for
-each builder of nodes and each optimizer, documented as in C.
+"""Writes what the headers declare for Python: lockstep/c.py, the constants,
+structs and functions for ctypes; and lockstep/builders.py, a function for each
+builder of nodes and each optimizer, documented as in C.
 
-    declare.py INCLUDE FOLDER
+    declare.py INCLUDE FILE
 
-INCLUDE: the folder of lockstep.h; FOLDER: of the files to write.  Both are in
-the repository; test/python.sh compares them with what this writes.
+INCLUDE: the folder of lockstep.h; FILE: the one of the two to write.  A tarball
+has both; in a clone make writes them, or pip by setup.py.
 """
 
 import os
@@ -226,7 +226,7 @@ def docstring(doc):
 
 def write_c(h, out):
     print(LICENSE + '"""What the headers of lockstep declare, for ctypes.  Written by\n'
-          'python/declare.py."""\n\nimport ctypes as C\n\n'
+          'bindings/python/declare.py."""\n\nimport ctypes as C\n\n'
           "from .ctypes_of import (Enum, Int, NodeOrNull, P, Struct, Text, "
           "Value,\n                        function)\n\n"
           "INT, INT64 = Int(C.c_int), Int(C.c_int64)\n", file=out)
@@ -321,7 +321,7 @@ def with_defaults(python):
 def write_builders(h, out):
     names = []
     print(LICENSE + '"""Builders of nodes, and optimizers, as the headers document them.'
-          "\nWritten by python/declare.py.\n\nIn texts of C, a NULL is None; "
+          "\nWritten by bindings/python/declare.py.\n\nIn texts of C, a NULL is None; "
           "and constants such as LS_SAME are ls.SAME\nor \"same\".\n"
           '"""\n\nimport ctypes as C\n\nfrom . import c\nfrom . import nodes as _', file=out)
     for returns, name, takes in h.functions:
@@ -335,7 +335,8 @@ def write_builders(h, out):
         elif returns.strip() == "ls_optimizer" and takes.startswith("double"):
             given = [n for _, n, _ in h.parameters(takes)]
             python = given + ["**members"]
-            body = wrapped(f"return _.changed(c.{name}(", given, "), members)", 4)
+            body = wrapped(f"return _.changed(_.called(c.{name}, ", given,
+                           "), members)", 4)
         else:
             continue
         names.append(name[3:])
@@ -344,11 +345,20 @@ def write_builders(h, out):
     print(wrapped("__all__ = [", [f'"{n}"' for n in names], "]"), file=out)
 
 
-def main(include, folder):
+def write_whole(file, write):
+    """Writes a file that nobody sees before it is complete."""
+    new = f"{file}.{os.getpid()}"
+    with open(new, "w") as out:
+        write(out)
+    os.replace(new, file)
+
+
+WRITERS = {"c.py": write_c, "builders.py": write_builders}
+
+
+def main(include, file):
     h = Headers(read_all(include))
-    for name, write in ("c.py", write_c), ("builders.py", write_builders):
-        with open(os.path.join(folder, name), "w") as out:
-            write(h, out)
+    write_whole(file, lambda out: WRITERS[os.path.basename(file)](h, out))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A wheel that holds the libraries is for one architecture and any Python, as
 packaging/wheel/make builds it; without them it is for any, and the system's
-libraries are loaded.  All else is in pyproject.toml."""
+libraries are loaded.  In a clone c.py and builders.py are written first.  All
+else is in pyproject.toml."""
 
 import glob
 import os
+import sys
 
 from setuptools import Distribution, setup
 
@@ -13,8 +15,15 @@ try:
 except ImportError:  # setuptools before 70.1
     from wheel.bdist_wheel import bdist_wheel
 
-bundled = glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                 "lockstep", "*.so.*"))
+here = os.path.dirname(os.path.abspath(__file__))
+bundled = glob.glob(os.path.join(here, "lockstep", "*.so.*"))
+include = os.path.join(here, "..", "..", "include")
+
+if os.path.exists(os.path.join(include, "lockstep.h")):
+    sys.path.insert(0, here)
+    import declare
+    for name in declare.WRITERS:
+        declare.main(include, os.path.join(here, "lockstep", name))
 
 
 class wheel_of_any_python(bdist_wheel):
@@ -30,4 +39,4 @@ class WithLibraries(Distribution):
 
 setup(distclass=WithLibraries,
       cmdclass={"bdist_wheel": wheel_of_any_python},
-      package_data={"lockstep": ["py.typed", "*.so.*"]})
+      package_data={"lockstep": ["py.typed", "*.so.*", "bin/*"]})

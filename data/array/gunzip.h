@@ -3,7 +3,7 @@
 #ifndef LS_ARRAY_GUNZIP_H
 #define LS_ARRAY_GUNZIP_H
 
-#include "disk/file.h"
+#include "file/file.h"
 
 #include <stdbool.h>
 #include <zlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What readers of deflated data share, whichever frame is around them. */
+/* Inflation of deflated data, whichever frame is around it. */
 #ifndef LS_ARRAY_INFLATE_H
 #define LS_ARRAY_INFLATE_H
 
@@ -10,7 +10,7 @@
  * input and output are the caller's.  bits: zlib's windowBits.  LS_ENOMEM. */
 int ls__inflate_open(z_stream *s, int bits);
 
-/* What n bytes can be inflated to at most: deflate writes 258 bytes for two
+/* The most that n bytes can be inflated to: deflate writes 258 bytes for two
  * bits (RFC 1951, 3.2.5). */
 int64_t ls__inflate_most(int64_t n);
 

@@ -8,7 +8,8 @@
 #include "array/npy.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "number/half.h"
+#include "file/format.h"
+#include "base/half.h"
 
 #include <lockstep/files.h>
 
@@ -78,10 +79,10 @@ static int64_t whole_b1(uint64_t raw)
 static const ls__npy_type types[] = {
     { "f4", 4, NULL, real_f4 },  { "f8", 8, NULL, real_f8 },
     { "i4", 4, whole_i4, NULL }, { "i8", 8, whole_i8, NULL },
-    { "u1", 1, whole_i8, NULL }, { "b1", 1, whole_b1, NULL },
+    { "u1", 1, NULL, NULL },     { "b1", 1, whole_b1, NULL },
     { "f2", 2, NULL, real_f2 },  { "i1", 1, whole_i1, NULL },
-    { "i2", 2, whole_i2, NULL }, { "u2", 2, whole_i8, NULL },
-    { "u4", 4, whole_i8, NULL },
+    { "i2", 2, whole_i2, NULL }, { "u2", 2, NULL, NULL },
+    { "u4", 4, NULL, NULL },     { "u8", 8, NULL, NULL },
 };
 /* clang-format on */
 
@@ -100,6 +101,10 @@ static bool to_f32(const ls__npy_type *type, uint64_t raw, float *out)
         *out = (float)type->whole(raw);
         return true;
     }
+    if (!type->real) {
+        *out = (float)raw;
+        return true;
+    }
     *out = (float)type->real(raw);
     return !__builtin_isinf(*out) || __builtin_isinf(type->real(raw));
 }
@@ -112,6 +117,10 @@ static bool to_i32(const ls__npy_type *type, uint64_t raw, int32_t *out)
     if (type->whole) {
         *out = (int32_t)type->whole(raw);
         return *out == type->whole(raw);
+    }
+    if (!type->real) {
+        *out = (int32_t)raw;
+        return raw <= INT32_MAX;
     }
     d = type->real(raw);
     if (!(d >= -2147483648.0 && d <= 2147483647.0))
@@ -193,13 +202,14 @@ static int check_size(ls__npy *f)
     f->count = ls__count(f->rank, f->shape);
     if (f->count < 0 || f->count > room / f->type->bytes)
         return ls__fail(LS_EFORMAT, "%s: %s of %s need more than the %lld "
-                        "bytes that follow the header at byte %lld", f->path,
-                        shape, f->type->name, (long long)room,
+                        "byte%s behind the header, at byte %lld", f->path,
+                        shape, f->type->name, (long long)room, ls__s(room),
                         (long long)f->at);
     if (f->count * f->type->bytes != room)
-        return ls__fail(LS_EFORMAT, "%s: %lld bytes too many for %s of %s at "
+        return ls__fail(LS_EFORMAT, "%s: %lld byte%s too many for %s of %s at "
                         "byte %lld", f->path,
-                        (long long)(room - f->count * f->type->bytes), shape,
+                        (long long)(room - f->count * f->type->bytes),
+                        ls__s(room - f->count * f->type->bytes), shape,
                         f->type->name,
                         (long long)(f->at + f->count * f->type->bytes));
     return 0;
@@ -207,8 +217,8 @@ static int check_size(ls__npy *f)
 
 /* ------ The data ------ */
 
-/* Where the file's next element goes: an odometer over the shape that turns
- * its last digit fastest in C order and its first in Fortran order. */
+/* The position of the file's next element: an odometer over the shape that
+ * turns its last digit fastest in C order and its first in Fortran order. */
 typedef struct position {
     int64_t index[LS_MAX_RANK];
     int64_t stride[LS_MAX_RANK]; /* of the C order that is written */
@@ -239,7 +249,7 @@ static void position_next(position *p, const ls__npy *f)
     }
 }
 
-/* Where elements go, and as what. */
+/* The destination of elements, and their type there. */
 typedef struct target {
     ls_dtype as;
     uint32_t *out;
@@ -310,11 +320,11 @@ int ls__npy_open(ls__npy *f, const char *path)
     *f = (ls__npy){.path = path};
     status = ls__file_open(&f->file, path);
     if (status == 0)
-        status = read_header(f);
+        status = ls__format_tell(read_header(f), path, LS__NPY);
     return status == 0 ? check_size(f) : status;
 }
 
-int ls__npy_open_member(ls__npy *f, const char *path, ls__member *member)
+int ls__npy_open_member(ls__npy *f, const char *path, ls__zip_member *member)
 {
     int status;
 

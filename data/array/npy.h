@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A .npy file whose header was read and checked against the file's length.
+/* A .npy file, its header read and checked against the file's length.
  * npy_header.c reads the header's text, npy.c the rest. */
 #ifndef LS_ARRAY_NPY_H
 #define LS_ARRAY_NPY_H
 
 #include "array/zip.h"
-#include "disk/file.h"
+#include "file/file.h"
 #include <lockstep/base.h>
 
 /* raw holds the element's bytes as an integer of the machine; it stands for a
- * whole number or for a real one. */
+ * whole number or for a real one, or with neither for the unsigned one that it
+ * is. */
 typedef struct ls__npy_type {
     char name[3];
     int bytes;
@@ -20,8 +21,8 @@ typedef struct ls__npy_type {
 typedef struct ls__npy {
     const char *path; /* borrowed */
     ls__file file;      /* or, closed, the size of */
-    ls__member *member; /* this; borrowed */
-    int64_t at; /* where the data begin */
+    ls__zip_member *member; /* this; borrowed */
+    int64_t at; /* start of the data */
     const ls__npy_type *type;
     bool big_endian;
     bool fortran;
@@ -33,7 +34,7 @@ typedef struct ls__npy {
 /* Open a file and read its header; close it in either case. */
 int ls__npy_open(ls__npy *f, const char *path);
 /* The same for a member of an archive, which is read up to the data. */
-int ls__npy_open_member(ls__npy *f, const char *path, ls__member *member);
+int ls__npy_open_member(ls__npy *f, const char *path, ls__zip_member *member);
 void ls__npy_close(ls__npy *f);
 
 /* All elements in C order as LS_F32 or LS_I32; out is free'd by the caller. */

@@ -3,6 +3,7 @@
 #include "array/npy.h"
 #include "array/zip.h"
 #include "base/error.h"
+#include "file/format.h"
 
 #include <lockstep/files.h>
 
@@ -14,7 +15,7 @@
 typedef struct archive {
     ls__file file;
     ls__zip zip;
-    ls__member member;
+    ls__zip_member member;
     ls__npy npy;
     char text[LS_TEXT]; /* "data.npz: x", which messages call the array */
 } archive;
@@ -33,9 +34,9 @@ static bool is_called(const char *member, int length, const char *name)
 static int64_t find(const archive *a, const char *name)
 {
     int64_t found = -1, count = 0;
+    int length = 0;
 
     for (int64_t i = 0; i < a->zip.members; i++) {
-        int length;
         const char *member = ls__zip_name(&a->zip, i, &length);
 
         if (name && !is_called(member, length, name))
@@ -49,8 +50,13 @@ static int64_t find(const archive *a, const char *name)
         return ls__fail(count ? LS_EFORMAT : LS_ENOTFOUND, "%s: has %s array "
                         "called \"%.64s\"", a->file.path,
                         count ? "more than one" : "no", name);
-    return ls__fail(LS_ENOTFOUND, "%s: has %lld arrays; name the one that is "
-                    "wanted", a->file.path, (long long)count);
+    name = count ? ls__zip_name(&a->zip, 0, &length) : "";
+    if (length > 4 && !memcmp(name + length - 4, ".npy", 4))
+        length -= 4;
+    return ls__fail(LS_ENOTFOUND, "%s: has %lld array%s; name the one that is "
+                    "wanted, as %s:%.*s", a->file.path, (long long)count,
+                    ls__s(count),
+                    a->file.path, length < 64 ? length : 64, name);
 }
 
 static int open_array(archive *a, const char *path, const char *name)
@@ -61,7 +67,7 @@ static int open_array(archive *a, const char *path, const char *name)
     *a = (archive){.file = {0}};
     if ((status = ls__file_open(&a->file, path)) < 0 ||
         (status = ls__zip_open(&a->zip, &a->file)) < 0)
-        return status;
+        return ls__format_tell(status, path, LS__NPZ);
     if ((i = find(a, name)) < 0)
         return (int)i;
     if ((status = ls__member_open(&a->member, &a->zip, i)) < 0)

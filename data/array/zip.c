@@ -20,7 +20,7 @@ enum { END64 = 56, LOCATOR = 20, FEED = 1 << 16 };
 static const int64_t big = 0xffffffff; /* see the record of ZIP64 */
 enum { STORED = 0, DEFLATED = 8 };
 
-typedef ls__member member;
+typedef ls__zip_member member;
 
 static int malformed(const ls__zip *z, const char *what, int64_t at)
 {
@@ -28,7 +28,7 @@ static int malformed(const ls__zip *z, const char *what, int64_t at)
                     (long long)at);
 }
 
-/* What no file can be as large as is INT64_MAX. */
+/* Reads a number; INT64_MAX where it is larger than any file. */
 static int64_t number(const uint8_t *p, int bytes)
 {
     uint64_t n = 0;
@@ -38,7 +38,7 @@ static int64_t number(const uint8_t *p, int bytes)
     return n > INT64_MAX ? INT64_MAX : (int64_t)n;
 }
 
-/* Can there be room for so many bytes, and one more? */
+/* Can there be room for n bytes, and one more? */
 static bool fits(int64_t n)
 {
     return (uint64_t)n < SIZE_MAX;
@@ -114,7 +114,7 @@ static bool is_followed(const ls__zip *z, int64_t at)
     return z->size <= at && z->begins == at - z->size;
 }
 
-/* What the end of the archive says. */
+/* Reads the record at the archive's end. */
 static int read_end(ls__zip *z, const uint8_t *tail, int64_t n)
 {
     const uint8_t *end = find_end(tail, n);
@@ -161,7 +161,7 @@ static int load_end(ls__zip *z)
     return status;
 }
 
-/* How long the entry at a place of the directory is; 0: it does not fit. */
+/* The length of the directory's entry at a place; 0: it does not fit. */
 static int64_t entry_size(const ls__zip *z, int64_t at)
 {
     const uint8_t *e = z->directory + at;
@@ -302,7 +302,7 @@ static int check_member(const ls__zip *z, const member *m)
     return 0;
 }
 
-/* Where its data begin: behind a header that says what the directory does. */
+/* Finds the data, behind a header that repeats the directory's. */
 static int find_data(const ls__zip *z, const member *m, int64_t *data)
 {
     uint8_t h[HEADER];
@@ -339,7 +339,7 @@ static int check_place(const ls__zip *z, const member *m, int64_t i,
     return 0;
 }
 
-int ls__member_open(ls__member *m, const ls__zip *z, int64_t i)
+int ls__member_open(ls__zip_member *m, const ls__zip *z, int64_t i)
 {
     int status = read_member(z, i, m);
 
@@ -358,7 +358,7 @@ int ls__member_open(ls__member *m, const ls__zip *z, int64_t i)
     return m->feed ? 0 : LS_ENOMEM;
 }
 
-void ls__member_close(ls__member *m)
+void ls__member_close(ls__zip_member *m)
 {
     if (m->feed)
         (void)inflateEnd(&m->stream);
@@ -367,7 +367,7 @@ void ls__member_close(ls__member *m)
 }
 
 /* The next packed bytes, into out. */
-static int take(ls__member *m, void *out, size_t n)
+static int take(ls__zip_member *m, void *out, size_t n)
 {
     int status = (int64_t)n > m->left
                      ? refuse(m->zip, m, "has damaged data")
@@ -378,7 +378,7 @@ static int take(ls__member *m, void *out, size_t n)
     return status;
 }
 
-static int refill(ls__member *m)
+static int refill(ls__zip_member *m)
 {
     size_t n = m->left < FEED ? (size_t)m->left : FEED;
 
@@ -390,7 +390,7 @@ static int refill(ls__member *m)
 }
 
 /* Inflate until the room of the stream is full or the stream has ended. */
-static int inflate_room(ls__member *m)
+static int inflate_room(ls__zip_member *m)
 {
     while (m->stream.avail_out && !m->ended) {
         int status = refill(m);
@@ -407,7 +407,7 @@ static int inflate_room(ls__member *m)
     return 0;
 }
 
-static int unpack(ls__member *m, void *out, size_t n)
+static int unpack(ls__zip_member *m, void *out, size_t n)
 {
     int status;
 
@@ -418,7 +418,7 @@ static int unpack(ls__member *m, void *out, size_t n)
     return m->stream.avail_out ? refuse(m->zip, m, "has damaged data") : 0;
 }
 
-int ls__member_read(ls__member *m, void *out, size_t n)
+int ls__member_read(ls__zip_member *m, void *out, size_t n)
 {
     int status = m->method == STORED ? take(m, out, n) : unpack(m, out, n);
 
@@ -427,7 +427,7 @@ int ls__member_read(ls__member *m, void *out, size_t n)
     return status;
 }
 
-int ls__member_end(ls__member *m)
+int ls__member_end(ls__zip_member *m)
 {
     uint8_t more;
     int status = 0;

@@ -4,7 +4,7 @@
 #ifndef LS_ARRAY_ZIP_H
 #define LS_ARRAY_ZIP_H
 
-#include "disk/file.h"
+#include "file/file.h"
 
 #include <stdbool.h>
 #include <zlib.h>
@@ -14,7 +14,7 @@ typedef struct ls__zip {
     const ls__file *file; /* borrowed */
     uint8_t *directory;   /* all of it */
     int64_t *entry;       /* [members] where in it each begins */
-    int64_t begins;       /* where in the file: members lie before it */
+    int64_t begins;       /* offset in the file: members lie before it */
     int64_t size;
     int64_t members;
 } ls__zip;
@@ -28,7 +28,7 @@ const char *ls__zip_name(const ls__zip *zip, int64_t i, int *length);
 
 /* A member that is read from its beginning on, a piece at a time: what the file
  * unpacks to is nowhere in memory. */
-typedef struct ls__member {
+typedef struct ls__zip_member {
     const ls__zip *zip;
     const uint8_t *entry; /* in the directory */
     int flags, method;
@@ -40,20 +40,20 @@ typedef struct ls__member {
     z_stream stream;
     bool ended;           /* the stream has; a stored one has none */
     uint8_t *feed;        /* a piece of the packed bytes; NULL: not open */
-} ls__member;
+} ls__zip_member;
 
 /* Begin to read member i; close it in either case.  What it says of its size is
  * believed where that many bytes can come of those in the file.  No other
  * member may lie in its place. */
-int ls__member_open(ls__member *m, const ls__zip *zip, int64_t i);
-void ls__member_close(ls__member *m);
+int ls__member_open(ls__zip_member *m, const ls__zip *zip, int64_t i);
+void ls__member_close(ls__zip_member *m);
 
 /* The next n bytes, a piece of at most LS__PIECE.  LS_EFORMAT: they are not
  * there. */
 enum { LS__PIECE = 1 << 20 };
-int ls__member_read(ls__member *m, void *out, size_t n);
+int ls__member_read(ls__zip_member *m, void *out, size_t n);
 
 /* 0 when all was read and the checksum holds. */
-int ls__member_end(ls__member *m);
+int ls__member_end(ls__zip_member *m);
 
 #endif

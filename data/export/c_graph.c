@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the first output of a graph needs, and where values lie. */
+/* The nodes that a graph's first output needs, and the memory of values. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "csource/writer.h"
+#include "export/writer.h"
 
 /* ------ reading ------ */
 
-/* What the output needs, and its inputs by number. */
+/* Marks what the output needs, and numbers its inputs. */
 static int mark_needed(ls__writer *w)
 {
     w->node[w->output].needed = true;

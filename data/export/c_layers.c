@@ -4,7 +4,7 @@
 #include "base/least.h"
 #include "base/memory.h"
 #include "base/scalar.h"
-#include "csource/writer.h"
+#include "export/writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static void want(ls__writer *w, int64_t n)
 static void put_bias(ls__writer *w, int64_t vectors, int64_t n,
                      const char *name, int node)
 {
-    ls__part(w, "bias");
+    ls__write_part(w, "bias");
     ls__call(w, "add_bias(m * %lld, %lld, %s, v%d, %lld);", (long long)vectors,
              (long long)n, name, node, (long long)n);
 }
@@ -71,6 +71,14 @@ static int two_arrays(ls__writer *w, int node, char scale[LS__NAME],
                       : ls__weights_plain(w, of->param[1]->id, bias);
 }
 
+/* Writes a norm's epsilon, and the number of passes of its variance. */
+static void put_norm(ls__writer *w, const ls__net_node *n)
+{
+    ls__text_float(&w->calls, ls__net_epsilon(n));
+    ls__text_put(&w->calls, ", %d, ",
+                 ls__net_integer(n, "two_passes") ? 2 : 1);
+}
+
 static int put_layer_norm(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
@@ -81,8 +89,8 @@ static int put_layer_norm(ls__writer *w, int node)
     ls__call(w, "for (i = 0; i < m * %lld; i++)",
              (long long)ls__net_vectors(n->of));
     ls__text_put(&w->calls, "        layer_norm(%lld, ", c);
-    ls__text_float(&w->calls, ls__net_epsilon(n->of));
-    ls__text_put(&w->calls, ", v%d + i * %lld, %s, %s, %lld, v%d + i * "
+    put_norm(w, n->of);
+    ls__text_put(&w->calls, "v%d + i * %lld, %s, %s, %lld, v%d + i * "
                  "%lld);\n", ls__cval(w, node, 0), c, scale, bias, c, node, c);
     return status;
 }
@@ -99,8 +107,8 @@ static int put_group_norm(ls__writer *w, int node)
     ls__text_put(&w->calls, "        group_norm(%lld, %lld, %lld, ",
                  (long long)ls__net_vectors(n->of),
                  (long long)ls__net_width(n->of), groups);
-    ls__text_float(&w->calls, ls__net_epsilon(n->of));
-    ls__text_put(&w->calls, ", v%d + i * %lld, %s, %s,\n", ls__cval(w, node, 0),
+    put_norm(w, n->of);
+    ls__text_put(&w->calls, "v%d + i * %lld, %s, %s,\n", ls__cval(w, node, 0),
                  size, scale, bias);
     ls__call(w, "               v%d + i * %lld, t);", node, size);
     return status;
@@ -155,7 +163,7 @@ static int put_position(ls__writer *w, int node)
     char table[LS__NAME];
     int status = ls__weights_plain(w, n->of->param[0]->id, table);
 
-    ls__part(w, "add");
+    ls__write_part(w, "add");
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
     ls__call(w, "    v%d[i] = add(v%d[i], %s[i %% %lld]);", node,
              ls__cval(w, node, 0), table, (long long)n->size);
@@ -228,8 +236,8 @@ static void put_window(ls__writer *w, int node)
     ls__call(w, "    for (i = 0; i < m; i++)");
 }
 
-/* Where the mean of a pooling ends, on one axis: without "ceil" all taps of a
- * window count. */
+/* The end of a pooling's mean, on one axis: without "ceil" all taps of a window
+ * count. */
 static long long mean_end(const ls__net_node *of, int64_t in,
                           const char *reach, const char *after)
 {
@@ -268,7 +276,7 @@ static int put_depthwise(ls__writer *w, int node)
     char name[LS__NAME];
     int status = ls__weights_plain(w, n->of->param[0]->id, name);
 
-    ls__part(w, "depthwise");
+    ls__write_part(w, "depthwise");
     ls__call(w, "        depthwise(&at, v%d + i * %lld, %s, v%d + i * "
              "%lld);\n    }", ls__cval(w, node, 0), (long long)x->size, name,
              node, (long long)n->size);
@@ -287,7 +295,7 @@ static int put_grouped(ls__writer *w, int node)
     char name[LS__NAME];
     int status = ls__weights_layer(w, n->of->param[0]->id, &of, name);
 
-    ls__part(w, "conv");
+    ls__write_part(w, "conv");
     want(w, LS__ROWS * k + ls__times_room(w, &of));
     ls__call(w, "        conv(&at, %lld, %lld, v%d + i * %lld, &%s, v%d + i * "
              "%lld, t);\n    }", (long long)groups, (long long)features,
@@ -316,7 +324,7 @@ static int put_conv(ls__writer *w, int node)
 
 /* ------ recurrent layers ------ */
 
-/* What a layer's row begins from: the state that is given, or zeros. */
+/* Writes the start of a layer's row: the state that is given, or zeros. */
 static void put_begin(ls__writer *w, int node, long long states)
 {
     ls__call(w, "    for (j = 0; j < %lld; j++)", states);
@@ -333,7 +341,7 @@ static void put_count(ls__writer *w, int node, long long steps, long long units)
     const ls__cnode *n = &w->node[node];
     char of[LS__ARGUMENT];
 
-    ls__part(w, "length");
+    ls__write_part(w, "length");
     ls__call(w, "    count = length_of(%s[i], %lld);",
              ls__cargument(w, ls__cin(w, node, n->of->inputs - 1), of), steps);
     ls__call(w, "    for (j = count * %lld; j < %lld; j++)", units,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operators whose calls are short: elementwise ones, and those that move
- * numbers. */
+/* Operators with short calls: elementwise ones, and those that move numbers. */
 #include "base/error.h"
-#include "csource/writer.h"
+#include "export/writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@ static int put_term(ls__writer *w, const ls__crow *row, int node)
     const ls__cnode *n = &w->node[node];
     ls__text *t = &w->calls;
 
-    ls__part(w, row->part);
+    ls__write_part(w, row->part);
     ls__text_put(t, "    for (i = 0; i < m * %lld; i++)\n        v%d[i] = ",
                  (long long)n->size, node);
     for (const char *c = row->call; *c; c++)
@@ -58,7 +57,7 @@ static void put_list(ls__text *t, const char *name, int n, const int64_t *of)
     ls__text_put(t, "%s};\n", n ? "" : "1");
 }
 
-/* Walk over x (rows of so many numbers, from `first` on) to y, or back, by the
+/* Walk over x (rows of a given width, from `first` on) to y, or back, by the
  * shape of a node. */
 static void put_view(ls__writer *w, const ls__net_node *of,
                      const int64_t *stride, bool back, int from,
@@ -67,7 +66,7 @@ static void put_view(ls__writer *w, const ls__net_node *of,
 {
     ls__text *t = &w->calls;
 
-    ls__part(w, "view");
+    ls__write_part(w, "view");
     ls__text_put(t, "    {\n");
     put_list(t, "size", of->rank, of->shape);
     put_list(t, "stride", of->rank, stride);
@@ -130,7 +129,7 @@ static int put_reverse(ls__writer *w, int node)
     ls__call(w, "    long j, t = i %% %lld, count = %lld;", steps, steps);
     ls__call(w, "    long from;\n");
     if (n->of->inputs > 1) {
-        ls__part(w, "length");
+        ls__write_part(w, "length");
         ls__call(w, "    count = length_of(%s[i / %lld], %lld);",
                  ls__cargument(w, ls__cin(w, node, 1), of), steps, steps);
     }
@@ -248,7 +247,7 @@ static int put_bag(ls__writer *w, int node)
                  (long long)width,
                  table, node, (long long)width, (long long)places);
     if (*bias) {
-        ls__part(w, "bias");
+        ls__write_part(w, "bias");
         ls__call(w, "add_bias(m * %lld, %lld, %s, v%d, %lld);",
                  (long long)ls__net_vectors(x->of), (long long)width, bias,
                  node,
@@ -277,6 +276,8 @@ static const ls__crow rows[] = {
     TERM("cos", "sine", "sine($a, 1)"),
     TERM("selu", "selu", "selu($a)"),
     TERM("mish", "mish", "mish($a)"),
+    TERM("hard_swish", "exp",
+         "mul($a, clamp(fused($a, 0x1.555556p-3f, 0.5f), 0.0f, 1.0f))"),
     TERM("gelu_exact", "gelu_exact", "gelu_exact($a)"),
     TERM("square", "mul", "mul($a, $a)"),
     TERM("abs", "size", "size_of($a)"),
@@ -342,6 +343,6 @@ int ls__crow_put(ls__writer *w, int node)
     if (!row->put)
         return put_term(w, row, node);
     if (row->part)
-        ls__part(w, row->part);
+        ls__write_part(w, row->part);
     return row->put(w, node);
 }

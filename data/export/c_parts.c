@@ -6,9 +6,9 @@
  *
  * begins one and names those that it needs. */
 #include "base/error.h"
-#include "csource/writer.h"
+#include "export/writer.h"
 
-#include "csource/c_part_lines.h"
+#include "export/c_part_lines.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static bool is_asked(const ls__writer *w, int line)
            (!is_among(both, name) || of_int8 == w->int8);
 }
 
-void ls__part(ls__writer *w, const char *name)
+void ls__write_part(ls__writer *w, const char *name)
 {
     if (!w->parts.bytes || !is_among(w->parts.bytes, name))
         ls__text_put(&w->parts, "%s ", name);
@@ -66,7 +66,7 @@ static void ask_for_needed(ls__writer *w)
 
             snprintf(name, sizeof name, "%.*s", (int)strcspn(needs, " "),
                      needs);
-            ls__part(w, name);
+            ls__write_part(w, name);
             needs += strlen(name);
         }
     }
@@ -88,7 +88,7 @@ int ls__parts_write(ls__writer *w, ls__text *to)
 {
     bool asked = false;
 
-    ls__part(w, "start");
+    ls__write_part(w, "start");
     ask_for_needed(w);
     for (int i = 0; i < COUNT; i++)
         if (begins(i))

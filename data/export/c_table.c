@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a table's columns mean, in C: rows of numbers and texts become inputs,
- * outputs the target. */
-#include "csource/writer.h"
+/* A table's columns in C (one-hot, z-score): rows of numbers and texts become
+ * inputs, outputs the target. */
+#include "export/writer.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Text that becomes a file of C. */
 #include "base/error.h"
-#include "csource/writer.h"
+#include "export/writer.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Weights as arrays of C. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "csource/writer.h"
+#include "export/writer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -156,7 +156,7 @@ static float scale_of(int64_t n, const float *x, int64_t apart)
     return most < 0x1p-100f ? 0 : most / 127.0f;
 }
 
-/* Where the weights of output i of all groups begin. */
+/* The weights of output i, counted over all groups. */
 static const float *output_at(const ls__operand *of, const float *x, int64_t i)
 {
     return x + i / of->n * of->next + i % of->n * of->col;
@@ -215,7 +215,7 @@ int ls__weights_layer(ls__writer *w, int entry, const ls__operand *of,
     float *x;
     int status = open_array(w, entry, &x, &n, name);
 
-    ls__part(w, "times");
+    ls__write_part(w, "times");
     if (status == 0 && w->int8 && of->k > DEEPEST)
         status = ls__fail(LS_ENOTSUP, "%s: a layer of %lld inputs; with int8 "
                           "%d are the most", w->path, (long long)of->k,

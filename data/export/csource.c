@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"
-#include "csource/writer.h"
+#include "export/writer.h"
 
 #include <lockstep/csource.h>
 #include <lockstep/predictor.h>
@@ -118,7 +118,7 @@ static void put_title(const ls__writer *w, ls__text *t, const char *end)
     ls__text_put(t, " * Compile it without -ffast-math. */\n");
 }
 
-/* Floats of memory for so many rows. */
+/* Floats of memory for that many rows. */
 static long long floats_for(const ls__writer *w, int rows)
 {
     return (long long)(rows * w->rows_floats + w->floats);
@@ -137,7 +137,7 @@ static void put_functions(const ls__writer *w, ls__text *h)
     ls__text_put(h, "float *y,\n    void *scratch);\n\n");
 }
 
-/* How many numbers each input has, of several with its name in the model. */
+/* Writes the size of each input, of several with their names. */
 static void put_sizes(const ls__writer *w, ls__text *h)
 {
     char name[LS__NAME];
@@ -190,7 +190,7 @@ static int make_calls(ls__writer *w)
     return status;
 }
 
-/* Where the values of m rows are. */
+/* Writes the pointers to the values of m rows. */
 static void put_values(ls__writer *w, ls__text *c)
 {
     for (int i = 0; i <= w->output; i++) {
@@ -276,7 +276,7 @@ static int write_files(ls__writer *w, ls__text *c, ls__text *h)
 
     if (status < 0)
         return status;
-    ls__part(w, "numbers");
+    ls__write_part(w, "numbers");
     put_title(w, c, "c");
     ls__text_put(c, "#include \"%s\"\n\n", strrchr(w->header, '/') ?
                  strrchr(w->header, '/') + 1 : w->header);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See net.h.  The library wrote the text, or checked it with the file that it
  * is from; here only what would lead astray is refused. */
-#include "net/net.h"
+#include "export/net.h"
 #include "base/error.h"
 
 #include <string.h>
@@ -89,7 +89,6 @@ static int read_node(ls__net *net, int id, const json_t *json)
 
     n->id = id;
     n->name = text_of(json, "name");
-    n->onnx = text_of(json, "onnx");
     n->rank = (int)json_array_size(shape);
     if (!op || !n->name || n->rank > LS_MAX_RANK)
         return wrong("a node");

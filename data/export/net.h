@@ -2,8 +2,8 @@
 /* A graph as an archive tells it (docs/model-file.md): the JSON of its nodes,
  * linked, and the arrays that they have as parameters.  Readers that write a
  * model in another form, or fill it from one, know no more of the engine. */
-#ifndef LS_NET_NET_H
-#define LS_NET_NET_H
+#ifndef LS_EXPORT_NET_H
+#define LS_EXPORT_NET_H
 
 #include "base/memory.h"
 
@@ -24,8 +24,6 @@ struct ls__net_node {
     int id;         /* index in net->node */
     const char *op; /* NULL: an input of the graph */
     const char *name;
-    const char *onnx; /* ONNX's operator that is the same; NULL: none, or the
-                         archive does not say */
     const json_t *attributes;
     int inputs, params;
     const ls__net_node *in[LS__NET_INPUTS];
@@ -73,7 +71,7 @@ int64_t ls__net_integer_or(const ls__net_node *node, const char *name,
                            int64_t usual); /* where there is none */
 double ls__net_number(const ls__net_node *node, const char *name);
 
-/* What a norm adds to a variance: 1e-6 where the archive says no other. */
+/* The epsilon of a norm: 1e-6 where the archive says no other. */
 float ls__net_epsilon(const ls__net_node *node);
 
 /* Size i of a list of sizes, and whether a word is that one. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The frame of an ONNX file: model, graph, inputs, outputs, constants.  The
  * numbers of fields are those of onnx.proto3. */
-#include "onnx/onnx.h"
+#include "export/onnx.h"
 #include "base/error.h"
-#include "disk/file.h"
+#include "file/file.h"
 #include <lockstep/onnx.h>
 
 #include <stdio.h>

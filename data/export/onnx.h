@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A graph that is written for ONNX (opset 20): what its outputs need, with the
  * weights.  The files of this room share it. */
-#ifndef LS_ONNX_ONNX_H
-#define LS_ONNX_ONNX_H
+#ifndef LS_EXPORT_ONNX_H
+#define LS_EXPORT_ONNX_H
 
-#include "onnx/proto.h"
-#include "net/net.h"
+#include "export/proto.h"
+#include "export/net.h"
 
 /* Sizes of a constant. */
 typedef struct ls__onnx_shape {
@@ -28,7 +28,7 @@ typedef struct ls__onnx {
 const char *ls__onnx_call(ls__onnx *o, const char *type, int inputs,
                           const char *const *in, ls__proto *attributes);
 
-/* One of several values, whose names go to result. */
+/* A call with several values; their names go to result. */
 void ls__onnx_call_several(ls__onnx *o, const char *type, int inputs,
                            const char *const *in, int results,
                            const char **result, ls__proto *attributes);
@@ -45,8 +45,8 @@ void ls__onnx_attribute_text(ls__proto *list, const char *name,
 void ls__onnx_attribute_ints(ls__proto *list, const char *name, int count,
                              const int64_t *value);
 
-/* What a node is in ONNX: sets o->name of it.  LS_ENOTSUP: it has no place
- * there. */
+/* Translates a node: sets o->name to its ONNX operator.  LS_ENOTSUP: it has no
+ * place there. */
 int ls__onnx_node(ls__onnx *o, const ls__net_node *node);
 
 /* onnx_recurrent.c: that of a recurrent layer. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Layers that go both ways through the steps, which are one node in ONNX and
- * seven in a graph: two dense layers and two recurrent ones, of which the
- * second has its steps turned round before and behind, and what joins them. */
-#include "onnx/onnx_pieces.h"
-#include "onnx/onnx_recurrent.h"
+/* Bidirectional layers, which are one node in ONNX and seven in a graph: two
+ * dense layers, two recurrent ones (the second between two reversals of its
+ * steps), and what joins them. */
+#include "export/onnx_pieces.h"
+#include "export/onnx_recurrent.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ static bool is_back(const ls__net_node *n, const ls__net_node *lengths)
            (ls__net_is(n, "reverse_lengths") && n->in[1] == lengths);
 }
 
-/* What gives the steps: a recurrent layer, itself or before its last state was
+/* The recurrent layer that gives the steps, itself or before its last state was
  * taken off. */
 static const ls__net_node *layer_of(const ls__net_node *n)
 {

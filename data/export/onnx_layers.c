@@ -2,7 +2,7 @@
 /* Operators with parameters, images and attention in ONNX, which has channels
  * before pixels; lockstep has them after, so what looks at images is transposed
  * and back. */
-#include "onnx/onnx_pieces.h"
+#include "export/onnx_pieces.h"
 
 #include <math.h>
 #include <string.h>
@@ -118,9 +118,8 @@ static const char *pooled(ls__onnx *o, const char *x, const char *type,
                               channels_last);
 }
 
-/* ONNX Runtime takes no padding as wide as a window's taps, of which there are
- * fewer than pixels that a window with gaps covers: such padding is written
- * out. */
+/* ONNX Runtime takes no padding as wide as a window's taps (fewer than the
+ * pixels that a dilated window covers): such padding is written out. */
 static const char *surrounded(ls__onnx *o, const char *x, window *w)
 {
     const float least = -INFINITY;
@@ -190,13 +189,7 @@ static const char *avg_pool(ls__onnx *o, const ls__net_node *n)
 
 /* ------ tables, norms ------ */
 
-static const char *embed(ls__onnx *o, const ls__net_node *n)
-{
-    return ls__onnx_two(o, "Gather", ls__onnx_param(o, n, 0, NULL),
-                        ls__onnx_input(o, n, 0));
-}
-
-/* Which input says how many rows there are. */
+/* The name of an input that tells the number of rows. */
 static const char *rows_of(ls__onnx *o)
 {
     const ls__net *g = o->graph;
@@ -221,35 +214,6 @@ static const char *parameter(ls__onnx *o, const ls__net_node *n)
                         ls__onnx_call(o, "Concat", 2, to, &axis));
 }
 
-static const char *position(ls__onnx *o, const ls__net_node *n)
-{
-    return ls__onnx_two(o, "Add", ls__onnx_input(o, n, 0),
-                        ls__onnx_param(o, n, 0, NULL));
-}
-
-static const char *layer_norm(ls__onnx *o, const ls__net_node *n)
-{
-    const char *in[] = {ls__onnx_input(o, n, 0), ls__onnx_param(o, n, 0, NULL),
-                        ls__onnx_param(o, n, 1, NULL)};
-    ls__proto list = {0};
-
-    ls__onnx_attribute_int(&list, "axis", n->rank); /* the last, after rows */
-    ls__onnx_attribute_float(&list, "epsilon", ls__net_epsilon(n));
-    return ls__onnx_call(o, "LayerNormalization", 3, in, &list);
-}
-
-/* count times the same number. */
-static const char *equal_floats(ls__onnx *o, int64_t count, float x)
-{
-    float *data = ls__arena_new(&o->arena, (size_t)count, sizeof *data);
-
-    o->out.failed |= !data;
-    for (int64_t i = 0; data && i < count; i++)
-        data[i] = x;
-    return data ? ls__onnx_floats(o, NULL, (ls__onnx_shape){1, {count}}, data)
-                : "";
-}
-
 /* Groups become the channels of an InstanceNormalization, which knows no
  * others; scale and bias follow, by channel. */
 static const char *group_norm(ls__onnx *o, const ls__net_node *n)
@@ -264,8 +228,8 @@ static const char *group_norm(ls__onnx *o, const ls__net_node *n)
 
     x = ls__onnx_transpose(o, x, 3, swap);
     in[0] = ls__onnx_reshape(o, x, 3, (int64_t[]){0, g, c / g * pixels});
-    in[1] = equal_floats(o, g, 1);
-    in[2] = equal_floats(o, g, 0);
+    in[1] = ls__onnx_equal_floats(o, (ls__onnx_shape){1, {g}}, 1);
+    in[2] = ls__onnx_equal_floats(o, (ls__onnx_shape){1, {g}}, 0);
     ls__onnx_attribute_float(&list, "epsilon", ls__net_epsilon(n));
     x = ls__onnx_call(o, "InstanceNormalization", 3, in, &list);
     x = ls__onnx_transpose(
@@ -273,21 +237,6 @@ static const char *group_norm(ls__onnx *o, const ls__net_node *n)
     x = ls__onnx_two(o, "Mul", ls__onnx_shaped_as(o, x, n),
                      ls__onnx_param(o, n, 0, NULL));
     return ls__onnx_two(o, "Add", x, ls__onnx_param(o, n, 1, NULL));
-}
-
-/* x scale / sqrt(mean(x^2) + epsilon) */
-static const char *rms_norm(ls__onnx *o, const ls__net_node *n)
-{
-    const char *x = ls__onnx_input(o, n, 0), *r;
-    const int64_t axis = n->rank;
-    const char *in[] = {ls__onnx_two(o, "Mul", x, x),
-                        ls__onnx_integers(o, 1, &axis)};
-
-    r = ls__onnx_call(o, "ReduceMean", 2, in, NULL);
-    r = ls__onnx_two(o, "Add", r, equal_floats(o, 1, ls__net_epsilon(n)));
-    r = ls__onnx_call(o, "Sqrt", 1, &r, NULL);
-    return ls__onnx_two(o, "Mul", ls__onnx_two(o, "Div", x, r),
-                        ls__onnx_param(o, n, 0, NULL));
 }
 
 /* Channels second, as everything is called there. */
@@ -467,7 +416,9 @@ static const char *attention(ls__onnx *o, const ls__net_node *n)
                                  shared_heads(o, n, 1, true));
     ls__proto list = {0};
 
-    p = ls__onnx_two(o, "Mul", p, equal_floats(o, 1, 1 / __builtin_sqrtf(d)));
+    p = ls__onnx_two(o, "Mul", p,
+                     ls__onnx_equal_floats(o, (ls__onnx_shape){0},
+                                           1 / __builtin_sqrtf(d)));
     if (ls__net_integer(n, "causal"))
         p = ls__onnx_two(o, "Add", p, causal_mask(o, n->shape[0]));
     ls__onnx_attribute_int(&list, "axis", 3);
@@ -479,12 +430,10 @@ static const char *attention(ls__onnx *o, const ls__net_node *n)
 /* ------ all of them ------ */
 
 const ls__onnx_row ls__onnx_layers[] = {
-    {"dense", dense},           {"conv2d", conv},
-    {"max_pool", max_pool},     {"avg_pool", avg_pool},
-    {"embed", embed},           {"position", position},
-    {"parameter", parameter},
-    {"layer_norm", layer_norm}, {"group_norm", group_norm},
-    {"rms_norm", rms_norm},     {"batch_norm", batch_norm},
-    {"rotary", rotary},         {"attention", attention},
-    {"sparse_dense", bag},      {"sparse_dense_values", bag},
-    {"embed_bag", bag},         {NULL, NULL}};
+    {"dense", NULL, dense},         {"conv2d", NULL, conv},
+    {"max_pool", NULL, max_pool},   {"avg_pool", NULL, avg_pool},
+    {"parameter", NULL, parameter}, {"group_norm", NULL, group_norm},
+    {"batch_norm", NULL, batch_norm}, {"rotary", NULL, rotary},
+    {"attention", NULL, attention}, {"sparse_dense", NULL, bag},
+    {"sparse_dense_values", NULL, bag}, {"embed_bag", NULL, bag},
+    {NULL, NULL, NULL}};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See onnx_pieces.h. */
-#include "onnx/onnx_pieces.h"
+#include "export/onnx_pieces.h"
 
 #include <string.h>
 
@@ -65,4 +65,15 @@ const char *ls__onnx_cast(ls__onnx *o, const char *x, int type)
 
     ls__onnx_attribute_int(&list, "to", type);
     return ls__onnx_call(o, "Cast", 1, &x, &list);
+}
+
+const char *ls__onnx_equal_floats(ls__onnx *o, ls__onnx_shape shape, float x)
+{
+    int64_t count = ls__count(shape.rank, shape.of);
+    float *data = ls__arena_new(&o->arena, (size_t)count, sizeof *data);
+
+    o->out.failed |= !data;
+    for (int64_t i = 0; data && i < count; i++)
+        data[i] = x;
+    return data ? ls__onnx_floats(o, NULL, shape, data) : "";
 }

@@ -1,24 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What operators are made of in ONNX.  Each function returns the name of a
- * value. */
-#ifndef LS_ONNX_ONNX_PIECES_H
-#define LS_ONNX_ONNX_PIECES_H
+/* Pieces of operators in ONNX.  Each function returns the name of a value. */
+#ifndef LS_EXPORT_ONNX_PIECES_H
+#define LS_EXPORT_ONNX_PIECES_H
 
-#include "onnx/onnx.h"
+#include "export/onnx.h"
 
 /* Types of Cast. */
-enum { LS__ONNX_FLOAT = 1, LS__ONNX_INT64 = 7, LS__ONNX_BFLOAT16 = 16 };
+enum { LS__ONNX_FLOAT = 1, LS__ONNX_INT64 = 7 };
 
-/* An operator that is more than ls__net_node.onnx is what a function makes; a
- * row without `op` ends a table. */
+/* An operator's row; one without `op` ends a table.  The text has the operators
+ * of ONNX that make the same, with their inputs and, after a semicolon, their
+ * attributes; whoever reads ONNX can take it the other way.
+ *
+ *     x0, p0          input 0, parameter 0; * all inputs
+ *     [first+count]   a constant of integers: sums of numbers and attributes
+ *                     of the node; `rank` is its value's, `shape` all of its
+ *                     extents, `x0` those of an input, `ones` as many as that
+ *                     has less; a list is each of it; a..n: n from a on
+ *     low, 0x1p-126   a float: an attribute, or as it stands
+ *     name=..         an attribute of ONNX: an integer or a list of them, a
+ *                     float if the node's attribute is one, or 'text' */
 typedef struct ls__onnx_row {
-    const char *op;
+    const char *op, *text;
+    /* NULL, unless no text says it */
     const char *(*make)(ls__onnx *o, const ls__net_node *n);
 } ls__onnx_row;
 
-/* Rows of operators with parameters, images and attention, and of all
- * others. */
-extern const ls__onnx_row ls__onnx_layers[], ls__onnx_formulas[];
+/* Rows with a function: operators with parameters, images and attention. */
+extern const ls__onnx_row ls__onnx_layers[];
+
+/* What a text says, of a node. */
+const char *ls__onnx_text(ls__onnx *o, const ls__net_node *n, const char *text);
 
 /* Input k of a node. */
 const char *ls__onnx_input(const ls__onnx *o, const ls__net_node *n, int k);
@@ -32,6 +44,9 @@ const char *ls__onnx_reshape(ls__onnx *o, const char *x, int rank,
 const char *ls__onnx_transpose(ls__onnx *o, const char *x, int rank,
                                const int64_t *order);
 const char *ls__onnx_cast(ls__onnx *o, const char *x, int type);
+
+/* A constant of equal numbers. */
+const char *ls__onnx_equal_floats(ls__onnx *o, ls__onnx_shape shape, float x);
 
 /* Back to the shape of a node's value. */
 const char *ls__onnx_shaped_as(ls__onnx *o, const char *x,

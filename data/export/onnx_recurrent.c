@@ -2,8 +2,8 @@
 /* Recurrent layers in ONNX: its LSTM and GRU, which put steps first and order
  * the gates another way.  The gates' share of the input is computed before them
  * here, so the weights of their input are ones in the places of the gates. */
-#include "onnx/onnx_recurrent.h"
-#include "onnx/onnx_pieces.h"
+#include "export/onnx_recurrent.h"
+#include "export/onnx_pieces.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ static int64_t gate(const ls__onnx_cell *l, int64_t n, int64_t i)
     return l->order[i / n] * n + i % n;
 }
 
-/* Room for a constant of so many numbers, which are 0; NULL: no memory. */
+/* Room for a constant of n zeros; NULL: no memory. */
 static float *room(ls__onnx *o, int64_t n)
 {
     float *x = ls__arena_new(&o->arena, (size_t)n, sizeof *x);

@@ -214,7 +214,9 @@ static void sum_over(long outer, long n, long inner, const float *x, float *y)
                 }
                 sum = add(sum, x[i * inner + j]);
             }
-            y[j] = inner == 1 ? row_sum(n, x) : n > 256 ? add(total, sum) : sum;
+            y[j] = inner == 1 ? row_sum(n, x, 0)
+                 : n > 256    ? add(total, sum)
+                              : sum;
         }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* == sums: add == */
-/* ------ sums along a row ------ */
+/* == sums: add sub == */
+/* ------ sums along a row, of x - from ------ */
 
 /* 16 lanes in index order, then lanes i and i + 8, 4, 2, 1; longer rows in
  * blocks of 4096. */
@@ -17,7 +17,7 @@ static float lanes(const float *lane)
     return x[0];
 }
 
-static float row_sum(long n, const float *x)
+static float row_sum(long n, const float *x, float from)
 {
     float total = 0;
     long i, j;
@@ -26,14 +26,14 @@ static float row_sum(long n, const float *x)
         float lane[16] = {0};
 
         for (j = i; j < n && j < i + 4096; j++)
-            lane[j % 16] = add(lane[j % 16], x[j]);
+            lane[j % 16] = add(lane[j % 16], sub(x[j], from));
         total = add(total, lanes(lane));
     }
     return total;
 }
 
 /* == squares: fma sums == */
-static float square_sum(long n, const float *x)
+static float square_sum(long n, const float *x, float from)
 {
     float total = 0;
     long i, j;
@@ -41,21 +41,26 @@ static float square_sum(long n, const float *x)
     for (i = 0; i < n; i += 4096) {
         float lane[16] = {0};
 
-        for (j = i; j < n && j < i + 4096; j++)
-            lane[j % 16] = fused(x[j], x[j], lane[j % 16]);
+        for (j = i; j < n && j < i + 4096; j++) {
+            float c = sub(x[j], from);
+
+            lane[j % 16] = fused(c, c, lane[j % 16]);
+        }
         total = add(total, lanes(lane));
     }
     return total;
 }
 
 /* == layer_norm: mul sub div root squares == */
-/* scale and bias of element j stand at j % period. */
-static void layer_norm(long n, float epsilon, const float *x,
+/* scale and bias of element j stand at j % period.  In two passes the variance
+ * is that of x - mean. */
+static void layer_norm(long n, float epsilon, int passes, const float *x,
                        const float *scale, const float *bias, long period,
                        float *y)
 {
-    float by = divide(1.0f, (float)n), mean = mul(row_sum(n, x), by);
-    float var = sub(mul(square_sum(n, x), by), mul(mean, mean)), r;
+    float by = divide(1.0f, (float)n), mean = mul(row_sum(n, x, 0), by);
+    float from = passes == 2 ? mean : 0, rest = mul(row_sum(n, x, from), by);
+    float var = sub(mul(square_sum(n, x, from), by), mul(rest, rest)), r;
     long j;
 
     r = divide(1.0f, root(add(var > 0 ? var : 0, epsilon)));
@@ -67,8 +72,8 @@ static void layer_norm(long n, float epsilon, const float *x,
 /* == group_norm: layer_norm == */
 /* An image of `pixels` of c channels in `groups`; t: room for a group. */
 static void group_norm(long pixels, long c, long groups, float epsilon,
-                       const float *x, const float *scale, const float *bias,
-                       float *y, float *t)
+                       int passes, const float *x, const float *scale,
+                       const float *bias, float *y, float *t)
 {
     long run = c / groups, g, p, i;
 
@@ -76,7 +81,8 @@ static void group_norm(long pixels, long c, long groups, float epsilon,
         for (p = 0; p < pixels; p++)
             for (i = 0; i < run; i++)
                 t[p * run + i] = x[p * c + g + i];
-        layer_norm(pixels * run, epsilon, t, scale + g, bias + g, run, t);
+        layer_norm(pixels * run, epsilon, passes, t, scale + g, bias + g, run,
+                   t);
         for (p = 0; p < pixels; p++)
             for (i = 0; i < run; i++)
                 y[p * c + g + i] = t[p * run + i];
@@ -88,7 +94,7 @@ static void rms_norm(long n, float epsilon, const float *x, const float *scale,
                      float *y)
 {
     float by = divide(1.0f, (float)n);
-    float r = divide(1.0f, root(add(mul(square_sum(n, x), by), epsilon)));
+    float r = divide(1.0f, root(add(mul(square_sum(n, x, 0), by), epsilon)));
     long j;
 
     for (j = 0; j < n; j++)
@@ -125,7 +131,7 @@ static float row_exp(long n, const float *x, float top, float *e)
 
     for (j = 0; j < n; j++)
         e[j] = e_to(sub(x[j], top));
-    return row_sum(n, e);
+    return row_sum(n, e, 0);
 }
 
 /* == softmax: div exps == */

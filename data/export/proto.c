@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing Protocol Buffers: a key (number of the field, kind of value), then
  * the value.  protobuf.dev/programming-guides/encoding */
-#include "onnx/proto.h"
+#include "export/proto.h"
 #include "base/little.h"
 
 #include <stdlib.h>

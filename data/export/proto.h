@@ -2,8 +2,8 @@
 /* A small writer of Protocol Buffers: messages of fields, in memory.  Memory
  * that cannot be had makes a message failed; later calls then do nothing, so
  * that whoever writes asks once, at the end. */
-#ifndef LS_ONNX_PROTO_H
-#define LS_ONNX_PROTO_H
+#ifndef LS_EXPORT_PROTO_H
+#define LS_EXPORT_PROTO_H
 
 #include <stdbool.h>
 #include <stddef.h>

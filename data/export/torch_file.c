@@ -4,7 +4,8 @@
  *
  *     ours                              PyTorch's
  *     dense     kernel (I,n)            weight (n,I)
- *     conv2d    kernel (h,w,C,n)        weight (n,C,h,w), C of a group
+ *     conv2d    kernel (h,w,C,n)        weight (n,C,h,w), C of a group; of a
+ *                                       transposed one (C,n,h,w), turned round
  *     norms     scale                   weight
  *     batch     mean, var               running_mean, running_var
  *     embed     embedding               weight
@@ -12,15 +13,16 @@
  *
  * After a flatten the inputs of a dense layer are in the order (C,H,W) there
  * and (H,W,C) here, so its weights are those of a convolution as large as the
- * image.  A batch norm behind a layer that has none here is folded into it
- * (torch_norm.h); for recurrent layers see torch_steps.h. */
+ * image, and a norm's those of one output.  What has an order there that cannot
+ * be followed (torch_order.h) is refused.  A batch norm behind a layer that has
+ * none here is folded into it (torch_norm.h); for others see torch_steps.h. */
 #include "base/error.h"
 #include "base/pattern.h"
-#include "torch/torch_heads.h"
-#include "torch/torch_layout.h"
-#include "torch/torch_names.h"
-#include "torch/torch_norm.h"
-#include "torch/torch_steps.h"
+#include "export/torch_heads.h"
+#include "export/torch_layout.h"
+#include "export/torch_names.h"
+#include "export/torch_norm.h"
+#include "export/torch_steps.h"
 #include <lockstep/model.h>
 #include <lockstep/torch.h>
 
@@ -28,20 +30,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a parameter is made of: arrays of the file, or -1. */
+/* The source of a parameter: arrays of the file, or -1. */
 typedef struct source {
     int of;              /* none: the parameter keeps its values */
     int plus;            /* added to it */
     int64_t first;       /* number of it where the parameter begins, */
-    int64_t all;         /* which is of so many; 0: it is all of it */
+    int64_t all;         /* out of that many; 0: all of it */
     bool plain;          /* a scale of ones or a bias of zeros */
     ls__torch_norm norm; /* to be folded into it */
-    float *values;       /* what becomes of that; NULL: it stays */
+    float *values;       /* values made of that; NULL: it stays */
 } source;
 
 typedef struct load {
     ls_archive *mine, *file;
     ls__net net; /* of the trainer: its parameters are those of `mine` */
+    const ls__torch_order *order; /* [node] */
     const char *path, *names;
     ls__torch_names layers;
     source *source; /* [parameter] */
@@ -105,34 +108,28 @@ static int missing(const load *l, const char *name, const char *wanted)
         }
     }
     return ls__fail(LS_ENOTFOUND, "%s: has no tensor \"%s\" for the parameter "
-                    "\"%s\"%s%s%s", l->path, wanted, name,
+                    "\"%s\"%s%s%s%s", l->path, wanted, name,
                     *near ? "; the nearest is \"" : "", near,
-                    *near ? "\"" : "");
+                    *near ? "\"" : "",
+                    strcmp(ls__torch_last_part(name), "bias")
+                        ? "" : "; the pattern of names \"!*.bias\" leaves "
+                               "biases as they are");
 }
 
 /* ------ checking ------ */
 
-static int check_shape(const load *l, const ls__net_param *p,
-                       const ls_entry *e)
+/* Check that a parameter has an order there that is known. */
+static int check_order(const load *l, const ls__net_param *p)
 {
-    char want[LS__SHAPE_TEXT], got[LS__SHAPE_TEXT];
-    int64_t shape[LS_MAX_RANK];
-    int rank = p->of.rank;
-    ls__torch_layout a;
+    const ls__net_node *n = ls__torch_node_of(&l->net, p);
 
-    memcpy(shape, p->of.shape, sizeof shape);
-    if (ls__torch_layout_of(&l->net, p, &a)) {
-        memcpy(shape, (int64_t[]){a.n, a.c, a.h, a.w}, 4 * sizeof *shape);
-        rank = a.is_conv ? 4 : 2;
-        shape[1] *= a.is_conv ? 1 : a.h * a.w;
-    }
-    if (rank == e->rank &&
-        !memcmp(shape, e->shape, (size_t)rank * sizeof *shape))
+    if (!n || ls__torch_is_known(&l->net, l->order, n))
         return 0;
-    return ls__fail(LS_ESHAPE, "%s: tensor \"%s\" is %s, the parameter \"%s\" "
-                    "wants %s", l->path, e->name,
-                    ls__shape_text(got, e->rank, e->shape), p->of.name,
-                    ls__shape_text(want, rank, shape));
+    return ls__fail(LS_ENOTSUP, "%s: the parameter \"%s\" of %s \"%s\" stands "
+                    "behind or beside numbers that PyTorch has in an order "
+                    "that the graph does not tell; the pattern of names "
+                    "\"!%s\" leaves it out, to be set in the order that is "
+                    "here", l->path, p->of.name, n->op, n->name, p->of.name);
 }
 
 /* The node that has a parameter and is of one of two operators; NULL: none. */
@@ -179,7 +176,8 @@ static int take_entry(load *l, int i, int at, int *to)
     ls_archive_entry(l->file, at, &e);
     *to = at;
     l->taken[at] = true;
-    return check_shape(l, &l->net.param[i], &e);
+    return ls__torch_check(&l->net, l->order, l->file, l->path,
+                           &l->net.param[i], &e);
 }
 
 /* Finds a parameter of a recurrent layer. */
@@ -202,8 +200,7 @@ static int match_steps(load *l, int i, const ls__torch_steps *steps)
 static int take_part(load *l, int i, int at, const ls__torch_heads *heads)
 {
     const ls_entry *of = &l->net.param[i].of;
-    int64_t rows = ls__net_width(heads->node->in[heads->part]);
-    int64_t wide = of->elements / rows; /* of a row */
+    int64_t wide = of->elements / ls__net_width(heads->layer); /* of a row */
     ls_entry e = {0};
 
     ls_archive_entry(l->file, at, &e);
@@ -224,8 +221,9 @@ static int match_heads(load *l, int i)
     char module[LS__TORCH_NAME], wanted[LS__TORCH_NAME];
     bool of_three;
 
-    for (int numbered = 1; heads.node && numbered >= 0; numbered--) {
-        ls__torch_name(&l->layers, heads.node->name, false, numbered, module);
+    for (int numbered = 1; heads.layer && numbered >= 0; numbered--) {
+        ls__torch_name(&l->layers, heads.layer->name, false, numbered, module);
+        module[ls__torch_last_part(module) - module] = 0;
         for (int k = 0; ls__torch_heads_name(&heads, module, k, wanted,
                                              sizeof wanted, &of_three); k++) {
             int at = ls__net_find(l->file, wanted);
@@ -268,6 +266,8 @@ static int match(load *l, int i)
 
     if (l->names && !ls__matches(l->names, name_of(l, i)))
         return 0;
+    if ((status = check_order(l, &l->net.param[i])) < 0)
+        return status;
     if (steps.node)
         return match_steps(l, i, &steps);
     if ((status = match_norm(l, i)) < 0)
@@ -299,8 +299,8 @@ static int check_left(const load *l)
     for (int i = 0; !l->names && ls_archive_entry(l->file, i, &e); i++)
         if (!l->taken[i])
             return ls__fail(LS_ENOTFOUND, "%s: tensor \"%s\" is none of the %d "
-                            "parameters' (a pattern of names leaves others "
-                            "alone)", l->path, e.name, l->net.params);
+                            "parameters' (a pattern of names, as \"*\", leaves "
+                            "others alone)", l->path, e.name, l->net.params);
     return 0;
 }
 
@@ -367,7 +367,7 @@ static int make(load *l, int i, float *room)
     if (status < 0)
         return status;
     room += s->first;
-    if (ls__torch_layout_of(&l->net, &l->net.param[i], &a))
+    if (ls__torch_layout_of(&l->net, l->order, &l->net.param[i], &a))
         ls__torch_arrange(&a, room, s->values);
     else
         memcpy(s->values, room, bytes);
@@ -416,10 +416,11 @@ static int read_all(load *l, const char *layers)
 
     if (status < 0)
         return status;
+    l->order = ls__torch_orders(&l->net);
     l->source = ls__new((size_t)l->net.params, sizeof *l->source, "tensors");
     l->taken = ls__new((size_t)ls_archive_entries(l->file) + 1,
                        sizeof *l->taken, "tensors");
-    if (!l->source || !l->taken)
+    if (!l->order || !l->source || !l->taken)
         return LS_ENOMEM;
     for (int i = 0; i < l->net.params; i++)
         l->source[i] = (source){.of = -1, .plus = -1};

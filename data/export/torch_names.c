@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See torch_names.h. */
-#include "torch/torch_names.h"
+#include "export/torch_names.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "number/number.h"
+#include "table/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>

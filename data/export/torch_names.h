@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What PyTorch calls what a parameter or a layer is called here. */
-#ifndef LS_TORCH_TORCH_NAMES_H
-#define LS_TORCH_TORCH_NAMES_H
+/* PyTorch's names of parameters and layers. */
+#ifndef LS_EXPORT_TORCH_NAMES_H
+#define LS_EXPORT_TORCH_NAMES_H
 
 #include <stdbool.h>
 
@@ -30,12 +30,12 @@ void ls__torch_names_free(ls__torch_names *names);
 /* The one for a layer or a module around it; NULL: there is none. */
 ls__torch_rename *ls__torch_names_of(ls__torch_names *names, const char *name);
 
-/* What PyTorch calls a parameter or a layer, with "blocks.0" for "blocks_0"
+/* PyTorch's name of a parameter or a layer, with "blocks.0" for "blocks_0"
  * where numbered. */
 void ls__torch_name(ls__torch_names *names, const char *name, bool is_param,
                     bool numbered, char out[LS__TORCH_NAME]);
 
-/* What stands behind the last dot. */
+/* The part of a name behind the last dot. */
 const char *ls__torch_last_part(const char *name);
 
 #endif

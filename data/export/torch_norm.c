@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See torch_norm.h.  In double, rounded once. */
-#include "torch/torch_norm.h"
+#include "export/torch_norm.h"
 #include "base/error.h"
-#include "net/net.h"
+#include "export/net.h"
 
 #include <stdio.h>
 #include <stdlib.h>

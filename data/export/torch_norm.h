@@ -4,8 +4,8 @@
  *     y = (x W + b - mean) s + shift,  s = scale / sqrt(variance + epsilon)
  *
  * is a layer of weights W s and bias (b - mean) s + shift. */
-#ifndef LS_TORCH_TORCH_NORM_H
-#define LS_TORCH_TORCH_NORM_H
+#ifndef LS_EXPORT_TORCH_NORM_H
+#define LS_EXPORT_TORCH_NORM_H
 
 #include <lockstep/archive.h>
 

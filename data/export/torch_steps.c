@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See torch_steps.h. */
-#include "torch/torch_steps.h"
-#include "torch/torch_names.h"
+#include "export/torch_steps.h"
+#include "export/torch_names.h"
 #include "base/error.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ void ls__torch_steps_layer(const ls__torch_steps *s, char *out, size_t size)
     snprintf(out, size, "%.*s", dot ? (int)(dot - name) : 0, name);
 }
 
-/* Where "_lK" begins, at the end; the end where there is none. */
+/* The place of "_lK" at the end; the end where there is none. */
 static const char *layer_number(const char *module)
 {
     const char *end = module + strlen(module), *at = end;

@@ -10,10 +10,10 @@
  *                                       which r multiplies there, are zeros
  *     gru of two biases: each           bias_ih_lK, bias_hh_lK
  *     reverse.dense_i.kernel, ..        weight_ih_lK_reverse, .. */
-#ifndef LS_TORCH_TORCH_STEPS_H
-#define LS_TORCH_TORCH_STEPS_H
+#ifndef LS_EXPORT_TORCH_STEPS_H
+#define LS_EXPORT_TORCH_STEPS_H
 
-#include "net/net.h"
+#include "export/net.h"
 
 /* A parameter of a recurrent layer. */
 typedef struct ls__torch_steps {
@@ -29,13 +29,13 @@ ls__torch_steps ls__torch_steps_of(const ls__net *net,
 /* The layer's own name, without that of its parts. */
 void ls__torch_steps_layer(const ls__torch_steps *s, char *out, size_t size);
 
-/* What PyTorch calls it in a module: "MODULE.weight_ih_l0", or with a module of
- * the name "MODULE_lK" that of layer K.  other: the second bias. */
+/* PyTorch's name of it in a module: "MODULE.weight_ih_l0", or with a module
+ * named "MODULE_lK" that of layer K. other: the second bias. */
 void ls__torch_steps_name(const ls__torch_steps *s, const char *module,
                           bool other, char *out, size_t size);
 
-/* LS_ENOTSUP: a second bias, (n) and the name of which is `other`, with values
- * where ours has none. */
+/* LS_ENOTSUP: a second bias, (n) and named `other`, has values where ours has
+ * none. */
 int ls__torch_steps_check(const ls__torch_steps *s, int64_t n,
                           const float *values, const char *other,
                           const char *path);

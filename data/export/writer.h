@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A model on its way to C: what the files of this room share. */
-#ifndef LS_CSOURCE_WRITER_H
-#define LS_CSOURCE_WRITER_H
+#ifndef LS_EXPORT_WRITER_H
+#define LS_EXPORT_WRITER_H
 
-#include "disk/file.h"
-#include "net/net.h"
+#include "file/file.h"
+#include "export/net.h"
 
 #include <lockstep/columns.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ int ls__cgraph_read(ls__writer *w);
 /* Give each value its memory. */
 void ls__cgraph_place(ls__writer *w);
 
-/* Which node input k of a node is, and the one that has its value's memory. */
+/* The node of input k of a node, and the one that has its value's memory. */
 const ls__cnode *ls__cin(const ls__writer *w, int node, int k);
 int ls__cval(const ls__writer *w, int node, int k);
 
@@ -88,9 +88,9 @@ const char *ls__cargument(const ls__writer *w, const ls__cnode *input,
 
 /* ------ Operators (c_ops.c, c_layers.c) ------ */
 
-/* How an operator is written: by a function, or where it is elementwise by the
- * call alone, in which $a and $b are its inputs, $p and $q the attributes that
- * are named. */
+/* A row of operators: written by a function, or where elementwise by the call
+ * alone, in which $a and $b are the inputs, $p and $q the attributes that are
+ * named. */
 typedef struct ls__crow {
     const char *op, *part;
     int (*put)(ls__writer *w, int node);
@@ -107,7 +107,7 @@ int ls__crow_put(ls__writer *w, int node);
 bool ls__crow_is_view(const char *op);
 
 /* Ask for a part, and write one line of the calls. */
-void ls__part(ls__writer *w, const char *name);
+void ls__write_part(ls__writer *w, const char *name);
 void ls__call(ls__writer *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -128,7 +128,7 @@ int64_t ls__times_room(const ls__writer *w, const ls__operand *of);
 /* ROWS of the part "rows", and how many predict() takes at a time at most. */
 enum { LS__ROWS = 18 };
 
-/* Rows of so many numbers as the part "table" takes them. */
+/* Rows of `width` numbers as the part "table" takes them. */
 int ls__weights_table(ls__writer *w, int entry, int64_t width,
                       char name[LS__NAME]);
 

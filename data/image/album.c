@@ -3,9 +3,10 @@
 #include "image/album.h"
 #include "base/error.h"
 #include "image/crew.h"
-#include "picture/fit.h"
+#include "image/fit.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,20 +50,40 @@ int ls__album_add(ls__album *a, const char *path, int32_t label)
     return 0;
 }
 
-int ls__album_refuse(ls__album *a, int status)
+/* One more file with a reason that others have, too; beyond LS__REASONS they
+ * are only counted. */
+static int note_reason(ls__album *a, const char *path, const char *said)
 {
-    if (!a->skips)
-        return status;
+    size_t name = strlen(path);
+    ls__refused *r = a->reason, *end = r + a->reasons;
+
     a->left_out++;
-    return 0;
+    if (strncmp(said, path, name) != 0)
+        name = 0;
+    while (r < end && strcmp(r->first + r->name, said + name) != 0)
+        r++;
+    if (r == a->reason + LS__REASONS)
+        return 0;
+    if (r == end) {
+        *r = (ls__refused){0, ls__arena_text(&a->arena, said), name};
+        a->reasons++;
+    }
+    r->files++;
+    return r->first ? 0 : LS_ENOMEM;
+}
+
+int ls__album_refuse(ls__album *a, const char *path, int status)
+{
+    return a->skips && status != LS_ENOMEM ? note_reason(a, path, ls_errmsg())
+                                           : status;
 }
 
 /* ------ Looking at all of them ------ */
 
-/* What each is: its size, or why not. */
+/* A look at a picture: its size, or why it has none. */
 typedef struct look {
     ls__album *album;
-    int *status;
+    char **said;     /* of those that are left out; else NULL */
     ls__picture *is; /* without pixels */
 } look;
 
@@ -77,25 +98,57 @@ static int look_at(void *user, int64_t i)
 
     free(p->pixels);
     p->pixels = NULL;
-    l->status[i] = status;
-    return a->skips && status != LS_ENOMEM ? 0 : status;
+    if (status == 0 || status == LS_ENOMEM || !a->skips)
+        return status;
+    l->said[i] = ls__text_copy(ls_errmsg());
+    return l->said[i] ? 0 : LS_ENOMEM;
+}
+
+/* Classes without pictures are none, unless others gave them. */
+static int drop_classes(ls__album *a)
+{
+    int32_t *to = ls__new((size_t)a->classes + 1, sizeof *to, "classes");
+    int64_t n = 0;
+    int status = to ? 0 : LS_ENOMEM;
+
+    for (int64_t i = 0; to && i < a->pictures; i++)
+        to[a->label[i]] = 1;
+    for (int64_t i = 0; status == 0 && i < a->classes; i++) {
+        const char *name = a->class_name[i];
+
+        if (!to[i]) {
+            ls__fail(LS_EFORMAT, "%s: a folder without pictures", name);
+            status = note_reason(a, name, ls_errmsg());
+            continue;
+        }
+        to[i] = (int32_t)n;
+        a->class_name[n++] = name;
+    }
+    for (int64_t i = 0; status == 0 && i < a->pictures; i++)
+        a->label[i] = to[a->label[i]];
+    a->classes = n;
+    free(to);
+    return status;
 }
 
 /* Take those out of the lists that failed. */
-static void leave_out(look *l)
+static int leave_out(look *l)
 {
     ls__album *a = l->album;
     int64_t n = 0;
+    int status = 0;
 
-    for (int64_t i = 0; i < a->pictures; i++) {
-        if (l->status[i] < 0)
+    for (int64_t i = 0; i < a->pictures && status == 0; i++) {
+        if (l->said[i]) {
+            status = note_reason(a, a->path[i], l->said[i]);
             continue;
+        }
         a->path[n] = a->path[i];
         a->label[n] = a->label[i];
         l->is[n++] = l->is[i];
     }
-    a->left_out += a->pictures - n;
     a->pictures = n;
+    return status == 0 && a->classes && !a->given ? drop_classes(a) : status;
 }
 
 /* All are as large as the first; grey if all are. */
@@ -126,20 +179,24 @@ static int take_shape(look *l)
 static int look_at_all(ls__album *a)
 {
     size_t n = (size_t)a->pictures;
-    look l = {a, ls__new(n, sizeof *l.status, "pictures"),
+    look l = {a, ls__new(n, sizeof *l.said, "pictures"),
               ls__new(n, sizeof *l.is, "pictures")};
-    int status = l.status && l.is
+    int status = l.said && l.is
                      ? ls__crew_run(a->threads, a->pictures, look_at, &l)
                      : LS_ENOMEM;
 
     if (status == 0 && a->skips)
-        leave_out(&l);
+        status = leave_out(&l);
     if (status == 0 && a->pictures == 0)
-        status = ls__fail(LS_EFORMAT, "no pictures: %lld files were left out",
-                          (long long)a->left_out);
+        status = ls__fail(LS_EFORMAT, "no pictures: %lld file%s left out, the "
+                          "first as %s", (long long)a->left_out,
+                          a->left_out == 1 ? " was" : "s were",
+                          a->reasons ? a->reason->first : "there are none");
     if (status == 0 && a->shape[0] == 0)
         status = take_shape(&l);
-    free(l.status);
+    for (size_t i = 0; l.said && i < n; i++)
+        free(l.said[i]);
+    free(l.said);
     free(l.is);
     return status;
 }
@@ -180,6 +237,7 @@ static int start(ls__album **album, const ls_images_options *o)
     memcpy(a->shape, o->shape, sizeof a->shape);
     a->fit = o->fit;
     a->skips = o->skip_broken;
+    a->given = o->n_classes > 0 && o->class_names;
     a->threads = o->threads > 0 ? o->threads : ls__crew_cpus();
     a->spare = KEEP;
     *album = a;
@@ -210,10 +268,16 @@ static int done(ls__album **album, int status)
 int ls__album_open(ls__album **album, const char *folder,
                    const ls_images_options *o)
 {
+    char said[LS__MESSAGE];
     int status = start(album, o);
 
-    return done(album, status == 0 ? ls__album_find(*album, folder, o)
-                                   : status);
+    status = done(album, status == 0 ? ls__album_find(*album, folder, o)
+                                     : status);
+    if (status != LS_EFORMAT || o->skip_broken)
+        return status;
+    snprintf(said, sizeof said, "%s", ls_errmsg());
+    return ls__fail(status, "%s; or leave out what is no picture (skip_broken)",
+                    said);
 }
 
 int ls__album_list(ls__album **album, int64_t n, const char *const *path,

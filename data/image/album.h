@@ -11,14 +11,27 @@
 
 #include <pthread.h>
 
+/* Files that were left out for one reason: the message about the first; its
+ * name is `name` bytes of it. */
+typedef struct ls__refused {
+    int64_t files;
+    const char *first;
+    size_t name;
+} ls__refused;
+
+enum { LS__REASONS = 16 };
+
 typedef struct ls__album {
-    int64_t pictures, room; /* how many there are, and may be in the lists */
+    int64_t pictures, room; /* their number, and the lists' room */
     const char **path;
     int32_t *label;
     int64_t classes;
     const char **class_name;
+    bool given; /* the classes are another set's, and stay */
     int64_t left_out; /* of skip_broken */
-    int64_t shape[3]; /* that all are made */
+    int reasons;
+    ls__refused reason[LS__REASONS];
+    int64_t shape[3]; /* of all pictures, once fitted */
     ls_image_fit fit;
     bool skips;
     int threads;
@@ -50,8 +63,8 @@ void ls__album_close(ls__album *album);
 int ls__album_add(ls__album *album, const char *path, int32_t label);
 
 /* A file that is no picture is left out with a count, or refused: the status of
- * a failure that was just told, or 0. */
-int ls__album_refuse(ls__album *album, int status);
+ * a failure that was just told, which begins with its path, or 0. */
+int ls__album_refuse(ls__album *album, const char *path, int status);
 
 /* Fill the lists from a folder. */
 int ls__album_find(ls__album *album, const char *folder,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which files of a folder are pictures, and of which class: the folders in it
- * are the classes, in the order of their names' bytes; with a folder "train" in
- * it, that one's, and those of "test", "valid" or "val" are the test set. */
+/* Files of a folder of pictures, and their classes: the folders in it are the
+ * classes, in the order of their names' bytes; with a folder "train" in it,
+ * that one's, and those of "test", "valid" or "val" are the test set. */
 #include "base/error.h"
+#include "file/format.h"
 #include "image/album.h"
-#include "picture/picture.h"
+#include "image/picture.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum { PATH = 4096 };
@@ -53,7 +55,19 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Hidden files are nobody's pictures. */
+/* Hidden files are nobody's pictures, nor what archives from a Mac and folders
+ * from Windows have beside them. */
+static bool is_passed(const char *name)
+{
+    static const char *const passed[] = {"__MACOSX", "Thumbs.db",
+                                         "desktop.ini"};
+
+    for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
+        if (strcasecmp(name, passed[i]) == 0)
+            return true;
+    return name[0] == '.';
+}
+
 static int list(names *all, const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -63,7 +77,7 @@ static int list(names *all, const char *folder)
     if (!dir)
         return ls__fail(LS_EIO, "%s: %s", folder, strerror(errno));
     for (struct dirent *e; status == 0 && (e = readdir(dir));)
-        if (e->d_name[0] != '.')
+        if (!is_passed(e->d_name))
             status = add_name(all, e->d_name);
     closedir(dir);
     if (status < 0)
@@ -95,12 +109,9 @@ static bool is_folder(const char *path)
 static int add_file(ls__album *a, const char *path, int32_t label)
 {
     if (is_folder(path))
-        return ls__album_refuse(a, ls__fail(LS_EFORMAT, "%s: a folder in that "
-                                            "of a class", path));
-    if (!ls__picture_named(path))
-        return ls__album_refuse(a, ls__fail(LS_EFORMAT, "%s: is not named as a "
-                                            "picture, .png, .jpg or .jpeg",
-                                            path));
+        return ls__album_refuse(a, path,
+                                ls__fail(LS_EFORMAT, "%s: a folder in that of "
+                                         "a class", path));
     return ls__album_add(a, path, label);
 }
 
@@ -118,7 +129,7 @@ static int add_class(ls__album *a, const char *folder, int32_t label)
             status = add_file(a, path, label);
     }
     free_names(&all);
-    if (status == 0 && a->pictures == before)
+    if (status == 0 && a->pictures == before && !a->skips)
         return ls__fail(LS_EFORMAT, "%s: holds no pictures", folder);
     return status;
 }
@@ -151,16 +162,16 @@ static int add_names(ls__album *a, int64_t n, char *const *name)
 static int add_classes(ls__album *a, const char *root, const names *folders,
                        const ls_images_options *o)
 {
-    int status = o->n_classes ? add_names(a, o->n_classes,
-                                          (char *const *)o->class_names)
-                              : add_names(a, folders->n, folders->name);
+    int status = a->given ? add_names(a, o->n_classes,
+                                      (char *const *)o->class_names)
+                          : add_names(a, folders->n, folders->name);
 
     for (int64_t i = 0; i < folders->n && status == 0; i++) {
         char path[PATH];
         int label = (int)i;
 
         status = join(path, root, folders->name[i]);
-        if (status == 0 && o->n_classes && !o->unlabelled)
+        if (status == 0 && a->given && !o->unlabelled)
             status = label = find_class(o, path, folders->name[i]);
         if (status >= 0)
             status = add_class(a, path, label);
@@ -182,9 +193,9 @@ static int take_folders(ls__album *a, const char *root, names *all)
             all->name[i] = all->name[n];
             all->name[n++] = name;
         } else if (status == 0 && ls__picture_named(name)) {
-            status = ls__album_refuse(a, ls__fail(LS_EFORMAT, "%s: lies beside "
-                                                  "the folders of classes",
-                                                  path));
+            status = ls__album_refuse(a, path,
+                                      ls__fail(LS_EFORMAT, "%s: lies beside "
+                                               "the folders of classes", path));
         }
     }
     for (int64_t i = n; i < all->n && status == 0; i++)
@@ -194,7 +205,7 @@ static int take_folders(ls__album *a, const char *root, names *all)
     return status;
 }
 
-/* Whether it has pictures: 1 or 0, or a status. */
+/* Has it pictures, by name or content? 1 or 0, or a status. */
 static int has_pictures(const char *folder)
 {
     names all;
@@ -202,11 +213,18 @@ static int has_pictures(const char *folder)
 
     for (int64_t i = 0; i < all.n && status == 0; i++)
         status = ls__picture_named(all.name[i]);
+    for (int64_t i = 0; i < all.n && status == 0; i++) {
+        char path[PATH];
+
+        status = join(path, folder, all.name[i]);
+        if (status == 0)
+            status = ls__format_is_picture(path);
+    }
     free_names(&all);
     return status;
 }
 
-/* Whether there are folders of pictures in it, likewise. */
+/* Has it folders of pictures, likewise? */
 static int has_folders(const char *root, const names *all)
 {
     int status = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A source whose images are those of another, changed in each epoch.  What
- * mixup adds, the label of the other image and the row's own share, stands
+/* A source of another one's images, changed in each epoch (data augmentation).
+ * Mixup adds the label of the other image and the row's own share: they stand
  * behind the arrays of that source and before its weights. */
-#include "augment/change_image.h"
+#include "image/change_image.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"
@@ -21,7 +21,7 @@ typedef struct augmented {
     ls_source inner;
     ls_augment_options o;
     int64_t shape[3], size; /* of an image */
-    int image, label;       /* which arrays; -1: none */
+    int image, label;       /* numbers of arrays; -1: none */
     ls__normal normal;
     ls__arena arena;
     bool adds;              /* the two arrays that mixup adds */
@@ -29,7 +29,7 @@ typedef struct augmented {
     /* For up to `room` rows: */
     int64_t room;
     int64_t *row;    /* of the inner source, also for partners */
-    ls__draw *draw;
+    ls__augmentation *draw;
     float *scratch;  /* an image each */
     void **other;    /* [arrays + 1] rows of the partners, or NULL */
 } augmented;
@@ -112,7 +112,7 @@ static void normalise(const augmented *s, float *x)
             x[i + c] = ls__normal_of(&s->normal, c, x[i + c]);
 }
 
-static void mix(const augmented *s, const ls__draw *d, float *x,
+static void mix(const augmented *s, const ls__augmentation *d, float *x,
                 const float *other)
 {
     for (int64_t i = 0; i < s->size; i++)
@@ -134,17 +134,18 @@ static int change_row(void *user, int64_t i)
 {
     const asked *a = user;
     const augmented *s = a->s;
-    const ls__draw *d = &s->draw[i];
+    const ls__augmentation *d = &s->draw[i];
     float *x = (float *)a->out[s->image] + i * s->size;
     float *room = s->scratch + i * s->size;
 
-    ls__change(&s->o, s->shape, d, x, room);
+    ls__change_image(&s->o, s->shape, d, x, room);
     if (s->other) {
         float *other = (float *)s->other[s->image] + i * s->size;
-        ls__draw of = ls__draw_row(&s->o, s->inner.rows, s->shape,
-                                   a->index[i] / s->inner.rows, d->partner);
+        ls__augmentation of =
+            ls__augmentation_of(&s->o, s->inner.rows, s->shape,
+                                a->index[i] / s->inner.rows, d->partner);
 
-        ls__change(&s->o, s->shape, &of, other, room);
+        ls__change_image(&s->o, s->shape, &of, other, room);
         mix(s, d, x, other);
     }
     if (s->adds)
@@ -162,7 +163,7 @@ static int read_rows(augmented *s, int64_t n, const int64_t *index,
 
     for (int64_t i = 0; i < n; i++) {
         s->row[i] = index[i] % in->rows;
-        s->draw[i] = ls__draw_row(&s->o, in->rows, s->shape,
+        s->draw[i] = ls__augmentation_of(&s->o, in->rows, s->shape,
                                   index[i] / in->rows, s->row[i]);
     }
     for (int a = 0; a < in->n_arrays; a++)

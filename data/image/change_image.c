@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See change_image.h. */
-#include "augment/change_image.h"
+#include "image/change_image.h"
 
 #include <string.h>
 
-/* What all take. */
+/* An image under change: the argument of all. */
 typedef struct canvas {
     int64_t height, width, channels;
     float *now, *room; /* the image, and where the next one is made */
@@ -31,7 +31,7 @@ static const float *pixel(const canvas *c, int64_t y, int64_t x)
     return in ? c->now + (y * c->width + x) * c->channels : NULL;
 }
 
-static void crop(canvas *c, const ls__draw *d)
+static void crop(canvas *c, const ls__augmentation *d)
 {
     float *out = c->room;
     size_t bytes = (size_t)c->channels * sizeof *out;
@@ -76,7 +76,7 @@ static void between(const canvas *c, float y, float x, float *out)
     }
 }
 
-static void turn(canvas *c, const ls__draw *d)
+static void turn(canvas *c, const ls__augmentation *d)
 {
     float middle_y = (float)(c->height - 1) / 2;
     float middle_x = (float)(c->width - 1) / 2, *out = c->room;
@@ -93,7 +93,7 @@ static void turn(canvas *c, const ls__draw *d)
     turn_page(c);
 }
 
-static void flip(canvas *c, const ls__draw *d)
+static void flip(canvas *c, const ls__augmentation *d)
 {
     float *out = c->room;
 
@@ -110,7 +110,7 @@ static float in_range(float x)
     return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-static void brighten(const canvas *c, const ls__draw *d)
+static void brighten(const canvas *c, const ls__augmentation *d)
 {
     int64_t n = size_of(c);
 
@@ -133,7 +133,7 @@ static float mean_grey(const canvas *c)
     return (float)(sum / (double)(n / step));
 }
 
-static void sharpen(const canvas *c, const ls__draw *d)
+static void sharpen(const canvas *c, const ls__augmentation *d)
 {
     float rest = (1 - d->contrast) * mean_grey(c);
     int64_t n = size_of(c);
@@ -142,7 +142,7 @@ static void sharpen(const canvas *c, const ls__draw *d)
         c->now[i] = in_range(d->contrast * c->now[i] + rest);
 }
 
-static void cut(const canvas *c, const ls__draw *d, int64_t side)
+static void cut(const canvas *c, const ls__augmentation *d, int64_t side)
 {
     for (int64_t y = d->cut_y; y < d->cut_y + side; y++)
         for (int64_t x = d->cut_x; x < d->cut_x + side; x++)
@@ -151,8 +151,8 @@ static void cut(const canvas *c, const ls__draw *d, int64_t side)
                        (size_t)c->channels * sizeof *c->now);
 }
 
-void ls__change(const ls_augment_options *o, const int64_t shape[3],
-                const ls__draw *d, float *image, float *room)
+void ls__change_image(const ls_augment_options *o, const int64_t shape[3],
+                      const ls__augmentation *d, float *image, float *room)
 {
     canvas c = {shape[0], shape[1], shape[2], image, room};
 

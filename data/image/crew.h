@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* How many threads a program may run at once here. */
+/* The number of threads that a program may run at once here. */
 int ls__crew_cpus(void);
 
 /* Do items 0 to n - 1, with the calling thread and up to threads - 1 others,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See draw.h. */
-#include "augment/draw.h"
-#include "augment/real.h"
+#include "image/draw.h"
+#include "image/real.h"
 
 enum { NUMBERS = 10, PAIRS = 16 };
 
@@ -23,8 +23,8 @@ static float factor(float u, double by)
     return (float)(low + (double)u * (1 + by - low));
 }
 
-static void draw_turn(ls__draw *d, const ls_augment_options *o, float angle,
-                      float scale)
+static void draw_turn(ls__augmentation *d, const ls_augment_options *o,
+                      float angle, float scale)
 {
     double a = (2 * (double)angle - 1) * o->rotate * PI / 180;
     double low = o->scale_high > 0 ? o->scale_low : 1;
@@ -58,12 +58,13 @@ static float draw_share(ls_key key, double a)
     return 0.5f;
 }
 
-ls__draw ls__draw_row(const ls_augment_options *o, int64_t rows,
-                      const int64_t shape[3], int64_t epoch, int64_t row)
+ls__augmentation ls__augmentation_of(const ls_augment_options *o, int64_t rows,
+                                     const int64_t shape[3], int64_t epoch,
+                                     int64_t row)
 {
     ls_key key = ls_key_fold_in(ls_key_fold_in(o->key, (uint32_t)epoch),
                                 (uint32_t)row);
-    ls__draw d = {.share = 1};
+    ls__augmentation d = {.share = 1};
     float u[NUMBERS];
 
     ls_random_uniform(key, 0, NUMBERS, 0, 1, u);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See fit.h. */
-#include "picture/fit.h"
+#include "image/fit.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -12,7 +12,7 @@ typedef struct range {
     int64_t first, n;
 } range;
 
-/* What is taken of the picture's axes, and where it goes. */
+/* The crop of a picture's axes, and its place. */
 typedef struct plan {
     const ls__picture *p;
     int channels; /* of the result */
@@ -74,7 +74,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* What pixel i of n and pixel j of m have in common. */
+/* The overlap of pixel i of n and pixel j of m. */
 static int64_t shared(int64_t i, int64_t n, int64_t j, int64_t m)
 {
     int64_t first = i * m > j * n ? i * m : j * n;
@@ -101,7 +101,7 @@ static void add_pixels(const plan *s)
     }
 }
 
-/* And down. */
+/* Add rows, down. */
 static void add_rows(const plan *s)
 {
     int64_t n = s->from_y.n, m = s->to_y.n, width = s->to_x.n * s->channels;

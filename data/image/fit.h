@@ -18,10 +18,10 @@
  * left.  LS_IMAGE_FIT takes all, makes it w H / h wide, or h W / w high, and
  * puts it in the middle of black, alpha 0.  LS_IMAGE_STRETCH takes all as it
  * is. */
-#ifndef LS_PICTURE_FIT_H
-#define LS_PICTURE_FIT_H
+#ifndef LS_IMAGE_FIT_H
+#define LS_IMAGE_FIT_H
 
-#include "picture/picture.h"
+#include "image/picture.h"
 
 #include <lockstep/images.h>
 

@@ -5,7 +5,7 @@
 #ifndef LS_IMAGE_IDX_H
 #define LS_IMAGE_IDX_H
 
-#include "disk/file.h"
+#include "file/file.h"
 
 #include <stdbool.h>
 
@@ -13,7 +13,7 @@ enum { LS__IDX_RANK = 4 };
 
 typedef struct ls__idx {
     ls__file file;
-    int64_t at;        /* where the elements of a plain file begin */
+    int64_t at;        /* start of a plain file's elements */
     uint8_t *inflated; /* those of a gzip'd file; NULL: it is plain */
     int rank; /* 1 to 4 */
     int64_t shape[LS__IDX_RANK];

@@ -257,3 +257,17 @@ int64_t ls_images_left_out(const ls_source *source)
 
     return a ? a->left_out : 0;
 }
+
+const char *ls_images_left_out_why(const ls_source *source, int i,
+                                   int64_t *files)
+{
+    LS__NEED_OR(source, NULL);
+    LS__NEED_OR(files, NULL);
+
+    const ls__album *a = album_of(source);
+
+    if (!a || i < 0 || i >= a->reasons)
+        return NULL;
+    *files = a->reason[i].files;
+    return a->reason[i].first;
+}

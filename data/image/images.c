@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finding a set of images: which file or files of a folder, of which format,
  * and where the labels are; a folder of none of them has folders of pictures.
- * Everything is recognised by its first bytes but
- * CIFAR-10, which has none of its own and is known by its name, *.bin. */
+ * Formats are recognised by their first bytes; CIFAR has none of its own and is
+ * known by its name, *.bin. */
 #include "image/images.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "file/format.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,13 +21,14 @@ enum { PATH = 4096 };
 
 /* ------ Names ------ */
 
-/* Pairs of files: in a folder the first pair of which one exists counts; of
- * none, a file whose name is a variation. */
+/* Pairs of files: in a folder the first pair with one that exists counts; of
+ * none, a file with a varied name. */
 /* clang-format off */
 static const struct {
     const char *train, *test;
 } names[] = {
     { "data_batch_1.bin", "test_batch.bin" },
+    { "train.bin", "test.bin" },
     { "train-images-idx3-ubyte", "t10k-images-idx3-ubyte" },
     { "train-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte.gz" },
     { "train-images.idx3-ubyte", "t10k-images.idx3-ubyte" },
@@ -108,8 +110,8 @@ static int find_part(char out[PATH], const char *folder, bool test)
     return ls__fail(LS_ENOTFOUND, "%s: holds no %s set by a name that is known "
                     "(%s, %s, %s, ..)", folder, test ? "test" : "training",
                     test ? names[0].test : names[0].train,
-                    test ? names[1].test : names[1].train,
-                    test ? names[5].test : names[5].train);
+                    test ? names[2].test : names[2].train,
+                    test ? names[6].test : names[6].train);
 }
 
 static int find_in_folder(char out[PATH], const char *folder, bool test)
@@ -143,12 +145,13 @@ static int find_labels(char out[PATH], const char *path)
                     "\"y_\" in their place", path);
 }
 
-/* ------ CIFAR-10 ------ */
+/* ------ CIFAR ------ */
 
 /* data_batch_1.bin and those after it; any other file alone. */
-static int add_cifar(ls__images *im, const char *folder, const char *path)
+static int add_cifar(ls__images *im, const char *folder, const char *path,
+                     int classes)
 {
-    int status = ls__cifar_add(im, path);
+    int status = ls__cifar_add(im, path, classes);
 
     if (!folder || !ends_with(path, "data_batch_1.bin"))
         return status;
@@ -160,18 +163,18 @@ static int add_cifar(ls__images *im, const char *folder, const char *path)
         if (status == 0 && access(next, F_OK) < 0)
             break;
         if (status == 0)
-            status = ls__cifar_add(im, next);
+            status = ls__cifar_add(im, next, classes);
     }
     return status;
 }
 
 static int open_cifar(ls__images *im, const char *folder, const char *path,
-                      const char *labels)
+                      const ls_images_options *o)
 {
-    if (labels)
-        return ls__fail(LS_EINVAL, "%s: CIFAR-10 has its labels in itself; %s "
-                        "is one too many", path, labels);
-    return add_cifar(im, folder, path);
+    if (o->labels)
+        return ls__fail(LS_EINVAL, "%s: CIFAR has its labels in itself; %s "
+                        "is one too many", path, o->labels);
+    return add_cifar(im, folder, path, o->n_classes);
 }
 
 /* ------ The others ------ */
@@ -187,8 +190,10 @@ static int open_pixels(ls__images *im, const char *path, bool alone)
         return ls__npy_images(im, path, alone);
     if (ls__idx_looks(head))
         return ls__idx_images(im, path);
-    return ls__fail(LS_EFORMAT, "%s: begins neither as .npy nor as IDX, plain "
-                    "or gzip'd, and is not named as CIFAR-10's .bin", path);
+    status = ls__fail(LS_EFORMAT, "%s: begins neither as .npy nor as IDX, "
+                      "plain or gzip'd, and is not named as CIFAR's .bin",
+                      path);
+    return ls__format_tell(status, path, LS__PIXELS);
 }
 
 static int open_pair(ls__images *im, const char *path,
@@ -245,7 +250,7 @@ int ls__images_list(ls__images *im, int64_t n, const char *const *path,
 
 /* ------ */
 
-/* What a folder lacks by name it may have as folders. */
+/* Opens a folder that lacks the named files as folders of pictures. */
 static int open_folder(ls__images *im, const char *folder,
                        const ls_images_options *o, bool *is_album)
 {
@@ -280,7 +285,7 @@ static int open_any(ls__images *im, const char *path,
         folder = path;
         path = found;
     }
-    return ends_with(path, ".bin") ? open_cifar(im, folder, path, o->labels)
+    return ends_with(path, ".bin") ? open_cifar(im, folder, path, o)
                                    : open_pair(im, path, o);
 }
 

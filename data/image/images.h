@@ -29,7 +29,7 @@ typedef struct ls__images {
     ls__album *album; /* pictures in files of their own; else NULL, and */
     int parts;
     ls__part part[LS__IMAGE_PARTS];
-    /* What holds the pixels of a part in memory: one of these two. */
+    /* The owner of a part's pixels in memory: one of these two. */
     uint8_t *inflated;
     ls_array array;
     ls__arena arena; /* of names */
@@ -56,9 +56,9 @@ const uint8_t *ls__images_row(const ls__images *im, int64_t i, void *room);
 
 /* ------ A reader for each format ------ */
 
-/* CIFAR-10's binary form: records of a label and 3 x 32 x 32 bytes.  Each call
- * adds a file. */
-int ls__cifar_add(ls__images *im, const char *path);
+/* CIFAR's binary forms: records of a label, or two, and 3 x 32 x 32 bytes.
+ * Each call adds a file.  Of 20 `classes` the coarse labels are meant. */
+int ls__cifar_add(ls__images *im, const char *path, int classes);
 
 /* Pixels of an IDX or a .npy file: (N,H,W) or (N,H,W,C); of the latter with
  * `alone` (H,W,C), one image. */

@@ -3,7 +3,7 @@
  * not smoothed, no blocks smoothed, so that nothing depends on the CPU and as
  * little as may be on the library's version. */
 #include "base/error.h"
-#include "picture/picture.h"
+#include "image/picture.h"
 
 #include <setjmp.h>
 #include <stdio.h> /* before jpeglib.h, which needs it */

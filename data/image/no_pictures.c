@@ -2,7 +2,7 @@
 /* The decoders of a lockstep that was configured without libpng and
  * libjpeg. */
 #include "base/error.h"
-#include "picture/picture.h"
+#include "image/picture.h"
 
 static int none(const ls__coded *from)
 {

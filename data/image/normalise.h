@@ -11,8 +11,8 @@ typedef struct ls__normal {
 } ls__normal;
 
 /* Take the numbers of `given` channels (0: no normalisation; 1: one for all)
- * for images of so many.  LS_EINVAL: one is missing, no float or not above 0;
- * LS_ESHAPE: another number of channels. */
+ * for images of `channels`.  LS_EINVAL: one is missing, no float or not above
+ * 0; LS_ESHAPE: another number of channels. */
 int ls__normal_take(ls__normal *normal, ls__arena *arena, int64_t channels,
                     int given, const double *mean, const double *std);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gives a file to the decoder of what it holds. */
-#include "picture/picture.h"
+#include "image/picture.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "disk/file.h"
+#include "file/file.h"
+#include "file/format.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,21 +72,17 @@ int ls__picture_size(ls__picture *p, const ls__coded *from, int64_t height,
     return p->pixels ? 0 : LS_ENOMEM;
 }
 
-/* A name that says something else is a mistake of somebody's; no name at all,
- * as /dev/fd has it, says nothing. */
+/* Decodes by what a file holds, not by its name. */
 static int decode(ls__picture *p, const ls__coded *from)
 {
     const kind *is = kind_by_bytes(from->bytes, from->n);
-    const kind *named = kind_by_name(from->path);
 
     if (from->n == 0)
         return ls__fail(LS_EFORMAT, "%s: the file is empty", from->path);
     if (!is)
-        return ls__fail(LS_EFORMAT, "%s: begins neither as PNG nor as JPEG",
-                        from->path);
-    if (named && named != is)
-        return ls__fail(LS_EFORMAT, "%s: is a %s picture, and named as %s",
-                        from->path, is->name, named->name);
+        return ls__format_tell(
+            ls__fail(LS_EFORMAT, "%s: begins neither as PNG nor as JPEG",
+                     from->path), from->path, LS__PICTURES);
     return is->decode(p, from);
 }
 

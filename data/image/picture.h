@@ -2,8 +2,8 @@
 /* A picture from a PNG or JPEG file.  Sizes are looked at before memory is
  * asked for, and what a file lacks, or has wrong, is an error: no picture is
  * half a picture. */
-#ifndef LS_PICTURE_PICTURE_H
-#define LS_PICTURE_PICTURE_H
+#ifndef LS_IMAGE_PICTURE_H
+#define LS_IMAGE_PICTURE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,8 +25,8 @@ typedef struct ls__picture {
 /* Is a file named as a picture, .png, .jpg, .jpeg or .jpe? */
 bool ls__picture_named(const char *path);
 
-/* Read a picture, or look how large it is.  LS_EFORMAT: it is none, or not what
- * its name says, or broken; LS_ENOTSUP: too large, or not to be read by this
+/* Read a picture, or look how large it is.  LS_EFORMAT: it is none, or
+ * broken; LS_ENOTSUP: too large, or not to be read by this
  * build.  To be freed. */
 int ls__picture_read(ls__picture *p, const char *path);
 int ls__picture_look(ls__picture *p, const char *path);
@@ -50,8 +50,8 @@ int ls__jpeg_decode(ls__picture *p, const ls__coded *from);
 int ls__picture_size(ls__picture *p, const ls__coded *from, int64_t height,
                      int64_t width, int channels);
 
-/* How the camera was held, 1 to 8 as EXIF has it, by n bytes of a JPEG's APP1
- * marker; 1: they do not say. */
+/* The camera's orientation, 1 to 8 as EXIF has it, by n bytes of a JPEG's APP1
+ * marker, or of a PNG's chunk eXIf; 1: they do not say. */
 int ls__picture_orientation(const uint8_t *exif, size_t n);
 
 /* Turn a picture so that orientation 1 is right. */

@@ -50,7 +50,7 @@ static void set_part(ls__images *im, const void *memory, int64_t first)
     p->stride = ls__images_row_bytes(im);
 }
 
-/* What holds the elements becomes the set's. */
+/* Hands the memory of the elements to the set. */
 static void take_idx(ls__images *im, ls__idx *idx)
 {
     im->inflated = idx->inflated;

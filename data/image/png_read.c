@@ -4,7 +4,7 @@
  * colour profiles are not looked at. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "picture/picture.h"
+#include "image/picture.h"
 
 #include <png.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 /* Limits of text and other chunks beside the picture. */
 enum { CHUNKS = 1000, CHUNK_BYTES = 8000000 };
 
-/* What must be known after a jump out of libpng. */
+/* State that must survive a jump out of libpng. */
 typedef struct reading {
     const ls__coded *from;
     ls__picture *p;
@@ -21,6 +21,7 @@ typedef struct reading {
     int status;
     png_structp png;
     png_infop info;
+    int turned;     /* by eXIf, where it stands before the pixels */
     png_bytep rows; /* as they come: one, or all of an interlaced picture */
 } reading;
 
@@ -69,6 +70,19 @@ static void next_bytes(png_structp png, png_bytep out, size_t n)
 
 /* ------ Reading ------ */
 
+static void read_turn(reading *r)
+{
+#ifdef PNG_eXIf_SUPPORTED
+    png_uint_32 n;
+    png_bytep exif;
+
+    if (png_get_eXIf_1(r->png, r->info, &n, &exif))
+        r->turned = ls__picture_orientation(exif, n);
+#else
+    (void)r;
+#endif
+}
+
 /* Sizes are known after this, and refused by libpng, too, beyond a side. */
 static void read_header(reading *r)
 {
@@ -77,6 +91,7 @@ static void read_header(reading *r)
     png_set_chunk_malloc_max(r->png, CHUNK_BYTES);
     png_set_read_fn(r->png, r, next_bytes);
     png_read_info(r->png, r->info);
+    read_turn(r);
     png_set_expand(r->png);
 }
 
@@ -155,5 +170,5 @@ int ls__png_decode(ls__picture *p, const ls__coded *from)
         r.status = ls__no_memory(from->path, 0);
     png_destroy_read_struct(&r.png, &r.info, NULL);
     free(r.rows);
-    return r.status;
+    return r.status == 0 ? ls__picture_turn(p, r.turned) : r.status;
 }

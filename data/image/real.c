@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See real.h. */
-#include "augment/real.h"
+#include "image/real.h"
 
 #include <stdint.h>
 #include <string.h>

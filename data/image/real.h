@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sine, cosine, logarithm and exponential of doubles, by sums and products
  * alone: the same on every machine, to some 1e-15. */
-#ifndef LS_AUGMENT_REAL_H
-#define LS_AUGMENT_REAL_H
+#ifndef LS_IMAGE_REAL_H
+#define LS_IMAGE_REAL_H
 
 /* |x| <= 4. */
 double ls__real_sin(double x);

@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* What both share: a source is called by one thread at a time. */
+/* The source that both share: one thread calls it at a time. */
 typedef struct whole {
     ls_source source;
     pthread_mutex_t lock; /* of all of it */
@@ -73,8 +73,9 @@ static void close_part(void *user)
 static int mark(const ls_source *s, int64_t n, const int64_t *rows, bool *held)
 {
     if (n < 1 || n >= s->rows)
-        return ls__fail(LS_EINVAL, "%lld rows of a source of %lld; both parts "
-                        "need some", (long long)n, (long long)s->rows);
+        return ls__fail(LS_EINVAL, "%lld row%s of a source of %lld; both parts "
+                        "need some", (long long)n, ls__s(n),
+                        (long long)s->rows);
     for (int64_t i = 0; i < n; i++) {
         if (rows[i] < 0 || rows[i] >= s->rows || held[rows[i]])
             return ls__fail(LS_EINVAL, "row %lld of a source of %lld: %s",

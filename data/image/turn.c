@@ -2,13 +2,13 @@
 /* The orientation of EXIF: how a camera was held. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "picture/picture.h"
+#include "image/picture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ------ Finding it: APP1 has "Exif", two zeros, and then a TIFF header, whose
- * first directory may have the tag 0x112 ------ */
+/* ------ Finding it: a TIFF header, in a JPEG's APP1 behind "Exif" and zeros,
+ * has a first directory, which may have the tag 0x112 ------ */
 
 enum { START = 6, TIFF = 8, ENTRY = 12, TAG = 0x112, SHORT = 3 };
 
@@ -34,13 +34,13 @@ static int value(const uint8_t *entry, bool little)
 
 int ls__picture_orientation(const uint8_t *exif, size_t n)
 {
-    const uint8_t *tiff = exif + START;
+    bool jpeg = n >= START && memcmp(exif, "Exif\0\0", START) == 0, little;
+    const uint8_t *tiff = exif + (jpeg ? START : 0);
     size_t at, entries;
-    bool little;
 
-    if (n < START + TIFF || memcmp(exif, "Exif\0\0", START) != 0)
+    n -= jpeg ? START : 0;
+    if (n < TIFF || (memcmp(tiff, "II", 2) != 0 && memcmp(tiff, "MM", 2) != 0))
         return 1;
-    n -= START;
     little = tiff[0] == 'I';
     at = number(tiff + 4, 4, little);
     if (at > n - 2)

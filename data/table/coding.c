@@ -4,7 +4,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/real_text.h"
-#include "number/number.h"
+#include "table/number.h"
+#include "table/looks.h"
 
 #include <float.h>
 #include <math.h>
@@ -216,21 +217,27 @@ static int read_word(const ls_coding *c, const ls__column *column,
                                ls__cell_word(cell, room));
 
     *raw = place < 0 ? (double)NAN : place;
-    if (place >= 0 || (c->impute && column != &c->target))
+    if (place >= 0)
         return 0;
-    snprintf(what, sizeof what, "\"%.300s\" is none of the %d words trained on",
-             cell->text, column->words.count);
+    snprintf(what, sizeof what, "\"%.300s\" is none of the %d word%s trained on"
+             "%s", cell->text, column->words.count, ls__s(column->words.count),
+             c->impute && column != &c->target
+                 ? "; an empty field is a missing value" : "");
     return refuse(cell, column, what);
 }
 
 static int read_number(const ls__column *column, const ls__cell *cell,
                        double *raw)
 {
-    char what[LS__MESSAGE];
+    char what[LS__MESSAGE], hint[LS__MESSAGE];
 
     if (ls__number_value(cell->text, cell->comma, raw))
         return 0;
-    snprintf(what, sizeof what, "\"%.80s\" is no number", cell->text);
+    ls__look_hint(cell->text, column->name,
+                  cell->table ? cell->table->csv.separator : ',', sizeof hint,
+                  hint);
+    snprintf(what, sizeof what, "\"%.80s\" is no number%s%.300s", cell->text,
+             *hint ? "; it may be " : "", hint);
     return refuse(cell, column, what);
 }
 
@@ -274,6 +281,30 @@ int ls__cell_value(const ls_coding *c, const ls__column *column,
 }
 
 /* ------ Rows ------ */
+
+int ls__order_check(ls__order *o, const ls_table *t)
+{
+    double part[LS__DATE_PARTS];
+    const char *text;
+
+    for (int i = 0; !o->rows && !o->column && i < t->columns; i++)
+        o->column = ls__date_read(ls_table_text(t, i), part) ? i + 1 : 0;
+    o->rows++;
+    text = o->column ? ls_table_text(t, o->column - 1) : NULL;
+    if (!text || !ls__date_read(text, part))
+        return 0;
+    if (o->rows > 1 && part[LS__DAYS] < o->last)
+        return ls__fail(LS_EFORMAT, "%s: line %lld, column %d \"%.40s\": "
+                        "\"%.40s\" is before the row above, and the rows of a "
+                        "series follow each other in time: { head -n 1 FILE; "
+                        "tail -n +2 FILE | sort -s -t '%c' -k %d,%d; } >NEW "
+                        "sorts dates as 2026-11-25", t->path,
+                        (long long)ls_table_line(t), o->column,
+                        t->name[o->column - 1], text, t->csv.separator,
+                        o->column, o->column);
+    o->last = part[LS__DAYS];
+    return 0;
+}
 
 int ls__coding_map(const ls_coding *c, const ls_table *t, bool target,
                    int *map)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the columns of a table become the numbers a model takes, and its outputs
- * the values of the target: columns of numbers are standardised, columns of
- * text become a 1 among zeros, one place for each word; a column of dates is
- * here several times, once for each number that a date becomes.  Made from the
- * table that is trained on, kept in the model file (docs/model-file.md), used
- * again by whoever predicts. */
+/* Coding of a table's columns as a model's numbers, and of its outputs as the
+ * target's values.  Numbers are standardised (z-score), text is one-hot, one
+ * place for each word; a date is several columns, one for each number that it
+ * becomes.  Learned from the training table, kept in the model file
+ * (docs/model-file.md), used again by whoever predicts. */
 #ifndef LS_TABLE_CODING_H
 #define LS_TABLE_CODING_H
 
@@ -18,7 +17,7 @@ typedef struct ls__column {
     char *name;
     ls__words words;    /* none: a column of numbers, */
     ls__date_part date; /* or of dates: which of their numbers it is */
-    double mean, scale; /* of which x becomes (x - mean) / scale */
+    double mean, scale; /* z-score: x becomes (x - mean) / scale */
     int64_t at;         /* its first input */
 } ls__column;
 
@@ -52,7 +51,7 @@ int ls__coding_learn(ls_coding *c, ls_table *t,
 int ls__coding_fit(ls_coding *c, int64_t rows, const double *raw,
                    const bool *held);
 
-/* What it owns. */
+/* Frees what it owns. */
 void ls__coding_clear(ls_coding *c);
 
 /* Make the note. */
@@ -60,7 +59,7 @@ int ls__coding_write(ls_coding *c);
 
 /* ------ Rows ------ */
 
-/* What a row has in a column, and where that is: in a table, or else in row
+/* A cell: a row's value in a column, and its place: in a table, or else in row
  * `row` of a program. */
 typedef struct ls__cell {
     const char *text;
@@ -88,10 +87,20 @@ int ls__cell_value(const ls_coding *c, const ls__column *column,
 int ls__cell_missing(const ls_coding *c, const ls__column *column,
                      const ls__cell *cell);
 
-/* Where the columns are in a table: map[columns], the target's behind them
+/* The places of the columns in a table: map[columns], the target's behind them
  * where it is wanted.  LS_ENOTFOUND names one that is not there. */
 int ls__coding_map(const ls_coding *c, const ls_table *t, bool target,
                    int *map);
+
+/* The rows of a series follow each other by the first column that has a date in
+ * the first of them, all zeros before: LS_EFORMAT names one that does not. */
+typedef struct ls__order {
+    int64_t rows;
+    int column; /* its number, from 1; 0: there is none */
+    double last;
+} ls__order;
+
+int ls__order_check(ls__order *o, const ls_table *t);
 
 /* The raw values of a table's row: numbers, places of words, NaN where there is
  * none. */

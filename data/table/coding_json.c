@@ -101,7 +101,7 @@ static int read_words(const reader *r, ls__column *column, json_t *list)
     return 0;
 }
 
-/* Which number of a date it is, if it is one. */
+/* Reads the number of a date that the column is, if it is one. */
 static int read_date(const reader *r, ls__column *column, json_t *from)
 {
     json_t *date = json_object_get(from, "date");
@@ -169,7 +169,7 @@ static int read_inputs(reader *r, ls_coding *c, json_t *list)
     return status;
 }
 
-/* Those of a series: both or none. */
+/* Read the window of a series: both numbers or none. */
 static int read_window(const reader *r, ls_coding *c, json_t *all)
 {
     json_t *window = json_object_get(all, "window");

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the columns of a table are.  A column is of numbers if all that it has
- * are numbers; of dates, if all are; of text, if they are mostly no numbers;
- * and one of numbers or dates with something else here and there is a mistake
- * that nobody should train on. */
+/* Kinds of a table's columns.  A column is of numbers if all that it has are
+ * numbers; of dates, if all are; of text, if they are mostly no numbers; and
+ * one of numbers or dates with something else here and there is a mistake that
+ * nobody should train on. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pattern.h"
-#include "table/survey.h"
+#include "table/number.h"
+#include "table/learner.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,66 +15,55 @@
 
 enum { ROWS_OF_CLASS = 5 };
 
-typedef struct learner {
-    ls_coding *c;
-    ls_table *t;
-    const ls_table_data_options *want;
-    const char *p; /* before the names of options */
-    ls__survey *s; /* [columns of the table] */
-    int target;    /* its column */
-    int64_t dropped; /* rows without it */
-} learner;
-
-static const char *path_of(const learner *l)
+static const char *path_of(const ls__learner *l)
 {
     return l->t->path;
 }
 
 /* ------ Which columns ------ */
 
-/* The column whose name has most letters of this one, half of them at least;
- * else the last. */
-static int no_target(const learner *l, const char *wanted)
+/* A target alone is no table, unless it is a series. */
+static int check_columns(const ls__learner *l, int others)
 {
-    size_t least = (strlen(wanted) + 1) / 2;
-    int near = -1, n = ls_table_columns(l->t);
+    const char *name;
 
-    for (int i = 0; i < n; i++) {
-        size_t same = ls__name_nearness(wanted, ls_table_column(l->t, i));
-
-        if (same >= least) {
-            near = i;
-            least = same + 1;
-        }
-    }
-    return ls__fail(LS_EINVAL, "%starget: %s has no column \"%s\"; the %s is "
-                    "\"%s\"", l->p, path_of(l), wanted,
-                    near < 0 ? "last one" : "nearest",
-                    ls_table_column(l->t, near < 0 ? n - 1 : near));
+    if (others || l->want->window)
+        return 0;
+    name = ls_table_column(l->t, 0);
+    return ls__fail(LS_EFORMAT, "%s: has no column except the target%s",
+                    path_of(l),
+                    *name == '#' ? "; if the first lines are comments, grep -v "
+                                   "'^#' FILE >NEW leaves them out"
+                    : strchr(name, ' ')
+                        ? "; if blanks part its fields, tr -s ' ' , <FILE >NEW"
+                        : "");
 }
 
-static int find_target(learner *l)
+/* The last one, unless a separator at each line's end makes that one. */
+static int find_target(ls__learner *l)
 {
     const char *wanted = l->want->target;
+    int last = ls_table_columns(l->t) - 1;
 
     l->target = wanted ? ls_table_find(l->t, wanted)
-                       : ls_table_columns(l->t) - 1;
-    return l->target >= 0 ? 0 : no_target(l, wanted);
+                       : last - (last > 0 && ls__table_nameless(l->t, last));
+    return l->target >= 0 ? 0
+                          : ls__fail(LS_EINVAL, "%starget: %s", l->p,
+                                     ls_errmsg());
 }
 
-static int ignore(learner *l, const char *name)
+static int ignore(ls__learner *l, const char *name)
 {
     int i = ls_table_find(l->t, name);
 
     if (i < 0)
-        return ls__fail(LS_EINVAL, "%signore: %s has no column \"%s\"", l->p,
-                        path_of(l), name);
+        return ls__fail(LS_EINVAL, "%signore: %s", l->p, ls_errmsg());
     l->s[i].ignored = true;
     return 0;
 }
 
 /* The names of a list with commas. */
-static int ignore_all(learner *l)
+static int ignore_all(ls__learner *l)
 {
     char *list = ls__text_copy(l->want->ignore ? l->want->ignore : "");
     char *name = list, *end;
@@ -95,7 +84,7 @@ static int ignore_all(learner *l)
 
 /* ------ Looking at all rows ------ */
 
-static int look_at_all(learner *l, int64_t *rows)
+static int look_at_all(ls__learner *l, int64_t *rows)
 {
     int n = ls_table_columns(l->t), next, status = 0;
 
@@ -125,34 +114,52 @@ static int look_at_all(learner *l, int64_t *rows)
 /* ------ What they are ------ */
 
 /* A column of dates or numbers has something else in a row. */
-static int mixed(const learner *l, const ls__survey *s, const char *name,
-                 bool dates)
+static int mixed(const ls__learner *l, const ls__column_survey *s,
+                 const char *name, bool dates)
 {
+    const char *text = dates ? s->other : s->text;
+    char hint[LS__MESSAGE];
+
+    ls__look_hint(text, name, l->t->csv.separator, sizeof hint, hint);
     return ls__fail(LS_EFORMAT, "%s: line %lld: \"%s\" is no %s, as %lld of "
-                    "the %lld values of \"%s\" are", path_of(l),
+                    "the %lld values of \"%s\" are%s%s", path_of(l),
                     (long long)(dates ? s->other_line : s->text_line),
-                    dates ? s->other : s->text, dates ? "date" : "number",
+                    text, dates ? "date" : "number",
                     (long long)(dates ? s->dates : s->numbers),
-                    (long long)ls__values(s), name);
+                    (long long)ls__values(s), name,
+                    *hint ? "; it may be " : "", hint);
 }
 
-static int too_many(const learner *l, const ls__survey *s, const char *name)
+/* Values look like numbers or dates, and are none. */
+static int marked(const ls__learner *l, const ls__column_survey *s,
+                  const char *name)
+{
+    char hint[LS__MESSAGE];
+
+    ls__look_hint(s->look, name, l->t->csv.separator, sizeof hint, hint);
+    return ls__fail(LS_EFORMAT, "%s: line %lld, column \"%.40s\": \"%s\" (and "
+                    "%lld more) looks like %s", path_of(l),
+                    (long long)s->look_line, name, s->look,
+                    (long long)s->looks - 1, hint);
+}
+
+static int too_many(const ls__learner *l, const ls__column_survey *s,
+                    const char *name)
 {
     bool most = s->words.count > LS__MOST_WORDS;
 
     return ls__fail(LS_EFORMAT, "%s: column \"%s\" has %s%d different words in "
                     "%lld rows, \"%.80s\" in line %lld; %signore leaves the "
-                    "column out", path_of(l),
-                    name, most ? "more than " : "",
+                    "column out", path_of(l), name, most ? "more than " : "",
                     most ? LS__MOST_WORDS : s->words.count,
                     (long long)ls__values(s), s->text,
                     (long long)s->text_line, l->p);
 }
 
-static int refuse_missing(const learner *l, const ls__survey *s,
+static int refuse_missing(const ls__learner *l, const ls__column_survey *s,
                           const char *name)
 {
-    if (l->c->impute)
+    if (!ls__values(s))
         return ls__fail(LS_EFORMAT, "%s: column \"%s\": the value is missing "
                         "in all of %lld rows; %signore leaves the column out",
                         path_of(l), name, (long long)s->missing, l->p);
@@ -164,16 +171,28 @@ static int refuse_missing(const learner *l, const ls__survey *s,
                     (long long)(ls__values(s) + s->missing), l->p, l->p);
 }
 
-static int check_input(const learner *l, const ls__survey *s, const char *name)
+/* A few words, none of them a number or a date: they may be meant as words. */
+static bool is_few(const ls__column_survey *s)
+{
+    return s->words.count <= LS__FEW_WORDS && !s->numbers &&
+           ls__looks_like(s->look) != LS__DATE;
+}
+
+static int check_input(const ls__learner *l, const ls__column_survey *s,
+                       const char *name)
 {
     if (s->missing && (!l->c->impute || !ls__values(s)))
         return refuse_missing(l, s, name);
     if (ls__is_of_dates(s))
         return 0;
-    if (s->dates > ls__values(s) / 2)
+    if (ls__is_marked(s) && !l->c->window && !is_few(s))
+        return marked(l, s, name);
+    if (s->dates > ls__values(s) / 2 || (s->dates && ls__is_absent(s)))
         return mixed(l, s, name, true);
-    if (s->texts && s->numbers > s->texts)
+    if (s->texts && (s->numbers > s->texts || ls__is_absent(s)))
         return mixed(l, s, name, false);
+    if (s->texts && l->c->window && s->looks)
+        return marked(l, s, name);
     if (s->texts && l->c->window)
         return ls__fail(LS_EFORMAT, "%s: line %lld, column \"%s\": \"%s\" is "
                         "no number, and a series has numbers alone; %signore "
@@ -182,7 +201,7 @@ static int check_input(const learner *l, const ls__survey *s, const char *name)
     return s->texts && ls__has_many(s, 2) ? too_many(l, s, name) : 0;
 }
 
-static void take_words(ls__column *column, ls__survey *s)
+static void take_words(ls__column *column, ls__column_survey *s)
 {
     column->words = s->words;
     s->words = (ls__words){0};
@@ -203,7 +222,7 @@ static ls__column *add_column(ls_coding *c, const char *name)
 }
 
 /* Add those numbers of dates in which they differ, the days in any case. */
-static int add_dates(ls_coding *c, const ls__survey *s, const char *name)
+static int add_dates(ls_coding *c, const ls__column_survey *s, const char *name)
 {
     for (int i = LS__DAYS; i < LS__DATE_PARTS; i++) {
         ls__column *column;
@@ -217,14 +236,15 @@ static int add_dates(ls_coding *c, const ls__survey *s, const char *name)
     return 0;
 }
 
-static int settle_input(learner *l, ls__survey *s, const char *name)
+static int settle_input(ls__learner *l, ls__column_survey *s, const char *name)
 {
     ls_coding *c = l->c;
     ls__column *column;
-    int status = check_input(l, s, name);
+    int status;
 
-    if (status < 0)
+    if ((status = check_input(l, s, name)) < 0)
         return status;
+    ls__tell_looks(l, s, name);
     if (ls__is_of_dates(s))
         return add_dates(c, s, name);
     if (!(column = add_column(c, name)))
@@ -237,7 +257,8 @@ static int settle_input(learner *l, ls__survey *s, const char *name)
 }
 
 /* Asked for a regression, or a series. */
-static int no_numbers(const learner *l, const ls__survey *s, const char *name)
+static int no_numbers(const ls__learner *l, const ls__column_survey *s,
+                      const char *name)
 {
     bool series = l->want->window > 0;
 
@@ -251,7 +272,7 @@ static int no_numbers(const learner *l, const ls__survey *s, const char *name)
 }
 
 /* Whole numbers are classes, named by the number; others are measured. */
-static int check_classes(const learner *l, const ls__survey *s,
+static int check_classes(const ls__learner *l, const ls__column_survey *s,
                          const char *name)
 {
     const char *more = s->words.count > LS__MOST_WORDS ? "more than " : "";
@@ -275,91 +296,31 @@ static int check_classes(const learner *l, const ls__survey *s,
                              : "task regression predicts them");
 }
 
-static int check_target(const learner *l, const ls__survey *s, const char *name,
-                        bool classes)
+static int check_target(const ls__learner *l, const ls__column_survey *s,
+                        const char *name, bool classes)
 {
     ls_table_task task = l->want->task;
 
     if (s->missing)
         return ls__fail(LS_EFORMAT, "%s: line %lld, column \"%s\": the value "
-                        "is missing, and this is the target (%lld such row%s)",
-                        path_of(l), (long long)s->missing_line, name,
-                        (long long)s->missing, s->missing == 1 ? "" : "s");
+                        "is missing, and this is the target (%lld such row%s)"
+                        "%s%s%s", path_of(l), (long long)s->missing_line, name,
+                        (long long)s->missing, ls__s(s->missing),
+                        l->c->window ? "" : "; ", l->c->window ? "" : l->p,
+                        l->c->window ? "" : "missing-target drop leaves them "
+                                            "out");
+    if (s->texts && task != LS_TABLE_CLASSIFICATION && ls__is_marked(s) &&
+        (!is_few(s) || l->c->window))
+        return marked(l, s, name);
     if (s->texts && task == LS_TABLE_REGRESSION)
         return no_numbers(l, s, name);
-    if (s->texts && task == LS_TABLE_AUTO && s->numbers > s->texts)
+    if (s->texts && task == LS_TABLE_AUTO &&
+        (s->numbers > s->texts || ls__is_absent(s)))
         return mixed(l, s, name, false);
     return classes ? check_classes(l, s, name) : 0;
 }
 
-static void tell(const learner *l, const char *text)
-{
-    if (l->want->log)
-        l->want->log(l->want->log_user, text);
-}
-
-static void tell_dropped(const learner *l)
-{
-    char text[512];
-
-    if (!l->dropped)
-        return;
-    snprintf(text, sizeof text, "rows without a target are left out: %lld",
-             (long long)l->dropped);
-    tell(l, text);
-}
-
-/* A first column without a name that counts the rows from 0 says nothing of
- * them; pandas writes one unless told not to. */
-static void tell_index(const learner *l, int64_t rows)
-{
-    const ls__survey *s = &l->s[0];
-    char text[512];
-
-    if (s->ignored || l->target == 0 || rows < 2 || s->counted != rows ||
-        strcmp(ls_table_column(l->t, 0), "column 1"))
-        return;
-    snprintf(text, sizeof text, "\"column 1\" has no name and counts the rows, "
-             "as an index does; %signore \"column 1\" leaves it out", l->p);
-    tell(l, text);
-}
-
-/* Which numbers dates became. */
-static void tell_dates(const learner *l)
-{
-    const ls_coding *c = l->c;
-    char text[512];
-
-    for (int i = 0; i < c->columns; i++) {
-        int used;
-
-        if (c->column[i].date != LS__DAYS)
-            continue;
-        used = snprintf(text, sizeof text, "\"%.200s\" is of dates, which "
-                        "become numbers: days", c->column[i].name);
-        for (; i + 1 < c->columns && c->column[i + 1].date > LS__DAYS; i++)
-            used += snprintf(text + used, sizeof text - (size_t)used, ", %s",
-                             ls__date_name[c->column[i + 1].date]);
-        tell(l, text);
-    }
-}
-
-/* A few numbers may be meant as classes. */
-static void tell_numbers(const learner *l, const ls__survey *s,
-                         const char *name)
-{
-    char text[512];
-
-    if (l->want->task != LS_TABLE_AUTO ||
-        s->words.count > LS__FEW_WORDS)
-        return;
-    snprintf(text, sizeof text, "\"%s\" is a number, so it is the target of a "
-             "regression; %stask classification makes classes of its %d values",
-             name, l->p, s->words.count);
-    tell(l, text);
-}
-
-static int settle_target(learner *l, ls__survey *s, const char *name)
+static int settle_target(ls__learner *l, ls__column_survey *s, const char *name)
 {
     ls_table_task task = l->want->task;
     bool classes =
@@ -371,15 +332,15 @@ static int settle_target(learner *l, ls__survey *s, const char *name)
     if (!(l->c->target.name = ls__text_copy(name)))
         return LS_ENOMEM;
     l->c->target.scale = 1;
+    ls__tell_target(l, s, name, classes);
+    ls__tell_looks(l, s, name);
     if (classes)
         take_words(&l->c->target, s);
-    else
-        tell_numbers(l, s, name);
     return 0;
 }
 
 /* Room for the columns: a date becomes several. */
-static int make_columns(learner *l)
+static int make_columns(ls__learner *l)
 {
     size_t n = 0;
 
@@ -389,9 +350,104 @@ static int make_columns(learner *l)
     return l->c->column ? 0 : LS_ENOMEM;
 }
 
-static int settle(learner *l)
+/* Nothing of it can be mended: it has no values, or a word for each row. */
+static bool is_useless(const ls__column_survey *s)
+{
+    return !ls__values(s) ||
+           (s->texts > s->numbers && !ls__is_marked(s) && !ls__is_absent(s) &&
+            s->dates <= ls__values(s) / 2);
+}
+
+enum { NAMES = 200 };
+
+static void add_name(char names[NAMES], const char *name)
+{
+    size_t used = strlen(names);
+
+    if (used + strlen(name) + 2 < NAMES)
+        snprintf(names + used, NAMES - used, "%s%s", used ? "," : "", name);
+}
+
+/* Refuses the rest that is wrong, and the options for all of it. */
+static int refuse_all(ls__learner *l, int first)
+{
+    char said[LS__MESSAGE], names[NAMES] = "", mend[NAMES] = "";
+    char options[80];
+    bool impute = l->c->impute, mean = false;
+    int n = 0;
+
+    snprintf(said, sizeof said, "%s", ls_errmsg());
+    l->c->impute = true;
+    for (int i = first; i < ls_table_columns(l->t); i++) {
+        const char *name = ls_table_column(l->t, i);
+        bool gap = l->s[i].missing && !impute, out;
+
+        if (l->s[i].ignored || i == l->target)
+            continue;
+        out = check_input(l, &l->s[i], name) < 0;
+        mean |= gap && !out;
+        n += gap || out;
+        if (out)
+            add_name(is_useless(&l->s[i]) ? names : mend, name);
+    }
+    if (n < 2)
+        return ls__fail(LS_EFORMAT, "%s", said);
+    snprintf(options, sizeof options, "%s%s%s%s%s%s", mean ? " " : "",
+             mean ? l->p : "", mean ? "missing mean" : "", *names ? " " : "",
+             *names ? l->p : "", *names ? "ignore " : "");
+    return ls__fail(LS_EFORMAT, "%s; all %d such columns:%s%s%s%s%s%s", said, n,
+                    options, *names ? "\"" : "", names, *names ? "\"" : "",
+                    *mend ? " write otherwise " : "", mend);
+}
+
+/* Is a name of the kind that the column's values are? */
+static bool is_like_values(const ls__learner *l, int i)
+{
+    const ls__column_survey *s = &l->s[i];
+    const char *name = ls_table_column(l->t, i);
+    double x, part[LS__DATE_PARTS];
+
+    if (ls__is_of_dates(s))
+        return ls__date_read(name, part);
+    if (s->texts)
+        return ls__words_has(&s->words, name);
+    return ls__table_missing(name) ||
+           ls__number_value(name, ls__table_comma(l->t), &x);
+}
+
+/* A first line that is a row: each name is like its column's values. */
+static int check_names(const ls__learner *l)
+{
+    int n = 0;
+
+    for (int i = 0; i < ls_table_columns(l->t); i++) {
+        if (l->s[i].ignored)
+            continue;
+        if (!is_like_values(l, i))
+            return 0;
+        n++;
+    }
+    return n < 2 ? 0 : ls__table_no_names(l->t, "all fields are such as those "
+                                          "below them");
+}
+
+/* A separator at each line's end makes a column of nothing. */
+static void drop_nothing(ls__learner *l)
+{
+    int last = ls_table_columns(l->t) - 1;
+    ls__column_survey *s = &l->s[last];
+
+    if (!ls__values(s) && last != l->target && ls__table_nameless(l->t, last))
+        s->ignored = true;
+}
+
+static int settle(ls__learner *l)
 {
     int status = make_columns(l);
+
+    drop_nothing(l);
+    if (status == 0)
+        status = check_names(l);
 
     for (int i = 0; i < ls_table_columns(l->t) && status == 0; i++) {
         const char *name = ls_table_column(l->t, i);
@@ -400,17 +456,18 @@ static int settle(learner *l)
             continue;
         status = i == l->target ? settle_target(l, &l->s[i], name)
                                 : settle_input(l, &l->s[i], name);
+        if (status == LS_EFORMAT && i != l->target)
+            status = refuse_all(l, i);
     }
-    if (status == 0 && !l->c->columns && !l->c->window)
-        return ls__fail(LS_EFORMAT, "%s: has no column except the target",
-                        path_of(l));
-    return status;
+    return status == 0 && !l->c->columns ? check_columns(l, 0) : status;
 }
 
-static int learn(learner *l, int64_t *rows)
+static int learn(ls__learner *l, int64_t *rows)
 {
     int status = find_target(l);
 
+    if (status == 0)
+        status = check_columns(l, ls_table_columns(l->t) - 1);
     if (status == 0)
         status = ignore_all(l);
     if (status == 0)
@@ -418,9 +475,7 @@ static int learn(learner *l, int64_t *rows)
     if (status == 0)
         status = settle(l);
     if (status == 0) {
-        tell_dropped(l);
-        tell_index(l, *rows);
-        tell_dates(l);
+        ls__tell_rows(l, *rows);
     }
     return status;
 }
@@ -429,7 +484,7 @@ int ls__coding_learn(ls_coding *c, ls_table *t,
                      const ls_table_data_options *want, int64_t *rows)
 {
     int n = ls_table_columns(t), status = LS_ENOMEM;
-    learner l = {.c = c, .t = t, .want = want,
+    ls__learner l = {.c = c, .t = t, .want = want,
                  .p = want->prefix ? want->prefix : "option "};
 
     *c = (ls_coding){.robust = want->robust, .impute = want->missing_mean,

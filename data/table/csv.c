@@ -109,8 +109,8 @@ static int end_field(ls__csv *c, size_t at, bool quoted)
     if (status == 0)
         status = put(c, 0);
     if (status == 0 && !ls__utf8_is(c->text + at))
-        status = malformed(c, "the text is not UTF-8 (iconv -f latin1 -t utf8 "
-                              "makes it so)");
+        status = malformed(c, "the text is not UTF-8 (iconv -f cp1252 -t utf-8 "
+                              "makes it so of Windows' text)");
     if (status == 0)
         c->field[c->fields++] = (ls__csv_field){at, quoted};
     return status;
@@ -127,7 +127,8 @@ static int check_zero(const ls__csv *c, int byte)
 {
     return byte ? 0
                 : malformed(c, "there is a zero byte; is this a text "
-                               "table, and in UTF-8?");
+                               "table, and in UTF-8? (iconv -f utf-16le -t "
+                               "utf-8 makes it so of UTF-16)");
 }
 
 /* The next byte becomes part of the record. */
@@ -151,7 +152,7 @@ static int skip_blanks(ls__csv *c, int *byte)
     return status;
 }
 
-/* What follows the opening quote, up to the closing one. */
+/* Reads on from the opening quote, to the closing one. */
 static int read_inside(ls__csv *c, int *byte)
 {
     int64_t opened = c->line;
@@ -266,9 +267,6 @@ static int begin(ls__csv *c)
     size_t n = c->file.size < 4 ? (size_t)c->file.size : sizeof head;
     int status = n ? ls__file_read(&c->file, head, n, 0) : 0;
 
-    if (status == 0 && !memcmp(head, "PAR1", sizeof head))
-        return ls__fail(LS_EFORMAT, "%s: a file of Parquet, which is not read; "
-                        "write it as CSV, packed by gzip or not", c->path);
     if (c->packed)
         ls__gunzip_close(&c->gzip);
     c->packed = false;
@@ -281,6 +279,22 @@ static int begin(ls__csv *c)
     return status;
 }
 
+/* A first line "sep=;", by which Excel is told the separator. */
+static void take_separator(ls__csv *c)
+{
+    const char *p = (const char *)c->chunk + c->next;
+    size_t n = 5, left = c->filled - c->next;
+
+    if (left < n + 1 || memcmp(p, "sep=", 4) != 0)
+        return;
+    n += p[n] == '\r';
+    if (n == left || p[n] != '\n')
+        return;
+    c->separator = p[4];
+    c->next += n + 1;
+    c->line++;
+}
+
 /* A byte order mark is no part of the first name. */
 int ls__csv_rewind(ls__csv *c)
 {
@@ -289,20 +303,24 @@ int ls__csv_rewind(ls__csv *c)
 
     if (status == 0)
         status = refill(c);
-    if (status == 0 && c->filled >= sizeof mark &&
-        !memcmp(c->chunk, mark, sizeof mark))
+    if (status < 0)
+        return status;
+    if (c->filled >= sizeof mark && !memcmp(c->chunk, mark, sizeof mark))
         c->next = sizeof mark;
-    return status;
+    take_separator(c);
+    return 0;
 }
 
-/* The candidate of which the first line has most; what stands in quotes does
- * not count. */
+/* The candidate that the first line has most of; quoted text does not count. */
 static int find_separator(ls__csv *c)
 {
-    static const char candidate[] = ",;\t";
+    static const char candidate[] = ",;\t|";
     int64_t count[sizeof candidate] = {0};
-    int byte, best = 0, status = skip_empty(c, &byte);
+    int byte, best = 0, status = c->separator ? 0 : skip_empty(c, &byte);
     bool quoted = false;
+
+    if (c->separator || status < 0)
+        return status; /* it is told */
 
     while (status == 0 && (quoted ? byte != END : !ends_line(byte))) {
         const char *is = byte ? strchr(candidate, byte) : NULL;

@@ -6,7 +6,7 @@
 
 #include "array/gunzip.h"
 #include "base/memory.h"
-#include "disk/file.h"
+#include "file/file.h"
 
 #include <lockstep/table.h>
 
@@ -57,7 +57,16 @@ struct ls_table {
     int *sorted; /* [columns], by their names */
     int columns;
     bool row; /* there is one */
+    int64_t marked[2];    /* the first line with a point in a number, with a
+                             comma; else 0 */
+    int64_t thousands[2]; /* and with one that may part thousands, as 1.050 */
 };
+
+/* LS_EFORMAT: the first line is a row. */
+int ls__table_no_names(const ls_table *t, const char *why);
+
+/* Has a column no name of its own? */
+bool ls__table_nameless(const ls_table *t, int i);
 
 /* Is a text one that stands for a missing value, where it is in no quotes? */
 bool ls__table_missing(const char *text);
@@ -68,12 +77,17 @@ static inline bool ls__table_comma(const ls_table *t)
     return t->csv.separator != ',';
 }
 
-/* Numbers 0 to below n in the order of their texts; to be freed.  *same (-1:
- * none): one whose text another has, too.  NULL: no memory. */
+/* Numbers 0 to below n in the order of their texts; to be freed. *same (-1:
+ * none): a text that stands twice.  NULL: no memory. */
 int *ls__sort_texts(int n, const char *const *text, int *same);
 
 /* The number of a text among those that were sorted; -1: it is none. */
 int ls__find_text(int n, const char *const *text, const int *sorted,
                   const char *wanted);
+
+/* LS_ENOTFOUND and a message with the column that has most letters of the name
+ * wanted, half of them at least; else with the last. */
+int ls__no_text(const char *whose, const char *have, int n,
+                const char *const *text, const char *wanted);
 
 #endif

@@ -2,8 +2,10 @@
 /* Tables: a record of names, then records of as many fields. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "number/number.h"
+#include "file/format.h"
+#include "table/number.h"
 #include "table/csv.h"
+#include "table/looks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,17 +18,39 @@ static const char *text_of(const ls_table *t, int i)
 
 /* ------ The first line ------ */
 
-static char *name_of(ls_table *t, int i)
-{
-    char room[32];
+enum { NAME = 32 };
 
-    if (*text_of(t, i))
-        return ls__arena_text(&t->names, text_of(t, i));
-    snprintf(room, sizeof room, "column %d", i + 1);
-    return ls__arena_text(&t->names, room);
+static const char *default_name(int i, char room[NAME])
+{
+    snprintf(room, NAME, "column %d", i + 1);
+    return room;
 }
 
-/* Where names would be: a header that was left out. */
+static char *name_of(ls_table *t, int i)
+{
+    char room[NAME];
+
+    return ls__arena_text(&t->names, *text_of(t, i) ? text_of(t, i)
+                                                    : default_name(i, room));
+}
+
+bool ls__table_nameless(const ls_table *t, int i)
+{
+    char room[NAME];
+
+    return !strcmp(t->name[i], default_name(i, room));
+}
+
+int ls__table_no_names(const ls_table *t, const char *why)
+{
+    char mark[] = {t->csv.separator, 0};
+
+    return ls__fail(LS_EFORMAT, "%s: line 1: %s; the first line names the "
+                    "columns: { seq -s'%s' -f c%%g %d; cat FILE; } >NEW puts "
+                    "names there", t->path, why, mark, t->columns);
+}
+
+/* Refuses a first row of numbers alone: the header was left out. */
 static int check_header(const ls_table *t)
 {
     double x;
@@ -34,9 +58,7 @@ static int check_header(const ls_table *t)
     for (int i = 0; i < t->columns; i++)
         if (!ls__number_value(text_of(t, i), ls__table_comma(t), &x))
             return 0;
-    return ls__fail(LS_EFORMAT, "%s: line %lld: all fields are numbers; the "
-                    "first line names the columns", t->path,
-                    (long long)t->csv.began);
+    return ls__table_no_names(t, "all fields are numbers");
 }
 
 static const char *const *names_of(const ls_table *t)
@@ -53,8 +75,9 @@ static int check_names(ls_table *t)
         return LS_ENOMEM;
     return same < 0 ? 0
                     : ls__fail(LS_EFORMAT, "%s: line %lld: two columns are "
-                               "named \"%.80s\"", t->path,
-                               (long long)t->csv.began, t->name[same]);
+                               "named \"%.80s\"; does the first line name "
+                               "them?", t->path, (long long)t->csv.began,
+                               t->name[same]);
 }
 
 static int read_names(ls_table *t)
@@ -86,7 +109,9 @@ int ls_table_open(ls_table **table, const char *path)
     if (!(t = ls__new(1, sizeof *t, path)))
         return LS_ENOMEM;
     t->path = ls__arena_text(&t->names, path);
-    status = t->path ? ls__csv_open(&t->csv, t->path) : LS_ENOMEM;
+    status = t->path ? ls__format_check(path, LS__TEXT_TABLE) : LS_ENOMEM;
+    if (status == 0)
+        status = ls__csv_open(&t->csv, t->path);
     if (status == 0)
         status = read_names(t);
     if (status < 0)
@@ -125,12 +150,60 @@ int ls_table_find(const ls_table *table, const char *name)
 
     int i = ls__find_text(table->columns, names_of(table), table->sorted, name);
 
-    return i >= 0 ? i
-                  : ls__fail(LS_ENOTFOUND, "%s: has no column \"%s\"",
-                             table->path, name);
+    return i >= 0 ? i : ls__no_text(table->path, ": has", table->columns,
+                                    names_of(table), name);
 }
 
 /* ------ Rows ------ */
+
+static int wrong_fields(const ls_table *t)
+{
+    bool comment = *t->name[0] == '#' || *text_of(t, 0) == '#';
+
+    return ls__fail(LS_EFORMAT, "%s: line %lld: %d field%s where the first "
+                    "line has %d%s", t->path, (long long)t->csv.began,
+                    t->csv.fields, ls__s(t->csv.fields), t->columns,
+                    comment ? "; grep -v '^#' FILE >NEW leaves comments out"
+                            : "");
+}
+
+/* Refuse a table that has "1.050" and "2,5". */
+static int two_marks(const ls_table *t, int i)
+{
+    const char *text = text_of(t, i);
+    bool comma = strchr(text, ',') != NULL;
+    char hint[LS__MESSAGE];
+
+    ls__look_hint(t->thousands[0] ? "1.234,5" : "1,234.5", "",
+                  t->csv.separator, sizeof hint, hint);
+    return ls__fail(LS_EFORMAT, "%s: line %lld, column %d \"%.40s\": \"%.40s\" "
+                    "has a %s where line %lld has a %s, and one of them parts "
+                    "thousands: %s", t->path, (long long)t->csv.began, i + 1,
+                    t->name[i], text, comma ? "comma" : "point",
+                    (long long)t->marked[!comma], comma ? "point" : "comma",
+                    strstr(hint, "python3"));
+}
+
+/* Refuses commas that may be the point of numbers. */
+static int check_marks(ls_table *t)
+{
+    for (int i = 0; i < t->columns; i++) {
+        const char *text = text_of(t, i), *mark = strpbrk(text, ".,");
+        int comma = mark && *mark == ',';
+        double x;
+
+        if (!mark || !ls__number_value(text, true, &x))
+            continue;
+        if (!t->marked[comma])
+            t->marked[comma] = t->csv.began;
+        if (!t->thousands[comma] && ls__thousands(text))
+            t->thousands[comma] = t->csv.began;
+        if ((t->thousands[0] && t->marked[1]) ||
+            (t->thousands[1] && t->marked[0]))
+            return two_marks(t, i);
+    }
+    return 0;
+}
 
 int ls_table_next(ls_table *t)
 {
@@ -143,10 +216,9 @@ int ls_table_next(ls_table *t)
     if (status <= 0)
         return status;
     if (t->csv.fields != t->columns)
-        return ls__fail(LS_EFORMAT, "%s: line %lld: %d field%s where the first "
-                        "line has %d", t->path, (long long)t->csv.began,
-                        t->csv.fields, t->csv.fields == 1 ? "" : "s",
-                        t->columns);
+        return wrong_fields(t);
+    if (ls__table_comma(t) && (status = check_marks(t)) < 0)
+        return status;
     t->row = true;
     return 1;
 }

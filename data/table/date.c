@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See date.h. */
 #include "table/date.h"
+#include "base/error.h"
 
+#include <lockstep/columns.h>
 #include <string.h>
 
 const char *const ls__date_name[LS__DATE_PARTS] = {
@@ -19,7 +21,7 @@ ls__date_part ls__date_named(const char *name)
     return LS__NO_DATE;
 }
 
-/* Read so many digits of a number from low to high; false: they are none. */
+/* Read `count` digits of a number from low to high; false: they are none. */
 static bool digits(const char **text, int count, int low, int high, int *out)
 {
     const char *p = *text;
@@ -65,13 +67,38 @@ static int before_year(int year)
     return 365 * y + y / 4 - y / 100 + y / 400 - 719162;
 }
 
+/* One digit or two. */
+static bool short_digits(const char **text, int high, int *out)
+{
+    const char *p = *text;
+
+    return digits(text, p[0] && p[1] >= '0' && p[1] <= '9' ? 2 : 1, 1, high,
+                  out);
+}
+
+/* "2026-11-25", "2026/11/25"; "25.11.2026". */
+static bool read_parts(const char **text, int *year, int *month, int *day)
+{
+    const char *p = *text;
+    char mark;
+
+    if (digits(text, 4, 1, 9999, year)) {
+        mark = **text;
+        return (mark == '-' || mark == '/') && sign(text, mark) &&
+               digits(text, 2, 1, 12, month) && sign(text, mark) &&
+               digits(text, 2, 1, 31, day);
+    }
+    *text = p;
+    return short_digits(text, 31, day) && sign(text, '.') &&
+           short_digits(text, 12, month) && sign(text, '.') &&
+           digits(text, 4, 1, 9999, year);
+}
+
 static bool read_day(const char **text, double *part)
 {
     int year, month, day, days;
 
-    if (!digits(text, 4, 1, 9999, &year) || !sign(text, '-') ||
-        !digits(text, 2, 1, 12, &month) || !sign(text, '-') ||
-        !digits(text, 2, 1, 31, &day) ||
+    if (!read_parts(text, &year, &month, &day) ||
         day > before_month(year, month + 1) - before_month(year, month))
         return false;
     part[LS__YEAR] = year;
@@ -153,5 +180,20 @@ bool ls__date_read(const char *text, double part[LS__DATE_PARTS])
         return false;
     part[LS__HOUR] = seconds / 3600;
     part[LS__DAYS] += (seconds - zone) / 86400;
+    return true;
+}
+
+bool ls_date_read(ls_date *date, const char *text)
+{
+    double part[LS__DATE_PARTS];
+
+    LS__NEED_OR(date, false);
+    LS__NEED_OR(text, false);
+    if (!ls__date_read(text, part))
+        return false;
+    *date = (ls_date){
+        part[LS__DAYS], part[LS__YEAR], part[LS__MONTH], part[LS__DAY],
+        part[LS__WEEKDAY], part[LS__YEARDAY], part[LS__HOUR],
+    };
     return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Dates as numbers.  A date is as ISO 8601 has it, 2026-11-25, and may have a
- * time behind T or a blank, 18:30, 18:30:05 or 18:30:05.25, and that a zone, Z
- * or +02:00. */
+/* Dates as numbers.  A date is as ISO 8601 has it, 2026-11-25, or 2026/11/25,
+ * or 25.11.2026, and may have a time behind T or a blank, 18:30, 18:30:05 or
+ * 18:30:05.25, and that a zone, Z or +02:00. */
 #ifndef LS_TABLE_DATE_H
 #define LS_TABLE_DATE_H
 
@@ -10,7 +10,7 @@
 /* The numbers that a date becomes; those but the days are of the date as it is
  * written. */
 typedef enum ls__date_part {
-    LS__NO_DATE, /* what a column of anything else has */
+    LS__NO_DATE, /* columns of anything else */
     LS__DAYS,    /* since 1970-01-01; the time is a fraction, a zone's taken
                     off */
     LS__YEAR,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers of texts.  A locale may have another decimal point, and strtod takes
- * hexadecimal, inf and nan: so the text is checked and read here, and strtod is
- * asked only for those whose rounding takes more than one operation. */
-#include "number/number.h"
+ * hexadecimal, inf and nan: so the text is checked and read here.  Only where
+ * rounding takes more than one operation is strtod asked. */
+#include "table/number.h"
 #include "base/real_text.h"
 
 #include <stddef.h>

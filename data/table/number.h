@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The number that a text is, in any locale. */
-#ifndef LS_NUMBER_NUMBER_H
-#define LS_NUMBER_NUMBER_H
+#ifndef LS_TABLE_NUMBER_H
+#define LS_TABLE_NUMBER_H
 
 #include <stdbool.h>
 

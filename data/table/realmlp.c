@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a RealMLP is and how it is trained.  What the paper leaves open is as
- * the authors' program has it.
+/* RealMLP: its network and training.  Where the paper leaves something open it
+ * is as in the authors' program.
  *
  * A layer of the paper is x W / sqrt(inputs) + b.  Here it is x K + b with K =
  * W / sqrt(inputs) and the rate of K by the same factor, which is the same
  * training but for Adam's eps: so model files hold ordinary dense layers. */
-#include "realmlp/realmlp_parts.h"
+#include "table/realmlp_parts.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The graph of a RealMLP.  What becomes of columns before anything is learnt is
  * there once; the members' parts stand one after the other. */
-#include "realmlp/realmlp_parts.h"
+#include "table/realmlp_parts.h"
 #include "base/error.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
 
-/* What is being built: a member of a network. */
+/* A member of a network, being built. */
 typedef struct builder {
     const ls_realmlp *m;
     ls_graph *g;
@@ -76,8 +76,8 @@ static ls_node *numbers(builder *b, ls_node *x)
     return n ? smooth_clip(join(b->list, n)) : NULL;
 }
 
-/* Coded words: two of them are 1 and -1 in one place, more a 1 among zeros, and
- * then centred, scaled and clipped as numbers are, which is a line.
+/* Coded words: two of them are 1 and -1 in one place, more are one-hot.  Then
+ * they are centred, scaled and clipped as numbers are, which is a line.
  * "codes.scale" and "codes.shift" are its frozen parameters. */
 static ls_node *codes(builder *b, ls_node *x)
 {
@@ -205,7 +205,7 @@ static void start_layers(builder *b)
     start_as(b, "layers.%d.*", b->m->o.hidden, ls_init_constant(0));
 }
 
-/* What a member makes of the columns. */
+/* Builds a member on the columns. */
 static ls_node *member(builder *b, ls_node *x, ls_node *number, ls_node *code)
 {
     const ls_realmlp *m = b->m;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A RealMLP: realmlp.c makes it, realmlp_net.c builds its graph and
  * realmlp_start.c gives it its first values. */
-#ifndef LS_REALMLP_PARTS_H
-#define LS_REALMLP_PARTS_H
+#ifndef LS_TABLE_REALMLP_PARTS_H
+#define LS_TABLE_REALMLP_PARTS_H
 
 #include <lockstep/arithmetic.h>
 #include <lockstep/initial.h>
@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-/* Columns of so many words are a 1 among zeros, those of more embedded. */
+/* Columns of up to so many words are one-hot, those of more embedded. */
 enum { LS__MOST_CODED = 8, LS__EMBEDDED = 8, LS__WAVES = 16, LS__OF_WAVES = 3 };
 enum { LS__MOST_LAYERS = 64, LS__MOST_GROUPS = LS__MOST_LAYERS + 8 };
 enum { LS__REALMLP_NAME = 64 };

@@ -4,7 +4,7 @@
  * clipped, as numbers are.  Kernels of TD are scaled so that what a layer gives
  * has the deviation 1, and its biases are minus a random mean of five rows
  * ("he+5").  Sums are in double, in the order of the rows. */
-#include "realmlp/realmlp_parts.h"
+#include "table/realmlp_parts.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include <lockstep/predictor.h>
@@ -18,7 +18,7 @@ enum { MOST_ROWS = 2048, SIMPLEX = 5, START_KEY = 0x7461626c };
 
 /* ------ Coded words ------ */
 
-/* How often a place has -1, 0 and 1. */
+/* The counts of -1, 0 and 1 in a place. */
 typedef struct counts {
     int64_t n[3];
 } counts;
@@ -44,9 +44,8 @@ static double clipped(double x)
     return x / sqrt(1 + x * x / 9);
 }
 
-/* What is there after centring, scaling and clipping is a line through two of
- * its values: exactly so for two values, and for a third, a missing word among
- * two, nearly. */
+/* A line through two of the values that centring, scaling and clipping give:
+ * exact for two values, and nearly so for a third, a missing word among two. */
 static void code_line(const counts *c, float *scale, float *shift)
 {
     int64_t all = c->n[0] + c->n[1] + c->n[2];
@@ -176,7 +175,7 @@ static void start_bias(starter *s, ls_key key, int64_t u)
     s->bias[u] = (float)-sum;
 }
 
-/* Its layer i, whose outputs are called so. */
+/* Its layer i, with outputs of that name. */
 static int set_layer(starter *s, int i, const char *layer)
 {
     char kernel[LS__REALMLP_NAME], bias[LS__REALMLP_NAME];

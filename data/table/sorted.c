@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts that are found by their order. */
+#include "base/error.h"
 #include "base/memory.h"
+#include "base/pattern.h"
 #include "table/csv.h"
 
 #include <stdlib.h>
@@ -52,4 +54,26 @@ int ls__find_text(int n, const char *const *text, const int *sorted,
             high = middle;
     }
     return -1;
+}
+
+int ls__no_text(const char *whose, const char *have, int n,
+                const char *const *text, const char *wanted)
+{
+    size_t least = (strlen(wanted) + 1) / 2;
+    int near = -1;
+
+    for (int i = 0; i < n; i++) {
+        size_t same = ls__name_nearness(wanted, text[i]);
+
+        if (same >= least) {
+            near = i;
+            least = same + 1;
+        }
+    }
+    if (n < 1)
+        return ls__fail(LS_ENOTFOUND, "%s%s no column \"%s\"", whose, have,
+                        wanted);
+    return ls__fail(LS_ENOTFOUND, "%s%s no column \"%s\"; the %s is \"%s\"",
+                    whose, have, wanted, near < 0 ? "last one" : "nearest",
+                    text[near < 0 ? n - 1 : near]);
 }

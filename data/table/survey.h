@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a column of a table was seen to hold, over all rows. */
+/* The survey of a column of a table, over all rows. */
 #ifndef LS_TABLE_SURVEY_H
 #define LS_TABLE_SURVEY_H
 
 #include "table/coding.h"
+#include "table/looks.h"
 
 /* Words are counted up to the most; so few numbers may be meant as classes. */
 enum { LS__MOST_WORDS = 1000, LS__FEW_WORDS = 20 };
 
-typedef struct ls__survey {
+typedef struct ls__column_survey {
     bool ignored;
     int64_t numbers, texts, missing;
     int64_t counted; /* rows with the number after that of the row before */
@@ -17,30 +18,59 @@ typedef struct ls__survey {
     char text[48];
     char part[LS__WORD]; /* the first number that is not whole; or empty */
     ls__words words;     /* of all that is not missing, up to one too many */
+    int64_t looks, absent; /* texts that look like numbers or dates; like a
+                              value that is missing */
+    int64_t look_line, absent_line; /* the first of them */
+    char look[48], gone[16];
+    int64_t thousands, decimals; /* numbers as 1.050; others with a mark */
+    char thousand[16];
+    double most; /* the largest number without a mark */
     int64_t dates;
     int64_t other_line; /* the first value that is no date */
     char other[48];
     double first[LS__DATE_PARTS]; /* the numbers of the first date, */
     bool varies[LS__DATE_PARTS];  /* and which of them others do not have */
-} ls__survey;
+} ls__column_survey;
 
 /* Look at the column's value of a row; LS_ENOMEM. */
-int ls__survey_look(ls__survey *s, const ls__cell *cell);
+int ls__survey_look(ls__column_survey *s, const ls__cell *cell);
 
-/* How many values are not missing. */
-static inline int64_t ls__values(const ls__survey *s)
+/* The number of values that are not missing. */
+static inline int64_t ls__values(const ls__column_survey *s)
 {
     return s->numbers + s->texts;
 }
 
-static inline bool ls__is_of_dates(const ls__survey *s)
+static inline bool ls__is_of_dates(const ls__column_survey *s)
 {
     return s->dates > 0 && s->dates == ls__values(s);
 }
 
-/* Has a word less than so many rows?  Then they are names, of which each row
- * has its own, or numbers that were measured. */
-static inline bool ls__has_many(const ls__survey *s, int rows)
+/* Are most texts numbers or dates to a person? */
+static inline bool ls__is_marked(const ls__column_survey *s)
+{
+    int64_t others = s->texts - s->looks - s->absent - s->dates;
+
+    return s->looks > 0 && s->looks + s->numbers + s->dates > others;
+}
+
+/* Are all but some numbers, or dates, and those words for missing values? */
+static inline bool ls__is_absent(const ls__column_survey *s)
+{
+    return s->absent > 0 && s->absent + s->dates == s->texts &&
+           s->numbers + s->dates > 0;
+}
+
+/* May the marks of its numbers part thousands, below which the others are? */
+static inline bool ls__is_of_thousands(const ls__column_survey *s)
+{
+    return s->thousands > 0 && !s->decimals && s->numbers > s->thousands &&
+           s->most < 1000;
+}
+
+/* Has a word less than `rows` rows?  Then they are names, each row its own, or
+ * numbers that were measured. */
+static inline bool ls__has_many(const ls__column_survey *s, int rows)
 {
     return s->words.count > LS__MOST_WORDS ||
            (s->words.count > LS__FEW_WORDS &&

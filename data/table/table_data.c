@@ -27,12 +27,17 @@ static int read_rows(ls_table_data *d, int *map)
 {
     const ls_coding *c = d->coding;
     int status = ls__coding_map(c, d->table, true, map), next = 0;
+    ls__order order = {0};
     int64_t n = 0;
 
-    while (status == 0 && n < d->rows && (next = ls_table_next(d->table)) > 0)
+    while (status == 0 && n < d->rows &&
+           (next = ls_table_next(d->table)) > 0) {
+        if (c->window && (status = ls__order_check(&order, d->table)) < 0)
+            break;
         if (!d->drop || !ls_table_missing(d->table, map[c->columns]))
             status = ls__coding_row(c, d->table, map, true,
                                     d->raw + n++ * (c->columns + 1));
+    }
     if (next < 0)
         return next;
     return status == 0 && n < d->rows

@@ -22,7 +22,7 @@ static int64_t elements(const ls_array_spec *spec)
     return size;
 }
 
-/* What a file says of its table must be of the model that it holds. */
+/* Compares the table of a file with the model that it holds. */
 static int check_coding(const ls_table_model *m)
 {
     const ls_coding *c = m->coding;

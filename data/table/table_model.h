@@ -10,7 +10,7 @@
 struct ls_table_model {
     ls_predictor *predictor;
     const ls_coding *coding;
-    ls_predictor *own; /* what was opened here, or NULL */
+    ls_predictor *own; /* opened here, or NULL */
     ls_coding *read;
     ls_array_spec in, out;
 };
@@ -22,12 +22,13 @@ struct ls_table_context {
     const ls_table_model *model;
     ls_context *context;
     double *raw; /* a row's values: the columns', the target's */
-    int *map;    /* where they are in what is predicted */
+    int *map;    /* their places in the rows to predict */
     float *x;    /* (LS__TABLE_ROWS, inputs) */
     float *y;    /* (LS__TABLE_ROWS, outputs) */
     ls_table *table;
     float *last;  /* of a series: the last rows of the table */
     int64_t seen; /* rows of it so far */
+    ls__order order;
 };
 
 #endif

@@ -69,7 +69,7 @@ static int predict(ls_table_context *t, int64_t rows, double *out, int *best)
 
 /* ------ Rows of a program ------ */
 
-/* What the rows are: one of the two. */
+/* The rows given: one of the two. */
 typedef struct given {
     int columns;
     const char *const *cell; /* text */
@@ -154,13 +154,13 @@ static int map_names(ls_table_context *t, int columns, const char *const *name,
     for (int k = 0; k < c->columns; k++) {
         t->map[k] = ls__find_text(columns, name, sorted, c->column[k].name);
         if (t->map[k] < 0)
-            return ls__fail(LS_ENOTFOUND, "the rows have no column \"%s\"",
-                            c->column[k].name);
+            return ls__no_text("the rows", " have", columns, name,
+                               c->column[k].name);
     }
     return 0;
 }
 
-/* Where the model's columns are among the names. */
+/* Finds the model's columns among the names. */
 static int find_names(ls_table_context *t, int columns, const char *const *name)
 {
     int *sorted, same, status;
@@ -236,6 +236,7 @@ int ls_table_predict_from(ls_table_context *context, ls_table *table)
 
     context->table = NULL;
     context->seen = 0;
+    context->order = (ls__order){0};
     if (ls__coding_map(c, table, c->window > 0, context->map) < 0)
         return LS_ENOTFOUND;
     context->table = table;
@@ -269,8 +270,10 @@ static int take_field_row(ls_table_context *t, int64_t *n)
 {
     const ls_coding *c = t->model->coding;
     int64_t size = c->window * ls_coding_width(c);
-    int status = ls__coding_row(c, t->table, t->map, c->window > 0, t->raw);
+    int status = c->window ? ls__order_check(&t->order, t->table) : 0;
 
+    if (status == 0)
+        status = ls__coding_row(c, t->table, t->map, c->window > 0, t->raw);
     if (status == 0)
         status = c->window ? add_last(t) : code_row(t, t->x + *n * c->width);
     if (status < 0 || t->seen < c->window)
@@ -289,7 +292,7 @@ static int check_end(const ls_table_context *t)
     return t->seen < window
                ? ls__fail(LS_EFORMAT, "%s: %lld row%s; the model sees windows "
                           "of %lld", t->table->path, (long long)t->seen,
-                          t->seen == 1 ? "" : "s", (long long)window)
+                          ls__s(t->seen), (long long)window)
                : 0;
 }
 

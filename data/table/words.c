@@ -73,6 +73,11 @@ bool ls__words_add(ls__words *w, const char *text)
     return true;
 }
 
+bool ls__words_has(const ls__words *w, const char *text)
+{
+    return w->slot && w->slot[find_slot(w, text)] >= 0;
+}
+
 /* Read a number as strtod does in the C locale, inf and hexadecimal too. */
 static bool is_number(const char *text, double *out)
 {

@@ -16,6 +16,9 @@ typedef struct ls__words {
  * memory. */
 bool ls__words_add(ls__words *w, const char *text);
 
+/* Is a word there?  Before they are sorted. */
+bool ls__words_has(const ls__words *w, const char *text);
+
 /* Numbers by their values first, then texts by their bytes.  Nothing is added
  * any more. */
 void ls__words_sort(ls__words *w);

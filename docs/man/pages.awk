@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The manual pages of functions, in section 3, from the public headers:
 #
-#     awk -v folder=FOLDER -f man/pages.awk HEADER..
+#     awk -v folder=FOLDER -f docs/man/pages.awk HEADER..
 #
 # A header is a page (lockstep_ops.3 is lockstep/ops.h), and lockstep.h itself
 # one for each part.  A page has what the header says, in its
-# order; the name of each function and type leads to the page (ls_dense.3).  The names of
-# all files are printed; without a folder none is made.
+# order; the name of each function and type leads to the page (ls_dense.3).
+# lockstep_functions.3 has all names, by page.  The names of all files are
+# printed; without a folder none is made.
 
 function escaped(text)
 {
@@ -22,7 +23,10 @@ function escaped(text)
 function say(text) { body = body text "\n" }
 
 # Lines stay as they are, which are up to 80 columns wide.
-BEGIN { lines = ".nf\n.in 1n\n" }
+BEGIN {
+    lines = ".nf\n.in 1n\n"
+    also = ".SH SEE ALSO\n.BR lockstep (3),\n.BR lockstep (7)"
+}
 
 # The page that is under way is complete; it has functions, or it is none.
 function end_page(    file, i, list)
@@ -46,8 +50,9 @@ function end_page(    file, i, list)
         print ".SH NAME\n" list " \\- " escaped(title) >file
         print ".SH SYNOPSIS\n.B #include <" include ">" >file
         print ".SH DESCRIPTION\n" lines body ".fi" >file
-        print ".SH SEE ALSO\n.BR lockstep (3),\n.BR lockstep (7)" >file
+        print also >file
         close(file)
+        all = all ".SS " escaped(title) "\n.BR " page " (3):\n" list "\n"
     }
     count = 0
     body = ""
@@ -159,4 +164,15 @@ declared != "" {
 /^ \*$/ { $0 = "" }
 { say(escaped($0)) }
 
-END { end_page() }
+END {
+    end_page()
+    file = "lockstep_functions.3"
+    print file
+    if (folder) {
+        file = folder "/" file
+        print ".TH LOCKSTEP_FUNCTIONS 3 \"\" lockstep lockstep" >file
+        print ".SH NAME\nlockstep_functions \\- all functions and types" >file
+        print ".SH DESCRIPTION\n" all also >file
+        close(file)
+    }
+}

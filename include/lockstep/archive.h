@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What safetensors files and checkpoints hold. */
+/* The contents of safetensors files and checkpoints. */
 #ifndef LOCKSTEP_ARCHIVE_H
 #define LOCKSTEP_ARCHIVE_H
 
@@ -11,8 +11,8 @@ extern "C" {
 
 /* ====== Files of arrays ====== */
 
-/* What a safetensors file, or a checkpoint's folder, holds, checked as a whole
- * when it is opened. */
+/* The contents of a safetensors file, or of a checkpoint's folder, checked as a
+ * whole when it is opened. */
 typedef struct ls_archive ls_archive;
 
 /* An array of an archive. */

@@ -3,7 +3,7 @@
  * of.  Gradients follow by themselves.
  *
  * Elementwise operators take nodes of equal shapes and give a node of that
- * shape.  A chain of them that nothing else reads is computed in one pass over
+ * shape.  A chain of them that nothing else reads is fused into one pass over
  * memory; that changes no bit.  Every operation is rounded to float once, in
  * the order in which it is written, and results do not depend on the CPU. */
 #ifndef LOCKSTEP_ARITHMETIC_H
@@ -64,7 +64,9 @@ LS_API ls_node *ls_abs(ls_node *x);
 
 /* y = x within [low, high], else the nearer of the two; either may be infinite.
  * The derivative is 1 between them and 0 elsewhere, both ends included, as
- * jax.lax.clamp has it.  LS_EINVAL when low is above high. */
+ * jax.lax.clamp has it.  LS_EINVAL when low is above high.  Within [0, 6] it is
+ * relu6, within [0, 1] the activation of efficiently updated game
+ * evaluators. */
 LS_API ls_node *ls_clamp(ls_node *x, double low, double high);
 
 /* y = x^power.  For a whole power products alone, of any x; else
@@ -93,17 +95,14 @@ LS_API ls_node *ls_selu(ls_node *x);
  * e^x (e^x + 2): jax.nn.mish. */
 LS_API ls_node *ls_mish(ls_node *x);
 
+/* y = x times x/6 + 1/2 within [0, 1]; its derivative is 0 up to -3 and 1 from
+ * 3 on, where it jumps (Howard et al. 2019): torch's hardswish. */
+LS_API ls_node *ls_hard_swish(ls_node *x);
+
 /* y = x/2 (1 + erf(x / sqrt 2)): torch's gelu as it is without approximate=
  * "tanh", which is ls_gelu; jax.nn.gelu(approximate=False).  Within 6 units in
  * the last place, far below 0 too, where 1 + erf would lose all digits. */
 LS_API ls_node *ls_gelu_exact(ls_node *x);
-
-/* y = x within [0, top]: ls_clamp.  With top 1 it is the activation of
- * efficiently updated game evaluators, with top 6 it is relu6. */
-LS_API ls_node *ls_clipped_relu(ls_node *x, double top);
-
-/* y = the square of ls_clipped_relu. */
-LS_API ls_node *ls_squared_clipped_relu(ls_node *x, double top);
 
 /* ------ Other shapes of the same numbers ------ */
 
@@ -124,13 +123,13 @@ LS_API ls_node *ls_slice(ls_node *x, int axis, int64_t first, int64_t count);
  * equal.  count from 1 up. */
 LS_API ls_node *ls_concat(ls_node *const *x, int count, int axis);
 
-/* y has that shape; axes that x lacks at its front, and axes of which x has
- * only one element, are repeated, as NumPy's broadcast_to does. */
+/* y is x broadcast to that shape, as by NumPy's broadcast_to: axes that x lacks
+ * at its front, and its axes of one element, are repeated. */
 LS_API ls_node *ls_broadcast_to(ls_node *x, int rank, const int64_t *shape);
 
-/* y is x (T,..) with its first axis the other way round.  lengths (NULL: none),
- * one LS_I32 a row from 0 to T: only so many steps change places, and those
- * beyond stay where they are, as ONNX's ReverseSequence has it. */
+/* y is x (T,..) with its first axis reversed.  lengths (NULL: none), one LS_I32
+ * a row from 0 to T: only that many steps are reversed, and the others stay,
+ * as ONNX's ReverseSequence has it. */
 LS_API ls_node *ls_reverse(ls_node *x, ls_node *lengths);
 
 /* ------ Reductions ------ */
@@ -140,7 +139,7 @@ LS_API ls_node *ls_reverse(ls_node *x, ls_node *lengths);
  * go, the last ones first. */
 LS_API ls_node *ls_sum_over(ls_node *x, int count, const int *axes);
 
-/* That sum times 1 / (elements of each sum). */
+/* The mean: that sum times 1 / (elements of each sum). */
 LS_API ls_node *ls_mean_over(ls_node *x, int count, const int *axes);
 
 /* The greatest over `count` axes, NaN where one is.  Of several that are equal

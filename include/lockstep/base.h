@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every header of lockstep needs: the version, the statuses that functions
- * return, and arrays with a type and a shape. */
+/* Base of every header: the version, the statuses that functions return, and
+ * arrays with a type and a shape. */
 #ifndef LOCKSTEP_BASE_H
 #define LOCKSTEP_BASE_H
 
@@ -53,7 +53,7 @@ enum ls_status { LS_OK = 0, LS_ERRORS(LS_ENUM) };
 /* The general text of a status: "shapes do not fit". */
 LS_API const char *ls_strerror(int status);
 
-/* What went wrong in the calling thread's last failed call, in full; or what
+/* The message of the calling thread's last failed call, in full; or what
  * ls_step has to say of a batch whose weights are all 0.  Valid until that
  * thread's next such call. */
 LS_API const char *ls_errmsg(void);
@@ -81,11 +81,10 @@ LS_API int ls_error(int status, const char *text);
  * A member that a version adds begins where the struct ended: never in its
  * padding, which programs do not write.
  *
- * Optimizers, schedules and other small values are members of other structs,
- * which they must not push apart when they grow: members to come take their
- * place from `room`, which is 0.
- *
- * All other structs keep their sizes and members in all versions. */
+ * All other structs keep their sizes and members as long as the soname is the
+ * same.  They are members of others, elements of arrays, or arguments by value:
+ * optimizers, schedules, groups.  What such a struct lacks becomes a member of
+ * the options that hold it. */
 
 /* ====== Arrays ====== */
 
@@ -129,9 +128,9 @@ typedef struct ls_setting {
     const char *name, *value;
 } ls_setting;
 
-/* What is done about rows that do not divide by the devices: they are an error,
- * or they are filled up with rows of zeros that a mask marks; or, of a loader's
- * batch, the last devices have fewer rows or none (ls_batch_set). */
+/* Rows that do not divide by the devices: an error, or padding with rows of
+ * zeros that a mask marks; or, of a loader's batch, the last devices have fewer
+ * rows or none (ls_batch_set). */
 typedef enum ls_uneven {
     LS_UNEVEN_ERROR,
     LS_UNEVEN_PAD,

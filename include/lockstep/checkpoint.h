@@ -20,7 +20,7 @@ extern "C" {
  * files of one machine.  examples/state_hash.py reads one in ten lines. */
 typedef struct ls_checkpoints ls_checkpoints;
 
-/* How a run's checkpoints are kept; ls_checkpoints_open copies it. */
+/* Options of a run's checkpoints; ls_checkpoints_open copies them. */
 typedef struct ls_checkpoints_options {
     size_t size; /* ls_checkpoints_defaults() writes it */
     const char *folder; /* made if it is not there */
@@ -28,9 +28,9 @@ typedef struct ls_checkpoints_options {
     int n_settings;
     const ls_setting *settings; /* model, data and so on, which must be the same
                                   to go on, as must the trainer's options */
-    const char *may_change; /* which of these need not be, by commas and as
-                               patterns of fnmatch: "lr,boundary *", of the
-                               graph "node *: rate"; NULL: all must */
+    const char *may_change; /* names that may differ, by commas and as patterns
+                               of fnmatch: "lr,boundary *", of the graph "node
+                               *: rate"; NULL: none may */
     bool keep_first;        /* the oldest stays too, beside the newest */
 } ls_checkpoints_options;
 
@@ -91,15 +91,14 @@ LS_API int ls_checkpoints_load(ls_checkpoints *checkpoints, int64_t *step);
 
 /* Go back: load as ls_checkpoints_load does, but the newest checkpoint of fewer
  * than `before` updates, and then delete the younger ones, which the run will
- * save anew.  *step is -1 where there is none; nothing is changed then.  So a
- * program that calls it with INT64_MAX, and then with each step it was given,
- * comes to the oldest.  What is being saved is awaited. */
+ * save anew.  *step is -1 if there is none; nothing is changed then.  Called
+ * with INT64_MAX, and then with each step that it gave, it comes to the oldest.
+ * It waits for a save that is under way. */
 LS_API int ls_checkpoints_back(ls_checkpoints *checkpoints, int64_t before,
                                int64_t *step);
 
 /* Returns a note of the checkpoint that was loaded, or NULL if it has none of
- * that name.  "not compared" is the library's: what a checkpoint of an older
- * version does not say, by commas ("the graph, dropout_key"). */
+ * that name. */
 LS_API const char *ls_checkpoints_note(const ls_checkpoints *checkpoints,
                                        const char *name);
 

@@ -38,10 +38,10 @@ typedef struct ls_shards ls_shards;
 
 /* Cut arrays of equally many rows, of any rank and type, along the data axis:
  * device d gets rows s R .. s R + R of each, s being its shard and R =
- * ceil(rows / shards).  They are views, not copies (except the shards that
- * padding fills up): the data is borrowed until ls_shards_free.  LS_ESHAPE
- * names the array that has no rows, or other rows than the first, or rows that
- * do not divide. */
+ * ceil(rows / shards).  They are views, not copies (but for shards with
+ * padding): the data is borrowed until ls_shards_free.  LS_ESHAPE names an
+ * array without rows, with other rows than the first, or with rows that do not
+ * divide. */
 LS_API int ls_shards_cut(ls_shards **shards, const ls_sharding *sharding,
                          int n_arrays, const ls_array *arrays,
                          ls_uneven uneven);
@@ -51,7 +51,7 @@ LS_API void ls_shards_free(ls_shards *shards);
 /* Returns R, the rows of every shard. */
 LS_API int64_t ls_shards_rows(const ls_shards *shards);
 
-/* What a device holds of an array: the array with R rows, and its data at the
+/* A device's shard of an array: the array with R rows, and its data at the
  * first of them.  LS_ENOTFOUND: no such name. */
 LS_API int ls_shards_get(const ls_shards *shards, const char *name, int device,
                          ls_array *view);
@@ -73,8 +73,8 @@ typedef int ls_pmap_fn(void *user, int device, const void *const *in,
  * the P devices (LS_ESHAPE names the array): device d is given the parts
  * d n/P to d n/P + n/P of an axis of length n, that is x[d] when n is P.
  * Outputs are written in place, so that they come out stacked in one array.
- * Every device is run even if one fails: LS_EUSER names the first.  What
- * devices are to exchange, a collective does afterwards. */
+ * Every device is run even if one fails: LS_EUSER names the first.  To exchange
+ * data call a collective afterwards. */
 LS_API int ls_pmap(ls_pool *pool, ls_pmap_fn *fn, void *user, int n_inputs,
                    const ls_array *inputs, int n_outputs,
                    const ls_array *outputs);
@@ -92,8 +92,7 @@ typedef struct ls_buffers {
     void *const *out; /* [device]; NULL, where allowed: in place */
 } ls_buffers;
 
-/* What a reduction makes of the numbers of P devices: their sum, or that times
- * 1 / P. */
+/* The result of a reduction over P devices: their sum, or that times 1 / P. */
 typedef enum ls_reduction { LS_REDUCE_MEAN = 1, LS_REDUCE_SUM } ls_reduction;
 
 /* Four collectives over sets of arrays, each done by all workers at once, by

@@ -34,15 +34,16 @@ extern "C" {
 /* The name of the note of a model file. */
 #define LS_CODING_NOTE "lockstep.table"
 
-/* What all columns of a table mean.  It belongs to what it was got from. */
+/* The meaning of all columns of a table; it belongs to what it was got from. */
 typedef struct ls_coding ls_coding;
 
 /* A column; its texts live as long as the coding.
  *
  * Dates are as ISO 8601 has them: 2026-11-25, and with a time 2026-11-25T18:30,
- * 2026-11-25 18:30:05.25, and with a zone 2026-11-25T18:30Z or +02:00.  A
- * column of them becomes columns of numbers of one name, one for each of these
- * that `date` names and in which its rows differ, "days" in any case:
+ * 2026-11-25 18:30:05.25, and with a zone 2026-11-25T18:30Z or +02:00; the day
+ * may be 2026/11/25 or 25.11.2026, too.  A column of them becomes columns of
+ * numbers of one name, one for each of these that `date` names and in which its
+ * rows differ, "days" in any case:
  *
  *     days     since 1970-01-01, the time as a fraction, in UTC where there is
  *              a zone; the others are of the date as it is written:
@@ -55,12 +56,20 @@ typedef struct ls_coding ls_coding;
  */
 typedef struct ls_column {
     const char *name;
-    const char *date;        /* which number of a date it is; or NULL */
+    const char *date;        /* the number of a date that it is; or NULL */
     int words;               /* of a column of text, or classes; 0: numbers */
     const char *const *word; /* [words]: numbers by value, texts by bytes */
     double mean, scale;      /* of numbers x becomes (x - mean) / scale */
     int64_t at;              /* the first of the inputs that it becomes */
 } ls_column;
+
+/* The numbers of a date, as ls_table_predict_doubles takes them. */
+typedef struct ls_date {
+    double days, year, month, day, weekday, yearday, hour;
+} ls_date;
+
+/* Read a text such as a column of dates has; false: it is no date. */
+LS_API bool ls_date_read(ls_date *date, const char *text);
 
 /* Stores column i = 0, 1, .. of those that a prediction takes and returns
  * true; false past the last. */
@@ -69,7 +78,7 @@ LS_API bool ls_coding_column(const ls_coding *coding, int i, ls_column *column);
 /* Stores what is predicted and returns true. */
 LS_API bool ls_coding_target(const ls_coding *coding, ls_column *column);
 
-/* How many numbers a row becomes as the model sees it. */
+/* The width of a row as the model sees it, in numbers. */
 LS_API int64_t ls_coding_width(const ls_coding *coding);
 
 /* Returns how many rows of a series the model sees, its target among the
@@ -92,16 +101,17 @@ LS_API void ls_coding_free(ls_coding *coding);
 
 /* ------ A table to train on ------ */
 
-/* What is predicted: by itself classes of a column of text and a number of one
- * of numbers; whole numbers may be classes too. */
+/* The task.  AUTO: classes for a column of text, a number for one of numbers;
+ * whole numbers may be classes too. */
 typedef enum ls_table_task {
     LS_TABLE_AUTO, LS_TABLE_CLASSIFICATION, LS_TABLE_REGRESSION
 } ls_table_task;
 
-/* What a table is read for. */
+/* Options for reading a table as data. */
 typedef struct ls_table_data_options {
     size_t size; /* ls_table_data_defaults() writes it */
-    const char *target;  /* the name of the column to predict; NULL: the last */
+    const char *target;  /* the name of the column to predict; NULL: the last,
+                            of those with a name */
     const char *ignore;  /* names of columns to leave out, commas between them;
                             NULL: none */
     ls_table_task task;
@@ -137,30 +147,32 @@ static inline ls_table_data_options ls_table_data_defaults(void)
 
 typedef struct ls_table_data ls_table_data;
 
-/* Read a table of which to train a model; options NULL means the defaults.  A
- * column is of numbers if all that it has are numbers, of dates if all are
- * dates, and of text if they are mostly no numbers.  A column of numbers or
- * dates with something else here and there is refused, as is text of which
- * nearly each row has its own.  LS_EINVAL: the options do not fit the table;
- * LS_EIO; LS_EFORMAT names line and column; LS_ENOMEM. */
+/* Read a table to train a model on; options NULL means the defaults.  A column
+ * is of numbers if all its values are numbers, of dates if all are dates, and
+ * of text if most are no numbers.  Refused are a column of numbers or dates
+ * with something else here and there; text that differs in nearly every row, or
+ * that looks like numbers or dates ("17%", "1 000", "01/15/2025"); a first line
+ * that is a row; and a series out of order by its first dates.  LS_EINVAL: the
+ * options do not fit the table; LS_EIO; LS_EFORMAT names line and column;
+ * LS_ENOMEM. */
 LS_API int ls_table_data_open(ls_table_data **data, const char *path,
                               const ls_table_data_options *options);
 
-/* Read another table of which the columns mean the same, to evaluate a model
- * on: its coding is this one, borrowed until the data are closed, and no mean
- * is taken from it.  Its columns may stand in another order, and others among
- * them.  LS_ENOTFOUND names a column that it lacks; LS_EFORMAT: a word that is
- * not known, and the rest as for ls_table_data_open. */
+/* Read another table by the same coding, to evaluate a model on.  The coding is
+ * borrowed until the data are closed; no mean is taken from the table.  Its
+ * columns may stand in another order, and others among them.  LS_ENOTFOUND
+ * names a column that it lacks; LS_EFORMAT: a word that is not known, and the
+ * rest as for ls_table_data_open. */
 LS_API int ls_table_data_open_as(ls_table_data **data, const char *path,
                                  const ls_coding *coding);
 
 /* Close the data, its coding with it; NULL is accepted. */
 LS_API void ls_table_data_close(ls_table_data *data);
 
-/* How many rows there are. */
+/* The number of rows. */
 LS_API int64_t ls_table_data_rows(const ls_table_data *data);
 
-/* What the columns mean; it lives until the data are closed. */
+/* The meaning of the columns; it lives until the data are closed. */
 LS_API const ls_coding *ls_table_data_coding(const ls_table_data *data);
 
 /* Take the rows as a model sees them, to be freed by ls_array_free: *x LS_F32
@@ -211,7 +223,7 @@ LS_API int ls_table_model_of(ls_table_model **model, ls_predictor *predictor,
 /* Close the model; NULL is accepted. */
 LS_API void ls_table_model_close(ls_table_model *model);
 
-/* What the columns mean, and the predictor; they live until the model is
+/* The meaning of the columns, and the predictor; they live until the model is
  * closed. */
 LS_API const ls_coding *ls_table_model_coding(const ls_table_model *model);
 LS_API ls_predictor *ls_table_model_predictor(const ls_table_model *model);
@@ -233,10 +245,9 @@ LS_API void ls_table_context_close(ls_table_context *context);
  * too far from those trained on: the message names row and column. */
 
 /* Predict rows of text: cell[i * columns + k] is row i's of the column called
- * name[k], as a table's field has it that stands without quotes; NULL is
- * missing, as "" and NA are.  The names are in any order, and more than the
- * model takes are no harm.
- * LS_ENOTFOUND: one that it takes is not there; LS_EINVAL: a name is there
+ * name[k], as a table's field without quotes has it; NULL is missing, as "" and
+ * NA are.  Names are in any order; those that the model does not take are no
+ * harm.  LS_ENOTFOUND: one that it takes is missing; LS_EINVAL: a name is there
  * twice; LS_ENOTSUP: the model is of a series; LS_ENOMEM. */
 LS_API int ls_table_predict_text(ls_table_context *context, int64_t rows,
                                  int columns, const char *const *name,
@@ -247,8 +258,8 @@ LS_API int ls_table_predict_text(ls_table_context *context, int64_t rows,
  * columns, NaN where one is missing, and in word (rows, columns) the words of
  * columns of text, NULL or "" where one is missing; what stands in the place of
  * the other is not looked at.  Each number of a date has a place of its own.
- * word may be NULL where no column is of text, number where all are.
- * LS_EINVAL: it may not; LS_ENOTSUP: the model is of a series. */
+ * word may be NULL if no column is of text, number if all are; else LS_EINVAL.
+ * LS_ENOTSUP: the model is of a series. */
 LS_API int ls_table_predict_doubles(ls_table_context *context, int64_t rows,
                                     const double *number,
                                     const char *const *word, double *out,
@@ -260,8 +271,8 @@ LS_API int ls_table_predict_doubles(ls_table_context *context, int64_t rows,
 LS_API int ls_table_predict_from(ls_table_context *context, ls_table *table);
 
 /* Predict up to `most` of the table's next rows; *rows: how many, a few hundred
- * at most, 0 after the last one.  Of a series each is the window that ends with
- * a row, of which the first have none.  Fails as ls_table_next does, too. */
+ * at most, 0 after the last one.  In a series each is the window that ends with
+ * a row; the first rows have none.  Fails as ls_table_next does, too. */
 LS_API int ls_table_predict_next(ls_table_context *context, int64_t most,
                                  int64_t *rows, double *out, int *best);
 

@@ -13,9 +13,9 @@
  *             ls_trainer_save(t, "best.safetensors");
  *     }
  *
- * Both are plain values without memory of their own: whoever keeps a copy of
- * them with a checkpoint goes on as if nothing had been between.  A value that
- * is no number is never better than another. */
+ * Both are plain values without memory of their own: keep a copy of them with a
+ * checkpoint, and a run resumes as if nothing had been between.  NaN is never
+ * better than another value. */
 #ifndef LOCKSTEP_CONTROL_H
 #define LOCKSTEP_CONTROL_H
 
@@ -29,16 +29,15 @@ extern "C" {
 
 /* The rule for ending a run.  All members begin as 0 unless they are set. */
 typedef struct ls_early_stop {
-    int64_t patience; /* The run ends after so many values in a row that are
-                         not better; 0: never. */
+    int64_t patience; /* The run ends after this many values in a row that
+                         are not better; 0: never. */
     double min_delta; /* A value is better by more than this. */
     bool rising;      /* The larger value is better, as of an accuracy; or else
                          the smaller, as of a loss. */
-    /* What it has seen, which ls_early_stop_take writes: */
+    /* State, which ls_early_stop_take writes: */
     int64_t values;   /* The number of values. */
     int64_t since;    /* The number of values after the best one. */
     double best;      /* The best value; NaN: no value was a number. */
-    double room[8];
 } ls_early_stop;
 
 /* Takes the next value and returns whether it is time to end.  since is 0
@@ -51,20 +50,19 @@ LS_API bool ls_early_stop_take(ls_early_stop *stop, double value);
 /* optax.contrib.reduce_on_plateau's rule. */
 typedef struct ls_plateau {
     double factor;     /* The rate is multiplied by this on a plateau. */
-    int64_t patience;  /* A plateau is so many values in a row that are not
+    int64_t patience;  /* A plateau is this many values in a row that are not
                           better; 0: there is none. */
     double rtol, atol; /* A value is better below (1 - rtol) best - atol, or if
                           rising above (1 + rtol) best + atol. */
-    int64_t cooldown;  /* So many values after a plateau are not counted. */
+    int64_t cooldown;  /* Values after a plateau that are not counted. */
     double min_scale;  /* scale becomes no smaller than this. */
     bool rising;       /* The larger value is better. */
-    /* What it has seen, which ls_plateau_take writes: */
+    /* State, which ls_plateau_take writes: */
     int64_t values;    /* The number of values. */
     int64_t since;     /* The number of values in a row that were not better. */
     int64_t rest;      /* The number of values that the cooldown still has. */
     double best;       /* The best value. */
     double scale;      /* The rate is multiplied by this. */
-    double room[8];
 } ls_plateau;
 
 /* Returns one with optax's defaults: factor 0.1, patience 10, rtol 1e-4 and

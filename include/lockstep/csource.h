@@ -18,16 +18,16 @@
 extern "C" {
 #endif
 
-/* How a model is written. */
+/* Options of a model as C source. */
 typedef struct ls_csource_options {
     size_t size; /* ls_csource_defaults() writes it */
-    const char *name; /* what its functions begin with; NULL: the file's name */
+    const char *name; /* prefix of its functions; NULL: the file's name */
     bool int8; /* weights and products are quantised to 8 bits: a quarter of the
                   size, by the rules of docs/csource.md; LS_ENOTSUP: a layer of
                   more than 133143 inputs */
 } ls_csource_options;
 
-/* Returns options by which the functions have the name of the file. */
+/* Returns options with the file's name as prefix. */
 LS_API void ls_csource_defaults_bytes(ls_csource_options *options, size_t size);
 static inline ls_csource_options ls_csource_defaults(void)
 {

@@ -16,8 +16,8 @@ extern "C" {
  * range, or with a fraction for LS_I32. */
 LS_API int ls_npy_load(ls_array *out, const char *path, ls_dtype as);
 
-/* The shape of the array in a .npy file, whose header alone is read; returns
- * its rank, or the failure of ls_npy_load. */
+/* The shape of the array in a .npy file; only the header is read.  Returns its
+ * rank, or the failure of ls_npy_load. */
 LS_API int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK]);
 
 /* The same for an array in a .npz file, by its name ("x" of x.npy; NULL: the
@@ -26,7 +26,7 @@ LS_API int ls_npy_shape(const char *path, int64_t shape[LS_MAX_RANK]);
  * array of that name. */
 LS_API int ls_npz_load(ls_array *out, const char *path, const char *name,
                        ls_dtype as);
-/* The shape of such an array, of which the header alone is unpacked. */
+/* The shape of such an array; only the header is unpacked. */
 LS_API int ls_npz_shape(const char *path, const char *name,
                         int64_t shape[LS_MAX_RANK]);
 

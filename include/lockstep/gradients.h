@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gradients in hand: to be read, changed, made elsewhere or added up before
- * the optimizer applies them.  ls_step is ls_gradients_compute and
- * ls_gradients_apply, to the bit. */
+/* Gradients in hand: to be read, changed, made elsewhere or added up (gradient
+ * accumulation) before the optimizer applies them.  ls_step is
+ * ls_gradients_compute and ls_gradients_apply, to the bit. */
 #ifndef LOCKSTEP_GRADIENTS_H
 #define LOCKSTEP_GRADIENTS_H
 
@@ -15,11 +15,10 @@ extern "C" {
  * belongs to the trainer, which is closed after it. */
 typedef struct ls_gradients ls_gradients;
 
-/* Make room for the mean.  `batches` says how many batches are added up at most
- * before an update: 1 or more, and of all of them no more than 65536
- * micro-batches; from 2 on there is room for what is added on each worker.
- * Layers of dropout draw in batch i of an update what they draw in micro-batch
- * i of a trainer that accumulates so many. */
+/* Make room for the mean.  `batches` is the most batches that are added up
+ * before an update: 1 or more, with at most 65536 micro-batches in all; from 2
+ * on each worker has room for its sum.  Layers of dropout draw in batch i of an
+ * update what they draw in micro-batch i of a trainer that accumulates. */
 LS_API int ls_gradients_open(ls_gradients **gradients, ls_trainer *trainer,
                              int batches);
 /* Free the room; the trainer's ls_step no longer calls a function of yours. */
@@ -67,9 +66,9 @@ LS_API int ls_gradients_get(const ls_gradients *gradients, const char *name,
                             int64_t n, float *out);
 
 /* One device's own gradient of a parameter: the sum over its rows of weight
- * times gradient, which the mean adds up over devices and divides, or with
- * LS_MEAN_OF_SHARDS, after a reduction, the device's own mean.  LS_EINVAL once
- * an update or another step of the trainer has taken the memory. */
+ * times gradient; the mean adds these up over devices and divides.  With
+ * LS_MEAN_OF_SHARDS, after a reduction, it is the device's own mean.  LS_EINVAL
+ * once an update or another step of the trainer has taken the memory. */
 LS_API int ls_gradients_get_device(const ls_gradients *gradients, int device,
                                    const char *name, int64_t n, float *out);
 

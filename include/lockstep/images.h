@@ -11,16 +11,16 @@
 extern "C" {
 #endif
 
-/* How a picture becomes one of a given height and width: the largest part of
- * these proportions, in its middle; all of it, in the middle of black; or all
- * of it, and its proportions change. */
+/* Resizing of a picture to a height and width: crop the largest part of these
+ * proportions, in its middle; fit all of it, in the middle of black (padding);
+ * or stretch all of it to new proportions. */
 typedef enum ls_image_fit {
     LS_IMAGE_CROP,
     LS_IMAGE_FIT,
     LS_IMAGE_STRETCH,
 } ls_image_fit;
 
-/* Which images of a folder are read, and how they are normalised. */
+/* The images of a folder that are read, and their normalisation. */
 typedef struct ls_images_options {
     size_t size; /* ls_images_defaults() writes it */
     bool test;           /* of a folder: its test set, not its training set */
@@ -41,12 +41,13 @@ typedef struct ls_images_options {
                             and grey if all are */
     ls_image_fit fit;
     bool skip_broken;    /* files that are no pictures, or broken ones, are left
-                            out, for which all are decoded at once; else they
-                            are an error */
+                            out, for which all are decoded at once, and so are
+                            classes without a picture; else they are an error */
     int threads;         /* that decode; 0: as many as the program has CPUs */
-    int n_classes;       /* 0: the folders there are, in the order of their */
-    const char *const *class_names; /* names' bytes; else these, in this order,
-                                       and another folder is an error */
+    int n_classes;       /* of pictures, 0 or without names: the folders there
+                            are, in the order of their names' bytes; */
+    const char *const *class_names; /* else these, in this order, and another
+                                       folder is an error */
 } ls_images_options;
 
 /* Returns options that are all 0: the training set, not normalised. */
@@ -61,12 +62,16 @@ static inline ls_images_options ls_images_defaults(void)
 
 /* Images as LS_F32 (H,W,C) and labels as LS_I32 from a file or a folder:
  *     CIFAR-10   data_batch_1.bin and on, test_batch.bin, or one .bin file
+ *     CIFAR-100  train.bin, test.bin, or one .bin file: the 100 fine labels, or
+ *                with n_classes 20 the coarse ones
  *     IDX        unsigned bytes (N,H,W) or (N,H,W,C), plain or gzip'd; in a
  *                folder by MNIST's names, train-images-idx3-ubyte and so on;
  *                else the only train*images* or t10k*images*
  *     .npy       (N,H,W) or (N,H,W,C); train-images.npy or x_train.npy
  *     pictures   a folder for each class, or these in train/, and in test/
- *                (valid/, val/): all files in them, .png, .jpg, .jpeg
+ *                (valid/, val/): all files in them, PNG or JPEG by what they
+ *                hold; hidden ones, __MACOSX, Thumbs.db and desktop.ini are
+ *                passed over
  * and labels in a file of their own, found by putting "labels" in the place of
  * "images" (idx1 for idx3), or y for x, in the name; of pictures the number of
  * their folder.  A plain file stays open, and rows are read when they are
@@ -80,16 +85,17 @@ static inline ls_images_options ls_images_defaults(void)
  * A picture is decoded when its row is wanted, by threads that live as long as
  * the call, and kept in memory as bytes, up to 1 GiB for all of a source; what
  * a row holds depends on the file alone.  All are looked at when the source is
- * opened.  16 bits become 8, v / 257 rounded; palettes are looked up, a JPEG is
- * turned as its EXIF orientation says, profiles and gamma are passed over.
+ * opened.  16 bits become 8, v / 257 rounded; palettes are looked up, a picture
+ * is turned as its EXIF orientation says (a PNG's where eXIf stands before its
+ * pixels), profiles and gamma are passed over.
  * JPEG is decoded with the accurate integer transform and chroma is repeated,
  * not smoothed, so that a file gives the same bytes on all machines with the
  * same library.  Alpha a lies on white unless it is asked for, and grey is
  *     (v a + 255 (255 - a) + 127) / 255
  *     (19595 r + 38470 g + 7471 b + 32768) >> 16
- * Of n pixels of an axis that are taken m are made, in whole numbers, each the
- * mean of what it covers: with pixel i of n at [i m, (i+1) m), pixel j of m at
- * [j n, (j+1) n), and w(i, j) the length that both have in common, it is
+ * An axis of n pixels is resized to m in whole numbers, each pixel the mean of
+ * what it covers (area averaging): with pixel i of n at [i m, (i+1) m), pixel j
+ * of m at [j n, (j+1) n), and w(i, j) the length that both share, it is
  *     (2 s + d) / (2 d),  s = sum wy(y, i) wx(x, j) v(i, j),  d = ny nx
  * LS_IMAGE_CROP takes h W / H of the columns of a picture of width w and height
  * h that becomes W x H, if w H > h W, else w H / W of the rows, and leaves half
@@ -114,6 +120,13 @@ LS_API const char *ls_images_class(const ls_source *source, int64_t i);
 LS_API const char *ls_images_file(const ls_source *source, int64_t row);
 LS_API int64_t ls_images_left_out(const ls_source *source);
 
+/* Returns the message of the first file that was left out for reason i, its
+ * name first, and in *files the number of such files; NULL past the last.  The
+ * text is the source's.  Beyond 16 reasons files are only counted, by
+ * ls_images_left_out. */
+LS_API const char *ls_images_left_out_why(const ls_source *source, int i,
+                                          int64_t *files);
+
 /* Get the label of a row of such a source without reading its image.  Returns
  * false past the last, and where there are no labels. */
 LS_API bool ls_images_label(const ls_source *source, int64_t row,
@@ -130,8 +143,8 @@ LS_API int ls_source_split(ls_source *source, int64_t n, const int64_t *rows,
  * both share what the source was, as after ls_source_split. */
 LS_API int ls_source_share(ls_source *source, ls_source *again);
 
-/* How images are changed before they are seen, other than the time before; all
- * 0: not at all. */
+/* Augmentation: changes of an image, new ones each time it is seen; all 0:
+ * none. */
 typedef struct ls_augment_options {
     size_t size; /* ls_augment_defaults() writes it */
     ls_key key;  /* that all is drawn by */
@@ -163,9 +176,9 @@ static inline ls_augment_options ls_augment_defaults(void)
     return o;
 }
 
-/* Have the images of a source, whose numbers are 0 to 1, changed in each epoch
- * anew.  It becomes one whose rows differ by epoch (ls_source.by_epoch).  What
- * is drawn for row r of epoch e are uniform numbers u0, u1, .. of
+/* Augment the images of a source, numbers of 0 to 1, in each epoch anew.  Its
+ * rows then differ by epoch (ls_source.by_epoch).  For row r of epoch e uniform
+ * numbers u0, u1, .. are drawn of
  *     ls_random_uniform(ls_key_fold_in(ls_key_fold_in(key, e), r), .., 0, 1)
  * and nothing else, so that no worker, rank, order or batch shows in them.  In
  * this order:
@@ -209,14 +222,6 @@ static inline ls_augment_options ls_augment_defaults(void)
  * one without the other, or a name that an array has already. */
 LS_API int ls_source_augment(ls_source *source,
                              const ls_augment_options *options);
-
-/* Write n images, (n,H,W,C) of 1 or 3 channels with numbers 0 to 1, as one PNG:
- * from left to right, `columns` in a row, each pixel as several where they are
- * small.  caption (may be NULL): what is written below each, in capitals; a
- * newline begins another line.  The file appears whole. */
-LS_API int ls_images_save(const char *path, int64_t n, const int64_t shape[3],
-                          const float *images, int columns,
-                          const char *const *caption);
 
 #ifdef __cplusplus
 }

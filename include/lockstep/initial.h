@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How parameters start, where it is not as the layer has it. */
+/* Initial values of parameters, where they are not the layer's own. */
 #ifndef LOCKSTEP_INITIAL_H
 #define LOCKSTEP_INITIAL_H
 
@@ -12,15 +12,16 @@ extern "C" {
 
 /* ====== Initialisers (JAX's definitions and bits) ====== */
 
-/* What random initial values are drawn from. */
+/* The distribution of random initial values. */
 typedef enum ls_distribution {
     LS_UNIFORM,          /* from -1 to 1, or with LS_INIT_RANDOM from 0 to 1 */
     LS_NORMAL,
     LS_TRUNCATED_NORMAL  /* between two deviations below and above */
 } ls_distribution;
 
-/* What divides a variance: the inputs or outputs of a unit, or their mean.  Of
- * a shape (.., I, O) these are I and O times all extents before. */
+/* The divisor of a variance: the inputs (fan-in) or outputs (fan-out) of a
+ * unit, or their mean.  Of a shape (.., I, O) these are I and O times all
+ * extents before. */
 typedef enum ls_fan { LS_FAN_IN, LS_FAN_OUT, LS_FAN_AVERAGE } ls_fan;
 
 /* The kinds of initial values, jax.nn.initializers' names behind them:
@@ -51,7 +52,7 @@ typedef enum ls_init_kind {
 typedef int ls_init_fn(void *user, const char *name, int rank,
                        const int64_t *shape, ls_key key, float *out);
 
-/* How a parameter starts: a kind, and what it needs. */
+/* A parameter's initialiser: its kind, and what that needs. */
 typedef struct ls_init {
     ls_init_kind kind;
     ls_distribution distribution; /* RANDOM, VARIANCE */
@@ -59,7 +60,6 @@ typedef struct ls_init {
     double scale;                 /* finite; of VARIANCE not negative */
     ls_init_fn *fn;               /* OWN: called when a trainer is opened */
     void *user;
-    double room[8];               /* 0: for options to come */
 } ls_init;
 
 /* Return an initialiser of a kind. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loaders: the batch of every step, made beforehand from a source of rows. */
+/* Loaders: batches from a source of rows, prefetched while a step computes. */
 #ifndef LOCKSTEP_LOADER_H
 #define LOCKSTEP_LOADER_H
 
@@ -28,7 +28,7 @@ typedef struct ls_loader_options {
     bool no_thread;   /* make a batch when it is asked for, not before */
 } ls_loader_options;
 
-/* Returns options by which each step has all rows in their order. */
+/* Returns options that give each step all rows in their order. */
 LS_API void ls_loader_defaults_bytes(ls_loader_options *options, size_t size);
 static inline ls_loader_options ls_loader_defaults(void)
 {

@@ -13,16 +13,16 @@ extern "C" {
  * such worker. */
 LS_API int ls_mesh_worker_pu(const ls_mesh *mesh, int worker);
 
-/* Returns why there are so many usable cores, one number of cores for each
- * limit in turn: "2 usable cores: machine 64, cpuset 32, affinity 4, quota 1.5
+/* Returns a text of the limits on usable cores, a number of cores for each in
+ * turn: "2 usable cores: machine 64, cpuset 32, affinity 4, quota 1.5
  * CPUs (/sys/fs/cgroup/job/cpu.max)"; and "cpus 3" where that leaves fewer. */
 LS_API const char *ls_mesh_cores_text(const ls_mesh *mesh);
 
 /* The CPU's name, "AMD EPYC"; empty when nobody says. */
 LS_API const char *ls_mesh_cpu(const ls_mesh *mesh);
 
-/* Where a worker is planned.  Numbers below are hwloc's logical ones, -1 where
- * the machine tells none. */
+/* The planned place of a worker.  Numbers below are hwloc's logical ones, -1
+ * where the machine tells none. */
 typedef struct ls_place {
     int pu;      /* the operating system's number */
     int core, l3, numa, package;
@@ -73,9 +73,9 @@ static inline bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind)
     return ls_mesh_kind_bytes(mesh, i, kind, sizeof *kind);
 }
 
-/* What a training step reads over the link from one NUMA node to another: each
- * pair is how much it would be otherwise, and how much it is.  No byte of a
- * result depends on it.
+/* Traffic of a training step over the link from one NUMA node to another.  Each
+ * pair is what would be read without the measures below, and what is read.  No
+ * byte of a result depends on it.
  *
  * Gradients, in floats of 4 bytes for each parameter of the model: a device's
  * gradient lies on the node of its worker, and each worker adds all of them
@@ -91,10 +91,10 @@ static inline bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind)
  *
  * Rows, as a share of the batch: it would lie where its loader made it.
  *
- * And what a position reads that the workers share as a generator's
- * (ls_generator_share), in floats for each parameter: packed weights, an equal
- * part of which each worker reads.  They would lie where the first worker is;
- * instead each node copies them once for a sequence. */
+ * Positions of a generator that workers share (ls_generator_share), in floats
+ * for each parameter: each worker reads an equal part of the packed weights.
+ * They would lie where the first worker is; instead each node copies them once
+ * for a sequence. */
 typedef struct ls_link {
     int from, to;  /* nodes as in ls_place; the reader sits on `to` */
     bool packages; /* they lie in different packages */

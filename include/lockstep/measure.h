@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What steps cost and what the machine can do: FLOP and bytes, times, backends,
- * instruction levels and measured roofs. */
+/* The cost of steps and the limits of the machine: FLOP and bytes, times,
+ * backends, instruction levels and measured roofs (the roofline model). */
 #ifndef LOCKSTEP_MEASURE_H
 #define LOCKSTEP_MEASURE_H
 
@@ -36,8 +36,8 @@ static inline bool ls_trainer_cost(const ls_trainer *trainer, int i,
     return ls_trainer_cost_bytes(trainer, i, cost, sizeof *cost);
 }
 
-/* What a step does: FLOP and bytes by the sum of the above, and the bytes that
- * reduction and update must at least read and write. */
+/* The work of a step: FLOP and bytes by the sum of the above, and the bytes
+ * that reduction and update must at least read and write. */
 typedef struct ls_work {
     double row_flops;    /* a row; 0: not known */
     double reduce_bytes; /* a step: each device's gradient, and the sum */
@@ -46,9 +46,6 @@ typedef struct ls_work {
     int64_t chunk_rows;  /* of a shard that run through all operators together;
                             the last chunk may have less */
     int64_t shards;      /* of a step: devices times micro-batches */
-    double aid;          /* the share of its gradients, by FLOP and bytes, in
-                            which workers that are done help one that is not, */
-    int64_t guests;      /* as many at a time at most */
 } ls_work;
 
 /* Stores what a step of the trainer does. */
@@ -110,19 +107,19 @@ static inline bool ls_isa_level(int i, ls_isa *isa)
 }
 
 /* Checks the environment variable LS_ISA.  LS_EINVAL: it names a level that is
- * unknown or not of this CPU, whose levels the message names.  (Opening a pool
- * says the same.) */
+ * unknown or not of this CPU; the message names this CPU's levels.  (Opening a
+ * pool says the same.) */
 LS_API int ls_isa_check(void);
 
 /* Returns the name of backend i = 0, 1, .., "native" first; NULL past the
  * last.  One may be named here and not be built in. */
 LS_API const char *ls_backend_name(int i);
 
-/* How a backend (NULL: native) computes on this CPU: "f32 products"; of bf16
- * layers "AMX products", "AVX512-BF16 products", or "rounding, then f32
- * products", the same bytes, which saves no time.  Where the CPU has AMX and
- * the kernel refuses it, the text says so.
- * LS_EINVAL, LS_ENOTSUP: as opening a trainer with it. */
+/* The products of a backend (NULL: native) on this CPU, as text: "f32
+ * products"; of bf16 layers "AMX products", "AVX512-BF16 products", or
+ * "rounding, then f32 products", the same bytes, which saves no time.  Where
+ * the CPU has AMX and the kernel refuses it, the text says so.  LS_EINVAL,
+ * LS_ENOTSUP: as opening a trainer with it. */
 LS_API int ls_backend_text(char text[LS_TEXT], const char *backend,
                            ls_precision precision);
 
@@ -136,7 +133,7 @@ LS_API int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
 /* The most FLOP/s of the products of layers of a precision ("native"), two for
  * each multiply-add of theirs, as ls_measure_flops measures them: of AMX, of
  * AVX512-BF16 or of fused multiply-adds, whichever products use on this CPU;
- * for LS_F32X3_LAYERS a third of it and for LS_F32X6_LAYERS a sixth.
+ * for LS_F32X3_LAYERS a third of it.
  * LS_EINVAL: more workers than the pool has, or an unknown precision. */
 LS_API int ls_measure_products(ls_pool *pool, int workers,
                                ls_precision precision, double *flops);

@@ -34,6 +34,9 @@ typedef struct ls_mesh_options {
     ls_log_fn *log;       /* called with each ls_mesh_note while the mesh
                              opens; NULL: not called */
     void *log_user;
+    bool pin;             /* a pool's workers sit on a PU each even where they
+                             leave some of the usable cores to other programs,
+                             which may begin with the same ones */
 } ls_mesh_options;
 
 /* Returns options that ask for 8 devices along "data" on this machine's usable
@@ -49,9 +52,13 @@ static inline ls_mesh_options ls_mesh_defaults(void)
 
 /* Plan a mesh; options NULL means the defaults.  Usable cores are those the
  * calling thread may run on (cpuset and affinity), but no more than its CPU
- * quota, rounded up (cgroup v1 and v2, the least of its group's and of all
- * groups' above).  A core takes one worker; workers are placed on the fastest
- * kind of cores first, and neighbours share caches and NUMA nodes.
+ * quota, rounded down to one or more (cgroup v1 and v2, the least of its
+ * group's and of all groups' above).  A core takes one worker; workers are
+ * placed on the fastest kind of cores first, and neighbours share caches and
+ * NUMA nodes.
+ * Workers that take all cores that the calling thread may run on, or that cpus
+ * names, are pinned to a PU each by a pool; fewer may run on any of these,
+ * since another program may have planned the same ones.
  * More workers than usable cores is allowed and is oversubscription; the second
  * PUs of the cores come first then.
  * LS_EINVAL: a count that is negative or beyond 65536, malformed axes, topology

@@ -28,7 +28,7 @@ extern "C" {
  * alone.  LS_EIO, LS_EINVAL (a name is not UTF-8), LS_ENOMEM. */
 LS_API int ls_trainer_save_model(const ls_trainer *trainer, const char *path);
 
-/* What a file holds. */
+/* The contents of a file. */
 typedef enum ls_save_kind {
     LS_SAVE_MODEL,    /* weights and graph */
     LS_SAVE_ADAPTERS, /* those alone, and a SHA-256 of all other parameters,

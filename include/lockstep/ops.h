@@ -72,11 +72,12 @@ LS_API ls_node *ls_swiglu(ls_node *x, int64_t n, const char *name);
 LS_API ls_node *ls_self_attention(ls_node *x, int heads, bool causal,
                                   const char *name);
 
-/* ls_self_attention whose keys and values have kv_heads heads, which must
- * divide heads: heads / kv_heads query heads, one after the other, share one
- * (Ainslie et al. 2023).  Where rotary_base is not 0, queries and keys go
- * through ls_rotary.  Parameters "<name>.query.kernel" (D,heads,D/heads),
- * "<name>.key|value.kernel" (D,kv_heads,D/heads) and "<name>.out.kernel". */
+/* Grouped-query attention (Ainslie et al. 2023): ls_self_attention with
+ * kv_heads heads of keys and values, which must divide heads: heads / kv_heads
+ * query heads, one after the other, share one.  Where rotary_base is not 0,
+ * queries and keys go through ls_rotary.  Parameters "<name>.query.kernel"
+ * (D,heads,D/heads), "<name>.key|value.kernel" (D,kv_heads,D/heads) and
+ * "<name>.out.kernel". */
 LS_API ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
                                      double rotary_base, bool causal,
                                      const char *name);
@@ -84,20 +85,21 @@ LS_API ls_node *ls_grouped_attention(ls_node *x, int heads, int kv_heads,
 /* Multi-head attention of x (T,D) to memory (S,E), another sequence or x
  * itself, under a mask that is an input of the graph or any other node: 1 where
  * a position may look, 0 where not, of a shape that broadcasts to (heads,T,S),
- * as (S) for a memory whose rows are of different lengths, or (T,S).  A
- * position that may look nowhere sees the mean of all.  mask NULL: all see
- * all.  No biases.  Parameters "<name>.query.kernel" (D,heads,D/heads),
- * "<name>.key|value.kernel" (E,heads,D/heads) and "<name>.out.kernel"
- * (heads,D/heads,D): linen.MultiHeadDotProductAttention. */
+ * as (S) for a memory whose rows are of different lengths, or (T,S).  Anything
+ * below 1 is 0, so y is the same on both sides of almost any mask: the gradient
+ * by it is 0.  A position that may look nowhere sees the mean of all.  mask
+ * NULL: all see all.  No biases.  Parameters "<name>.query.kernel"
+ * (D,heads,D/heads), "<name>.key|value.kernel" (E,heads,D/heads) and
+ * "<name>.out.kernel" (heads,D/heads,D): linen.MultiHeadDotProductAttention. */
 LS_API ls_node *ls_cross_attention(ls_node *x, ls_node *memory, ls_node *mask,
                                    int heads, const char *name);
 
-/* More of an attention; ls_attention_defaults() writes what ls_self_attention
- * has without a mask.  Each bias is zeros: "<name>.query|key|value.bias" of one
- * number for each output of its kernel, "<name>.out.bias" (D).  dropout: in
- * ls_step each weight, element of the softmax of (heads,T,S), is dropped as
- * ls_dropout does, whose `name` is the layer's: PyTorch's, and Flax's with
- * broadcast_dropout False. */
+/* Options of an attention; ls_attention_defaults() writes what
+ * ls_self_attention has without a mask.  Each bias is zeros:
+ * "<name>.query|key|value.bias" of one number for each output of its kernel,
+ * "<name>.out.bias" (D).  dropout: ls_step drops elements of the softmax,
+ * (heads,T,S), as ls_dropout with the layer's `name` does: PyTorch's, and
+ * Flax's with broadcast_dropout False. */
 typedef struct ls_attention_options {
     size_t size; /* ls_attention_defaults() writes it */
     bool causal;
@@ -157,9 +159,9 @@ LS_API ls_node *ls_lstm(ls_node *x, int64_t n, const char *name);
  * orthogonal. */
 LS_API ls_node *ls_gru(ls_node *x, int64_t n, const char *name);
 
-/* More of a recurrent layer: a state to begin from, rows of different lengths,
- * and the state that it comes to.  ls_recurrent_defaults() writes what ls_lstm
- * and ls_gru have, NULL and false.
+/* Options of a recurrent layer: an initial state, rows of different lengths,
+ * and the final state.  ls_recurrent_defaults() writes what ls_lstm and ls_gru
+ * have, NULL and false.
  *
  * A stream of steps is predicted piece by piece by giving `last` of one piece
  * as `state` of the next: the bytes are those of one long row. */
@@ -221,12 +223,12 @@ LS_API ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
 
 /* ------ Weights that layers share ------ */
 
-/* Let a layer that is built later use a weight that is there: its parameter
- * `name` ("head.kernel") is parameter `with` ("tok_emb.embedding") then, of the
- * same shape; or its transpose, (n,I), for the weights (I,n) of a dense layer:
- * the table of an embedding as the output layer.  It is one parameter in files,
- * hashes and counts, under the name `with`, and draws no random numbers of its
- * own.  Its gradient is summed over its layers, last built first, within each
+/* Weight tying: the parameter `name` ("head.kernel") of a layer that is built
+ * later is parameter `with` ("tok_emb.embedding"), of the same shape; or its
+ * transpose, (n,I), for the weights (I,n) of a dense layer: the table of an
+ * embedding as the output layer.  It is one parameter in files, hashes and
+ * counts, under the name `with`, and draws no random numbers of its own.  Its
+ * gradient is summed over its layers, last built first, within each
  * chunk of rows.  LS_ENOTFOUND: no layer has declared `with`; LS_EINVAL: `name`
  * is there, or tied, already; LS_ENOMEM.  The builder of the layer fails with
  * LS_ESHAPE where shapes differ, and a trainer or predictor with LS_EINVAL when
@@ -268,14 +270,14 @@ typedef struct ls_window {
 LS_API ls_node *ls_conv2d(ls_node *x, int64_t n, ls_window window,
                           const char *name);
 
-/* More of a convolution; ls_conv_defaults() writes what ls_conv2d has, LS_SAME
- * and ones.  Taps are `dilation` pixels apart, so that a window k wide covers
+/* Options of a convolution; ls_conv_defaults() writes what ls_conv2d has,
+ * LS_SAME and ones.  Taps are `dilation` pixels apart: a window k wide covers
  * (k - 1) dilation + 1, which stands for k in the formulas of padding.  Groups
- * of channels, one after the other, each make as many outputs of their own, and
- * must divide both; as many groups as channels: a depthwise convolution.  With
- * LS_EXPLICIT, `top`, `bottom`, `left` and `right` are how many pixels of zeros
- * are around the image, and out = (in + both - covered) / s + 1, rounded down;
- * else they are 0. */
+ * of channels, one after the other, make equally many outputs each and must
+ * divide both.  As many groups as channels: a depthwise convolution.  With
+ * LS_EXPLICIT, `top`, `bottom`, `left` and `right` are pixels of zeros around
+ * the image, and out = (in + both - covered) / s + 1, rounded down; else they
+ * are 0. */
 typedef struct ls_conv_options {
     size_t size; /* ls_conv_defaults() writes it */
     ls_padding padding;
@@ -309,16 +311,15 @@ static inline ls_conv_options ls_conv_defaults(void)
  * kernel_dilation, feature_group_count and padding.  LS_ESHAPE: groups that do
  * not divide C and n, or a window that covers more than the padded image;
  * LS_EINVAL: sizes out of range, or pixels without LS_EXPLICIT.  With bf16
- * layers, windows with gaps and groups are products of patches that are written
- * out; a depthwise one (n = C = groups) rounds what it multiplies, and sums as
- * f32. */
+ * layers, dilated and grouped ones are done by im2col; a depthwise one
+ * (n = C = groups) rounds what it multiplies, and sums as f32. */
 LS_API ls_node *ls_conv2d_with(ls_node *x, int64_t n, int64_t height,
                                int64_t width, const ls_conv_options *options,
                                const char *name);
 
-/* ls_conv2d_with over the steps of x (T,C): an image of height 1, whose window,
- * stride and dilation have width, stride_x, dilation_x, left and right.  The
- * options for y must stay as they are: LS_EINVAL. */
+/* ls_conv2d_with over the steps of x (T,C), an image of height 1: the window
+ * has width, stride_x, dilation_x, left and right.  The options for y must stay
+ * as they are: LS_EINVAL. */
 LS_API ls_node *ls_conv1d_with(ls_node *x, int64_t n, int64_t width,
                                const ls_conv_options *options,
                                const char *name);
@@ -339,10 +340,10 @@ LS_API ls_node *ls_max_pool(ls_node *x, ls_window window);
  * as 0 (nnx.avg_pool). */
 LS_API ls_node *ls_avg_pool(ls_node *x, ls_window window);
 
-/* More of a pooling; ls_pooling_defaults() writes what ls_max_pool has, LS_SAME
- * and ones.  Dilation, and pixels with LS_EXPLICIT, are as in ls_conv_options.
- * ceil_mode: where LS_VALID or LS_EXPLICIT would leave pixels over, there is
- * one window more, which hangs over, unless it would begin behind the image
+/* Options of a pooling; ls_pooling_defaults() writes what ls_max_pool has,
+ * LS_SAME and ones.  Dilation, and pixels with LS_EXPLICIT, are as in
+ * ls_conv_options.  ceil_mode: where LS_VALID or LS_EXPLICIT would leave pixels
+ * over, one window more hangs over, unless it would begin behind the image
  * (with `before` pixels of padding, from in + before on): PyTorch's ceil_mode.
  * exclude_padding: ls_avg_pool_with divides by the pixels of the image in each
  * window, count_include_pad=False; else by those of the image and its padding,
@@ -368,7 +369,7 @@ static inline ls_pooling_options ls_pooling_defaults(void)
 }
 
 /* ls_max_pool of windows of height by width with these options, NULL: the
- * defaults.  nn.MaxPool2d, whose padding p is top = bottom = left = right = p.
+ * defaults.  nn.MaxPool2d's padding p is top = bottom = left = right = p.
  * LS_ESHAPE: the image is too small, or a window would hold none of its pixels;
  * LS_EINVAL: sizes out of range, or pixels without LS_EXPLICIT. */
 LS_API ls_node *ls_max_pool_with(ls_node *x, int64_t height, int64_t width,
@@ -378,9 +379,9 @@ LS_API ls_node *ls_max_pool_with(ls_node *x, int64_t height, int64_t width,
 LS_API ls_node *ls_avg_pool_with(ls_node *x, int64_t height, int64_t width,
                                  const ls_pooling_options *options);
 
-/* Images made larger by pixels that stand there again: y[i,j,c] =
- * x[i / high, j / wide, c], nearest neighbours.  x (H,W,C) -> (H high, W wide,
- * C).  A reshape, ls_broadcast_to and a reshape.  LS_ESHAPE. */
+/* Upsampling by nearest neighbours: y[i,j,c] = x[i / high, j / wide, c].
+ * x (H,W,C) -> (H high, W wide, C).  A reshape, ls_broadcast_to and a reshape.
+ * LS_ESHAPE. */
 LS_API ls_node *ls_upsample(ls_node *x, int64_t high, int64_t wide);
 
 /* A transposed convolution, which makes images larger: ls_conv2d with stride 1

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How parameters are updated: optimizers, and learning rates over time. */
+/* Updates of parameters: optimizers, and schedules of learning rates. */
 #ifndef LOCKSTEP_OPTIM_H
 #define LOCKSTEP_OPTIM_H
 
@@ -15,7 +15,7 @@ extern "C" {
  * ls_schedule_option tell it: its values are least <= x < below. */
 typedef struct ls_option {
     const char *name;    /* "b1", the name of the struct's member */
-    const char *about;   /* what it is, for a line of help */
+    const char *about;   /* a line of help */
     const char *range;   /* its values in words: "a number from 0 to below 1" */
     double start;        /* the default; NaN: there is none */
     double least, below;
@@ -25,7 +25,7 @@ typedef struct ls_option {
 /* The kinds of optimizers. */
 typedef enum ls_optimizer_kind {
     LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW, LS_RMSPROP, LS_ADAGRAD,
-    LS_LION, LS_AMSGRAD
+    LS_LION, LS_AMSGRAD, LS_NADAM
 } ls_optimizer_kind;
 
 /* An optimizer.  ls_sgd and so on, below, make one; its members may be changed
@@ -34,59 +34,66 @@ typedef struct ls_optimizer {
     ls_optimizer_kind kind;
     double lr;           /* learning rate */
     double momentum;     /* momentum, nesterov: decay of the trace */
-    double b1, b2;       /* adam, adamw, lion, amsgrad */
-    double eps;          /* adam, adamw, rmsprop, adagrad, amsgrad */
+    double b1, b2;       /* adam, adamw, lion, amsgrad, nadam */
+    double eps;          /* the same but lion, and rmsprop, adagrad */
     double weight_decay; /* adamw, lion: on every parameter, times lr */
     double decay;        /* rmsprop: of the mean of squares */
     double l2;           /* all but adamw and lion; see below */
     double initial_accumulator; /* adagrad: where the sum of squares begins */
     bool lazy;           /* adam: rows without a gradient stand still */
-    double room[8];
 } ls_optimizer;
 
 /* Regularisation comes in two kinds.  weight_decay pulls at the parameters
  * themselves, in addition to the rule.  l2 is the gradient of l2/2 sum p^2:
  * with it g + l2 p takes the place of g in the formulas below, after clipping
  * (optax.chain(optax.add_decayed_weights(l2), ..)); that is what PyTorch's sgd
- * and adam call weight_decay.  It is 0 unless it is set. */
+ * and adam call weight_decay.  It is 0 unless it is set.
+ *
+ * Moments have the names in quotes in state hashes and checkpoints. */
 
 /* p -= lr g */
 LS_API ls_optimizer ls_sgd(double lr);
-/* t = g + momentum t; p -= lr t */
+/* t = g + momentum t; p -= lr t.  t: "trace". */
 LS_API ls_optimizer ls_momentum(double lr, double momentum);
-/* t = g + momentum t; p -= lr (g + momentum t) */
+/* t = g + momentum t; p -= lr (g + momentum t).  t: "trace". */
 LS_API ls_optimizer ls_nesterov(double lr, double momentum);
 /* m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2;
  * p -= lr (m / (1-b1^n)) / (sqrt(v / (1-b2^n)) + eps), at update n = 1, 2, ..
- * b1 0.9, b2 0.999, eps 1e-8. */
+ * b1 0.9, b2 0.999, eps 1e-8.  m: "mu", v: "nu". */
 LS_API ls_optimizer ls_adam(double lr);
-/* Lazy Adam, ls_adam with `lazy`, for tables of which a batch reads few rows
- * (ls_embed, ls_embed_bag, ls_sparse_dense): a row of such a parameter whose
+/* Lazy Adam (sparse updates): ls_adam with `lazy`, for tables of which a batch
+ * reads few rows (ls_embed, ls_embed_bag, ls_sparse_dense).  A row whose
  * gradient is zero in all elements is left alone in this update, its m and v
  * too, and l2 does not pull at it.  ls_adam would let m and v decay and go on
- * moving the row by what is left of m.  n counts all updates.  It is PyTorch's
- * SparseAdam, but that eps stands where ls_adam has it, and that a row which
- * occurs and whose gradient comes out as zero stands still too.  Other
- * parameters are ls_adam's.  A row that crosses a multiple of 4096 in the flat
- * parameter array (see clip_norm) counts as two.
+ * moving the row by what is left of m.  n counts all updates.  PyTorch's
+ * SparseAdam differs in two things: eps stands elsewhere, and a row that occurs
+ * is updated though its gradient comes out as zero.  Other parameters are
+ * ls_adam's.  A row that crosses a multiple of 4096 in the flat parameter array
+ * (see clip_norm) counts as two.
  * It is faster, and another rule: losses differ. */
 
 /* ls_adam with weight_decay p added to the fraction; weight_decay 1e-4. */
 LS_API ls_optimizer ls_adamw(double lr);
 /* v = decay v + (1-decay) g^2; p -= lr g / sqrt(v + eps).  decay 0.9, eps 1e-8:
  * optax.rmsprop as it is without further arguments (eps in the root, v from 0,
- * not centered, no momentum). */
+ * not centered, no momentum).  v: "nu". */
 LS_API ls_optimizer ls_rmsprop(double lr);
 /* v = v + g^2, from initial_accumulator on; p -= lr g / sqrt(v + eps), and no
- * update where v is 0.  initial_accumulator 0.1, eps 1e-7. */
+ * update where v is 0.  initial_accumulator 0.1, eps 1e-7.  v:
+ * "sum_of_squares". */
 LS_API ls_optimizer ls_adagrad(double lr);
 /* u = sign((1-b1) g + b1 m); m = (1-b2) g + b2 m; p -= lr (u + weight_decay p),
- * the sign of 0 being 0.  b1 0.9, b2 0.99, weight_decay 1e-3. */
+ * the sign of 0 being 0.  b1 0.9, b2 0.99, weight_decay 1e-3.  m: "mu". */
 LS_API ls_optimizer ls_lion(double lr);
-/* ls_adam whose root is of the greatest v / (1-b2^n) there was, "nu_max"
- * (Reddi et al. 2018): optax.amsgrad.  PyTorch's takes the greatest v, and
- * corrects that. */
+/* AMSGrad (Reddi et al. 2018), optax.amsgrad: ls_adam with the root of the
+ * greatest v / (1-b2^n) so far, its third moment "nu_max".  PyTorch's takes the
+ * greatest v, and corrects that. */
 LS_API ls_optimizer ls_amsgrad(double lr);
+/* Adam with Nesterov's momentum (Dozat 2016), optax.nadam: ls_adam with
+ * b1 m / (1-b1^(n+1)) + (1-b1) g / (1-b1^n) in the place of m / (1-b1^n).
+ * PyTorch's NAdam lets b1 rise from update to update (momentum_decay), Keras's
+ * too.  m: "mu", v: "nu". */
+LS_API ls_optimizer ls_nadam(double lr);
 
 /* The optimizer of a kind with its defaults: what the functions above give, and
  * 0.9 for the momentum of two of them. */
@@ -127,7 +134,6 @@ typedef struct ls_group {
                           through the others alone */
     double rate;       /* its learning rate is the trainer's times this */
     double decay;      /* and its weight_decay and l2 likewise */
-    double room[8];
 } ls_group;
 
 /* Returns a group that changes nothing yet: rate 1, decay 1. */
@@ -150,7 +156,7 @@ typedef enum ls_schedule_kind {
 /* A step of a piecewise schedule. */
 typedef struct ls_boundary {
     int64_t update; /* the first update that the factor holds for, from 0 */
-    double factor;  /* what multiplies the learning rate from there on */
+    double factor;  /* of the learning rate from there on */
 } ls_boundary;
 
 /* The learning rate of an update, where c updates were done before it and peak
@@ -204,7 +210,6 @@ typedef struct ls_schedule {
     double final_div_factor; /* one-cycle; from 1 */
     double pct_final;        /* linear-one-cycle; above pct_start, below 1 */
     int64_t cycles;          /* coslog; from 1 to 30 */
-    double room[7];
 } ls_schedule;
 
 /* Returns the schedule of a kind with the defaults of its options: cycle_factor

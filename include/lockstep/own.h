@@ -11,8 +11,8 @@ extern "C" {
 
 /* ------ Own gradients ------ */
 
-/* What a device is given of a batch: rows first .. first+rows of each input,
- * and their weights (NULL: all 1). */
+/* A device's shard of a batch: rows first .. first+rows of each input, and
+ * their weights (NULL: all 1). */
 typedef struct ls_shard {
     int64_t first;           /* row in the batch */
     int64_t rows;            /* 1 or more: a device without rows is not asked */
@@ -31,7 +31,7 @@ typedef struct ls_ratio {
     double sum, weight; /* sum of weight x value, and of weight */
 } ls_ratio;
 
-/* What a device returns with its gradient.  At the start of a call loss and
+/* A device's sums, returned with its gradient.  At the start of a call loss and
  * weight are 0, correct is NaN and metrics are 0. */
 typedef struct ls_sums {
     double loss;    /* sum over rows of weight x loss */
@@ -51,17 +51,17 @@ typedef int ls_gradient_fn(void *user, int device, const ls_shard *shard,
                            const float *const *params, float *const *grads,
                            ls_sums *sums);
 
-/* What such a function can get wrong is found with check_divergence, or with
- * LS_CHECK_DIVERGENCE=1 in the environment when the trainer is opened: before
+/* Mistakes of such a function are found with check_divergence, or with
+ * LS_CHECK_DIVERGENCE=1 in the environment when the trainer is opened.  Before
  * each ls_step it is called twice for every device alone, on the caller, with
  * parameters and all gradients watched, and what it then gives among the other
  * devices is compared.  The step fails, changing nothing, with LS_EUSER and a
- * message that names the device and the array, when it writes to a parameter,
- * to another device's gradient, or before or beyond its own (64 numbers are
- * watched); leaves a part of its gradient unwritten (or adds to it); gives
- * other bytes when called again (random numbers, sums that go on from the call
- * before); or other bytes when devices run at the same time (shared scratch
- * memory). */
+ * message that names the device and the array, when the function writes to a
+ * parameter, to another device's gradient, or before or beyond its own (64
+ * numbers are watched); leaves a part of its gradient unwritten (or adds to
+ * it); gives other bytes when called again (random numbers, sums that go on
+ * from the call before); or other bytes when devices run at the same time
+ * (shared scratch memory). */
 
 /* A model that is given by its gradient.  It is copied; what user points to is
  * borrowed until the trainer is closed. */
@@ -81,16 +81,15 @@ LS_API int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
 
 enum { LS_OWN_INPUTS = 3 }; /* the most an own operator has */
 
-/* What the functions of an own operator are given: some rows of a device's
- * shard.  Each array holds those rows, one after the other; arrays do not
- * overlap. */
+/* Arguments of an own operator's functions: some rows of a device's shard.
+ * Each array holds those rows, one after the other; arrays do not overlap. */
 typedef struct ls_own_run {
     int64_t rows;
     const int64_t *x_size; /* [input] elements of a row */
     int64_t y_size;        /* elements of a row of y; 0 for a loss */
     const void *const *x;  /* [input] float or int32_t, as its node says */
     float *y;              /* forward writes it, backward reads it */
-    float *stash;          /* what forward keeps for backward */
+    float *stash;          /* kept by forward for backward */
     const float *dy;       /* backward: the gradient of y */
     float *const *dx;      /* [input] backward, loss: to be written, all of it,
                               not added to; NULL where it is not wanted */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which device owns, and so updates, which part of the state. */
+/* Placement: the part of the state that each device owns and updates (ZeRO). */
 #ifndef LOCKSTEP_PLACEMENT_H
 #define LOCKSTEP_PLACEMENT_H
 
@@ -11,7 +11,7 @@ extern "C" {
 
 /* ------ Placement: who owns, and so updates, which part ------ */
 
-/* What is placed. */
+/* Parts of the state. */
 typedef enum ls_state_part {
     LS_STATE_PARAMS = 1, LS_STATE_OPTIMIZER = 2, LS_STATE_ALL = 3
 } ls_state_part;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools: the threads of a mesh, each pinned to its place. */
+/* Thread pools: the threads of a mesh, each pinned to its place. */
 #ifndef LOCKSTEP_POOL_H
 #define LOCKSTEP_POOL_H
 
@@ -9,9 +9,9 @@
 extern "C" {
 #endif
 
-/* A pool is the threads of a mesh.  Worker 0 is the thread that makes the call
- * at hand.  The others are created, and each pins itself to its PU and verifies
- * that.
+/* A thread pool: the threads of a mesh.  Worker 0 is the thread that makes the
+ * call at hand.  The others are created; each pins itself to its PU and
+ * verifies that.
  *
  * A pool has any number of trainers and does one thing at a time: a step, an
  * evaluation, a prediction, a collective, a pmap, the opening of a trainer or
@@ -20,10 +20,10 @@ extern "C" {
  * thread, or from inside a user's function that the pool calls.  (Other pools
  * may be used there; so may all that only reads.)
  *
- * A function of yours that is called returns: it neither throws nor jumps out
- * (longjmp).  One that ends the thread it is on (pthread_exit) fails the call
- * with LS_EUSER, and the pool goes on; on the calling thread, whose call then
- * never returns, the pool is free for others.
+ * A function of yours (a callback) must return: it neither throws nor jumps out
+ * (longjmp).  One that ends its thread (pthread_exit) fails the call with
+ * LS_EUSER, and the pool goes on; on the calling thread the call never returns,
+ * and the pool is free for others.
  *
  * After fork(2) the child has the memory and no workers: there the same calls
  * fail with LS_ETHREAD, while parameters can be read, saved and closed, and the
@@ -35,10 +35,11 @@ typedef struct ls_pool ls_pool;
 typedef struct ls_pool_options {
     size_t size; /* ls_pool_defaults() writes it */
     bool no_pin;     /* leave the created workers where Linux puts them */
-    bool pin_caller; /* pin the calling thread too, until ls_pool_close */
+    bool pin_caller; /* place the calling thread too, until ls_pool_close */
 } ls_pool_options;
 
-/* Returns options by which created workers are pinned and the caller is not. */
+/* Returns options that place created workers as the mesh has them, on a PU each
+ * or on any of its cores, and do not place the caller. */
 LS_API void ls_pool_defaults_bytes(ls_pool_options *options, size_t size);
 static inline ls_pool_options ls_pool_defaults(void)
 {

@@ -64,13 +64,13 @@ LS_API int ls_predictor_open_graph(ls_predictor **predictor,
 LS_API int ls_predictor_set(ls_predictor *predictor, int n_arrays,
                             const ls_array *arrays);
 
-/* Take the weights of a trainer as they are now, all at once: a call that is
- * running goes on with those it began with, and calls that begin later see the
- * new ones.  No call ever waits or sees a mixture.  The trainer is that of
- * ls_predictor_open, or one whose parameters have the same names and shapes,
- * else LS_ESHAPE.  LS_EBUSY: a step or another refresh is running.  LS_ENOMEM:
- * each set of weights that calls still read needs memory of its own; there is
- * one more than that, and memory is used again. */
+/* Take a snapshot of a trainer's weights, all at once: a running call goes on
+ * with those it began with, and calls that begin later see the new ones.  No
+ * call ever waits or sees a mixture.  The trainer is that of ls_predictor_open,
+ * or one whose parameters have the same names and shapes, else LS_ESHAPE.
+ * LS_EBUSY: a step or another refresh is running.  LS_ENOMEM: each snapshot
+ * that calls still read needs memory of its own; there is one more than that,
+ * and memory is used again. */
 LS_API int ls_predictor_refresh(ls_predictor *predictor,
                                 const ls_trainer *trainer);
 
@@ -117,7 +117,7 @@ LS_API int ls_context_set_view(ls_context *context, const char *input,
 /* out (rows, shape of the output) = the output for the rows that were set, or
  * for one of a graph without inputs; n is the number of elements in out.
  * LS_ENOTFOUND: there is no such output; LS_ESHAPE: n is another number, or
- * inputs have different numbers of rows; LS_EINVAL: an input was not set;
+ * inputs differ in their numbers of rows; LS_EINVAL: an input was not set;
  * LS_EUSER: an operator of your own failed; LS_EBUSY: the context's pool is in
  * use. */
 LS_API int ls_context_predict(ls_context *context, const char *output,
@@ -125,10 +125,10 @@ LS_API int ls_context_predict(ls_context *context, const char *output,
 
 /* ------ Generation: one sequence, position by position ------ */
 
-/* A generator computes an output whose rows are sequences for the last of the
- * positions that are there, and keeps what earlier ones leave (the keys and
- * values of attention), so that a new token costs one position and not all.
- * The bytes are those of ls_context_predict for the whole sequence.
+/* A generator (autoregressive decoding with a key/value cache) computes an
+ * output over sequences for the last position, and keeps what earlier ones
+ * leave, so that a new token costs one position and not all.  The bytes are
+ * those of ls_context_predict for the whole sequence.
  *
  *     ls_generator_open(&generator, predictor, "logits");
  *     ls_generator_append(generator, n, prompt, vocab, logits);
@@ -171,7 +171,7 @@ LS_API int ls_generator_append(ls_generator *generator, int64_t n,
 /* Forget all positions from number `length` on.  LS_ERANGE: there are fewer. */
 LS_API int ls_generator_cut(ls_generator *generator, int64_t length);
 
-/* How many positions are there, and how many there can be: the T of the
+/* The number of positions now, and the most there can be: the T of the
  * model. */
 LS_API int64_t ls_generator_length(const ls_generator *generator);
 LS_API int64_t ls_generator_window(const ls_generator *generator);

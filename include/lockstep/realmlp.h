@@ -38,7 +38,7 @@ typedef enum ls_realmlp_recipe {
     LS_REALMLP_TD, LS_REALMLP_TD_S
 } ls_realmlp_recipe;
 
-/* What may be otherwise than the recipe has it. */
+/* Options: changes to the recipe. */
 typedef struct ls_realmlp_options {
     size_t size; /* ls_realmlp_defaults() writes it */
     ls_realmlp_recipe recipe;
@@ -90,7 +90,7 @@ LS_API void ls_realmlp_build(const ls_realmlp *realmlp, ls_graph *graph);
  * numbers, TD-S 0.07. */
 LS_API ls_optimizer ls_realmlp_optimizer(const ls_realmlp *realmlp);
 
-/* What changes over the steps of a training. */
+/* Settings that change over the steps of a training. */
 typedef enum ls_realmlp_course {
     LS_REALMLP_RATE, LS_REALMLP_DECAY, LS_REALMLP_DROPOUT
 } ls_realmlp_course;

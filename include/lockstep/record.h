@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records of a step: every array that one training step makes, hashed in the
- * order in which it is made, so that two records name the first operator and
- * the first element in which two programs, compilers or machines differ.
+/* Records of a step: hashes of every array that one training step makes, in its
+ * order.  Two records name the first operator and the first element in which
+ * two programs, compilers or machines differ.
  * docs/transcript.md describes the file; lockstep-train --record writes one,
  * lockstep-inspect A.lsr B.lsr compares two. */
 #ifndef LOCKSTEP_RECORD_H
 #define LOCKSTEP_RECORD_H
 
-#include <lockstep/trainer.h>
+#include <lockstep/source.h>
+#include <lockstep/transcript.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Opaque: a record that waits for what follows its step. */
+typedef struct ls_record ls_record;
 
 typedef struct ls_record_options {
     size_t size; /* set by ls_record_defaults */
@@ -19,6 +23,25 @@ typedef struct ls_record_options {
     int device;  /* whose inside is written: forward, backward; -1: all
                     devices' */
     bool values; /* the numbers too, not their hashes alone */
+    int64_t batches; /* taken before the step, and the program's own numbers
+                        then, as ls_trainer_root has them: a record gives the
+                        root of the state; -1: it does not */
+    int n_controls;
+    const ls_control *controls;
+    const ls_source *source; /* the rows are of these, whose root transcripts
+                        have: a record has their numbers and ways to the root.
+                        Reads every row, so that no loader may read ahead
+                        (ls_loader_options.no_thread); NULL: it has none */
+    int64_t batch;   /* rows of a full batch */
+    int64_t epoch;   /* batches of an epoch; with a window 0 */
+    bool shuffle;    /* as in ls_loader_options, with key */
+    ls_key key;
+    int64_t window;  /* rows of the source, one array, that make a row of the
+                        batch: row i begins at number i of ls_random_randint
+                        with ls_key_fold_in(key, batches), from 0 to
+                        rows - window; 0: a row is a row */
+    ls_record **record; /* the file waits for ls_record_end; NULL: it is whole
+                           when the step is made */
 } ls_record_options;
 
 LS_API void ls_record_defaults_bytes(ls_record_options *options, size_t size);
@@ -51,6 +74,14 @@ static inline int ls_trainer_record(ls_trainer *trainer, const ls_batch *batch,
                                    sizeof *result);
 }
 
+/* Finish a record that waited, once all that belongs to its step is over (its
+ * evaluation, say): batches and the program's numbers are those of the state
+ * now; batches -1: they are not known.  The record is gone then, after a
+ * failure too, and is ended before its trainer is closed.  LS_EINVAL; LS_EIO,
+ * LS_ENOMEM: there is no file. */
+LS_API int ls_record_end(ls_record *record, int64_t batches, int n_controls,
+                         const ls_control *controls);
+
 /* ------ The first difference ------ */
 
 enum { LS_RECORD_TEXT = 512 };
@@ -68,8 +99,8 @@ typedef struct ls_record_difference {
     int device;      /* whose inside it is; -1: what all devices share */
 } ls_record_difference;
 
-/* Find the first array or number, in the order in which the step makes them, in
- * which two records differ; all before are the same, so its inputs are.
+/* Find the first array or number, in the step's order, that differs in two
+ * records.  All before it are the same, and so are its inputs.
  * LS_EFORMAT: one is no record, or has been changed; LS_EINVAL: they are of two
  * trainings, steps or devices, and the message says what tells them apart;
  * LS_EIO, LS_ENOMEM. */
@@ -82,42 +113,18 @@ static inline int ls_record_compare(const char *a, const char *b,
     return ls_record_compare_bytes(a, b, difference, sizeof *difference);
 }
 
-/* The bits of a leaf of the array at a place of a record with values, into
- * value[4096]; of a number its one word, leaf 0.  Returns how many;
- * LS_ENOTFOUND: there is no such place or leaf; LS_ENOTSUP: the record has no
- * values; LS_EFORMAT, LS_EIO, LS_ENOMEM. */
-LS_API int ls_record_leaf(const char *record, const char *place, int64_t leaf,
-                          uint32_t value[4096]);
-
-/* The hash of a leaf of the array at a place, as 64 hex digits: SHA-256 of its
- * bytes, little end first, and a byte 0.  The record needs no values.
- * LS_ENOTFOUND; LS_EFORMAT, LS_EIO, LS_ENOMEM. */
-LS_API int ls_record_leaf_hash(const char *record, const char *place,
-                               int64_t leaf, char hash[65]);
-
-/* Write evidence for referee/referee.c: what element `element` at a place was
- * made of, from a record with values, and what two sides say it is.  LS_ENOTSUP
- * names the operator that the referee has no rule for, or why there is none
- * here; else as above. */
-LS_API int ls_record_evidence(const char *record, const char *place,
-                              int64_t element, uint32_t a, uint32_t b,
-                              const char *path);
-
-/* Is there a rule of the referee for it, and evidence?  kind is "operator"
+/* Does the referee (tools/referee) judge it?  kind is "operator"
  * (name: ls_node_op), "update" (ls_optimizer_name) or "schedule"
- * (ls_schedule_name).  False for any other; of an operator some forms may have
- * no evidence all the same, which ls_record_evidence says.  A dispute that
- * comes to what is not judged ends there, with its name. */
+ * (ls_schedule_name).  False for any other.  Where two records first differ in
+ * what is not judged the referee says so, with its name. */
 LS_API bool ls_record_judges(const char *kind, const char *name);
 
-/* Name what of a training is not judged, before any dispute: number i, from 0,
- * of its operators, update and schedules, and before the first update of its
- * first values (those that the program gave, and orthogonal ones of more than
+/* Name number i, from 0, of what is not judged in a training, before anybody
+ * asks: operators, update and schedules, and before the first update first
+ * values (those that the program gave, and orthogonal ones of more than
  * 1,048,576 numbers), as "operator \"own\" (node 3 \"x\")".  Returns 1 with the
- * text, or 0 where there are no more than i.  Two things are not named: what
- * max pooling and dropout keep, which is no float and not judged in any
- * training; and a batch whose rows have no root (ls_source_root), which is not
- * judged either.  LS_EINVAL. */
+ * text, or 0 where there are no more than i.  A batch whose rows have no
+ * root (ls_source_root) is not judged either, and not named.  LS_EINVAL. */
 LS_API int ls_record_unjudged(const ls_trainer *trainer, int i,
                               char text[LS_RECORD_TEXT]);
 

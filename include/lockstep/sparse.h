@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rows that are mostly zeros, given as lists of what is not: a wide first layer
- * that touches only what occurs, and bags of embeddings. */
+/* Sparse rows, given as lists of their nonzeros: a wide first layer that
+ * touches only what occurs, and embedding bags. */
 #ifndef LOCKSTEP_SPARSE_H
 #define LOCKSTEP_SPARSE_H
 
@@ -10,15 +10,15 @@
 extern "C" {
 #endif
 
-/* A row is a list of fixed length: indices (K) of LS_I32, of which those below
- * 0 (-1) stand for nothing, in any order.  K is the most that a row has.  An
- * index that stands in a row twice has the sum of its values, added in the
- * order of their places.  A batch holds K integers a row, and values where
- * there are any, like any other input; ls_sparse_rows makes them of the three
- * arrays in which scipy and others hold such rows (CSR). */
+/* A row is a list of fixed length: indices (K) of LS_I32, in any order; those
+ * below 0 (-1) are padding.  K is the most that a row has.  An index that
+ * stands in a row twice has the sum of its values, added in the order of their
+ * places.  A batch holds K integers a row, and values where there are any, like
+ * any other input; ls_sparse_rows makes them of the three arrays of scipy's
+ * CSR. */
 
-/* ls_dense of rows of `inputs` numbers, given as lists of those that are not
- * zero: y[..,j] = sum_k values[..,k] w[indices[..,k],j] + bias[j].
+/* ls_dense of sparse rows of `inputs` numbers, given as lists of nonzeros:
+ * y[..,j] = sum_k values[..,k] w[indices[..,k],j] + bias[j].
  * indices (..,K) in [0,inputs) or below 0, values (..,K) of LS_F32, or NULL:
  * all are 1 -> (..,n).  Parameters "<name>.kernel" (inputs,n) lecun_normal,
  * "<name>.bias" (n) zeros.
@@ -38,11 +38,11 @@ LS_API ls_node *ls_sparse_dense_with(ls_node *indices, ls_node *values,
                                      const ls_dense_options *options,
                                      const char *name);
 
-/* How the embeddings of a bag become one. */
+/* The reduction of a bag's embeddings to one. */
 typedef enum ls_bag { LS_BAG_SUM, LS_BAG_MEAN } ls_bag;
 
-/* y[..,:] = sum_k table[indices[..,k],:], or that times 1/m where m of the
- * indices are not below 0; an empty bag gives zeros (PyTorch's EmbeddingBag).
+/* An embedding bag: y[..,:] = sum_k table[indices[..,k],:], or that times 1/m
+ * if m indices are not below 0; empty, it gives zeros (PyTorch's EmbeddingBag).
  * indices (..,K) in [0,count) or below 0 -> (..,width).  Parameter
  * "<name>.embedding" (count,width), normal / sqrt(width).  A mean has the bytes
  * of ls_sparse_dense_with no_bias and values 1/m, rounded to float. */

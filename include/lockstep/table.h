@@ -9,12 +9,13 @@
  *     ls_table_close(t);
  *
  * The file is RFC 4180's, read generously.  Its first line names the columns.
- * The separator is the comma, semicolon or tab that this line has most of.  A
- * field in double quotes may hold separators, ends of lines, and quotes that
- * stand there twice; of other fields the blanks at both ends do not count.
- * Lines end with LF, CR LF or CR; empty ones are passed over, as is a byte
- * order mark.  Rows are read one by one: a table of any length needs the memory
- * of its longest row.  A file that gzip packed is unpacked as it is read.
+ * The separator is the comma, semicolon, tab or | that this line has most of,
+ * or what a line "sep=;" before it says.  A field in double quotes may hold
+ * separators, ends of lines, and quotes that stand there twice; of other fields
+ * the blanks at both ends do not count.  Lines end with LF, CR LF or CR; empty
+ * ones are passed over, as is a byte order mark.  Rows are read one by one: a
+ * table of any length needs the memory of its longest row.  A file that gzip
+ * packed is unpacked as it is read.
  *
  * Of liblockstep_data: link with -llockstep_data (pkg-config lockstep_data). */
 #ifndef LOCKSTEP_TABLE_H
@@ -37,18 +38,21 @@ LS_API int ls_table_open(ls_table **table, const char *path);
 /* Close the table; NULL is accepted. */
 LS_API void ls_table_close(ls_table *table);
 
-/* How many columns there are. */
+/* The number of columns. */
 LS_API int ls_table_columns(const ls_table *table);
 
 /* The name of column i = 0, 1, ..; NULL past the last.  One without a name is
  * "column 3", counted from 1.  It lives until the table is closed. */
 LS_API const char *ls_table_column(const ls_table *table, int i);
 
-/* The column of this name; LS_ENOTFOUND: there is none. */
+/* The column of this name; LS_ENOTFOUND: there is none, and the message names
+ * the nearest. */
 LS_API int ls_table_find(const ls_table *table, const char *name);
 
 /* Read the next row: 1, or 0 after the last one.  Fails as ls_table_open does;
- * LS_EFORMAT: it has more fields than the first line, or fewer. */
+ * LS_EFORMAT: it has more fields than the first line, or fewer, or a number as
+ * 1.050 where another has a comma for the point (or the other way round), so
+ * that the point may part thousands. */
 LS_API int ls_table_next(ls_table *table);
 
 /* Begin again before the first row. */

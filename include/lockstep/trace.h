@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who does what, and when: traces, marks, and what a worker does now. */
+/* Traces of workers over time, marks, and what a worker does now. */
 #ifndef LOCKSTEP_TRACE_H
 #define LOCKSTEP_TRACE_H
 
@@ -11,12 +11,12 @@ extern "C" {
 
 /* ====== Trace: who did what, and when ====== */
 
-/* The events of a pool's workers, each in a ring of its own: when a ring is
+/* The events of a pool's workers, in a ring buffer each: when a ring is
  * full its oldest events are written over.  Neither recording nor a step locks
  * or allocates, and no result changes. */
 typedef struct ls_trace ls_trace;
 
-/* How much is recorded. */
+/* Options of a trace. */
 typedef struct ls_trace_options {
     size_t size; /* ls_trace_defaults() writes it */
     int level;      /* 1: phases, waiting, marks, counters; 2: operators too */
@@ -71,7 +71,7 @@ LS_API void ls_mark_end(ls_pool *pool, ls_mark mark);
  * that is not finite is left out of the file. */
 LS_API void ls_trace_counter(ls_pool *pool, const char *name, double value);
 
-/* What a worker is doing at this moment. */
+/* The activity of a worker at this moment. */
 typedef struct ls_doing {
     const char *phase; /* "gradients", ..; NULL: only a mark */
     const char *what;  /* operator or mark it is in, "dense"; NULL: none */

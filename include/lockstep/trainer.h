@@ -18,46 +18,46 @@ extern "C" {
 typedef struct ls_trainer ls_trainer;
 typedef struct ls_batch ls_batch;
 
-/* How the gradients of devices become one.  LS_MEAN_EXACT divides the sum over
- * all terms by their weight.  LS_MEAN_OF_SHARDS averages each device's own
- * mean over the devices, as JAX's pmean does; it differs where devices have
+/* The reduction of the devices' gradients to one.  LS_MEAN_EXACT divides the
+ * sum over all terms by their weight.  LS_MEAN_OF_SHARDS averages each device's
+ * own mean over the devices, as JAX's pmean does; it differs where devices have
  * different weights.  LS_SUM is the sum. */
 typedef enum ls_mean { LS_MEAN_EXACT, LS_MEAN_OF_SHARDS, LS_SUM } ls_mean;
 
-/* Who updates.  With LS_REPLICATE the caller updates everything; with LS_SHARD
- * each worker updates the part that its devices own.  In shared memory
- * parameters exist once either way, and the bits are the same.  ls_state_place
- * has more. */
+/* Optimizer state, replicated or sharded (ZeRO).  With LS_REPLICATE the caller
+ * updates everything; with LS_SHARD each worker updates the part that its
+ * devices own.  In shared memory parameters exist once either way, and the bits
+ * are the same.  ls_state_place has more. */
 typedef enum ls_state { LS_REPLICATE, LS_SHARD } ls_state;
 
-/* Which of Flax's two ways gives each parameter its random key. */
+/* The rule, one of Flax's two, that gives each parameter its random key. */
 typedef enum ls_keys { LS_KEYS_NNX, LS_KEYS_LINEN } ls_keys;
 
-/* Which rows ls_batch_set, ls_batch_set_weights and loaders are given where
+/* The rows that ls_batch_set, ls_batch_set_weights and loaders are given where
  * several ranks train together (lockstep/transport.h).
  *
- * LS_ROWS_ALL    every rank gives the whole batch, of which it reads the rows
- *                of its own devices
+ * LS_ROWS_ALL    every rank gives the whole batch, and reads of it the rows of
+ *                its own devices
  * LS_ROWS_MOVED  every rank gives the rows that it has, and no others: the
  *                batch is those of the first rank, then those of the second,
  *                and so on, to the bytes of a program that has them all.  Rows
  *                travel to the ranks whose devices they fall to
- * LS_ROWS_KEPT   likewise, but a rank's rows are cut over its own devices and
- *                travel nowhere.  Device k of the D' of a rank with n rows has
- *                in micro-batch i of K rows (i D' + k) E and on, E of them,
- *                E = ceil(n / (K D')), of the rank's; the bytes are those of
- *                devices with these rows, each filled up with rows of weight 0
- *                to the most that any has
+ * LS_ROWS_KEPT   local rows: likewise, but a rank's rows are cut over its own
+ *                devices and travel nowhere.  A rank of D' devices with n rows
+ *                gives device k in micro-batch i of K its rows from
+ *                (i D' + k) E on, E = ceil(n / (K D')) of them.  The bytes are
+ *                those of devices with these rows, each padded with rows of
+ *                weight 0 to the most that any has
  *
- * In the last two, setting is a call of all ranks, in one order, which tells
- * them how many rows are whose; a rank may have none (then data may be NULL,
+ * In the last two, setting is a call of all ranks, in one order, in which they
+ * exchange their numbers of rows; a rank may have none (then data may be NULL,
  * but not weights), and numbers may change from step to step.  Means are exact,
  * since weights travel with rows; outputs and losses of rows are those of all
  * ranks, in order of ranks, on each.  When numbers change, all inputs and the
  * weights must be set again.  What fails on one rank fails on all. */
 typedef enum ls_rows { LS_ROWS_ALL, LS_ROWS_MOVED, LS_ROWS_KEPT } ls_rows;
 
-/* How a model is trained; ls_trainer_open copies it. */
+/* Options of training; ls_trainer_open copies them. */
 typedef struct ls_trainer_options {
     size_t size; /* ls_trainer_defaults() writes it */
     int64_t seed;           /* of the initial parameters */
@@ -68,7 +68,7 @@ typedef struct ls_trainer_options {
     int accumulate;         /* micro-batches of a step; 0: 1 */
     ls_mean mean;
     ls_state state;
-    const char *backend;    /* who multiplies matrices, see ls_backend_name;
+    const char *backend;    /* of matrix products, see ls_backend_name;
                                NULL: native.  "blis" allocates in every step,
                                and may not be built in */
     const char *data_axis;  /* of the mesh; NULL: "data" */
@@ -88,13 +88,13 @@ typedef struct ls_trainer_options {
     int n_groups;
     const ls_group *groups; /* of parameters, which are copied; NULL: none */
     double clip_value;      /* 0: no clipping of values */
-    int64_t bucket;         /* over ranks: gradients leave when so many bytes of
-                               them are known, 0: 1 MiB, < 0: when all are; no
-                               bit depends on it */
+    int64_t bucket;         /* over ranks: bytes of a bucket of the gradient,
+                               sent as soon as it is known (reduce-scatter);
+                               0: 1 MiB, < 0: one; no bit depends on it */
     ls_rows rows;           /* over ranks: which ones a batch is given */
     double check;           /* share of the steps in which all is computed a
                                second time by other workers, 0: none, 1: all,
-                               see ls_trainer_checks; no bit depends on it */
+                               see ls_trainer_health; no bit depends on it */
     ls_schedule decay_schedule;   /* weight_decay and l2 of an update are times
                                this schedule's rate of peak 1; all zero: 1.
                                LS_EINVAL for a piecewise one, here and below */
@@ -180,7 +180,7 @@ LS_API int ls_batch_set_weights(ls_batch *batch, const float *weights,
 
 /* ------ A step ------ */
 
-/* What a step or an evaluation computed. */
+/* Results of a step or an evaluation. */
 typedef struct ls_result {
     int64_t step;    /* number of this step, from 0 */
     int64_t rows;
@@ -189,7 +189,7 @@ typedef struct ls_result {
     float lr;        /* of this step, by the schedule */
     float grad_norm; /* G before clipping; NaN without clip_norm */
     bool updated;    /* false: the weight of the batch was 0 */
-    double weight;   /* of all terms */
+    double weight;   /* of all terms; labels below 0 have none */
     float metric[LS_METRICS]; /* sum / weight; NaN where the weight is 0 */
     double gradient_seconds, reduce_seconds, update_seconds;
 } ls_result;
@@ -220,39 +220,39 @@ static inline int ls_evaluate(ls_trainer *trainer, const ls_batch *batch,
 
 /* ------ Checks ------ */
 
-/* What ls_trainer_options.check = C has found.  Steps are drawn with the
- * probability C, by the seed and the step's number.  In a drawn step every
- * device's gradient, the packed weights, and blocks of the sum and of the
- * update (4 for each worker; with C = 1 all) are computed again by another
- * worker, into the same memory, and compared.  Where two results differ a third
- * computation decides; the step goes on with the right one, and the worker that
- * was wrong moves to another core.  A single worker checks itself, later.
- * ls_step returns LS_EDIFFERS where nobody can say who is right.  A gradient
- * function or operator of one's own is called again with the same arguments,
- * and must do the same again.  Rows of tables that stand still
- * (lockstep/sparse.h) are summed twice and updated once.  Over ranks each one
- * checks what it computes, with its own workers, and tells that here; a rank
- * that cannot decide ends the step of all with LS_EDIFFERS. */
-typedef struct ls_checks {
+/* Findings of ls_trainer_options.check = C, which looks for silent data
+ * corruption.  Steps are drawn with the probability C, by the seed and the
+ * step's number.  In a drawn step every device's gradient, the packed weights,
+ * and blocks of the sum and of the update (4 for each worker; with C = 1 all)
+ * are computed again by another worker, into the same memory, and compared.
+ * Where two results differ a third computation decides; the step goes on with
+ * the right one, and the worker that was wrong moves to another core.  A single
+ * worker checks itself, later.  ls_step returns LS_EDIFFERS if nobody can say
+ * who is right.  A gradient function or operator of one's own is called again
+ * with the same arguments, and must do the same again.  Rows of tables with
+ * lazy updates (lockstep/sparse.h) are summed twice and updated once.  Each
+ * rank checks what it computes, with its own workers, and tells that here; a
+ * rank that cannot decide ends the step of all with LS_EDIFFERS. */
+typedef struct ls_health {
     int64_t steps, drawn;  /* of these steps, these were drawn */
     int64_t checks, wrong; /* parts that were computed; of them, not right */
     int64_t moved;         /* workers, to another core */
     int64_t step;          /* of the last wrong one, -1: none */
     const char *text;      /* about it, "": none; the trainer's, until the next
                               step */
-    int worker, pu;        /* who was wrong; -1: not known, or not pinned */
-} ls_checks;
+    int worker, pu;        /* that was wrong; -1: not known, or not pinned */
+} ls_health;
 
 /* Returns what the check found; without the option all are 0, and `step`,
  * `worker` and `pu` -1. */
-LS_API void ls_trainer_checks_bytes(const ls_trainer *trainer,
-                                    ls_checks *checks, size_t size);
-static inline ls_checks ls_trainer_checks(const ls_trainer *trainer)
+LS_API void ls_trainer_health_bytes(const ls_trainer *trainer,
+                                    ls_health *health, size_t size);
+static inline ls_health ls_trainer_health(const ls_trainer *trainer)
 {
-    ls_checks c;
+    ls_health health;
 
-    ls_trainer_checks_bytes(trainer, &c, sizeof c);
-    return c;
+    ls_trainer_health_bytes(trainer, &health, sizeof health);
+    return health;
 }
 
 /* The value of a node that ls_output named, for every row of a batch: out
@@ -269,7 +269,7 @@ LS_API int ls_trainer_devices(const ls_trainer *trainer);
 
 /* ------ Parameters ------ */
 
-/* Returns the number of parameters, each of which is an array. */
+/* Returns the number of parameters; each is an array. */
 LS_API int ls_trainer_params(const ls_trainer *trainer);
 /* Returns the name of parameter i in canonical order (by path, bytewise). */
 LS_API const char *ls_trainer_param_name(const ls_trainer *trainer, int i);
@@ -287,8 +287,8 @@ LS_API int ls_trainer_set(ls_trainer *trainer, const char *name, int64_t n,
                           const float *values);
 /* Returns the number of updates done. */
 LS_API int64_t ls_trainer_step(const ls_trainer *trainer);
-/* Set that number, by which schedules, adam's corrections and the keys of
- * dropout go.  LS_EINVAL: it is negative, or above 2^46. */
+/* Set that number; schedules, adam's corrections and the keys of dropout go by
+ * it.  LS_EINVAL: it is negative, or above 2^46. */
 LS_API int ls_trainer_set_step(ls_trainer *trainer, int64_t step);
 
 /* Stores the loss of each row of the batch in loss[0 .. n-1], n being its rows:
@@ -300,12 +300,12 @@ LS_API int ls_trainer_set_step(ls_trainer *trainer, int64_t step);
 LS_API int ls_row_losses(ls_trainer *trainer, const ls_batch *batch, int64_t n,
                          float *loss);
 
-/* Set the learning rate that the schedule goes by, from the next step on.
- * Checkpoints remember it.  All ranks set it alike; where they differ, what
- * comes next fails on all.  LS_EINVAL: it is no finite number from 0 up. */
+/* Set the peak of the learning rate's schedule, from the next step on.
+ * Checkpoints remember it.  All ranks set it alike; where they differ, the next
+ * call fails on all.  LS_EINVAL: it is no finite number from 0 up. */
 LS_API int ls_trainer_set_lr(ls_trainer *trainer, double lr);
 
-/* Put the average in the place of the parameters, or the parameters back.  A
+/* Put the average (EMA) in the place of the parameters, or these back.  A
  * trainer with ls_trainer_options.average = d keeps with each parameter p its
  * average e = d e + (1 - d) p, taken after each update, from p before the first
  * one (optax.incremental_update).  It is part of the state: of checkpoints, of
@@ -324,9 +324,7 @@ LS_API int ls_trainer_check(const ls_trainer *trainer);
  * order, then every moment (its arrays in the same order), each as: the name
  * and a zero byte, rank and extents as little-endian int64, the elements as
  * little-endian floats; then the step as little-endian int64.  Moments are
- * named "mu.<name>" and "nu.<name>" (adam, adamw), these and "nu_max.<name>"
- * (amsgrad), "nu.<name>" (rmsprop), "mu.<name>" (lion),
- * "sum_of_squares.<name>" (adagrad) or "trace.<name>" (momentum, nesterov).
+ * named as <lockstep/optim.h> has them: "mu.<name>", then "nu.<name>", of adam.
  * Over ranks it is the same hash, and all of them call it.  LS_EIO: the
  * transport failed; LS_ENOMEM.  hex is "" then. */
 LS_API int ls_trainer_hash(ls_trainer *trainer, char hex[65]);

@@ -45,9 +45,11 @@ typedef struct ls_transcript ls_transcript;
 
 /* A file that a run reads. */
 typedef struct ls_data_file {
-    const char *name;   /* without folders */
+    const char *name;   /* without folders; it may be called otherwise later */
     int64_t bytes;
     const char *sha256; /* 64 hex digits */
+    const char *role;   /* its purpose, as "--data"; no two files have the
+                           same.  NULL: its name */
 } ls_data_file;
 
 /* Store the SHA-256 of bytes as 64 hex digits. */
@@ -56,29 +58,33 @@ LS_API void ls_digest(const void *data, size_t bytes, char sha256[65]);
 /* Store the size of a file and its SHA-256.  LS_EIO names the path. */
 LS_API int ls_file_digest(const char *path, int64_t *bytes, char sha256[65]);
 
+/* Store the SHA-256 of what a model file holds: its tensors and its texts, but
+ * for the version that wrote it and the checksums (docs/transcript.md).  A
+ * later version that saves the same model gives the same.  LS_EIO, LS_EFORMAT,
+ * LS_ENOTSUP, LS_ENOMEM. */
+LS_API int ls_model_contents(const char *path, char sha256[65]);
+
 typedef struct ls_transcript_options {
     size_t size; /* set by ls_transcript_defaults */
     const char *path; /* to write, or with `compare` to read */
     bool compare;     /* hold the run against the file; write nothing */
-    int64_t from;     /* compare: begin at the state line of so many batches;
-                         -1: at the first line */
+    int64_t from;     /* compare: begin at the state line after this many
+                         batches; -1: at the first line */
     int64_t every;    /* batches from one state line to the next; 0: what
-                         ls_transcript_every says, or the file */
+                         ls_transcript_every says */
     const char *program;         /* "my-trainer 1.2"; not NULL */
-    int n_settings;              /* what else must be the same */
+    int n_settings;              /* other settings that must be the same */
     const ls_setting *settings;
-    int n_files;                 /* what the run reads */
+    int n_files;                 /* files that the run reads */
     const ls_data_file *files;
     const char *sum;    /* a checksum of what the model is given; or NULL */
     double step_flops;  /* of a batch; 0: not known */
     const char *resume; /* go on: what ls_transcript_note gave; NULL: begin */
     bool rows;     /* each step has the root of its batch's rows: true by
                       default, as nothing else says what a program's were */
-    bool gradient; /* and of its mean gradient, before it is clipped; comparing,
-                      both are as in the file */
-    const char *source; /* the root of the rows (ls_source_root), by which a
-                           batch is judged in a dispute; NULL: it is not.
-                           Comparing, a file without one has none here */
+    bool gradient; /* and of its mean gradient, before it is clipped */
+    const char *source; /* the root of the rows (ls_source_root), to judge a
+                           batch; NULL: it is not judged */
 } ls_transcript_options;
 
 LS_API void ls_transcript_defaults_bytes(ls_transcript_options *options,
@@ -90,12 +96,11 @@ static inline ls_transcript_options ls_transcript_defaults(void)
     return o;
 }
 
-/* How many batches from one state line to the next keep roots at a quarter of
- * a percent of the time or less: the power of two at or above
- * 100,000 x (bytes of the state + 8192) / (FLOP of a batch + 400,000), 1 to
- * 2^20, the bytes times four where layers are not computed in f32; 256 where
- * the FLOP are not known.  It follows from the training, never from a clock, so
- * that two machines write the same file. */
+/* Returns the interval between state lines, in batches, that costs at most 0.25
+ * % of the time: the power of two at or above 100,000 x (bytes of the state +
+ * 8192) / (FLOP of a batch + 400,000), 1 to 2^20, the bytes times four where
+ * layers are not computed in f32; 256 where the FLOP are not known.  Computed
+ * from sizes, never from a clock, so that two machines write the same file. */
 LS_API int64_t ls_transcript_every(const ls_trainer *trainer,
                                    double step_flops);
 
@@ -127,6 +132,15 @@ LS_API int ls_transcript_step(ls_transcript *transcript, int64_t batch,
 LS_API int ls_transcript_event(ls_transcript *transcript, const char *what,
                                int n_values, const ls_setting *values);
 
+/* Write an event "saved" with the root of the weights as they stand (while it
+ * is in use, their average): these are the run's result. */
+LS_API int ls_transcript_saved(ls_transcript *transcript);
+
+/* Store the SHA-256 of the first line: a model file can name its run by it.  On
+ * other ranks than the first it is "". */
+LS_API void ls_transcript_head(const ls_transcript *transcript,
+                               char sha256[65]);
+
 /* Once a batch is over, with all that belongs to it (its evaluation, say): true
  * when a state line is due, which ls_transcript_state then writes. */
 LS_API bool ls_transcript_is_due(const ls_transcript *transcript);
@@ -135,7 +149,8 @@ LS_API int ls_transcript_state(ls_transcript *transcript, int n_controls,
 
 /* The run is over: a state line if the last one is of another batch, and the
  * end, with the state hash and, where `model` is not NULL, the SHA-256 of that
- * file.  LS_EDIFFERS. */
+ * file and of what it holds.  Comparing, these two are ls_transcript_model's.
+ * LS_EDIFFERS. */
 LS_API int ls_transcript_end(ls_transcript *transcript, int n_controls,
                              const ls_control *controls, const char *model);
 
@@ -156,7 +171,7 @@ LS_API int ls_transcript_close(ls_transcript *transcript);
 
 /* ------ A transcript alone ------ */
 
-/* What a transcript says, without training. */
+/* The contents of a transcript, read without training. */
 typedef struct ls_transcript_facts {
     int64_t lines;
     int64_t batches; /* of which it has lines */
@@ -165,6 +180,8 @@ typedef struct ls_transcript_facts {
     char file[65];   /* SHA-256 of the file */
     char root[65];   /* of the last state */
     char model[65];  /* of the saved model; "" where there is none */
+    char contents[65]; /* of what it holds */
+    char lockstep[32]; /* the version that wrote it */
 } ls_transcript_facts;
 
 /* Read a transcript: every line is canonical, has the fields of its kind and no
@@ -178,12 +195,18 @@ static inline int ls_transcript_check(const char *path,
     return ls_transcript_check_bytes(path, facts, sizeof *facts);
 }
 
-/* The root on the state line of so many batches.  LS_ENOTFOUND: there is no
- * such line. */
+/* Hold a model file against the end of a transcript: what it holds, and where
+ * this version wrote the transcript each byte.  LS_EDIFFERS names the field and
+ * both values; LS_ENOTFOUND: the transcript names no model; and as
+ * ls_transcript_check and ls_model_contents. */
+LS_API int ls_transcript_model(const char *path, const char *model);
+
+/* The root on the state line after `batches` batches.  LS_ENOTFOUND: there is
+ * no such line. */
 LS_API int ls_transcript_root_at(const char *path, int64_t batches,
                                  char root[65]);
 
-/* What a state line says. */
+/* The contents of a state line. */
 typedef struct ls_state_root {
     int64_t batches;
     char root[65];
@@ -210,7 +233,7 @@ typedef struct ls_transcript_difference {
 
 /* Find the first line, and in it the first field, in which two transcripts
  * differ.  What says who wrote a file, or that something before it differs,
- * does not count: "lockstep", the names of data files, "prev".  LS_EFORMAT: a
+ * does not count (docs/transcript.md, "What may differ").  LS_EFORMAT: a
  * line before it is not as it must be, or does not have the hash of the one
  * before; LS_EIO, LS_ENOMEM. */
 LS_API int ls_transcript_compare_bytes(const char *a, const char *b,

@@ -16,14 +16,13 @@
 extern "C" {
 #endif
 
-/* What one rank knows of a transport.  A program that makes its own fills in
- * all members (`reason` and `patience` may be 0).  Each function is called by
- * one thread at a time, with `user` as its first argument, and returns a
- * negative status of LS_ERRORS when it fails, after which the run cannot go
- * on.
+/* A rank's end of a transport.  A program that makes its own fills in all
+ * members (`reason` and `patience` may be 0).  Each function is called by one
+ * thread at a time, with `user` as its first argument, and returns a negative
+ * status of LS_ERRORS when it fails, after which the run cannot go on.
  *
- * Messages from one rank to another arrive in the order in which they were
- * posted, and each is received by one call that asks for as many bytes. */
+ * Messages from one rank to another arrive in the order of their posting, and
+ * each is received by one call that asks for its number of bytes. */
 typedef struct ls_transport {
     void *user;
     int rank, ranks; /* this one, 0 .. ranks-1 */
@@ -42,7 +41,7 @@ typedef struct ls_transport {
      * wait for others within a minute, which may compute until then, fail with
      * the words first. */
     void (*abort)(void *user, const char *why);
-    /* What went wrong in the last call that failed, in words, valid until the
+    /* Words for what went wrong in the last call that failed, valid until the
      * next call; NULL: there are none. */
     const char *(*reason)(void *user);
     /* Returns how many of the receives posted for that rank may still be
@@ -64,20 +63,20 @@ LS_API int ls_transport_check(const ls_transport *transport);
 LS_API int ls_transport_compare(const ls_transport *transport, int n_settings,
                                 const ls_setting *settings);
 
-/* Share the cores of a machine among its ranks, all of which call it: those
+/* Share the cores of a machine among its ranks; all of them call it.  Ranks
  * that may run on the same processors (of `cpus`, as in ls_mesh_options) each
  * get a part, neighbours together, as a list for ls_mesh_options.cpus.  A rank
  * with processors of its own, by a launcher's binding, keeps them.  The list is
- * empty where nothing is to be dealt.  Returns 1 when the cores are this rank's
- * own, so that its workers may be pinned; 0: there are more ranks than cores,
- * which should not pin; or a negative status. */
+ * empty where nothing is to be dealt.  Returns 1: the cores are this rank's
+ * own, and its workers may be pinned; 0: there are more ranks than cores, do
+ * not pin; or a negative status. */
 LS_API int ls_transport_cpus(const ls_transport *transport, const char *cpus,
                              char *list, size_t room);
 
-/* Returns how many partial sums of a gradient the ranks send, which share so
- * many devices: `ranks` at least, as for devices = ranks x 2^k, so the quotient
- * is what a step sends over what it must send.  LS_EINVAL: more ranks than
- * devices. */
+/* Returns the number of partial sums of a gradient that ranks with so many
+ * devices send in the reduce-scatter: `ranks` at least, as for devices =
+ * ranks x 2^k.  The quotient is what a step sends over what it must send.
+ * LS_EINVAL: more ranks than devices. */
 LS_API int ls_transport_sums(int ranks, int devices);
 
 /* ------ Ranks in one process ------ */
@@ -86,7 +85,7 @@ LS_API int ls_transport_sums(int ranks, int devices);
  * thread of its own, with a mesh, a pool and a trainer of its own. */
 typedef struct ls_ranks ls_ranks;
 
-/* What goes wrong with a rank. */
+/* Faults of a rank. */
 typedef enum ls_rank_fault {
     LS_RANK_SOUND = 0,
     LS_RANK_DIES,   /* its calls fail, and its messages are lost */
@@ -94,16 +93,16 @@ typedef enum ls_rank_fault {
     LS_RANK_LIES    /* one bit of each of its messages is wrong */
 } ls_rank_fault;
 
-/* What goes wrong between the ranks, or takes its time. */
+/* Faults and delays between ranks. */
 typedef struct ls_ranks_options {
     double delay;        /* seconds each message takes */
     double bandwidth;    /* bytes a second that a rank sends; 0: no limit */
     int64_t shuffle;     /* not 0: a seed; each message takes up to `delay`
                             more, so that those of different ranks overtake */
     double patience;     /* of each transport */
-    ls_rank_fault fault; /* what happens to one of the ranks */
-    int rank;            /* which rank that is */
-    int64_t posts;       /* how many messages it has posted before it happens */
+    ls_rank_fault fault; /* of one of the ranks */
+    int rank;            /* that rank */
+    int64_t posts;       /* the messages that it has posted before the fault */
 } ls_ranks_options;
 
 /* Make as many ranks; options NULL: sound, as fast as memory.  LS_EINVAL: a
@@ -115,7 +114,7 @@ LS_API int ls_ranks_open(ls_ranks **ranks, int count,
  * rank. */
 LS_API const ls_transport *ls_ranks_transport(const ls_ranks *ranks, int rank);
 
-/* How many bytes a rank has posted to be sent so far. */
+/* The number of bytes that a rank has posted so far. */
 LS_API int64_t ls_ranks_sent(const ls_ranks *ranks, int rank);
 
 /* Free the ranks, once all trainers with these transports are closed. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a transcript says by itself. */
+/* The check of a transcript by itself: is it a whole chain? */
 #include "base/sized.h"
-#include "chain/seek.h"
+#include "file/changes.h"
+#include "file/seek.h"
 #include <lockstep/transcript.h>
 
 #include <string.h>
@@ -21,9 +22,10 @@ static bool is_kind(const json_t *line, const char *kind)
     return strcmp(text_of(line, "kind"), kind) == 0;
 }
 
-/* What the lines before say of the next one. */
+/* The lines so far, as the next one must follow them. */
 typedef struct reading {
     int64_t next; /* batch */
+    json_t *options; /* of the run, so far */
     bool rows, gradient; /* each step has them */
 } reading;
 
@@ -72,34 +74,49 @@ static const char *misplaced(const ls__chain *c, const json_t *line,
 
 static void take(const json_t *line, ls_transcript_facts *f)
 {
-    if (is_kind(line, "head"))
+    if (is_kind(line, "head")) {
         f->every = count_of(line, "every");
+        snprintf(f->lockstep, sizeof f->lockstep, "%s",
+                 text_of(line, "lockstep"));
+    }
     if (is_kind(line, "state"))
         memcpy(f->root, text_of(line, "root"), sizeof f->root);
     if (is_kind(line, "end")) {
         f->is_whole = true;
         snprintf(f->model, sizeof f->model, "%.64s", text_of(line, "model"));
+        snprintf(f->contents, sizeof f->contents, "%.64s",
+                 text_of(line, "contents"));
     }
+}
+
+/* Take a line, which is in its place and says of options what they were. */
+static int read_line(const ls__chain *c, const json_t *line,
+                     ls_transcript_facts *f, reading *r)
+{
+    const char *wrong = misplaced(c, line, f, r);
+    char said[LS__MESSAGE / 2];
+    int status = wrong ? LS_EFORMAT : ls__changes_follow(r->options, line);
+
+    if (status == 0) {
+        take(line, f);
+        return 0;
+    }
+    snprintf(said, sizeof said, "%s", wrong ? wrong : ls_errmsg());
+    return ls__fail(status, "%s: line %lld: %s", c->path, (long long)c->lines,
+                    said);
 }
 
 static int read_all(ls__chain *c, ls_transcript_facts *f)
 {
-    reading r = {0};
+    reading r = {.options = json_object()};
     json_t *line;
-    int status;
+    int status = r.options ? 0 : ls__no_memory("a transcript's options", 0);
 
-    while ((status = ls__chain_read(c, &line)) == 0 && line) {
-        const char *wrong = misplaced(c, line, f, &r);
-
-        if (wrong)
-            status = ls__fail(LS_EFORMAT, "%s: line %lld: %s", c->path,
-                              (long long)c->lines, wrong);
-        else
-            take(line, f);
+    while (status == 0 && (status = ls__chain_read(c, &line)) == 0 && line) {
+        status = read_line(c, line, f, &r);
         json_decref(line);
-        if (status < 0)
-            return status;
     }
+    json_decref(r.options);
     f->lines = c->lines;
     f->batches = r.next;
     return status < 0 || c->lines
@@ -126,6 +143,37 @@ int ls_transcript_check_bytes(const char *path, ls_transcript_facts *facts,
     if (status == 0)
         ls__sized_put(facts, size, &f, sizeof f);
     return status;
+}
+
+static int compare_model(const char *path, const char *field,
+                         const char *said, const char *is)
+{
+    return strcmp(said, is) == 0
+               ? 0 : ls__fail(LS_EDIFFERS, "%s: its end: %s is %s in the "
+                              "file, %s here", path, field, said, is);
+}
+
+int ls_transcript_model(const char *path, const char *model)
+{
+    LS__NEED(path);
+    LS__NEED(model);
+
+    char contents[LS__HEX], digest[LS__HEX];
+    ls_transcript_facts f = {0};
+    int64_t bytes;
+    int status = ls_transcript_check(path, &f);
+
+    if (status == 0 && !*f.model)
+        status = ls__fail(LS_ENOTFOUND, "%s: names no model: the run was not "
+                          "saved, or has no end yet", path);
+    if (status == 0)
+        status = ls_model_contents(model, contents);
+    if (status == 0)
+        status = compare_model(path, "contents", f.contents, contents);
+    if (status == 0)
+        status = ls_file_digest(model, &bytes, digest);
+    return status < 0 || strcmp(f.lockstep, ls_version()) != 0
+               ? status : compare_model(path, "model", f.model, digest);
 }
 
 int ls_transcript_root_at(const char *path, int64_t batches, char root[65])

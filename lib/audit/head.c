@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The head of a transcript. */
-#include "transcript/head.h"
+#include "audit/head.h"
 #include "base/fact_list.h"
 #include "base/sha.h"
-#include "chain/line.h"
-#include "exchange/graph_json.h"
+#include "file/line.h"
+#include "model/graph_json.h"
 #include "trainer/facts.h"
 
 #include <stdlib.h>
@@ -21,9 +21,9 @@ static void hash_text(const char *text, char hex[LS__HEX])
     ls__sha256_hex(&sha, hex);
 }
 
-/* The hash of a graph's JSON in model files; of a gradient function of the
- * user's, which says nothing, that of the empty text. */
-int ls__head_graph(const ls_trainer *t, char hex[LS__HEX])
+/* The hash of a graph's JSON in model files; that of the empty text for a
+ * gradient function of the user's, which says nothing. */
+static int head_graph(const ls_trainer *t, char hex[LS__HEX])
 {
     const ls_graph *graph = ls__state_of(t).graph;
     json_t *said = NULL;
@@ -41,7 +41,7 @@ int ls__head_graph(const ls_trainer *t, char hex[LS__HEX])
     return 0;
 }
 
-/* Where each parameter lies among the floats that a root is a hash of. */
+/* The layout of parameters among the floats that a root is a hash of. */
 void ls__head_layout(const ls__params *p, char hex[LS__HEX])
 {
     ls__sha256 sha;
@@ -105,9 +105,10 @@ static json_t *files_array(const ls_transcript_options *o)
 
     for (int i = 0; array && i < o->n_files; i++) {
         const ls_data_file *f = &o->files[i];
-        json_t *one = json_pack("{s:I,s:s,s:s}", "bytes",
-                                (json_int_t)f->bytes, "name", f->name,
-                                "sha256", f->sha256);
+        json_t *one = json_pack("{s:I,s:s,s:s,s:s}", "bytes",
+                                (json_int_t)f->bytes, "name", f->name, "role",
+                                f->role ? f->role : f->name, "sha256",
+                                f->sha256);
 
         if (!one || json_array_append_new(array, one) < 0) {
             json_decref(array);
@@ -130,7 +131,7 @@ static json_t *head_line(const ls__chain *c, const ls_trainer *t,
     char graph[LS__HEX], layout[LS__HEX];
     json_t *line;
 
-    if (ls__head_graph(t, graph) < 0)
+    if (head_graph(t, graph) < 0)
         return NULL;
     ls__head_layout(is.layout, layout);
     line = json_pack(
@@ -145,7 +146,7 @@ static json_t *head_line(const ls__chain *c, const ls_trainer *t,
         LS__TRANSCRIPT_VERSION);
     if (line && (!add_mark(line, "rows", has->rows) ||
                  !add_mark(line, "gradient", has->gradient) ||
-                 (o->source && has->source &&
+                 (o->source &&
                   !add(line, "source", json_string(o->source))))) {
         json_decref(line);
         line = NULL;
@@ -184,17 +185,31 @@ static ls__extent extent_of(const json_t *file)
     return (ls__extent){
         .every = json_integer_value(json_object_get(file, "every")),
         .rows = json_integer_value(json_object_get(file, "rows")) == 1,
-        .source = json_object_get(file, "source") != NULL,
         .gradient = json_integer_value(json_object_get(file, "gradient")) ==
                     1};
+}
+
+/* Tell the difference, `every` last, as it follows from options.  A run that is
+ * compared from later on has the options of there: they are compared where the
+ * state is, and `every` is the beginning's. */
+static bool differs(const json_t *file, const json_t *here, int64_t from,
+                    char *what, size_t size)
+{
+    const char *passed[] = {"every", NULL, NULL};
+
+    if (from >= 0 && !json_equal(json_object_get(file, "options"),
+                                 json_object_get(here, "options")))
+        passed[1] = "options";
+    if (ls__line_differs(file, here, passed, what, size))
+        return true;
+    if (!passed[1])
+        passed[0] = NULL;
+    return ls__line_differs(file, here, passed, what, size);
 }
 
 static int compare(ls__chain *c, const ls_trainer *t,
                    const ls_transcript_options *o, ls__extent *has)
 {
-    /* Of a run that begins later, options are compared there. */
-    const char *const passed[] = {"lockstep", "data", "prev",
-                                  o->from >= 0 ? "options" : NULL, NULL};
     char what[LS__MESSAGE / 2];
     json_t *file, *here = NULL;
     int status = ls__chain_read(c, &file);
@@ -204,14 +219,14 @@ static int compare(ls__chain *c, const ls_trainer *t,
     if (status == 0)
         status = check_version(file, c->path);
     if (status == 0) {
-        *has = extent_of(file);
         here = head_line(c, t, o, has);
+        *has = extent_of(file);
         if (!here)
             status = ls__no_memory("a transcript's head", 0);
         else if (has->every < 1)
             status = ls__fail(LS_EFORMAT, "%s: its head has no number of "
                               "batches between states", c->path);
-        else if (ls__line_differs(file, here, passed, what, sizeof what))
+        else if (differs(file, here, o->from, what, sizeof what))
             status = ls__fail(LS_EDIFFERS, "%s: line 1 (head): %s", c->path,
                               what);
     }
@@ -230,6 +245,12 @@ int ls__head_put(ls__chain *c, const ls_trainer *t,
     if (c->compares)
         return compare(c, t, o, has);
     line = head_line(c, t, o, has);
+    if (line && !ls__line_has_files(line)) {
+        json_decref(line);
+        return ls__fail(LS_EINVAL, "ls_transcript_open: options.files: names "
+                        "and roles are without folders and control characters, "
+                        "each role once");
+    }
     text = line ? ls__line_write(line) : NULL;
     json_decref(line);
     if (!text)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a transcript begins, goes on and ends being open. */
+/* Opens a transcript (an append-only log), goes on with one, closes it. */
 #include "base/error.h"
 #include "base/little.h"
 #include "base/memory.h"
 #include "base/sha.h"
 #include "base/sized.h"
-#include "chain/changes.h"
-#include "chain/seek.h"
-#include "spread/over_ranks.h"
-#include "transcript/transcript.h"
+#include "file/changes.h"
+#include "file/seek.h"
+#include "state/over_ranks.h"
+#include "audit/transcript.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,18 +17,17 @@
 /* A model of fewer FLOP a batch has steps below a millisecond. */
 static const double SHORT = 1e8;
 
-/* How many FLOP of steps pay for a byte of a root: roots are to take a quarter
- * of a percent of the time where a core computes 250 GFLOP/s, which is as fast
- * as any in f32, and hashes 1 GB/s.  A step of no FLOP takes as long as
- * STEP_FLOPS do, and a root of no bytes as long as ROOT_BYTES. */
+/* FLOP of steps that pay for a byte of a root: roots are to take a quarter of a
+ * percent of the time where a core computes 250 GFLOP/s (as fast as any in f32)
+ * and hashes 1 GB/s.  A step of no FLOP takes as long as STEP_FLOPS do, and a
+ * root of no bytes as long as ROOT_BYTES. */
 static const double PER_BYTE = 1e5, STEP_FLOPS = 4e5, ROOT_BYTES = 8192;
 static const int64_t MOST_EVERY = 1 << 20;
 
 /* ------ notes of checkpoints ------ */
 
-/* What a note keeps of records that have no line yet: the hash so far, the
- * block that waits, the words of the last step, and how many bytes there
- * were. */
+/* A note of records that have no line yet: the hash so far, the block that
+ * waits, the words of the last step, and the number of bytes. */
 enum { WAY_WORDS = 8 + 16 + LS__RECORD_WORDS + 2, WAY = 8 * WAY_WORDS + 1 };
 
 typedef struct way {
@@ -117,7 +116,7 @@ static int read_note(ls_transcript *r, const char *note, const char *path)
 
 /* ------ opening ------ */
 
-/* What the first rank's file says goes for all. */
+/* Spreads the extent of the first rank's file to all. */
 static int tell_extent(ls_transcript *r)
 {
     return ls__spread_is(r->trainer)
@@ -155,7 +154,7 @@ static int seek(ls_transcript *r, const ls_transcript_options *o)
     return status;
 }
 
-/* Read on to the state line of so many batches, and compare it. */
+/* Read on to the state line of that many batches, and compare it. */
 static int begin_at(ls_transcript *r, const ls_transcript_options *o, int n,
                     const ls_control *control)
 {
@@ -176,6 +175,29 @@ static int begin_at(ls_transcript *r, const ls_transcript_options *o, int n,
     return status < 0 ? status : ls__transcript_state(r, n, control);
 }
 
+/* The head, which is written, says what files a run reads: none may come or
+ * go. */
+static int check_files(const json_t *change, const char *path)
+{
+    static const char file[] = "file --";
+
+    for (int side = 0; side < 2; side++) {
+        const char *name;
+        json_t *value;
+
+        json_object_foreach (json_object_get(change, side ? "to" : "from"),
+                             name, value)
+            if (strncmp(name, file, sizeof file - 1) == 0)
+                return ls__fail(LS_EINVAL, "%s: its head says which files the "
+                                "run reads, %s %s: go on %s it, or without a "
+                                "transcript", path,
+                                side ? "and has no" : "among them",
+                                name + sizeof file - 3,
+                                side ? "without" : "with");
+    }
+    return 0;
+}
+
 /* A run that goes on with other options says so. */
 static int go_on(ls_transcript *r, const ls_transcript_options *o, int n,
                  const ls_control *control)
@@ -188,8 +210,8 @@ static int go_on(ls_transcript *r, const ls_transcript_options *o, int n,
         now = ls__head_all_options(r->trainer, o);
         change = now ? ls__changes_between(r->options, now) : NULL;
         differs = change && !json_equal(r->options, now);
-        if (!change)
-            status = ls__no_memory("a transcript's options", 0);
+        status = change ? check_files(change, o->path)
+                        : ls__no_memory("a transcript's options", 0);
     }
     status = ls__spread_agree(r->trainer, status);
     if (status == 0 && ls__spread_is(r->trainer))
@@ -260,7 +282,7 @@ int ls_transcript_open(ls_transcript **out, ls_trainer *t,
     r->is_first = ls__spread_first(t);
     r->has = (ls__extent){
         .every = o.every ? o.every : ls_transcript_every(t, o.step_flops),
-        .rows = o.rows, .gradient = o.gradient, .source = o.source != NULL};
+        .rows = o.rows, .gradient = o.gradient};
     r->is_short = o.step_flops > 0 && o.step_flops < SHORT;
     r->same = -1;
     ls__sha256_init(&r->records);

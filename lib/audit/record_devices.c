@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The devices of a recorded step, one after the other on the caller, so that
  * what is shown has one order. */
-#include "record/recording.h"
+#include "audit/recording.h"
+#include "base/assert.h"
 #include "base/memory.h"
 #include "graph/op.h"
 #include "plan/record.h"
-#include "record/record_start.h"
+#include "audit/record_start.h"
 #include "train/batch.h"
 #include "train/device.h"
 #include "train/joint.h"
 #include "train/phases.h"
-#include "train/riders.h"
+#include "train/hooks.h"
 #include "train/trainer.h"
 
 #include <stdlib.h>
@@ -19,20 +20,21 @@
 /* ------ what is shown ------ */
 
 void ls__recording_array(ls__recording *r, const ls__where *w,
-                         const void *values, int64_t floats, bool integers)
+                         const void *words, int64_t n, ls__word_kind kind)
 {
     if (r->status == 0)
-        r->status = r->show->array(r->show->user, w, (void *)(uintptr_t)values,
-                                   floats, integers);
+        r->status = ls__writing_array(&r->out, w, (void *)(uintptr_t)words, n,
+                                      kind);
 }
 
 void ls__recording_double(ls__recording *r, const char *phase,
                           const char *what, double x)
 {
     ls__where w = {.phase = phase, .what = what, .device = r->device};
+    uint32_t word[2];
 
-    if (r->status == 0)
-        r->status = r->show->real(r->show->user, &w, x);
+    ls__record_words(x, word);
+    ls__recording_array(r, &w, word, 2, LS__DOUBLES);
 }
 
 /* Show doubles as words, the high one first. */
@@ -47,18 +49,13 @@ static void show_reals(ls__recording *r, const ls__where *w, const double *x,
     for (int64_t i = 0; word && i < n; i++)
         ls__record_words(x[i], &word[2 * i]);
     if (word)
-        ls__recording_array(r, w, word, 2 * n, true);
+        ls__recording_array(r, w, word, 2 * n, LS__DOUBLES);
     for (int64_t i = 0; word && i < n; i++) {
         uint64_t bits = (uint64_t)word[2 * i] << 32 | word[2 * i + 1];
 
         memcpy(&to[i], &bits, sizeof bits);
     }
     free(word);
-}
-
-static bool is_wanted(const ls__recording *r)
-{
-    return r->of < 0 || r->of == r->device;
 }
 
 /* The array that an instruction wrote. */
@@ -86,9 +83,9 @@ static void saw(void *user, const ls__seen *seen)
         w.name = p->name;
     if (!strcmp(seen->what, LS__STATISTICS))
         show_reals(r, &w, (const double *)(const void *)seen->values,
-                   seen->floats / 2);
-    else if (is_wanted(r))
-        ls__recording_array(r, &w, seen->values, seen->floats, false);
+                   seen->n / 2);
+    else if (r->of < 0 || r->of == r->device)
+        ls__recording_array(r, &w, seen->values, seen->n, LS__FLOATS);
 }
 
 /* The rows of a shard, or of the batch. */
@@ -107,12 +104,13 @@ void ls__recording_rows(ls__recording *r, const char *phase,
         w.shape = ls__sizes_text(text, in->rank, in->shape);
         if (shard->data[i])
             ls__recording_array(r, &w, shard->data[i], shard->rows * in->size,
-                                in->dtype == LS_I32);
+                                in->dtype == LS_I32 ? LS__INTEGERS
+                                                    : LS__FLOATS);
     }
     w.what = "weights of rows";
     w.name = w.shape = "";
     if (shard->weights)
-        ls__recording_array(r, &w, shard->weights, shard->rows, false);
+        ls__recording_array(r, &w, shard->weights, shard->rows, LS__FLOATS);
 }
 
 /* The key of each node that draws, and the row of the micro-batch that its
@@ -123,7 +121,7 @@ static void look_at_keys(ls__recording *r, const ls_shard *shard)
     ls__where w = {.phase = "rows", .what = what, .device = r->device,
                    .micro = r->micro, .first = shard->first,
                    .rows = shard->rows};
-    const ls__chunk chunk = {.draw = r->own.plan->draw,
+    const ls__chunk chunk = {.draw = r->own.plan->streams.draw,
                              .call = (uint32_t)shard->call};
 
     for (int i = 0; i < r->own.plan->count; i++) {
@@ -137,7 +135,8 @@ static void look_at_keys(ls__recording *r, const ls_shard *shard)
         snprintf(what, sizeof what, "key of node %d", n->id);
         ls__recording_array(r, &w,
                             (uint32_t[]){key.word[0], key.word[1],
-                                         (uint32_t)shard->row}, 3, true);
+                                         (uint32_t)shard->row}, 3,
+                            LS__INTEGERS);
     }
 }
 
@@ -154,7 +153,7 @@ static int run_part(ls__recording *r, int part)
     ls__turn turn = ls__turn_of(s, 0, r->device, r->micro);
     float **grads = ls__turn_grads(s, &turn);
     ls_sums sums = {.correct = __builtin_nan("")};
-    int surveys = r->own.plan->surveys, status = 0;
+    int surveys = r->own.plan->surveys.n, status = 0;
 
     if (part == 0) {
         ls__recording_rows(r, "rows", &shard);
@@ -162,7 +161,7 @@ static int run_part(ls__recording *r, int part)
     }
     if (shard.rows)
         status = ls__exec_recorded(context, &r->own.weights, &shard, grads,
-                                   &sums, part, saw, r);
+                                   &sums, part, &(ls__observer){saw, r});
     else if (part == 0)
         status = ls__device_run(t, context, r->device, &shard, grads, &sums);
     if (part == (shard.rows ? surveys : 0))
@@ -184,7 +183,7 @@ static void meet(ls__recording *r, int part)
     bool back;
 
     if (!ls__plan_part_ends(r->own.plan, part, &in, &back) ||
-        !in->node->op->survey->of_all(in->node))
+        !ls__survey_of(in->node->op)->of_all(in->node))
         return;
     ls__joint_join(r->step.trainer, in, back);
     w.phase = back ? "backward" : "forward";
@@ -192,7 +191,7 @@ static void meet(ls__recording *r, int part)
     w.name = in->node->name;
     w.node = in->node->id;
     show_reals(r, &w, ls__context_all(r->own.context[0], in, back),
-               in->node->op->survey->size(in->node, back));
+               ls__survey_of(in->node->op)->size(in->node, back));
 }
 
 static void begin_device(ls__recording *r, int device)
@@ -216,10 +215,10 @@ static void end_device(ls__recording *r, int device)
     if (report->status < 0)
         return;
     ls__recording_array(r, &w, t->grad.device[device], t->model.params.floats,
-                        false);
+                        LS__FLOATS);
     ls__recording_double(r, "gradient", "loss", report->sums.loss);
     ls__recording_double(r, "gradient", "weight", report->sums.weight);
-    ls__riders_ready(s, 0, device);
+    ls__hooks_ready(s, 0, device);
 }
 
 static void run_micro(ls__recording *r, ls__range devices)
@@ -251,8 +250,9 @@ static void run_devices(ls__recording *r, ls__range devices)
 void ls__recording_devices(ls__recording *r)
 {
     int devices = r->step.trainer->devices.count;
-    int together = r->own.plan->meets ? devices : 1;
+    int together = r->own.plan->surveys.meet ? devices : 1;
 
+    LS__ASSERT(devices % together == 0);
     for (int d = 0; d < devices; d += together)
         run_devices(r, (ls__range){d, d + together});
 }

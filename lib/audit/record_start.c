@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See record_start.h. */
-#include "record/record_start.h"
+#include "audit/record_start.h"
 #include "model/seeds.h"
 #include "rules/optim.h"
 #include "train/trainer.h"
@@ -56,7 +56,7 @@ static void put_orthogonal(const ls__slot *p, const ls__start *of,
 
 bool ls__record_at_start(const ls_trainer *t)
 {
-    return t->step == 0 && !t->changed;
+    return t->step == 0 && !t->history.changed;
 }
 
 bool ls__record_start(const ls_trainer *t, int slot,

@@ -3,11 +3,11 @@
  * Its plan is plain (LS__TO_RECORD), so that every node's value is there to be
  * seen, and its mean has memory of its own, so that devices' gradients stay.
  * It is opened for one step and leaves nothing behind. */
-#include "record/recording.h"
-#include "record/record_start.h"
-#include "record/record_nodes.h"
+#include "audit/recording.h"
+#include "audit/record_start.h"
 #include "base/fpmode.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
 #include "train/batch.h"
@@ -32,8 +32,15 @@ static void show_float(ls__recording *r, const char *what, float *x)
 {
     ls__where w = {.phase = "rule", .what = what};
 
-    if (r->status == 0)
-        r->status = r->show->number(r->show->user, &w, x);
+    ls__recording_array(r, &w, x, 1, LS__FLOATS);
+}
+
+/* A moment; the average begins with the parameters, as in a state's root. */
+static const float *moment_of(const ls_trainer *t, int i)
+{
+    bool begins = t->step == 0 && !strcmp(t->moments.name[i], "average");
+
+    return begins ? t->model.value : t->moments.of[i];
 }
 
 /* The parameters, and the moments of the optimizer, as they are now. */
@@ -43,10 +50,10 @@ static void look_at_state(ls__recording *r, const char *phase)
     int64_t floats = t->model.params.floats;
     ls__where w = {.phase = phase, .what = "parameters"};
 
-    ls__recording_array(r, &w, t->model.value, floats, false);
-    for (int i = 0; i < t->moments; i++) {
-        w.what = t->moment_name[i];
-        ls__recording_array(r, &w, t->moment[i], floats, false);
+    ls__recording_array(r, &w, t->model.value, floats, LS__FLOATS);
+    for (int i = 0; i < t->moments.count; i++) {
+        w.what = t->moments.name[i];
+        ls__recording_array(r, &w, moment_of(t, i), floats, LS__FLOATS);
     }
 }
 
@@ -57,10 +64,10 @@ static void look_at_start_of(ls__recording *r, const char *kind,
     ls__where w = {.phase = "start", .what = what};
 
     snprintf(what, sizeof what, "%s%.250s", kind, name);
-    ls__recording_array(r, &w, word, LS__START_WORDS, true);
+    ls__recording_array(r, &w, word, LS__START_WORDS, LS__INTEGERS);
 }
 
-/* What the first values follow from, as long as they are those. */
+/* Records the origin of the first values, as long as the values are those. */
 static void look_at_start(ls__recording *r)
 {
     const ls_trainer *t = r->step.trainer;
@@ -71,9 +78,11 @@ static void look_at_start(ls__recording *r)
     for (int i = 0; i < t->model.params.count; i++)
         if (ls__record_start(t, i, word))
             look_at_start_of(r, "", t->model.params.slot[i].name, word);
-    for (int i = 0; i < t->moments; i++) {
+    for (int i = 0; i < t->moments.count; i++) {
+        if (!strcmp(t->moments.name[i], "average"))
+            continue;
         ls__record_start_moment(t, i, word);
-        look_at_start_of(r, "moment ", t->moment_name[i], word);
+        look_at_start_of(r, "moment ", t->moments.name[i], word);
     }
 }
 
@@ -92,8 +101,11 @@ static void look_at_batch(ls__recording *r)
     ls_shard all = {.rows = s->all, .weights = s->batch->weights,
                     .data = s->batch->shard_data};
 
-    if (!s->batch->cut)
-        ls__recording_rows(r, "batch", &all);
+    if (s->batch->cut)
+        return;
+    ls__recording_rows(r, "batch", &all);
+    if (r->status == 0)
+        r->status = ls__writing_rows(&r->out, s->all);
 }
 
 /* Show the share that a schedule leaves of what it changes; there is none to
@@ -111,6 +123,7 @@ static bool gradients(ls__step *s, int worker)
 {
     ls__recording *r = of_step(s);
 
+    _Static_assert(offsetof(ls__recording, step) == 0, "of_step");
     if (worker > 0)
         return true;
     show_share(r, "share of dropout", &s->trainer->options.dropout_schedule,
@@ -130,11 +143,11 @@ static bool look_at_mean(ls__step *s, int worker)
         return true;
     r->device = 0;
     show_float(r, "factor", &factor);
-    ls__recording_array(r, &w, s->gradient, floats, false);
+    ls__recording_array(r, &w, s->gradient, floats, LS__FLOATS);
     w.what = "squares of blocks";
     if (s->notes.square)
         ls__recording_array(r, &w, s->notes.square, ls__reduce_blocks(floats),
-                            false);
+                            LS__FLOATS);
     norm = ls__verdict_norm(s);
     show_float(r, "norm", &norm);
     ls__recording_double(r, "rule", "peak rate", s->trainer->lr);
@@ -172,7 +185,7 @@ static int open_plan(ls__recording *r)
         status = ls__beside_open(&r->own, t, LS__TO_RECORD, frozen);
     free(frozen);
     for (int d = 0; d < t->devices.count && status == 0; d++)
-        ls__context_borrow(r->own.context[d], t->context[d]);
+        ls__context_borrow(r->own.context[d], t->source.context[d]);
     return status;
 }
 
@@ -187,9 +200,7 @@ static int open_recording(ls__recording *r)
                                 "mean gradient");
     if (!(r->step.gradient = r->mean))
         return LS_ENOMEM;
-    r->status = r->show->begin(r->show->user, r->own.plan->chunk_rows);
-    if (r->status == 0)
-        r->status = ls__show_nodes(r->show, r->own.plan);
+    r->status = ls__writing_begin(&r->out, r->own.plan);
     return r->status;
 }
 
@@ -206,7 +217,7 @@ static int run(ls__recording *r, ls_result *result)
     ls__step *s = &r->step;
     int status;
 
-    s->trainer->use++;
+    s->trainer->history.uses++;
     look_at_start(r);
     look_at_state(r, "before");
     if ((status = ls__step_set_rows(s, NULL)) < 0)
@@ -220,26 +231,41 @@ static int run(ls__recording *r, ls_result *result)
     return 0;
 }
 
-int ls__show_step(ls_trainer *t, const ls_batch *batch, int device,
-                  const ls__onlooker *show, ls_result *result, int *shown)
+int ls__record_step(ls_trainer *t, const ls_batch *batch,
+                    const ls_record_options *o, ls__touch_fn *touch,
+                    void *user, ls_result *result)
 {
     ls__recording r = {.step = {.trainer = t, .batch = batch,
                                 .pass = &recorded},
-                       .of = device, .show = show};
+                       .of = touch ? -1 : o->device,
+                       .out = {.trainer = t, .options = o, .touch = touch,
+                               .user = user}};
     int status = ls__pool_take(t->pool);
 
-    *shown = 0;
     if (status < 0)
         return status;
     if ((status = open_recording(&r)) == 0)
         status = run(&r, result);
     close_recording(&r);
+    ls__record_rows_close(&r.out.rows);
     ls__pool_give(t->pool);
-    *shown = r.status;
-    return status;
+    if (status == 0 && r.status == 0 && o->record) {
+        *o->record = r.out.record;
+        return 0;
+    }
+    if (status < 0 || r.status < 0)
+        ls__record_drop(r.out.record);
+    else if (r.out.record)
+        r.status = ls_record_end(r.out.record, -1, 0, NULL);
+    if (status < 0 || r.status == 0)
+        return status;
+    return ls__fail(r.status, "%.300s (there is no record, but step %lld "
+                    "was made)", ls_errmsg(), (long long)result->step);
 }
 
-int ls__show_check(const ls_trainer *t, int device)
+/* Can a step be recorded, of one device or, -1, of all?  LS_ENOTSUP,
+ * LS_EINVAL. */
+static int check(const ls_trainer *t, int device)
 {
     if (!t->model.plan)
         return ls__fail(LS_ENOTSUP, "a record: a gradient function of your own "
@@ -253,8 +279,33 @@ int ls__show_check(const ls_trainer *t, int device)
         return ls__fail(LS_ENOTSUP, "a record: the trainer has a function "
                         "between reduction and update");
     if (device < -1 || device >= t->devices.of)
-        return ls__fail(LS_EINVAL, "a record of device %d; there are %d "
-                        "devices, counted from 0, and -1 is all", device,
-                        t->devices.of);
+        return ls__fail(LS_EINVAL, "a record of device %d of %d, counted from "
+                        "0; -1 is all", device, t->devices.of);
     return ls__trainer_check_weights(t);
+}
+
+LS__DEFAULTS(ls_record_options, ls_record_defaults_bytes, .device = -1,
+             .batches = -1)
+
+int ls_trainer_record_bytes(ls_trainer *t, const ls_batch *batch,
+                            const ls_record_options *options,
+                            ls_result *result, size_t size)
+{
+    LS__NEED_AS(t, "trainer", LS_EINVAL);
+    LS__NEED(batch);
+    LS__NEED(options);
+    LS__NEED(result);
+
+    ls_record_options o = ls_record_defaults();
+    ls_result r;
+    int status = ls__sized_take("record", &o, sizeof o, options);
+
+    if (status < 0 || (status = check(t, o.device)) < 0)
+        return status;
+    if (!o.path)
+        return ls__null("ls_trainer_record", "options->path");
+    if ((status = ls__record_step(t, batch, &o, NULL, NULL, &r)) < 0)
+        return status;
+    ls__sized_put(result, size, &r, sizeof r);
+    return 0;
 }

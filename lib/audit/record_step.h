@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A step whose record is written, and whoever looks on. */
-#ifndef LS_RECORD_RECORD_WRITE_H
-#define LS_RECORD_RECORD_WRITE_H
+/* A step that is being recorded. */
+#ifndef LS_AUDIT_RECORD_STEP_H
+#define LS_AUDIT_RECORD_STEP_H
 
-#include "record/where.h"
+#include "audit/where.h"
 #include <lockstep/record.h>
 
-/* Told of each array before it is hashed.  Tests spoil a number here; nobody
- * else does. */
+/* Told of each array before it is hashed.  Tests spoil a number here, with
+ * which the step goes on; nobody else does. */
 typedef void ls__touch_fn(void *user, const ls__where *where, float *values,
                           int64_t floats);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which lines a training has, and when. */
+/* Writes a training's lines, when they are due, into its transcript. */
 #include <lockstep/transcript.h>
+#include "base/assert.h"
 #include "base/error.h"
-#include "transcript/transcript.h"
+#include "audit/transcript.h"
 #include "base/sha.h"
-#include "spread/over_ranks.h"
+#include "state/over_ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +34,13 @@ static uint64_t double_bits(double x)
 
 /* ------ lines ------ */
 
+_Static_assert(LS__LINE_STEP > 4 * LS__HEX + 128, "roots, words and names");
+
 /* Write a line, or compare it; the other ranks have none.  Whether the model's
  * file is the same is another question than whether the training is. */
 static int put(ls_transcript *r, const char *text)
 {
-    static const char *const passed[] = {"model", NULL};
+    static const char *const passed[] = {"contents", "model", NULL};
 
     return r->is_first ? ls__chain_put(&r->chain, text, passed) : 0;
 }
@@ -89,6 +92,7 @@ static int put_steps(ls_transcript *r)
 {
     char text[LS__LINE_STEP], root[LS__HEX];
 
+    LS__ASSERT(r->first <= r->batches);
     if (!shares_lines(r) || r->first == r->batches)
         return 0;
     ls__sha256_hex(&r->records, root);
@@ -199,7 +203,7 @@ int ls__values_check(const char *function, const char *called, int n,
     return 0;
 }
 
-/* Put an event with so many texts, and the fields of `more`; NULL: none. */
+/* Put an event with n texts, and the fields of `more`; NULL: none. */
 static int put_event(ls_transcript *r, const char *what, int n,
                      const ls_setting *value, json_t *more)
 {
@@ -215,8 +219,8 @@ static int put_event(ls_transcript *r, const char *what, int n,
     return status;
 }
 
-/* What the program set since the last line is an event, which only the program
- * itself can repeat. */
+/* Writes an event for values that the program set since the last line: only the
+ * program itself can repeat it. */
 static int tell_sets(ls_transcript *r)
 {
     int64_t sets = ls__state_of(r->trainer).sets;
@@ -265,6 +269,27 @@ int ls_transcript_event(ls_transcript *r, const char *what, int n,
     return status;
 }
 
+int ls_transcript_saved(ls_transcript *r)
+{
+    LS__NEED_AS(r, "transcript", LS_EINVAL);
+
+    char root[LS__HEX];
+    ls_setting value = {"root", root};
+    int status = ls__weights_root(r->trainer, &r->room, root);
+
+    if (status == 0)
+        status = ls_transcript_event(r, "saved", 1, &value);
+    return ls__spread_agree(r->trainer, status);
+}
+
+void ls_transcript_head(const ls_transcript *r, char sha256[65])
+{
+    LS__NEED_OR(sha256, );
+    *sha256 = 0;
+    LS__NEED_AS(r, "transcript", );
+    memcpy(sha256, r->chain.head, LS__HEX);
+}
+
 int ls__transcript_change(ls_transcript *r, json_t *change, int n,
                           const ls_control *control)
 {
@@ -290,19 +315,21 @@ int ls_transcript_state(ls_transcript *r, int n, const ls_control *control)
 
 /* ------ the end ------ */
 
-static int put_end(ls_transcript *r, const char *hash, const char *model)
+static int put_end(ls_transcript *r, const char *hash, const char *contents,
+                   const char *model)
 {
     char text[LS__LINE_STEP];
 
-    snprintf(text, sizeof text, "{\"kind\":\"end\",\"lines\":%lld,\"model\":"
-             "\"%s\",\"n\":%lld,\"prev\":\"%s\",\"root\":\"%s\",\"state\":"
-             "\"%s\"}", (long long)r->chain.lines + 1, model,
+    snprintf(text, sizeof text, "{\"contents\":\"%s\",\"kind\":\"end\","
+             "\"lines\":%lld,\"model\":\"%s\",\"n\":%lld,\"prev\":\"%s\","
+             "\"root\":\"%s\",\"state\":\"%s\"}", contents,
+             (long long)r->chain.lines + 1, model,
              (long long)r->batches, r->chain.prev, r->root, hash);
     return put(r, text);
 }
 
-/* The state at the end, which may be another than the last line's though no
- * batch came between: the best weights, say, were taken. */
+/* The state at the end.  It may be another than the last line's though no batch
+ * came between: the best weights, say, were taken. */
 static int last_state(ls_transcript *r, int n, const ls_control *control)
 {
     char root[LS__HEX];
@@ -319,7 +346,7 @@ int ls_transcript_end(ls_transcript *r, int n, const ls_control *control,
 {
     LS__NEED_AS(r, "transcript", LS_EINVAL);
 
-    char hash[LS__HEX], digest[LS__HEX] = "";
+    char hash[LS__HEX], digest[LS__HEX] = "", contents[LS__HEX] = "";
     int64_t bytes;
     int status = ls__controls_check(__func__, n, control);
 
@@ -333,8 +360,10 @@ int ls_transcript_end(ls_transcript *r, int n, const ls_control *control,
         status = LS_ENOMEM;
     if (status == 0 && model && r->is_first)
         status = ls_file_digest(model, &bytes, digest);
+    if (status == 0 && model && r->is_first)
+        status = ls_model_contents(model, contents);
     if (status == 0)
-        status = put_end(r, hash, digest);
+        status = put_end(r, hash, contents, digest);
     return ls__spread_agree(r->trainer, status);
 }
 

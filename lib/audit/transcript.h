@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A transcript that is being written or compared. */
-#ifndef LS_TRANSCRIPT_TRANSCRIPT_H
-#define LS_TRANSCRIPT_TRANSCRIPT_H
+/* A transcript that is being written or compared: an append-only log, each line
+ * with the hash of the one before. */
+#ifndef LS_AUDIT_TRANSCRIPT_H
+#define LS_AUDIT_TRANSCRIPT_H
 
 #include "base/sha.h"
-#include "chain/lines.h"
-#include "hash/details.h"
-#include "hash/root.h"
-#include "transcript/head.h"
+#include "file/lines.h"
+#include "state/details.h"
+#include "state/root.h"
+#include "audit/head.h"
 #include <lockstep/transcript.h>
 
 /* The words of a short step: rate, loss, the two of the weight, norm, and

@@ -2,7 +2,7 @@
 /* The first difference of two transcripts. */
 #include "base/error.h"
 #include "base/sized.h"
-#include "chain/lines.h"
+#include "file/lines.h"
 #include <lockstep/transcript.h>
 
 #include <stdio.h>
@@ -16,31 +16,21 @@ typedef struct pair {
     ls_transcript_difference *first;
 } pair;
 
-/* Names of files are left out: the same bytes may be called otherwise. */
-static void strip_names(json_t *line)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach (json_object_get(line, "data"), i, one)
-        json_object_del(one, "name");
-}
-
 /* Say where it is, once the first difference is in `what`. */
 static void tell(const pair *p, const json_t *line, const char *what)
 {
+    const char *kind = json_string_value(json_object_get(line, "kind"));
+    const char *at = strcmp(kind, "steps") ? "n" : "first";
     ls_transcript_difference *f = p->first;
 
     f->same = false;
     snprintf(f->text, sizeof f->text, "line %lld (%.20s of %lld): %.400s",
-             (long long)f->line,
-             json_string_value(json_object_get(line, "kind")),
-             (long long)json_integer_value(json_object_get(line, "n")), what);
+             (long long)f->line, kind,
+             (long long)json_integer_value(json_object_get(line, at)), what);
 }
 
 static void compare(const pair *p)
 {
-    static const char *const passed[] = {"prev", "lockstep", NULL};
     json_t *a = p->line[0], *b = p->line[1];
     char what[LS_TRANSCRIPT_TEXT] = "";
     const ls__sides sides = {what, sizeof what,
@@ -51,9 +41,7 @@ static void compare(const pair *p)
                              : "the first file ends before it");
         return;
     }
-    strip_names(a);
-    strip_names(b);
-    if (ls__sides_differ(a, b, passed, &sides))
+    if (ls__sides_differ(a, b, NULL, &sides))
         tell(p, a, what);
 }
 

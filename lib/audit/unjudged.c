@@ -1,20 +1,67 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What of a training a dispute does not judge, before there is one: operators,
- * rules and first values, each by its name. */
+/* Parts of a training that the referee does not judge, told before it is asked:
+ * operators, rules and first values, each by its name. */
 #include "base/error.h"
-#include "record/evidence_rules.h"
-#include "record/record_start.h"
+#include "audit/record_start.h"
 #include "state/trainer_state.h"
 #include <lockstep/record.h>
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+/* A kind of first values (record_start.h), and the most numbers of such a
+ * matrix that the referee makes. */
+enum { ORTHOGONAL = 5, MATRIX = 1 << 20 };
+
+/* What tools/referee has functions for; its own list is `referee --rules`. */
+static const char *const operators[] = {
+    "dense", "matmul", "conv2d", "max_pool", "avg_pool", "layer_norm",
+    "rms_norm", "group_norm", "batch_norm", "dropout", "round_bf16", "softmax",
+    "log_softmax", "sum", "max_over", "cross entropy", "next token",
+    "squared error", "mean_loss", "weighted_mean_loss", "parameter", "embed",
+    "position", "gather", "one_hot", "flatten", "reshape", "transpose", "slice",
+    "broadcast", "concat", "reverse", "reverse_lengths", "sparse_dense",
+    "sparse_dense_values", "embed_bag", "attention", "rotary", "lstm",
+    "lstm_from", "lstm_lengths", "lstm_from_lengths", "gru", "gru_from",
+    "gru_lengths", "gru_from_lengths", "gelu", "relu", "tanh", "sigmoid", "add",
+    "sub", "mul", "div", "min", "max", "scale", "square", "sqrt", "exp", "log",
+    "abs", "clamp", "leaky_relu", "elu", "softplus", "silu", "pow",
+    "binary_entropy", "divergence", "sin", "cos", "selu", "mish", "gelu_exact",
+    "input", NULL};
+static const char *const updates[] = {
+    "sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad",
+    "lion", "amsgrad", NULL};
+static const char *const schedules[] = {
+    "constant", "linear", "cosine", "exponential", "piecewise", "polynomial",
+    "cosine-restarts", "one-cycle", "linear-one-cycle", "warm-restarts",
+    "coslog", "flat-cosine", NULL};
+
+static bool is_in(const char *const *list, const char *name)
+{
+    while (*list && strcmp(*list, name))
+        list++;
+    return *list != NULL;
+}
+
+bool ls_record_judges(const char *kind, const char *name)
+{
+    LS__NEED_AS(kind, "kind", false);
+    LS__NEED_AS(name, "name", false);
+
+    if (strcmp(kind, "operator") == 0)
+        return is_in(operators, name);
+    if (strcmp(kind, "update") == 0)
+        return is_in(updates, name);
+    return strcmp(kind, "schedule") == 0 && is_in(schedules, name);
+}
 
 /* One after the other is counted, and the one that is asked for written. */
 typedef struct asking {
     const ls_trainer *trainer;
     ls__state is;
-    int left; /* that come before it; below 0: it is there */
+    int left; /* others before it; below 0: it is there */
     char *text;
 } asking;
 
@@ -74,7 +121,7 @@ static void name_start(asking *q, int i)
     if (!ls__record_start(q->trainer, i, word))
         name(q, "first values of \"%.200s\", which a function of the program "
              "gives", s->name);
-    else if (!ls__evidence_starts(word, s->size))
+    else if (word[0] == ORTHOGONAL && s->size > MATRIX)
         name(q, "first values of \"%.200s\", an orthogonal matrix of %" PRId64
              " numbers", s->name, s->size);
 }

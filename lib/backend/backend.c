@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who computes matrix products: the table of backends by name. */
+/* Backends, which compute matrix products (GEMM): their table by name. */
 #include "backend/backend.h"
 #include "base/error.h"
 #include "base/precision.h"
@@ -15,6 +15,7 @@ void ls__multiply_deep(const ls__backend *b, const ls__product *g,
 {
     ls__product piece;
 
+    _Static_assert((int)LS__DEEP % (int)LS__CHUNK == 0, "whole chunks");
     if (g->k <= LS__DEEP) {
         b->products->gemm(g, scratch);
         return;

@@ -55,8 +55,7 @@ static int64_t blis_scratch(int64_t k, int64_t n)
 
 /* ------ what the environment asks of BLIS ------ */
 
-/* The families that BLIS was built with: asked for another one, it ends the
- * process. */
+/* The families that BLIS was built with; any other ends the process. */
 static const arch_t families[] = {
 #ifdef BLIS_CONFIG_SKX
     BLIS_ARCH_SKX,
@@ -111,7 +110,7 @@ static const arch_t families[] = {
 #endif
 };
 
-/* What is asked for; -1 for nothing. */
+/* The family that is asked for; -1: none. */
 static long asked_family(void)
 {
     const char *value = getenv("BLIS_ARCH_TYPE");
@@ -163,8 +162,7 @@ struct trial {
     float a[EDGE][LONG], b[LONG][EDGE], c[EDGE][EDGE];
 };
 
-/* Numbers whose products do not fit into a float, so that each rounding
- * shows. */
+/* Numbers with products that no float holds, so that each rounding shows. */
 static void fill(int64_t n, uint32_t seed, float *x)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -187,8 +185,7 @@ static bool element_is_right(const struct trial *t, int i, int j)
     return t->c[i][j] == sum;
 }
 
-/* Whether BLIS's kernels, whichever it chose, compute what kernel/product.h
- * promises. */
+/* Do the kernels that BLIS chose compute what kernel/product.h promises? */
 static bool meets_contract(struct trial *t)
 {
     ls__product g = {.m = EDGE, .n = EDGE, .k = LONG, .a = t->a[0],

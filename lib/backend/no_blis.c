@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands for blis.c in a library configured --without-blis: the
- * backend "blis" is refused, and there is nothing to tune. */
+/* Stand-in for blis.c in a library configured --without-blis: the backend
+ * "blis" is refused, and there is nothing to tune. */
 #include "backend/backend.h"
 #include "base/error.h"
 #include <lockstep/measure.h>

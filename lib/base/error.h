@@ -14,7 +14,7 @@ int ls__fail(int status, const char *format, ...)
 
 /* The one rule for NULL: a public function begins with what it needs, and
  * leaves with LS_EINVAL, or where it returns no status with `nothing`, when an
- * argument is NULL.  test/test_null.c calls all of them. */
+ * argument is NULL.  test/whole/test_null.c calls all of them. */
 #define LS__NEED(argument) LS__NEED_AS(argument, #argument, LS_EINVAL)
 #define LS__NEED_OR(argument, nothing) \
     LS__NEED_AS(argument, #argument, nothing)
@@ -32,6 +32,12 @@ int ls__null(const char *function, const char *argument);
 
 /* ls__fail(LS_ENOMEM) for an allocation of `bytes` for `what`. */
 int ls__no_memory(const char *what, size_t bytes);
+
+/* The plural's end: "%lld row%s", n, ls__s(n). */
+static inline const char *ls__s(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
 
 /* The message of a failure that another thread found travels as text. */
 enum { LS__MESSAGE = 512 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A list that grows in an arena. */
 #include "base/fact_list.h"
+#include "base/assert.h"
 #include "base/real_text.h"
 #include "base/sha.h"
 
@@ -13,6 +14,7 @@ static bool grow(ls__facts *f)
     int room = 2 * f->room + 32;
     ls_setting *more = ls__arena_new(&f->arena, (size_t)room, sizeof *more);
 
+    LS__ASSERT(f->count == f->room);
     if (!more)
         return false;
     if (f->count)
@@ -75,6 +77,7 @@ void ls__facts_part(char *to, size_t room, const char *text)
     ls__sha256 sha;
     char hex[65];
 
+    LS__ASSERT(room > 22); /* what a hash takes, with its end */
     if (strlen(text) < room) {
         snprintf(to, room, "%s", text);
         return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Facts: names with texts, in the order in which a difference is told.  What
- * must be equal, on all ranks or when a run goes on, is a list of these. */
+/* Facts: names with texts, in the order of telling differences.  What must be
+ * equal, on all ranks or when a run goes on, is a list of these. */
 #ifndef LS_BASE_FACT_LIST_H
 #define LS_BASE_FACT_LIST_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers of 16 bits, IEEE 754's binary16. */
-#ifndef LS_NUMBER_HALF_H
-#define LS_NUMBER_HALF_H
+#ifndef LS_BASE_HALF_H
+#define LS_BASE_HALF_H
 
 #include <stdint.h>
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What jansson leaves open when memory is short. */
+/* Failures of jansson, above all where memory is short. */
 #ifndef LS_BASE_JSON_H
 #define LS_BASE_JSON_H
 
 #include <jansson.h>
 
-/* Why json_loadb gave nothing: LS_ENOMEM, or LS_EFORMAT in words that begin
- * with path and `what` ("the header is no JSON") and name the byte, counted
- * from `first`. */
+/* The reason why json_loadb gave nothing: LS_ENOMEM, or LS_EFORMAT with a
+ * message that begins with path and `what` ("the header is no JSON") and names
+ * the byte, counted from `first`. */
 int ls__json_fail(const char *path, const char *what, size_t first,
                   const json_error_t *error);
 

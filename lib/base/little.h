@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files and hashes have numbers little end first, whatever the machine has. */
+/* Little-endian numbers, for files and hashes on any machine. */
 #ifndef LS_BASE_LITTLE_H
 #define LS_BASE_LITTLE_H
 

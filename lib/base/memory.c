@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checked sizes, aligned blocks and the arena.  Every allocation of the
- * library passes through here, so a test can make each one fail in turn. */
+/* Checked sizes, aligned blocks and the arena (bump allocator).  Every
+ * allocation passes through here, so a test can make each one fail in turn. */
 #define _GNU_SOURCE /* madvise */
 #include "base/memory.h"
+#include "base/assert.h"
 #include "base/error.h"
 
 #include <stdlib.h>
@@ -11,13 +12,16 @@
 
 enum { LINE = 64, HUGE_PAGE = 2 << 20, CHUNK = 16 << 10 };
 
+_Static_assert(LS__IS_POWER(LINE) && HUGE_PAGE % LINE == 0, "alignments");
+_Static_assert(CHUNK % sizeof(max_align_t) == 0, "an arena hands out units");
+
 bool ls__mul(size_t a, size_t b, size_t *out)
 {
     return !__builtin_mul_overflow(a, b, out);
 }
 
-/* Extents of zero are left out of the product, so that the others overflow or
- * not whatever their order. */
+/* Extents of zero are left out of the product, so that overflow of the others
+ * does not depend on their order. */
 int64_t ls__count(int rank, const int64_t *shape)
 {
     int64_t n = 1;
@@ -48,6 +52,8 @@ static void *new_block(size_t bytes, const char *what, bool zero, int advice)
     }
     block = memory + sizeof(void *);
     block += -(uintptr_t)block % align;
+    LS__ASSERT((uintptr_t)block % align == 0 &&
+               block + (bytes + LINE - 1) / LINE * LINE <= memory + all);
     ((void **)(void *)block)[-1] = memory;
     if (align == HUGE_PAGE) /* advice only: a refusal changes nothing */
         (void)madvise(block, bytes / align * align, advice);
@@ -126,6 +132,7 @@ void *ls__arena_new(ls__arena *arena, size_t count, size_t size)
         arena->first = c;
     }
     c->used += bytes;
+    LS__ASSERT(c->used <= c->size && c->used % unit == 0);
     return (char *)c->bytes + c->used - bytes;
 }
 

@@ -24,7 +24,7 @@ void *ls__block_zero(size_t bytes, const char *what);
 void *ls__block_sparse(size_t bytes, const char *what);
 void ls__block_free(void *block);
 
-/* What malloc gave, of which a block is a part. */
+/* The address that malloc gave for the memory of a block. */
 void *ls__block_memory(void *block);
 
 /* count * size cleared bytes from malloc, with a message on failure. */

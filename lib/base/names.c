@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names by open addressing: one is looked for from the place that its hash says
- * to the next that is empty. */
+/* A hash table of names by open addressing: probe from the place of the hash to
+ * the next empty one. */
 #include "base/names.h"
+#include "base/assert.h"
 #include "base/error.h"
 
 #include <stdint.h>
@@ -22,12 +23,13 @@ static ls__name *place_of(ls__names *n, const char *text)
 {
     size_t i = (size_t)hash_of(text) & (n->capacity - 1);
 
+    LS__ASSERT(LS__IS_POWER(n->capacity) && n->count < n->capacity);
     while (n->looks++, n->at[i].text && strcmp(n->at[i].text, text))
         i = (i + 1) & (n->capacity - 1);
     return &n->at[i];
 }
 
-/* Make room for one more; no more than half of the places are ever taken. */
+/* Make room for one more. */
 static int grow(ls__names *n)
 {
     ls__names more = {.capacity = n->capacity ? 2 * n->capacity : 64,
@@ -54,6 +56,7 @@ int *ls__names_number(ls__names *n, const char *text)
         *at = (ls__name){text, 0};
         n->count++;
     }
+    LS__ASSERT(2 * n->count <= n->capacity);
     return &at->number;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A set of names, each with a number: found without looking at the others, so
- * that a graph of many layers opens in time linear in them. */
+/* A hash table of names, each with a number, so that a graph of many layers
+ * opens in time linear in them. */
 #ifndef LS_BASE_NAMES_H
 #define LS_BASE_NAMES_H
 
@@ -14,7 +14,7 @@ typedef struct ls__name {
 typedef struct ls__names {
     size_t count, capacity; /* a power of two, or 0 */
     ls__name *at;
-    size_t looks; /* how many places were looked at, for tests */
+    size_t looks; /* a count of probed places, for tests */
 } ls__names;
 
 /* The number of a name, which may be changed: 0 when it is new.  The text is

@@ -19,13 +19,19 @@ bool ls__matches(const char *pattern, const char *name)
     return (fnmatch(pattern + others, name, FLAGS) == 0) != others;
 }
 
+static int small(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
 size_t ls__name_nearness(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b), first = 0, last = 0;
 
-    while (first < n && first < m && a[first] == b[first])
+    while (first < n && first < m && small(a[first]) == small(b[first]))
         first++;
-    while (last < n && last < m && a[n - 1 - last] == b[m - 1 - last])
+    while (last < n && last < m &&
+           small(a[n - 1 - last]) == small(b[m - 1 - last]))
         last++;
     return first + last;
 }

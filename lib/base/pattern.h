@@ -11,7 +11,7 @@
  * the same. */
 bool ls__matches(const char *pattern, const char *name);
 
-/* How much two names have in common at their ends: the larger, the nearer. */
+/* The nearness of two names: how much their ends have in common. */
 size_t ls__name_nearness(const char *a, const char *b);
 
 #endif

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* `count` things from `first` on, out of `of`: of all devices of an experiment
- * those that run in this process, which today are all of them. */
+/* `count` things from `first` on, out of `of`: the devices of an experiment
+ * that run in this process. */
 typedef struct ls__span {
     int first, count, of;
 } ls__span;
@@ -32,7 +32,7 @@ typedef struct ls__range {
     int64_t first, last;
 } ls__range;
 
-/* What lies in both; empty when nothing does. */
+/* The intersection; empty when nothing lies in both. */
 static inline ls__range ls__range_common(ls__range a, ls__range b)
 {
     int64_t first = a.first > b.first ? a.first : b.first;
@@ -41,9 +41,9 @@ static inline ls__range ls__range_common(ls__range a, ls__range b)
     return (ls__range){first, last < first ? first : last};
 }
 
-/* Part `part` of a range that begins at a multiple of unit, cut into `parts`
- * ranges whose borders are multiples of unit and whose sizes differ by one unit
- * at most.  A part is empty when there are fewer units than parts. */
+/* Part `part` of `parts` of a range that begins at a multiple of unit.  Borders
+ * are multiples of unit, and sizes differ by one unit at most.  A part is empty
+ * when there are fewer units than parts. */
 ls__range ls__range_part(ls__range all, int parts, int part, int64_t unit);
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef LS_BASE_RANGES_H
 #define LS_BASE_RANGES_H
 
+#include "base/assert.h"
 #include "base/range.h"
 
 typedef struct ls__ranges {
@@ -13,15 +14,16 @@ typedef struct ls__ranges {
 /* Add a range that begins where the last one begins or later. */
 static inline void ls__ranges_add(ls__ranges *r, ls__range more)
 {
+    LS__ASSERT(more.first < more.last &&
+               (r->count == 0 || more.first >= r->run[r->count - 1].first));
     if (r->count > 0 && more.first <= r->run[r->count - 1].last)
         r->run[r->count - 1].last = more.last;
     else
         r->run[r->count++] = more;
 }
 
-/* Go from what lies within a range to the next run of it: *at is the last one,
- * and before the first {within.first, within.first}.  False: there is no
- * other. */
+/* Go to the next run within a range: *at is the last one, and before the first
+ * {within.first, within.first}.  False: there is no other. */
 static inline bool ls__ranges_next(const ls__ranges *r, ls__range within,
                                    ls__range *at)
 {
@@ -36,7 +38,7 @@ static inline bool ls__ranges_next(const ls__ranges *r, ls__range within,
     return false;
 }
 
-/* How many elements they are. */
+/* The number of elements. */
 static inline int64_t ls__ranges_sum(const ls__ranges *r)
 {
     int64_t sum = 0;

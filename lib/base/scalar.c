@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Everything here is plain double arithmetic in a written order, so it gives
- * the same bits everywhere.  Where a double is too short, numbers are pairs:
- * hi + lo with |lo| at most half an ulp of hi (Dekker 1971). */
+ * the same bits everywhere.  Where a double is too short, numbers are pairs
+ * (double-double): hi + lo, |lo| at most half an ulp of hi (Dekker 1971). */
 #include "base/scalar.h"
+#include "base/assert.h"
 
 #include <math.h>
 #include <string.h>
@@ -209,6 +210,8 @@ double ls__log(double x)
 float ls__pow_n(float base, int64_t n)
 {
     pair power = {1.0, 0.0}, square = {(double)base, 0.0};
+
+    LS__ASSERT(n >= 0);
     for (; n > 0 && power.hi != 0.0; n /= 2) {
         if (n % 2)
             power = pair_mul(power, square);
@@ -246,6 +249,7 @@ void ls__angles(float *out, int64_t steps, int64_t d, float base)
 {
     int64_t half = d / 2;
 
+    LS__ASSERT(d % 2 == 0 && steps >= 0);
     for (int64_t i = 0; i < half; i++) {
         float by = 1.0f / ls__powf(base, (float)(2 * i) / (float)d);
 

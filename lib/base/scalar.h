@@ -19,7 +19,7 @@ float ls__pow_n(float base, int64_t n);
 /* base^x by way of double, base > 0: wrong roundings are 1 in 10^6. */
 float ls__powf(float base, float x);
 
-/* out (steps,d), d even: at position t the cosines of t base^(-2i/d), i < d/2,
+/* out (steps,d): at position t the cosines of t base^(-2i/d), i < d/2,
  * and then the sines. */
 void ls__angles(float *out, int64_t steps, int64_t d, float base);
 

@@ -3,6 +3,7 @@
  * one bit, zeros and the length in bits; they differ in how a block is mixed
  * in.  Hashing is no part of a step. */
 #include "base/sha.h"
+#include "base/assert.h"
 #include "base/little.h"
 
 #include <string.h>
@@ -49,6 +50,8 @@ static void finish(ls__sha *sha, int words, uint8_t *digest, ls__sha_mix *mix)
 {
     uint64_t size = sha->size;
     size_t at = (size_t)(size % 64);
+
+    LS__ASSERT(words <= (int)(sizeof sha->word / sizeof *sha->word));
     sha->block[at++] = 0x80;
     if (at > 56) {
         memset(sha->block + at, 0, 64 - at);
@@ -177,6 +180,7 @@ void ls__sha256_init(ls__sha256 *sha)
 
 void ls__sha256_update(ls__sha256 *sha, const void *data, size_t size)
 {
+    LS__ASSERT(sha->mix == ls__sha256_mix || sha->mix == ls__sha256_mix_fast);
     update(sha, data, size, sha->mix);
 }
 

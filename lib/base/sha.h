@@ -19,6 +19,8 @@ typedef struct ls__sha {
     ls__sha_mix *mix;  /* SHA-256: the one of this CPU */
 } ls__sha;
 
+_Static_assert(sizeof((ls__sha *)0)->block == 64, "a message's blocks");
+
 typedef ls__sha ls__sha1;
 typedef ls__sha ls__sha256;
 

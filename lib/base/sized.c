@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See sized.h. */
 #include "base/sized.h"
+#include "base/assert.h"
 #include "base/error.h"
 
 #include <string.h>
 
-/* No struct of ours comes near: beyond it a size is garbage. */
+/* Beyond it a size is garbage. */
 enum { LARGEST = 4096 };
 
 static size_t least(size_t a, size_t b)
@@ -37,7 +38,7 @@ static int check_size(const char *what, size_t size)
     return 0;
 }
 
-/* What a newer header has and this library does not know must not be used. */
+/* Members of a newer header that this library does not know must be unused. */
 static int check_rest(const char *what, const char *theirs, size_t size,
                       size_t n)
 {
@@ -54,6 +55,7 @@ int ls__sized_take(const char *what, void *ours, size_t n, const void *theirs)
     size_t size;
     int error;
 
+    LS__ASSERT(n >= sizeof size && n < LARGEST / 2);
     if (!theirs)
         return 0;
     memcpy(&size, theirs, sizeof size);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Structs that can grow.  A program may have been compiled with a header in
- * which a struct was smaller or larger than it is here, so every struct that
- * crosses the border goes with its size: options carry it as their first
- * member, results are written by functions that are given it. */
+/* Structs that can grow (ABI).  A program may have been compiled with a header
+ * that had a smaller or larger struct, so every struct that crosses the border
+ * goes with its size: options carry it as their first member, results are
+ * written by functions that are given it. */
 #ifndef LS_BASE_SIZED_H
 #define LS_BASE_SIZED_H
 
@@ -11,8 +11,7 @@
 #include <stddef.h>
 
 /* Write a result of n bytes into the program's struct of `size` bytes: members
- * that the program does not know are left out, those that are unknown here
- * become 0. */
+ * unknown to the program are left out, those unknown here become 0. */
 void ls__sized_put(void *theirs, size_t size, const void *ours, size_t n);
 
 /* Write default options likewise; their first member becomes `size`. */

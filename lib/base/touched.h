@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which blocks of an array may hold anything but zeros, and which of them may
- * hold a large number: one of 2^64 or more in size, or NaN.  An untouched block
- * holds zeros: there is nothing to clear there, and nothing to add up. */
+/* Marks of an array's blocks: those that may hold anything but zeros, and those
+ * that may hold a large number (2^64 or more in size, or NaN).  An untouched
+ * block holds zeros: there is nothing to clear there, and nothing to add up. */
 #ifndef LS_BASE_TOUCHED_H
 #define LS_BASE_TOUCHED_H
+
+#include "base/assert.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +27,7 @@ static inline void ls__touched_set(const ls__touched *m, const float *x,
     int64_t first = (x - m->array) / LS__TOUCHED_BLOCK;
     int64_t last = (x - m->array + n - 1) / LS__TOUCHED_BLOCK;
 
+    LS__ASSERT(x >= m->array && n >= 0);
     for (int64_t i = first; i <= last; i++) {
         m->block[i] = 1;
         m->large[i] |= !small;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums of a few numbers in the tree's order, and the tree cut into parts. */
 #include "base/tree.h"
+#include "base/assert.h"
 
 double ls__tree_sum_double(const double *v, int n, int stride)
 {
@@ -14,11 +15,14 @@ double ls__tree_sum_double(const double *v, int n, int stride)
     }
     for (; top > 1; top--)
         part[top - 2] += part[top - 1];
+    LS__ASSERT(top <= 1);
     return part[0];
 }
 
 int ls__subtree_items(ls__subtree part, int of)
 {
+    LS__ASSERT(LS__IS_POWER(part.size) && part.first % part.size == 0 &&
+               part.first >= 0 && part.first < of);
     return part.size < of - part.first ? part.size : of - part.first;
 }
 
@@ -32,6 +36,7 @@ int ls__tree_parts(ls__span items, ls__subtree part[LS__TREE_PARTS])
 {
     int end = items.first + items.count, n = 0;
 
+    LS__ASSERT(items.first >= 0 && end <= items.of);
     for (int at = items.first; at < end; n++) {
         ls__subtree s = {at, 1}, larger = {at, 2};
 
@@ -40,13 +45,14 @@ int ls__tree_parts(ls__span items, ls__subtree part[LS__TREE_PARTS])
             s = larger;
             larger.size *= 2;
         }
+        LS__ASSERT(n < LS__TREE_PARTS);
         part[n] = s;
         at += ls__subtree_items(s, items.of);
     }
     return n;
 }
 
-/* Where the items end, a subtree is also the larger ones that begin there. */
+/* Grow a subtree at the items' end: it is also the larger ones from there. */
 static ls__subtree grown(ls__subtree s, int of)
 {
     while (s.size >= of - s.first && s.first && begins_larger(s))
@@ -57,7 +63,9 @@ static ls__subtree grown(ls__subtree s, int of)
 int ls__tree_push(ls__tree *tree, ls__subtree part)
 {
     int merges = 0;
+    const ls__subtree *last = tree->item + tree->top - 1;
 
+    LS__ASSERT(part.first == (tree->top ? last->first + last->size : 0));
     part = grown(part, tree->of);
     while (tree->top > 0 && tree->item[tree->top - 1].size == part.size &&
            begins_larger(tree->item[tree->top - 1])) {
@@ -66,6 +74,7 @@ int ls__tree_push(ls__tree *tree, ls__subtree part)
         part = grown(part, tree->of);
         merges++;
     }
+    LS__ASSERT(tree->top < LS__TREE_STACK);
     tree->item[tree->top++] = part;
     return merges;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The order in which numbers are added, and nothing else: no threads, no
+/* Pairwise summation: the order in which numbers are added, no threads and no
  * data.
  *
  *     for s = 1, 2, 4, ...: g[i] += g[i+s]
@@ -19,27 +19,30 @@
  *     the rest, 1        012345
  *
  * Complete subtrees of 2^k items may be added anywhere beforehand and pushed
- * as one item each; the order is the same.  So a process that has only some of
- * the items adds what it has to a few partial sums, one for each subtree that
- * it has all of, and whoever knows all partial sums completes the tree. */
+ * as one item each; the order is the same.  So a process with some of the items
+ * adds them to a few partial sums, one for each subtree that it has all of; all
+ * partial sums together complete the tree. */
 #ifndef LS_BASE_TREE_H
 #define LS_BASE_TREE_H
 
+#include "base/assert.h"
 #include "base/range.h"
 
 /* The partial sums of 2^32 items and more never exceed these. */
 enum { LS__TREE_STACK = 64 };
 
-/* How many merges follow item i, counted from 0: as many as i ends in ones.
+/* The number of merges after item i, counted from 0: as many as i ends in ones.
  * Not for the last item, after which everything is merged. */
 static inline int ls__tree_merges(int64_t i)
 {
+    LS__ASSERT(i >= 0);
     return __builtin_ctzll((uint64_t)i + 1);
 }
 
-/* How many partial sums n items need at most: floor(log2(n)) + 1, n >= 1. */
+/* The most partial sums that n items need: floor(log2(n)) + 1, n >= 1. */
 static inline int ls__tree_depth(int64_t n)
 {
+    LS__ASSERT(n >= 1);
     return 64 - __builtin_clzll((uint64_t)n);
 }
 
@@ -57,22 +60,22 @@ typedef struct ls__subtree {
 /* No span consists of more subtrees than this. */
 enum { LS__TREE_PARTS = 64 };
 
-/* How many of `of` items a subtree holds. */
+/* The number of items, out of `of`, in a subtree. */
 int ls__subtree_items(ls__subtree part, int of);
 
-/* The fewest subtrees that a span of the items consists of, in order; returns
- * how many. */
+/* The fewest subtrees that make up a span of the items, in order; returns their
+ * number. */
 int ls__tree_parts(ls__span items, ls__subtree part[LS__TREE_PARTS]);
 
-/* What is on the stack while a tree over `of` items is completed from subtrees
- * of any size, pushed in order. */
+/* The stack while a tree over `of` items is completed from subtrees of any
+ * size, pushed in order. */
 typedef struct ls__tree {
     int of, top;
     ls__subtree item[LS__TREE_STACK];
 } ls__tree;
 
-/* Push a subtree; returns how many merges follow it.  After the last one, one
- * item is left. */
+/* Push a subtree; returns the number of merges after it.  After the last one,
+ * one item is left. */
 int ls__tree_push(ls__tree *tree, ls__subtree part);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What may follow what in UTF-8, by the table of RFC 3629, section 4. */
+/* Valid sequences of UTF-8, by the table of RFC 3629, section 4. */
 #include "base/utf8.h"
 
 #include <stddef.h>

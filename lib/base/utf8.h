@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a text is UTF-8, as JSON and the files made of it must be. */
+/* A test for UTF-8, which JSON and the files made of it must be. */
 #ifndef LS_BASE_UTF8_H
 #define LS_BASE_UTF8_H
 

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "base/sized.h"
 #include "checkpoint/checkpoint.h"
-#include "exchange/graph_json.h"
+#include "model/graph_json.h"
 #include "file/convert.h"
 #include "state/model_view.h"
 #include <lockstep/model.h>
@@ -22,7 +22,7 @@ struct ls_archive {
     char *path;
     ls__checkpoint folder; /* one of these three */
     ls__safetensors file;
-    ls__view of;            /* of a model in memory */
+    ls__model_view of;            /* of a model in memory */
     char *graph;            /* and what it says */
     char step[24]; /* of a checkpoint */
     int count, pairs;
@@ -88,7 +88,7 @@ static int not_one(const ls_archive *a, int status)
     if (count) {
         ls__stamp_text(name, list[count - 1]);
         status = ls__fail(LS_EFORMAT, "%s: holds %d checkpoint%s; the newest "
-                          "is %s/%s", a->path, count, count == 1 ? "" : "s",
+                          "is %s/%s", a->path, count, ls__s(count),
                           a->path, name);
     }
     free(list);
@@ -157,7 +157,7 @@ static int note_graph(ls_archive *a)
 }
 
 /* Hand it out with the graph and the parameters of a model. */
-static int open_view(ls_archive **archive, ls__view of)
+static int open_view(ls_archive **archive, ls__model_view of)
 {
     ls_archive *a = ls__new(1, sizeof *a, "archive");
     int status;
@@ -265,9 +265,9 @@ int ls_archive_read(const ls_archive *a, int i, int64_t n, float *out)
     if ((status = ls__convert_check(&e, a->path)) < 0)
         return status;
     if (n != e.elements)
-        return ls__fail(LS_ESHAPE, "%s: tensor \"%s\" has %lld elements, not "
+        return ls__fail(LS_ESHAPE, "%s: tensor \"%s\" has %lld element%s, not "
                         "%lld", a->path, e.name, (long long)e.elements,
-                        (long long)n);
+                        ls__s(e.elements), (long long)n);
     ls__convert(&e, out);
     return 0;
 }

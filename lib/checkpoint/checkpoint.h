@@ -20,7 +20,7 @@
 
 #include <jansson.h>
 
-/* What a folder is called after. */
+/* The step and serial number in a folder's name. */
 typedef struct ls__stamp {
     int64_t step;
     int serial;
@@ -47,17 +47,18 @@ typedef struct ls__folder {
     int fd;           /* -1: not open */
 } ls__folder;
 
-typedef struct ls__kept {
+typedef struct ls__checkpoint_content {
     int params, tensors;           /* parameters are the first of the tensors */
     const ls__safetensor *tensor;
     int64_t step;
     const char *root;              /* "": the program gave none */
     const json_t *options, *notes; /* objects of texts */
-    const json_t *graph; /* what is computed (run_options.h) */
-} ls__kept;
+    const json_t *graph; /* the computation (run_options.h) */
+} ls__checkpoint_content;
 
 /* Write a checkpoint; *stamp names it.  A failure leaves DIR as it was. */
-int ls__checkpoint_write(const ls__folder *dir, const ls__kept *snapshot,
+int ls__checkpoint_write(const ls__folder *dir,
+                         const ls__checkpoint_content *snapshot,
                          ls__stamp *stamp);
 
 /* Delete the oldest until `keep` are left (0: all stay), never `newest`, nor,
@@ -75,9 +76,9 @@ typedef struct ls__checkpoint {
     char *folder;
     json_t *info;           /* the JSON */
     int64_t step;
-    const char *state;      /* these four are the info's */
+    const char *state;      /* these are the info's */
     json_t *options, *notes;
-    json_t *nodes; /* of the graph; NULL: an older version wrote it */
+    json_t *nodes; /* of the graph */
     ls__safetensors params, optimizer;
 } ls__checkpoint;
 
@@ -89,18 +90,17 @@ int ls__checkpoint_arrays(ls__checkpoint *c);
 /* Accepts a cleared or failed one. */
 void ls__checkpoint_close(ls__checkpoint *c);
 
-/* What is compared, and what comes of it. */
+/* A comparison, and its outcome. */
 typedef struct ls__comparison {
     const char *folder;     /* of the checkpoint, for messages */
     const char *may_change; /* patterns by commas, as for fnmatch; "": none */
-    bool old;        /* an older version wrote it: it says less */
     json_t *changed; /* names, with what they were: what is another now */
-    json_t *unknown; /* names of what an old one does not say */
 } ls__comparison;
 
-/* Compare two objects of options, filling in what comes of it.  LS_EINVAL names
- * the first that is another and matches no pattern of may_change, and both
- * values.  One that only `now` knows is of a newer program and may stand. */
+/* Compare two objects of options, filling in the outcome.  LS_EINVAL names the
+ * first that differs and matches no pattern of may_change, and both values.  Of
+ * options that only `now` has, one that is named where it is on was off; the
+ * rest may stand. */
 int ls__checkpoint_compare(ls__comparison *c, const json_t *now,
                            const json_t *then);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What of a checkpoint is another now. */
+/* Differences between a checkpoint and the run that would go on from it. */
 #include "base/error.h"
 #include "base/fact_list.h"
 #include "checkpoint/checkpoint.h"
@@ -31,60 +31,32 @@ static const char *text_of(const json_t *object, const char *name)
     return json_string_value(json_object_get(object, name));
 }
 
-/* ------ what a checkpoint does not say ------ */
+/* ------ what a checkpoint does not name ------ */
 
-/* Options that a trainer has had only since checkpoints were first written, and
- * attributes since they have had a graph, as patterns, and what they were
- * before: where a checkpoint does not name them, they were that. */
+/* Options that are named where they are not off, as patterns. */
 static const struct {
-    const char *name, *was;
+    const char *name;
     const char *of; /* as long as this one is the same; NULL: always */
-} young[] = {{"groups", "0", NULL}, {"group *", "", NULL},
-             {"average", "", NULL}, {"clip_value", "", NULL}, {"l2", "", NULL},
-             {"lazy", "", NULL}, {"boundary *", "", "schedule"},
-             {"decay_schedule", "", NULL}, {"dropout_schedule", "", NULL}};
+} named_if_on[] = {{"group *", NULL}, {"average", NULL}, {"clip_value", NULL},
+                   {"l2", NULL}, {"lazy", NULL}, {"boundary *", "schedule"},
+                   {"decay_schedule", NULL}, {"dropout_schedule", NULL}};
 
-/* Options of which nobody knows what they were: those that have been told only
- * as long as graphs. */
-static const char *const untold[] = {"dropout_key"};
-
-/* What such an option was; NULL: it is another one, or what it was then. */
-static const char *was_before(const char *name, const char *is,
-                              const json_t *changed)
+/* Was an option off that a checkpoint does not name?  Others are those of
+ * another choice, which is told already. */
+static bool was_off(const char *name, const json_t *changed)
 {
-    for (size_t i = 0; i < sizeof young / sizeof *young; i++)
-        if (fnmatch(young[i].name, name, 0) == 0 && strcmp(is, young[i].was) &&
-            !(young[i].of && json_object_get(changed, young[i].of)))
-            return young[i].was;
-    return NULL;
-}
-
-/* Older checkpoints told the first 96 characters of a group, once; the rest is
- * not known. */
-static bool is_cut(const char *name, const char *is, const char *was)
-{
-    size_t a = strlen(is), b = strlen(was);
-    const size_t cut = 96;
-
-    return fnmatch("group *", name, 0) == 0 && a > b && b > cut &&
-           memcmp(is, was, cut) == 0 &&
-           strcmp(is + a - (b - cut), was + cut) == 0;
+    for (size_t i = 0; i < sizeof named_if_on / sizeof *named_if_on; i++)
+        if (fnmatch(named_if_on[i].name, name, 0) == 0 &&
+            !(named_if_on[i].of &&
+              json_object_get(changed, named_if_on[i].of)))
+            return true;
+    return false;
 }
 
 static int note(json_t *object, const char *name, const char *text)
 {
     return json_object_set_new(object, name, json_string(text)) < 0
                ? ls__no_memory("changed options", strlen(name)) : 0;
-}
-
-static int note_untold(const ls__comparison *c, const json_t *then)
-{
-    int status = c->old ? note(c->unknown, "the graph", "") : 0;
-
-    for (size_t i = 0; i < sizeof untold / sizeof *untold && status == 0; i++)
-        if (c->old && !json_object_get(then, untold[i]))
-            status = note(c->unknown, untold[i], "");
-    return status;
 }
 
 /* ------ what is another ------ */
@@ -101,9 +73,7 @@ static int find_changed(const ls__comparison *c, const json_t *now,
 
         if (is && strcmp(is, was) == 0)
             continue;
-        status = c->old && is && is_cut(name, is, was)
-                     ? note(c->unknown, name, "") : note(c->changed, name, was);
-        if (status < 0)
+        if ((status = note(c->changed, name, was)) < 0)
             break;
     }
     return status;
@@ -118,13 +88,9 @@ static int find_new(const ls__comparison *c, const json_t *now,
     json_t *value;
 
     json_object_foreach((json_t *)now, name, value) {
-        const char *was = was_before(name, json_string_value(value),
-                                     c->changed);
-
-        if (!was && all)
-            was = "";
-        if (was && !json_object_get(then, name) &&
-            (status = note(c->changed, name, was)) < 0)
+        if ((all || was_off(name, c->changed)) &&
+            !json_object_get(then, name) &&
+            (status = note(c->changed, name, "")) < 0)
             break;
     }
     return status;
@@ -164,13 +130,11 @@ static int find(const ls__comparison *c, const json_t *now, const json_t *then,
 int ls__checkpoint_compare(ls__comparison *c, const json_t *now,
                            const json_t *then)
 {
-    int status = note_untold(c, then);
-
-    return status < 0 ? status : find(c, now, then, false, LS_EINVAL);
+    return find(c, now, then, false, LS_EINVAL);
 }
 
 int ls__checkpoint_compare_nodes(ls__comparison *c, const json_t *now,
                                  const json_t *then)
 {
-    return c->old ? 0 : find(c, now, then, true, LS_ESHAPE);
+    return find(c, now, then, true, LS_ESHAPE);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading a checkpoint, and finding those in a folder. */
 #define _GNU_SOURCE
+#include "base/assert.h"
 #include "checkpoint/checkpoint.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "disk/file.h"
+#include "file/file.h"
 #include "file/seal.h"
-#include "hash/state_hash.h"
+#include "state/state_hash.h"
 #include "state/trainer_state.h"
 
 #include <dirent.h>
@@ -23,6 +24,7 @@ void ls__stamp_text(char out[LS__STAMP_TEXT], ls__stamp stamp)
     int n = snprintf(out, LS__STAMP_TEXT, "step-%012lld",
                      (long long)stamp.step);
 
+    LS__ASSERT(n > 0 && n < LS__STAMP_TEXT);
     if (stamp.serial)
         snprintf(out + n, (size_t)(LS__STAMP_TEXT - n), ".%d", stamp.serial);
 }
@@ -122,7 +124,7 @@ static bool is_texts(const json_t *object)
     return json_is_object(object);
 }
 
-/* Who reads the notes finds the root among them. */
+/* Adds the root to the notes, for those who read them. */
 static int note_root(ls__checkpoint *c, json_t *root, const char *path)
 {
     const char *text = json_string_value(root);
@@ -148,7 +150,7 @@ static int read_info(ls__checkpoint *c, const char *path)
     c->nodes = json_object_get(json_object_get(c->info, "graph"), "nodes");
     if (!json_is_integer(step) || c->step < 0 || c->step > LS__MOST_STEPS ||
         !c->state || !is_texts(c->options) || !is_texts(c->notes) ||
-        (c->nodes && !is_texts(c->nodes)))
+        !is_texts(c->nodes))
         return ls__fail(LS_EFORMAT, "%s: is no checkpoint's", path);
     return root ? note_root(c, root, path) : 0;
 }

@@ -2,17 +2,18 @@
 /* Writing checkpoints and deleting old ones, in the open folder DIR, which only
  * one process at a time may do (the caller has locked it).
  *
- * One is written in the folder DIR/.writing, which then gets its name.  What a
- * killed process left there is removed first.  DIR may have come from anywhere,
- * so nothing is written or deleted through a link, and of a folder only the
- * files that are named here are ever removed. */
+ * One is written in the folder DIR/.writing, then renamed (atomic rename).
+ * What a killed process left there is removed first.  DIR may have come from
+ * anywhere, so nothing is written or deleted through a link, and of a folder
+ * only the files that are named here are ever removed. */
 #define _GNU_SOURCE
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "checkpoint/checkpoint.h"
-#include "disk/file.h"
+#include "file/file.h"
 #include "file/seal.h"
-#include "hash/state_hash.h"
+#include "state/state_hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,18 +25,18 @@
 
 /* ------ The files of a checkpoint ------ */
 
-static int put_params(ls__newfile *out, const ls__kept *s)
+static int put_params(ls__newfile *out, const ls__checkpoint_content *s)
 {
     return ls__safetensors_put(out, s->params, s->tensor, 0, NULL);
 }
 
-static int put_optimizer(ls__newfile *out, const ls__kept *s)
+static int put_optimizer(ls__newfile *out, const ls__checkpoint_content *s)
 {
     return ls__safetensors_put(out, s->tensors - s->params,
                                s->tensor + s->params, 0, NULL);
 }
 
-static void state_hash(const ls__kept *s, char hex[65])
+static void state_hash(const ls__checkpoint_content *s, char hex[65])
 {
     ls__sha256 sha;
 
@@ -49,7 +50,7 @@ static void state_hash(const ls__kept *s, char hex[65])
     ls__state_end(&sha, s->step, hex);
 }
 
-static char *json_text(const ls__kept *s)
+static char *json_text(const ls__checkpoint_content *s)
 {
     char hex[65], *text;
     json_t *info;
@@ -74,7 +75,7 @@ static char *json_text(const ls__kept *s)
     return text;
 }
 
-static int put_json(ls__newfile *out, const ls__kept *s)
+static int put_json(ls__newfile *out, const ls__checkpoint_content *s)
 {
     char *text = json_text(s);
     size_t n;
@@ -93,7 +94,7 @@ static int put_json(ls__newfile *out, const ls__kept *s)
  * way round: a folder with a JSON is whole. */
 static const struct {
     const char *name;
-    int (*put)(ls__newfile *out, const ls__kept *snapshot);
+    int (*put)(ls__newfile *out, const ls__checkpoint_content *snapshot);
 } files[] = {
     {"params.safetensors", put_params},
     {"optimizer.safetensors", put_optimizer},
@@ -140,8 +141,10 @@ static int remove_folder(const ls__folder *dir, const char *name)
 
 enum { NAME = 24, NAMES = 100 };
 
+_Static_assert(sizeof ".writing.99" <= NAME, "of the last of them");
+
 typedef struct writer {
-    const ls__kept *snapshot;
+    const ls__checkpoint_content *snapshot;
     const ls__folder *dir;
     char name[NAME]; /* of the folder in it that is written */
     int folder;      /* it, open; -1: there is none */
@@ -237,7 +240,8 @@ static int undo(const writer *w, int status)
     return ls__fail(status, "%s", message);
 }
 
-int ls__checkpoint_write(const ls__folder *dir, const ls__kept *snapshot,
+int ls__checkpoint_write(const ls__folder *dir,
+                         const ls__checkpoint_content *snapshot,
                          ls__stamp *stamp)
 {
     writer w = {.snapshot = snapshot, .dir = dir, .folder = -1};
@@ -297,6 +301,7 @@ int ls__checkpoint_prune(const ls__folder *dir, int keep, bool first,
     count = keep_folders(dir, list, count);
     left = count - first;
     for (int i = first; status == 0 && i < count && left > keep; i++) {
+        LS__ASSERT(i == 0 || list[i - 1].step <= list[i].step);
         if (list[i].step == newest.step && list[i].serial == newest.serial)
             continue;
         status = delete(dir, list[i]);

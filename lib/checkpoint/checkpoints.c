@@ -11,6 +11,7 @@
  * are the caller's.  Everything is allocated when it is opened, except what
  * JSON needs. */
 #define _GNU_SOURCE /* pthread_setname_np */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/real_text.h"
 #include "base/sha.h"
@@ -28,7 +29,7 @@
 
 static int write_copy(ls_checkpoints *c)
 {
-    ls__kept s = {.params = c->layout->count,
+    ls__checkpoint_content s = {.params = c->layout->count,
                   .tensors = c->blocks * c->layout->count,
                   .tensor = c->tensor, .step = c->step, .root = c->root,
                   .options = c->options, .notes = c->notes,
@@ -45,6 +46,7 @@ static int write_copy(ls_checkpoints *c)
 
 static void enter(ls_checkpoints *c, phase to)
 {
+    LS__ASSERT(c->phase == (to == IDLE ? BUSY : IDLE));
     c->phase = to;
     pthread_cond_broadcast(&c->changed);
 }
@@ -179,6 +181,7 @@ static int fill(ls_checkpoints *c, const ls_checkpoints_options *o)
     if (!path || !c->may_change)
         return LS_ENOMEM;
     c->blocks = 1 + ls__state_of(c->trainer).moments;
+    LS__ASSERT(c->blocks <= (int)(sizeof c->copy / sizeof *c->copy));
     c->dir = (ls__folder){path, -1};
     status = ls__run_options_new(&c->options, c->trainer, o->n_settings,
                                  o->settings);

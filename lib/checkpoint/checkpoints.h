@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a run's checkpoints are made of (checkpoints.c), for those who read them
- * back (checkpoints_load.c) and for several ranks (checkpoints_ranks.c). */
+/* Parts of a run's checkpoints (checkpoints.c), for reading them back
+ * (checkpoints_load.c) and for several ranks (checkpoints_ranks.c). */
 #ifndef LS_CHECKPOINT_CHECKPOINTS_H
 #define LS_CHECKPOINT_CHECKPOINTS_H
 
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/process.h"
 #include "checkpoint/checkpoint.h"
-#include "spread/over_ranks.h"
+#include "state/over_ranks.h"
 #include "state/trainer_state.h"
 #include <lockstep/checkpoint.h>
 

@@ -47,43 +47,12 @@ static int check_arrays(const ls_checkpoints *c, const ls__checkpoint *from)
     return status;
 }
 
-/* Where a block goes: on one machine into the trainer, else into the copy, to
- * be dealt out. */
+/* The destination of a block: on one machine the trainer, else the copy, to be
+ * dealt out. */
 static float *target(const ls_checkpoints *c, int b)
 {
     return ls__spread_is(c->trainer) ? c->copy[b]
                                      : ls__state_write(c->trainer, b);
-}
-
-/* The note of what could not be compared, which is the library's own. */
-static const char NOT_COMPARED[] = "not compared";
-
-/* The names by commas; NULL: there are none. */
-static json_t *list_names(const json_t *of)
-{
-    json_t *list = NULL, *longer;
-    const char *name;
-    json_t *value;
-
-    json_object_foreach((json_t *)of, name, value) {
-        longer = list ? json_sprintf("%s, %s", json_string_value(list), name)
-                      : json_string(name);
-        json_decref(list);
-        if (!(list = longer))
-            break;
-    }
-    return list;
-}
-
-static int note_unknown(ls__checkpoint *from, const json_t *unknown)
-{
-    json_t *list = list_names(unknown);
-
-    (void)json_object_del(from->notes, NOT_COMPARED);
-    if (json_object_size(unknown) &&
-        json_object_set_new(from->notes, NOT_COMPARED, list) < 0)
-        return ls__no_memory("notes", sizeof NOT_COMPARED);
-    return 0;
 }
 
 /* All is checked: from here on nothing can fail. */
@@ -118,30 +87,25 @@ static int compare(ls_checkpoints *c, ls__checkpoint *from, ls__comparison *how)
 
     json_decref(c->differs);
     c->differs = how->changed = json_object();
-    if (!how->changed || !how->unknown)
+    if (!how->changed)
         return ls__no_memory("changed options", sizeof(void *));
     if ((status = ls__checkpoint_compare(how, c->options, from->options)) < 0 ||
         (status = ls__checkpoint_arrays(from)) < 0 ||
-        (status = check_arrays(c, from)) < 0 ||
-        (status = ls__checkpoint_compare_nodes(how, nodes_of(c),
-                                               from->nodes)) < 0)
+        (status = check_arrays(c, from)) < 0)
         return status;
-    return note_unknown(from, how->unknown);
+    return ls__checkpoint_compare_nodes(how, nodes_of(c), from->nodes);
 }
 
 static int load_folder(ls_checkpoints *c, const char *folder, int64_t *step)
 {
     ls__checkpoint from = {0};
-    ls__comparison how = {.folder = folder, .may_change = c->may_change,
-                          .unknown = json_object()};
+    ls__comparison how = {.folder = folder, .may_change = c->may_change};
     int status = ls__checkpoint_open(&from, folder);
 
-    how.old = !from.nodes;
     if (status == 0 && (status = compare(c, &from, &how)) == 0) {
         take(c, &from);
         *step = from.step;
     }
-    json_decref(how.unknown);
     ls__checkpoint_close(&from);
     return status;
 }
@@ -201,8 +165,9 @@ static int load_newest(ls_checkpoints *c, int64_t before, int64_t *step)
     }
     free(list);
     if (is_damage(status))
-        return ls__fail(LS_EFORMAT, "%s: none of the %d checkpoints can be "
-                        "read; the newest: %s", c->dir.path, count, c->skipped);
+        return ls__fail(LS_EFORMAT, "%s: of %d checkpoint%s none can be read; "
+                        "the newest: %s", c->dir.path, count, ls__s(count),
+                        c->skipped);
     return status;
 }
 

@@ -2,6 +2,7 @@
 /* Checkpoints of a state that is spread over ranks.  The first rank writes and
  * reads the files that one machine would; so they fit any number of ranks, and
  * no disk needs to be shared. */
+#include "base/assert.h"
 #include "base/json.h"
 #include "checkpoint/checkpoints.h"
 #include <lockstep/transport.h>
@@ -26,6 +27,7 @@ int ls__checkpoints_agree(const ls_checkpoints *c)
     if ((status = ls__spread_agree(c->trainer, list ? 0 : LS_ENOMEM)) == 0) {
         json_object_foreach(c->options, name, value)
             list[i++] = (ls_setting){name, json_string_value(value)};
+        LS__ASSERT(i == n);
         status = ls_transport_compare(ls__state_of(c->trainer).link, (int)n,
                                       list);
     }
@@ -53,7 +55,7 @@ int ls__checkpoints_collect(ls_checkpoints *c)
 
 /* ------ loading ------ */
 
-/* What the first rank knows besides the arrays; NULL: no memory. */
+/* Packs the first rank's news besides the arrays; NULL: no memory. */
 static char *pack_news(const ls_checkpoints *c, int64_t step)
 {
     char *text = NULL;

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include "checkpoint/run_folder.h"
 #include "base/error.h"
-#include "disk/file.h"
+#include "file/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@ static bool locked_out(int fd)
     return true;
 }
 
-/* Where a lock cannot be had at all (some network file systems), two runs in
- * one folder are not noticed. */
+/* Locks the folder.  Where no lock can be had at all (some network file
+ * systems), two runs in one folder are not noticed. */
 static int lock(ls__folder *dir)
 {
     dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

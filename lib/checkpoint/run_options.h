@@ -14,8 +14,8 @@
 int ls__run_options_new(json_t **out, const ls_trainer *trainer, int settings,
                         const ls_setting *setting);
 
-/* What a trainer computes, to be given up by its owner: {"hash": .., "nodes":
- * {..}}, an object of texts (exchange/graph_facts.h). */
+/* A description of a trainer's computation, to be given up by its owner:
+ * {"hash": .., "nodes": {..}}, an object of texts (model/graph_facts.h). */
 int ls__run_graph_new(json_t **out, const ls_trainer *trainer);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See changes.h. */
-#include "chain/changes.h"
+#include "file/changes.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -11,28 +11,6 @@ static bool has_text(const json_t *line, const char *name, const char *text)
     const char *is = json_string_value(json_object_get(line, name));
 
     return is && strcmp(is, text) == 0;
-}
-
-int ls__changes_follow(json_t *options, const json_t *line)
-{
-    json_t *from = json_object_get(line, "from");
-    json_t *to = json_object_get(line, "to");
-    const char *name;
-    json_t *value;
-
-    if (has_text(line, "kind", "head")) {
-        to = json_object_get(line, "options");
-    } else if (!has_text(line, "kind", "event") ||
-               !has_text(line, "what", "change")) {
-        return 0;
-    } else if (!json_is_object(from) || !json_is_object(to)) {
-        return ls__fail(LS_EFORMAT, "an event \"change\" without options "
-                        "\"from\" and \"to\"");
-    }
-    json_object_foreach (from, name, value)
-        (void)json_object_del(options, name);
-    return json_object_update(options, to) < 0
-               ? ls__no_memory("a transcript's options", 0) : 0;
 }
 
 /* Add to `out` what of `all` the other one has otherwise, or lacks. */
@@ -61,4 +39,57 @@ json_t *ls__changes_between(const json_t *before, const json_t *now)
     json_decref(from);
     json_decref(to);
     return NULL;
+}
+
+/* Check that "from" and "to" are all that differs between the options: who
+ * begins behind the line compares no more than these. */
+static int check_change(const json_t *before, const json_t *now,
+                        const json_t *from, const json_t *to)
+{
+    json_t *is = ls__changes_between(before, now);
+    bool same = json_equal(json_object_get(is, "from"), from) &&
+                json_equal(json_object_get(is, "to"), to);
+
+    json_decref(is);
+    if (!is)
+        return ls__no_memory("a transcript's options", 0);
+    return same ? 0 : ls__fail(LS_EFORMAT, "an event \"change\" whose \"from\" "
+                               "and \"to\" are not what differs between the "
+                               "options before and behind it");
+}
+
+static int follow_change(json_t *options, const json_t *from, json_t *to)
+{
+    json_t *before = json_copy(options), *value;
+    const char *name;
+    int status;
+
+    json_object_foreach ((json_t *)from, name, value)
+        (void)json_object_del(options, name);
+    if (!before || json_object_update(options, to) < 0)
+        status = ls__no_memory("a transcript's options", 0);
+    else
+        status = check_change(before, options, from, to);
+    json_decref(before);
+    return status;
+}
+
+/* kind, n, prev, what, from and to. */
+enum { FIELDS = 6 };
+
+int ls__changes_follow(json_t *options, const json_t *line)
+{
+    json_t *from = json_object_get(line, "from");
+    json_t *to = json_object_get(line, "to");
+
+    if (has_text(line, "kind", "head"))
+        return json_object_update(options, json_object_get(line, "options")) < 0
+                   ? ls__no_memory("a transcript's options", 0) : 0;
+    if (!has_text(line, "kind", "event") || !has_text(line, "what", "change"))
+        return 0;
+    if (!json_is_object(from) || !json_is_object(to) ||
+        json_object_size(line) != FIELDS)
+        return ls__fail(LS_EFORMAT, "an event \"change\" without options "
+                        "\"from\" and \"to\", or with a field that is added");
+    return follow_change(options, from, to);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Options as the lines of a transcript have them: those of its head, and what
- * its events "change" made of them since. */
-#ifndef LS_CHAIN_CHANGES_H
-#define LS_CHAIN_CHANGES_H
+/* Options in the lines of a transcript: those of its head, and as its events
+ * "change" changed them since. */
+#ifndef LS_FILE_CHANGES_H
+#define LS_FILE_CHANGES_H
 
 #include <jansson.h>
 
-/* Follow a line: of a head all options, of an event "change" what became of
- * them.  LS_EFORMAT: that event is not as it must be; LS_ENOMEM. */
+/* Follow a line: a head sets all options, an event "change" changes some.
+ * LS_EFORMAT: that event is not as it must be; LS_ENOMEM. */
 int ls__changes_follow(json_t *options, const json_t *line);
 
 /* A new object {"from": .., "to": ..} of what differs between two objects of

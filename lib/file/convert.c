@@ -2,8 +2,9 @@
 /* F16, BF16 and F64 to floats by their bits.  An entry's data need not be
  * aligned. */
 #include "file/convert.h"
+#include "base/assert.h"
 #include "base/error.h"
-#include "number/half.h"
+#include "base/half.h"
 
 #include <string.h>
 
@@ -59,6 +60,8 @@ static const struct {
     { "I8", 1, NULL }, { "U64", 8, NULL }, { "U32", 4, NULL },
     { "U16", 2, NULL }, { "U8", 1, NULL }, { "BOOL", 1, NULL },
     { "F8_E5M2", 1, NULL }, { "F8_E4M3", 1, NULL },
+    { "F8_E8M0", 1, NULL }, { "F8_E4M3FNUZ", 1, NULL },
+    { "F8_E5M2FNUZ", 1, NULL }, { "C64", 8, NULL },
 };
 /* clang-format on */
 
@@ -108,5 +111,6 @@ int ls__convert_check(const ls_entry *e, const char *path)
 
 void ls__convert(const ls_entry *e, float *out)
 {
+    LS__ASSERT(find(e->dtype) >= 0 && types[find(e->dtype)].convert);
     types[find(e->dtype)].convert(e->data, e->elements, out);
 }

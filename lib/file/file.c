@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading and writing files, with every failure named. */
 #define _GNU_SOURCE
-#include "disk/file.h"
+#include "file/file.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,7 +33,7 @@ int ls__path_check(const char *path)
 /* Opened without blocking: a FIFO without a writer would not return. */
 int ls__file_open(ls__file *file, const char *path)
 {
-    struct stat info;
+    struct stat info = {0};
     int fd, status = ls__path_check(path);
 
     *file = (ls__file){0};
@@ -40,7 +44,9 @@ int ls__file_open(ls__file *file, const char *path)
         return ls__fail(LS_EIO, "%s: %s", path, strerror(errno));
     if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) {
         close(fd);
-        return ls__fail(LS_EIO, "%s: is not a regular file", path);
+        return ls__fail(LS_EIO, "%s: is not a regular file%s", path,
+                        S_ISFIFO(info.st_mode)
+                            ? ": write what the pipe gives to a file" : "");
     }
     *file = (ls__file){path, fd, info.st_size, NULL};
     return 0;
@@ -50,6 +56,8 @@ int ls__file_read(const ls__file *file, void *out, size_t n, int64_t at)
 {
     char *to = out;
 
+    LS__ASSERT(at >= 0 &&
+               (!file->memory || at + (int64_t)n <= file->size));
     if (file->memory && n) {
         memcpy(out, file->memory + at, n);
         return 0;
@@ -169,14 +177,34 @@ int ls__newfile_write(ls__newfile *out, const void *data, size_t bytes)
     return 0;
 }
 
+int ls__newfile_write_at(ls__newfile *out, const void *data, size_t bytes,
+                         int64_t at)
+{
+    if (lseek(out->fd, at, SEEK_SET) < 0)
+        return ls__io_error(out->path, "writing failed");
+    return ls__newfile_write(out, data, bytes);
+}
+
+/* A signal, as of a limit or a terminal, is no failure. */
+static int sync_file(int fd)
+{
+    int bad;
+
+    while ((bad = fsync(fd)) < 0 && errno == EINTR)
+        ;
+    return bad;
+}
+
 int ls__newfile_finish(ls__newfile *out)
 {
     int fd = out->fd;
 
-    if (fsync(fd) < 0)
+    if (sync_file(fd) < 0)
         return ls__io_error(out->path, "syncing failed");
     out->fd = -1;
-    return close(fd) < 0 ? ls__io_error(out->path, "closing failed") : 0;
+    if (close(fd) < 0 && errno != EINTR) /* which closes, too */
+        return ls__io_error(out->path, "closing failed");
+    return 0;
 }
 
 void ls__newfile_close(ls__newfile *out)
@@ -190,7 +218,7 @@ void ls__newfile_close(ls__newfile *out)
  * there. */
 int ls__folder_sync(int folder, const char *path)
 {
-    if (fsync(folder) < 0 && errno != EINVAL)
+    if (sync_file(folder) < 0 && errno != EINVAL)
         return ls__io_error(path, "its folder could not be synced");
     return 0;
 }
@@ -210,39 +238,105 @@ FILE *ls__file_stream(int fd, const char *mode)
 
 enum { RANDOM = 8, TEMP = 32, TRIES = 100 };
 
+_Static_assert(sizeof ".tmp-" + 2 * RANDOM <= TEMP, "a name aside");
+
 /* Renaming over a device or a folder would destroy or fail: refuse early. *mode
- * is that of the file that is there, or -1. */
-static int check_target(const char *path, int *mode)
+ * is that of the file that is there, or -1; a link stands for that file. */
+static int find_target(ls__aside *file, int *mode)
 {
+    const char *path = file->out.path;
     struct stat info;
-    int status;
+    int status = ls__path_check(path);
 
     *mode = -1;
-    if ((status = ls__path_check(path)) < 0)
+    if (status < 0)
         return status;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+    if (stat(path, &info) < 0 && lstat(path, &info) == 0)
+        return ls__fail(LS_EIO, "%s: is a link to nothing", path);
+    if (stat(path, &info) < 0)
+        return (file->place = ls__text_copy(path)) ? 0 : LS_ENOMEM;
+    if (!S_ISREG(info.st_mode))
         return ls__fail(LS_EIO, "%s: is not a regular file", path);
-    if (lstat(path, &info) < 0)
-        return 0;
-    if (S_ISLNK(info.st_mode))
-        return ls__fail(LS_EIO, "%s: is a link, which would be replaced; name "
-                        "the file itself", path);
     *mode = (int)(info.st_mode & 0777);
-    return 0;
+    file->place = realpath(path, NULL);
+    if (file->place)
+        return 0;
+    return errno == ENOMEM ? ls__no_memory("a path", strlen(path))
+                           : ls__io_error(path, "where it is");
 }
 
 /* A name that nobody can have made beforehand. */
 static int name_temp(ls__aside *file)
 {
-    size_t room = strlen(file->out.path) + TEMP;
+    size_t room = strlen(file->place) + TEMP;
     uint8_t random[RANDOM];
-    int at = snprintf(file->temp, room, "%s.tmp-", file->out.path);
+    int at = snprintf(file->temp, room, "%s.tmp-", file->place);
 
     if (getrandom(random, sizeof random, 0) != sizeof random)
         return ls__io_error(file->out.path, "no random name can be had");
     for (int i = 0; i < RANDOM; i++)
         at += snprintf(file->temp + at, room - (size_t)at, "%02x", random[i]);
     return 0;
+}
+
+/* ------ What a run that was killed left aside ------ */
+
+/* Lock a file aside until it is closed or its writer's process ends, in any
+ * way.  False: another process has it, or removed it before it was locked.
+ * Where files cannot be locked nobody removes any. */
+static bool claim(int fd, const char *name)
+{
+    struct stat mine, there;
+
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return false;
+    return fstat(fd, &mine) < 0 ||
+           (lstat(name, &there) == 0 && mine.st_dev == there.st_dev &&
+            mine.st_ino == there.st_ino);
+}
+
+static bool is_temp(const char *name, const char *of)
+{
+    size_t n = strlen(of);
+
+    return strncmp(name, of, n) == 0 && strncmp(name + n, ".tmp-", 5) == 0 &&
+           strspn(name + n + 5, "0123456789abcdef") == 2 * RANDOM &&
+           !name[n + 5 + 2 * RANDOM];
+}
+
+static void remove_if_left(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK |
+                    O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        unlinkat(folder, name, 0);
+    close(fd);
+}
+
+/* Remove what processes that are no more left beside this place. */
+static int remove_left(const char *place)
+{
+    const char *slash = strrchr(place, '/');
+    char *folder = ls__text_copy(slash ? place : "./");
+    DIR *dir;
+    int status;
+
+    if (!folder)
+        return LS_ENOMEM;
+    if (slash)
+        folder[slash - place + 1] = 0;
+    dir = opendir(folder);
+    status = dir || errno != ENOMEM ? 0 : ls__no_memory("a folder", 0);
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        if (is_temp(e->d_name, slash ? slash + 1 : place))
+            remove_if_left(dirfd(dir), e->d_name);
+    if (dir)
+        closedir(dir);
+    free(folder);
+    return status;
 }
 
 /* Create the file that may never be read by more people than the one it
@@ -255,11 +349,15 @@ static int create_temp(ls__aside *file, int mode)
         if ((status = name_temp(file)) < 0)
             return status;
         if (ls__newfile_create(&file->out, AT_FDCWD, file->temp,
-                              mode < 0 ? 0666 : mode) == 0)
+                              mode < 0 ? 0666 : mode) < 0) {
+            if (errno != EEXIST)
+                break;
+        } else if (claim(file->out.fd, file->temp)) {
             return mode < 0 || fchmod(file->out.fd, (mode_t)mode) == 0
                        ? 0 : ls__io_error(file->out.path, "its mode is lost");
-        if (errno != EEXIST)
-            break;
+        } else {
+            ls__newfile_close(&file->out);
+        }
     }
     status = ls__io_error(file->out.path,
                           "a file in its folder cannot be created");
@@ -270,13 +368,20 @@ static int create_temp(ls__aside *file, int mode)
 
 int ls__aside_open(ls__aside *file, const char *path)
 {
-    int mode, status = check_target(path, &mode);
+    int mode, status;
 
     *file = (ls__aside){.out = {path, -1}};
+    status = find_target(file, &mode);
+    if (status == 0)
+        status = remove_left(file->place);
+    if (status == 0 &&
+        !(file->temp = ls__new(strlen(file->place) + TEMP, 1, "file name")))
+        status = LS_ENOMEM;
+    if (status == 0)
+        status = create_temp(file, mode);
     if (status < 0)
-        return status;
-    file->temp = ls__new(strlen(path) + TEMP, 1, "file name");
-    return file->temp ? create_temp(file, mode) : LS_ENOMEM;
+        ls__aside_close(file);
+    return status;
 }
 
 /* A rename is on disk when its folder is.  Some folders may be written but not
@@ -302,15 +407,18 @@ static int sync_parent(const char *path)
 int ls__aside_finish(ls__aside *file)
 {
     const char *path = file->out.path;
+    int lock = fcntl(file->out.fd, F_DUPFD_CLOEXEC, 0); /* until the end */
     int status = ls__newfile_finish(&file->out);
 
+    if (status == 0 && rename(file->temp, file->place) < 0)
+        status = ls__io_error(path, "renaming failed");
+    if (lock >= 0)
+        close(lock);
     if (status < 0)
         return status;
-    if (rename(file->temp, path) < 0)
-        return ls__io_error(path, "renaming failed");
     free(file->temp);
     file->temp = NULL;
-    return sync_parent(path);
+    return sync_parent(file->place);
 }
 
 /* Delete the file aside after a failure; after a success nothing is left of
@@ -321,4 +429,6 @@ void ls__aside_close(ls__aside *file)
     if (file->temp)
         unlink(file->temp);
     free(file->temp);
+    free(file->place);
+    file->temp = file->place = NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines of a transcript, read as strictly as they are written. */
-#include "chain/line.h"
+#include "file/line.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -62,82 +62,20 @@ static const field event[] = {
 };
 
 static const field end[] = {
+    {"contents", LS__HEX64_OR_EMPTY},
     {"kind", LS__TEXT_FIELD}, {"lines", LS__COUNT_FIELD},
-    {"model", LS__TEXT_FIELD}, {"n", LS__COUNT_FIELD}, {"prev", LS__HEX64},
+    {"model", LS__HEX64_OR_EMPTY}, {"n", LS__COUNT_FIELD}, {"prev", LS__HEX64},
     {"root", LS__HEX64}, {"state", LS__HEX64}, {0},
 };
 
-static const field record[] = {
-    {"bits", LS__COUNT_FIELD},    {"device", LS__TEXT_FIELD},
-    {"devices", LS__COUNT_FIELD}, {"graph", LS__HEX64},
-    {"kind", LS__TEXT_FIELD},     {"layout", LS__HEX64},
-    {"lockstep", LS__TEXT_FIELD}, {"maker", LS__TEXT_FIELD},
-    {"micro", LS__COUNT_FIELD},   {"options", LS__TEXTS_FIELD},
-    {"plan", LS__COUNT_FIELD},    {"prev", LS__HEX64},
-    {"step", LS__COUNT_FIELD},    {"values", LS__COUNT_FIELD},
-    {"version", LS__COUNT_FIELD}, {0},
+static const kind kinds[] = {
+    {"head", false, head}, {"state", false, state}, {"step", false, step},
+    {"steps", false, steps}, {"event", true, event}, {"end", false, end}, {0},
 };
 
-static const field slot[] = {
-    {"at", LS__COUNT_FIELD}, {"floats", LS__COUNT_FIELD},
-    {"kind", LS__TEXT_FIELD}, {"name", LS__TEXT_FIELD}, {"prev", LS__HEX64},
-    {"shape", LS__TEXT_FIELD}, {0},
-};
-
-static const field node[] = {
-    {"inputs", LS__TEXTS_FIELD}, {"kind", LS__TEXT_FIELD},
-    {"name", LS__TEXT_FIELD},    {"node", LS__COUNT_FIELD},
-    {"of", LS__TEXTS_FIELD},
-    {"op", LS__TEXT_FIELD},      {"params", LS__TEXTS_FIELD},
-    {"passes", LS__COUNT_FIELD}, {"prev", LS__HEX64},
-    {"shape", LS__TEXT_FIELD},   {"tied", LS__COUNT_FIELD},
-    {0},
-};
-
-static const field array[] = {
-    {"device", LS__COUNT_FIELD}, {"first", LS__COUNT_FIELD},
-    {"floats", LS__COUNT_FIELD}, {"index", LS__COUNT_FIELD},
-    {"kind", LS__TEXT_FIELD},    {"leaves", LS__TEXT_FIELD},
-    {"micro", LS__COUNT_FIELD},  {"name", LS__TEXT_FIELD},
-    {"node", LS__COUNT_FIELD},   {"op", LS__TEXT_FIELD},
-    {"phase", LS__TEXT_FIELD},   {"pieces", LS__HEX64},
-    {"prev", LS__HEX64},         {"root", LS__HEX64},
-    {"rows", LS__COUNT_FIELD},
-    {"shape", LS__TEXT_FIELD},   {"what", LS__TEXT_FIELD},
-    {0},
-};
-
-static const field leaf[] = {
-    {"bits", LS__TEXT_FIELD}, {"kind", LS__TEXT_FIELD},
-    {"leaf", LS__COUNT_FIELD}, {"prev", LS__HEX64}, {0},
-};
-
-static const field number[] = {
-    {"bits", LS__TEXT_FIELD}, {"device", LS__COUNT_FIELD},
-    {"kind", LS__TEXT_FIELD}, {"micro", LS__COUNT_FIELD},
-    {"phase", LS__TEXT_FIELD}, {"prev", LS__HEX64}, {"what", LS__TEXT_FIELD},
-    {0},
-};
-
-static const field close[] = {
-    {"kind", LS__TEXT_FIELD}, {"lines", LS__COUNT_FIELD}, {"prev", LS__HEX64},
-    {0},
-};
-
-static const kind kinds[LS__FORMS][8] = {
-    [LS__TRANSCRIPT] = {
-        {"head", false, head}, {"state", false, state}, {"step", false, step},
-        {"steps", false, steps}, {"event", true, event}, {"end", false, end}},
-    [LS__RECORD] = {
-        {"record", false, record}, {"slot", false, slot},
-        {"node", false, node},
-        {"array", false, array}, {"leaf", false, leaf},
-        {"number", false, number}, {"close", false, close}},
-};
-
-static const kind *find_kind(ls__line_form form, const char *name)
+static const kind *find_kind(const char *name)
 {
-    for (const kind *k = kinds[form]; name && k->name; k++)
+    for (const kind *k = kinds; name && k->name; k++)
         if (strcmp(k->name, name) == 0)
             return k;
     return NULL;
@@ -161,6 +99,84 @@ static bool is_hex(const json_t *value, size_t digits)
            strspn(text, "0123456789abcdef") == digits;
 }
 
+static bool is_count(const json_t *value)
+{
+    return json_is_integer(value) && json_integer_value(value) >= 0 &&
+           json_integer_value(value) < INT64_C(1) << 53;
+}
+
+/* A word that does nothing to a terminal. */
+static bool is_plain(const char *text)
+{
+    size_t bytes = strlen(text);
+
+    for (size_t i = 0; i < bytes; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 127)
+            return false;
+    return bytes > 0;
+}
+
+/* Is it a name that never leaves a folder when it is opened? */
+static bool is_name(const json_t *value)
+{
+    const char *name = json_string_value(value);
+
+    return name && json_string_length(value) == strlen(name) &&
+           is_plain(name) && !strchr(name, '/') && strcmp(name, ".") != 0 &&
+           strcmp(name, "..") != 0;
+}
+
+static bool is_file(const json_t *value)
+{
+    return json_object_size(value) == 4 &&
+           is_count(json_object_get(value, "bytes")) &&
+           is_name(json_object_get(value, "name")) &&
+           is_name(json_object_get(value, "role")) &&
+           is_hex(json_object_get(value, "sha256"), 64);
+}
+
+/* The most files of a run; a folder of pictures is one. */
+enum { MOST_FILES = 1000 };
+
+static const char *role_of(const json_t *files, size_t i)
+{
+    return json_string_value(json_object_get(json_array_get(files, i), "role"));
+}
+
+/* Each role is there once.  Nothing here allocates memory: that there is none
+ * is no fault of the line. */
+static bool is_files(const json_t *value)
+{
+    size_t n = json_array_size(value);
+
+    if (!json_is_array(value) || n > MOST_FILES)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_file(json_array_get(value, i)))
+            return false;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(role_of(value, i), role_of(value, k)) == 0)
+                return false;
+    }
+    return true;
+}
+
+bool ls__line_has_files(const json_t *line)
+{
+    return is_files(json_object_get(line, "data"));
+}
+
+/* "file --data" says what follows a path, as ":X" of an array of several, and
+ * never the path. */
+static bool is_setting(const char *name, const json_t *value)
+{
+    static const char of_file[] = "file ";
+    const char *text = json_string_value(value);
+
+    return text && (strncmp(name, of_file, sizeof of_file - 1) != 0 ||
+                    !*text || (*text == ':' && is_plain(text)));
+}
+
 static bool is_texts(const json_t *value)
 {
     const char *name;
@@ -169,34 +185,7 @@ static bool is_texts(const json_t *value)
     if (!json_is_object(value))
         return false;
     json_object_foreach ((json_t *)value, name, one)
-        if (!json_is_string(one))
-            return false;
-    return true;
-}
-
-static bool is_count(const json_t *value)
-{
-    return json_is_integer(value) && json_integer_value(value) >= 0 &&
-           json_integer_value(value) < INT64_C(1) << 53;
-}
-
-static bool is_file(const json_t *value)
-{
-    return json_object_size(value) == 3 &&
-           is_count(json_object_get(value, "bytes")) &&
-           json_is_string(json_object_get(value, "name")) &&
-           is_hex(json_object_get(value, "sha256"), 64);
-}
-
-static bool is_files(const json_t *value)
-{
-    size_t i;
-    json_t *one;
-
-    if (!json_is_array(value))
-        return false;
-    json_array_foreach (value, i, one)
-        if (!is_file(one))
+        if (!is_setting(name, one))
             return false;
     return true;
 }
@@ -209,6 +198,7 @@ static bool holds(const json_t *value, ls__field_type type)
     case LS__HEX16: return is_hex(value, 16);
     case LS__HEX64:
     case LS__HEX64_OR_NONE: return is_hex(value, 64);
+    case LS__HEX64_OR_EMPTY: return is_hex(value, 64) || is_hex(value, 0);
     case LS__ONE_OR_NONE: return json_integer_value(value) == 1;
     case LS__TEXT_FIELD: return json_is_string(value);
     case LS__TEXTS_FIELD: return is_texts(value);
@@ -245,13 +235,11 @@ static int check_fields(const json_t *line, const kind *k, const char *where)
     return 0;
 }
 
-enum { CANONICAL = JSON_COMPACT | JSON_SORT_KEYS };
-
 static int check_canonical(const json_t *line, const char *text, size_t bytes,
                            const char *where)
 {
     char *written = ls__new(bytes + 1, 1, "a line");
-    size_t n = written ? json_dumpb(line, written, bytes, CANONICAL) : 0;
+    size_t n = written ? json_dumpb(line, written, bytes, LS__CANONICAL) : 0;
     bool same = n == bytes && memcmp(written, text, bytes) == 0;
 
     free(written);
@@ -261,8 +249,8 @@ static int check_canonical(const json_t *line, const char *text, size_t bytes,
                                "sorted, no blanks)", where);
 }
 
-int ls__line_read(ls__line_form form, const char *text, size_t bytes,
-                  const char *where, json_t **line)
+int ls__line_read(const char *text, size_t bytes, const char *where,
+                  json_t **line)
 {
     json_error_t error;
     const kind *k;
@@ -270,9 +258,9 @@ int ls__line_read(ls__line_form form, const char *text, size_t bytes,
 
     *line = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
     if (!*line)
-        return ls__json_fail(where, "no line of a transcript or record", 0,
+        return ls__json_fail(where, "no line of a transcript", 0,
                              &error);
-    k = find_kind(form, json_string_value(json_object_get(*line, "kind")));
+    k = find_kind(json_string_value(json_object_get(*line, "kind")));
     status = k ? check_fields(*line, k, where)
                : ls__fail(LS_EFORMAT, "%s: no kind of line that is known",
                           where);
@@ -287,76 +275,5 @@ int ls__line_read(ls__line_form form, const char *text, size_t bytes,
 
 char *ls__line_write(const json_t *object)
 {
-    return ls__json_text(object, CANONICAL);
-}
-
-/* ------ comparing ------ */
-
-static bool is_passed(const char *name, const char *const *passed)
-{
-    for (; passed && *passed; passed++)
-        if (strcmp(name, *passed) == 0)
-            return true;
-    return false;
-}
-
-/* A value as a short text; to be freed. */
-static char *value_text(const json_t *value)
-{
-    if (!value)
-        return strdup("missing");
-    return json_is_string(value)
-               ? strdup(json_string_value(value))
-               : ls__json_text(value, CANONICAL | JSON_ENCODE_ANY);
-}
-
-static void tell(const char *of, const char *name, const json_t *file,
-                 const json_t *here, const ls__sides *s)
-{
-    char *a = value_text(file), *b = value_text(here);
-
-    snprintf(s->text, s->size, "%s%s%.60s is %.80s %s, %.80s %s", of,
-             *of ? " " : "", name, a ? a : "?", s->name[0], b ? b : "?",
-             s->name[1]);
-    free(a);
-    free(b);
-}
-
-/* The first name that one has and the other has not, or has otherwise; `of` is
- * the object's own name. */
-static bool objects_differ(const char *of, const json_t *file,
-                           const json_t *here, const char *const *passed,
-                           const ls__sides *s)
-{
-    for (int side = 0; side < 2; side++) {
-        const json_t *all = side ? here : file;
-        const char *name;
-        json_t *value;
-
-        json_object_foreach ((json_t *)all, name, value) {
-            const json_t *a = json_object_get(file, name);
-            const json_t *b = json_object_get(here, name);
-
-            if (is_passed(name, passed) || (a && b && json_equal(a, b)))
-                continue;
-            if (json_is_object(a) && json_is_object(b))
-                return objects_differ(name, a, b, NULL, s);
-            tell(of, name, a, b, s);
-            return true;
-        }
-    }
-    return false;
-}
-
-bool ls__sides_differ(const json_t *a, const json_t *b,
-                      const char *const *passed, const ls__sides *sides)
-{
-    return objects_differ("", a, b, passed, sides);
-}
-
-bool ls__line_differs(const json_t *file, const json_t *here,
-                      const char *const *passed, char *out, size_t size)
-{
-    return ls__sides_differ(file, here, passed,
-                            &(ls__sides){out, size, {"in the file", "here"}});
+    return ls__json_text(object, LS__CANONICAL);
 }

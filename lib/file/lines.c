@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines that are written, or read and compared. */
 #define _GNU_SOURCE
-#include "chain/lines.h"
+#include "file/lines.h"
+#include "base/assert.h"
 #include "base/sha.h"
-#include "chain/changes.h"
-#include "chain/line.h"
-#include "disk/file.h"
+#include "file/changes.h"
+#include "file/line.h"
+#include "file/file.h"
+#include "file/format.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,6 +40,7 @@ static int begin(ls__chain *c, const char *path, int flags, const char *mode)
     int fd, status = ls__path_check(path);
 
     *c = (ls__chain){.path = strdup(path), .compares = *mode == 'r'};
+    _Static_assert(sizeof c->prev == sizeof nothing, "a hash of a line");
     memcpy(c->prev, nothing, sizeof nothing);
     if (status < 0)
         return status;
@@ -135,7 +138,8 @@ static void count(ls__chain *c, const char *text, size_t bytes)
     ls__sha256_update(&sha, text, bytes);
     ls__sha256_update(&sha, "\n", 1);
     ls__sha256_hex(&sha, c->prev);
-    c->lines++;
+    if (++c->lines == 1)
+        memcpy(c->head, c->prev, sizeof c->head);
 }
 
 int ls__chain_read(ls__chain *c, json_t **line)
@@ -147,12 +151,12 @@ int ls__chain_read(ls__chain *c, json_t **line)
 
     *line = NULL;
     if (status < 0 || end)
-        return status;
+        return c->lines ? status : ls__format_tell(status, c->path, LS__LINES);
     snprintf(where, sizeof where, "%.180s: line %lld", c->path,
              (long long)c->lines + 1);
-    status = ls__line_read(c->form, c->line, c->bytes, where, line);
+    status = ls__line_read(c->line, c->bytes, where, line);
     if (status < 0)
-        return status;
+        return c->lines ? status : ls__format_tell(status, c->path, LS__LINES);
     prev = json_string_value(json_object_get(*line, "prev"));
     if (strcmp(prev, c->prev) == 0) {
         count(c, c->line, c->bytes);
@@ -201,6 +205,7 @@ int ls__chain_go_on(ls__chain *c, const char *path, int64_t bytes,
         status = check_beginning(&old, bytes, lines, prev, options);
     if (status == 0)
         status = begin(c, path, O_WRONLY, "w");
+    memcpy(c->head, old.head, sizeof c->head);
     ls__chain_close(&old);
     if (status == 0 && (ftruncate(fileno(c->file), bytes) < 0 ||
                         fseeko(c->file, bytes, SEEK_SET) < 0))
@@ -278,6 +283,7 @@ static int compare_line(ls__chain *c, const char *text,
 
 int ls__chain_put(ls__chain *c, const char *text, const char *const *passed)
 {
+    LS__ASSERT(!strchr(text, '\n'));
     if (stuck(c) < 0)
         return c->status;
     return stick(c, c->compares ? compare_line(c, text, passed)

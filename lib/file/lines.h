@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lines of a transcript one after the other, each with the hash of the one
- * before: written to a file, or held against those of a file.  The first
+/* The hash chain of a transcript: lines one after the other, each with the hash
+ * of the one before, written to a file or compared with a file's.  The first
  * failure sticks. */
-#ifndef LS_CHAIN_LINES_H
-#define LS_CHAIN_LINES_H
+#ifndef LS_FILE_LINES_H
+#define LS_FILE_LINES_H
 
 #include "base/error.h"
-#include "chain/line.h"
+#include "file/line.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -15,11 +15,11 @@ enum { LS__HEX = 65 };
 
 typedef struct ls__chain {
     FILE *file;       /* NULL: not open */
-    ls__line_form form; /* a transcript unless somebody says otherwise */
     char *path;
     bool compares;
     int64_t lines;
     char prev[LS__HEX]; /* SHA-256 of the last line and its newline */
+    char head[LS__HEX]; /* the same of the first line; "": none was yet */
     int status;         /* of the first failure */
     char message[LS__MESSAGE];
     char *line;         /* the last one read, without its newline */
@@ -44,16 +44,16 @@ int ls__chain_rewind(ls__chain *c);
 int ls__chain_close(ls__chain *c);
 
 /* Write a line, which holds c->prev, or read the next line and compare, but for
- * the fields that `passed` names.  LS_EDIFFERS, LS_EFORMAT, LS_EIO, LS_ENOMEM;
- * or what failed before. */
+ * the fields in `passed`.  LS_EDIFFERS, LS_EFORMAT, LS_EIO, LS_ENOMEM; or the
+ * status of an earlier failure. */
 int ls__chain_put(ls__chain *c, const char *text, const char *const *passed);
 
 /* Read the next line into c->line and check its form and the hash it has of the
  * line before; *line is to be released, NULL at the end of the file. */
 int ls__chain_read(ls__chain *c, json_t **line);
 
-/* Where the next line will begin, once all before is on disk: negative after a
- * failure. */
+/* Returns where the next line will begin, once all before is on disk: negative
+ * after a failure. */
 int64_t ls__chain_sync(ls__chain *c);
 
 #endif

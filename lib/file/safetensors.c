@@ -8,7 +8,7 @@
 #include "base/little.h"
 #include "base/memory.h"
 #include "base/sha.h"
-#include "disk/file.h"
+#include "file/file.h"
 #include "file/seal.h"
 
 #include <errno.h>
@@ -147,7 +147,7 @@ static int make_header(int n, const ls__safetensor *tensor, int pairs,
 
 /* ------ The data ------ */
 
-/* What takes bytes of the file: a status. */
+/* A sink for bytes of the file; returns a status. */
 typedef int take_fn(void *own, const void *bytes, size_t n);
 
 static int give_data(const ls__safetensor *t, take_fn *take, void *own)

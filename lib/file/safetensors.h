@@ -5,7 +5,7 @@
 #define LS_FILE_SAFETENSORS_H
 
 #include "base/memory.h"
-#include "disk/file.h"
+#include "file/file.h"
 #include <lockstep/archive.h>
 
 typedef struct ls__safetensor {
@@ -37,7 +37,7 @@ void ls__safetensors_sha256(int n, const ls__safetensor *tensor, char hex[65]);
 /* A file in memory. */
 typedef struct ls__safetensors {
     ls__arena arena;
-    char *data; /* what follows the header */
+    char *data; /* the bytes behind the header */
     int count, pairs;
     ls_entry *entry;   /* in the order of the data */
     ls__metadata *pair; /* of "__metadata__" */

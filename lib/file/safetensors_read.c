@@ -2,14 +2,15 @@
 /* The safetensors reader.  The header is read and parsed first; each entry is
  * checked by itself, and all together for gaps and overlaps and against the
  * file's length; only then are the data read, and only then are there entries.
- * So a large file of another kind costs nothing.  What the format leaves open
- * is refused: unknown keys of an entry, twice the same name, a name with a zero
+ * So a large file of another kind costs nothing.  Ambiguities of the format are
+ * refused: unknown keys of an entry, twice the same name, a name with a zero
  * byte. */
 #include "base/error.h"
 #include "base/json.h"
 #include "base/little.h"
 #include "base/sha.h"
-#include "disk/file.h"
+#include "file/file.h"
+#include "file/format.h"
 #include "file/convert.h"
 #include "file/safetensors.h"
 #include "file/seal.h"
@@ -32,17 +33,12 @@ typedef struct reader {
     ls__file in;
     char *text;   /* the length and the header */
     size_t head;  /* bytes of it */
-    size_t at;    /* what is parsed next */
+    size_t at;    /* the byte to parse next */
     int64_t room; /* bytes of data */
     json_t *seen; /* an object with all names so far */
     place *place; /* [places], with room for more */
     int places, most;
 } reader;
-
-static const char *plural(int64_t n)
-{
-    return n == 1 ? "" : "s";
-}
 
 /* ------ The header as JSON: pairs of a name and a value, one at a time, since
  * there may be very many ------ */
@@ -144,7 +140,7 @@ static int read_lead(reader *r)
 
     if (size < LEAD)
         return ls__fail(LS_EFORMAT, "%s: %lld byte%s are no safetensors file",
-                        r->path, (long long)size, plural(size));
+                        r->path, (long long)size, ls__s(size));
     if ((status = ls__file_read(&r->in, lead, LEAD + (size > LEAD), 0)) < 0)
         return status;
     for (int i = 0; i < LEAD; i++)
@@ -368,7 +364,7 @@ static int check_order(const reader *r)
     if (at != r->room)
         return ls__fail(LS_EFORMAT, "%s: %lld byte%s at the end belong to no "
                         "tensor", r->path, (long long)(r->room - at),
-                        plural(r->room - at));
+                        ls__s(r->room - at));
     return 0;
 }
 
@@ -413,7 +409,7 @@ int ls__safetensors_read(ls__safetensors *file, const char *path)
 
     *file = (ls__safetensors){0};
     if (status == 0)
-        status = read_header(&r);
+        status = ls__format_tell(read_header(&r), path, LS__SAFETENSORS);
     if (status == 0)
         status = check_order(&r);
     if (status == 0)

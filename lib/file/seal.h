@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A seal: a CRC-32 that stands in the JSON text it covers, as the value of
- * "lockstep.crc32", eight hex digits that count as zeros while it is computed.
+/* A seal, which is a checksum: a CRC-32 within the JSON text it covers, as the
+ * value of "lockstep.crc32", eight hex digits that count as zeros meanwhile.
  * It covers that text and all that follows it in the file. */
 #ifndef LS_FILE_SEAL_H
 #define LS_FILE_SEAL_H
@@ -12,7 +12,7 @@
 #define LS__SEAL "lockstep.crc32"
 #define LS__SEAL_OPEN "00000000"
 
-/* Where the digits stand in n bytes of text; NULL: there is no seal. */
+/* The place of the digits in n bytes of text; NULL: there is no seal. */
 char *ls__seal_find(char *text, size_t n);
 
 /* A CRC-32 (zlib's) goes on: start with 0. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See seek.h. */
-#include "chain/seek.h"
-#include "chain/changes.h"
-#include "disk/file.h"
+#include "file/seek.h"
+#include "file/changes.h"
+#include "file/file.h"
 
 #include <string.h>
 
-/* What must be undone to read a line again. */
+/* The state to go back to, to read a line again. */
 typedef struct mark {
     int64_t at, lines;
     char prev[LS__HEX];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What makes a node more than its operator and its inputs: sizes, choices,
- * rates.  They are a struct of the operator's own, which node->of points to.
- * The operator lists them as rows that say where in the struct they are, so
- * that graphs are written to files, read from them and compared by these rows
- * alone.  The functions that build graphs set the members themselves. */
+/* Attributes make a node more than its operator and its inputs: sizes,
+ * choices, rates.  They are a struct of the operator's own, which node->of
+ * points to.  The operator lists them as rows that say where in the struct they
+ * are, so that graphs are written to files, read from them and compared by
+ * these rows alone.  Builders of graphs set the members themselves. */
 #ifndef LS_GRAPH_ATTRIBUTE_H
 #define LS_GRAPH_ATTRIBUTE_H
 

@@ -2,12 +2,14 @@
 /* See edit.h.  Parameters and requests for keys follow the order of nodes, as
  * they do in a graph that is read from a file. */
 #include "graph/edit.h"
+#include "base/assert.h"
 #include "graph/op.h"
 
 #include <string.h>
 
 ls_node *ls__edit_node(const ls_node *n)
 {
+    LS__ASSERT(n->graph->nodes[n->id] == n);
     return n->graph->nodes[n->id];
 }
 
@@ -46,7 +48,7 @@ static void number_nodes(ls_graph *g)
         g->nodes[i]->id = i;
 }
 
-/* Requests from number `from` on are so many later. */
+/* Shift requests from number `from` on by `by`. */
 static void shift_requests(ls_graph *g, int from, int by)
 {
     for (int i = 0; i < g->param_count; i++)
@@ -70,11 +72,12 @@ static int last_param(const ls_node *n)
     return last;
 }
 
-/* Where a parameter is once the newest stand behind number `last`. */
+/* The place of a parameter once the newest stand behind number `last`. */
 static int place(const ls_graph *g, int last, int params, int index)
 {
     int newest = g->param_count - params;
 
+    LS__ASSERT(index >= 0 && index < g->param_count && last < newest);
     if (index >= newest)
         return last + 1 + index - newest;
     return index > last ? index + params : index;
@@ -155,6 +158,7 @@ static void drop_param(ls_graph *g, int index)
 {
     int request = g->params[index]->request;
 
+    LS__ASSERT(index >= 0 && index < g->param_count);
     for (int i = 0; i < g->node_count; i++)
         for (int k = 0; k < g->nodes[i]->params; k++) {
             ls_node *n = g->nodes[i];

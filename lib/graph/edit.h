@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Changes to a graph that is complete: what reads a node, and which nodes,
- * parameters and requests for keys there are. */
+/* Changes to a complete graph: readers of a node, nodes, parameters and
+ * requests for keys. */
 #ifndef LS_GRAPH_EDIT_H
 #define LS_GRAPH_EDIT_H
 
@@ -19,14 +19,14 @@ double ls__edit_number(const ls_node *node, const char *attribute);
 /* Parameter k of a node starts so. */
 void ls__edit_start(const ls_node *node, int k, ls_init init);
 
-/* Whatever reads a node reads another one now, which itself may go on. */
+/* Redirect all readers of a node to another, which itself may read on. */
 void ls__edit_redirect(const ls_node *from, const ls_node *to);
 
-/* The newest nodes and parameters, so many of each, move behind a node, and
- * have the numbers and requests for keys as if they had been built there. */
+/* Move the newest nodes and parameters behind a node: they get the numbers and
+ * requests for keys as if they had been built there. */
 void ls__edit_move_behind(const ls_node *node, int nodes, int params);
 
-/* A node goes, which nothing reads, with its parameters, which no other has. */
+/* Drop a node that nothing reads, and its parameters, which no other has. */
 void ls__edit_drop(const ls_node *node);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Building graphs: nodes, inputs, outputs, and the error that sticks. */
 #include "graph/graph.h"
+#include "base/assert.h"
 #include "base/sized.h"
 #include "graph/op.h"
 #include "graph/undo.h"
@@ -100,6 +101,7 @@ int ls__graph_append(void ***list, int *count, int *capacity, void *p)
         *list = grown;
         *capacity = more;
     }
+    LS__ASSERT(*count < *capacity);
     (*list)[(*count)++] = p;
     return 0;
 }
@@ -160,6 +162,7 @@ ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
 {
     ls_node *in[LS__MAX_INPUTS] = {a, b, c}, *n;
 
+    LS__ASSERT(op->inputs >= 1 && op->inputs <= 3);
     for (int i = 0; i < op->inputs; i++) {
         if (!in[i])
             return no_input(op, in, i);
@@ -211,6 +214,7 @@ ls_node *ls__node_done(ls_node *node)
         return ls__graph_failed(g, status);
     if (node && node->op->declare)
         node = node->op->declare(node);
+    LS__ASSERT(!node || node->params <= LS__MAX_PARAMS);
     if (node && !g->undo.depth)
         g->undo.marked = false;
     return node;
@@ -218,6 +222,7 @@ ls_node *ls__node_done(ls_node *node)
 
 ls_node *ls__node_with(ls_node *node, const void *of)
 {
+    LS__ASSERT(!node || node->op->of);
     if (node)
         memcpy(node->of, of, node->op->of);
     return ls__node_done(node);
@@ -276,7 +281,7 @@ int ls_loss(ls_graph *graph, ls_node *loss)
     LS__NEED_STANDING(graph, loss);
     if (!loss->op || !loss->op->is_loss || loss->graph != graph)
         status = ls__fail(LS_EINVAL, "ls_loss: the node is not a loss of this "
-                          "graph");
+                          "graph; ls_mean_loss makes one of any terms");
     else if (graph->loss)
         status = ls__fail(LS_EINVAL, "ls_loss: the graph has a loss; several "
                           "are added, as ls_mean_loss tells");

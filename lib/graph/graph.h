@@ -18,6 +18,8 @@ typedef struct ls__op ls__op;
 
 enum { LS__MAX_INPUTS = LS__TERM_INPUTS, LS__MAX_PARAMS = 4 };
 
+_Static_assert(LS__MAX_INPUTS <= 32, "bits of ls__op.reads and others");
+
 /* A list of sizes. */
 typedef struct ls__extents {
     int rank;
@@ -91,10 +93,10 @@ typedef struct ls__change {
     int was;
 } ls__change;
 
-/* How the graph was when the builder at hand began (undo.c). */
+/* The graph's state when the builder at hand began (undo.c). */
 typedef struct ls__undo {
     bool passes;  /* errors do: ls_graph_errors_pass */
-    bool marked;  /* what follows is filled in */
+    bool marked;  /* the rest is filled in */
     int depth;    /* of builders made of others */
     int nodes, params, streams, requests, open_ties;
     ls_node *in[LS__MAX_INPUTS];
@@ -114,8 +116,8 @@ struct ls_graph {
     ls__names ties;          /* ls_tie: with which index + 1, negative for its
                                 transpose */
     int open_ties;           /* whose name no layer has declared yet */
-    ls__names param_scopes;  /* how many parameters a scope has */
-    ls__names stream_scopes; /* how many streams */
+    ls__names param_scopes;  /* a count of parameters in each scope */
+    ls__names stream_scopes; /* and of streams */
     int requests; /* of keys, for parameters and streams: nnx counts them */
     ls_node **inputs;
     int input_count, input_capacity;
@@ -129,9 +131,9 @@ struct ls_graph {
     ls__undo undo;
 };
 
-/* A copy that computes one output position by position: every row of it is a
- * position of what was a row, and a run's first row says which.  LS_ENOTSUP
- * names the node that needs later positions, or all. */
+/* A copy that computes one output position by position (decoding): each of its
+ * rows is a position of an old row, and a run's first row says which.
+ * LS_ENOTSUP names the node that needs later positions, or all. */
 int ls__graph_steps(ls_graph **steps, const ls_graph *graph,
                     const ls__output *output);
 
@@ -140,11 +142,11 @@ int ls__graph_steps(ls_graph **steps, const ls_graph *graph,
 ls_node *ls__node_new(const ls__op *op, const char *name, ls_node *a,
                       ls_node *b, ls_node *c);
 
-/* One of an operator without inputs, or whose inputs are to be set. */
+/* A node of an operator without inputs, or with inputs to be set. */
 ls_node *ls__node_source(ls_graph *graph, const ls__op *op, const char *name);
 
-/* One of an operator whose function takes no name: messages call it by its
- * first input's, which tells where it is. */
+/* A node of an operator whose function takes no name: messages call it by its
+ * first input's. */
 ls_node *ls__node_unnamed(const ls__op *op, ls_node *a, ls_node *b);
 
 /* Declare a parameter of a node as "<node name>.<name>" (or one of both alone

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Copies of graphs: what was built may go on to be built or be freed. */
+#include "base/assert.h"
 #include "graph/edit.h"
 #include "graph/op.h"
 
@@ -37,6 +38,8 @@ static ls_node *copy_node(ls_graph *to, const ls_node *from)
         !ls__node_own(n, &to->arena))
         return NULL;
     n->graph = to;
+    for (int k = 0; k < LS__MAX_INPUTS; k++)
+        LS__ASSERT(!from->in[k] || from->in[k]->id < from->id);
     for (int k = 0; k < LS__MAX_INPUTS; k++)
         n->in[k] = from->in[k] ? to->nodes[from->in[k]->id] : NULL;
     return n;

@@ -14,7 +14,7 @@ static int check_fit(const ls__param *p, const ls_init *init)
                     "by the inputs of a unit needs two", p->name, p->rank);
 }
 
-/* How many parameters match, all of which the initialiser fits; or a status. */
+/* Count parameters that match, if the initialiser fits all; or a status. */
 static int find(const ls_graph *g, const char *names, const ls_init *init)
 {
     int found = 0, status = 0;

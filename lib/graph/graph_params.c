@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the nodes of a graph declare: parameters, each under a name of its own
- * or tied to another one, and streams of random numbers. */
+/* Declarations by nodes of a graph: parameters, each under a name of its own or
+ * tied to another one, and streams of random numbers. */
+#include "base/assert.h"
 #include "graph/graph.h"
 #include "graph/op.h"
 #include "graph/undo.h"
@@ -20,8 +21,8 @@ char *ls__path(ls_graph *g, const char *scope, const char *name)
     return text;
 }
 
-/* What is declared in a scope so far, this included: Flax's modules of one name
- * count on.  0: no memory. */
+/* The number declared in a scope so far, this included: Flax's modules of one
+ * name count on.  0: no memory. */
 static int count_in_scope(ls_graph *g, ls__names *scopes, const char *scope)
 {
     int *count = ls__names_number(scopes, scope);
@@ -59,7 +60,7 @@ static int take_name(ls_graph *g, const char *name, int index)
     return 0;
 }
 
-/* What is wrong with a new parameter, or 0. */
+/* Errors of a new parameter, or 0. */
 static int check_param(ls_graph *g, const ls__param *p)
 {
     if (p->size <= 0 || p->size > INT64_C(1) << 40)
@@ -123,7 +124,8 @@ static int check_tie(const ls_node *n, const ls__param *p, bool transposed,
                 !memcmp(p->shape, own->shape,
                         (size_t)p->rank * sizeof *p->shape);
 
-    if (transposed && (!n->op->may_transpose || n->params))
+    if (transposed &&
+        (n->params || !n->op->rare || !n->op->rare->may_transpose))
         return ls__fail(LS_EINVAL, "ls_tie: \"%s\" cannot be transposed: only "
                         "the weights of a dense layer can", own->name);
     if (transposed)
@@ -153,12 +155,13 @@ static ls_node *take_tied(ls_node *n, int tie, const ls__param *own)
         status = take_name(g, own->name, index);
     if (status < 0)
         return ls__graph_failed(g, status);
+    LS__ASSERT(n->params < LS__MAX_PARAMS && index < g->param_count);
     n->tie[n->params] = tie;
     n->param[n->params++] = index;
     return n;
 }
 
-/* What ls_tie said of a name that is declared now. */
+/* Find what ls_tie said of a name that is declared now. */
 static int find_tie(ls_graph *g, const char *name, int *tie)
 {
     int *said;
@@ -172,6 +175,7 @@ static int find_tie(ls_graph *g, const char *name, int *tie)
     *tie = *said;
     *said = 0;
     g->open_ties -= *tie != 0;
+    LS__ASSERT(g->open_ties >= 0);
     return 0;
 }
 
@@ -186,6 +190,7 @@ static ls_node *new_param(ls_node *node, ls__param *p)
     p->request = g->requests++;
     if ((status = check_param(g, p)) < 0)
         return ls__graph_failed(g, status);
+    LS__ASSERT(node->params < LS__MAX_PARAMS);
     node->param[node->params++] = g->param_count;
     if (ls__graph_append((void ***)&g->params, &g->param_count,
                          &g->param_capacity, p) < 0)

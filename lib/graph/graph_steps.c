@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A graph whose rows are sequences, made into one whose rows are the positions
- * of one sequence: what computes each position by itself is the same operator
- * on another shape, and attention has one of its own that keeps keys and
- * values. */
+/* Makes of a graph over sequences one whose rows are the positions of a
+ * sequence (incremental decoding).  An operator on each position by itself is
+ * the same on another shape; attention has one with a key/value cache. */
+#include "base/assert.h"
 #include "graph/edit.h"
 #include "graph/op.h"
 
@@ -29,7 +29,7 @@ static int step_input(ls_node *n)
 /* Elementwise operators are their own. */
 static const ls__op *step_of(const ls__op *op)
 {
-    return op->step ? op->step : ls__term_of(op) ? op : NULL;
+    return op->step ? op->step : op->term ? op : NULL;
 }
 
 static int step_node(ls_node *n)
@@ -49,6 +49,7 @@ static int step_node(ls_node *n)
 
 static void mark_needed(const ls_graph *g, bool *needed, int last)
 {
+    LS__ASSERT(last >= 0 && last < g->node_count);
     needed[last] = true;
     for (int i = last; i >= 0; i--)
         for (int k = 0; needed[i] && g->nodes[i]->op &&

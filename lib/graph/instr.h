@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 #include "kernel/product.h"
 
-/* Where a value lies: in an input of the batch, or in a worker's memory. */
+/* The place of a value: in an input of the batch, or in a worker's memory. */
 typedef struct ls__location {
     int input;      /* index, or -1 */
     int64_t offset; /* floats from the start of the worker's memory */
@@ -32,8 +32,8 @@ typedef struct ls__instr {
     bool surveys;                /* it runs when all rows were looked at, */
     int64_t found[2];            /* and this is where what was found begins */
     double work;                 /* operations of a row, as ls__plan.work */
-    void *made;                  /* what the operator decided, in a struct of
-                                    its own (ls__op.made); NULL: nothing */
+    void *made;                  /* the operator's decisions, in a struct of its
+                                    own (ls__op_plan.made); NULL: none */
 } ls__instr;
 
 /* Weights in the form that a product reads, written once a step for all
@@ -46,19 +46,19 @@ typedef void ls__pack_fn(const ls__pack *q, const ls__backend *backend,
                          float *to);
 
 struct ls__pack {
-    const ls_node *node;    /* whose first parameter they are */
+    const ls_node *node;    /* they are its first parameter */
     bool backward;          /* read there only */
     int64_t k, n, row, col; /* the operand B (k,n) and its strides */
-    int64_t whole;          /* so many columns are not cut */
+    int64_t whole;          /* columns that are not cut */
     int64_t floats;
     int64_t offset;         /* in the packed weights, one after the other */
-    int64_t *at;            /* where who asked for them keeps the offset */
+    int64_t *at;            /* the asking operator's copy of the offset */
     ls__pack_fn *write;
     const void *of;         /* of the writer's own */
 };
 
-/* What an operator that plans itself sees of the plan, and what it asks for.
- * The places of all instructions are known. */
+/* An operator's view of the plan while it plans itself, and its requests.  The
+ * places of all instructions are known. */
 typedef struct ls__bench {
     ls__arena *arena; /* the plan's */
     const ls__backend *backend;
@@ -88,7 +88,7 @@ int64_t ls__bench_stays(ls__bench *b, int64_t floats);
 /* Ask for packed weights; *at will be their offset. */
 void ls__bench_pack(ls__bench *b, ls__pack q, int64_t *at);
 
-/* How many rows of a shard the operators of a plan want in a chunk. */
+/* The rows of a shard that the operators of a plan want in a chunk. */
 typedef struct ls__wish {
     int64_t rows;   /* the least that one wants */
     int64_t steps;  /* the least for recurrent layers, which counts before that;
@@ -97,7 +97,7 @@ typedef struct ls__wish {
                        all together */
 } ls__wish;
 
-/* How many inputs a node has, with those of what it took in. */
+/* The number of a node's inputs, with those of what was fused into it. */
 static inline int ls__inputs_of(const ls_node *n)
 {
     int k = 0;

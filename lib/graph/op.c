@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What operators share: the shape of a node as rows of vectors, checks of their
- * inputs, and some members of their structs. */
+/* Functions that operators share: the shape of a node as rows of vectors,
+ * checks of their inputs, and some members of their structs. */
 #include "graph/op.h"
+#include "base/assert.h"
 #include "base/least.h"
 
 #include <string.h>
 
 void *ls__attribute_named(const ls_node *n, const char *name)
 {
-    const ls__attribute *a = n->op->attributes;
+    const ls__attribute *a = n->op->file.attributes;
 
     while (a && a->name && strcmp(a->name, name))
         a++;
@@ -34,6 +35,7 @@ int64_t ls__width(const ls_node *node)
 
 int64_t ls__vectors(const ls_node *node)
 {
+    LS__ASSERT(node->size % ls__width(node) == 0);
     return node->size / ls__width(node);
 }
 
@@ -103,6 +105,13 @@ int ls__equal_shapes(ls_node *n)
                         ls__shape_text(left, a->rank, a->shape),
                         ls__shape_text(right, b->rank, b->shape));
     return ls__node_set_shape(n, LS_F32, a->rank, a->shape);
+}
+
+void ls__view_forward(const ls__run *r)
+{
+    if (r->y != r->x[0])
+        memcpy(r->y, r->x[0],
+               (size_t)(r->rows * r->node->size) * sizeof *r->y);
 }
 
 void ls__nothing_back(const ls__run *r)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an operator is.  Each is one struct, with forward and backward
- * in one file lib/op/op_*.c; lib/op/op_table.c lists them.
+/* Operators.  Each is one struct, with forward and backward in one file
+ * lib/op/op_*.c; lib/op/op_table.c lists them.
  *
  * Operators run on a chunk of one device's shard: `rows` rows at a time.  The
- * gradient of an input may have to be added to what another consumer left:
- * that is addend, and dx = addend + contribution.  dx may be the memory of its
- * addend, of dy or of x where the operator's struct says so. */
+ * gradient of an input may have to be added to another consumer's, the addend:
+ * dx = addend + contribution.  dx may be the memory of its addend, of dy or of
+ * x where the operator's struct says so. */
 #ifndef LS_GRAPH_OP_H
 #define LS_GRAPH_OP_H
 
+#include "base/assert.h"
 #include "graph/attribute.h"
 #include "base/touched.h"
 #include "graph/graph.h"
@@ -21,26 +22,39 @@ typedef struct ls__failure {
     const ls_node *node;
 } ls__failure;
 
-/* Where the keys of a stream come from: call c of the model uses fold_in(key,
- * c), and where hashed, that folded with hash. */
+/* The source of a stream's keys: call c of the model uses fold_in(key, c), and
+ * where hashed, that folded with hash. */
 typedef struct ls__draw {
     ls_key key;
     uint32_t hash;
     bool hashed;
 } ls__draw;
 
-/* Whoever looks into an operator (plan/record.h): told of n of the `of` numbers
- * of what it is called, from `at` on. */
-typedef struct ls__probe {
-    void (*saw)(void *user, const char *what, int64_t at, int64_t of,
-                const float *values, int64_t n);
-    void *user;
-} ls__probe;
+/* Numbers that a run has made, right after they were written: n of an array of
+ * `of`, from `at` on. */
+typedef struct ls__seen {
+    const ls_node *node; /* that wrote it */
+    bool backward;
+    const char *what;    /* "y", "kept", "dx", "dparam", or what the operator
+                            calls what it keeps to itself */
+    int index;           /* of the input or the parameter; or 0 */
+    int64_t first, rows; /* of the shard: the chunk */
+    const float *values;
+    int64_t at, n, of;
+} ls__seen;
 
-/* The turns of a chunk where others of its shard are at work: what goes on from
- * chunk to chunk, a part of a parameter's gradient for one, is added to between
- * wait and pass, so that the chunk before has added its own, and the next has
- * not.  wait: false where somebody else takes this turn, which is over then. */
+/* An observer, which is shown what operators make (plan/record.h).  It is no
+ * step hook (train/hook.h), which is called between operators and may change a
+ * step: it sees inside of them, in a recorded run alone. */
+typedef struct ls__observer {
+    void (*saw)(void *user, const ls__seen *seen);
+    void *user;
+} ls__observer;
+
+/* The turns of a chunk among others of its shard that are at work: a sum that
+ * goes on from chunk to chunk, such as a part of a parameter's gradient, is
+ * added to between wait and pass, after the chunk before and before the next.
+ * wait: false if another member takes this turn, which is over then. */
 typedef struct ls__turns ls__turns;
 struct ls__turns {
     bool (*wait)(ls__turns *turns);
@@ -48,11 +62,11 @@ struct ls__turns {
     unsigned most; /* that one operator should take */
 };
 
-/* What all operators see that run on a chunk of rows. */
+/* Common arguments of all operators that run on a chunk of rows. */
 typedef struct ls__chunk {
-    float *memory;          /* where places are */
-    float *stays;           /* what operators asked for that stays from run to
-                               run; NULL: nothing */
+    float *memory;          /* base of places */
+    float *stays;           /* memory of operators that stays from run to run;
+                               NULL: none */
     const float *packed;    /* weights; NULL: none are */
     bool backward;          /* gradients follow */
     bool train;             /* dropout drops; else values pass through */
@@ -71,11 +85,11 @@ typedef struct ls__chunk {
     bool surveyed;          /* surveys come before what needs them */
     const ls__draw *draw;   /* [stream] */
     uint32_t call;          /* of the model, which draws are of */
-    const ls__probe *probe; /* NULL in every run but a recorded one */
+    const ls__observer *observer; /* NULL in every run but a recorded one */
     ls__turns *turns;       /* NULL: the shard's chunks follow each other */
 } ls__chunk;
 
-/* What one run of an operator sees. */
+/* Arguments of one run of an operator. */
 typedef struct ls__run {
     const ls_node *node;
     const ls__instr *in;
@@ -83,7 +97,7 @@ typedef struct ls__run {
     int64_t rows;
     const void *x[LS__MAX_INPUTS]; /* values of the inputs */
     float *y;                      /* value of the node; NULL for a loss */
-    float *stash;                  /* what forward keeps for backward */
+    float *stash;                  /* kept by forward for backward */
     float *scratch;                /* dies with the call */
     const float *param[LS__MAX_PARAMS];
     const float *dy;                     /* NULL for a loss */
@@ -91,11 +105,10 @@ typedef struct ls__run {
     const float *addend[LS__MAX_INPUTS]; /* NULL: none */
     float *dparam[LS__MAX_PARAMS];
     bool add;                      /* dparam is added to: a later chunk */
-    double *found[2];              /* what surveys of this device's rows found,
-                                      forward and backward; NULL: there were
-                                      none */
+    double *found[2];              /* findings of surveys of this device's rows,
+                                      forward and backward; NULL: no surveys */
     const double *all[2];          /* the same of all rows that count */
-    int part, parts;               /* where columns are shared out (`splits`) */
+    int part, parts;               /* of columns shared out (`splits`) */
     const ls__backend *backend;
     const ls__kernel_table *kernels;
 } ls__run;
@@ -113,8 +126,12 @@ static inline bool ls__wants_params(const ls__run *r)
 static inline void ls__show(const ls__run *r, const char *what, int64_t at,
                             int64_t of, const float *values, int64_t n)
 {
-    if (r->of->probe)
-        r->of->probe->saw(r->of->probe->user, what, at, of, values, n);
+    const ls__observer *to = r->of->observer;
+
+    if (to)
+        to->saw(to->user, &(ls__seen){.node = r->node, .what = what,
+                                      .values = values, .at = at, .n = n,
+                                      .of = of});
 }
 
 /* The next turn, which is over later; false: it is not this run's. */
@@ -131,13 +148,13 @@ static inline void ls__end_turn(const ls__run *r)
 
 enum { LS__VALUE = -1 }; /* in the place of an input's number */
 
-/* What a survey has found after each block of rows, as it is shown: doubles. */
+/* Findings of a survey after each block of rows, as they are shown: doubles. */
 #define LS__STATISTICS "statistics"
 
-/* What an operator that trains by all rows does on every chunk before it runs
- * on the first, forward and backward (back). */
+/* A survey: an operator that trains by all rows (batch norm) looks at every
+ * chunk before it runs on the first, forward and backward (back). */
 typedef struct ls__survey {
-    /* How many doubles it finds out; 0 forward: this node needs no survey. */
+    /* The number of doubles it finds; 0 forward: this node needs no survey. */
     int64_t (*size)(const ls_node *node, bool back);
     /* Do all devices' rows count, in the tree's order?  Else a device's own. */
     bool (*of_all)(const ls_node *node);
@@ -146,119 +163,174 @@ typedef struct ls__survey {
     /* Add what was found in other rows. */
     void (*join)(const ls_node *node, bool back, double *to,
                  const double *from);
-    /* What is stored goes on with what all rows have, forward: values of the
-     * stored parameters, one after the other. */
+    /* Update the stored parameters (running statistics) by what all rows have,
+     * forward: their values, one after the other. */
     void (*learn)(const ls_node *node, const double *all, double *stored);
 } ls__survey;
 
-struct ls__op {
-    const char *name;
-    int inputs;
-    bool is_loss;
-    bool is_own; /* the user's: it runs in their order, no file holds it */
-    /* Bit k: indices below 0 in input k stand for nothing: no terms of a loss,
-     * no elements of a bag. */
-    unsigned ignores;
-    unsigned finite; /* bit k: input k of the graph must hold finite numbers */
-    bool may_transpose; /* its first parameter may be another's transpose */
-    bool is_view;    /* y is x under another shape: the plan may share memory */
+/* The value is the input, copied where the plan shares no memory. */
+void ls__view_forward(const ls__run *r);
+
+/* Memory that dx may overwrite: its numbers are no longer needed. */
+enum {
+    LS__OVER_ADDEND = 1,
+    LS__OVER_DY = 2,
+    LS__OVER_X = 4,     /* x[0], that of its input */
+    LS__KEPT_OVER_X = 8 /* as well as what forward keeps for backward:
+                           ls__instr.over_x */
+};
+
+/* Members for planning. */
+typedef struct ls__op_plan {
+    unsigned reads; /* bit k: backward reads x[k]; it must still be there */
+    bool reads_y;   /* backward reads y, the operator's own value */
     /* Bit k: the gradient of input k is dy itself; the executor sees to it. */
     unsigned passes;
-    /* Bit k: backward reads x[k]; it must still be there. */
-    unsigned reads;
-    bool reads_y; /* backward reads y, the operator's own value */
-    bool dx_over_addend, dx_over_dy, dx_over_x;
-    bool keeps_over_x; /* forward may keep what backward needs in the place of
-                          x[0], and backward dx: ls__instr.over_x */
-    bool leaves_params; /* backward leaves out the gradients of parameters
-                           where they are NULL, each for itself */
-    ls__activation activation; /* which one it is; 0: another operator */
-    int recurrent; /* which recurrent layer it is (op/recurrent_layer.h); 0:
-                      another operator */
-    int term; /* elementwise: its kind in formulas; 0: another operator */
-    const char *onnx; /* the type of ONNX's operator that computes the same of
-                         the same inputs, without attributes; NULL: more than
-                         that is asked for */
-    size_t of; /* bytes of the struct that node->of points to; 0: none */
-    const ls__attribute *attributes; /* of that struct, ended by one without a
-                                        name; or NULL */
-    /* Check inputs and attributes, and set the node's shape. */
-    int (*shape)(ls_node *node);
-    /* Declare parameters and streams, all from inputs, shape and attributes.
-     * The node, or NULL; a NULL function: there are none. */
-    ls_node *(*declare)(ls_node *node);
-    size_t made; /* bytes of the struct that ls__instr.made points to, zeros at
-                    first; 0: none */
-    /* Take a node that reads this one's value into its own epilogue, which then
-     * puts out that node's value: true, and in made is how.  NULL: it takes
-     * none. */
+    unsigned over;  /* LS__OVER_ADDEND .. */
+    size_t made;    /* bytes of the struct that ls__instr.made points to, zeros
+                       at first; 0: none */
+    /* Fuse a node that reads this one's value into this one's epilogue, which
+     * then puts out that node's value: true, and made says how.  NULL: none. */
     bool (*folds)(const ls_node *node, void *made, const ls_node *reader);
-    /* Say how its input or its parameter lies under its value, or a sum under
-     * its input, so that a formula may do its work; false: it may not.  NULL:
-     * never. */
+    /* Say how its input or its parameter is broadcast to its value, or its sum
+     * to its input, so that a formula may do its work; false: it may not.
+     * NULL: never. */
     bool (*runs)(const ls_node *node, ls__runs *runs);
     /* May its value (k = LS__VALUE), or its input k, be numbers of bf16?  NULL:
      * no. */
     bool (*may_bf16)(const ls__instr *in, int k);
-    /* Say how many rows it wants in a chunk; NULL: any will do. */
+    /* Say the rows that it wants in a chunk; NULL: any will do. */
     void (*wish)(const ls_node *node, ls__wish *wish);
     /* Floats a row to keep from forward to backward; NULL: none.  All else is
      * decided but places. */
     int64_t (*stash)(const ls__bench *b, const ls__instr *in);
     /* Decide the rest, and ask for scratch, memory that stays and packed
      * weights.  LS_ENOMEM; NULL: there is nothing to decide. */
-    int (*plan)(ls__bench *b, ls__instr *in);
-    const ls__survey *survey; /* NULL: it never needs one */
-    /* FLOP a row of forward's matrix products, two for each multiply-add;
-     * backward takes as much again for each operand's gradient.  NULL: 0. */
-    double (*flops)(const ls_node *node);
-    /* Floats a row that it reads of its first parameter, whose rows it picks
-     * by their indices, or, without parameters, of input 0.  NULL: of all it
-     * reads all. */
-    int64_t (*picks)(const ls_node *node);
-    /* Floats a row that backward reads of what forwards kept; NULL: what its
-     * own has kept. */
-    int64_t (*reads_kept)(const ls__instr *in);
-    /* What computes the same position by position, as a rule the operator
-     * itself: node->positions is set then.  NULL: nothing does. */
-    const ls__op *step;
+    int (*decide)(ls__bench *b, ls__instr *in);
+} ls__op_plan;
+
+/* Members for running, and the cost of it. */
+typedef struct ls__op_run {
+    /* ls__view_forward: y is x under another shape, and the plan may share
+     * memory. */
     void (*forward)(const ls__run *r);
     /* A loss: forward and backward in one, dx[0] being that of its sum. */
     void (*backward)(const ls__run *r);
-    /* Can rows be cut among workers?  Forward, and backward for the inputs, of
-     * some rows of a chunk read and write what is of these rows alone, kept
-     * floats too, and backward leaves out parameters and inputs whose gradients
-     * are NULL.  The elements of each part are a multiple of this; 0: no. */
+    /* Can rows be cut among workers?  Then forward, and backward for the
+     * inputs, of some rows read and write these rows alone, kept floats too;
+     * and backward leaves out parameters and inputs whose gradients are NULL.
+     * The elements of each part are a multiple of this; 0: no. */
     int cuts;
+    bool leaves_params; /* backward leaves out the gradients of parameters
+                           where they are NULL, each for itself */
+    /* FLOP a row of forward's matrix products, two for each multiply-add;
+     * backward takes as much again for each operand's gradient.  NULL: 0. */
+    double (*flops)(const ls_node *node);
+    /* Floats a row that it reads (gathers) of its first parameter, by indices
+     * of rows, or, without parameters, of input 0.  NULL: it reads all of
+     * all. */
+    int64_t (*picks)(const ls_node *node);
+} ls__op_run;
+
+/* Members for files, beside its name. */
+typedef struct ls__op_file {
+    const ls__attribute *attributes; /* of ls__op.of, ended by one without a
+                                        name; or NULL */
+} ls__op_file;
+
+/* Members of one or two operators, and of no others. */
+typedef struct ls__op_rare {
+    bool is_own; /* the user's: it runs in their order, no file holds it */
+    unsigned finite; /* bit k: input k of the graph must hold finite numbers */
+    bool may_transpose; /* its first parameter may be another's transpose */
     /* Can forward's columns be shared out where rows cannot be cut, or are too
      * few?  Then each of r->parts members computes its part of every row. */
     bool splits;
-    /* Where rows can be cut: how many turns, not more than `most`, backward
-     * takes for the gradients of its parameters, by ls__take_turn and
-     * ls__end_turn, one for each part that depends on no other; it takes none
-     * where all of them are NULL.  NULL: one, around all of backward, and the
-     * executor sees to it. */
+    /* The turns, at most `most`, that backward takes for the gradients of its
+     * parameters where rows can be cut, by ls__take_turn and ls__end_turn: one
+     * for each part that depends on no other; none where all of them are NULL.
+     * NULL: one, around all of backward, and the executor sees to it. */
     unsigned (*turns)(const ls__instr *in, unsigned most);
+    /* Floats a row that backward reads of what forwards kept; NULL: what its
+     * own has kept. */
+    int64_t (*reads_kept)(const ls__instr *in);
+    const ls__survey *survey; /* NULL: it never needs one */
+} ls__op_rare;
+
+#define LS__RARE(...) &(const ls__op_rare){__VA_ARGS__}
+
+/* An operator.  A function that is NULL has nothing to do, or to say. */
+struct ls__op {
+    const char *name;
+    int inputs;
+    bool is_loss;
+    /* Bit k: indices below 0 in input k stand for nothing: no terms of a loss,
+     * no elements of a bag. */
+    unsigned ignores;
+    int term; /* elementwise: its kind in formulas, which is an activation or
+                 one of kernel/terms.h; 0: another operator */
+    size_t of; /* bytes of the struct that node->of points to, its attributes;
+                  0: none */
+    /* Check inputs and attributes, and set the node's shape. */
+    int (*shape)(ls_node *node);
+    /* Declare parameters and streams, all from inputs, shape and attributes.
+     * The node, or NULL; a NULL function: there are none. */
+    ls_node *(*declare)(ls_node *node);
+    /* The operator that computes the same position by position, as a rule
+     * itself: node->positions is set then.  NULL: none does. */
+    const ls__op *step;
+    ls__op_plan plan;
+    ls__op_run run;
+    ls__op_file file;
+    const ls__op_rare *rare; /* NULL: it has nothing of that */
 };
 
-/* Where a node has an attribute.  Whoever reads or writes one by its row does
- * so here. */
+/* The place of an attribute in a node, for all who read or write one by its
+ * row. */
 static inline void *ls__attribute_in(const ls_node *n, const ls__attribute *a)
 {
+    LS__ASSERT(n->of && a->offset < n->op->of);
     return (char *)n->of + a->offset;
 }
 
-/* Where a node has the attribute of that name; NULL: its operator has none. */
+/* The place of the attribute of that name; NULL: its operator has none. */
 void *ls__attribute_named(const ls_node *n, const char *name);
 
 /* Give a node that was copied attributes of its own, in an arena.  False: there
  * is no memory. */
 bool ls__node_own(ls_node *n, ls__arena *arena);
 
-/* An operator's kind of term; 0 where it is not elementwise. */
-static inline int ls__term_of(const ls__op *op)
+/* The activation that an operator is; 0: none. */
+static inline ls__activation ls__activation_of(const ls__op *op)
 {
-    return op->activation ? (int)op->activation : op->term;
+    return op->term < LS__ACTIVATIONS ? (ls__activation)op->term
+                                      : LS__NO_ACTIVATION;
+}
+
+static inline bool ls__is_own(const ls__op *op)
+{
+    return op->rare && op->rare->is_own;
+}
+
+static inline bool ls__splits(const ls__op *op)
+{
+    return op->rare && op->rare->splits;
+}
+
+static inline bool ls__takes_turns(const ls__op *op)
+{
+    return op->rare && op->rare->turns;
+}
+
+static inline const ls__survey *ls__survey_of(const ls__op *op)
+{
+    return op->rare ? op->rare->survey : NULL;
+}
+
+/* Is y the same numbers as x, under another shape? */
+static inline bool ls__is_view(const ls__op *op)
+{
+    return op->run.forward == ls__view_forward;
 }
 
 /* The last axis of a node, and how many vectors of it a row holds; 1 and 1 for
@@ -281,8 +353,8 @@ static inline void ls__limit(ls_node *x, int64_t n)
         x->limit = n;
 }
 
-/* LS_ESHAPE unless input k of the node is one length a row, of `steps` at
- * most; it is limited so. */
+/* LS_ESHAPE unless input k of the node is one length a row; it is limited to
+ * `steps`. */
 int ls__want_lengths(ls_node *node, int k, int64_t steps);
 
 /* The shape of a loss, and of an operator whose value has the shape of its one
@@ -290,7 +362,7 @@ int ls__want_lengths(ls_node *node, int k, int64_t steps);
 int ls__loss_shape(ls_node *node);
 int ls__same_shape(ls_node *node);
 
-/* That of an operator of two inputs, whose shapes must be equal. */
+/* The shape of an operator of two inputs, whose shapes must be equal. */
 int ls__equal_shapes(ls_node *node);
 
 /* Backward where inputs have no gradient, or dy, which the executor passes
@@ -303,12 +375,14 @@ void ls__wish_vectors(const ls_node *n, ls__wish *wish);
 /* FLOP of a value of products over the width of input 0. */
 double ls__flops_of_width(const ls_node *n);
 
-/* Where each element of the value is one that is picked. */
+/* The size of a value made of picked (gathered) elements alone. */
 int64_t ls__picks_value(const ls_node *n);
 
 /* The key of the node's stream in this call of the model. */
 static inline ls_key ls__draw_key(const ls__run *r)
 {
+    LS__ASSERT(r->node->stream >= 0);
+
     const ls__draw *d = &r->of->draw[r->node->stream];
     ls_key key = ls_key_fold_in(d->key, r->of->call);
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a graph stands or has failed: for functions that build no node, and
- * for builders that are made of others. */
+/* A graph that stands, or has failed: for functions that build no node, and for
+ * builders that are made of others. */
 #ifndef LS_GRAPH_STANDING_H
 #define LS_GRAPH_STANDING_H
 
 #include <lockstep/graph.h>
 
-/* Whether the graph has failed, or argument is NULL: a status, 0 for
- * neither. */
+/* Return a status if the graph has failed or argument is NULL, else 0. */
 #define LS__NEED_STANDING(graph, argument) \
     do { \
         int status_ = ls__graph_stands(graph, argument, __func__, #argument); \

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Taking back what a builder that failed had begun, in a graph whose errors
- * pass: the graph is then as it was before the call.
+/* Undo of a failed builder, in a graph whose errors pass: the graph is then as
+ * it was before the call.
  *
  * A mark remembers how long the graph's lists were when the outermost builder
  * began; a change remembers the number that a name had.  Memory stays in the
  * arena until the graph is freed. */
+#include "base/assert.h"
 #include "graph/graph.h"
 #include "graph/undo.h"
 
@@ -43,6 +44,7 @@ void ls__undo_enter(ls_graph *g)
 
 ls_node *ls__undo_leave(ls_graph *g, ls_node *node)
 {
+    LS__ASSERT(g->undo.depth > 0);
     if (--g->undo.depth == 0) {
         if (g->status)
             ls__undo_take_back(g);
@@ -85,6 +87,8 @@ void ls__undo_take_back(ls_graph *g)
     if (!u->marked)
         return;
     u->marked = false;
+    LS__ASSERT(u->nodes <= g->node_count && u->params <= g->param_count &&
+               u->streams <= g->stream_count && u->requests <= g->requests);
     take_back_names(u);
     g->node_count = u->nodes;
     g->param_count = u->params;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a builder that fails is taken back to, where errors pass. */
+/* Undo: state to take a failing builder back to, where errors pass. */
 #ifndef LS_GRAPH_UNDO_H
 #define LS_GRAPH_UNDO_H
 

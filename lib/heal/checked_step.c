@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which steps are drawn, and what of them is checked. */
+/* The draw of steps to check, and of their parts. */
 #include "heal/checked_step.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/least.h"
 #include "base/sized.h"
 #include "heal/rounds.h"
 #include "heal/told.h"
 #include "pool/pool.h"
-#include "together/ranks.h"
-#include "train/riders.h"
+#include "ranks/ranks.h"
+#include "train/hooks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static int open_contexts(ls__heal *h, const ls__rig *rig)
     return status;
 }
 
-/* How many of so many blocks a drawn step checks: a few for each worker, but no
+/* The number of blocks that a drawn step checks: a few for each worker, but no
  * more than a share of them.  Where blocks are few, a check of all would take
  * as long as the gradients. */
 static int count_drawn(const ls__heal *h, int64_t blocks)
@@ -75,6 +76,8 @@ static int open_blocks(ls__heal *h)
     for (int i = 0; i < h->kept_count; i++) {
         ls__kept_block *k = &h->kept[i];
 
+        LS__ASSERT(at + arrays * LS__REDUCE_BLOCK <=
+                   h->room + (h->kept_count * arrays + 1) * LS__REDUCE_BLOCK);
         k->block = -1;
         k->gradient = at;
         k->value = at + h->over[LS__SUMS] * LS__REDUCE_BLOCK;
@@ -152,7 +155,7 @@ static int open_check(void **own, const ls__rig *rig)
                     .all = rig->options->check >= 1,
                     .pass = ls__heal_pass(rig->ranks),
                     .key = ls_key_new(rig->options->seed)};
-    h->told = (ls_checks){.step = -1, .worker = -1, .pu = -1};
+    h->told = (ls_health){.step = -1, .worker = -1, .pu = -1};
     count_over(h, rig);
     h->healer = ls__block_zero((size_t)h->workers * sizeof *h->healer, "check");
     if (!h->healer)
@@ -220,6 +223,7 @@ static void draw_blocks(ls__heal *h, ls_key key)
         int64_t at = (int64_t)of * LS__REDUCE_BLOCK, b = block_at(h, at);
         bool taken = h->slot[b] >= 0;
 
+        LS__ASSERT(of < blocks);
         h->kept[i].block = taken ? -1 : b;
         h->kept[i].at = at;
         atomic_store_explicit(&h->kept[i].owner, -1, memory_order_relaxed);
@@ -277,6 +281,8 @@ static int begin(void *own, ls__step *s)
         h->jury.turn += (int)(key.word[1] % (uint32_t)(h->workers - 1));
     h->jury.elsewhere = ls__pool_pu(h->pool, 0) < 0 ||
                         ls__pool_spare_pu(h->pool) >= 0;
+    LS__ASSERT(h->workers == 1 ||
+               (h->jury.turn >= 1 && h->jury.turn < h->workers));
     h->tied = 0;
     memset(h->healer, 0, (size_t)h->workers * sizeof *h->healer);
     draw_blocks(h, key);
@@ -300,29 +306,29 @@ static void end(void *own, const ls__step *s, const ls_result *result)
         ls__told_step(own, s);
 }
 
-const ls__rider ls__check = {.name = "check", .wants = wants,
-                             .open = open_check, .close = close_check,
-                             .begin = begin, .end = end, .before = before};
+const ls__hook ls__check = {.name = "check", .wants = wants,
+                            .open = open_check, .close = close_check,
+                            .begin = begin, .end = end, .before = before};
 
-void ls_trainer_checks_bytes(const ls_trainer *trainer, ls_checks *checks,
+void ls_trainer_health_bytes(const ls_trainer *trainer, ls_health *health,
                              size_t size)
 {
-    static const ls_checks none = {.step = -1, .text = "", .worker = -1,
+    static const ls_health none = {.step = -1, .text = "", .worker = -1,
                                    .pu = -1};
 
     LS__NEED_AS(trainer, "trainer", );
-    LS__NEED_OR(checks, );
+    LS__NEED_OR(health, );
 
     ls__heal *h = ls__heal_of(trainer);
-    ls_checks c = h ? h->told : none;
+    ls_health found = h ? h->told : none;
 
-    c.text = h ? h->text : "";
-    ls__sized_put(checks, size, &c, sizeof c);
+    found.text = h ? h->text : "";
+    ls__sized_put(health, size, &found, sizeof found);
 }
 
 ls__heal *ls__heal_of(const ls_trainer *t)
 {
-    const ls__riding *r = t->rider;
+    const ls__riding *r = t->hook;
 
     while (r->is && r->is != &ls__check)
         r++;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a check of steps is made of (checked_step.c), and the parts of a step
- * that it computes again (parts.c). */
+/* Checks of steps (checked_step.c), and the parts of a step that are computed
+ * again (parts.c). */
 #ifndef LS_HEAL_HEAL_H
 #define LS_HEAL_HEAL_H
 
 #include "heal/votes.h"
 #include "reduce/reduce.h"
-#include "train/rider.h"
+#include "train/hook.h"
 #include "train/trainer.h"
 #include <lockstep/random.h>
 
@@ -18,19 +18,19 @@ enum {
     LS__SUMS, LS__CHANGES, LS__PART_KINDS
  };
 
-/* A block of the layout that is checked in this step, and what it was before:
+/* A block of the layout that is checked in this step, and its values before:
  * copies of what the reduction writes over (the first device's gradient, or all
- * partial sums of ranks; where the means are of shards all devices'), then of
- * the mean in their place, the parameters and the moments. */
+ * partial sums of ranks; all devices' where means are of shards), then of the
+ * mean in their place, the parameters and the moments. */
 typedef struct ls__kept_block {
     int64_t block;  /* -1: none */
-    int64_t at;     /* how many floats are owned before it */
+    int64_t at;     /* number of floats owned before it */
     atomic_int owner; /* who updated it, where several did one of them; -1:
                          nobody did; relaxed: barriers order it */
     float *gradient, *value, *moment[LS__MOMENTS];
 } ls__kept_block;
 
-/* What a worker knows of a part, for itself. */
+/* A worker's knowledge of a part, for itself. */
 typedef struct ls__healer {
     _Alignas(64) int round[LS__PART_KINDS];
 } ls__healer;
@@ -62,14 +62,14 @@ typedef struct ls__heal {
     float *partial_room;
 
     int tied; /* the status of a part that nobody could decide, or 0 */
-    ls_checks told;
+    ls_health told;
     char text[2 * LS_TEXT]; /* of the last fault */
 } ls__heal;
 
 /* Returns a trainer's; NULL: it has no check. */
 ls__heal *ls__heal_of(const ls_trainer *t);
 
-/* How many parts of a kind a step has, and who computed each first; -1:
+/* The number of parts of a kind in a step, and who computed each first; -1:
  * nobody. */
 int ls__part_count(const ls__heal *h, int kind);
 int ls__part_owner(const ls__heal *h, const ls__step *s, int kind, int part);
@@ -80,11 +80,11 @@ void ls__part_again(const ls__heal *h, ls__step *s, int kind, int part,
 uint64_t ls__part_digest(const ls__heal *h, const ls__step *s, int kind,
                          int part);
 
-/* What no worker could decide is computed on a thread beside them, if it can be
- * had: on the caller, when the rounds of a kind are over. */
+/* Computes a part that no worker could decide, on a thread beside them if it
+ * can be had: on the caller, when the rounds of a kind are over. */
 void ls__witness(ls__heal *h, ls__step *s, int kind, int part);
 
-/* What it is called in a message. */
+/* The part's name in a message. */
 void ls__part_name(const ls__heal *h, int kind, int part, char text[LS_TEXT]);
 
 /* Copy what a reduction is about to write over, of a kept block. */

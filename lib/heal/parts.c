@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts of a step that are computed again: each in the memory where its
  * result is, from what it was computed from, or a copy of that. */
+#include "base/assert.h"
 #include "heal/heal.h"
 #include "kernel/kernel.h"
 #include "pool/pool.h"
-#include "together/leaving.h"
-#include "together/meetings.h"
-#include "together/ranks.h"
+#include "ranks/reduce_scatter.h"
+#include "ranks/sync_points.h"
+#include "ranks/ranks.h"
 #include "train/device.h"
 #include "train/phases.h"
-#include "train/riders.h"
+#include "train/hooks.h"
 #include "train/verdict.h"
 
 #include <stdio.h>
@@ -20,7 +21,7 @@ enum { BLOCK = LS__REDUCE_BLOCK };
 int ls__part_count(const ls__heal *h, int kind)
 {
     switch (kind) {
-    case LS__PACKS: return h->model->plan ? (int)h->model->plan->packs : 0;
+    case LS__PACKS: return h->model->plan ? (int)h->model->plan->packs.n : 0;
     case LS__SHARDS: return h->devices.count;
     case LS__PARTIALS: return h->partial_count;
     default: return h->kept_count;
@@ -45,8 +46,8 @@ static int owner_of_partial(const ls__heal *h, const ls__step *s,
                             const ls__kept_block *k)
 {
     return k->block < 0 ? -1
-                        : ls__leaving_adder(h->ranks->leaving, s,
-                                            k->block * BLOCK);
+                        : ls__reduce_scatter_adder(h->ranks->reduce_scatter, s,
+                                                   k->block * BLOCK);
 }
 
 int ls__part_owner(const ls__heal *h, const ls__step *s, int kind, int part)
@@ -68,6 +69,8 @@ int ls__part_owner(const ls__heal *h, const ls__step *s, int kind, int part)
 
 static ls__range range_of(const ls__heal *h, const ls__kept_block *k)
 {
+    LS__ASSERT(k->block >= 0 &&
+               k->block < ls__reduce_blocks(h->model->params.floats));
     return ls__range_common((ls__range){k->block * BLOCK,
                                         (k->block + 1) * BLOCK},
                             (ls__range){0, h->model->params.floats});
@@ -75,10 +78,12 @@ static ls__range range_of(const ls__heal *h, const ls__kept_block *k)
 
 static const ls__kept_block *block_of(const ls__heal *h, int kind, int part)
 {
+    LS__ASSERT(kind >= LS__PARTIALS && part >= 0 &&
+               part < ls__part_count(h, kind));
     return kind == LS__PARTIALS ? &h->partial[part] : &h->kept[part];
 }
 
-/* Where this rank's partial sum i becomes one. */
+/* The place of this rank's partial sum i. */
 static float *partial(const ls__heal *h, const ls__step *s, int i)
 {
     const ls__exchange *x = &h->ranks->exchange;
@@ -88,7 +93,7 @@ static float *partial(const ls__heal *h, const ls__step *s, int i)
 }
 
 /* Array i of those that are written over, at a block: devices' gradients, or
- * partial sums, of which those of others are where they were received. */
+ * partial sums (those of other ranks where they were received). */
 static float *written(const ls__heal *h, const ls__step *s, int kind,
                       const ls__kept_block *k, int i)
 {
@@ -150,7 +155,7 @@ static void partial_again(const ls__heal *h, const ls__step *s,
                           const ls__kept_block *k)
 {
     put_back(h, s, LS__PARTIALS, k);
-    ls__leaving_add(s, range_of(h, k));
+    ls__reduce_scatter_add(s, range_of(h, k));
 }
 
 static uint64_t digest_partial(const ls__heal *h, const ls__step *s,
@@ -191,14 +196,15 @@ void ls__part_keep(const ls__heal *h, const ls__step *s, const ls__patch *p,
     int64_t block = p->range.first / BLOCK, at = p->range.first % BLOCK;
     ls__kept_block *k;
 
+    LS__ASSERT((p->range.last - 1) / BLOCK == block);
     if (h->slot[block] < 0)
         return;
     k = &h->kept[h->slot[block]];
     atomic_store_explicit(&k->owner, worker, memory_order_relaxed);
     copy(k->gradient, s->gradient, at, p->range);
     copy(k->value, t->model.value, at, p->range);
-    for (int i = 0; i < t->moments; i++)
-        memcpy(k->moment[i] + at, t->moment[i] + p->at,
+    for (int i = 0; i < t->moments.count; i++)
+        memcpy(k->moment[i] + at, t->moments.of[i] + p->at,
                (size_t)(p->range.last - p->range.first) * sizeof(float));
 }
 
@@ -212,8 +218,8 @@ static void restore(const ls__step *s, const ls__kept_block *k,
 
     memcpy(s->gradient + first, k->gradient + at, bytes);
     memcpy(t->model.value + first, k->value + at, bytes);
-    for (int i = 0; i < t->moments; i++)
-        memcpy(t->moment[i] + p->at, k->moment[i] + at, bytes);
+    for (int i = 0; i < t->moments.count; i++)
+        memcpy(t->moments.of[i] + p->at, k->moment[i] + at, bytes);
 }
 
 static void update(const ls__step *s, const ls__kept_block *k,
@@ -241,13 +247,13 @@ static void each_patch(const ls__heal *h, const ls__step *s,
     }
 }
 
-/* Which rows move is found out again, too. */
+/* Updates a block again, and finds out again which rows move. */
 static void update_again(const ls__heal *h, const ls__step *s,
                          const ls__kept_block *k)
 {
     each_patch(h, s, k, restore);
-    if (ls__riders_look(s))
-        ls__riders_summed(s, range_of(h, k), false);
+    if (ls__hooks_look(s))
+        ls__hooks_summed(s, range_of(h, k), false);
     each_patch(h, s, k, update);
 }
 
@@ -259,8 +265,8 @@ static uint64_t digest_update(const ls__heal *h, const ls__step *s,
     int64_t n = r.last - r.first;
     uint64_t d = ls__kernels()->digest(n, t->model.value + r.first, 0);
 
-    for (int i = 0; i < t->moments; i++)
-        d = ls__kernels()->digest(n, t->moment[i] + k->at, d);
+    for (int i = 0; i < t->moments.count; i++)
+        d = ls__kernels()->digest(n, t->moments.of[i] + k->at, d);
     return d;
 }
 
@@ -268,7 +274,7 @@ static uint64_t digest_update(const ls__heal *h, const ls__step *s,
 
 static uint64_t digest_pack(const ls__heal *h, int part)
 {
-    const ls__pack *q = &h->model->plan->pack[part];
+    const ls__pack *q = &h->model->plan->packs.of[part];
 
     return ls__kernels()->digest(q->floats,
                                  h->model->weights.packed + q->offset, 0);
@@ -330,7 +336,7 @@ void ls__part_name(const ls__heal *h, int kind, int part, char text[LS_TEXT])
     switch (kind) {
     case LS__PACKS:
         snprintf(text, LS_TEXT, "the packed weights of \"%s\"",
-                 h->model->plan->pack[part].node->name);
+                 h->model->plan->packs.of[part].node->name);
         break;
     case LS__SHARDS:
         snprintf(text, LS_TEXT, "device %d", h->devices.first + part);

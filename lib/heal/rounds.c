@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pass of a drawn step, and its rounds of votes. */
 #include "heal/rounds.h"
+#include "base/assert.h"
 #include "heal/told.h"
 #include "pool/pool.h"
-#include "together/meetings.h"
-#include "together/spread.h"
+#include "ranks/sync_points.h"
+#include "ranks/spread.h"
 #include "train/phases.h"
 
 #include <string.h>
@@ -30,6 +31,7 @@ static void vote(ls__heal *h, ls__step *s, int kind, int part, int worker)
     ls__ballot *b = &h->ballot[kind][part];
     uint64_t right;
 
+    LS__ASSERT(round >= 0 && round < LS__ROUNDS);
     if (owner < 0 || ls__votes_decide(&h->jury, b, owner, round, &right) ||
         ls__votes_voter(&h->jury, b, owner, round) != worker)
         return;
@@ -38,9 +40,9 @@ static void vote(ls__heal *h, ls__step *s, int kind, int part, int worker)
     b->vote[round] = ls__part_digest(h, s, kind, part);
 }
 
-/* Each worker goes through all parts, and does those that are its own in this
- * round, of which the first is what it computed.  Votes of earlier rounds
- * stand; those of this one are not read. */
+/* Each worker goes through all parts, and does its own of this round; in the
+ * first round, those that it computed.  Votes of earlier rounds stand; those of
+ * this one are not read. */
 static bool first_round_of(ls__step *s, int kind, int worker)
 {
     ls__heal *h = heal_of(s);
@@ -196,17 +198,18 @@ static bool keep_sums(ls__step *s, int w)
     return true;
 }
 
-/* What is put at the end of a pass. */
+/* Appends a phase to a pass. */
 static void put(ls__pass *p, ls__phase what)
 {
     ls__phase *at = p->phase;
 
     while (at->run || at->run_device)
         at++;
+    LS__ASSERT(at < p->phase + LS__PHASES - 1);
     *at = what;
 }
 
-/* What a phase of a kind calls: a phase has no argument for its kind. */
+/* The phases' functions of a kind: a phase has no argument for its kind. */
 #define PHASES_OF(name, kind) \
     static bool idle_##name(const ls__step *s) \
     { \
@@ -258,6 +261,8 @@ static const struct {
     [LS__CHANGES] = {"check update", LS__UPDATE, CHECK(changes),
                      first_changes},
 };
+
+_Static_assert(sizeof checks / sizeof *checks == LS__PART_KINDS, "all kinds");
 
 /* Rounds of votes, their witnesses, and what they come to: all after the
  * second have something to do only where not all agree. */

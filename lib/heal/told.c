@@ -3,7 +3,7 @@
 #include "heal/told.h"
 #include "base/error.h"
 #include "pool/pool.h"
-#include "together/ranks.h"
+#include "ranks/ranks.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ int ls__told_tie(const ls__heal *h, const ls__step *s, int kind, int part)
 
 /* ------ who was wrong ------ */
 
-/* What a worker did in one step. */
+/* A worker's part in one step. */
 typedef struct blame {
     int checks, wrong;
     int kind, part; /* the first that was */

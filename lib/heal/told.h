@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a check found: who was wrong, in words, and where its work goes. */
+/* Findings of a check: who was wrong, in words, and where its work goes. */
 #ifndef LS_HEAL_TOLD_H
 #define LS_HEAL_TOLD_H
 

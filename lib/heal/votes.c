@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See votes.h. */
 #include "heal/votes.h"
+#include "base/assert.h"
 
 /* Two that differ vote in turn: rounds 0 and 2 are the owner's, 1 and 3 the
  * other's. */
@@ -33,6 +34,8 @@ int ls__votes_voter(const ls__jury *of, const ls__ballot *b, int owner,
 {
     int others = of->workers - 1;
 
+    LS__ASSERT(owner >= 0 && owner < of->workers);
+    LS__ASSERT(round >= 0 && round < LS__VOTES);
     if (round >= LS__ROUNDS)
         return witness(of, owner, round - LS__ROUNDS);
     if (round == 0 || others == 0)
@@ -56,7 +59,7 @@ static bool decide_two(const ls__ballot *b, int rounds, uint64_t *right)
     return false;
 }
 
-/* Are two rounds' votes those of two cores, as far as there are two? */
+/* Did the two rounds' votes come from different cores (if there are two)? */
 static bool are_two(const ls__jury *of, const ls__ballot *b, int owner, int i,
                     int j)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The average of the weights. */
-#include "riders/average.h"
+#include "hooks/average.h"
+#include "base/assert.h"
 #include "base/fpmode.h"
 #include "kernel/kernel.h"
-#include "riders/statistics.h"
+#include "hooks/statistics.h"
 
 #include <string.h>
 
@@ -55,6 +56,8 @@ static void before(void *own, const ls__step *s, const ls__patch *b)
     ls__range r = b->range;
 
     (void)s;
+    LS__ASSERT(b->at >= 0 && b->at + (r.last - r.first) <=
+                                 ls__owned_floats(&a->owned));
     if (a->begins)
         memcpy(a->kept + b->at, a->value + r.first,
                (size_t)(r.last - r.first) * sizeof *a->kept);
@@ -99,7 +102,7 @@ static void end(void *own, const ls__step *s, const ls_result *result)
     ls__fpmode_restore(mode);
 }
 
-const ls__rider ls__average = {.name = "average", .wants = wants,
-                               .open = open_average, .begin = begin,
-                               .before = before, .changed = changed,
-                               .end = end};
+const ls__hook ls__average = {.name = "average", .wants = wants,
+                              .open = open_average, .begin = begin,
+                              .before = before, .changed = changed,
+                              .end = end};

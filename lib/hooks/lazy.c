@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether a row moves is found out by whoever reduces it, from the gradient
- * that all workers, placements and ranks share, and read by whoever updates it.
- * A row that crosses a border of blocks is two, so that no flag has two
- * writers. */
-#include "riders/lazy.h"
+/* Moving rows.  Whoever reduces a row finds out, from the gradient that all
+ * workers, placements and ranks share, whether it moves; whoever updates it
+ * reads that.  A row that crosses a border of blocks is two, so that no flag
+ * has two writers. */
+#include "hooks/lazy.h"
+#include "base/assert.h"
 #include "reduce/reduce.h"
 
 enum { BLOCK = LS__REDUCE_BLOCK };
 
-/* What may stand still in a slot: [piece] 1: it moves. */
+/* Pieces of a slot that a lazy update may skip; [piece] 1: it moves. */
 typedef struct table {
     unsigned char *moves; /* NULL: all of the slot moves always */
     int64_t width;        /* of a row */
@@ -23,10 +24,11 @@ typedef struct lazy {
  * before it. */
 static int64_t piece_of(const table *z, const ls__slot *p, int64_t i)
 {
+    LS__ASSERT(p->offset <= i && i < p->offset + p->size);
     return (i - p->offset) / z->width + i / BLOCK - p->offset / BLOCK;
 }
 
-/* Where the piece of float i ends. */
+/* The end of the piece that float i is in. */
 static int64_t piece_end(const table *z, const ls__slot *p, int64_t i)
 {
     int64_t row = p->offset + ((i - p->offset) / z->width + 1) * z->width;
@@ -112,6 +114,7 @@ static bool next(void *own, const ls__patch *b, ls__range *run)
     const table *z = &l->slot[b->slot];
     int64_t i = run->last, last = b->range.last;
 
+    LS__ASSERT(b->range.first <= i && i <= last);
     if (!z->moves) {
         *run = (ls__range){i, last};
         return i < last;
@@ -125,5 +128,5 @@ static bool next(void *own, const ls__patch *b, ls__range *run)
     return run->first < last;
 }
 
-const ls__rider ls__lazy = {.name = "lazy", .wants = wants, .open = open_lazy,
-                            .summed = look, .moves = next};
+const ls__hook ls__lazy = {.name = "lazy", .wants = wants, .open = open_lazy,
+                           .summed = look, .moves = next};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See statistics.h. */
-#include "riders/statistics.h"
+#include "hooks/statistics.h"
+#include "base/assert.h"
 #include "base/fpmode.h"
 #include "base/tree.h"
 
@@ -26,22 +27,22 @@ typedef struct statistics {
 static bool wants(const ls__rig *rig, ls__needs *needs)
 {
     (void)needs;
-    return rig->model->plan && rig->model->plan->surveys;
+    return rig->model->plan && rig->model->plan->surveys.n;
 }
 
 static const ls__instr *instr_of(const statistics *a, int survey)
 {
     const ls__plan *plan = a->model->plan;
 
-    return &plan->instr[plan->survey[survey]];
+    return &plan->instr[plan->surveys.instr[survey]];
 }
 
 bool ls__stored_next(const ls__model *m, ls__stored *s)
 {
     const ls__plan *plan = m->plan;
 
-    for (; plan && s->survey < plan->surveys; s->survey++, s->next = 0) {
-        const ls_node *n = plan->instr[plan->survey[s->survey]].node;
+    for (; plan && s->survey < plan->surveys.n; s->survey++, s->next = 0) {
+        const ls_node *n = plan->instr[plan->surveys.instr[s->survey]].node;
 
         while (s->next < n->params) {
             int param = n->param[s->next++];
@@ -66,6 +67,7 @@ static int open_statistics(void **own, const ls__rig *rig)
     a->list = ls__arena_new(rig->arena, (size_t)rig->model->params.count,
                             sizeof *a->list);
     for (ls__stored s = {0}; a->list && ls__stored_next(a->model, &s);) {
+        LS__ASSERT(a->count < a->model->params.count);
         a->list[a->count++] = (stored){s.survey, a->values, s.slot};
         a->values += s.slot->size;
     }
@@ -94,6 +96,7 @@ static void leave(void *own, ls__step *s, ls__turn *turn)
     double *next = a->next + (a->devices.first + turn->device) * a->values;
     int last = -1;
 
+    LS__ASSERT(ls__span_has(a->devices, a->devices.first + turn->device));
     if (!s->pass->train)
         return;
     if (!turn->later)
@@ -102,8 +105,9 @@ static void leave(void *own, ls__step *s, ls__turn *turn)
         const ls__instr *in = instr_of(a, a->list[i].survey);
 
         if (a->list[i].survey != last)
-            in->node->op->survey->learn(in->node, ls__context_all(c, in, false),
-                                        next + a->list[i].at);
+            ls__survey_of(in->node->op)->learn(in->node,
+                                               ls__context_all(c, in, false),
+                                               next + a->list[i].at);
         last = a->list[i].survey;
     }
 }
@@ -126,6 +130,6 @@ static void end(void *own, const ls__step *s, const ls_result *result)
     ls__fpmode_restore(mode);
 }
 
-const ls__rider ls__statistics = {.name = "statistics", .wants = wants,
-                                  .open = open_statistics, .leave = leave,
-                                  .end = end};
+const ls__hook ls__statistics = {.name = "statistics", .wants = wants,
+                                 .open = open_statistics, .leave = leave,
+                                 .end = end};

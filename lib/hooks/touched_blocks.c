@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bags alone leave blocks of their tables untouched (op/bag_list.c).  All other
  * blocks count as touched for good. */
-#include "riders/touched_blocks.h"
+#include "hooks/touched_blocks.h"
+#include "base/assert.h"
 #include "op/bag_list.h"
 #include "reduce/reduce.h"
 #include "train/verdict.h"
@@ -160,6 +161,8 @@ static ls__fate fate(void *own, const ls__step *s, ls__range block)
     int64_t at = block.first / LS__TOUCHED_BLOCK;
     unsigned char any = 0;
 
+    LS__ASSERT(block.first % LS__TOUCHED_BLOCK == 0 && at < m->blocks &&
+               block.last - block.first <= LS__TOUCHED_BLOCK);
     for (int d = 0; d < m->devices; d++)
         any |= m->device[d].block[at];
     if (!any)
@@ -168,6 +171,6 @@ static ls__fate fate(void *own, const ls__step *s, ls__range block)
     return waits(m, s, at) ? LS__WAITS : LS__SUMMED;
 }
 
-const ls__rider ls__touched_blocks = {
+const ls__hook ls__touched_blocks = {
     .name = "touched blocks", .wants = wants, .open = open_blocks,
     .begin = begin, .end = end, .enter = enter, .leave = leave, .fate = fate};

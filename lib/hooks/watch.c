@@ -3,7 +3,7 @@
  *
  * All gradients are filled with one NaN that no arithmetic makes.  Where it is
  * gone after a call, the call wrote; where it is left, it did not. */
-#include "riders/watch.h"
+#include "hooks/watch.h"
 #include "base/error.h"
 #include "base/sha.h"
 #include "train/batch.h"
@@ -37,7 +37,7 @@ typedef struct watch {
     ls__model *model;
     const ls__gradients *grad;
     int devices;
-    int64_t step;          /* whose gradients they are */
+    int64_t step;          /* step of these gradients */
     float *value;          /* the parameters before the call */
     float *first;          /* the device's first gradient */
     uint8_t (*digest)[32]; /* [device] of the gradient when called alone */
@@ -213,7 +213,7 @@ static int check_again(const watch *w, int device, const ls_sums *first,
                     again->loss);
 }
 
-/* What is left of the poison are zeros in a step. */
+/* Turns the poison that is left into a step's zeros. */
 static void clear_poison(float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -307,6 +307,6 @@ static void leave(void *own, ls__step *s, ls__turn *turn)
         memcmp(digest, w->digest[turn->device], sizeof digest) != 0;
 }
 
-const ls__rider ls__watch = {.name = "watch", .wants = wants,
-                             .open = open_watch, .close = close_watch,
-                             .begin = begin, .leave = leave};
+const ls__hook ls__watch = {.name = "watch", .wants = wants,
+                            .open = open_watch, .close = close_watch,
+                            .begin = begin, .leave = leave};

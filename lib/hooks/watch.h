@@ -8,11 +8,11 @@
  * have, or did not write, or wrote otherwise the second time; parameters are as
  * they were.  A failure of the function itself is left to the step.  In the
  * step, on its worker, each device's gradient is the one it gave alone. */
-#ifndef LS_RIDERS_WATCH_H
-#define LS_RIDERS_WATCH_H
+#ifndef LS_HOOKS_WATCH_H
+#define LS_HOOKS_WATCH_H
 
-#include "train/rider.h"
+#include "train/hook.h"
 
-extern const ls__rider ls__watch;
+extern const ls__hook ls__watch;
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rule of each parameter, from that of all and its groups. */
-#include "riders/ways.h"
+#include "hooks/ways.h"
 #include "rules/groups.h"
 
-/* How one parameter is trained. */
+/* The training of one parameter. */
 typedef struct way {
     float rate;      /* its learning rate is so many times the trainer's */
     ls_optimizer of; /* with its weight decay */
@@ -50,5 +50,5 @@ static int begin(void *own, ls__step *s)
     return 0;
 }
 
-const ls__rider ls__ways = {.name = "ways", .wants = wants, .open = open_ways,
-                            .begin = begin};
+const ls__hook ls__ways = {.name = "ways", .wants = wants, .open = open_ways,
+                           .begin = begin};

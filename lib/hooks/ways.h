@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parameters that are trained otherwise than the rest: a rule for each. */
-#ifndef LS_RIDERS_WAYS_H
-#define LS_RIDERS_WAYS_H
+#ifndef LS_HOOKS_WAYS_H
+#define LS_HOOKS_WAYS_H
 
-#include "train/rider.h"
+#include "train/hook.h"
 
-extern const ls__rider ls__ways;
+extern const ls__hook ls__ways;
 
 #endif

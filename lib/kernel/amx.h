@@ -10,7 +10,7 @@
  * give the same bytes. */
 bool ls__amx_permitted(void);
 
-/* What the kernel answered: 0, or an errno; -1 before it was asked. */
+/* The kernel's answer: 0, or an errno; -1 before it was asked. */
 int ls__amx_answer(void);
 
 #endif

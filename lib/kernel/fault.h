@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A core that errs, for tests: only a library configured --enable-test-level
- * has it.  Kernels of the table are wrapped, and on the worker (or the PU) that
- * is at fault a bit of what they computed is turned over now and then. */
+/* Fault injection: a core that errs, for tests; only a library configured
+ * --enable-test-level has it.  Kernels of the table are wrapped, and on the
+ * faulty worker (or PU) bits of their results flip, or are stuck, now and
+ * then. */
 #ifndef LS_KERNEL_FAULT_H
 #define LS_KERNEL_FAULT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef LS_TEST_LEVEL
@@ -14,10 +16,13 @@
 typedef struct ls__fault {
     char kernel[16]; /* gemm, pack, add, scale, tree_sum, square_sum, update,
                         digest; "": any of these */
-    int worker;      /* whose calls err; -1: any's */
+    int worker;      /* the one that errs; -1: any */
     int pu;          /* on this PU alone; -1: anywhere */
     int bit;         /* 0 to 31; -1: drawn */
     int lane;        /* the element that errs; -1: drawn */
+    int bits;        /* of each element, that and others; 0: one */
+    int lanes;       /* elements from that one on, as of a vector; 0: one */
+    bool stuck;      /* they are 1, instead of turned over */
     double p;        /* the probability that a call errs */
     uint32_t seed;
     long long first, last; /* calls of that worker that may: first .. last-1 */
@@ -34,7 +39,7 @@ void ls__fault_set(const ls__fault *f);
  * levels pack alike.  Before the first use of a kernel, as ls__fault_set. */
 void ls__fault_mix(bool mix);
 
-/* How many calls erred since. */
+/* The number of calls that erred since. */
 long long ls__fault_count(void);
 
 /* The calling thread is that worker; -1: none, or on another PU now. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Formulas: elementwise operators, each a term, and chains of them that the
- * plan has made into one.  What a kind computes is its row in terms.h. */
+ * plan has fused.  A row of terms.h is the computation of a kind. */
 #ifndef LS_KERNEL_FORMULA_H
 #define LS_KERNEL_FORMULA_H
 
@@ -17,15 +17,17 @@ _Static_assert((int)LS__ACTIVATIONS == (int)LS__SIGMOID + 1,
 
 enum { LS__TERMS = 32, LS__TERM_INPUTS = 8 };
 
-/* One operator on places: place k is input k, place inputs + t is what term t
- * makes.  With one operand b is a. */
+_Static_assert(LS__TERM_INPUTS >= 2, "a term has two operands");
+
+/* One operator on places: place k is input k, place inputs + t the value of
+ * term t.  With one operand b is a. */
 typedef struct ls__term {
     int kind;
     int a, b;
     float by[2]; /* its constants */
 } ls__term;
 
-/* How an array lies under a row of elements: its runs of n elements, each
+/* Broadcasting of an array under a row of elements: runs of n elements, each
  * `times` times one after the other.  n of 0: it has an element for each. */
 typedef struct ls__runs {
     int64_t n, times;
@@ -53,7 +55,7 @@ typedef struct ls__term_run {
     float *y;
     const float *dy;
     float *da, *db;
-    const float *onto_a, *onto_b; /* what da and db are added to; or NULL */
+    const float *onto_a, *onto_b; /* addends of da and db; or NULL */
     int64_t runs;                 /* 0: one */
     bool same_a, same_b; /* a and da, or b and db, are one run for all */
     bool sums;           /* y, to which values are added, is; or dy */

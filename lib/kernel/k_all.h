@@ -42,15 +42,13 @@
                                   .products = &products, \
                                   .convs = &convs}, \
                [LS_BF16_LAYERS] = {.name = "native", \
-                                   .text = "rounding, then f32 products", \
+                                   .text = "rounding, then f32 products, " \
+                                           "slower than f32", \
                                    .bf16 = true, .products = &bf16_products, \
                                    .convs = &bf16_convs}, \
                [LS_F32X3_LAYERS] = {.name = "native", \
                                     .text = "f32x3 in software, slow", \
-                                    .products = &x3_products}, \
-               [LS_F32X6_LAYERS] = {.name = "native", \
-                                    .text = "f32x6 in software, slow", \
-                                    .products = &x6_products}}, \
+                                    .products = &x3_products}}, \
     .epilogue = epilogue, \
     .depthwise = depthwise, .depthwise_grad = depthwise_grad, \
     .max_pool = max_pool, .max_pool_grad = max_pool_grad, \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A matrix unit: eight tiles of 16 lines of 16 words, of which 0 to 3 are sums
- * in f32, 4 and 5 parts of A and 6 and 7 parts of B in words.  A word here is
- * two bf16 numbers that follow each other along K, the first in its lower half;
- * the lines of A are rows, those of B are steps of two along K.
+/* A matrix unit: eight tiles of 16 lines of 16 words.  Tiles 0 to 3 are sums in
+ * f32, 4 and 5 parts of A, 6 and 7 parts of B in words.  A word here is two
+ * bf16 numbers that follow each other along K, the first in its lower half; the
+ * lines of A are rows, those of B are steps of two along K.
  *
  *     amx_multiply(u, c, a, b): tile c += tile a times tile b, a step of the
  *         contract of bits for bf16 (kernel/product.h) for each of its elements
@@ -21,6 +21,9 @@
 
 enum { AMX_LINES = 16, AMX_TILE = 256, AMX_SIDE = 32 };
 
+_Static_assert(AMX_TILE == 16 * AMX_LINES && AMX_SIDE == 2 * AMX_LINES &&
+               (int)AMX_SIDE == (int)LS__BF16_STEP, "two tiles are a step");
+
 #if defined(__AMX_BF16__) && defined(__AMX_TILE__)
 
 typedef struct amx_tiles {
@@ -38,8 +41,8 @@ static const amx_shape amx_whole __attribute__((aligned(64))) = {
     1, 0, {0}, {64, 64, 64, 64, 64, 64, 64, 64},
     {16, 16, 16, 16, 16, 16, 16, 16}};
 
-/* Tiles are the thread's: they are there between these two alone, so that a
- * thread which switches or ends carries none. */
+/* Take and release the thread's tiles: only between these two are they in use,
+ * so that a thread that switches or ends carries none. */
 #define AMX_DO(u, instruction) \
     do { \
         (void)(u); \
@@ -58,7 +61,7 @@ static const amx_shape amx_whole __attribute__((aligned(64))) = {
  * be there. */
 #define AMX_READS __asm__ volatile("" ::: "memory")
 
-/* What is inlined, with constants as arguments, where the unit is fast. */
+/* Inlined, with constants as arguments, where the unit is fast. */
 #define AMX SIMD
 #define AMX_UNROLL UNROLL(16)
 

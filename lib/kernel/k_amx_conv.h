@@ -2,12 +2,11 @@
 /* Convolutions of images rounded to bf16 by a matrix unit, in the order of
  * k_bf16_conv.h.
  *
- * The image is copied as numbers of bf16.  What 16 windows next to each other
- * see of a row of the image are runs that begin a pixel apart, so that 16 lines
- * of a tile are read where they lie: the matrix of patches is never written.
- * Weights are packed so that each row of the window has whole steps; what a
- * tile reads beyond its run, or beyond the windows of a row, meets zeros or is
- * left. */
+ * The image is copied as numbers of bf16.  In a row of the image 16 windows
+ * next to each other are runs that begin a pixel apart, so 16 lines of a tile
+ * are read in place: implicit im2col.  Weights are packed so that each row of
+ * the window has whole steps; what a tile reads beyond its run, or beyond the
+ * windows of a row, meets zeros or is left. */
 #ifndef LS_KERNEL_K_AMX_CONV_H
 #define LS_KERNEL_K_AMX_CONV_H
 
@@ -65,8 +64,8 @@ static void amx_conv_pack(const ls__conv_weights *of, const float *w,
 
 /* ------ the image ------ */
 
-/* What tiles read beyond the image: the last windows of a tile, and the rest of
- * a step. */
+/* The image with what tiles read beyond it: the last windows of a tile, and the
+ * rest of a step. */
 static int64_t amx_image_size(const ls__conv *v)
 {
     int64_t n = image_size(v) + AMX_LINES * v->step_x + AMX_SIDE;
@@ -96,7 +95,7 @@ typedef struct amx_windows {
     int64_t i, count; /* the number of the first, and how many */
 } amx_windows;
 
-/* Tile q of those of rows first .. last, of which a row has `tiles`. */
+/* Tile q of windows, `tiles` to a row. */
 SIMD amx_windows amx_windows_of(const ls__conv *v, const uint16_t *image,
                                   int64_t tiles, int64_t q)
 {

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Weight gradients of convolutions by a matrix unit, in the order of
  * k_bf16_conv.h: a step of K is two rows of 16 output pixels, in blocks of two
- * by two, of each two blocks the left one in the even places and the right one
- * in the odd ones.  A word is therefore a pixel and the one two columns on.
+ * by two; of two blocks the left one is in the even places, the right one in
+ * the odd ones.  A word is therefore a pixel and the one two columns on.
  *
  * dw is transposed: t (n, kh, run up to whole vectors) is dy^T times the matrix
  * of patches.  A line of the right operand is 16 numbers of the runs of one
- * pixel, each beside that of two columns on: in a copy of the image that has
- * such words it stands as it is, and lines are brought together 16 at a time.
- * Of dy 16 channels of a step are lines along which the channels lie, and are
- * transposed; under a 2x2 max pooling they are made from the pooling's own dy
- * and the numbers of the pixels that it took. */
+ * pixel, each beside that of two columns on: a copy of the image has such
+ * words, so a line stands there as it is, and 16 are gathered at a time.  The
+ * lines of dy have 16 channels of a step along them, and are transposed; under
+ * a 2x2 max pooling they are made from the pooling's own dy and its argmax. */
 #ifndef LS_KERNEL_K_AMX_CONV_GRAD_H
 #define LS_KERNEL_K_AMX_CONV_GRAD_H
 
@@ -41,7 +40,7 @@ SIMD void step_pixel(const ls__conv *v, int64_t step, int64_t *y, int64_t *x)
 
 /* ------ the image in words ------ */
 
-/* What lines read beyond the image, where dy is zero. */
+/* The image with what lines read beyond it, where dy is zero. */
 static int64_t pair_words(const ls__conv *v)
 {
     return whole_vectors(image_size(v) + v->step_y +

@@ -15,29 +15,14 @@ enum { AMX_BLOCK = AMX_SIDE * AMX_SIDE };
 
 /* ------ steps along K ------ */
 
-/* The small products of a step, by (part of A, part of B): for two parts (1,0)
- * (0,1), for three (0,2) (1,1) (2,0) (1,0) (0,1).  What the last product has
- * loaded is not loaded again. */
-AMX void amx_small_step(int parts, amx_tiles *u, const uint32_t *a,
-                          const uint32_t *b)
+/* The small products of a step of two parts, by (part of A, part of B): (1,0)
+ * (0,1). */
+AMX void amx_small_step(amx_tiles *u, const uint32_t *a, const uint32_t *b)
 {
     const int64_t part = 2 * AMX_TILE;
 
-    if (parts == 2) {
-        amx_rows(u, a + part);
-        amx_columns(u, b);
-    } else {
-        amx_rows(u, a);
-        amx_columns(u, b + 2 * part);
-        amx_multiply_block(u);
-        amx_rows(u, a + part);
-        amx_columns(u, b + part);
-        amx_multiply_block(u);
-        amx_rows(u, a + 2 * part);
-        amx_columns(u, b);
-        amx_multiply_block(u);
-        amx_rows(u, a + part);
-    }
+    amx_rows(u, a + part);
+    amx_columns(u, b);
     amx_multiply_block(u);
     amx_rows(u, a);
     amx_columns(u, b + part);
@@ -51,7 +36,7 @@ AMX void amx_steps(int parts, amx_tiles *u, int64_t n, const uint32_t *a,
     const int64_t size = 2 * AMX_TILE * parts;
 
     for (int64_t s = 0; s < n && parts > 1; s++)
-        amx_small_step(parts, u, a + s * size, b + s * size);
+        amx_small_step(u, a + s * size, b + s * size);
     for (int64_t s = 0; s < n; s++) {
         amx_columns(u, b + s * size);
         amx_rows(u, a + s * size);
@@ -61,7 +46,7 @@ AMX void amx_steps(int parts, amx_tiles *u, int64_t n, const uint32_t *a,
 
 /* ------ a block of C ------ */
 
-/* What C has of a block, zeros around it. */
+/* Load a block of C, zeros around it. */
 static void amx_block_of_c(const ls__product *g, int64_t i, int64_t j,
                             float *sums)
 {
@@ -148,8 +133,8 @@ static void amx_block_end(const ls__product *g, int64_t i, int64_t j,
     amx_rows_end(g, g->m - i < AMX_SIDE ? g->m - i : AMX_SIDE, i, j, sums);
 }
 
-/* The epilogue of a whole block, whose numbers are left as words: what the band
- * of A of another product has of them. */
+/* The epilogue of a whole block, which leaves its numbers as words for the band
+ * of A of another product. */
 static void amx_words_end(const ls__product *g, int64_t i, int64_t j,
                            const float *sums)
 {
@@ -236,7 +221,7 @@ AMX void amx_gemm(int parts, const ls__product *g, float *scratch)
     amx_give(&u);
 }
 
-/* The functions of an ls__products for so many parts, under these names. */
+/* Define the functions of an ls__products for `parts` parts. */
 #define AMX_PRODUCTS(parts, gemm_of, scratch_of, packed_size_of, pack_of) \
     static void gemm_of(const ls__product *g, float *scratch) \
     { \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operands of a matrix unit: 32 rows of A, or columns of B, after the other; of
- * these step by step 32 numbers along K; of these one to three parts; of each
- * part two tiles.  A tile is 16 lines of 16 words (k_amx.h), side by side.
+/* Packed operands of a matrix unit, from the outside in: 32 rows of A, or
+ * columns of B; steps of 32 numbers along K; one or two parts; two tiles.  A
+ * tile is 16 lines of 16 words (k_amx.h), side by side.
  *
- * The first part of a number is the number rounded to bf16, and each next one
- * what is then left of it, rounded.  Zeros fill up rows, columns and steps.
+ * The first part of a number is the number rounded to bf16; the second is the
+ * remainder, rounded.  Zeros fill up rows, columns and steps.
  * Where denormals are, there are zeros, as operand_of has it. */
 #ifndef LS_KERNEL_K_AMX_OPERANDS_H
 #define LS_KERNEL_K_AMX_OPERANDS_H
@@ -16,7 +16,7 @@
 #include <immintrin.h>
 #endif
 
-enum { MOST_PARTS = 3 };
+enum { MOST_PARTS = 2 };
 
 static int64_t up_to_side(int64_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The products of dense layers whose x is given as lists of what is not zero.
+/* Sparse products of dense layers: x is lists of its nonzeros.
  *
  * The chains are those of product.h without their zeros, so the bits are those
  * of the dense layer: K is cut into chunks at the multiples of 256 of what K
@@ -34,7 +34,7 @@ SIMD void bag_clear(int vecs, bag_sums x)
         x[v] = v16_zero();
 }
 
-/* chain += value row, of which `left` numbers are there. */
+/* chain += value row, a row of `left` numbers. */
 SIMD void bag_step(int vecs, float value, const float *row, int64_t left,
                    bag_sums chain)
 {

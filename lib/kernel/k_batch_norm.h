@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Batch norms: by stored statistics, and by those of the rows themselves.  What
- * the plan folded into one, the sum with another value and a relu, is done in
- * the same pass over memory: backward goes through the relu by y, which is
- * above 0 where what it read is. */
+/* Batch norms: by stored statistics, and by those of the rows themselves.  A
+ * fused add and relu are done in the same pass over memory: backward goes
+ * through the relu by y, which is above 0 where the relu's input is. */
 #ifndef LS_KERNEL_K_BATCH_NORM_H
 #define LS_KERNEL_K_BATCH_NORM_H
 
@@ -85,7 +84,7 @@ typedef struct batch_block {
     double sum;
 } batch_block;
 
-/* Those from `first` on, of `all`; a row has so many. */
+/* The block from vector `first` on, of `all`; a row has `each`. */
 SIMD batch_block batch_block_at(int64_t first, int64_t all, int64_t n,
                                 int64_t each, const float *weights)
 {
@@ -123,9 +122,9 @@ SIMD void block_moments(const batch_block *b, const float *x, int64_t left,
     put(square, sq, 16);
 }
 
-/* Bring the mean of a channel and, n further on, its sum of w (x - mean)^2
- * together with those of other rows (Chan et al. 1979), which have `part` of
- * all weights; both: that of the weights before. */
+/* Merge the mean of a channel and, n further on, its sum of w (x - mean)^2 with
+ * those of other rows (Chan et al. 1979), which have `part` of all weights;
+ * both: that of the weights before. */
 static inline void join_channel(double *m, int64_t n, double mean,
                                 double square, double part, double both)
 {

@@ -63,8 +63,8 @@ static void bf16_conv_pack(const ls__conv_weights *of, const float *w,
 
 /* ------ the image in words ------ */
 
-/* What tiles read beyond the image, where B is zero: the rest of a word or of
- * two blocks, and the second row of the last blocks. */
+/* Slack: what tiles read beyond the image, where B is zero: the rest of a word
+ * or of two blocks, and the second row of the last blocks. */
 static int64_t image_slack(const ls__conv *v)
 {
     return v->step_y + 4 * v->step_x + LS__BF16_STEP;
@@ -231,7 +231,7 @@ static void dw_tile_of(const ls__conv *v, int rows, bool narrow,
 #undef TILE
 }
 
-/* One run of dw, whose first number in the image is there. */
+/* One run of dw, from its first number in the image. */
 static void dw_run(const ls__conv *v, const dy_panel *q, const uint32_t *image,
                    float *c)
 {

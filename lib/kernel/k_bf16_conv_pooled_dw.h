@@ -2,12 +2,11 @@
 /* The gradient of a convolution's weights under a folded 2x2 max pooling, of
  * numbers rounded to bf16: k_conv_pooled_dw.h with two chains.
  *
- * AVX512-BF16 does two links of a chain at once.  Blocks b and b + 2 of a step
- * follow each other in one: their gradients are a word, and so are, number by
- * number, the patches that their places name, two vectors of 32 numbers along a
- * run, interleaved.  Numbers are kept as bf16, so that an image fits the first
- * cache.  A window of at most 32 numbers is one such vector: its runs are
- * brought together first. */
+ * AVX512-BF16 does two links of a chain at once, blocks b and b + 2 of a step:
+ * their gradients are a word, and so are, number by number, their patches, two
+ * vectors of 32 numbers along a run, interleaved.  Numbers are kept as bf16, so
+ * that an image fits the first cache.  A window of at most 32 numbers is one
+ * such vector: its runs are brought together first. */
 #ifndef LS_KERNEL_K_BF16_CONV_POOLED_DW_H
 #define LS_KERNEL_K_BF16_CONV_POOLED_DW_H
 
@@ -69,8 +68,8 @@ static void twin_round(int64_t n, const float *x, uint16_t *out)
                          take_any(x + i + 16, n - i - 16), take(x + i, n - i)));
 }
 
-/* The windows of an area, each in TWIN_NUMBERS numbers, of which those behind
- * the window's may be any. */
+/* The windows of an area, each in TWIN_NUMBERS numbers; those behind the
+ * window's may be any. */
 static void twin_windows(const ls__conv *v, const sparse_area *a,
                          const uint16_t *image, uint16_t *out)
 {
@@ -146,8 +145,8 @@ static void twin_add(const ls__conv *v, const ls__pooled_dy *d, int64_t dy,
         twin_places(v, d, of, of->count / SPARSE_STEP - 1, q);
 }
 
-/* The blocks of an area, whose first window is `base` from x on; how many
- * steps. */
+/* The blocks of an area, its first window being `base` from x on; returns the
+ * number of steps. */
 static int64_t twin_collect(const ls__conv *v, const sparse_area *a,
                             const ls__pooled_dy *d, int64_t base,
                             const twin_chunk *q)
@@ -215,8 +214,8 @@ SIMD void twin_step(const uint16_t *x, const uint32_t *at,
     sum[1] = v16_add(sum[1], v16_add(chain[0][1], chain[1][1]));
 }
 
-/* `vecs` vectors of t, of which `left` numbers are there, from numbers x of the
- * patches on; at and word are those of the channel. */
+/* `vecs` vectors of t, `left` numbers of them, from numbers x of the patches
+ * on; at and word are those of the channel. */
 SIMD void twin_tile(int vecs, int64_t steps, const uint16_t *x,
                     const uint32_t *at, const uint32_t *word, int64_t left,
                     float *t)
@@ -312,7 +311,7 @@ static void twin_gather(const ls__conv *v, bool back, float *t, float *narrow)
         }
 }
 
-/* Where it works: all of it in scratch.  windows and narrow are NULL where a
+/* Working memory, all of it in scratch. windows and narrow are NULL where a
  * window is more than one vector. */
 typedef struct twin_rooms {
     uint16_t *image, *windows;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix products of numbers rounded to bf16, sums in f32.  Operands are
- * rounded where they are copied anyway, B in panels and A band by band; then
+/* GEMM of numbers rounded to bf16 (mixed precision), sums in f32.  Operands are
+ * rounded while they are packed, B in panels and A band by band; then register
  * tiles of k_bf16_tile.h run over the copies. */
 #ifndef LS_KERNEL_K_BF16_GEMM_H
 #define LS_KERNEL_K_BF16_GEMM_H
@@ -144,8 +144,8 @@ SIMD w16 block_across(const uint32_t *first, const uint32_t *second, int64_t j)
         w16_load(second));
 }
 
-/* Lines of rows i .. i+rows of A, whole blocks, whose transpose stands in them:
- * weight gradients have it so, whose K is at most LS__DEEP. */
+/* Pack rows i .. i+rows of A, whole blocks, from its transpose: so in weight
+ * gradients, where K is at most LS__DEEP. */
 static void band_transposed(const ls__product *g, int64_t i, int64_t rows,
                       uint32_t *copy, int64_t across)
 {
@@ -166,7 +166,7 @@ static void band_transposed(const ls__product *g, int64_t i, int64_t rows,
         }
 }
 
-/* Rows i .. i+rows of A that stands in blocks, or whose transpose does. */
+/* Pack rows i .. i+rows of A from blocks, its own or its transpose's. */
 static void band_of_words(const ls__product *g, int64_t i, int64_t rows,
                           uint32_t *copy, band *of)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* All that a CPU with AVX512-BF16 has for products of numbers rounded to bf16,
- * for v4_bf16.c and v4_bf16_wide.c, who compile it.  Of what is included only
- * the products are used. */
+/* The products of bf16 numbers with AVX512-BF16, compiled by v4_bf16.c and
+ * v4_bf16_wide.c; of the included kernels they use only the products. */
 #ifndef LS_KERNEL_K_BF16_PAIRS_H
 #define LS_KERNEL_K_BF16_PAIRS_H
 

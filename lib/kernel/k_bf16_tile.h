@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A tile of a product of bf16 numbers (the contract of bits for bf16 in
- * kernel/product.h).
+/* The register tile of a product of bf16 numbers (the contract of bits for bf16
+ * in kernel/product.h).
  *
  * A step is two chains of fused multiply-adds.  They and the sums of the steps
  * are held in registers where there are enough of them: AMD's CPUs pay for a
@@ -28,8 +28,8 @@ enum { CHAIN_ROWS = 3, NARROW_ROWS = 3 };
 #define NARROW_CASES CASES_3
 #endif
 
-/* How a step goes through its words, and how many words the last step may have;
- * each form is 2 % faster on the CPUs that it is for. */
+/* Unrolling of a step over its words, and the most words of the last step; each
+ * form is 2 % faster on the CPUs that it is for. */
 #if defined(WIDE)
 #define EACH_LINK UNROLL_BY(2)
 enum { LAST_WORDS = STEP_WORDS - 1 };
@@ -38,8 +38,8 @@ enum { LAST_WORDS = STEP_WORDS - 1 };
 enum { LAST_WORDS = STEP_WORDS };
 #endif
 
-/* Where a tile finds its words of A: its rows are `row` apart, the words of a
- * step at word[q], and the steps `step` apart. */
+/* Places of a tile's words of A: rows are `row` apart, the words of a step at
+ * word[q], and the steps `step` apart. */
 typedef struct word_places {
     int64_t row, step;
     int64_t word[STEP_WORDS];

@@ -33,12 +33,14 @@ enum { PER_WORD = 1 };
 #endif
 enum { STEP_WORDS = LS__BF16_STEP / PER_WORD, WORD_BLOCK = 16 * PER_WORD };
 
+_Static_assert(LS__BF16_STEP % (2 * PER_WORD) == 0, "a step is whole words");
+
 static int64_t words(int64_t k)
 {
     return (k + 2 * PER_WORD - 1) / (2 * PER_WORD) * 2;
 }
 
-/* How many of these, the first ones, are not all zeros. */
+/* The number of these, the first ones, that are not all zeros. */
 static int64_t filled_words(int64_t k)
 {
     int64_t rest = k % (2 * PER_WORD);
@@ -46,7 +48,7 @@ static int64_t filled_words(int64_t k)
     return k / (2 * PER_WORD) * 2 + (rest < 2 ? rest : 2);
 }
 
-/* Where in K the first number of word q of a step is. */
+/* The place in K of the first number of word q of a step. */
 SIMD int64_t first_of(int64_t q)
 {
     return q / 2 * 2 * PER_WORD + q % 2;

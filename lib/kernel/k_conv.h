@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Convolutions of one image as matrix products without the matrix: in an image
+/* Convolutions of one image as products, by implicit im2col: in an image
  * with its channels last and zeros around it, what a window sees of one image
  * row is one run of numbers, so the patch of an output pixel, a row of the
  * left operand, is kh runs, and the next pixel's begins `step_x` later.  Tiles
- * are read straight from the image.  Where taps are apart, and in a group of
- * channels, each pixel of a window is a run.
+ * are read straight from the image.  With dilation, and in a group of channels,
+ * each pixel of a window is a run.
  *
  * The contract of bits is that of kernel/product.h on the matrix of patches, K
  * in order (row of the window, pixel, channel), chunks of 256.  In weight
@@ -172,7 +172,7 @@ SIMD void conv_blocks(const ls__conv *v, const conv_chunk *q, int rows,
                               acc);
 }
 
-/* Where run number `run` of the window at x begins. */
+/* The beginning of run number `run` of the window at x. */
 SIMD const float *conv_run(const ls__conv *v, const float *x, int64_t run)
 {
     return v->kx == 1 ? x + run * v->row

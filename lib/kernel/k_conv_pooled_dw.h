@@ -16,7 +16,7 @@
 #include "kernel/k_tile.h"
 #include "kernel/kernel.h"
 
-/* Sums in registers: so many vectors of a run of so many channels. */
+/* Sums in registers, and the most channels of a tile. */
 #if defined(__AVX512F__)
 enum { SPARSE_SUMS = 24, SPARSE_MOST = 16 };
 #else
@@ -28,8 +28,10 @@ enum {
     SPARSE_ROOM = LS__CHUNK / 2 /* blocks of a chunk at most */
 };
 
-/* Blocks of two by two, of each and each channel the gradient and the place of
- * the patch in the image.  A step is summed from +0 in `chains` that take
+_Static_assert(LS__BF16_STEP % 4 == 0, "a step is whole blocks of two by two");
+
+/* Blocks of two by two: for each and each channel the gradient and the place of
+ * its patch in the image.  A step is summed from +0 in `chains` that take
  * turns, block by block, and is added to the steps before it. */
 typedef struct sparse_chunk {
     int64_t steps, blocks; /* of one step */
@@ -156,7 +158,7 @@ SIMD void sparse_tile(const ls__conv *v, const sparse_chunk *q, int chains,
     }
 }
 
-/* How many channels a tile takes that has so many sums of each. */
+/* The number of channels in a tile that has `sums` sums of each. */
 SIMD int sparse_channels(int chains, int sums)
 {
     int n = SPARSE_SUMS / chains / sums;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dx of a convolution under a folded 2x2 max pooling.
  *
- * Of each block of two by two pixels of dy, one a channel is not zero at most.
- * So a quarter of what a window of dx sees is left, a list of numbers in rising
- * k, each of which multiplies a row of the packed weights.  There is one list
- * for each row of the image with zeros around it, pixel by pixel; what a window
- * sees of such a row is a part of its list.
+ * Each block of two by two pixels of dy has at most one nonzero a channel.  So
+ * a window of dx sees a sparse list of numbers in rising k, a quarter as long;
+ * each multiplies a row of the packed weights.  There is one list for each row
+ * of the image with its padding, pixel by pixel; a window's share of such a row
+ * is a part of its list.
  *
  * K is cut into pieces, by rows of the window and by chunks of 256.  A piece is
  * summed for a band of pixels before the next, so that its weights stay in the
@@ -21,10 +21,10 @@ enum {
     BAND_PIXELS = 64 /* or a row of dx */
 };
 
-/* Where it works: all of it in scratch. */
+/* Working memory, all of it in scratch. */
 typedef struct conv_lists {
     int64_t n, cols; /* channels and pixels of a row of the image */
-    float *value;    /* what is not zero, */
+    float *value;    /* the nonzeros, */
     uint32_t *at;    /* and where its weights are in the panel of a window that
                         begins where the row does */
     uint32_t *start; /* (rows,cols + 1): where each pixel's numbers begin */
@@ -44,7 +44,7 @@ static int64_t conv_band_floats(const ls__conv *v)
     return conv_band_rows(v) * v->w * COLUMNS;
 }
 
-static int64_t conv_frame_rows(const ls__conv *v)
+static int64_t conv_halo_rows(const ls__conv *v)
 {
     return v->h + v->kh - 1;
 }
@@ -55,7 +55,7 @@ static int64_t conv_lists_most(const ls__conv *v)
 {
     int64_t cols = v->row / v->c;
 
-    return (conv_frame_rows(v) / 2 + 1) * (cols / 2 + 1) * v->c + 16;
+    return (conv_halo_rows(v) / 2 + 1) * (cols / 2 + 1) * v->c + 16;
 }
 
 /* 0 where places do not fit in a word. */
@@ -64,7 +64,7 @@ static int64_t conv_lists_scratch(const ls__conv *v)
     if (v->row > UINT32_MAX / COLUMNS || conv_lists_most(v) > UINT32_MAX)
         return 0;
     return 2 * (conv_band_floats(v) + conv_lists_most(v)) +
-           conv_frame_rows(v) * (v->row / v->c + 1);
+           conv_halo_rows(v) * (v->row / v->c + 1);
 }
 
 static conv_lists conv_lists_in(const ls__conv *v, float *scratch)
@@ -81,8 +81,8 @@ static conv_lists conv_lists_in(const ls__conv *v, float *scratch)
 
 /* ------ lists ------ */
 
-/* Those of one pixel's channels that the pooling took from place `place` of a
- * block; from number `end` on.  Where they end. */
+/* List one pixel's channels that the pooling took from place `place` of a
+ * block, from number `end` on.  Returns their end. */
 SIMD uint32_t conv_lists_pixel(const conv_lists *l, const float *dy,
                                const float *number, int place, int64_t q,
                                uint32_t end)
@@ -108,7 +108,7 @@ static void conv_lists_collect(const ls__conv *v, const ls__pooled_dy *d,
     const ls__pooling *p = d->pooling;
     uint32_t *start = l->start, end = 0;
 
-    for (int64_t r = 0; r < conv_frame_rows(v); r++, *start++ = end)
+    for (int64_t r = 0; r < conv_halo_rows(v); r++, *start++ = end)
         for (int64_t q = 0; q < l->cols; q++) {
             int64_t i = r - d->top, j = q - d->left;
             int64_t from = (i / 2 * p->w + j / 2) * l->n;
@@ -120,7 +120,7 @@ static void conv_lists_collect(const ls__conv *v, const ls__pooled_dy *d,
         }
 }
 
-/* Where the list of row r has what is from channel c of pixel q on. */
+/* The place in row r's list of what is from channel c of pixel q on. */
 SIMD uint32_t conv_lists_at(const conv_lists *l, int64_t r, int64_t q,
                             int64_t c)
 {
@@ -143,12 +143,12 @@ typedef struct conv_piece {
     bool begins;    /* a chunk */
 } conv_piece;
 
-/* What a pixel has of a piece. */
+/* A pixel's part of a piece. */
 typedef struct conv_part {
     const float *value;
     const uint32_t *at;
     uint32_t n;
-    int64_t first; /* where the weights of its window are in those of the row */
+    int64_t first; /* of its window's weights among those of the row */
 } conv_part;
 
 SIMD conv_part conv_part_of(const conv_lists *l, const conv_piece *p, int64_t y,

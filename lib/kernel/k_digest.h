@@ -11,6 +11,8 @@
 
 enum { DIGEST_LANES = 64 };
 
+_Static_assert(DIGEST_LANES % 16 == 0, "lanes are whole vectors");
+
 SIMD w16 digest_16(w16 h, const uint32_t *x)
 {
     w16 v = w16_rotl(w16_xor(h, w16_load(x)), 5);

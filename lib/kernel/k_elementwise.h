@@ -78,8 +78,8 @@ SIMD v16 relu_slope(v16 x)
     return v16_select(v16_lt(v16_zero(), x), v16_set(1.0f), v16_zero());
 }
 
-/* Make each of n vectors x the activation and slope its derivative there, which
- * shares most of the work: who does not use it does not pay for it. */
+/* Make each of n vectors x the activation, and slope its derivative there,
+ * which shares most of the work: inlined, it costs nothing if unused. */
 SIMD void activations(ls__activation kind, int n, v16 *x, v16 *slope)
 {
     v16 t[MOST];
@@ -121,7 +121,7 @@ SIMD v16 activation_of(ls__activation kind, v16 x, v16 *slope)
     return x;
 }
 
-/* d slope; +0 where the slope is 0, whatever d is. */
+/* d slope; +0 where the slope is 0, for any d. */
 SIMD v16 times_slope(v16 d, v16 slope)
 {
     return v16_select(v16_eq(slope, v16_zero()), v16_zero(),
@@ -231,9 +231,9 @@ static int64_t first_nonfinite(int64_t n, const float *x)
     return n;
 }
 
-/* Pairs (a,b) turned by angles whose cosines and sines stand there, backwards
- * with sign -1: ya = a c - sign b s, yb = b c + sign a s (+ adda, addb, may be
- * NULL).  y may be the pairs or what is added. */
+/* Rotate pairs (a,b) by angles, given as cosines and sines, backwards with sign
+ * -1: ya = a c - sign b s, yb = b c + sign a s (+ adda, addb, may be NULL).  y
+ * may be the pairs or what is added. */
 static void turn(int64_t n, const float *a, const float *b, const float *c,
                  const float *s, float sign, const float *adda,
                  const float *addb, float *ya, float *yb)

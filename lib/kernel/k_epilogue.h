@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is done to a product before it is stored: the epilogue of ls__product,
- * in the order written there (kernel/product.h), for whole tiles in registers
- * and for vectors of a product that stands in memory. */
+/* The fused epilogue, done to a product before it is stored: that of
+ * ls__product, in the order written there (kernel/product.h), for register
+ * tiles and for vectors of a product that stands in memory. */
 #ifndef LS_KERNEL_K_EPILOGUE_H
 #define LS_KERNEL_K_EPILOGUE_H
 
@@ -10,16 +10,15 @@
 #include "kernel/k_tile.h"
 #include "kernel/product.h"
 
-/* Vectors of a tile whose long activations are computed at once: whole rows,
- * and as many as the registers hold. */
+/* Vectors of a tile with long activations that are computed at once: whole
+ * rows, as many as the registers hold. */
 #if defined(__AVX512F__)
 enum { TOGETHER = 4 };
 #else
 enum { TOGETHER = 2 };
 #endif
 
-/* Whether the activation is too long to stand in every place that stores;
- * relu is not. */
+/* Is the activation too long to be inlined at every store?  Relu is not. */
 static bool is_curved(const ls__product *g)
 {
     return g->activation && g->activation != LS__RELU;
@@ -132,8 +131,8 @@ SIMD void end_straight(const ls__product *g, int rows, int vecs, int64_t i,
     tile_put(rows, g->c + at, g->c_row, 16 * vecs, acc);
 }
 
-/* The epilogue, from adding +0 on, of `count` vectors at once, of which a row
- * has `across`, at row i and column j; what comes of it is in x. */
+/* The epilogue, from adding +0 on, of `count` vectors, `across` to a row, from
+ * row i and column j on; the results are in x. */
 SIMD void finish_vectors(const ls__product *g, int count, int across, int64_t i,
                          int64_t j, const float *sum, v16 *x)
 {
@@ -174,9 +173,8 @@ SIMD void finish_rows(const ls__product *g, int64_t i, int64_t j,
         v16_store(g->c + (i + q / VECS) * g->c_row + j + 16 * (q % VECS), x[q]);
 }
 
-/* Finish and store a tile whose sums are in memory: where the activation is
- * long, or C ends before the tile.  These loops are there once, and not for
- * each height. */
+/* Finish and store a tile from sums in memory: if the activation is long, or C
+ * ends before the tile.  These loops are compiled once, not for each height. */
 static void end_in_memory(const ls__product *g, int rows, int64_t i, int64_t j,
                           const float *sum)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The terms of formulas: what each computes, and its gradient.  A term is one
- * row of terms.h, and the two loops at the end are made from it, one for each
- * row, so that nothing is decided within a loop. */
+/* The terms of formulas: the value of each, and its gradient.  A term is a row
+ * of terms.h; the two loops at the end are made from each row, so that nothing
+ * is decided within a loop. */
 #ifndef LS_KERNEL_K_FORMULA_H
 #define LS_KERNEL_K_FORMULA_H
 
@@ -222,13 +222,14 @@ SIMD v16 mish_slope(v16 x)
 
 /* ------ loops ------ */
 
-/* Each has a copy of the run: what a store might change would be read again for
- * every vector.  A run begins at element `at`, or at 0 of what has but one. */
+/* Each has a copy of the run, because anything that a store might alias is read
+ * again for every vector.  A run begins at `at`, or at 0 if it is the only
+ * one. */
 #define EACH_VECTOR \
     for (int64_t k = 0, at = 0; k == 0 || k < r->runs; k++, at += r->n) \
         for (int64_t i = 0, left = r->n; left > 0; i += 16, left -= 16)
 
-/* What stands in x, if that is not NULL, plus v. */
+/* x, if that is not NULL, plus v. */
 SIMD v16 onto(const float *x, int64_t i, int64_t left, v16 v)
 {
     return x ? v16_add(take(x + i, left), v) : v;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The matrix product of this level in f32, in the way that costs less: by lists
- * of what is not zero, or in full. */
+/* The matrix product (GEMM) of this level in f32, sparse or dense, whichever
+ * costs less. */
 #ifndef LS_KERNEL_K_GEMM_H
 #define LS_KERNEL_K_GEMM_H
 

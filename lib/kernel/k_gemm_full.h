@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The matrix product, zeros and all: tiles of C held in registers (k_tile.h), B
- * in panels of their width (k_panels.h), the epilogue done before a tile is
- * stored (k_epilogue.h).
+/* The dense GEMM: register tiles of C (k_tile.h), B packed in panels of their
+ * width (k_panels.h), the epilogue fused, before a tile is stored
+ * (k_epilogue.h).
  *
  * A tile's elements are one fma chain a chunk of K (kernel/product.h, the
  * contract), so neither the tile's size nor the order in which tiles are done
@@ -22,6 +22,8 @@ enum {
     NEAR = 1 << 17   /* floats of A that the second cache holds with others */
 };
 
+_Static_assert(DEEPEST % LS__CHUNK == 0, "copied bands end with a chunk");
+
 /* Ask for the lines of a tile while its chains run. */
 SIMD void fetch(int rows, const float *c, int64_t row)
 {
@@ -29,7 +31,7 @@ SIMD void fetch(int rows, const float *c, int64_t row)
         __builtin_prefetch(c + r * row + 16 * v, 1);
 }
 
-/* What a tile at C[at] will write and read in the end. */
+/* Prefetch what a tile at C[at] will write and read in the end. */
 SIMD void fetch_all(const ls__product *g, int rows, int64_t at)
 {
     if (!g->c_bf16)
@@ -97,8 +99,8 @@ static const struct {
                int64_t j, const float *b, float *sum);
 } heights[] = {{ROWS, tile_full}, {4, tile_4}, {2, tile_2}, {1, tile_1}};
 
-/* Rows of A as tiles read them: where the first one is, and how many floats
- * further that of the next whole tile is. */
+/* Rows of A as tiles read them: the first one, and the floats from there to the
+ * first row of the next whole tile. */
 typedef struct a_band {
     const float *a;
     int64_t tile;
@@ -118,10 +120,10 @@ static void panel(const ls__product *g, a_band rows,
         }
 }
 
-/* Lines of A would push each other out of the first cache: then a band of it
- * is copied to where they do not, if enough panels pass to pay for that.  Where
- * rows stand side by side each step of K has a line of its own, or two, which
- * all tiles of the band would share. */
+/* Do lines of A evict each other from the first cache (conflict misses)?  Then
+ * a band of it is packed, if enough panels pass to pay for that.  Where rows
+ * stand side by side each step of K has a line of its own, or two, which all
+ * tiles of the band would share. */
 static bool copies(const ls__product *g)
 {
     return (g->a_row == 1 || (g->a_col == 1 && g->a_row % ALIAS == 0)) &&
@@ -134,8 +136,8 @@ static int64_t copy_stride(int64_t k)
     return (k + 15) / 16 * 16 + 16;
 }
 
-/* Whether the second cache holds all of A: then it is copied once, and a panel
- * of B need only be packed when its turn comes. */
+/* Does the second cache (L2) hold all of A?  Then it is packed once, and each
+ * panel of B when its turn comes. */
 static bool is_near(const ls__product *g)
 {
     return !g->packed && g->m * g->k <= NEAR;
@@ -151,7 +153,7 @@ static int64_t full_scratch(int64_t k, int64_t n)
     return packed_size(k, n) + (some > all ? some : all);
 }
 
-/* n numbers, the last of which may not be a whole vector. */
+/* Copy n numbers, which need not be whole vectors. */
 SIMD void copy_line(int64_t n, const float *from, float *to)
 {
     for (int64_t p = 0; p < n; p += 16)

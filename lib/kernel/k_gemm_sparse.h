@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The matrix product with one operand full of zeros, as relu and its slope
- * leave them: about half of them in the middle of training, and most of an
- * image that is mostly paper.
+/* The sparse GEMM: one operand is full of zeros, as relu and its slope leave
+ * them: about half of them in the middle of training, and most of an image
+ * that is mostly paper.
  *
- * Row i of the sparse side is a list of what is not zero, in rising k, cut into
- * blocks of K.  A block of the other side is copied to where it stays in the
- * first cache, LISTS_VECS vectors wide, and each list runs over it with that
+ * Row i of the sparse side is a list of its nonzeros, in rising k, cut into
+ * blocks of K.  A block of the other side is packed to stay in the first
+ * cache, LISTS_VECS vectors wide, and each list runs over it with that
  * many sums in registers: a load and an fma a step, where the full kernel
  * shares its loads among the rows of a tile but multiplies the zeros too.
  *
@@ -23,10 +23,12 @@ enum { LISTS_VECS = 4 };
 #endif
 enum {
     LISTS_WIDTH = 16 * LISTS_VECS,
-    LISTS_BLOCK = 64, /* of K; divides a chunk */
+    LISTS_BLOCK = 64, /* of K */
     LISTS_BAND = 128, /* rows that share the copied block */
     LISTS_LEAST = 64  /* of m, n and k: below, lists cost too much */
 };
+
+_Static_assert((int)LS__CHUNK % (int)LISTS_BLOCK == 0, "blocks fill a chunk");
 
 /* C = S D or, transposed, its transpose; S (m,k) has the zeros. */
 typedef struct listed {
@@ -39,7 +41,7 @@ typedef struct listed {
     int64_t d_row;
 } listed;
 
-/* Where it works: all of it in scratch. */
+/* Working memory, all of it in scratch. */
 typedef struct lists_scratch {
     float *total, *chain;   /* (LISTS_BAND,LISTS_WIDTH) */
     float *near;            /* (LISTS_BLOCK,LISTS_WIDTH): a block of D */
@@ -280,7 +282,7 @@ static void lists_product(const listed *s, float *scratch)
 
 /* ------ Which products ------ */
 
-/* How many of a hundred numbers are not zero, judged by 64 vectors. */
+/* The percentage of numbers that are not zero, judged by 64 vectors. */
 static int lists_fill(const listed *s)
 {
     bool by_rows = s->s_col == 1;
@@ -304,10 +306,10 @@ static bool lists_suits(const ls__product *g)
            !(g->accumulate && g->k > LS__CHUNK);
 }
 
-/* How many of a hundred numbers, if not zero, are too many.  A step of a list
- * loads a vector for each that it multiplies, and two numbers more: AMD's cores
- * have nothing else to do meanwhile, Intel's could multiply two vectors for
- * each two that they load. */
+/* The percentage of nonzeros that is too many.  A step of a list loads a vector
+ * for each that it multiplies, and two numbers more: AMD's cores have nothing
+ * else to do meanwhile, Intel's could multiply two vectors for each two that
+ * they load. */
 static int lists_full(void)
 {
 #if defined(__AVX512F__)
@@ -319,8 +321,8 @@ static int lists_full(void)
 #endif
 }
 
-/* The cost by lists, with A as the sparse side, or with B where A is not:
- * hundredths of the time of the full product, 100 where they are no faster. */
+/* The cost of the sparse product, with A as the sparse side or else B, in
+ * percent of the dense product's time; 100: it is no faster. */
 static int lists_cost(const ls__product *g, listed *s)
 {
     int cost = 100;

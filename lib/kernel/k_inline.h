@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SIMD: a function that becomes part of whoever calls it, so that vectors stay
- * in registers and arguments that are constants unroll its loops.
+/* SIMD: a function that is inlined into its callers, so that vectors stay in
+ * registers and constant arguments unroll its loops.
  *
  * UNROLL(n): the loop that follows, of at most n rounds, is unrolled whole.
  * clang 14 takes a number of rounds at its word before it knows the constants

@@ -3,6 +3,8 @@
  *
  *     y = (x - mean) (r scale) + bias,   r = 1 / sqrt(max(0, E[x^2] - mean^2)
  *                                                      + epsilon)
+ *     in two passes  r = 1 / sqrt(max(0, E[c^2] - E[c]^2) + epsilon),
+ *                    c = x - mean; E[c] is what rounding left
  *     xh = (x - mean) r,  d = dy scale
  *     dx = r (d - mean(d) - xh mean(d xh))
  *     dscale = sum over rows of dy xh,  dbias = sum over rows of dy
@@ -16,6 +18,8 @@
 #include "kernel/k_elementwise.h"
 
 enum { BLOCK = 4096 };
+
+_Static_assert(BLOCK % 16 == 0, "a block is whole vectors");
 
 /* The end of the block of a long sum that starts at i. */
 SIMD int64_t block_end(int64_t i, int64_t n)
@@ -45,18 +49,29 @@ SIMD void row_moments(int64_t n, const float *x, float *mean, float *square)
     *square = ls__mulf(q, 1.0f / (float)n);
 }
 
-static void layer_norm(int64_t rows, int64_t n, float epsilon, const float *x,
-                       const float *gain, const float *bias, float *y,
-                       float *stats)
+/* E[c] and E[c^2] of c = x - mean, which is left in y. */
+SIMD void centred_moments(int64_t n, const float *x, float *y, float *mean,
+                          float *square)
+{
+    for (int64_t j = 0; j < n; j += 16)
+        put(y + j, v16_sub(take(x + j, n - j), v16_set(*mean)), n - j);
+    row_moments(n, y, mean, square);
+}
+
+static void layer_norm(int64_t rows, int64_t n, float epsilon, bool two_passes,
+                       const float *x, const float *gain, const float *bias,
+                       float *y, float *stats)
 {
     for (int64_t row = 0; row < rows; row++, x += n, y += n, stats += 2) {
         float mean, square, var;
         v16 m, r;
 
         row_moments(n, x, &mean, &square);
+        stats[0] = mean;
+        if (two_passes)
+            centred_moments(n, x, y, &mean, &square);
         var = ls__flushed(square - ls__mulf(mean, mean));
         var = var > 0 ? var : 0;
-        stats[0] = mean;
         stats[1] = 1.0f / __builtin_sqrtf(var + epsilon);
         m = v16_set(stats[0]);
         r = v16_set(stats[1]);

@@ -110,6 +110,32 @@ static void amsgrad(const ls__rule *r, int64_t n, const float *g, float *p,
     adaptive(r, n, g, p, moment, false, true);
 }
 
+/* adam with b1 m / (1-b1^(n+1)) + c1 g / (1-b1^n) for its corrected m, where
+ * c1 = 1 - b1 and 1-b1^(n+1) = c1 + b1 (1-b1^n). */
+static void nadam(const ls__rule *r, int64_t n, const float *g, float *p,
+                  float *const moment[3])
+{
+    float *mu = moment[0], *nu = moment[1];
+    v16 lr = v16_set(r->neg_lr), eps = option(r->of->eps), one = v16_set(1);
+    v16 b1 = option(r->of->b1), c1 = complement(r->of->b1);
+    v16 b2 = option(r->of->b2), c2 = complement(r->of->b2);
+    v16 r1 = v16_set(r->r1), r2 = v16_set(r->r2);
+    v16 next = v16_fma(b1, v16_div(one, r1), c1);
+    v16 by_m = v16_div(b1, next), by_g = v16_mul(c1, r1);
+
+    for (int64_t i = 0; i < n; i += 16) {
+        v16 d = take(g + i, n - i);
+        v16 m = v16_fma(c1, d, v16_mul(b1, take(mu + i, n - i)));
+        v16 v = v16_fma(c2, v16_mul(d, d), v16_mul(b2, take(nu + i, n - i)));
+        v16 u = v16_fma(by_g, d, v16_mul(by_m, m));
+
+        put(mu + i, m, n - i);
+        put(nu + i, v, n - i);
+        u = v16_div(u, v16_add(v16_sqrt(v16_mul(v, r2)), eps));
+        put(p + i, v16_fma(lr, u, take(p + i, n - i)), n - i);
+    }
+}
+
 /* The root's reciprocal is rounded before it meets the gradient, as in
  * optax. */
 static void rmsprop(const ls__rule *r, int64_t n, const float *g, float *p,
@@ -207,6 +233,7 @@ static void average(int64_t n, double decay, const float *p, float *e)
 #define LS__UPDATES \
     {[LS_SGD] = sgd, [LS_MOMENTUM] = momentum, [LS_NESTEROV] = nesterov, \
      [LS_ADAM] = adam, [LS_ADAMW] = adamw, [LS_RMSPROP] = rmsprop, \
-     [LS_ADAGRAD] = adagrad, [LS_LION] = lion, [LS_AMSGRAD] = amsgrad}
+     [LS_ADAGRAD] = adagrad, [LS_LION] = lion, [LS_AMSGRAD] = amsgrad, \
+     [LS_NADAM] = nadam}
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operands B in panels as wide as a tile, filled up with zeros: line p of panel
- * j is B[p][j .. j+COLUMNS]. */
+/* Packing of operands B in panels as wide as a tile, padded with zeros: line p
+ * of panel j is B[p][j .. j+COLUMNS]. */
 #ifndef LS_KERNEL_K_PANELS_H
 #define LS_KERNEL_K_PANELS_H
 

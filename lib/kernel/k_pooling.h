@@ -14,7 +14,7 @@ typedef struct pooling_window {
 } pooling_window;
 
 /* The first of the taps from `at` on, a gap apart, that is not before x, and
- * how many are before `end`. */
+ * the number of those before `end`. */
 SIMD int64_t pooling_low(int64_t at, int64_t gap)
 {
     return at >= 0 ? 0 : gap == 1 ? -at : (gap - 1 - at) / gap;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Elements first .. first + n of a JAX stream.  Element i is made of the
- * threefry2x32 block of key and i alone, so that any range can be drawn by
- * anyone and long arrays need no state. */
+/* Elements first .. first + n of a JAX stream (a counter-based generator).
+ * Element i is made of the threefry2x32 block of key and i alone, so that any
+ * range can be drawn by anyone and long arrays need no state. */
 #ifndef LS_KERNEL_K_RANDOM_H
 #define LS_KERNEL_K_RANDOM_H
 

@@ -34,9 +34,9 @@ SIMD void ask(const float *rows, int64_t stride, int64_t row, int64_t at)
     __builtin_prefetch(rows + row * stride + at, 1, 2);
 }
 
-/* What the next row reads and writes of units j .. j + 15.  Rows are as far
- * apart as no processor looks ahead by itself, and without this each would wait
- * for memory longer than it computes. */
+/* Prefetch what the next row reads and writes of units j .. j + 15.  Rows are
+ * too far apart for the processor's own prefetcher; without this each would
+ * wait for memory longer than it computes. */
 SIMD void ask_ahead(const ls__recurrence *s, int gates, int64_t r, int64_t j)
 {
     int64_t n = s->n, next = r + (r + 1 < s->rows);

@@ -19,8 +19,12 @@
 enum {
     REDUCE_SUBTREE = 16, /* devices */
     REDUCE_BLOCK = 512,  /* elements: 2 kB of each device */
-    REDUCE_DEPTH = 32    /* partial sums: more than any int needs */
+    REDUCE_DEPTH = 32    /* partial sums */
 };
+
+_Static_assert(REDUCE_DEPTH >= 8 * sizeof(int), "more than any int needs");
+_Static_assert((REDUCE_SUBTREE & (REDUCE_SUBTREE - 1)) == 0, "whole subtrees");
+_Static_assert(REDUCE_BLOCK % 16 == 0, "blocks of whole vectors");
 
 /* Elements i .. i+n of b[0] + .. in tree order, n <= 16. */
 SIMD v16 sum_1(float *const *b, int64_t i, int n)
@@ -86,7 +90,7 @@ static void sum_subtree(float *const *b, int size, int64_t first, int n,
     }
 }
 
-/* The largest complete subtree that begins a row of so many devices. */
+/* The size of the largest complete subtree at the front of the devices. */
 static int subtree_size(int devices)
 {
     int size = REDUCE_SUBTREE;
@@ -96,7 +100,7 @@ static int subtree_size(int devices)
     return size;
 }
 
-/* How many merges follow the subtree that begins at device d, when it has
+/* The number of merges after the subtree that begins at device d, when it has
  * made `top` partial sums.  Those below 16 devices are the tree's ragged end,
  * where nothing is complete before the last. */
 static int merges_after(int d, int size, int devices, int top)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How fast this level can multiply and add at most: chains of products that
- * never leave the registers, as many as hide the latency of one. */
+/* The roof of the roofline model, multiply-adds a second at this level: chains
+ * of products that never leave the registers, enough to hide latency. */
 #ifndef LS_KERNEL_K_ROOF_H
 #define LS_KERNEL_K_ROOF_H
 

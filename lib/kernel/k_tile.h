@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A tile of a product: sums held in registers, as many as the level has.
+/* The register tile of a product (micro-kernel): as many sums as registers.
  * k_gemm.h and k_conv.h bring A from different places and in different orders;
  * what is done with a line of B and a column of A is here, once.
  *
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "kernel/k_simd.h"
+#include "kernel/product.h"
 
 #if defined(__AVX512F__)
 enum { ROWS = 14, VECS = 2 }; /* 28 of 32 registers */
@@ -24,6 +25,9 @@ enum { ROWS = 5, VECS = 1 }; /* 20 of 32: a v16 is four, as a line is, and a row
 enum { ROWS = 4, VECS = 1 };
 #endif
 enum { COLUMNS = 16 * VECS, HALF = (ROWS + 1) / 2 };
+
+_Static_assert(LS__PACK_CUT % COLUMNS == 0, "panels begin where packs are cut");
+_Static_assert(2 * HALF >= ROWS, "two places reach all rows of a tile");
 
 typedef v16 tile_sums[ROWS][VECS];
 
@@ -70,8 +74,8 @@ typedef v16 tile_sums[ROWS][VECS];
         WITH_CONSTANT(rows, CASES, TILE_WIDE) \
     }
 
-/* How many rows the next tile takes of those left: tiles of nearly one height,
- * at most `most`. */
+/* The height of the next tile, for so many rows left: tiles of nearly one
+ * height, at most `most`. */
 static int64_t tile_height(int64_t left, int64_t most)
 {
     int64_t tiles = (left + most - 1) / most;
@@ -79,9 +83,9 @@ static int64_t tile_height(int64_t left, int64_t most)
     return (left + tiles - 1) / tiles;
 }
 
-/* a b + c rounded once, of numbers of bf16: their product is a float, exactly,
- * where it neither flows over nor under, so that a level without the
- * instruction seldom needs more than two others. */
+/* a b + c rounded once, of numbers of bf16: without overflow or underflow their
+ * product is a float, exactly, so that a level without the instruction seldom
+ * needs more than two others. */
 SIMD v16 bf16_fma(v16 a, v16 b, v16 c)
 {
     v16 p, size;

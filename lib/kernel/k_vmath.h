@@ -14,10 +14,10 @@
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 #define HORNER(x, c) v16_horner(x, c, COUNT(c))
 
-/* Loop over n vectors that a function takes at once; n is a constant.  What is
- * long, a chain of 30 instructions that wait for each other, is done for
- * several vectors stage by stage, so that there is always one that need not
- * wait: a CPU looks ahead no further than one or two chains. */
+/* Loop over n vectors that a function takes at once; n is a constant.  A long
+ * chain, 30 instructions that wait for each other, is done for several vectors
+ * stage by stage (instruction-level parallelism), so that there is always one
+ * that need not wait: a CPU looks ahead no further than one or two chains. */
 enum { MOST = 8 };
 #define EACH_OF(n) UNROLL(8) for (int q = 0; q < (n); q++)
 
@@ -251,8 +251,8 @@ static inline void far_turn(float x, float *r, float *n)
     *r = sign * (float)((double)(int64_t)turn * 0x1.921fb54442d18p-62);
 }
 
-/* x = n pi/2 + r with |r| up to pi/4, or a rounding more; n modulo 4.  pi/2 in
- * three parts, of which the first times n leaves an exact difference. */
+/* x = n pi/2 + r with |r| up to pi/4, or a rounding more; n modulo 4.  pi/2 is
+ * in three parts (Cody and Waite): the first times n is subtracted exactly. */
 SIMD v16 quarter_turns(v16 x, w16 *n)
 {
     v16 k = v16_floor(v16_fma(x, v16_set(0x1.45f306p-1f), v16_set(0.5f)));

@@ -19,7 +19,7 @@
 #include <lockstep/optim.h>
 #include <lockstep/precision.h>
 
-enum { LS__PRECISIONS = LS_F32X6_LAYERS + 1 };
+enum { LS__PRECISIONS = LS_F32X3_LAYERS + 1 };
 
 /* One optimizer update (optim.c). */
 typedef struct ls__rule {
@@ -83,9 +83,9 @@ typedef struct ls__kernel_table {
      * wanted). */
     void (*depthwise)(const ls__conv *v);
     void (*depthwise_grad)(const ls__conv *v, float *dbias);
-    /* k_pooling.h: one image.  number[o] is which pixel of its window, by rows,
-     * is y[o]: the first of equals; with cut, -1 where y[o] is not above 0, so
-     * that the gradient is also a relu's before the pooling. */
+    /* k_pooling.h: one image.  number[o] is the argmax, the pixel of its window
+     * by rows that is y[o]: the first of equals; with cut, -1 where y[o] is not
+     * above 0, so that the gradient is also a relu's before the pooling. */
     void (*max_pool)(const ls__pooling *p, int64_t first, int64_t last,
                      const float *x, bool cut, float *y, float *number);
     void (*max_pool_grad)(const ls__pooling *p, const float *number,
@@ -116,9 +116,9 @@ typedef struct ls__kernel_table {
     void (*term_grad)(const ls__term *t, const ls__term_run *r);
 
     /* k_norm.h: rows of width n; stats keeps (mean, 1/deviation) a row. */
-    void (*layer_norm)(int64_t rows, int64_t n, float epsilon, const float *x,
-                       const float *scale, const float *bias, float *y,
-                       float *stats);
+    void (*layer_norm)(int64_t rows, int64_t n, float epsilon, bool two_passes,
+                       const float *x, const float *scale, const float *bias,
+                       float *y, float *stats);
     /* dx = addend + gradient; dscale and dbias (+)= column sums.  NULL: not
      * wanted, dbias as dscale is. */
     void (*layer_norm_grad)(int64_t rows, int64_t n, const float *x,
@@ -141,7 +141,7 @@ typedef struct ls__kernel_table {
                        const float *mean, const float *factor,
                        const float *bias, const float *more, bool relu,
                        float *y);
-    /* By stored statistics: sums of this call over so many vectors. */
+    /* By stored statistics: sums of this call over `vectors` vectors. */
     void (*batch_params)(int64_t vectors, int64_t n, const float *x,
                          const float *mean, const float *inverse,
                          const float *y, const float *dy, float *dscale,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a matrix product and a convolution are, the one shape all of them have,
- * and the table of functions of those who compute them.
+/* Matrix products (GEMM) and convolutions: the one shape all of them have, and
+ * the table of functions of those who compute them.
  *
  * The contract of bits for f32: element (i,j) is K cut into chunks of 256 (the
  * last is shorter), each chunk one fmaf chain from +0 in rising k, chunks added
@@ -15,14 +15,12 @@
  * compute that, and so do fused multiply-adds.  K may be cut anywhere between
  * steps and the sum stored, which changes no bit.
  *
- * The contract for f32x6: a number is the sum of three of bf16, hi of itself,
- * mid of what hi leaves of it, lo of what both leave, all rounded as above.  K
- * is cut into chunks of 256, filled up to whole steps.  The sum of a chunk
- * begins with +0; first all its steps add, each in five parts, a and b being
- * (hi,lo), (mid,mid), (lo,hi), (mid,hi) and (hi,mid), then all its steps add
- * (hi,hi), each part as a step for bf16.  Chunks are added in order, to C if it
- * is there; then +0 and the epilogue.  f32x3 has hi and mid, and of the five
- * (mid,hi), (hi,mid).
+ * The contract for f32x3: a number is the sum of two of bf16, hi of itself and
+ * mid of what hi leaves of it, rounded as above.  K is cut into chunks of 256,
+ * filled up to whole steps.  The sum of a chunk begins with +0; first all its
+ * steps add, each in two parts, a and b being (mid,hi) and (hi,mid), then all
+ * its steps add (hi,hi), each part as a step for bf16.  Chunks are added in
+ * order, to C if it is there; then +0 and the epilogue.
  *
  * Steps where a or b is zero may be left out of a chain, as native does where
  * many are (kernel/k_gemm_sparse.h).  Since no sum is -0 this shows only where
@@ -36,6 +34,8 @@
 #include "kernel/roof.h"
 
 enum { LS__CHUNK = 256, LS__BF16_STEP = 32, LS__PACK_CUT = 64 };
+
+_Static_assert(LS__CHUNK % LS__BF16_STEP == 0, "a chunk is whole steps");
 
 typedef enum ls__activation {
     LS__NO_ACTIVATION, LS__GELU, LS__RELU, LS__TANH, LS__SIGMOID,
@@ -132,9 +132,9 @@ static inline int64_t ls__conv_chunk_h(int64_t w)
     return LS__CHUNK / ls__conv_chunk_w(w) / 2 * 2;
 }
 
-/* Who multiplies matrices.  Packing B once serves many products: columns from a
- * multiple of LS__PACK_CUT on can be packed alone, and begin behind packed_size
- * of those before. */
+/* Functions that multiply matrices (GEMM).  Packing B once serves many
+ * products: columns from a multiple of LS__PACK_CUT on can be packed alone, and
+ * begin behind packed_size of those before. */
 typedef struct ls__products {
     void (*gemm)(const ls__product *g, float *scratch);
     /* Floats of scratch that gemm needs for a (k,n) operand B. */
@@ -148,7 +148,7 @@ typedef struct ls__products {
     void (*to_bf16)(int64_t m, int64_t n, const float *x, void *words);
 } ls__products;
 
-/* Who convolves by reading patches from the image. */
+/* Functions that convolve by patches of the image (implicit im2col). */
 typedef struct ls__convs {
     bool skips; /* y leaves out what zeros names; runs are whole steps of
                    LS__BF16_STEP then */
@@ -177,8 +177,8 @@ typedef struct ls__convs {
     void (*pack)(const ls__conv_weights *of, const float *w, void *packed);
 } ls__convs;
 
-/* A maker of products and convolutions, and what it says of itself.  Its bits
- * are those of the contract, whatever the CPU. */
+/* A backend: a maker of products and convolutions, and what it says of itself.
+ * Its bits are those of the contract, on any CPU. */
 typedef struct ls__backend {
     const char *name;  /* "native" */
     char text[64];     /* "f32 products" */

@@ -25,7 +25,7 @@ typedef struct ls__recurrence {
 
     const float *dy;
     float *dh, *dc; /* by the state after; dc becomes that before */
-    float *past;    /* what of dh passes the gates by */
+    float *past;    /* the part of dh that passes the gates by */
     float *d;       /* the gradient by `gates` */
 } ls__recurrence;
 

@@ -7,8 +7,8 @@
 
 #include <lockstep/precision.h>
 
-/* Do the most that a unit can, n times, from what is in io and back into it,
- * and return the floating-point operations done (k_roof.h). */
+/* Do the most that a unit can, n times, from io and back into it; returns the
+ * floating-point operations done (k_roof.h). */
 typedef int64_t ls__roof(int64_t n, float io[16]);
 
 /* The loop of a level of instructions, NULL being the one in use; NULL: this

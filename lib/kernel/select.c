@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses the kernel table: the best level this CPU has, or the one that the
- * environment variable LS_ISA names (tests and comparisons). */
+/* CPU dispatch: chooses the kernel table, the best level here, or the one that
+ * the environment variable LS_ISA names (tests and comparisons). */
 #include "base/error.h"
 #include "base/sized.h"
 #include "kernel/amx.h"
@@ -83,7 +83,7 @@ static bool has_amx(void)
 extern const ls__kernel_table ls__kernels_v2, ls__kernels_v3, ls__kernels_v4,
     ls__kernels_neon, ls__kernels_plain, ls__kernels_test;
 extern const ls__backend ls__bf16_pairs, ls__bf16_pairs_wide, ls__bf16_amx,
-    ls__x3_amx, ls__x6_amx;
+    ls__x3_amx;
 
 /* The instruction levels compiled in, best first. */
 static const struct level {
@@ -109,7 +109,7 @@ static const struct level {
 #endif
 };
 
-/* What some CPUs of a level have beyond it, best first, and whether that is
+/* Extensions that some CPUs of a level have, best first, and whether that is
  * better than what all of them have. */
 static const struct extension {
     const ls__kernel_table *level;
@@ -121,7 +121,6 @@ static const struct extension {
 #ifdef LS_AMX
     {&ls__kernels_v4, LS_BF16_LAYERS, &ls__bf16_amx, has_amx, always},
     {&ls__kernels_v4, LS_F32X3_LAYERS, &ls__x3_amx, has_amx, always},
-    {&ls__kernels_v4, LS_F32X6_LAYERS, &ls__x6_amx, has_amx, always},
 #endif
 #ifdef LS_AVX512_BF16
     {&ls__kernels_v4, LS_BF16_LAYERS, &ls__bf16_pairs_wide, has_pairs,
@@ -136,7 +135,7 @@ const ls__kernel_table *ls__kernels_level(int i)
                ? levels[i].kernels : NULL;
 }
 
-/* Those that pay or those that do not; the first *i are passed over. */
+/* Find number *i of the extensions that pay, or do not; *i counts down. */
 static const ls__backend *maker_for(const ls__kernel_table *k,
                                     ls_precision precision, bool pays, int *i)
 {
@@ -209,7 +208,7 @@ bool ls_isa_level_bytes(int i, ls_isa *isa, size_t size)
     if (!k)
         return false;
     level = (ls_isa){.name = k->name, .here = levels[i].here(),
-                     .used = k == ls__kernels()};
+                     .used = !strcmp(k->name, ls__kernels()->name)};
     ls__sized_put(isa, size, &level, sizeof level);
     return true;
 }
@@ -221,7 +220,7 @@ int ls_isa_check(void)
 
 const ls__kernel_table *ls__kernels(void)
 {
-    /* Whichever thread stores it, the value is the same. Release and acquire:
+    /* The value is the same from every thread.  Release and acquire:
      * the tables are constants, except for a test's (LS_TEST_LEVEL). */
     static _Atomic(const ls__kernel_table *) chosen;
     const ls__kernel_table *k =

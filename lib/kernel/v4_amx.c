@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Matrix products and convolutions by AMX, for CPUs of x86-64-v4 that also have
- * AVX512-BF16; the Makefile gives the compiler's flags.  Of what is included
- * only this much is used. */
+ * AVX512-BF16; the Makefile gives the compiler's flags.  It uses only this much
+ * of the included kernels. */
 #define SLOW_PAIRS
 #pragma GCC diagnostic ignored "-Wunused-function"
 
@@ -9,7 +9,7 @@
 #include "kernel/k_amx_conv_grad.h"
 #include "kernel/k_amx_split.h"
 
-extern const ls__backend ls__bf16_amx, ls__x3_amx, ls__x6_amx;
+extern const ls__backend ls__bf16_amx, ls__x3_amx;
 
 /* Four tiles of sums hide each other's latency; a product of tiles is 16 by 16
  * sums of 32 products. */
@@ -40,7 +40,3 @@ const ls__backend ls__bf16_amx = {
 const ls__backend ls__x3_amx = {
     .name = "native", .text = "AMX products, three for one of f32",
     .products = &x3_products, .roof = amx_loop};
-
-const ls__backend ls__x6_amx = {
-    .name = "native", .text = "AMX products, six for one of f32",
-    .products = &x6_products, .roof = amx_loop};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the operators do with some axes, or two nodes, done with any: sums,
- * maxima and means over sets of axes, products with leading axes that differ,
- * and lists put together. */
+/* Operators that take some axes, or two nodes, made to take any: sums, maxima
+ * and means over sets of axes, products with leading axes that differ, and
+ * concatenated lists. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "graph/standing.h"
-#include "layer/shape.h"
+#include "layers/shape.h"
 #include "op/layer_parts.h"
 
 #include <lockstep/arithmetic.h>
@@ -48,7 +49,7 @@ static ls_node *over(bool sum, ls_node *x, int count, const int *axes)
             continue;
         while (first > 0 && set >> (first - 1) & 1)
             first--;
-        x = ls__reduction(sum, x, first, last + 1 - first);
+        x = ls__reduction_node(sum, x, first, last + 1 - first);
         last = first;
     }
     return x;
@@ -129,6 +130,7 @@ static ls_node *led_by(ls_node *x, ls__shape axes)
         same = axes.of[k] == s.of[k];
     if (same)
         return x;
+    LS__ASSERT(axes.rank + 2 < LS_MAX_RANK && s.rank >= 2);
     axes.of[axes.rank] = s.of[s.rank - 2];
     axes.of[axes.rank + 1] = s.of[s.rank - 1];
     return ls_broadcast_to(x, axes.rank + 2, axes.of);

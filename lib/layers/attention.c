@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Attention, and what stands beside it in a block. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "graph/standing.h"
-#include "layer/shape.h"
+#include "layers/shape.h"
 #include "op/layer_parts.h"
 
 #include <lockstep/arithmetic.h>
@@ -33,6 +34,7 @@ static ls_node *attention(ls_node *x, int heads, const ls_attention_options *o,
     name = name ? name : "";
     if (heads < 1 || d % heads || kv_heads < 1 || heads % kv_heads)
         return failed(x, name, heads, kv_heads);
+    LS__ASSERT(h * dh == d && kv_heads <= heads);
     ls__undo_enter(g);
     q = ls__projection(x, d, name, "query", o->qkv_bias, 3, in);
     k = ls__projection(x, kv_heads * dh, name, "key", o->qkv_bias, 3, kv);

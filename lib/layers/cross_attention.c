@@ -2,13 +2,14 @@
 /* Attention to another sequence, or under a mask that is given: made of
  * products, a softmax and views, which have its gradients, files and
  * exports. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "graph/standing.h"
-#include "layer/shape.h"
+#include "layers/shape.h"
 #include "op/layer_parts.h"
 #include <lockstep/arithmetic.h>
 
-/* What masked scores become, as Flax's finfo.min: e^x of it is 0 beside any
+/* The value of masked scores, as Flax's finfo.min: e^x of it is 0 beside any
  * other, and where all are masked all are equal. */
 static const double FAR = 1e30;
 
@@ -24,7 +25,8 @@ static ls_node *project(ls_node *x, const char *name, const char *part,
     return ls_transpose(ls_reshape(x, 3, split), axes);
 }
 
-/* s where the mask is 1, far below where it is 0. */
+/* s where the mask is 1, far below where it is less: no float is between the
+ * ends of this clamp, so the mask gets no gradient. */
 static ls_node *hide(ls_node *s, ls_node *mask)
 {
     ls__shape shape;
@@ -32,6 +34,8 @@ static ls_node *hide(ls_node *s, ls_node *mask)
     if (!s || !mask)
         return s;
     shape = ls__shape_of(s);
+    LS__ASSERT(shape.rank == 3); /* of heads */
+    mask = ls_clamp(ls_scale_shift(mask, 0x1p24, 1 - 0x1p24), 0, 1);
     mask = ls_broadcast_to(mask, 3, shape.of);
     return ls_add(ls_mul(s, mask), ls_scale_shift(mask, FAR, -FAR));
 }

@@ -3,7 +3,7 @@
  * pass over memory and needs no gradient of its own. */
 #include "base/error.h"
 #include "graph/standing.h"
-#include "layer/shape.h"
+#include "layers/shape.h"
 #include "op/layer_parts.h"
 
 #include <lockstep/arithmetic.h>
@@ -12,16 +12,6 @@
 ls_node *ls_neg(ls_node *x)
 {
     return ls_scale_shift(x, -1, 0);
-}
-
-ls_node *ls_clipped_relu(ls_node *x, double top)
-{
-    return ls_clamp(x, 0, top);
-}
-
-ls_node *ls_squared_clipped_relu(ls_node *x, double top)
-{
-    return ls_square(ls_clipped_relu(x, top));
 }
 
 /* ------ losses ------ */

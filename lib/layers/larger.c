@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Layers that make images larger, made of operators that are there: what these
- * add in which order is theirs. */
+/* Layers that make images larger (upsampling, transposed convolution), made of
+ * other operators, with their order of additions. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "graph/standing.h"
-#include "layer/shape.h"
+#include "layers/shape.h"
 
 #include <lockstep/arithmetic.h>
 #include <lockstep/ops.h>
 
-/* Check that x is an image that becomes so many times as high and wide. */
+/* Check that x is an image, and the factors of its new height and width. */
 static bool is_image(ls_node *x, const char *what, int64_t high, int64_t wide)
 {
     const int64_t most = 1 << 16;
@@ -35,7 +36,7 @@ static ls_node *apart(ls_node *x)
     return ls_reshape(x, 5, (int64_t[]){s.of[0], 1, s.of[1], 1, s.of[2]});
 }
 
-/* ... of which the second and fourth axis have become y and x, as an image. */
+/* x (H,y,W,x,C) as an image (H y,W x,C). */
 static ls_node *together(ls_node *x)
 {
     ls__shape s;
@@ -67,13 +68,14 @@ static ls_node *spread(ls_node *x, int64_t count, int axis)
     if (!x || count == 1)
         return x;
     s = ls__shape_of(x);
+    LS__ASSERT(s.rank == 5 && s.of[axis] == 1);
     s.of[axis] = count - 1;
     both[1] = ls_broadcast_to(ls_scale_shift(x, 0, 0), 5, s.of);
     return ls_concat(both, 2, axis);
 }
 
-/* How many zeros a window of n sees before the first element, and after the
- * last one and the zeros that follow it. */
+/* Padding: zeros that a window of n sees before the first element, and after
+ * the last one and the zeros that follow it. */
 static void set_padding(ls_padding padding, int64_t n, int64_t stride,
                         int64_t *before, int64_t *after)
 {

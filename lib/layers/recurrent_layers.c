@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "graph/standing.h"
-#include "layer/shape.h"
+#include "layers/shape.h"
 #include "op/layer_parts.h"
 #include <lockstep/arithmetic.h>
 
@@ -12,8 +12,8 @@
 
 /* The state after the last step, out of the value that holds it, and the steps
  * themselves. */
-static ls_node *separate(ls_node *y, const ls__cell *c, int64_t t, int64_t n,
-                         ls_node **last)
+static ls_node *separate(ls_node *y, const ls__rnn_cell *c, int64_t t,
+                         int64_t n, ls_node **last)
 {
     ls_node *state = ls_slice(y, 0, t * n, c->states * n);
 
@@ -25,7 +25,7 @@ static ls_node *separate(ls_node *y, const ls__cell *c, int64_t t, int64_t n,
 }
 
 /* Neither x nor n can be such a layer's. */
-static ls_node *refused(const ls_node *x, const ls__cell *c, int64_t n,
+static ls_node *refused(const ls_node *x, const ls__rnn_cell *c, int64_t n,
                         const char *name)
 {
     ls__shape s = ls__shape_of(x);
@@ -38,7 +38,7 @@ static ls_node *refused(const ls_node *x, const ls__cell *c, int64_t n,
 }
 
 /* One way through the steps. */
-static ls_node *one_way(ls_node *x, const ls__cell *c, int64_t n,
+static ls_node *one_way(ls_node *x, const ls__rnn_cell *c, int64_t n,
                         const ls_recurrent_options *o, const char *name)
 {
     int64_t wide = c->gates * n, matrix[] = {x ? ls__last_of(x) : 0, wide};
@@ -56,13 +56,13 @@ static ls_node *one_way(ls_node *x, const ls__cell *c, int64_t n,
 /* ------ both ways ------ */
 
 /* The shape of a state of one way, with an axis before it. */
-static ls__shape state_shape(const ls__cell *c, int64_t n, int64_t ways)
+static ls__shape state_shape(const ls__rnn_cell *c, int64_t n, int64_t ways)
 {
     return c->states > 1 ? (ls__shape){3, {ways, c->states, n}}
                          : (ls__shape){2, {ways, n}};
 }
 
-static bool has_both(const ls_node *state, const ls__cell *c, int64_t n,
+static bool has_both(const ls_node *state, const ls__rnn_cell *c, int64_t n,
                      const char *name)
 {
     ls__shape want = state_shape(c, n, 2), s = ls__shape_of(state);
@@ -80,7 +80,8 @@ static bool has_both(const ls_node *state, const ls__cell *c, int64_t n,
 }
 
 /* One way's state out of that of both. */
-static ls_node *state_of(ls_node *both, const ls__cell *c, int64_t n, int way)
+static ls_node *state_of(ls_node *both, const ls__rnn_cell *c, int64_t n,
+                         int way)
 {
     ls__shape one = state_shape(c, n, 1);
 
@@ -88,7 +89,7 @@ static ls_node *state_of(ls_node *both, const ls__cell *c, int64_t n, int way)
 }
 
 /* Way 0 and way 1 through the steps, the latter put right again. */
-static ls_node *way(ls_node *x, const ls__cell *c, int64_t n,
+static ls_node *way(ls_node *x, const ls__rnn_cell *c, int64_t n,
                     const ls_recurrent_options *options, int which,
                     const char *name)
 {
@@ -105,7 +106,7 @@ static ls_node *way(ls_node *x, const ls__cell *c, int64_t n,
     return which ? ls_reverse(y, o.lengths) : y;
 }
 
-static ls_node *both_ways(ls_node *x, const ls__cell *c, int64_t n,
+static ls_node *both_ways(ls_node *x, const ls__rnn_cell *c, int64_t n,
                           const ls_recurrent_options *options,
                           const char *name)
 {
@@ -125,7 +126,7 @@ static ls_node *both_ways(ls_node *x, const ls__cell *c, int64_t n,
     return ls_concat(y, 2, 1);
 }
 
-static ls_node *layer(ls_node *x, const ls__cell *c, int64_t n,
+static ls_node *layer(ls_node *x, const ls__rnn_cell *c, int64_t n,
                       const ls_recurrent_options *o, const char *name)
 {
     ls_graph *g = ls__graph_of(x);
@@ -143,7 +144,7 @@ static ls_node *layer(ls_node *x, const ls__cell *c, int64_t n,
 
 LS__DEFAULTS(ls_recurrent_options, ls_recurrent_defaults_bytes)
 
-static ls_node *with(ls_node *x, const ls__cell *c, int64_t n,
+static ls_node *with(ls_node *x, const ls__rnn_cell *c, int64_t n,
                      const ls_recurrent_options *options, const char *name)
 {
     ls_recurrent_options o = ls_recurrent_defaults();

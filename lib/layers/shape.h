@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Nodes as layers see them that are made of others. */
-#ifndef LS_LAYER_SHAPE_H
-#define LS_LAYER_SHAPE_H
+#ifndef LS_LAYERS_SHAPE_H
+#define LS_LAYERS_SHAPE_H
 
 #include <lockstep/graph.h>
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Convolutions of steps, which are images of height 1. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "graph/standing.h"
-#include "layer/shape.h"
+#include "layers/shape.h"
 
 #include <lockstep/arithmetic.h>
 #include <lockstep/ops.h>
@@ -29,6 +30,7 @@ static ls_node *as_steps(ls_node *x)
     if (!x)
         return NULL;
     s = ls__shape_of(x);
+    LS__ASSERT(s.rank == 3 && s.of[0] == 1);
     return ls_reshape(x, 2, s.of + 1);
 }
 
@@ -41,7 +43,7 @@ ls_node *ls_conv1d(ls_node *x, int64_t n, int64_t width, int64_t stride,
     return as_steps(ls_conv2d(as_image(x, name), n, w, name));
 }
 
-/* Whether all that is about the axis that steps lack is as it was. */
+/* Are the options of the axis that steps lack the defaults? */
 static bool of_one_axis(const ls_conv_options *o)
 {
     return (o->stride_y == 0 || o->stride_y == 1) &&

@@ -8,6 +8,7 @@
  * caller makes it itself once the thread is done, so that whoever makes a batch
  * has index, order and epoch to himself, and its bytes never depend on when. */
 #define _POSIX_C_SOURCE 200809L
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fpmode.h"
@@ -18,7 +19,7 @@
 #include "loader/placing.h"
 #include "loader/prefetch.h"
 #include "random/permutation.h"
-#include "spread/over_ranks.h"
+#include "state/over_ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,12 +41,12 @@ struct ls_loader {
                                   look at it, for it may be closed first */
     ls__span here;   /* the trainer's devices, */
     int micro;       /* its micro-batches, */
-    bool own_rows;   /* and whether ranks have rows of their own */
+    bool local_rows;   /* and whether ranks have rows of their own */
     ls__arena arena;
     ls_source source;
     int arrays; /* the source's */
     ls_loader_options options;
-    int64_t shards;  /* that a batch is cut into */
+    int64_t shards;  /* of a batch */
     int64_t batch;   /* rows of a full one */
     int64_t batches; /* of an epoch */
     const char **input; /* [arrays] names */
@@ -53,7 +54,7 @@ struct ls_loader {
     void **part;     /* [arrays + 1] where some of its rows go */
     int32_t *order;  /* [rows] of the epoch; NULL: as they stand */
     void *scratch;   /* to draw it */
-    int64_t epoch;   /* whose order it is, -1: nobody's */
+    int64_t epoch;   /* the order's; -1: none */
     slot slot[2];
     int mine;        /* the caller's slot; the thread's is the other */
     bool threaded;
@@ -63,6 +64,7 @@ struct ls_loader {
 
 static int64_t round_up(int64_t n, int64_t unit)
 {
+    LS__ASSERT(n >= 0 && unit > 0);
     return (n + unit - 1) / unit * unit;
 }
 
@@ -132,7 +134,7 @@ static int fill_own(const ls_loader *l, const slot *s)
     int64_t each = round_up(s->total, l->shards) / l->shards;
     int status = 0;
 
-    if (ls__span_is_all(here) || l->own_rows)
+    if (ls__span_is_all(here) || l->local_rows)
         return fill_rows(l, s, 0, s->total);
     for (int m = 0; m < l->micro && status >= 0; m++) {
         int64_t at = ((int64_t)m * here.of + here.first) * each;
@@ -154,6 +156,7 @@ static void make(ls_loader *l, slot *s)
     s->total = l->options.uneven == LS_UNEVEN_PAD
                    ? round_up(s->rows, l->shards)
                    : s->rows;
+    LS__ASSERT(s->rows > 0 && s->total <= round_up(l->batch, l->shards));
     s->weigh = l->source.weighted || s->total > s->rows;
     set_order(l, s->step / l->batches);
     set_index(l, first, s);
@@ -240,7 +243,7 @@ static int fill(ls_loader *l, int64_t step, ls_batch *batch, int64_t *rows)
     slot *s = take(l, plain_step(l, step));
     int status = s->status;
 
-    if (status < 0 && l->own_rows) /* the others hear of it, where they set */
+    if (status < 0 && l->local_rows) /* the others hear of it, where they set */
         (void)ls_batch_set(batch, l->input[0], l->source.arrays[0].dtype, NULL,
                            s->total);
     if (status < 0)
@@ -321,8 +324,8 @@ static int check_arrays(ls_loader *l, const ls_trainer *t)
     int status = 0;
 
     if (l->source.rows < 1 || l->arrays < 1 || !l->source.fill)
-        return ls__fail(LS_EINVAL, "a source of %lld rows and %d arrays is "
-                        "empty", (long long)l->source.rows, l->source.n_arrays);
+        return ls__fail(LS_EINVAL, "the source is empty: rows %lld, arrays %d",
+                        (long long)l->source.rows, l->source.n_arrays);
     l->input = ls__arena_new(&l->arena, (size_t)l->arrays,
                              sizeof *l->input);
     if (!l->input)
@@ -340,16 +343,18 @@ static int plan(ls_loader *l, const ls_trainer *t)
     int64_t batch = l->options.batch ? l->options.batch : rows;
 
     /* Rows of a rank's own are cut by the batch, whatever their number is. */
-    l->shards = l->own_rows ? 1 : (int64_t)l->micro * l->here.of;
+    l->shards = l->local_rows ? 1 : (int64_t)l->micro * l->here.of;
     if (batch < 1 || (batch > rows && !pad))
-        return ls__fail(LS_ESHAPE, "a batch of %lld rows, of the %lld that "
-                        "there are", (long long)batch, (long long)rows);
+        return ls__fail(LS_ESHAPE, "a batch of %lld row%s, of the %lld that "
+                        "there %s", (long long)batch, ls__s(batch),
+                        (long long)rows, rows == 1 ? "is" : "are");
     if (batch % l->shards && !pad &&
         (l->options.uneven == LS_UNEVEN_ERROR ||
          ls__state_of(t).options->even_rows))
-        return ls__fail(LS_ESHAPE, "a batch of %lld rows does not divide by "
-                        "%d devices x %d micro-batches", (long long)batch,
-                        l->here.of, l->micro);
+        return ls__fail(LS_ESHAPE, "a batch of %lld row%s does not divide by "
+                        "%d device%s x %d micro-batch%s", (long long)batch,
+                        ls__s(batch), l->here.of, ls__s(l->here.of), l->micro,
+                        l->micro == 1 ? "" : "es");
     l->batch = batch < rows ? batch : rows;
     l->batches = pad ? round_up(rows, l->batch) / l->batch : rows / l->batch;
     return 0;
@@ -369,7 +374,7 @@ static int make_slot(ls_loader *l, const ls_trainer *t, slot *s)
             return LS_ENOMEM;
         if (!ls__span_is_all(l->here))
             memset(s->out[a], 0, n); /* other ranks' rows are sound, too */
-        else if (!l->own_rows)
+        else if (!l->local_rows)
             ls__placing_touch(t, s->out[a], n, l->shards);
     }
     return s->out ? 0 : LS_ENOMEM;
@@ -413,7 +418,7 @@ static int compare(const ls_loader *l)
     return ls__loader_compare(l->trainer, &r);
 }
 
-/* Where there is one batch for ever, nothing is left to a thread. */
+/* Starts the prefetching thread; a single batch for ever needs none. */
 static int start(ls_loader *l, const ls_trainer *t)
 {
     int status;
@@ -441,7 +446,7 @@ int ls_loader_open(ls_loader **loader, const ls_trainer *trainer,
     l->trainer = trainer;
     l->here = is.here;
     l->micro = is.micro;
-    l->own_rows = is.own_rows;
+    l->local_rows = is.local_rows;
     l->source = *source;
     l->arrays = source->n_arrays;
     l->options = ls_loader_defaults();

@@ -2,11 +2,12 @@
 /* A look at the rows of every rank before they are trained on.  All of them are
  * never read for it: a rank reads what its devices need. */
 #include "loader/loader_ranks.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/sha.h"
-#include "rank/agree.h"
-#include "spread/over_ranks.h"
-#include "together/own_rows.h"
+#include "ranks/agree.h"
+#include "state/over_ranks.h"
+#include "ranks/local_rows.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +68,7 @@ static int put_rows(ls__facts *f, const ls__rows *r)
 
     for (int64_t i = 0; i < n; i++)
         r->index[i] = n > 1 ? i * ((rows - 1) / (n - 1)) : 0;
+    LS__ASSERT(n >= 1 && r->index[n - 1] < rows);
     r->index[n - 1] = rows - 1;
     ls__fail(0, "%s", "");
     status = r->source->fill(r->source->user, n, r->index, r->out);
@@ -81,7 +83,7 @@ static int put_rows(ls__facts *f, const ls__rows *r)
     return 0;
 }
 
-/* Where each rank has rows of its own. */
+/* Compares loaders of ranks that have local rows. */
 static int compare_own(const ls_trainer *t, const ls__rows *r)
 {
     ls__facts f = {.count = 0};
@@ -90,7 +92,7 @@ static int compare_own(const ls_trainer *t, const ls__rows *r)
     put_arrays(&f, r->source);
     status = ls__agree(ls__state_of(t).link, &f);
     ls__facts_free(&f);
-    return status < 0 ? status : ls__own_rows_batches(t, r->batches);
+    return status < 0 ? status : ls__local_rows_batches(t, r->batches);
 }
 
 /* The rows count only where all is as long on all ranks. */
@@ -100,7 +102,7 @@ int ls__loader_compare(const ls_trainer *t, const ls__rows *r)
     ls__facts f = {.count = 0}, of_rows = {.count = 0};
     int status;
 
-    if (is.own_rows)
+    if (is.local_rows)
         return compare_own(t, r);
     put_cut(&f, r);
     put_arrays(&f, r->source);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What must be equal of a loader's rows on all ranks. */
+/* Facts of a loader's rows that must be equal on all ranks. */
 #ifndef LS_LOADER_LOADER_RANKS_H
 #define LS_LOADER_LOADER_RANKS_H
 

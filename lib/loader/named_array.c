@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See named_array.h. */
-#include "rows/named_array.h"
+#include "loader/named_array.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -11,6 +11,7 @@ const char *ls__dtype_name(ls_dtype dtype)
         [LS_F32] = "LS_F32", [LS_I32] = "LS_I32", [LS_F64] = "LS_F64",
         [LS_I64] = "LS_I64", [LS_U8] = "LS_U8"};
 
+    _Static_assert(sizeof names / sizeof *names == LS_U8 + 1, "of all types");
     return ls__dtype_size(dtype) ? names[dtype] : "no type";
 }
 

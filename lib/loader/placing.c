@@ -2,6 +2,7 @@
 /* See placing.h.  The first touch places pages; the thread that makes batches
  * writes to them wherever they lie. */
 #include "loader/placing.h"
+#include "base/assert.h"
 #include "pool/call.h"
 #include "state/trainer_state.h"
 #include <lockstep/machine.h>
@@ -35,6 +36,7 @@ void ls__placing_touch(const ls_trainer *t, void *array, size_t bytes,
     area a = {ls__pool_mesh(is.pool), array, bytes / (size_t)shards, shards};
     ls_link link;
 
+    LS__ASSERT(bytes % (size_t)shards == 0);
     if (is.here.of == ls_mesh_devices(a.mesh) && ls_mesh_link(a.mesh, 0, &link))
         (void)ls__pool_call(is.pool, NULL, touch, &a);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the rows of a batch lie on a machine of several NUMA nodes: each with
- * the worker of its device, who reads them. */
+/* Placement of a batch's rows on a machine of several NUMA nodes: each with the
+ * worker of its device, who reads them. */
 #ifndef LS_LOADER_PLACING_H
 #define LS_LOADER_PLACING_H
 

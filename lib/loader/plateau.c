@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What becomes of a run by a number that is watched. */
+/* Early stopping, and the rate's reduction on a plateau of a watched number. */
 #include "base/error.h"
 #include <lockstep/control.h>
 

@@ -7,6 +7,7 @@
  * waits on. */
 #define _GNU_SOURCE /* pthread_setname_np */
 #include "loader/prefetch.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "pool/thread.h"
@@ -89,6 +90,7 @@ void ls__prefetch_close(ls__prefetch *p)
 
 void ls__prefetch_ask(ls__prefetch *p)
 {
+    LS__ASSERT(!p->busy);
     p->seen = ls__gate_now(&p->done);
     p->busy = true;
     atomic_store_explicit(&p->state, ASKED, memory_order_release);

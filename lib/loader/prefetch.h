@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One thread that does one thing at a time for its owner. */
+/* Prefetch: one thread that does one thing at a time for its owner. */
 #ifndef LS_LOADER_PREFETCH_H
 #define LS_LOADER_PREFETCH_H
 

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/least.h"
 #include "base/memory.h"
-#include "rows/named_array.h"
+#include "loader/named_array.h"
 #include <lockstep/source.h>
 
 #include <stdlib.h>
@@ -76,12 +76,13 @@ static int64_t widen(arrays *s, const ls_series *series, int64_t all)
     int64_t each = ls__most(length, 1);
 
     if (at < 0 || length < 0)
-        return ls__fail(LS_EINVAL, "array \"%s\": a window of %lld rows at "
-                        "%lld", spec->name, (long long)length, (long long)at);
+        return ls__fail(LS_EINVAL, "array \"%s\": a window of %lld row%s at "
+                        "%lld", spec->name, (long long)length, ls__s(length),
+                        (long long)at);
     if (at >= all || each > all - at)
-        return ls__fail(LS_ESHAPE, "array \"%s\" has %lld rows; a window of "
+        return ls__fail(LS_ESHAPE, "array \"%s\" has %lld row%s; a window of "
                         "%lld at %lld does not fit", spec->name, (long long)all,
-                        (long long)each, (long long)at);
+                        ls__s(all), (long long)each, (long long)at);
     s->data[a] += at * s->step[a];
     s->row_bytes[a] *= each;
     if (length > 0) {
@@ -110,8 +111,8 @@ static int open_arrays(arrays **made, int n)
     return s->spec && s->data && s->step && s->row_bytes ? 0 : LS_ENOMEM;
 }
 
-/* Make the source, of so many rows; or close the arrays if that is a status,
- * which is returned. */
+/* Make a source of `rows` rows; if that is a status, close the arrays and
+ * return it. */
 static int give(ls_source *source, arrays *s, int64_t rows)
 {
     if (rows < 0) {
@@ -134,8 +135,9 @@ static int64_t take_all(arrays *s, int n, const ls_array *array)
         int64_t more = take(s, &array[i]);
 
         if (more >= 0 && more != rows)
-            return ls__fail(LS_ESHAPE, "array \"%s\" has %lld rows, \"%s\" has "
-                            "%lld", array[i].name, (long long)more,
+            return ls__fail(LS_ESHAPE, "array \"%s\" has %lld row%s, \"%s\" "
+                            "has %lld", array[i].name, (long long)more,
+                            ls__s(more),
                             s->spec[0].name, (long long)rows);
         rows = ls__least(rows, more);
     }
@@ -207,8 +209,9 @@ int ls_source_weigh(ls_source *source, const float *weights, int64_t rows)
     weighed *s;
 
     if (rows != source->rows)
-        return ls__fail(LS_ESHAPE, "%lld weights for a source of %lld rows",
-                        (long long)rows, (long long)source->rows);
+        return ls__fail(LS_ESHAPE, "%lld weight%s for a source of %lld row%s",
+                        (long long)rows, ls__s(rows), (long long)source->rows,
+                        ls__s(source->rows));
     for (int64_t i = 0; i < rows; i++)
         if (!(weights[i] >= 0 && weights[i] - weights[i] == 0))
             return ls__fail(LS_ERANGE, "the weight of row %lld is %g; a weight "

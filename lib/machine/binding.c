@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a thread runs: on one PU, or on all but those of the workers. */
+/* Thread affinity: one PU, or all but those of the workers. */
 #include "machine/topology.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See cpus.h.  A PU that cannot be had is an error and not left out: whoever
+/* See cpus.h.  A PU that cannot be had is an error and not left out: a user who
  * names processors counts on them. */
 #include "machine/cpus.h"
 #include "base/error.h"

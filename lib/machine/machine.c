@@ -76,7 +76,7 @@ const char *ls__machine_cpu(const ls__topology *t)
 
 /* ------ Kinds of cores ------ */
 
-/* What the operating system calls the kind of a PU. */
+/* The operating system's name for the kind of a PU. */
 static void name_kind(hwloc_topology_t handle, hwloc_obj_t pu, char name[32])
 {
     int kind = hwloc_cpukinds_get_by_cpuset(handle, pu->cpuset, 0);
@@ -91,8 +91,7 @@ static void name_kind(hwloc_topology_t handle, hwloc_obj_t pu, char name[32])
             snprintf(name, 32, "%s", info[i].value);
 }
 
-/* Counts the cores that all limits but the quota leave: the first so many
- * places. */
+/* Counts the cores that all limits but the quota leave, the first places. */
 static int allowed_of_kind(const ls__topology *t, int kind)
 {
     int n = 0;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A machine described for those who ask: its levels, its kinds of cores, and
- * where a processing unit (PU) lies.  The public calls of a mesh hand this
- * on. */
+/* A description of the machine: its levels, its kinds of cores, and the place
+ * of a processing unit (PU).  The public calls of a mesh hand this on. */
 #ifndef LS_MACHINE_MACHINE_H
 #define LS_MACHINE_MACHINE_H
 
@@ -13,7 +12,7 @@ bool ls__machine_level(const ls__topology *topology, int i, ls_level *level);
 bool ls__machine_kind(const ls__topology *topology, int i, ls_core_kind *kind);
 const char *ls__machine_cpu(const ls__topology *topology);
 
-/* Where a PU lies; its kind and the devices are left at 0. */
+/* The place of a PU; its kind and the devices are left at 0. */
 ls_place ls__machine_place(const ls__topology *topology, struct hwloc_obj *pu);
 
 #endif

@@ -174,8 +174,8 @@ static bool find_group(const hierarchy *h, const char *root, char group[LINE])
     return found;
 }
 
-/* What a line of mountinfo says: "id parent device TOP POINT options .. -
- * TYPE source OPTIONS". */
+/* A line of mountinfo: "id parent device TOP POINT options .. - TYPE source
+ * OPTIONS". */
 typedef struct mount {
     char *top, *point, *type, *options;
 } mount;
@@ -277,6 +277,8 @@ int ls__quota_cores(const ls__quota *quota)
     int64_t n = INT32_MAX;
 
     if (quota->period)
-        n = quota->time / quota->period + (quota->time % quota->period != 0);
+        n = quota->time / quota->period;
+    if (n < 1)
+        return 1;
     return n < INT32_MAX ? (int)n : INT32_MAX;
 }

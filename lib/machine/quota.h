@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The CPU quota of this process: how many CPUs' worth of time Linux lets it
- * have in a period, whatever the number of cores it may run on.  Threads beyond
- * that number do not share the time, they are stopped together. */
+/* The CPU quota (cgroup) of this process: CPUs' worth of time in a period, on
+ * any number of cores.  Threads beyond that number do not share the time, they
+ * are stopped together. */
 #ifndef LS_MACHINE_QUOTA_H
 #define LS_MACHINE_QUOTA_H
 
@@ -19,7 +19,9 @@ typedef struct ls__quota {
  * and sys/ in tests).  What cannot be read sets no quota. */
 ls__quota ls__quota_read(const char *root);
 
-/* CPUs, rounded up: half of one still needs a core.  INT32_MAX for none. */
+/* Whole CPUs, at least one: a core beyond them is stopped for part of each
+ * period, and all workers wait for it at the next barrier.  INT32_MAX for none.
+ */
 int ls__quota_cores(const ls__quota *quota);
 
 #endif

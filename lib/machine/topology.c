@@ -4,14 +4,14 @@
  * A core is usable when the cpuset (cgroup) allows one of its PUs and the
  * calling thread's affinity mask does too; hwloc knows the first and not the
  * second, and neither knows the CPU quota, which is a number and not a set
- * (quota.c).  Of each core the first such PU is taken: two workers on one core
- * would share its vector units and gain nothing.  Whoever asks for more workers
- * than cores gets the second PUs next.
+ * (quota.c).  The first such PU of each core is taken: two workers on one core
+ * (SMT, hyper-threading) would share its vector units and gain nothing.  More
+ * workers than cores get the second PUs next.
  *
- * The order of cores is hwloc's logical one, in which those below a common
- * cache, NUMA node or package follow each other, and fast kinds before slow
- * ones (hybrid CPUs), because a step waits for the slowest worker.  A kind may
- * hold PUs that are not allowed, so it only orders what is usable.
+ * The order of cores is hwloc's logical one: those below a common cache, NUMA
+ * node or package follow each other.  Fast kinds come before slow ones (hybrid
+ * CPUs), because a step waits for the slowest worker.  A kind may hold PUs that
+ * are not allowed, so it only orders what is usable.
  *
  * Discovery asks for cores and for the levels above that bring neighbours
  * together (packages, dies, shared caches), and for nothing else: no devices,
@@ -20,6 +20,7 @@
  * one is busy, since Linux knows the same.  Where Linux tells of no cores (some
  * sandboxes), each PU counts as one. */
 #include "machine/topology.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "machine/cpus.h"
@@ -125,7 +126,7 @@ static void choose_sources(hwloc_topology_t handle, bool plan)
             handle, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "linux");
 }
 
-/* The variable by which hwloc is told of a machine, if one is set. */
+/* The environment variable that tells hwloc of a machine, if one is set. */
 static const char *find_variable(void)
 {
     static const char *const names[] = {
@@ -293,9 +294,9 @@ int ls__topology_slow(const ls__topology *t, struct hwloc_obj *pu)
     return efficiency < 0 ? 0 : kinds - 1 - efficiency;
 }
 
-/* Fill seats with the PUs of a set (NULL: all) in logical order, in which the
- * PUs of a core are neighbours; returns how many and counts the cores.  A
- * machine that reports no cores counts its PUs. */
+/* Fill seats with the PUs of a set (NULL: all) in logical order, PUs of a core
+ * side by side; returns their number and counts the cores.  A machine that
+ * reports no cores counts its PUs. */
 static int take(const ls__topology *t, hwloc_const_bitmap_t set, seat *seats,
                 int *cores)
 {
@@ -312,6 +313,7 @@ static int take(const ls__topology *t, hwloc_const_bitmap_t set, seat *seats,
         nth = core && core == last ? nth + 1 : 0;
         last = core;
         *cores += nth == 0;
+        LS__ASSERT(n < hwloc_get_nbobjs_by_type(t->handle, HWLOC_OBJ_PU));
         seats[n] = (seat){.nth = nth, .slow = ls__topology_slow(t, pu),
                           .at = n, .pu = pu};
         n++;
@@ -359,6 +361,7 @@ static int limit(ls__topology *t, const char *cpus, seat *seats)
 
 static void order_seats(ls__topology *t, seat *seats)
 {
+    LS__ASSERT(t->pus >= t->limits.chosen && t->limits.chosen >= 1);
     qsort(seats, (size_t)t->pus, sizeof *seats, by_worth);
     for (int i = 0; i < t->pus; i++) {
         t->pu[i] = (int)seats[i].pu->os_index;
@@ -442,6 +445,8 @@ int ls__topology_open(ls__topology *topology, const ls__topology_options *o)
         return status;
     }
     ask_linux(&t, o->root);
+    LS__ASSERT(t.cores >= 1 && t.cores <= t.limits.chosen &&
+               t.fast <= t.limits.chosen && t.limits.chosen <= t.pus);
     *topology = t;
     return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which processing units (PUs) this process may use, and how a thread is put
- * on one.  The only room that knows of hwloc.
+/* Topology: the processing units (PUs) that this process may use, and the
+ * binding of threads to them (affinity).  The only room that knows of hwloc.
  *
- * Invariants: pu[] begins with one PU of each core that may be used, the
+ * pu[] begins with one PU of each core that may be used, the
  * fastest kind of cores first, in the topology's logical order, so neighbours
  * share caches and NUMA nodes; then come the cores' second PUs in the same
  * order, and so on.  There is at least one.  The handle is only read after
@@ -31,18 +31,18 @@ typedef struct ls__limits {
 typedef struct ls__topology {
     struct hwloc_topology *handle;
     ls__limits limits;
-    int cores;      /* usable: min(limits.chosen, quota rounded up) */
+    int cores;      /* usable: min(limits.chosen, quota rounded down) */
     int fast;       /* of limits.chosen, those of the fastest kind */
     int pus;        /* >= limits.chosen */
     int *pu;        /* [pus] the operating system's numbers */
     ls_place *place; /* [pus] where they lie, without devices */
     bool bindable;  /* false: a synthetic machine, a plan only */
     bool balancing; /* Linux moves pages between its NUMA nodes */
-    const char *variable; /* in the environment, by which hwloc may have been
-                             told of another machine; NULL: none */
+    const char *variable; /* in the environment, which may have told hwloc of
+                             another machine; NULL: none */
 } ls__topology;
 
-/* What to discover: all zero is a quick look at this machine. */
+/* Options of discovery: all zero is a quick look at this machine. */
 typedef struct ls__topology_options {
     const char *plan; /* a synthetic text, or FILE.xml of hwloc's form; NULL:
                          this machine */
@@ -63,7 +63,7 @@ int ls__topology_copy(ls__topology *to, const ls__topology *from);
 /* Accepts a cleared struct. */
 void ls__topology_close(ls__topology *topology);
 
-/* How many kinds of cores are faster than a PU's: 0 where all are alike. */
+/* The number of kinds of cores faster than a PU's: 0 where all are alike. */
 int ls__topology_slow(const ls__topology *topology, struct hwloc_obj *pu);
 
 /* Put the calling thread on one PU and verify that it runs there.  Returns 0
@@ -74,7 +74,7 @@ int ls__topology_bind(const ls__topology *topology, int pu);
  * `workers` and what shares them; on all of it where nothing else is left. */
 void ls__topology_roam(const ls__topology *topology, int workers);
 
-/* Where the calling thread may run, NULL when it cannot be had; and giving that
+/* The calling thread's affinity, NULL when it cannot be had; and giving that
  * back to the calling thread. */
 ls__affinity *ls__topology_save(const ls__topology *topology);
 void ls__topology_restore(const ls__topology *topology,

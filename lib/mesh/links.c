@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a step reads over the links between NUMA nodes, counted from the plan
+/* A step's traffic over the links between NUMA nodes, counted from the plan
  * alone. */
 #include "base/error.h"
 #include "base/sized.h"
@@ -24,8 +24,8 @@ static int caches_of(const ls_mesh *mesh, const ls__group *g)
     return n;
 }
 
-/* Workers on node `to` that help a worker on `from` with its device, to whose
- * gradient each adds what it found (train/device.c). */
+/* The number of workers on node `to` that help a worker on `from` with its
+ * device; each adds to the device's gradient (train/device.c). */
 static int helpers(const ls_mesh *mesh, int from, int to)
 {
     int n = 0, next = mesh->devices, helped = -1;

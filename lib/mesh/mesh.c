@@ -6,6 +6,7 @@
  * Workers sit on usable cores in the topology's order, then on the second PUs
  * of these cores, and wrap around when there are more of them. */
 #include "mesh/mesh.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized.h"
@@ -43,6 +44,7 @@ static int count_devices(ls_mesh *mesh, const ls_mesh_options *o,
     if (o->devices && o->devices != product)
         return ls__fail(LS_EINVAL, "axes \"%s\" make %d devices, %d are "
                         "asked for", axes, (int)product, o->devices);
+    LS__ASSERT(product >= 1);
     mesh->devices = (int)product;
     return 0;
 }
@@ -58,9 +60,18 @@ static void count_workers(ls_mesh *mesh, int asked)
         mesh->workers = asked;
 }
 
+/* Two programs that both leave cores free would both take the first ones, and
+ * Linux can help neither.  A machine that is only described has no others. */
+static bool pins(const ls_mesh *mesh, bool asked)
+{
+    const ls__topology *t = &mesh->topology;
+
+    return asked || !t->bindable || mesh->workers >= t->limits.chosen;
+}
+
 /* ------ Text ------ */
 
-/* How many of pu[0..n) follow each other at one positive step. */
+/* The number of pu[0..n) that follow each other at one positive step. */
 static int run_length(const int *pu, int n, int *step)
 {
     int length = 1;
@@ -111,13 +122,17 @@ static int write_text(ls_mesh *mesh)
     if (!out)
         return LS_ENOMEM;
     out += sprintf(out, "%d device%s", mesh->devices,
-                   mesh->devices == 1 ? "" : "s");
+                   ls__s(mesh->devices));
     out = write_axes(out, mesh);
-    out += sprintf(out, " on %d worker%s (PU ", mesh->workers,
-                   mesh->workers == 1 ? "" : "s");
-    out = write_pus(out, mesh->topology.pu, used);
+    out += sprintf(out, " on %d worker%s (", mesh->workers,
+                   ls__s(mesh->workers));
+    if (mesh->pins)
+        out = write_pus(out + sprintf(out, "PU "), mesh->topology.pu, used);
+    else
+        out += sprintf(out, "any of %d cores", mesh->topology.limits.chosen);
     sprintf(out, "%s)",
             ls__mesh_oversubscribed(mesh) ? "; oversubscribed" : "");
+    LS__ASSERT(strlen(mesh->text) < size);
     return 0;
 }
 
@@ -140,6 +155,7 @@ static int plan(ls_mesh *mesh, const ls_mesh_options *o, const char *root)
         (status = ls__topology_open(&mesh->topology, &t)))
         return status;
     count_workers(mesh, o->workers);
+    mesh->pins = pins(mesh, o->pin);
     ls__mesh_write_notes(mesh);
     return write_text(mesh);
 }
@@ -224,6 +240,7 @@ int ls_mesh_usable_cores(const ls_mesh *mesh)
 
 const ls_place *ls__mesh_place(const ls_mesh *mesh, int worker)
 {
+    LS__ASSERT(worker >= 0 && worker < mesh->workers);
     return &mesh->topology.place[worker % mesh->topology.pus];
 }
 

@@ -26,9 +26,10 @@ struct ls_mesh {
     int workers;
     int wanted; /* workers asked for, or that the devices could use */
     bool chosen; /* the number of workers was asked for */
+    bool pins;   /* workers sit on a PU each, or else on any of them */
     int axes;
     ls__axis axis[LS__MESH_AXES]; /* the last one varies fastest */
-    char *text;                   /* what ls_mesh_text returns */
+    char *text;                   /* of ls_mesh_text */
     char cores_text[LS__MESH_NOTE];
     char note[LS__MESH_NOTES][LS__MESH_NOTE];
     int notes;
@@ -46,11 +47,10 @@ void ls__mesh_write_notes(ls_mesh *mesh);
  * which is 0 then (axes.c).  LS_EINVAL names the character. */
 int ls__mesh_parse_axes(ls_mesh *mesh, const char *text);
 
-/* Where worker 0 .. workers-1 is planned, without its devices. */
+/* The planned place of worker 0 .. workers-1, without its devices. */
 const ls_place *ls__mesh_place(const ls_mesh *mesh, int worker);
 
-/* How many of so many shards the workers before one run, which is the number of
- * its own first one: each worker has those that follow. */
+/* A worker's first shard, of `shards`: the workers before it run all before. */
 int ls__mesh_dealt(const ls_mesh *mesh, int shards, int worker);
 
 /* A copy to be closed like any mesh. */

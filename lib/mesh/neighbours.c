@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See neighbours.h. */
 #include "mesh/neighbours.h"
+#include "base/assert.h"
 
 static int part_of(const ls_mesh *mesh, int worker, ls__below below)
 {
@@ -20,5 +21,6 @@ int ls__mesh_groups(const ls_mesh *mesh, ls__below below, ls__group *group)
             group[n++] = (ls__group){at, w, 0};
         group[n - 1].workers++;
     }
+    LS__ASSERT(group[n - 1].worker + group[n - 1].workers == mesh->workers);
     return n;
 }

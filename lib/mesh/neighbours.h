@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Workers that follow each other and sit below the same part of the machine: a
- * last cache, a NUMA node.  Which they are never changes a result; it says over
- * which links bytes go, and who should meet first. */
+/* Neighbours: successive workers below the same last-level cache or NUMA node.
+ * They never change a result, only the links that bytes go over, and who should
+ * meet first. */
 #ifndef LS_MESH_NEIGHBOURS_H
 #define LS_MESH_NEIGHBOURS_H
 
@@ -15,8 +15,8 @@ typedef struct ls__group {
     int worker, workers; /* the first one, and how many */
 } ls__group;
 
-/* Store the groups of a mesh's workers, in order: group has room for as many as
- * there are workers.  Returns how many. */
+/* Store the groups of a mesh's workers, in order, in group, [workers].  Returns
+ * their number. */
 int ls__mesh_groups(const ls_mesh *mesh, ls__below below, ls__group *group);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See node_sums.h. */
 #include "mesh/node_sums.h"
+#include "base/assert.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static void find_parts(ls__node_sums *s)
 
         if (s->part)
             memcpy(s->part + s->parts, room, (size_t)count * sizeof *room);
+        LS__ASSERT(!s->part || s->parts_of[n] == count);
         s->parts_of[n] = count;
         s->parts += count;
     }
@@ -53,6 +55,7 @@ static int make_lists(ls__node_sums *s, const ls_mesh *mesh, int shards)
         int at = s->node[i].worker, first = ls__mesh_dealt(mesh, shards, at);
         int end = ls__mesh_dealt(mesh, shards, at + s->node[i].workers);
 
+        LS__ASSERT(first <= end && end <= shards);
         s->shards[i] = (ls__span){first, end - first, shards};
     }
     find_parts(s);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who adds what where workers sit on several NUMA nodes: first the workers of
- * each node add the gradients of its own shards to whole subtrees of the tree
- * (base/tree.h), then the tree is completed from these.  The sums are those of
- * the tree either way; what changes is how much of them is read over the links
- * between nodes. */
+/* Hierarchical all-reduce where workers sit on several NUMA nodes: first the
+ * workers of each node add the gradients of its own shards to whole subtrees of
+ * the tree (base/tree.h), then the tree is completed from these.  The sums are
+ * those of the tree either way; what changes is how much of them is read over
+ * the links between nodes. */
 #ifndef LS_MESH_NODE_SUMS_H
 #define LS_MESH_NODE_SUMS_H
 
@@ -24,8 +24,8 @@ typedef struct ls__node_sums {
 
 enum { LS__NODES = 256 };
 
-/* Find them for so many shards of a mesh; among more than LS__NODES groups of
- * workers nothing is found, and does not pay.  LS_ENOMEM. */
+/* Find the node sums for `shards` shards of a mesh.  More than LS__NODES groups
+ * of workers have none: it does not pay.  LS_ENOMEM. */
 int ls__node_sums_open(ls__node_sums *s, const ls_mesh *mesh, int shards);
 /* Accepts a cleared struct. */
 void ls__node_sums_close(ls__node_sums *s);

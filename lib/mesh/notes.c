@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a plan should tell its user, as text: why so many cores are usable, and
+/* Notes of a plan for its user, as text: why so many cores are usable, and
  * whatever makes a run slower than the machine could be.  The library prints
  * none of it; the tools do, and a program's log callback is told while the mesh
  * opens.
@@ -37,9 +37,13 @@ static const char *quota_text(const ls__quota *q, char out[QUOTA_TEXT])
     return out;
 }
 
-static const char *plural(int n)
+/* The reason why a core that the quota allows in part is left out. */
+static const char *rounded(const ls__quota *q)
 {
-    return n == 1 ? "" : "s";
+    return q->time > q->period && q->time % q->period
+               ? ", rounded down because all workers wait for one that is "
+                 "stopped,"
+               : "";
 }
 
 static void write_cores(ls_mesh *mesh)
@@ -54,7 +58,7 @@ static void write_cores(ls_mesh *mesh)
         snprintf(chosen, sizeof chosen, ", cpus %d", l->chosen);
     snprintf(mesh->cores_text, sizeof mesh->cores_text,
              "%d usable core%s: machine %d, cpuset %d, affinity %d%s, quota %s",
-             t->cores, plural(t->cores), l->machine, l->cpuset, l->affinity,
+             t->cores, ls__s(t->cores), l->machine, l->cpuset, l->affinity,
              chosen, quota);
 }
 
@@ -79,9 +83,9 @@ static void note_limits(ls_mesh *mesh)
              "taskset binds so, and mpirun unless told --bind-to none",
              l->affinity, l->cpuset, fewer, mesh->wanted);
     if (bites(mesh, l->chosen, t->cores))
-        note(mesh, "a quota of %s leaves %d of %d cores, %s (%d)",
-             quota_text(&l->quota, quota), t->cores, l->chosen, fewer,
-             mesh->wanted);
+        note(mesh, "a quota of %s%s leaves %d of %d cores, %s (%d)",
+             quota_text(&l->quota, quota), rounded(&l->quota), t->cores,
+             l->chosen, fewer, mesh->wanted);
 }
 
 /* Only where the devices are the limit: a count of workers was a choice. */
@@ -93,7 +97,7 @@ static void note_idle(ls_mesh *mesh)
         return;
     note(mesh, "%d device%s leave%s %d of %d usable cores idle; %d workers "
          "would use them all, and share the devices' shards",
-         mesh->devices, plural(mesh->devices), mesh->devices == 1 ? "s" : "",
+         mesh->devices, ls__s(mesh->devices), mesh->devices == 1 ? "s" : "",
          cores - mesh->devices, cores, cores);
 }
 
@@ -105,7 +109,7 @@ static void note_places(ls_mesh *mesh)
     if (ls__mesh_oversubscribed(mesh))
         note(mesh, "%d workers share %d usable core%s and wait for each "
              "other; %d would be faster", mesh->workers, t->cores,
-             plural(t->cores), t->cores);
+             ls__s(t->cores), t->cores);
     else if (mesh->workers > t->fast)
         note(mesh, "%d of %d workers sit on cores of a slower kind, and each "
              "step waits for them; %d workers would use the fast kind alone",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which shard of a batch each device of a mesh holds: arithmetic on the named
- * axes alone.  Devices are numbered with the last axis running fastest. */
+/* Sharding: the shard of a batch that each device of a mesh holds, by
+ * arithmetic on the named axes alone.  Devices are numbered with the last axis
+ * running fastest. */
 #include "base/error.h"
 #include "mesh/mesh.h"
 #include <lockstep/collective.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A walk over the JSON of a graph (graph_write.c), so that whatever a model
- * file says of a node is compared. */
-#include "exchange/graph_facts.h"
+/* A walk over the JSON of a graph (graph_write.c): all that a model file says
+ * of a node is compared. */
+#include "model/graph_facts.h"
 #include "base/real_text.h"
-#include "exchange/graph_json.h"
+#include "model/graph_json.h"
 #include "base/json.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A graph as facts, node by node: what is another in two graphs. */
-#ifndef LS_EXCHANGE_GRAPH_FACTS_H
-#define LS_EXCHANGE_GRAPH_FACTS_H
+#ifndef LS_MODEL_GRAPH_FACTS_H
+#define LS_MODEL_GRAPH_FACTS_H
 
 #include "base/fact_list.h"
 #include <lockstep/graph.h>

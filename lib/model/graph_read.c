@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads JSON into a graph, through the same doors as a program that builds
  * one. */
-#include "exchange/graph_json.h"
+#include "model/graph_json.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "graph/op.h"
@@ -110,7 +110,7 @@ static int read_attributes(const reader *r, ls_node *n)
     const json_t *object = json_object_get(r->json, "attributes");
     size_t known = 0;
 
-    for (const ls__attribute *a = n->op->attributes; a && a->name; a++) {
+    for (const ls__attribute *a = n->op->file.attributes; a && a->name; a++) {
         const json_t *value = json_object_get(object, a->name);
         void *at = ls__attribute_in(n, a);
 

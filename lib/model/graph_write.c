@@ -2,7 +2,7 @@
 /* Writes a graph as JSON: a loop over nodes around a loop over attributes.
  * Files get the text; what must be equal is told from the same
  * (graph_facts.c). */
-#include "exchange/graph_json.h"
+#include "model/graph_json.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "base/json.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is written: nodes have a number among those, or -1. */
+/* The nodes that are written: their number among those, else -1. */
 typedef struct writer {
     const ls_graph *g;
     int *number;  /* [node] */
@@ -82,7 +82,7 @@ static json_t *attributes(const writer *w, const ls_node *n)
 {
     json_t *list = json_object();
 
-    for (const ls__attribute *a = n->op->attributes; a && a->name; a++)
+    for (const ls__attribute *a = n->op->file.attributes; a && a->name; a++)
         if ((w->every || !is_usual(n, a)) &&
             !put(list, a->name, value_of(n, a))) {
             json_decref(list);
@@ -124,7 +124,7 @@ static bool has_tied(const ls_node *n)
     return has;
 }
 
-/* Which of them are another node's: their places among these. */
+/* The parameters tied to another node's: their places among the node's. */
 static json_t *tied(const ls_node *n)
 {
     int64_t of[LS__MAX_PARAMS];
@@ -136,7 +136,7 @@ static json_t *tied(const ls_node *n)
     return integers(count, of);
 }
 
-/* What an operator's node has besides op, name and shape. */
+/* Put what an operator's node has besides op, name and shape. */
 static bool put_operator(json_t *object, const writer *w, const ls_node *n,
                          int64_t skipped)
 {
@@ -145,9 +145,7 @@ static bool put_operator(json_t *object, const writer *w, const ls_node *n,
            put(object, "parameters", parameters(n)) &&
            (!has_tied(n) || put(object, "tied", tied(n))) &&
            (!ls__is_transposed(n) || put(object, "transposed", json_true())) &&
-           (!skipped || put(object, "skipped", json_integer(skipped))) &&
-           (!w->every || !n->op->onnx ||
-            put(object, "onnx", json_string(n->op->onnx)));
+           (!skipped || put(object, "skipped", json_integer(skipped)));
 }
 
 static json_t *node(const writer *w, const ls_node *n, int64_t skipped)
@@ -167,8 +165,8 @@ static json_t *node(const writer *w, const ls_node *n, int64_t skipped)
 
 /* ------ the parts of a graph ------ */
 
-/* Requests for keys that were taken before this node's and are no node's: a
- * dropout of rate 0 takes one and leaves no node. */
+/* Requests for keys before this node's that belong to no node: a dropout of
+ * rate 0 takes one and leaves no node. */
 static int64_t skipped_before(const ls_graph *g, const ls_node *n,
                               int64_t *requests)
 {
@@ -309,7 +307,7 @@ static int check(const ls_graph *g)
     for (int i = 0; i < g->node_count && status == 0; i++) {
         const ls_node *n = g->nodes[i];
 
-        if (n->op && n->op->is_own)
+        if (n->op && ls__is_own(n->op))
             return ls__fail(LS_ENOTSUP, "\"%s\" is an operator of your own: "
                             "its functions cannot be written", n->name);
         status = check_text(n->name);

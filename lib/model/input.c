@@ -35,13 +35,14 @@ int ls__input_check(const ls__input *in, ls_dtype dtype, int64_t n,
                         in->dtype == LS_F32 ? "LS_F32" : "LS_I32",
                         data ? "" : " and a pointer that is not NULL");
     if (rows > INT64_MAX / 4 / in->size) /* bytes */
-        return ls__fail(LS_ESHAPE, "input \"%s\": %lld rows of %lld elements "
+        return ls__fail(LS_ESHAPE, "input \"%s\": %lld row%s of %lld elements "
                         "are more than memory has", in->name, (long long)rows,
-                        (long long)in->size);
+                        ls__s(rows), (long long)in->size);
     if (rows * in->size > n)
-        return ls__fail(LS_ESHAPE, "input \"%s\": %lld rows of %lld elements "
-                        "need %lld, and the data has %lld", in->name,
-                        (long long)rows, (long long)in->size,
+        return ls__fail(LS_ESHAPE, "input \"%s\": %lld row%s of %lld element%s "
+                        "need%s %lld, and the data has %lld", in->name,
+                        (long long)rows, ls__s(rows), (long long)in->size,
+                        ls__s(in->size), rows == 1 ? "s" : "",
                         (long long)(rows * in->size), (long long)n);
     if (dtype == LS_I32)
         return check_indices(in, data, rows);

@@ -46,7 +46,7 @@ static int make_values(ls__model *m)
         return ls__no_memory("parameters", SIZE_MAX);
     if (!(m->value = ls__block(bytes, "parameters")))
         return LS_ENOMEM;
-    bytes = m->plan ? (size_t)m->plan->pack_floats * sizeof(float) : 0;
+    bytes = m->plan ? (size_t)m->plan->packs.floats * sizeof(float) : 0;
     if (bytes && !(m->weights.packed = ls__block(bytes, "packed weights")))
         return LS_ENOMEM;
     return 0;
@@ -70,7 +70,7 @@ static int make_params(ls__model *m, int count, const ls_array_spec *spec)
 
 /* ------ from a graph ------ */
 
-/* Whether an input is read, and only by what ignores indices below 0. */
+/* Is an input read only by operators that ignore indices below 0? */
 static bool is_ignored(const ls__plan *plan, const ls_node *input)
 {
     bool read = false;
@@ -88,14 +88,15 @@ static bool is_ignored(const ls__plan *plan, const ls_node *input)
     return read;
 }
 
-/* Whether somebody wants nothing but finite numbers of an input. */
+/* Does an operator need an input to be finite? */
 static bool is_finite(const ls__plan *plan, const ls_node *input)
 {
     for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
 
         for (int k = 0; k < n->op->inputs; k++)
-            if (n->in[k] == input && n->op->finite >> k & 1)
+            if (n->in[k] == input && n->op->rare &&
+                n->op->rare->finite >> k & 1)
                 return true;
     }
     return false;

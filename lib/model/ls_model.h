@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A model: what it computes, what its inputs and parameters are called, where
- * the parameters lie, and their values.  It knows nothing of how it is trained;
- * a trainer has one, and so may anything else that runs it.
+/* A model: its plan, the names of its inputs and parameters, and the layout and
+ * values of the parameters.  It knows nothing of training; a trainer has one,
+ * and so may anything else that runs it.
  *
- * What runs it (plan/exec.h) needs three things.  The plan never changes once
- * the model is open.  The weights are the parameters and, packed, what products
- * want of them: read by all runs, written between them.  A context is the
- * memory of one run and belongs to whoever runs. */
+ * A run (plan/exec.h) needs three things.  The plan never changes once the
+ * model is open.  The weights are the parameters, also packed for products:
+ * read by all runs, written between them.  A context is the memory of one run
+ * and belongs to the thread that runs. */
 #ifndef LS_MODEL_LS_MODEL_H
 #define LS_MODEL_LS_MODEL_H
 
@@ -26,7 +26,7 @@ typedef struct ls__model {
     ls__weights weights; /* the same by their declared numbers, and packed */
 } ls__model;
 
-/* What a graph is made into. */
+/* Options for making a model of a graph. */
 typedef struct ls__model_options {
     ls__purpose purpose;
     const char *backend; /* borrowed for the call; NULL: the best here */

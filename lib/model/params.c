@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The layout of parameters, and finding them by name. */
 #include "model/params.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/pattern.h"
 #include "base/utf8.h"
@@ -28,8 +29,8 @@ static int by_path(const void *a, const void *b)
                          ((const ls__slot *)b)->name);
 }
 
-/* What a safetensors file cannot hold is refused before the training, not when
- * it is to be saved. */
+/* Refuse what a safetensors file cannot hold before the training, not when it
+ * is to be saved. */
 static int check_name(const char *name)
 {
     if (!strcmp(name, "__metadata__"))
@@ -72,6 +73,8 @@ static int lay_out(ls__params *p)
         if (i && !strcmp(s[-1].name, s->name))
             return ls__fail(LS_EINVAL, "parameter \"%s\" stands there twice",
                             s->name);
+        LS__ASSERT(i == 0 || compare_paths(s[-1].name, s->name) < 0);
+        LS__ASSERT(p->floats % 16 == 0);
         s->offset = p->floats;
         p->floats += (s->size + 15) / 16 * 16;
         p->of_declared[s->declared] = i;
@@ -139,8 +142,9 @@ int ls__params_place(const ls__params *p, const char *name,
     if (!s)
         return LS_ENOTFOUND;
     if (s->size != n)
-        return ls__fail(LS_ESHAPE, "parameter \"%s\" has %lld elements, not "
-                        "%lld", called, (long long)s->size, (long long)n);
+        return ls__fail(LS_ESHAPE, "parameter \"%s\" has %lld element%s, not "
+                        "%lld", called, (long long)s->size, ls__s(s->size),
+                        (long long)n);
     *offset = s->offset;
     return 0;
 }
@@ -149,6 +153,7 @@ const ls__slot *ls__params_at(const ls__params *p, int64_t offset)
 {
     const ls__slot *s = p->slot;
 
+    LS__ASSERT(offset >= 0 && offset < p->floats);
     for (int i = 1; i < p->count && p->slot[i].offset <= offset; i++)
         s = &p->slot[i];
     return s;

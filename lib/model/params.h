@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where parameters lie: one flat array of floats, in canonical order (by path,
- * bytewise at each level, as JAX sorts a tree), each array padded to 16 floats
- * with zeros.  Gradients and moments have the same layout, so that reduction
- * and update run over one range without knowing names. */
+/* The flat layout of parameters: one array of floats, in canonical order (by
+ * path, bytewise at each level, as JAX sorts a tree), each parameter padded to
+ * 16 floats with zeros.  Gradients and moments have the same layout, so that
+ * reduction and update run over one range without knowing names. */
 #ifndef LS_MODEL_PARAMS_H
 #define LS_MODEL_PARAMS_H
 
+#include "base/assert.h"
 #include "base/memory.h"
 #include <lockstep/base.h>
 
@@ -27,13 +28,15 @@ typedef struct ls__params {
 } ls__params;
 
 /* The most arrays of this layout that a trainer has besides the parameters:
- * those of an optimizer, and one that a rider asks for. */
+ * those of an optimizer, and one that a hook asks for. */
 enum { LS__MOMENTS = 4 };
 
 /* The slot of a parameter by its number in the order of declaration. */
 static inline const ls__slot *ls__params_declared(const ls__params *params,
                                                   int i)
 {
+    LS__ASSERT(i >= 0 && i < params->count &&
+               params->slot[params->of_declared[i]].declared == i);
     return &params->slot[params->of_declared[i]];
 }
 
@@ -45,8 +48,8 @@ void ls__params_free(ls__params *params);
  * nearest. */
 const ls__slot *ls__params_find(const ls__params *params, const char *name);
 
-/* Where the n elements of a name begin.  LS_ESHAPE: it has not so many;
- * `called` is what the message calls it. */
+/* The offset of a name's n elements.  LS_ESHAPE: it has another number of them;
+ * the message calls it `called`. */
 int ls__params_place(const ls__params *params, const char *name,
                      const char *called, int64_t n, int64_t *offset);
 

@@ -55,8 +55,8 @@ static void sow_streams(ls__plan *plan, const ls__seeds *s)
     bool apart = s->own_dropout_key;
     ls_key root = apart ? s->dropout_key : ls_key_new(s->seed);
 
-    for (int i = 0; i < plan->streams; i++) {
-        const ls__stream *stream = &plan->stream[i];
+    for (int i = 0; i < plan->streams.n; i++) {
+        const ls__stream *stream = &plan->streams.of[i];
         ls__draw draw = {.key = root};
 
         if (s->keys == LS_KEYS_NNX) {
@@ -66,7 +66,7 @@ static void sow_streams(ls__plan *plan, const ls__seeds *s)
             draw.hash = ls__linen_hash(stream->scope, (uint64_t)stream->count);
             draw.hashed = true;
         }
-        plan->draw[i] = draw;
+        plan->streams.draw[i] = draw;
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a model's random numbers come from: the first values of its parameters,
- * and the keys of layers that draw anew in each call. */
+/* Sources of a model's random numbers: the first values of its parameters, and
+ * the keys of layers that draw anew in each call. */
 #ifndef LS_MODEL_SEEDS_H
 #define LS_MODEL_SEEDS_H
 
@@ -14,7 +14,7 @@ typedef struct ls__seeds {
     ls_key dropout_key;
 } ls__seeds;
 
-/* What a parameter's first values follow from: its initialiser, and with that a
+/* The source of a parameter's first values: its initialiser, and with that a
  * key and a fan. */
 typedef struct ls__start {
     const ls_init *init;
@@ -22,7 +22,7 @@ typedef struct ls__start {
     double fan;
 } ls__start;
 
-/* What parameter i of those declared starts from. */
+/* The source of parameter i of those declared. */
 ls__start ls__seeds_start(const ls__model *m, const ls__seeds *seeds, int i);
 
 /* Write the first values of all parameters of a model that was opened from a

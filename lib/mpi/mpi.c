@@ -28,7 +28,7 @@ struct ls_mpi {
     int64_t *number;      /* [room] of the message, of those to come from it */
     int64_t *posted;      /* [rank] how many were to come from it so far */
     char reason[MPI_MAX_ERROR_STRING + WORDS];
-    char words[WORDS]; /* that this rank ended the run with */
+    char words[WORDS]; /* this rank's, when it ended the run */
     bool told;         /* another one did, and said why */
 };
 
@@ -216,7 +216,8 @@ static int test(void *user, int *rank)
     return heard(m, rank);
 }
 
-/* What is posted stays in order, so the first that is pending is the oldest. */
+/* Counts back to the first pending message: they stay in order, it is the
+ * oldest. */
 static int left(void *user, int from)
 {
     const ls_mpi *m = user;
@@ -234,7 +235,7 @@ static void pause_for(int milliseconds)
     nanosleep(&t, NULL);
 }
 
-/* How many of n sends are not done. */
+/* The number of n sends that are not done. */
 static int unsent(int n, MPI_Request *sent)
 {
     int left = 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands in bags, in the order in which it is added up. */
+/* Contents of bags, in the order in which they are added up. */
 #include "op/bag_list.h"
+#include "base/assert.h"
 #include "op/op_table.h"
 
 #include <string.h>
@@ -19,8 +20,8 @@ int64_t ls__bag_list_floats(const ls_node *n)
 
 /* ------ one list ------ */
 
-/* Is a list to be gone through in this order?  Where two are equal, in the
- * order of their places, which are e->bag here. */
+/* Compare entries of a list by index; equal ones by their places, which are
+ * e->bag here. */
 static bool precedes(const ls__bag_entry *a, const ls__bag_entry *b)
 {
     return a->index < b->index || (a->index == b->index && a->bag < b->bag);
@@ -44,8 +45,8 @@ static void sort_list(ls__bag_entry *e, int64_t n)
         }
 }
 
-/* What stands in a bag, in the order of its places; returns how many.  Do their
- * indices rise? */
+/* Collect a bag's contents, in the order of its places; returns their number.
+ * rise: do their indices rise? */
 static int64_t collect(const ls__run *r, int64_t bag, uint32_t *index,
                        float *value, bool *rise)
 {
@@ -69,7 +70,7 @@ static int64_t collect(const ls__run *r, int64_t bag, uint32_t *index,
     return n;
 }
 
-/* Add up what has one index, in the order of places; returns how many are
+/* Add up entries of one index, in the order of places; returns the number
  * left. */
 static int64_t merge(ls__bag_entry *e, int64_t n)
 {
@@ -83,7 +84,7 @@ static int64_t merge(ls__bag_entry *e, int64_t n)
     return n ? to + 1 : 0;
 }
 
-/* A list whose indices do not rise; returns how many are left. */
+/* Put a list into order of its indices; returns the number left. */
 static int64_t put_in_order(int64_t n, ls__bag_entry *e, uint32_t *index,
                             float *value)
 {
@@ -107,6 +108,7 @@ void ls__bag_list_make(const ls__run *r, int64_t bag, ls__bag_entry *e,
     int64_t n = collect(r, bag, index, value, &rise);
     int32_t count = (int32_t)(rise ? n : put_in_order(n, e, index, value));
 
+    LS__ASSERT(count >= 0 && count <= ls__bag_places(r->node));
     memcpy(list, &count, sizeof count);
 }
 
@@ -134,13 +136,15 @@ int64_t ls__bag_list_entries(const ls_node *node, const float *list,
     return n;
 }
 
-/* Sort by one digit of the index, entries of an equal one in the order they
- * had. */
+/* Sort by one digit of the index: a pass of a stable radix sort. */
 static void sort_digit(int64_t n, int shift, const ls__bag_entry *from,
                        ls__bag_entry *to)
 {
     uint32_t count[LS__BAG_COUNTS] = {0}, sum = 0;
 
+    _Static_assert(LS__BAG_COUNTS == 1 << 8, "a digit is 8 bits");
+    LS__ASSERT(LS__APART(from, to, n * (int64_t)sizeof *from,
+                         n * (int64_t)sizeof *to));
     for (int64_t i = 0; i < n; i++)
         count[from[i].index >> shift & (LS__BAG_COUNTS - 1)]++;
     for (int d = 0; d < LS__BAG_COUNTS; d++) {
@@ -211,6 +215,7 @@ int64_t ls__bag_table_grad(const ls__run *r, int64_t next, int64_t n,
 
         for (end = i + 1; end < n && e[end].index == row; end++)
             ;
+        LS__ASSERT(end == n || e[end].index > row);
         if (!add && next < row)
             ls__bag_clear(r, next, row);
         small = r->kernels->bag_grad(width, end - i, e + i, d, add, of_row);

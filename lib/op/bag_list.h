@@ -20,11 +20,11 @@ static inline const ls__bag_of *ls__bag_of_node(const ls_node *n)
     return n->of;
 }
 
-/* What a bag decides: which lot it is in, if any, and where that lies; and
+/* A bag's decisions: the lot that it is in, if any, and where that lies; and
  * whether only bags write the gradient of its table, so that they know which of
  * its rows are zeros. */
 typedef struct ls__bag_made {
-    const struct ls__lot *lot;
+    const struct ls__bag_update *lot;
     int64_t lot_at;
     bool touched;
 } ls__bag_made;
@@ -67,9 +67,8 @@ int64_t ls__bag_list_entries(const ls_node *node, const float *list,
 /* The bits of an index of its table. */
 int ls__bag_bits(const ls_node *node);
 
-/* All n entries by the lower `bits` bits of their indices, all others being
- * equal; those of one index in the order they had: where they are then, e or
- * `other`. */
+/* Sort n entries (stable radix sort) by the lower `bits` bits of their indices,
+ * the other bits being equal.  Returns the sorted array, e or `other`. */
 const ls__bag_entry *ls__bag_sort(int bits, int64_t n, ls__bag_entry *e,
                                   ls__bag_entry *other);
 

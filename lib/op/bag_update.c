@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What members of a lot do in its first chunk, in each one and in its last. */
-#include "op/lot.h"
+/* Batched bag updates: a lot's work in its first chunk, each, and its last. */
+#include "op/bag_update.h"
+#include "base/assert.h"
 #include "kernel/product.h"
 #include "op/bag_list.h"
 
@@ -9,13 +10,14 @@
 /* ------ memory ------ */
 
 /* Bags of a member in all chunks. */
-static int64_t bags_of(const ls__lot *lot, int m)
+static int64_t bags_of(const ls__bag_update *lot, int m)
 {
     return lot->chunks * lot->chunk_rows * ls__vectors(lot->member[m]);
 }
 
-void ls__lot_lay_out(ls__lot *lot, int64_t chunks)
+void ls__lot_lay_out(ls__bag_update *lot, int64_t chunks)
 {
+    LS__ASSERT(chunks >= 1 && lot->members <= LS__LOT_MEMBERS);
     lot->chunks = chunks;
     lot->floats = lot->places = 0;
     for (int m = 0; m < lot->members; m++) { /* rows of all are one array */
@@ -23,6 +25,7 @@ void ls__lot_lay_out(ls__lot *lot, int64_t chunks)
         int64_t bags = lot->chunk_rows * ls__vectors(n);
 
         lot->bags[m] = (bags + LS__CHUNK - 1) / LS__CHUNK * LS__CHUNK;
+        LS__ASSERT(lot->floats % ls__width(n) == 0);
         lot->rows[m] = lot->floats;
         lot->floats += chunks * lot->bags[m] * ls__width(n);
         lot->places += bags_of(lot, m) * ls__bag_places(n);
@@ -39,7 +42,7 @@ void ls__lot_lay_out(ls__lot *lot, int64_t chunks)
     lot->floats = (lot->floats + 2 + 15) / 16 * 16;
 }
 
-static const ls__lot *lot_of(const ls__run *r)
+static const ls__bag_update *lot_of(const ls__run *r)
 {
     const ls__bag_made *made = r->in->made;
 
@@ -59,6 +62,7 @@ static int number_of(const ls__run *r)
 
     while (lot_of(r)->member[m] != r->node)
         m++;
+    LS__ASSERT(m < lot_of(r)->members);
     return m;
 }
 
@@ -68,8 +72,8 @@ static int64_t chunk_of(const ls__run *r)
     return r->of->before / lot_of(r)->chunk_rows % lot_of(r)->chunks;
 }
 
-/* Which row of y, of all members', is that of a bag of the lot. */
-static int64_t row_of(const ls__lot *lot, int m, int64_t bag)
+/* The row of y, of all members', that belongs to a bag of the lot. */
+static int64_t row_of(const ls__bag_update *lot, int m, int64_t bag)
 {
     int64_t bags = lot->chunk_rows * ls__vectors(lot->member[m]);
 
@@ -77,7 +81,7 @@ static int64_t row_of(const ls__lot *lot, int m, int64_t bag)
            bag / bags * lot->bags[m] + bag % bags;
 }
 
-/* Where the rows of this chunk lie. */
+/* The place of this chunk's rows. */
 static float *rows_at(const ls__run *r, int m)
 {
     int64_t first = chunk_of(r) * lot_of(r)->bags[m];
@@ -105,8 +109,7 @@ static size_t bytes_of_chunk(const ls__run *r)
 
 /* ------ how often the gradient is added up ------ */
 
-/* Entries of a row in one go: so many rows of dy are read for one that is
- * written. */
+/* Entries of a row in one go: rows of dy that are read for one written. */
 enum { OFTEN = 24 };
 
 static unsigned char *seen_at(const ls__run *r)
@@ -143,7 +146,7 @@ static int64_t group_of(const ls__run *r)
  * have. */
 static void choose_group(const ls__run *r)
 {
-    const ls__lot *lot = lot_of(r);
+    const ls__bag_update *lot = lot_of(r);
     int64_t most = lot->chunks * lot->chunk_rows, entries = 0, groups, group;
     int64_t rows = r->of->left < most ? r->of->left : most;
 
@@ -153,6 +156,7 @@ static void choose_group(const ls__run *r)
     groups = entries ? entries / (OFTEN * count_seen(r)) : 1;
     groups = groups < 1 ? 1 : groups > lot->chunks ? lot->chunks : groups;
     group = (lot->chunks + groups - 1) / groups;
+    LS__ASSERT(group >= 1 && group <= lot->chunks);
     memcpy(memory_of(r) + lot->group, &group, sizeof group);
 }
 
@@ -186,8 +190,8 @@ static void prefetch(const float *x, int64_t n)
         __builtin_prefetch(x + i);
 }
 
-/* y of all bags of the lot; those that read the same part of the table follow
- * each other. */
+/* Compute y of all bags of the lot, ordered by the part of the table that they
+ * read. */
 static void compute_lot(const ls__run *r, int m)
 {
     uint32_t *count;
@@ -232,8 +236,8 @@ static bool ends_group(const ls__run *r)
            chunk_of(r) == lot_of(r)->chunks - 1 || r->rows == r->of->left;
 }
 
-/* A group's entries, sorted by the upper bits of their indices into parts of
- * the table, each of which stays in the second cache. */
+/* A group's entries, radix sorted by the upper bits of their indices: each part
+ * of the table stays in the second cache. */
 typedef struct parts {
     const ls__run *run;
     int shift;       /* an index's bits within its part */
@@ -246,7 +250,7 @@ typedef void list_fn(const parts *p, const ls_node *node, const float *list,
 
 static void of_chunk(const parts *p, int64_t chunk, int64_t rows, list_fn *fn)
 {
-    const ls__lot *lot = lot_of(p->run);
+    const ls__bag_update *lot = lot_of(p->run);
 
     for (int m = 0; m < lot->members; m++) {
         const ls_node *node = lot->member[m];
@@ -342,6 +346,7 @@ static void add_up(const ls__run *r)
     while ((limit - 1) >> p.shift >= LS__BAG_COUNTS)
         p.shift++;
     deal(&p);
+    LS__ASSERT(p.count[LS__BAG_COUNTS - 1] <= lot_of(r)->places);
     for (int64_t i = 0; i << p.shift < limit; first = p.count[i++]) {
         int64_t n = p.count[i] - first;
 

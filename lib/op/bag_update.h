@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lots: bags of a wide table work on many chunks of a shard at a time.
+/* Lots: batched bag updates.  Bags of a wide table work on many chunks at once.
  *
  * A chunk alone reads rows from all over the table, and writes to as many rows
  * of its gradient; the next one reads and writes them again, and each time they
@@ -15,15 +15,15 @@
  * Where few rows of the table occur, and each of them often, it is dy that
  * would come from memory again and again: then the gradient is added up more
  * often, after fewer chunks. */
-#ifndef LS_OP_LOT_H
-#define LS_OP_LOT_H
+#ifndef LS_OP_BAG_UPDATE_H
+#define LS_OP_BAG_UPDATE_H
 
 #include "graph/op.h"
 
 enum { LS__LOT_MEMBERS = 4 };
 
 /* The bags that share a table, in the order of their backward. */
-typedef struct ls__lot {
+typedef struct ls__bag_update {
     int members;
     const ls_node *member[LS__LOT_MEMBERS];
     int64_t chunk_rows;
@@ -38,15 +38,15 @@ typedef struct ls__lot {
     int64_t group;                  /* an integer: chunks after which the
                                        gradient is added up */
     int64_t floats;                 /* of all of it */
-} ls__lot;
+} ls__bag_update;
 
 /* The memory of `chunks` chunks, members and chunk_rows given. */
-void ls__lot_lay_out(ls__lot *lot, int64_t chunks);
+void ls__lot_lay_out(ls__bag_update *lot, int64_t chunks);
 
 /* Decide whether a bag works in a lot, and says which blocks it touches. */
 int ls__lot_plan(ls__bench *b, ls__instr *in);
 
-/* What forward of a member does in a chunk, and backward for the table. */
+/* The work of a member in a chunk: forward, and backward for the table. */
 void ls__lot_forward(const ls__run *r);
 void ls__lot_backward(const ls__run *r);
 

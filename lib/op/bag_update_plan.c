@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which bags work on chunks in lots (op/lot.h): those whose table is larger
- * than the second cache, where nothing else has a gradient for it, and whose
- * lists are the batch's, so that they are known before their chunk runs.  A lot
- * takes twice the memory of the table at most.  And which bags alone write the
- * gradient of their table, and so know which of its rows are zeros. */
-#include "op/lot.h"
+/* The choice of bags that work on chunks in lots (op/bag_update.h): those whose
+ * table is larger than the second cache, where nothing else has a gradient for
+ * it, and whose lists are the batch's, so that they are known before their
+ * chunk runs.  A lot takes twice the memory of the table at most.  Chosen too:
+ * bags that alone write the gradient of their table, and so know which of its
+ * rows are zeros. */
+#include "op/bag_update.h"
 #include "op/bag_list.h"
 #include "op/op_table.h"
 
@@ -32,8 +33,8 @@ static bool fits(const ls__instr *in, int table)
     return true;
 }
 
-/* All that have a gradient for the table; false: one of them does not fit. */
-static bool find_members(const ls__bench *b, int table, ls__lot *lot)
+/* Find all that have a gradient for the table; false: one does not fit. */
+static bool find_members(const ls__bench *b, int table, ls__bag_update *lot)
 {
     for (int i = b->count - 1; i >= 0; i--) {
         const ls__instr *in = &b->instr[i];
@@ -48,18 +49,19 @@ static bool find_members(const ls__bench *b, int table, ls__lot *lot)
 }
 
 /* Take as many chunks as there is memory for; false: not two. */
-static bool size_lot(ls__lot *lot, int64_t floats)
+static bool size_lot(ls__bag_update *lot, int64_t floats)
 {
     ls__lot_lay_out(lot, 1);
     if (lot->floats > floats)
         return false;
     ls__lot_lay_out(lot, floats / lot->floats < CHUNKS ? floats / lot->floats
                                                        : CHUNKS);
+    LS__ASSERT(lot->floats <= floats && lot->chunks <= CHUNKS);
     return lot->chunks > 1;
 }
 
 /* All members are told by the first to come. */
-static void give(ls__bench *b, const ls__lot *lot)
+static void give(ls__bench *b, const ls__bag_update *lot)
 {
     int64_t at = ls__bench_stays(b, lot->floats);
 
@@ -68,6 +70,7 @@ static void give(ls__bench *b, const ls__lot *lot)
             if (b->instr[i].node == lot->member[m]) {
                 ls__bag_made *made = b->instr[i].made;
 
+                LS__ASSERT(!made->lot); /* a bag has one table */
                 made->lot = lot;
                 made->lot_at = at;
             }
@@ -75,7 +78,7 @@ static void give(ls__bench *b, const ls__lot *lot)
 
 static int lot_of_table(ls__bench *b, int table)
 {
-    ls__lot found = {.chunk_rows = b->rows}, *lot;
+    ls__bag_update found = {.chunk_rows = b->rows}, *lot;
     int64_t most = 2 * b->param[table].size;
 
     most = most < INT32_MAX ? most : INT32_MAX; /* entries are counted in 32

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The windows and weights of a convolution as the structs of its products. */
 #include "op/conv.h"
+#include "base/assert.h"
 
 bool ls__conv_is_plain(const ls_node *n)
 {
@@ -19,7 +20,7 @@ ls__conv_weights ls__conv_weights_of(const ls_node *n, bool rotated)
 }
 
 /* The windows w in one image, with `wide` columns of all groups. */
-static ls__conv windows(const ls_node *n, const ls__frame *f,
+static ls__conv windows(const ls_node *n, const ls__halo *f,
                         const ls__window *w, int64_t wide)
 {
     int64_t groups = ls__conv_groups(n);
@@ -37,7 +38,7 @@ static ls__conv windows(const ls_node *n, const ls__frame *f,
 
 ls__conv ls__conv_of_x(const ls_node *n)
 {
-    ls__frame f = ls__frame_of_x(n);
+    ls__halo f = ls__halo_of_x(n);
 
     return windows(n, &f, ls__window_of(n), ls__width(n));
 }
@@ -45,7 +46,7 @@ ls__conv ls__conv_of_x(const ls_node *n)
 ls__conv ls__conv_of_dy(const ls_node *n)
 {
     const ls_node *x = n->in[0];
-    ls__frame f = ls__frame_of_dy(n);
+    ls__halo f = ls__halo_of_dy(n);
     const ls__window *own = ls__window_of(n);
     ls__window w = {.kh = own->kh, .kw = own->kw, .sy = 1, .sx = 1,
                     .dy = own->dy, .dx = own->dx,
@@ -68,7 +69,7 @@ static int64_t first_tap(int64_t at, int64_t stride)
 ls__conv ls__conv_apart(const ls_node *n, const ls__conv *v, int64_t y,
                         int64_t x)
 {
-    ls__frame f = ls__frame_of_dy(n);
+    ls__halo f = ls__halo_of_dy(n);
     int64_t kw = ls__window_of(n)->kw, at = (y * v->w + x) * v->out.c_row;
     ls__conv of = *v;
 
@@ -92,6 +93,7 @@ ls__conv ls__conv_group(const ls__conv *v, int64_t g)
     ls__conv of = *v;
     int64_t at = g * v->out.n;
 
+    LS__ASSERT(g >= 0 && at < v->out.c_row);
     if (g == 0)
         return of;
     of.x += g * v->run;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a convolution multiplies: windows over x for y and dw, windows over dy
- * for dx; weights packed; and who does it. */
+/* Products of a convolution: windows over x for y and dw, windows over dy for
+ * dx; weights packed; and who computes them. */
 #ifndef LS_OP_CONV_H
 #define LS_OP_CONV_H
 
@@ -13,6 +13,8 @@ typedef struct ls__conv_of {
     int64_t features, groups;
     bool bias;
 } ls__conv_of;
+
+_Static_assert(offsetof(ls__conv_of, window) == 0, "as op/window.h has it");
 
 static inline int64_t ls__conv_groups(const ls_node *n)
 {
@@ -37,17 +39,17 @@ ls__conv ls__conv_group(const ls__conv *v, int64_t g);
 /* Its windows have no gaps, and see all channels. */
 bool ls__conv_is_plain(const ls_node *n);
 
-/* How a convolution is computed. */
+/* The algorithm of a convolution. */
 typedef enum ls__conv_way {
-    LS__CONV_READ,      /* the backend's kernels read patches from the image */
+    LS__CONV_READ,      /* implicit im2col: kernels read patches in the image */
     LS__CONV_POOLED,    /* the same, and under a 2x2 pooling dw, and as a rule
                            dx, are made from what it kept */
     LS__CONV_GAPS,      /* they read them group by group, and with gaps */
     LS__CONV_DEPTHWISE, /* each channel by itself, with one output */
-    LS__CONV_PATCHES    /* patches are written out, and multiplied */
+    LS__CONV_PATCHES    /* im2col: patches are written out, and multiplied */
 } ls__conv_way;
 
-/* What a convolution decides. */
+/* A convolution's decisions. */
 typedef struct ls__conv_made {
     ls__product_made product;
     ls__conv_way way;   /* chosen once */
@@ -57,6 +59,9 @@ typedef struct ls__conv_made {
     ls__window pooling; /* by this; the node's shape is that of the pooled y,
                            and the convolution's own is the window's (h,w) */
 } ls__conv_made;
+
+_Static_assert(offsetof(ls__conv_made, product) == 0,
+               "as op/product_plan.h has it");
 
 /* Its weights as the reader packs them. */
 ls__conv_weights ls__conv_weights_of(const ls_node *n, bool rotated);
@@ -85,7 +90,7 @@ static inline int64_t ls__conv_transposed_size(const ls__conv_made *m,
     return m->transposed ? v->out.n * ls__conv_transposed_row(v) : 0;
 }
 
-/* Who reads patches from the image; NULL: it is computed without that. */
+/* The kernels that read patches from the image; NULL: not that algorithm. */
 static inline const ls__convs *ls__conv_reader(const ls__conv_made *m,
                                                const ls__backend *b)
 {
@@ -112,18 +117,18 @@ void ls__depthwise_product(const ls__run *r, const ls__conv *v, bool rotated,
 void ls__depthwise_grad(const ls__run *r, const ls__conv *v, const float *d,
                         float *image, float *scratch);
 
-/* ------ by patches that are written out (conv_patches.c) ------ */
+/* ------ by patches that are written out (conv_im2col.c) ------ */
 
 /* Floats of scratch that a product of windows needs. */
-int64_t ls__patches_scratch(const ls__conv *v, const ls__backend *backend);
+int64_t ls__im2col_scratch(const ls__conv *v, const ls__backend *backend);
 
 /* y, or dx, of one group: out.b is the weights; rotated: their transpose with
  * the taps in reverse order is the operand. */
-void ls__patches_product(const ls__run *r, const ls__conv *v, bool rotated,
-                         float *scratch);
+void ls__im2col_product(const ls__run *r, const ls__conv *v, bool rotated,
+                        float *scratch);
 
 /* dw (+)= patches^T d, dbias (+)= sums of d. */
-void ls__patches_grad(const ls__run *r, const ls__conv *v, float *dbias,
-                      float *scratch);
+void ls__im2col_grad(const ls__run *r, const ls__conv *v, float *dbias,
+                     float *scratch);
 
 #endif

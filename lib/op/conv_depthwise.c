@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Convolutions in which each channel has a group of its own
- * (kernel/k_depthwise.h).  In bf16 layers what is multiplied is rounded, and
- * summed as in f32. */
+/* Depthwise convolutions, each channel a group (kernel/k_depthwise.h).  bf16
+ * layers round what is multiplied, and sum as f32 does. */
 #include "backend/backend.h"
 #include "base/least.h"
 #include "op/conv.h"
@@ -27,12 +26,13 @@ static const float *rounded(const ls__run *r, int64_t n, const float *x,
 void ls__depthwise_product(const ls__run *r, const ls__conv *v, bool rotated,
                            float *image, float *scratch)
 {
-    ls__frame f = rotated ? ls__frame_of_dy(r->node) : ls__frame_of_x(r->node);
+    ls__halo f = rotated ? ls__halo_of_dy(r->node) : ls__halo_of_x(r->node);
     int64_t taps = v->kh * v->kx;
     const float *w = rounded(r, taps * v->c, r->param[0], scratch);
     ls__conv all = *v;
 
-    all.x = rounded(r, ls__frame_size(&f), v->x, image);
+    LS__ASSERT(ls__conv_groups(r->node) == v->c && v->c == ls__width(r->node));
+    all.x = rounded(r, ls__halo_size(&f), v->x, image);
     all.out.n = v->c;
     all.out.b = rotated ? w + (taps - 1) * v->c : w;
     all.out.b_row = rotated ? -v->c : v->c;
@@ -42,10 +42,10 @@ void ls__depthwise_product(const ls__run *r, const ls__conv *v, bool rotated,
 void ls__depthwise_grad(const ls__run *r, const ls__conv *v, const float *d,
                         float *image, float *scratch)
 {
-    ls__frame f = ls__frame_of_x(r->node);
+    ls__halo f = ls__halo_of_x(r->node);
     ls__conv all = *v;
 
-    all.x = rounded(r, ls__frame_size(&f), v->x, image);
+    all.x = rounded(r, ls__halo_size(&f), v->x, image);
     all.out.n = v->c;
     all.out.b = rounded(r, ls__conv_full_size(r->node), d, scratch);
     r->kernels->depthwise_grad(&all, r->dparam[1]);

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Convolutions by patches that are written out, a few output rows at a time,
- * and multiplied: for backends that only multiply, and for windows that a
+/* Convolutions by im2col: patches are written out, a few output rows at a time,
+ * and multiplied.  For backends that only multiply, and for windows that a
  * backend's convolutions do not know. */
 #include "backend/backend.h"
+#include "base/assert.h"
 #include "base/least.h"
 #include "op/conv.h"
 
 #include <string.h>
 
-/* Output rows of which patches are written at once. */
+/* Output rows in one im2col. */
 static int64_t rows_at_once(const ls__conv *v)
 {
     return v->w < LS__CHUNK ? LS__CHUNK / v->w : 1;
 }
 
-static int64_t patches_size(const ls__conv *v)
+static int64_t im2col_size(const ls__conv *v)
 {
     return ls__whole_vectors(ls__most(rows_at_once(v) * v->w, LS__CHUNK) *
                              v->out.k);
@@ -26,9 +27,9 @@ static int64_t operand_size(const ls__conv *v)
     return ls__whole_vectors(ls__most(v->out.k, LS__CHUNK) * v->out.n);
 }
 
-int64_t ls__patches_scratch(const ls__conv *v, const ls__backend *backend)
+int64_t ls__im2col_scratch(const ls__conv *v, const ls__backend *backend)
 {
-    return patches_size(v) + operand_size(v) +
+    return im2col_size(v) + operand_size(v) +
            backend->products->scratch(ls__most(v->out.k, LS__CHUNK), v->out.n);
 }
 
@@ -43,7 +44,7 @@ static float *write_patch(const ls__conv *v, const float *x, float *out)
 }
 
 /* The patches of output rows y .. y+rows. */
-static void write_patches(const ls__conv *v, int64_t y, int64_t rows,
+static void write_im2col(const ls__conv *v, int64_t y, int64_t rows,
                           float *out)
 {
     for (int64_t i = y; i < y + rows; i++)
@@ -55,6 +56,7 @@ static void write_patches(const ls__conv *v, int64_t y, int64_t rows,
 
 static int64_t rows_from(const ls__conv *v, int64_t y)
 {
+    LS__ASSERT(y >= 0 && rows_at_once(v) * v->w * v->out.k <= im2col_size(v));
     return ls__most(0, ls__least(v->h - y, rows_at_once(v)));
 }
 
@@ -71,10 +73,10 @@ static void rotate(const ls__conv *v, float *out)
                 *out++ = v->out.b[(t * v->out.n + i) * v->out.b_row + j];
 }
 
-void ls__patches_product(const ls__run *r, const ls__conv *v, bool rotated,
-                         float *scratch)
+void ls__im2col_product(const ls__run *r, const ls__conv *v, bool rotated,
+                        float *scratch)
 {
-    float *operand = scratch + patches_size(v);
+    float *operand = scratch + im2col_size(v);
     ls__product all = v->out;
 
     if (rotated) {
@@ -85,7 +87,7 @@ void ls__patches_product(const ls__run *r, const ls__conv *v, bool rotated,
     for (int64_t y = 0, rows; (rows = rows_from(v, y)) > 0; y += rows) {
         ls__product g = all;
 
-        write_patches(v, y, rows, scratch);
+        write_im2col(v, y, rows, scratch);
         g.m = rows * v->w;
         g.a = scratch;
         g.a_row = g.k;
@@ -116,14 +118,15 @@ static int64_t write_chunk(const ls__conv *v, int64_t y, int64_t x,
                (size_t)v->out.n * sizeof *dy);
         count++;
     }
+    LS__ASSERT(count > 0 && count <= LS__CHUNK);
     return count;
 }
 
-void ls__patches_grad(const ls__run *r, const ls__conv *v, float *dbias,
-                      float *scratch)
+void ls__im2col_grad(const ls__run *r, const ls__conv *v, float *dbias,
+                     float *scratch)
 {
     int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w);
-    float *dy = scratch + patches_size(v);
+    float *dy = scratch + im2col_size(v);
     ls__product g = v->out;
 
     g.m = v->out.k;

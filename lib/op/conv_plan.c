@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a convolution decides: what it takes into its epilogue, how it is
- * computed, and the memory and the packed weights that this wants. */
+/* A convolution's decisions: its fused epilogue, its algorithm, and the memory
+ * and the packed weights that this wants. */
+#include "base/assert.h"
 #include "base/least.h"
 #include "op/conv.h"
 #include "op/op_table.h"
 
 /* ------ what it takes in, and keeps ------ */
 
-/* A max pooling, through a relu or nothing, or what any product takes: then
- * what the pooling reads is never kept. */
+/* Fuse a max pooling, through a relu or nothing, whose input is then never
+ * kept; or what any product takes. */
 bool ls__conv_folds(const ls_node *n, void *made, const ls_node *reader)
 {
     ls__conv_made *m = made;
@@ -75,6 +76,7 @@ static void choose_way(const ls_node *n, const ls__convs *convs,
     ls__conv of_dy = ls__conv_of_dy(n);
 
     m->way = way_of(n, convs, m);
+    LS__ASSERT(convs || m->way >= LS__CONV_DEPTHWISE);
     m->transposed = m->way == LS__CONV_POOLED ||
                 (m->way == LS__CONV_READ && convs->transposed);
     m->dx_pooled = m->way == LS__CONV_POOLED && convs->dx_pooled &&
@@ -83,13 +85,13 @@ static void choose_way(const ls_node *n, const ls__convs *convs,
 
 /* ------ memory ------ */
 
-/* What a product of windows needs besides its image. */
+/* Scratch of a product of windows besides its image. */
 static int64_t product_scratch(const ls_node *n, const ls__conv_made *m,
                                const ls__conv *v, const ls__backend *b)
 {
     if (m->way == LS__CONV_DEPTHWISE)
         return ls__depthwise_scratch(n);
-    return m->way == LS__CONV_PATCHES ? ls__patches_scratch(v, b)
+    return m->way == LS__CONV_PATCHES ? ls__im2col_scratch(v, b)
                                       : ls__whole_vectors(b->convs->scratch(v));
 }
 
@@ -98,12 +100,12 @@ static int64_t product_scratch(const ls_node *n, const ls__conv_made *m,
 static int64_t conv_scratch(const ls_node *n, const ls__conv_made *m,
                             const ls__backend *b)
 {
-    ls__frame x = ls__frame_of_x(n), dy = ls__frame_of_dy(n);
+    ls__halo x = ls__halo_of_x(n), dy = ls__halo_of_dy(n);
     ls__conv of_x = ls__conv_of_x(n), of_dy = ls__conv_of_dy(n);
 
     return ls__whole_vectors(ls__conv_full_size(n)) +
            ls__whole_vectors(
-               ls__most(ls__frame_size(&x), ls__frame_size(&dy))) +
+               ls__most(ls__halo_size(&x), ls__halo_size(&dy))) +
            ls__conv_transposed_size(m, &of_x) +
            ls__most(product_scratch(n, m, &of_x, b),
                     ls__most(product_scratch(n, m, &of_dy, b),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How formulas run.
+/* Execution of formulas (fused elementwise operators).
  *
  * A formula runs in blocks that stay in the first-level cache: all terms of one
  * block, then the next block, so memory is read and written once however long
@@ -13,6 +13,7 @@
  * from the last term to the first, a's before b's, each onto the addend; under
  * a row by rising elements, of parameters by rising rows. */
 #include "op/formula_run.h"
+#include "base/assert.h"
 #include "base/least.h"
 #include "base/range.h"
 #include "op/op_table.h"
@@ -26,11 +27,11 @@ typedef struct place {
     float *made, *own;  /* room for its value and its gradient; of a parameter
                            made is the sum of gradients over rows */
     const float *value, *addend;
-    float *grad, *to;   /* where the gradient is made, and where it belongs;
+    float *grad, *to;   /* the gradient while it is made, and its place;
                            NULL: it is not wanted */
     bool needed, has;   /* the value; the gradient, which is added to then */
     int operands;       /* that are this place */
-    int64_t from;       /* where in its row an input is */
+    int64_t from;       /* an input's place in its row */
     bool wraps;         /* the same run of it lies under all of the block's */
 } place;
 
@@ -38,10 +39,10 @@ typedef struct place {
 typedef struct block {
     const ls__run *r;
     const ls__formula *f;
-    int64_t rows, width, most; /* what blocks are cut out of; the most of one */
+    int64_t rows, width, most; /* to cut into blocks; the most of one */
     ls__runs by;               /* the runs; n of 0: there are none */
     int64_t row, at, all, n, runs;
-    int64_t from;              /* where its sums are in a row of them */
+    int64_t from;              /* the place of its sums in a row of them */
     place place[PLACES];
 } block;
 
@@ -63,6 +64,8 @@ static int64_t most_of(const ls__formula *f)
 {
     int64_t n = ROOM / (2 * (f->inputs + f->terms));
 
+    LS__ASSERT(f->inputs <= LS__TERM_INPUTS && f->terms <= LS__TERMS &&
+               f->params <= f->inputs);
     return ls__most(LEAST, n - n % 64);
 }
 
@@ -76,8 +79,8 @@ int ls__formula_plan(ls__bench *b, ls__instr *in)
     return 0;
 }
 
-/* Lay out the memory that all blocks use.  Where rows do not count, all are one
- * that is cut into blocks. */
+/* Lay out the memory that all blocks use.  Where rows do not matter, all of
+ * them are one, cut into blocks. */
 static void start(block *b, const ls__run *r, const ls__formula *f)
 {
     bool flat = f->whole && !f->params;
@@ -92,6 +95,8 @@ static void start(block *b, const ls__run *r, const ls__formula *f)
         b->place[k].own = b->place[k].to = b->place[k].grad = next + b->most;
     }
     for (int t = 0; t < f->terms; t++) {
+        LS__ASSERT(f->term[t].a < f->inputs + t &&
+                   f->term[t].b < f->inputs + t);
         b->place[f->term[t].a].operands++;
         b->place[f->term[t].b].operands += ls__term_inputs(f->term[t].kind) - 1;
     }
@@ -107,8 +112,8 @@ static int given(const ls__formula *f)
     return f->inputs - f->params;
 }
 
-/* Count those of `left` elements of a row from `at` on that one run lies under,
- * and say where they are in the array. */
+/* Count the elements, of `left` in a row from `at` on, that share one run, and
+ * give its place in the array. */
 static int64_t run_under(const ls__runs *of, int64_t at, int64_t left,
                          int64_t *from)
 {
@@ -151,6 +156,7 @@ static void cut(block *b, int64_t at, int64_t end)
         if (b->f->of[k].n && !fits(b, &b->f->of[k], &b->place[k]))
             k = -1; /* all again */
     }
+    LS__ASSERT(b->all >= 1 && b->all <= b->most && b->all == b->n * b->runs);
 }
 
 static int64_t input_size(const block *b, int k)
@@ -158,8 +164,8 @@ static int64_t input_size(const block *b, int k)
     return b->r->node->in[k]->size;
 }
 
-/* Move to the block in a row.  A gradient that is the sum of several is added
- * to where it belongs at once, unless it is itself of several operands. */
+/* Move to the block in a row.  A gradient with an addend is added to its place
+ * at once, unless several operands make it. */
 static void enter(block *b, int64_t row)
 {
     const ls__run *r = b->r;
@@ -191,7 +197,7 @@ static void clear(int64_t n, float *x)
 
 /* ------ values ------ */
 
-/* Where the block's values or sums are in an array of the node's. */
+/* The place of the block's values or sums in an array of the node's. */
 static int64_t at_end(const block *b)
 {
     return b->f->sum.n ? b->row * b->r->node->size + b->from
@@ -249,7 +255,9 @@ void ls__formula_forward(const ls__run *r)
 
 static unsigned reads_of(int kind)
 {
-    return kind < LS__ADD ? 1 : kind == LS__ADD ? 0 : ls__op_term[kind].reads;
+    return kind < LS__ADD    ? 1
+           : kind == LS__ADD ? 0
+                             : ls__op_term[kind].plan.reads;
 }
 
 /* The values that gradients read, and those they are made of. */
@@ -266,8 +274,8 @@ static void mark_needed(block *b)
     }
 }
 
-/* Where an operand's share of a term's gradient goes, and what it is added to;
- * NULL: nothing yet. */
+/* The place for an operand's share of a term's gradient, and what it is added
+ * to; NULL: nothing yet. */
 static float *give(place *p, const float **onto)
 {
     *onto = p->has ? p->grad : p->addend;
@@ -340,7 +348,7 @@ static void back_rows(block *b)
     }
 }
 
-/* Those of some columns; what is of runs is added to zeros. */
+/* The gradients of some columns; those of runs are added to zeros. */
 static void back(block *b, ls__range columns)
 {
     for (int k = 0; k < given(b->f); k++)

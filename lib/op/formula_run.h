@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Formulas at work, as operators are (graph/op.h): elementwise operators, each
- * a formula of one term, and the chains of them that a plan makes. */
+/* Formulas as operators (graph/op.h): elementwise operators, each a formula of
+ * one term, and the fused chains of them that a plan makes. */
 #ifndef LS_OP_FORMULA_RUN_H
 #define LS_OP_FORMULA_RUN_H
 

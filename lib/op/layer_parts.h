@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parts of layers: operators as layers that are made of them need them, here
- * and above the engine, and that have no public function of their own. */
+/* Parts of layers, here and above the engine: operators without a public
+ * function of their own. */
 #ifndef LS_OP_LAYER_PARTS_H
 #define LS_OP_LAYER_PARTS_H
 
@@ -10,7 +10,7 @@
 ls_node *ls__matmul(ls_node *a, ls_node *b);
 
 /* The sum, or the maximum, over `axes` axes that follow each other. */
-ls_node *ls__reduction(bool sum, ls_node *x, int first, int axes);
+ls_node *ls__reduction_node(bool sum, ls_node *x, int first, int axes);
 
 ls_node *ls__joined(ls_node *first, ls_node *second, int axis);
 
@@ -18,10 +18,9 @@ ls_node *ls__joined(ls_node *first, ls_node *second, int axis);
 ls_node *ls__binary_entropy(ls_node *logits, ls_node *target);
 ls_node *ls__divergence(ls_node *log_predicted, ls_node *target);
 
-/* A dense layer called "<name>.<part>", a part of the layer `name`, whose
- * weights are the matrix (width of x, n) under another shape of the same size,
- * `kernel`: Flax's DenseGeneral.  NULL where x is, or where the graph has
- * failed. */
+/* A dense layer "<name>.<part>", a part of the layer `name`.  Its weights are
+ * the matrix (width of x, n) under another shape of the same size, `kernel`:
+ * Flax's DenseGeneral.  NULL where x is, or where the graph has failed. */
 ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
                         const char *part, bool bias, int rank,
                         const int64_t *kernel);
@@ -31,20 +30,20 @@ ls_node *ls__projection(ls_node *x, int64_t n, const char *name,
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
                        bool causal, double dropout, const char *name);
 
-/* What the two cells of recurrent layers differ in. */
-typedef struct ls__cell {
+/* Differences of the two cells of recurrent layers. */
+typedef struct ls__rnn_cell {
     const char *name;
     int gates;      /* G */
     int states;     /* arrays of n: LSTM has c and h */
     bool bias_of_x; /* the bias is the dense layer's; else it is here.  A GRU
                        may have both: hn has its own then */
-} ls__cell;
+} ls__rnn_cell;
 
-extern const ls__cell ls__lstm, ls__gru;
+extern const ls__rnn_cell ls__lstm, ls__gru;
 
 /* The steps of a recurrent layer, of a dense layer's value (T,G n).  Its value
  * holds the state after the last step, too, where o->last is not NULL. */
-ls_node *ls__recurrent_node(ls_node *gates, const ls__cell *cell,
+ls_node *ls__recurrent_node(ls_node *gates, const ls__rnn_cell *cell,
                             const ls_recurrent_options *o, const char *name);
 
 #endif

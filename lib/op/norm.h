@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What norms share. */
+/* Functions that norms share. */
 #ifndef LS_OP_NORM_H
 #define LS_OP_NORM_H
 
@@ -8,7 +8,7 @@
 /* Declare "scale" and "bias", one each for the last axis: what they learn. */
 ls_node *ls__declare_scale_bias(ls_node *n);
 
-/* What they add to a variance where nothing else is said. */
+/* The default epsilon, added to a variance. */
 #define LS__NORM_EPSILON 1e-6
 
 /* Check epsilon and the input, and set the shape: its input's. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attention of q (T,D) to k and v, head by head on columns h D/H of them.  k
- * and v may have fewer heads, each then for as many of q's one after the other.
+/* Attention of q (T,D) to k and v, head by head on columns h D/H of them.
+ * Grouped-query attention: k and v have fewer heads, each for several of q's.
  *
  *     S = q k^T / sqrt(D/H),  P = softmax(S),  y = P v
  *     dv = P^T dy,  dP = dy v^T,  dS = P (dP - sum(dP P)) / sqrt(D/H)
  *     dq = dS k,  dk = dS^T q
  *
- * Of heads that share one of k and v, dk and dv are added in rising order, what
- * was there last.
+ * Heads that share one of k and v add dk and dv in rising order, the addend
+ * last.
  *
  * In training elements of P may be dropped before they meet v, as op_dropout.c
  * has it; element (head,t,s) of row i is element ((i H + head) T + t) T + s of
@@ -17,6 +17,7 @@
  * was not dropped.  With a causal mask position t
  * sees 0 .. t: the softmax runs over t + 1 entries, the others are zeros. */
 #include "backend/backend.h"
+#include "base/assert.h"
 #include "base/least.h"
 #include "base/range.h"
 #include "op/op_table.h"
@@ -57,6 +58,7 @@ static head head_of(const ls_node *n)
     int64_t t = n->shape[0], row = n->shape[1], d = row / given(n)->heads;
     int64_t kv_row = n->in[1]->shape[1];
 
+    LS__ASSERT(row % kv_row == 0 && row % d == 0 && kv_row % d == 0);
     return (head){t, d, row, kv_row, row / kv_row,
                   1.0f / __builtin_sqrtf((float)d)};
 }
@@ -79,7 +81,7 @@ static int64_t y_at(const ls__run *r, head h, int64_t i, int64_t k)
                       : q_at(h, i, k);
 }
 
-/* Are k and v as wide as some of q's heads, of which each serves as many? */
+/* Grouped queries: do the heads of k and v divide those of q? */
 static bool divides(const ls_node *n)
 {
     int64_t heads = given(n)->heads, kv = n->in[1]->shape[1];
@@ -208,7 +210,7 @@ static void show_head(const ls__run *r, head h, const char *what, int64_t at,
              h.t * h.t);
 }
 
-/* Where P of a head of row i begins, among those of all rows. */
+/* The place of P of a head of row i, among those of all rows. */
 static int64_t place(const ls__run *r, head h, int64_t i, int64_t number)
 {
     return (i * given(r->node)->heads + number) * h.t * h.t;
@@ -224,8 +226,7 @@ static bool drops(const ls__run *r)
     return given(r->node)->dropout > 0 && r->of->train;
 }
 
-/* Some of P is dropped, into memory of its own, and what stays is marked behind
- * P. */
+/* Drop some of P, into memory of its own, and mark what stays behind P. */
 static const float *drop(const ls__run *r, head h, float *p, int64_t i,
                          int64_t number, float *to)
 {
@@ -234,13 +235,14 @@ static const float *drop(const ls__run *r, head h, float *p, int64_t i,
 
     if (!drops(r))
         return p;
+    p[all + (all + 31) / 32 - 1] = 0; /* a record shows all of it */
     r->kernels->dropout(ls__draw_key(r).word, at, all,
                         keep_of(r), p, to,
                         (void *)(p + all));
     return to;
 }
 
-/* What was marked of x, in the same way. */
+/* Drop of x what was dropped of P. */
 static const float *drop_again(const ls__run *r, head h, const float *p,
                                const float *x, float *to)
 {
@@ -361,7 +363,7 @@ static int step_shape(ls_node *n)
     return attention_shape(n);
 }
 
-/* Where keys lie, then values, (positions,width of both). */
+/* The key/value cache: keys, then values, (positions,width of both). */
 typedef struct step_made {
     int64_t keys;
 } step_made;
@@ -409,6 +411,7 @@ static void step_heads(const ls__run *r, head h, ls__range heads)
     for (int64_t i = 0; i < r->rows; i++) {
         int64_t t = r->of->first + i, row = i * h.kv_row + at;
 
+        LS__ASSERT(t < r->node->positions);
         memcpy(keys + t * h.kv_row + at, k + row, bytes);
         memcpy(values + t * h.kv_row + at, v + row, bytes);
         for (int64_t j = heads.first * h.each; j < heads.last * h.each; j++)
@@ -428,16 +431,20 @@ static void step_fwd(const ls__run *r)
 
 static const ls__op attention_step = {
     .name = "attention step", .inputs = 3, .of = sizeof(attention),
-    .shape = step_shape, .made = sizeof(step_made), .plan = step_plan,
-    .forward = step_fwd, .splits = true};
+    .shape = step_shape,
+    .plan = {.made = sizeof(step_made), .decide = step_plan},
+    .run = {.forward = step_fwd},
+    .rare = LS__RARE(.splits = true)};
 
 const ls__op ls__op_attention = {
-    .name = "attention", .step = &attention_step, .inputs = 3, .reads = 7,
-    .of = sizeof(attention), .attributes = attributes,
-    .shape = attention_shape, .declare = attention_declare,
-    .may_bf16 = attention_bf16, .stash = attention_stash,
-    .plan = attention_plan, .flops = attention_flops,
-    .cuts = 1, .forward = attention_fwd, .backward = attention_bwd};
+    .name = "attention", .inputs = 3, .of = sizeof(attention),
+    .step = &attention_step, .shape = attention_shape,
+    .declare = attention_declare,
+    .plan = {.reads = 7, .may_bf16 = attention_bf16, .stash = attention_stash,
+             .decide = attention_plan},
+    .run = {.forward = attention_fwd, .backward = attention_bwd, .cuts = 1,
+            .flops = attention_flops},
+    .file = {.attributes = attributes}};
 
 ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
                        bool causal, double dropout, const char *name)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bags: a dense layer whose x is given as lists of what is not zero, and sums
- * and means of rows of a table, which are the same with values of one.
+/* Bags: sparse dense layers, x being lists of its nonzeros, and embedding bags,
+ * sums and means of rows of a table: the same with values of one.
  *
  *     y[..,:] = sum_k value[..,k] w[index[..,k],:] + bias
  *
- * An index below 0 stands for nothing.  Forward sorts each list and adds up the
- * values of an index that stands in it twice; backward sorts the entries of all
- * bags of the chunk by index, so that it reads and writes a row of the gradient
- * once a chunk, or once in many of them (op/lot.h).  Both are chains in the
- * order of the dense layer's products (kernel/k_bag.h). */
+ * An index below 0 is padding.  Forward sorts each list and adds up the values
+ * of equal indices.  Backward sorts the entries of all bags of the chunk by
+ * index: it reads and writes a row of the gradient (a sparse update) once a
+ * chunk, or once in many of them (op/bag_update.h).
+ * Both are chains in the order of the dense layer's products
+ * (kernel/k_bag.h). */
 #include "base/error.h"
 #include "base/least.h"
 #include "op/bag_list.h"
-#include "op/lot.h"
+#include "op/bag_update.h"
 #include "op/op_table.h"
 #include <lockstep/sparse.h>
 
@@ -142,6 +143,7 @@ static void table_grad(const ls__run *r)
 
     for (int64_t i = 0; i < bags(r); i++)
         n += ls__bag_list_entries(r->node, list_at(r, i), i, e + n);
+    LS__ASSERT(e + n <= other);
     next = ls__bag_table_grad(r, 0, n,
                               ls__bag_sort(ls__bag_bits(r->node), n, e, other),
                               r->dy, r->add);
@@ -158,6 +160,7 @@ static void dots(const ls__run *r, int64_t bag, int count,
     const float *addend = r->addend[1], *row[16] = {NULL};
     float out[16];
 
+    LS__ASSERT(count >= 1 && count <= 16);
     for (int i = 0; i < count; i++)
         row[i] = r->param[0] + index[place[i]] * n;
     r->kernels->bag_dots(n, count, row, r->dy + bag * n, out);
@@ -225,25 +228,27 @@ static const ls__attribute embed_attributes[] = {
     LS__FIELD("mean", LS__YES_NO, ls__bag_of, mean),
     {0}};
 
-/* What all of them are. */
-#define BAG \
-    .ignores = 1, .leaves_params = true, .of = sizeof(ls__bag_of), \
-    .shape = bag_shape, .made = sizeof(ls__bag_made), \
-    .wish = ls__wish_vectors, .stash = bag_stash, .plan = bag_plan, \
-    .flops = bag_flops, .picks = bag_picks, .forward = bag_fwd, \
-    .backward = bag_bwd
+/* Members that all of them have. */
+#define BAG(read) \
+    .ignores = 1, .of = sizeof(ls__bag_of), .shape = bag_shape, \
+    .plan = {.reads = read, .made = sizeof(ls__bag_made), \
+             .wish = ls__wish_vectors, .stash = bag_stash, \
+             .decide = bag_plan}, \
+    .run = {.forward = bag_fwd, .backward = bag_bwd, .leaves_params = true, \
+            .flops = bag_flops, .picks = bag_picks}
 
 const ls__op ls__op_sparse_dense = {
-    .name = "sparse_dense", .inputs = 1, .attributes = dense_attributes,
-    .declare = dense_declare, BAG};
+    .name = "sparse_dense", .inputs = 1, .declare = dense_declare, BAG(0),
+    .file = {.attributes = dense_attributes}};
 
 const ls__op ls__op_sparse_dense_values = {
-    .name = "sparse_dense_values", .inputs = 2, .finite = 2, .reads = 1,
-    .attributes = dense_attributes, .declare = dense_declare, BAG};
+    .name = "sparse_dense_values", .inputs = 2, .declare = dense_declare,
+    BAG(1), .file = {.attributes = dense_attributes},
+    .rare = LS__RARE(.finite = 2)};
 
 const ls__op ls__op_embed_bag = {
-    .name = "embed_bag", .inputs = 1, .attributes = embed_attributes,
-    .declare = embed_declare, BAG};
+    .name = "embed_bag", .inputs = 1, .declare = embed_declare, BAG(0),
+    .file = {.attributes = embed_attributes}};
 
 static ls_node *sparse_dense(ls_node *indices, ls_node *values, int64_t inputs,
                              int64_t n, bool bias, const char *name)

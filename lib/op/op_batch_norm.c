@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Batch normalisation.  Mean and variance are stored as parameters that no
- * optimizer moves.  A training goes by them, for a network that was trained
- * elsewhere; or by those of the rows of a batch, which a survey finds out
- * (graph/op.h), and then what is stored is their running average.  The formulas
- * stand in kernel/k_batch_norm.h.
+ * optimizer moves.  A training uses them, for a network that was trained
+ * elsewhere; or those of the batch's rows, found by a survey (graph/op.h), and
+ * then the stored ones are running averages.  The formulas stand in
+ * kernel/k_batch_norm.h.
  *
- * It takes in an add and a relu that follow it: y = relu(norm + x[1]).
+ * An add and a relu that follow are fused: y = relu(norm + x[1]).
  * Backward goes by y through the relu.
  *
  * In the order of the scratch, of each channel: 1/deviation, that times scale,
@@ -21,12 +21,14 @@
 
 enum { SCALE, BIAS, MEAN, VARIANCE, PARAMS };
 
+_Static_assert((int)PARAMS <= (int)LS__MAX_PARAMS, "parameters of a node");
+
 typedef struct batch {
     double epsilon, momentum;
     ls_statistics statistics;
 } batch;
 
-/* What it took in. */
+/* Operators that were fused into it. */
 typedef struct taken {
     bool adds, relu;
 } taken;
@@ -38,7 +40,7 @@ static bool batch_folds(const ls_node *n, void *made, const ls_node *reader)
     (void)n;
     if (t->relu)
         return false;
-    if (reader->op->activation == LS__RELU)
+    if (ls__activation_of(reader->op) == LS__RELU)
         return t->relu = true;
     if (t->adds || reader->op->term != LS__ADD)
         return false;
@@ -105,6 +107,7 @@ static bool goes_by_rows(const ls__run *r)
 /* The variance of channel j in what a survey found. */
 static double variance(const double *moments, int64_t n, int64_t j)
 {
+    LS__ASSERT(moments[0] > 0 && j < n);
     return moments[1 + n + j] / moments[0];
 }
 
@@ -146,7 +149,7 @@ static void batch_fwd(const ls__run *r)
                            taken_of(r)->relu, r->y);
 }
 
-/* Those of one call, from what scale and bias get. */
+/* Give one call's gradients to all parameters, from scale's and bias's. */
 static void give(const ls__run *r, const float *inverse, const float *factor,
                  const float *dscale, const float *dbias)
 {
@@ -160,7 +163,7 @@ static void give(const ls__run *r, const float *inverse, const float *factor,
     }
 }
 
-/* What a survey found for scale and bias goes to them with the first chunk. */
+/* Give a survey's sums to scale and bias with the first chunk. */
 static void give_sums(const ls__run *r)
 {
     int64_t n = ls__width(r->node);
@@ -271,7 +274,7 @@ static void look_at(const ls__run *r, bool back, int64_t from, int64_t rows,
                            r->dy + from * n, r->found[1]);
 }
 
-/* The same, block by block, each of which is shown. */
+/* The same, block by block, and show each to the observer. */
 static void show(const ls__run *r, bool back)
 {
     int64_t each = ls__vectors(r->node), all = r->rows * each;
@@ -292,7 +295,7 @@ static void show(const ls__run *r, bool back)
 
 static void look(const ls__run *r, bool back)
 {
-    if (r->of->probe)
+    if (r->of->observer)
         show(r, back);
     else
         look_at(r, back, 0, r->rows, ls__vectors(r->node), r->of->weights);
@@ -335,12 +338,14 @@ static const ls__attribute attributes[] = {
     LS__NUMBER_UNLESS("momentum", batch, momentum, MOMENTUM), {0}};
 
 const ls__op ls__op_batch_norm = {
-    .name = "batch_norm", .step = &ls__op_batch_norm, .inputs = 1, .reads = 1,
-    .reads_y = true, .dx_over_addend = true, .dx_over_dy = true,
-    .leaves_params = true, .of = sizeof(batch), .attributes = attributes,
-    .shape = batch_shape, .declare = batch_declare, .made = sizeof(taken),
-    .folds = batch_folds, .plan = batch_plan, .survey = &survey,
-    .cuts = 1, .forward = batch_fwd, .backward = batch_bwd};
+    .name = "batch_norm", .inputs = 1, .of = sizeof(batch),
+    .step = &ls__op_batch_norm, .shape = batch_shape, .declare = batch_declare,
+    .plan = {.reads = 1, .reads_y = true, .over = LS__OVER_ADDEND | LS__OVER_DY,
+             .made = sizeof(taken), .folds = batch_folds, .decide = batch_plan},
+    .run = {.forward = batch_fwd, .backward = batch_bwd, .cuts = 1,
+            .leaves_params = true},
+    .file = {.attributes = attributes},
+    .rare = LS__RARE(.survey = &survey)};
 
 LS__DEFAULTS(ls_batch_norm_options, ls_batch_norm_defaults_bytes,
              .statistics = LS_STATISTICS_OF_BATCH, .epsilon = 1e-5,

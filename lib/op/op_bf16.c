@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rounding to bfloat16, alone: what a cast of the inputs amounts to where the
- * layers after it compute in float (Flax promotes; the rest stays f32). */
+/* Rounding to bfloat16, alone: a cast of the inputs of layers that compute in
+ * float (Flax promotes; the rest stays f32). */
 #include "op/op_table.h"
 
 static void round_fwd(const ls__run *r)
@@ -16,9 +16,8 @@ static void round_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_round_bf16 = {
-    .name = "round_bf16", .inputs = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .shape = ls__same_shape,
-    .cuts = 1, .forward = round_fwd,
-    .backward = round_bwd};
+    .name = "round_bf16", .inputs = 1, .shape = ls__same_shape,
+    .plan = {.over = LS__OVER_ADDEND | LS__OVER_DY},
+    .run = {.forward = round_fwd, .backward = round_bwd, .cuts = 1}};
 
 LS__BUILD_UNARY(ls_round_bf16, &ls__op_round_bf16)

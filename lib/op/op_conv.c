@@ -7,13 +7,12 @@
  *     dx = patches of d, w rotated: where windows of x overlap, those of d
  *         gather what they left
  *
- * d is dy once it went through the slopes of what the plan folded: an
- * activation, and a max pooling whose y is then the node's.  Neither patches
- * nor what a folded pooling read is kept: d is made again from dy and the
- * numbers of the largest.
+ * The plan may fuse an activation and a max pooling; the node's y is then the
+ * pooling's, and d is dy through their slopes.  Neither patches nor the fused
+ * pooling's input are kept: d is made again from dy and the places of maxima.
  *
- * The native backends' kernels read patches from the image (kernel/k_conv.h);
- * for a backend that only multiplies they are written out (conv_patches.c).
+ * The native backends' kernels read patches from the image (implicit im2col,
+ * kernel/k_conv.h); one that only multiplies has im2col (conv_im2col.c).
  * Same bits; where K is cut kernel/k_conv.h says.  Groups of channels are
  * convolutions of their own, one after the other, but where each channel is a
  * group (conv_depthwise.c). */
@@ -69,11 +68,11 @@ typedef struct parts {
 
 static parts parts_of(const ls__run *r)
 {
-    ls__frame x = ls__frame_of_x(r->node), dy = ls__frame_of_dy(r->node);
+    ls__halo x = ls__halo_of_x(r->node), dy = ls__halo_of_dy(r->node);
     ls__conv of_x = ls__conv_of_x(r->node);
     float *image = r->scratch + ls__whole_vectors(ls__conv_full_size(r->node));
-    float *transposed = image + ls__whole_vectors(ls__most(ls__frame_size(&x),
-                                                       ls__frame_size(&dy)));
+    float *transposed = image + ls__whole_vectors(ls__most(ls__halo_size(&x),
+                                                           ls__halo_size(&dy)));
 
     return (parts){r->scratch, image, transposed,
                    transposed + ls__conv_transposed_size(made_of(r), &of_x)};
@@ -137,7 +136,7 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
             reader->y(&one, image_of(reader, &one, scratch), 0, v->h);
         } else {
             one.out.b = r->param[0] + g * of.out;
-            ls__patches_product(r, &one, rotated, scratch);
+            ls__im2col_product(r, &one, rotated, scratch);
         }
     }
 }
@@ -172,6 +171,7 @@ static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
     for (int64_t i = 0; i < p->h; i++) {
         int64_t end = i * p->sy - p->top + p->kh;
 
+        LS__ASSERT(end > 0); /* a window sees a pixel */
         end = end < v->h ? end : v->h;
         if (end > done)
             reader->y(v, image, done, end);
@@ -184,12 +184,12 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
 {
     const ls__conv_made *m = r->in->made;
     const ls_node *n = r->node;
-    ls__frame f = ls__frame_of_x(n);
+    ls__halo f = ls__halo_of_x(n);
     parts s = parts_of(r);
     float *y = r->y + i * n->size;
     float *stash = r->stash ? r->stash + i * n->size : NULL;
 
-    v->x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
+    v->x = ls__halo_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
                           s.image);
     v->out.c = m->pooled ? s.full : y;
     v->out.slope = m->product.activation && !m->pooled ? stash : NULL;
@@ -253,17 +253,17 @@ static void groups_grad(const ls__run *r, const ls__conv *v, const float *d,
         if (reader)
             reader->dw(&one, dbias, scratch);
         else
-            ls__patches_grad(r, &one, dbias, scratch);
+            ls__im2col_grad(r, &one, dbias, scratch);
     }
 }
 
 static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
 {
     const ls_node *n = r->node;
-    ls__frame f = ls__frame_of_x(n);
+    ls__halo f = ls__halo_of_x(n);
     ls__conv v = ls__conv_of_x(n);
 
-    v.x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
+    v.x = ls__halo_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
                          s.image);
     v.out.c = made_of(r)->transposed ? s.transposed : r->dparam[0];
     v.out.accumulate = r->add || i > 0;
@@ -289,10 +289,10 @@ static ls__conv windows_of_dx(const ls__run *r, int64_t i)
 
 static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
 {
-    ls__frame f = ls__frame_of_dy(r->node);
+    ls__halo f = ls__halo_of_dy(r->node);
     ls__conv v = windows_of_dx(r, i);
 
-    v.x = ls__frame_fill(&f, d, s.image);
+    v.x = ls__halo_fill(&f, d, s.image);
     product(r, &v, true, s.rest);
 }
 
@@ -329,21 +329,22 @@ static void transpose_grad(const ls__conv *v, bool back, float *dw,
 static ls__pooled_dy pooled_dy(const ls__run *r, const ls__pooling *p,
                                int64_t i)
 {
-    ls__frame f = ls__frame_of_dy(r->node);
+    ls__halo f = ls__halo_of_dy(r->node);
     int64_t at = i * r->node->size;
 
+    LS__ASSERT(p->kh == 2 && p->kw == 2);
     return (ls__pooled_dy){p, r->dy + at, r->stash + at, f.top, f.left};
 }
 
 static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
 {
     const ls_node *n = r->node;
-    ls__frame f = ls__frame_of_x(n);
+    ls__halo f = ls__halo_of_x(n);
     ls__conv v = ls__conv_of_x(n);
     ls__pooling p = folded_pooling(r);
     ls__pooled_dy d = pooled_dy(r, &p, i);
 
-    v.x = ls__frame_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
+    v.x = ls__halo_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
                          s.image);
     v.out.accumulate = r->add || i > 0;
     r->backend->convs->dw_pooled(&v, &d, s.transposed, r->dparam[1], s.rest);
@@ -429,13 +430,15 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_conv = {
-    .name = "conv2d", .inputs = 1, .passes = 2, .reads = 1,
-    .of = sizeof(ls__conv_of), .attributes = attributes, .shape = conv_shape,
-    .declare = conv_declare, .made = sizeof(ls__conv_made),
-    .folds = ls__conv_folds, .wish = ls__conv_wish, .stash = ls__conv_stash,
-    .plan = ls__conv_plan, .flops = conv_flops,
-    .reads_kept = ls__product_reads_kept, .cuts = 1, .forward = conv_fwd,
-    .backward = conv_bwd};
+    .name = "conv2d", .inputs = 1, .of = sizeof(ls__conv_of),
+    .shape = conv_shape, .declare = conv_declare,
+    .plan = {.reads = 1, .passes = 2, .made = sizeof(ls__conv_made),
+             .folds = ls__conv_folds, .wish = ls__conv_wish,
+             .stash = ls__conv_stash, .decide = ls__conv_plan},
+    .run = {.forward = conv_fwd, .backward = conv_bwd, .cuts = 1,
+            .flops = conv_flops},
+    .file = {.attributes = attributes},
+    .rare = LS__RARE(.reads_kept = ls__product_reads_kept)};
 
 /* One that is given by its window, groups and so on. */
 static ls_node *conv2d(ls_node *x, int64_t n, ls__window window, int64_t groups,

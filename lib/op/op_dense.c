@@ -7,11 +7,11 @@
  * The weights may be another layer's, and then transposed: w (out,in), dw =
  * d^T x.
  *
- * An activation and an add that follow are taken into the product's epilogue
- * (op/product_plan.h), and dx goes through the slope of the activation of
- * whoever made x, kept by its forward.  In dw, K runs over
- * the vectors of the chunk. */
+ * An activation and an add that follow are fused into the product's epilogue
+ * (op/product_plan.h).  dx goes through the slope of the activation that made
+ * x, kept by its forward.  In dw, K runs over the vectors of the chunk. */
 #include "backend/backend.h"
+#include "base/assert.h"
 #include "base/least.h"
 #include "base/range.h"
 #include "base/sized.h"
@@ -162,6 +162,7 @@ static void take_columns(const ls__run *r, ls__product *g)
                                     LS__PACK_CUT);
     int64_t j = mine.first;
 
+    LS__ASSERT(!g->c_bf16 && !g->accumulate);
     g->n = mine.last - j;
     g->b += j * g->b_col;
     if (g->packed)
@@ -201,6 +202,7 @@ static void weights_grad(const ls__run *r, const float *d, ls__range columns,
     ls__product g = of_weights(r->node, r->rows);
     bool transposed = ls__is_transposed(r->node);
 
+    LS__ASSERT(columns.first >= 0 && columns.last <= g.n);
     g.n = columns.last - columns.first;
     g.a = transposed ? d : r->x[0];
     g.b = (transposed ? (const float *)r->x[0] : d) + columns.first;
@@ -285,14 +287,18 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_dense = {
-    .name = "dense", .step = &ls__op_dense, .inputs = 1, .may_transpose = true,
-    .leaves_params = true, .passes = 2, .reads = 1, .of = sizeof(dense),
-    .attributes = attributes, .shape = dense_shape, .declare = dense_declare,
-    .made = sizeof(ls__product_made), .folds = ls__product_folds,
-    .may_bf16 = dense_bf16, .wish = ls__wish_vectors,
-    .stash = ls__product_stash, .plan = dense_plan, .flops = ls__flops_of_width,
-    .reads_kept = ls__product_reads_kept, .forward = dense_fwd,
-    .backward = dense_bwd, .cuts = 1, .splits = true, .turns = dense_turns};
+    .name = "dense", .inputs = 1, .of = sizeof(dense), .step = &ls__op_dense,
+    .shape = dense_shape, .declare = dense_declare,
+    .plan = {.reads = 1, .passes = 2, .made = sizeof(ls__product_made),
+             .folds = ls__product_folds, .may_bf16 = dense_bf16,
+             .wish = ls__wish_vectors, .stash = ls__product_stash,
+             .decide = dense_plan},
+    .run = {.forward = dense_fwd, .backward = dense_bwd, .cuts = 1,
+            .leaves_params = true, .flops = ls__flops_of_width},
+    .file = {.attributes = attributes},
+    .rare = LS__RARE(.may_transpose = true, .splits = true,
+                     .turns = dense_turns,
+                     .reads_kept = ls__product_reads_kept)};
 
 /* Weights under a shape of their own. */
 static ls_node *build(ls_node *x, int64_t n, const char *name, bool bias,

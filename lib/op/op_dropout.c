@@ -39,17 +39,25 @@ static ls_node *dropout_declare(ls_node *n)
     return n->stream < 0 ? ls__graph_failed(n->graph, n->stream) : n;
 }
 
-/* A bit for each element. */
+/* A bit for each element; words of a row. */
+static int64_t words_of(const ls_node *n)
+{
+    return (n->size + 31) / 32;
+}
+
 static int64_t dropout_stash(const ls__bench *b, const ls__instr *in)
 {
     (void)b;
-    return (in->node->size + 31) / 32;
+    return words_of(in->node);
 }
 
 static void dropout_fwd(const ls__run *r)
 {
-    int64_t n = r->rows * r->node->size;
+    int64_t n = r->rows * r->node->size, words = r->rows * words_of(r->node);
 
+    LS__ASSERT(keep_of(r) > 0 && keep_of(r) <= 1 && r->of->first >= 0);
+    for (int64_t i = n / 32; r->of->train && i < words; i++)
+        r->stash[i] = 0; /* a record shows all of them */
     if (r->of->train)
         r->kernels->dropout(ls__draw_key(r).word,
                             (uint64_t)(r->of->first * r->node->size), n,
@@ -74,11 +82,11 @@ static const ls__attribute attributes[] = {
     LS__FIELD("rate", LS__NUMBER, dropout, rate), {0}};
 
 const ls__op ls__op_dropout = {
-    .name = "dropout", .onnx = "Identity", .step = &ls__op_dropout, .inputs = 1,
-    .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(dropout),
-    .attributes = attributes,
-    .shape = dropout_shape, .declare = dropout_declare, .stash = dropout_stash,
-    .cuts = 32, .forward = dropout_fwd, .backward = dropout_bwd};
+    .name = "dropout", .inputs = 1, .of = sizeof(dropout),
+    .step = &ls__op_dropout, .shape = dropout_shape, .declare = dropout_declare,
+    .plan = {.over = LS__OVER_ADDEND | LS__OVER_DY, .stash = dropout_stash},
+    .run = {.forward = dropout_fwd, .backward = dropout_bwd, .cuts = 32},
+    .file = {.attributes = attributes}};
 
 /* Its stream is taken even for rate 0, as Flax does. */
 ls_node *ls_dropout(ls_node *x, double rate, const char *name)

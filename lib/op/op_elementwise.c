@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Activations and add, for where the plan could not fold them into a
- * product. */
+/* Activations and add, where the plan could not fuse them into a product. */
 #include "op/op_table.h"
 
 #include <string.h>
 
 static void activation_fwd(const ls__run *r)
 {
-    r->kernels->activate(r->node->op->activation, r->rows * r->node->size,
-                         r->x[0], r->y);
+    r->kernels->activate(ls__activation_of(r->node->op),
+                         r->rows * r->node->size, r->x[0], r->y);
 }
 
 /* dx = dy f'(x) + addend */
 static void activation_bwd(const ls__run *r)
 {
-    r->kernels->activate_grad(r->node->op->activation,
+    r->kernels->activate_grad(ls__activation_of(r->node->op),
                               r->rows * r->node->size, r->x[0], r->dy,
                               r->addend[0], r->dx[0]);
 }
 
-#define ACTIVATION(kind, text, type) \
-    {.name = text, .onnx = type, .inputs = 1, .reads = 1, \
-     .dx_over_addend = true, .dx_over_dy = true, .activation = kind, \
-     .shape = ls__same_shape, .cuts = 1, .forward = activation_fwd, \
-     .backward = activation_bwd}
+#define ACTIVATION(kind, text) \
+    {.name = text, .inputs = 1, .term = kind, .shape = ls__same_shape, \
+     .plan = {.reads = 1, .over = LS__OVER_ADDEND | LS__OVER_DY}, \
+     .run = {.forward = activation_fwd, .backward = activation_bwd, \
+             .cuts = 1}}
 
-const ls__op ls__op_gelu = ACTIVATION(LS__GELU, "gelu", NULL);
-const ls__op ls__op_relu = ACTIVATION(LS__RELU, "relu", "Relu");
-const ls__op ls__op_tanh = ACTIVATION(LS__TANH, "tanh", "Tanh");
-const ls__op ls__op_sigmoid = ACTIVATION(LS__SIGMOID, "sigmoid", "Sigmoid");
+const ls__op ls__op_gelu = ACTIVATION(LS__GELU, "gelu");
+const ls__op ls__op_relu = ACTIVATION(LS__RELU, "relu");
+const ls__op ls__op_tanh = ACTIVATION(LS__TANH, "tanh");
+const ls__op ls__op_sigmoid = ACTIVATION(LS__SIGMOID, "sigmoid");
 
 LS__BUILD_UNARY(ls_gelu, &ls__op_gelu)
 LS__BUILD_UNARY(ls_relu, &ls__op_relu)
@@ -42,6 +41,8 @@ void ls__pass_back(const ls__run *r, int input)
     int64_t n = r->rows * r->node->size;
     float *dx = r->dx[input];
 
+    LS__ASSERT(dx == r->dy || LS__APART(dx, r->dy, (size_t)n * sizeof *dx,
+                                        (size_t)n * sizeof *dx));
     if (addend)
         r->kernels->add(n, addend, r->dy, dx);
     else if (dx != r->dy)
@@ -54,9 +55,9 @@ static void add_fwd(const ls__run *r)
 }
 
 const ls__op ls__op_add = {
-    .name = "add", .onnx = "Add", .inputs = 2, .passes = 3, .term = LS__ADD,
-    .shape = ls__equal_shapes,
-    .cuts = 1, .forward = add_fwd, .backward = ls__nothing_back};
+    .name = "add", .inputs = 2, .term = LS__ADD, .shape = ls__equal_shapes,
+    .plan = {.passes = 3},
+    .run = {.forward = add_fwd, .backward = ls__nothing_back, .cuts = 1}};
 
 ls_node *ls_add(ls_node *a, ls_node *b)
 {

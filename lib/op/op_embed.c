@@ -38,9 +38,11 @@ static void embed_fwd(const ls__run *r)
     const int32_t *x = r->x[0];
     int64_t n = ls__width(r->node), count = r->rows * ls__vectors(r->node);
 
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < count; i++) {
+        LS__ASSERT(x[i] >= 0 && x[i] < r->node->in[0]->limit);
         memcpy(r->y + i * n, r->param[0] + x[i] * n,
                (size_t)n * sizeof *r->y);
+    }
 }
 
 static void embed_bwd(const ls__run *r)
@@ -62,11 +64,12 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_embed = {
-    .name = "embed", .step = &ls__op_embed, .inputs = 1, .reads = 1,
-    .of = sizeof(embed), .attributes = attributes, .shape = embed_shape,
-    .declare = embed_declare, .picks = ls__picks_value,
-    .cuts = 1, .forward = embed_fwd,
-    .backward = embed_bwd};
+    .name = "embed", .inputs = 1, .of = sizeof(embed), .step = &ls__op_embed,
+    .shape = embed_shape, .declare = embed_declare,
+    .plan = {.reads = 1},
+    .run = {.forward = embed_fwd, .backward = embed_bwd, .cuts = 1,
+            .picks = ls__picks_value},
+    .file = {.attributes = attributes}};
 
 ls_node *ls_embed(ls_node *x, int64_t count, int64_t width, const char *name)
 {
@@ -89,6 +92,7 @@ static ls_node *position_declare(ls_node *n)
 /* All positions of row i are all of the table; step by step a row is one. */
 static const float *row_of_table(const ls__run *r, int64_t i)
 {
+    LS__ASSERT(!r->node->positions || r->of->first + i < r->node->positions);
     return r->param[0] +
            (r->node->positions ? (r->of->first + i) * r->node->size : 0);
 }
@@ -114,10 +118,11 @@ static void position_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_position = {
-    .name = "position", .step = &ls__op_position, .inputs = 1,
-    .leaves_params = true, .passes = 1, .shape = position_shape,
-    .declare = position_declare, .cuts = 1, .forward = position_fwd,
-    .backward = position_bwd};
+    .name = "position", .inputs = 1, .step = &ls__op_position,
+    .shape = position_shape, .declare = position_declare,
+    .plan = {.passes = 1},
+    .run = {.forward = position_fwd, .backward = position_bwd, .cuts = 1,
+            .leaves_params = true}};
 
 ls_node *ls_position(ls_node *x, const char *name)
 {

@@ -6,7 +6,7 @@
 #include "op/op_table.h"
 #include <lockstep/arithmetic.h>
 
-/* What terms have that have constants. */
+/* Constants of the terms that have any. */
 typedef struct constants {
     double by[2];
 } constants;
@@ -14,7 +14,7 @@ typedef struct constants {
 ls__term ls__term_from(const ls_node *n, int a, int b)
 {
     const constants *c = n->of;
-    ls__term t = {.kind = ls__term_of(n->op), .a = a,
+    ls__term t = {.kind = n->op->term, .a = a,
                   .b = n->op->inputs == 2 ? b : a};
 
     if (c) {
@@ -47,35 +47,38 @@ static int clamp_shape(ls_node *n)
     return ls__same_shape(n);
 }
 
-#define ELEMENTWISE \
-    .dx_over_addend = true, .dx_over_dy = true, .plan = ls__formula_plan, \
-    .cuts = 1, .forward = ls__formula_forward, .backward = ls__formula_backward
-#define OPERATOR(kind, text, count, read, rows, its_shape, type) \
-    [kind] = {.name = text, .inputs = count, .reads = read, .term = kind, \
-              .onnx = type, .of = sizeof(constants), .attributes = rows, \
-              .shape = its_shape, ELEMENTWISE},
+#define RUN(...) \
+    .run = {.forward = ls__formula_forward, \
+            .backward = ls__formula_backward, .cuts = 1, __VA_ARGS__}
+#define OPERATOR(kind, text, count, read, rows, its_shape) \
+    [kind] = {.name = text, .inputs = count, .term = kind, \
+              .of = sizeof(constants), .shape = its_shape, \
+              .plan = {.reads = read, .over = LS__OVER_ADDEND | LS__OVER_DY, \
+                       .decide = ls__formula_plan}, \
+              RUN(), .file = {.attributes = rows}},
 #define OF_UNARY(kind, function, name, reads, onnx, value, by_a) \
-    OPERATOR(kind, name, 1, reads, none, ls__same_shape, onnx)
+    OPERATOR(kind, name, 1, reads, none, ls__same_shape)
 #define OF_BINARY(kind, function, name, reads, onnx, value, by_a, by_b) \
-    OPERATOR(kind, name, 2, reads, none, ls__equal_shapes, onnx)
+    OPERATOR(kind, name, 2, reads, none, ls__equal_shapes)
 #define OF_OTHER(kind, name, inputs, reads, constants, shape, onnx, value, \
                  by_a, by_b) \
-    OPERATOR(kind, name, inputs, reads, constants, shape, onnx)
+    OPERATOR(kind, name, inputs, reads, constants, shape)
 
 const ls__op ls__op_term[LS__TERM_KINDS] = {
     LS__TERM_ROWS(OF_UNARY, OF_BINARY, OF_OTHER)};
 
-/* A chain that the plan has made; its node says how many inputs and parameters
- * it has.  In one that is not whole, places of dx are not those of dy. */
-#define CHAIN \
-    .name = "formula", .reads = ~0u, .leaves_params = true, \
-    .turns = ls__formula_turns, .plan = ls__formula_plan, .cuts = 1, \
-    .forward = ls__formula_forward, .backward = ls__formula_backward
-const ls__op ls__op_formula[2] = {
-    {CHAIN}, {CHAIN, .dx_over_addend = true, .dx_over_dy = true}};
+/* A chain that the plan has made; its node says its numbers of inputs and
+ * parameters.  In one that is not whole, places of dx are not those of dy. */
+#define CHAIN(memory) \
+    {.name = "formula", \
+     .plan = {.reads = ~0u, .over = memory, .decide = ls__formula_plan}, \
+     RUN(.leaves_params = true), .rare = LS__RARE(.turns = ls__formula_turns)}
+const ls__op ls__op_formula[2] = {CHAIN(0),
+                                  CHAIN(LS__OVER_ADDEND | LS__OVER_DY)};
 
 int ls__term_inputs(int kind)
 {
+    LS__ASSERT(kind > 0 && kind < LS__TERM_KINDS);
     return kind == LS__ADD || ls__op_term[kind].inputs == 2 ? 2 : 1;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Group normalisation: layer normalisation over the elements of each group of a
- * row, in order, brought together.  What is of a channel (scale, bias) is
- * written out for every element, so that the kernels of kernel/k_norm.h do.
+ * row, in order, brought together.  A channel's scale and bias are written out
+ * for every element, for the kernels of kernel/k_norm.h.
  *
  * In the order of the scratch: x, dy or y, dx or addend of one group, its scale
  * and its bias, and in the backward sweep what each element gave to them. */
@@ -18,6 +18,7 @@ typedef struct group {
 typedef struct group_norm {
     int64_t groups;
     double epsilon;
+    bool two_passes;
 } group_norm;
 
 static int64_t groups_of(const ls_node *n)
@@ -33,6 +34,7 @@ static group group_of(const ls_node *n)
 
     g.run = g.step / groups_of(n);
     g.size = g.pixels * g.run;
+    LS__ASSERT(g.size * groups_of(n) == n->size);
     return g;
 }
 
@@ -78,7 +80,7 @@ static void scatter(const group *g, const float *from, float *to)
             to[c] = *from++;
 }
 
-/* What is of the channels, for every element. */
+/* Spread a number of each channel over its elements. */
 static void spread(const group *g, const float *from, float *to)
 {
     group same = *g;
@@ -101,8 +103,8 @@ static void group_fwd(const ls__run *r)
             int64_t at = i * r->node->size + k * g.run;
 
             gather(&g, (const float *)r->x[0] + at, x);
-            r->kernels->layer_norm(1, g.size, (float)of->epsilon, x, scale,
-                                   bias, y,
+            r->kernels->layer_norm(1, g.size, (float)of->epsilon,
+                                   of->two_passes, x, scale, bias, y,
                                    r->stash + 2 * (i * of->groups + k));
             scatter(&g, y, r->y + at);
         }
@@ -118,6 +120,7 @@ static void one_grad(const ls__run *r, const group *g, int64_t i, int64_t k)
     float *dbias = dscale + g->size;
     bool add = r->add || i > 0;
 
+    LS__ASSERT(dbias + g->size == r->scratch + ROOMS * g->size);
     gather(g, (const float *)r->x[0] + at, x);
     gather(g, r->dy + at, dy);
     if (r->addend[0] && r->dx[0])
@@ -151,14 +154,16 @@ static void group_bwd(const ls__run *r)
 
 static const ls__attribute attributes[] = {
     LS__FIELD("groups", LS__INTEGER, group_norm, groups),
-    LS__NUMBER_UNLESS("epsilon", group_norm, epsilon, LS__NORM_EPSILON), {0}};
+    LS__NUMBER_UNLESS("epsilon", group_norm, epsilon, LS__NORM_EPSILON),
+    LS__FIELD_IF("two_passes", group_norm, two_passes), {0}};
 
 const ls__op ls__op_group_norm = {
-    .name = "group_norm", .inputs = 1, .reads = 1, .dx_over_addend = true,
-    .dx_over_dy = true, .of = sizeof(group_norm),
-    .attributes = attributes, .shape = group_shape,
-    .declare = ls__declare_scale_bias, .stash = group_stash,
-    .plan = group_plan, .forward = group_fwd, .backward = group_bwd};
+    .name = "group_norm", .inputs = 1, .of = sizeof(group_norm),
+    .shape = group_shape, .declare = ls__declare_scale_bias,
+    .plan = {.reads = 1, .over = LS__OVER_ADDEND | LS__OVER_DY,
+             .stash = group_stash, .decide = group_plan},
+    .run = {.forward = group_fwd, .backward = group_bwd},
+    .file = {.attributes = attributes}};
 
 ls_node *ls_group_norm_with(ls_node *x, int groups,
                             const ls_norm_options *options, const char *name)
@@ -168,7 +173,8 @@ ls_node *ls_group_norm_with(ls_node *x, int groups,
     if (!ls__node_takes(x, "norm", &o, sizeof o, options))
         return NULL;
     return ls__node_with(ls__node_new(&ls__op_group_norm, name, x, NULL, NULL),
-                         &(group_norm){groups, o.epsilon});
+                         &(group_norm){groups, o.epsilon,
+                                        o.two_passes});
 }
 
 ls_node *ls_group_norm(ls_node *x, int groups, const char *name)

@@ -36,8 +36,10 @@ static void one_hot_fwd(const ls__run *r)
     int64_t n = ls__width(r->node);
 
     memset(r->y, 0, (size_t)(r->rows * r->node->size) * sizeof *r->y);
-    for (int64_t i = 0; i < r->rows * r->node->in[0]->size; i++)
+    for (int64_t i = 0; i < r->rows * r->node->in[0]->size; i++) {
+        LS__ASSERT(x[i] >= 0 && x[i] < n);
         r->y[i * n + x[i]] = 1;
+    }
 }
 
 static const ls__attribute one_hot_attributes[] = {
@@ -45,8 +47,9 @@ static const ls__attribute one_hot_attributes[] = {
 
 const ls__op ls__op_one_hot = {
     .name = "one_hot", .inputs = 1, .of = sizeof(one_hot),
-    .attributes = one_hot_attributes, .shape = one_hot_shape,
-    .cuts = 1, .forward = one_hot_fwd, .backward = ls__nothing_back};
+    .shape = one_hot_shape,
+    .run = {.forward = one_hot_fwd, .backward = ls__nothing_back, .cuts = 1},
+    .file = {.attributes = one_hot_attributes}};
 
 ls_node *ls_one_hot(ls_node *indices, int64_t count)
 {
@@ -86,8 +89,10 @@ static void gather_fwd(const ls__run *r)
     float *y = r->y;
 
     for (int64_t i = 0; i < r->rows; i++, from += x->size)
-        for (int64_t j = 0; j < at->size; j++, y += size)
+        for (int64_t j = 0; j < at->size; j++, y += size) {
+            LS__ASSERT(*index >= 0 && *index < x->shape[0]);
             memcpy(y, from + *index++ * size, (size_t)size * sizeof *y);
+        }
 }
 
 /* Every vector of dy is added to its own, in the order of the indices; the
@@ -115,9 +120,10 @@ static void gather_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_gather = {
-    .name = "gather", .inputs = 2, .reads = 2, .shape = gather_shape,
-    .picks = ls__picks_value,
-    .cuts = 1, .forward = gather_fwd, .backward = gather_bwd};
+    .name = "gather", .inputs = 2, .shape = gather_shape,
+    .plan = {.reads = 2},
+    .run = {.forward = gather_fwd, .backward = gather_bwd, .cuts = 1,
+            .picks = ls__picks_value}};
 
 ls_node *ls_gather(ls_node *x, ls_node *indices)
 {

@@ -56,9 +56,10 @@ static void squared_error(const ls__run *r)
 }
 
 const ls__op ls__op_squared_error = {
-    .name = "squared error", .inputs = 2, .is_loss = true, .reads = 3,
-    .dx_over_x = true, .shape = squared_shape, .forward = squared_error,
-    .backward = squared_error};
+    .name = "squared error", .inputs = 2, .is_loss = true,
+    .shape = squared_shape,
+    .plan = {.reads = 3, .over = LS__OVER_X},
+    .run = {.forward = squared_error, .backward = squared_error}};
 
 ls_node *ls_mean_squared_error(ls_node *y, ls_node *target)
 {
@@ -69,6 +70,7 @@ ls_node *ls_mean_squared_error(ls_node *y, ls_node *target)
 /* Is the label the first of the largest?  Most wrong ones end at once. */
 static bool is_right(int64_t n, const float *x, int32_t label)
 {
+    LS__ASSERT(label >= 0 && label < n);
     for (int64_t j = 0; j < label; j++)
         if (!(x[j] < x[label]))
             return false;
@@ -96,6 +98,7 @@ static void count_right(const ls__run *r, int64_t terms, const int32_t *labels)
 static float term(const ls__run *r, int64_t v, const float *x, int32_t label,
                   float w, float *dx)
 {
+    LS__ASSERT(label < v);
     if (label >= 0)
         return r->kernels->cross_entropy(v, x, label, w, dx);
     if (dx)
@@ -112,6 +115,7 @@ static void label_rows(const ls__run *r, int64_t vectors, int64_t terms,
     const float *x = r->x[0];
     float *dx = r->dx[0];
 
+    LS__ASSERT(terms <= vectors && terms <= label_stride);
     for (int64_t i = 0; i < r->rows; i++, labels += label_stride) {
         float w = weight_of(r, i);
         int64_t counted = 0;
@@ -157,8 +161,9 @@ static void cross_entropy(const ls__run *r)
 
 const ls__op ls__op_cross_entropy = {
     .name = "cross entropy", .inputs = 2, .is_loss = true, .ignores = 2,
-    .reads = 3, .dx_over_x = true, .shape = label_shape,
-    .forward = cross_entropy, .backward = cross_entropy};
+    .shape = label_shape,
+    .plan = {.reads = 3, .over = LS__OVER_X},
+    .run = {.forward = cross_entropy, .backward = cross_entropy}};
 
 ls_node *ls_cross_entropy(ls_node *logits, ls_node *labels)
 {
@@ -188,8 +193,9 @@ static void next_token(const ls__run *r)
 
 const ls__op ls__op_next_token = {
     .name = "next token", .inputs = 2, .is_loss = true, .ignores = 2,
-    .reads = 3, .dx_over_x = true, .shape = next_shape, .forward = next_token,
-    .backward = next_token};
+    .shape = next_shape,
+    .plan = {.reads = 3, .over = LS__OVER_X},
+    .run = {.forward = next_token, .backward = next_token}};
 
 ls_node *ls_next_token_loss(ls_node *logits, ls_node *tokens)
 {

@@ -16,6 +16,7 @@ static sizes sizes_of(const ls_node *node)
     const ls_node *a = node->in[0];
     int64_t k = ls__width(a), m = a->shape[a->rank - 2];
 
+    LS__ASSERT(k == node->in[1]->shape[a->rank - 2]);
     return (sizes){a->size / (m * k), m, k, ls__width(node)};
 }
 
@@ -52,7 +53,7 @@ static int matmul_plan(ls__bench *b, ls__instr *in)
     return 0;
 }
 
-/* The products of all rows, whose operands follow each other. */
+/* The products of all rows (batched GEMM), operand after operand. */
 static void multiply(const ls__run *r, ls__product g)
 {
     int64_t count = r->rows * sizes_of(r->node).count;
@@ -105,11 +106,10 @@ static void matmul_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_matmul = {
-    .name = "matmul", .onnx = "MatMul", .inputs = 2, .reads = 3,
-    .shape = matmul_shape,
-    .plan = matmul_plan, .flops = ls__flops_of_width,
-    .cuts = 1, .forward = matmul_fwd,
-    .backward = matmul_bwd};
+    .name = "matmul", .inputs = 2, .shape = matmul_shape,
+    .plan = {.reads = 3, .decide = matmul_plan},
+    .run = {.forward = matmul_fwd, .backward = matmul_bwd, .cuts = 1,
+            .flops = ls__flops_of_width}};
 
 ls_node *ls__matmul(ls_node *a, ls_node *b)
 {

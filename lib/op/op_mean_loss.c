@@ -42,6 +42,7 @@ static void mean_loss(const ls__run *r)
     int64_t n = r->node->in[0]->size;
     bool weighted = r->node->op->inputs > 1;
 
+    LS__ASSERT(!weighted || r->node->in[1]->size == n);
     for (int64_t i = 0; i < r->rows; i++) {
         const float *y = (const float *)r->x[0] + i * n;
         const float *v = weighted ? (const float *)r->x[1] + i * n : NULL;
@@ -68,12 +69,15 @@ static int weighted_shape(ls_node *n)
 }
 
 const ls__op ls__op_mean_loss = {
-    .name = "mean_loss", .inputs = 1, .is_loss = true, .reads = 1,
-    .shape = plain_shape, .forward = mean_loss, .backward = mean_loss};
+    .name = "mean_loss", .inputs = 1, .is_loss = true, .shape = plain_shape,
+    .plan = {.reads = 1},
+    .run = {.forward = mean_loss, .backward = mean_loss}};
 
 const ls__op ls__op_weighted_loss = {
-    .name = "weighted_mean_loss", .inputs = 2, .is_loss = true, .reads = 3,
-    .shape = weighted_shape, .forward = mean_loss, .backward = mean_loss};
+    .name = "weighted_mean_loss", .inputs = 2, .is_loss = true,
+    .shape = weighted_shape,
+    .plan = {.reads = 3},
+    .run = {.forward = mean_loss, .backward = mean_loss}};
 
 ls_node *ls_mean_loss(ls_node *terms, ls_node *weights)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Layer normalisation, and that by the root of the mean square; the formulas
- * stand in kernel/k_norm.h. */
+/* Layer normalisation and RMS normalisation; the formulas stand in
+ * kernel/k_norm.h. */
 #include "base/sized.h"
 #include "op/norm.h"
 #include "op/op_table.h"
@@ -9,6 +9,7 @@
 /* The attributes of all operators here. */
 typedef struct norm {
     double epsilon;
+    bool two_passes; /* of a layer norm */
 } norm;
 
 static double epsilon_of(const ls_node *n)
@@ -16,6 +17,13 @@ static double epsilon_of(const ls_node *n)
     const norm *of = n->of;
 
     return of->epsilon;
+}
+
+static bool two_passes(const ls_node *n)
+{
+    const norm *of = n->of;
+
+    return of->two_passes;
 }
 
 int ls__norm_shape(ls_node *n, double epsilon)
@@ -45,7 +53,7 @@ static bool norm_bf16_fits(const ls__instr *in, int k)
     return k == LS__VALUE && ls__bf16_fits(in->node, 1);
 }
 
-/* Where y is numbers of bf16, a band of it as floats. */
+/* Scratch for a band of y as floats, where y is numbers of bf16. */
 static int norm_plan(ls__bench *b, ls__instr *in)
 {
     ls__bench_scratch(b, in->is_bf16 ? LS__BF16_STEP * ls__width(in->node) : 0);
@@ -58,9 +66,11 @@ static void write_bf16(const ls__run *r)
     const float *x = r->x[0];
     float *stats = r->stash, *y = r->y;
 
+    LS__ASSERT(r->rows * r->node->size % band == 0);
     for (int64_t left = r->rows * r->node->size; left > 0; left -= band) {
-        r->kernels->layer_norm(LS__BF16_STEP, n, (float)epsilon_of(r->node), x,
-                               r->param[0], r->param[1], r->scratch, stats);
+        r->kernels->layer_norm(LS__BF16_STEP, n, (float)epsilon_of(r->node),
+                               two_passes(r->node), x, r->param[0],
+                               r->param[1], r->scratch, stats);
         r->backend->products->to_bf16(LS__BF16_STEP, n, r->scratch, y);
         x += band;
         y += band / 2;
@@ -76,7 +86,8 @@ static void norm_fwd(const ls__run *r)
     }
     r->kernels->layer_norm(r->rows * ls__vectors(r->node),
                            ls__width(r->node), (float)epsilon_of(r->node),
-                           r->x[0], r->param[0], r->param[1], r->y, r->stash);
+                           two_passes(r->node), r->x[0], r->param[0],
+                           r->param[1], r->y, r->stash);
 }
 
 static void norm_bwd(const ls__run *r)
@@ -96,15 +107,18 @@ ls_node *ls__declare_scale_bias(ls_node *n)
 }
 
 static const ls__attribute norm_attributes[] = {
-    LS__NUMBER_UNLESS("epsilon", norm, epsilon, LS__NORM_EPSILON), {0}};
+    LS__NUMBER_UNLESS("epsilon", norm, epsilon, LS__NORM_EPSILON),
+    LS__FIELD_IF("two_passes", norm, two_passes), {0}};
 
 const ls__op ls__op_layer_norm = {
-    .name = "layer_norm", .step = &ls__op_layer_norm, .inputs = 1, .reads = 1,
-    .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(norm),
-    .attributes = norm_attributes, .shape = norm_shape,
-    .declare = ls__declare_scale_bias, .may_bf16 = norm_bf16_fits,
-    .stash = norm_stash, .plan = norm_plan, .cuts = 1, .forward = norm_fwd,
-    .backward = norm_bwd};
+    .name = "layer_norm", .inputs = 1, .of = sizeof(norm),
+    .step = &ls__op_layer_norm, .shape = norm_shape,
+    .declare = ls__declare_scale_bias,
+    .plan = {.reads = 1, .over = LS__OVER_ADDEND | LS__OVER_DY,
+             .may_bf16 = norm_bf16_fits, .stash = norm_stash,
+             .decide = norm_plan},
+    .run = {.forward = norm_fwd, .backward = norm_bwd, .cuts = 1},
+    .file = {.attributes = norm_attributes}};
 
 LS__DEFAULTS(ls_norm_options, ls_norm_defaults_bytes,
              .epsilon = LS__NORM_EPSILON)
@@ -117,7 +131,7 @@ ls_node *ls_layer_norm_with(ls_node *x, const ls_norm_options *options,
     if (!ls__node_takes(x, "norm", &o, sizeof o, options))
         return NULL;
     return ls__node_with(ls__node_new(&ls__op_layer_norm, name, x, NULL, NULL),
-                         &(norm){o.epsilon});
+                         &(norm){o.epsilon, o.two_passes});
 }
 
 ls_node *ls_layer_norm(ls_node *x, const char *name)
@@ -160,14 +174,15 @@ static const ls__attribute rms_attributes[] = {
     LS__FIELD("epsilon", LS__NUMBER, norm, epsilon), {0}};
 
 const ls__op ls__op_rms_norm = {
-    .name = "rms_norm", .step = &ls__op_rms_norm, .inputs = 1, .reads = 1,
-    .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(norm),
-    .attributes = rms_attributes, .shape = norm_shape,
-    .declare = rms_declare, .stash = rms_stash, .cuts = 1, .forward = rms_fwd,
-    .backward = rms_bwd};
+    .name = "rms_norm", .inputs = 1, .of = sizeof(norm),
+    .step = &ls__op_rms_norm, .shape = norm_shape, .declare = rms_declare,
+    .plan = {.reads = 1, .over = LS__OVER_ADDEND | LS__OVER_DY,
+             .stash = rms_stash},
+    .run = {.forward = rms_fwd, .backward = rms_bwd, .cuts = 1},
+    .file = {.attributes = rms_attributes}};
 
 ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name)
 {
     return ls__node_with(ls__node_new(&ls__op_rms_norm, name, x, NULL, NULL),
-                         &(norm){epsilon});
+                         &(norm){.epsilon = epsilon});
 }

@@ -114,13 +114,17 @@ static int64_t own_stash(const ls__bench *b, const ls__instr *in)
 
 /* One for each number of inputs. */
 #define OWN(n) \
-    {.name = "own operator", .inputs = n, .is_own = true, .reads = ~0u, \
-     .reads_y = true, .of = sizeof(ls_own_op), .shape = own_shape, \
-     .stash = own_stash, .forward = own_fwd, .backward = own_bwd}
+    {.name = "own operator", .inputs = n, .of = sizeof(ls_own_op), \
+     .shape = own_shape, \
+     .plan = {.reads = ~0u, .reads_y = true, .stash = own_stash}, \
+     .run = {.forward = own_fwd, .backward = own_bwd}, \
+     .rare = LS__RARE(.is_own = true)}
 #define OWN_LOSS(n) \
-    {.name = "own loss", .inputs = n, .is_loss = true, .is_own = true, \
-     .reads = ~0u, .of = sizeof(ls_own_op), .shape = ls__loss_shape, \
-     .forward = own_loss, .backward = own_loss}
+    {.name = "own loss", .inputs = n, .is_loss = true, \
+     .of = sizeof(ls_own_op), .shape = ls__loss_shape, \
+     .plan = {.reads = ~0u}, \
+     .run = {.forward = own_loss, .backward = own_loss}, \
+     .rare = LS__RARE(.is_own = true)}
 
 static const ls__op operators[LS_OWN_INPUTS] = {OWN(1), OWN(2), OWN(3)};
 static const ls__op losses[LS_OWN_INPUTS] = {OWN_LOSS(1), OWN_LOSS(2),

@@ -56,10 +56,12 @@ static const ls__attribute attributes[] = {
     LS__FIELD("shape", LS__SIZES, parameter, shape), {0}};
 
 const ls__op ls__op_parameter = {
-    .name = "parameter", .leaves_params = true, .of = sizeof(parameter),
-    .attributes = attributes, .shape = parameter_shape,
-    .declare = parameter_declare, .runs = parameter_runs, .cuts = 1,
-    .forward = parameter_fwd, .backward = parameter_bwd};
+    .name = "parameter", .of = sizeof(parameter), .shape = parameter_shape,
+    .declare = parameter_declare,
+    .plan = {.runs = parameter_runs},
+    .run = {.forward = parameter_fwd, .backward = parameter_bwd, .cuts = 1,
+            .leaves_params = true},
+    .file = {.attributes = attributes}};
 
 ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
                       const int64_t *shape)

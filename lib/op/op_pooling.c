@@ -53,6 +53,7 @@ static ls__pooling pooling_of(const ls_node *n)
 {
     const int64_t *x = n->in[0]->shape;
 
+    LS__ASSERT(n->in[0]->rank == 3 && n->shape[0] == ls__window_of(n)->h);
     return ls__pooling_of(ls__window_of(n), x[0], x[1], x[2]);
 }
 
@@ -109,8 +110,10 @@ static const ls__attribute attributes[] = {
 
 const ls__op ls__op_max_pool = {
     .name = "max_pool", .inputs = 1, .of = sizeof(ls__window),
-    .attributes = attributes, .shape = pooling_shape, .stash = max_stash,
-    .cuts = 1, .forward = max_fwd, .backward = max_bwd};
+    .shape = pooling_shape,
+    .plan = {.stash = max_stash},
+    .run = {.forward = max_fwd, .backward = max_bwd, .cuts = 1},
+    .file = {.attributes = attributes}};
 
 static void avg_fwd(const ls__run *r)
 {
@@ -135,8 +138,9 @@ static void avg_bwd(const ls__run *r)
 
 const ls__op ls__op_avg_pool = {
     .name = "avg_pool", .inputs = 1, .of = sizeof(ls__window),
-    .attributes = attributes, .shape = avg_shape, .cuts = 1, .forward = avg_fwd,
-    .backward = avg_bwd};
+    .shape = avg_shape,
+    .run = {.forward = avg_fwd, .backward = avg_bwd, .cuts = 1},
+    .file = {.attributes = attributes}};
 
 static ls_node *pooling(const ls__op *op, ls_node *x, ls__window window)
 {

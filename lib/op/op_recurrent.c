@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recurrent layers over the T steps of a row: LSTM and GRU as Flax has them.
+/* Recurrent layers over the T steps of a row: LSTM and GRU as Flax has them,
+ * backward by backpropagation through time.
  *
  * A dense layer before this operator computes the gates' share of the input for
  * all steps at once; x here is its value (T,G n).  Each step adds the share of
  * the state, (rows,n) (n,G n) + bias, and goes through the gates
- * (kernel/k_recurrent.h), which are kept in the place of x where nobody else
- * reads that.  Back in time each step leaves its gradients there; then, d being
- * that by the state's share, which for GRU differs from dx in one gate,
+ * (kernel/k_recurrent.h), which replace x where nobody else reads it.  Back in
+ * time each step leaves its gradients there.  d is the gradient by the state's
+ * share; for GRU it differs from dx in one gate:
  *
  *     by the state before:  d U^T + what passes the gates by
  *     dU = sum over steps, and in each over rows, of h^T d,  dbias likewise
@@ -23,14 +24,14 @@
 
 /* ------ memory ------ */
 
-/* What forward keeps, by steps but for the gates, which lie as x does: these,
+/* The stash of forward, by steps but for the gates, which lie as x does: these,
  * unless they lie where x was; for GRU hn; and each state before each step and
  * after the last. */
 static int64_t recurrent_stash(const ls__bench *b, const ls__instr *in)
 {
     const ls_node *n = in->node;
     int64_t t = ls__recurrent_steps(n), units = ls__recurrent_units(n);
-    const ls__cell *c = ls__cell_of(n);
+    const ls__rnn_cell *c = ls__cell_of(n);
 
     (void)b;
     return (in->over_x ? 0 : n->in[0]->size) + (c == &ls__gru ? t * units : 0) +
@@ -95,11 +96,11 @@ static double recurrent_flops(const ls_node *n)
 
 typedef struct work {
     const ls__run *r;
-    const ls__cell *cell;
+    const ls__rnn_cell *cell;
     layout at;
     int64_t t, units, wide, states; /* states: floats of one array, all rows */
     float *kept, *hn, *h, *c;       /* of step 0 */
-    ls__recurrence step;            /* what is the same in all steps */
+    ls__recurrence step;            /* members that all steps share */
 } work;
 
 static work work_of(const ls__run *r)
@@ -114,6 +115,8 @@ static work work_of(const ls__run *r)
     w.hn = r->stash + (r->in->over_x ? 0 : r->rows * n->in[0]->size);
     w.h = w.hn + (w.cell == &ls__gru ? w.t * w.states : 0);
     w.c = w.h + (w.t + 1) * w.states;
+    LS__ASSERT(w.h + w.cell->states * (w.c - w.h) ==
+               r->stash + r->rows * recurrent_stash(NULL, r->in));
     w.step = (ls__recurrence){.rows = r->rows, .n = w.units,
                               .stride = n->size, .x_stride = w.t * w.wide};
     if (ls__recurrent_lengths(n) >= 0)
@@ -223,8 +226,8 @@ static void share_of_state(const work *w, const float *packed, const float *h,
     r->backend->products->gemm(&g, r->scratch + w->at.products);
 }
 
-/* What a step made, in the order of time: of each row its share of the state,
- * its gates; and the state after it. */
+/* Show what a step made, in the order of time: of each row its share of the
+ * state, its gates; and the state after it. */
 static void show_step(const work *w, int64_t t, const ls__recurrence *s)
 {
     const ls__run *r = w->r;
@@ -258,7 +261,7 @@ static void recurrent_fwd(const ls__run *r)
         s.x = (const float *)r->x[0] + t * w.wide;
         s.y = r->y + t * w.units;
         recur(&s);
-        if (r->of->probe)
+        if (r->of->observer)
             show_step(&w, t, &s);
     }
     if (ls__recurrent_ends(r->node))
@@ -301,9 +304,9 @@ static void end_back(const work *w, int64_t at, const float *d)
     }
 }
 
-/* What a step back made: its gradients by the state's share; what it was given
- * as that by the state after it; and by the state before it what passes the
- * gates by. */
+/* Show what a step back made: its gradients by the state's share; what it was
+ * given as that by the state after it; and by the state before it what passes
+ * the gates by. */
 static void show_back(const work *w, int64_t t, const ls__recurrence *s)
 {
     const ls__run *r = w->r;
@@ -337,6 +340,7 @@ static void take_piece(const work *w, int64_t first, int64_t n, float *to)
     int64_t own = w->cell == &ls__gru ? w->units : 0, rows = w->r->rows;
     size_t shared = (size_t)(w->wide - own) * sizeof *to;
 
+    LS__ASSERT(n <= LS__DEEP && first + n <= rows * w->t);
     for (int64_t i = first; i < first + n; i++, to += w->wide) {
         int64_t at = (i % rows * w->t + i / rows) * w->wide;
 
@@ -403,7 +407,7 @@ static void recurrent_bwd(const ls__run *r)
         s.past = r->scratch + w.at.past;
         s.d = r->scratch + w.at.gates;
         recur(&s);
-        if (r->of->probe)
+        if (r->of->observer)
             show_back(&w, w.t - 1 - t, &s);
         if (t > 0 || whole)
             through_state(&w, packed, s.d, s.past, dh);
@@ -423,23 +427,31 @@ static const ls__attribute attributes[] = {
     LS__FIELD("ends", LS__YES_NO, ls__recurrent_of, ends),
     LS__FIELD_IF("bias", ls__recurrent_of, bias), {0}};
 
-#define OPERATOR(text, kind, count, indices) \
-    {.name = text, .inputs = count, .recurrent = kind, .reads = indices, \
-     .dx_over_addend = true, .keeps_over_x = true, .leaves_params = true, \
-     .of = sizeof(ls__recurrent_of), .attributes = attributes, \
+#define OPERATOR(text, count, indices) \
+    {.name = text, .inputs = count, .of = sizeof(ls__recurrent_of), \
      .shape = ls__recurrent_shape, .declare = ls__recurrent_declare, \
-     .stash = recurrent_stash, \
-     .wish = recurrent_wish, .plan = recurrent_plan, .flops = recurrent_flops, \
-     .forward = recurrent_fwd, .backward = recurrent_bwd}
+     .plan = {.reads = indices, .over = LS__OVER_ADDEND | LS__KEPT_OVER_X, \
+              .wish = recurrent_wish, .stash = recurrent_stash, \
+              .decide = recurrent_plan}, \
+     .run = {.forward = recurrent_fwd, .backward = recurrent_bwd, \
+             .leaves_params = true, .flops = recurrent_flops}, \
+     .file = {.attributes = attributes}}
 
-/* clang-format off */
-#define OPERATORS(name, kind) \
-    {[0]           = OPERATOR(name, kind, 1, 0), \
-     [LS__FROM]    = OPERATOR(name "_from", kind | LS__FROM, 2, 0), \
-     [LS__LENGTHS] = OPERATOR(name "_lengths", kind | LS__LENGTHS, 2, 2), \
-     [LS__FROM | LS__LENGTHS] = \
-         OPERATOR(name "_from_lengths", kind | LS__FROM | LS__LENGTHS, 3, 4)}
-/* clang-format on */
+#define OPERATORS(name) \
+    {[0] = OPERATOR(name, 1, 0), \
+     [LS__FROM] = OPERATOR(name "_from", 2, 0), \
+     [LS__LENGTHS] = OPERATOR(name "_lengths", 2, 2), \
+     [LS__FROM | LS__LENGTHS] = OPERATOR(name "_from_lengths", 3, 4)}
 
-const ls__op ls__op_lstm[LS__RECURRENT] = OPERATORS("lstm", LS__IS_LSTM);
-const ls__op ls__op_gru[LS__RECURRENT] = OPERATORS("gru", LS__IS_GRU);
+const ls__op ls__op_lstm[LS__RECURRENT] = OPERATORS("lstm");
+const ls__op ls__op_gru[LS__RECURRENT] = OPERATORS("gru");
+
+int ls__recurrent_kind(const ls__op *op)
+{
+    for (int i = 0; i < LS__RECURRENT; i++)
+        if (op == &ls__op_lstm[i])
+            return LS__IS_LSTM | i;
+        else if (op == &ls__op_gru[i])
+            return LS__IS_GRU | i;
+    return 0;
+}

@@ -27,6 +27,7 @@ static extents extents_of(const ls_node *node, int64_t rows)
         *(k < of->axis              ? &e.outer
           : k < of->axis + of->axes ? &e.n
                                     : &e.inner) *= x->shape[k];
+    LS__ASSERT(e.outer * e.inner == rows * node->size);
     return e;
 }
 
@@ -67,8 +68,8 @@ static void sum_fwd(const ls__run *r)
             r->kernels->column_sum(e.n, e.inner, x, false, r->y + o * e.inner);
 }
 
-/* to = the n elements of one, `times` times.  Up to four are stored as four, of
- * which what is too many is stored again by the next. */
+/* to = the n elements of one, `times` times.  Up to four are stored as four;
+ * the next store writes over those too many. */
 static void repeat(const float *one, int64_t n, int64_t times, float *to)
 {
     const float *end = to + n * times;
@@ -117,9 +118,10 @@ static bool sum_runs(const ls_node *n, ls__runs *runs)
 }
 
 const ls__op ls__op_sum = {
-    .name = "sum", .inputs = 1, .dx_over_addend = true,
-    .of = sizeof(reduction), .attributes = attributes, .shape = reduced_shape,
-    .runs = sum_runs, .cuts = 1, .forward = sum_fwd, .backward = sum_bwd};
+    .name = "sum", .inputs = 1, .of = sizeof(reduction), .shape = reduced_shape,
+    .plan = {.over = LS__OVER_ADDEND, .runs = sum_runs},
+    .run = {.forward = sum_fwd, .backward = sum_bwd, .cuts = 1},
+    .file = {.attributes = attributes}};
 
 /* ------ max ------ */
 
@@ -153,6 +155,7 @@ static void max_share(const extents *e, const float *x, float y, float d,
 
     for (int64_t i = 0; i < end; i += e->inner)
         reach += x[i] == y;
+    LS__ASSERT(reach > 0 || y != y);
     part = d / (float)reach;
     for (int64_t i = 0; i < end; i += e->inner) {
         float to = x[i] == y ? part : 0;
@@ -178,11 +181,13 @@ static void max_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_max_over = {
-    .name = "max_over", .inputs = 1, .reads = 1, .reads_y = true,
-    .dx_over_addend = true, .of = sizeof(reduction), .attributes = attributes,
-    .shape = reduced_shape, .cuts = 1, .forward = max_fwd, .backward = max_bwd};
+    .name = "max_over", .inputs = 1, .of = sizeof(reduction),
+    .shape = reduced_shape,
+    .plan = {.reads = 1, .reads_y = true, .over = LS__OVER_ADDEND},
+    .run = {.forward = max_fwd, .backward = max_bwd, .cuts = 1},
+    .file = {.attributes = attributes}};
 
-ls_node *ls__reduction(bool sum, ls_node *x, int first, int axes)
+ls_node *ls__reduction_node(bool sum, ls_node *x, int first, int axes)
 {
     const ls__op *op = sum ? &ls__op_sum : &ls__op_max_over;
 

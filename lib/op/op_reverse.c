@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The first axis the other way round: of each row all its steps, or as many as
- * its length says, those beyond it staying where they are.  Backward is the
- * same way again. */
+/* The first axis reversed: all steps of a row, or the first ones, as many as
+ * its length says; those beyond it stay.  Backward is the same again. */
 #include "op/op_table.h"
 #include <lockstep/arithmetic.h>
 
@@ -24,6 +23,8 @@ static void reverse(const ls__run *r, const float *from, const float *addend,
 
     for (int64_t i = 0; i < r->rows * steps; i++) {
         int64_t t = i % steps, count = length ? length[i / steps] : steps;
+
+        LS__ASSERT(count >= 0 && count <= steps);
         const float *x = from + (t < count ? i + count - 1 - 2 * t : i) * n;
 
         if (addend)
@@ -45,9 +46,9 @@ static void reverse_bwd(const ls__run *r)
 }
 
 #define OPERATOR(text, count, indices) \
-    {.name = text, .inputs = count, .reads = indices, \
-     .dx_over_addend = true, .shape = reverse_shape, .cuts = 1, \
-     .forward = reverse_fwd, .backward = reverse_bwd}
+    {.name = text, .inputs = count, .shape = reverse_shape, \
+     .plan = {.reads = indices, .over = LS__OVER_ADDEND}, \
+     .run = {.forward = reverse_fwd, .backward = reverse_bwd, .cuts = 1}}
 
 const ls__op ls__op_reverse[2] = {OPERATOR("reverse", 1, 0),
                                   OPERATOR("reverse_lengths", 2, 2)};

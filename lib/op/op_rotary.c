@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Rotary positions (Su et al. 2021): the two halves of each head are pairs,
- * which position t turns by t times an angle of their own.
+/* Rotary position embedding (RoPE, Su et al. 2021): the two halves of each head
+ * are pairs, and position t rotates each by t times its own angle.
  *
  *     a' = a cos - b sin,  b' = b cos + a sin,  angle = t base^(-2i/d)
  *
  * Backward turns back.  The angles are rounded to float as PyTorch's and JAX's
  * programs do, 1 / base^(2i/d) first; their cosines and sines are constants of
  * the plan. */
+#include "base/assert.h"
 #include "base/scalar.h"
 #include "op/op_table.h"
 
@@ -19,6 +20,7 @@ static int64_t head_width(const ls_node *n)
 {
     const rotary *of = n->of;
 
+    LS__ASSERT(n->shape[1] % (2 * of->heads) == 0);
     return n->shape[1] / of->heads;
 }
 
@@ -47,8 +49,7 @@ static int64_t positions_of(const ls_node *n)
     return n->positions ? n->positions : n->shape[0];
 }
 
-/* A table is all that is made: for each position the cosines of a head's pairs,
- * then their sines. */
+/* A table: for each position cosines of a head's pairs, then their sines. */
 static int rotary_plan(ls__bench *b, ls__instr *in)
 {
     const rotary *of = in->node->of;
@@ -104,12 +105,12 @@ static const ls__attribute attributes[] = {
     {0}};
 
 const ls__op ls__op_rotary = {
-    .name = "rotary", .step = &ls__op_rotary, .inputs = 1,
-    .dx_over_addend = true, .dx_over_dy = true, .of = sizeof(rotary),
-    .attributes = attributes, .shape = rotary_shape,
-    .made = sizeof(const float *), .plan = rotary_plan,
-    .cuts = 1, .forward = rotary_fwd,
-    .backward = rotary_bwd};
+    .name = "rotary", .inputs = 1, .of = sizeof(rotary), .step = &ls__op_rotary,
+    .shape = rotary_shape,
+    .plan = {.over = LS__OVER_ADDEND | LS__OVER_DY,
+             .made = sizeof(const float *), .decide = rotary_plan},
+    .run = {.forward = rotary_fwd, .backward = rotary_bwd, .cuts = 1},
+    .file = {.attributes = attributes}};
 
 ls_node *ls_rotary(ls_node *x, int heads, double base)
 {

@@ -41,6 +41,7 @@ static void softmax_bwd(const ls__run *r)
     int64_t vectors = vectors_of(r), n = ls__width(r->node);
     float *dx = r->dx[0];
 
+    LS__ASSERT(!r->addend[0] || r->addend[0] != dx);
     if (dx != r->dy)
         memcpy(dx, r->dy, bytes_of(r));
     if (r->node->op == &ls__op_softmax)
@@ -52,14 +53,14 @@ static void softmax_bwd(const ls__run *r)
 }
 
 const ls__op ls__op_softmax = {
-    .name = "softmax", .inputs = 1, .reads_y = true, .dx_over_dy = true,
-    .cuts = 1, .shape = softmax_shape, .forward = softmax_fwd,
-    .backward = softmax_bwd};
+    .name = "softmax", .inputs = 1, .shape = softmax_shape,
+    .plan = {.reads_y = true, .over = LS__OVER_DY},
+    .run = {.forward = softmax_fwd, .backward = softmax_bwd, .cuts = 1}};
 
 const ls__op ls__op_log_softmax = {
-    .name = "log_softmax", .inputs = 1, .reads_y = true, .dx_over_dy = true,
-    .cuts = 1, .shape = softmax_shape, .forward = log_softmax_fwd,
-    .backward = softmax_bwd};
+    .name = "log_softmax", .inputs = 1, .shape = softmax_shape,
+    .plan = {.reads_y = true, .over = LS__OVER_DY},
+    .run = {.forward = log_softmax_fwd, .backward = softmax_bwd, .cuts = 1}};
 
 LS__BUILD_UNARY(ls_softmax, &ls__op_softmax)
 LS__BUILD_UNARY(ls_log_softmax, &ls__op_log_softmax)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operators that compute nothing: reshape and flatten, transpose, slice,
- * broadcast, whose value is a view of their input, and concat, whose inputs are
- * views of its value. */
+/* Operators that compute nothing: the value of reshape, flatten, transpose,
+ * slice and broadcast is a view of their input; concat's inputs are views of
+ * its value. */
 #include "op/layer_parts.h"
 #include "op/op_table.h"
 #include "op/view.h"
@@ -48,6 +48,7 @@ static ls__view slice_view(const ls_node *n)
     ls__view v = ls__view_all(n->rank, n->in[0]->shape);
     const slice *s = n->of;
 
+    LS__ASSERT(s->axis >= 0 && s->axis < n->rank);
     v.first = s->first * v.stride[s->axis];
     v.shape[s->axis] = n->shape[s->axis];
     return v;
@@ -61,6 +62,7 @@ static ls__view broadcast_view(const ls_node *n)
     ls__view v = ls__view_all(n->rank, n->shape);
     int more = n->rank - x->rank;
 
+    LS__ASSERT(more >= 0);
     for (int k = 0; k < n->rank; k++)
         v.stride[k] = k < more || x->shape[k - more] == 1
                           ? 0
@@ -130,9 +132,10 @@ static const ls__attribute transpose_attributes[] = {
     LS__FIELD("axes", LS__SIZES, asked, extents), {0}};
 
 const ls__op ls__op_transpose = {
-    .name = "transpose", .of = sizeof(asked),
-    .attributes = transpose_attributes, .inputs = 1, .shape = transpose_shape,
-    .cuts = 1, .forward = view_fwd, .backward = view_bwd};
+    .name = "transpose", .inputs = 1, .of = sizeof(asked),
+    .shape = transpose_shape,
+    .run = {.forward = view_fwd, .backward = view_bwd, .cuts = 1},
+    .file = {.attributes = transpose_attributes}};
 
 ls_node *ls_transpose(ls_node *x, const int *axes)
 {
@@ -172,9 +175,10 @@ static const ls__attribute slice_attributes[] = {
     LS__FIELD("count", LS__INTEGER, slice, count), {0}};
 
 const ls__op ls__op_slice = {
-    .name = "slice", .of = sizeof(slice), .attributes = slice_attributes,
-    .inputs = 1, .shape = slice_shape, .picks = ls__picks_value,
-    .cuts = 1, .forward = view_fwd, .backward = view_bwd};
+    .name = "slice", .inputs = 1, .of = sizeof(slice), .shape = slice_shape,
+    .run = {.forward = view_fwd, .backward = view_bwd, .cuts = 1,
+            .picks = ls__picks_value},
+    .file = {.attributes = slice_attributes}};
 
 ls_node *ls_slice(ls_node *x, int axis, int64_t first, int64_t count)
 {
@@ -184,7 +188,7 @@ ls_node *ls_slice(ls_node *x, int axis, int64_t first, int64_t count)
 
 /* ------ shapes that are asked for ------ */
 
-/* What reshape and broadcast are given. */
+/* Make a reshape or broadcast to the shape that was given. */
 static ls_node *with_shape(const ls__op *op, ls_node *x, int rank,
                            const int64_t *shape)
 {
@@ -223,22 +227,15 @@ static int reshape_shape(ls_node *n)
     return n->size == n->in[0]->size ? 0 : misfit(n);
 }
 
-/* Copy x, unless y is its memory, as in a plan where y is not the user's. */
-static void reshape_fwd(const ls__run *r)
-{
-    if (r->y != r->x[0])
-        memcpy(r->y, r->x[0],
-               (size_t)(r->rows * r->node->size) * sizeof *r->y);
-}
-
 static const ls__attribute shape_asked[] = {
     LS__FIELD("shape", LS__SIZES, asked, extents), {0}};
 
 const ls__op ls__op_reshape = {
-    .name = "reshape", .of = sizeof(asked), .attributes = shape_asked,
-    .inputs = 1, .is_view = true, .passes = 1,
-    .cuts = 1, .shape = reshape_shape, .forward = reshape_fwd,
-    .backward = ls__nothing_back};
+    .name = "reshape", .inputs = 1, .of = sizeof(asked), .shape = reshape_shape,
+    .plan = {.passes = 1},
+    .run = {.forward = ls__view_forward, .backward = ls__nothing_back,
+            .cuts = 1},
+    .file = {.attributes = shape_asked}};
 
 ls_node *ls_reshape(ls_node *x, int rank, const int64_t *shape)
 {
@@ -255,9 +252,10 @@ static int flatten_shape(ls_node *n)
 }
 
 const ls__op ls__op_flatten = {
-    .name = "flatten", .inputs = 1, .is_view = true, .passes = 1,
-    .cuts = 1, .shape = flatten_shape, .forward = reshape_fwd,
-    .backward = ls__nothing_back};
+    .name = "flatten", .inputs = 1, .shape = flatten_shape,
+    .plan = {.passes = 1},
+    .run = {.forward = ls__view_forward, .backward = ls__nothing_back,
+            .cuts = 1}};
 
 LS__BUILD_UNARY(ls_flatten, &ls__op_flatten)
 
@@ -277,8 +275,9 @@ static int broadcast_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, to->rank, to->of);
 }
 
-/* How many of the elements before axis *k of a value lie over equal axes of x,
- * or, not equal, over none or one element; *k goes to the first that does. */
+/* The number of elements before axis *k of a value that lie over equal axes of
+ * x, or, not equal, over none or one element; *k goes to the first that
+ * does. */
 static int64_t stretch(const ls_node *n, bool equal, int *k)
 {
     const ls_node *x = n->in[0];
@@ -306,9 +305,11 @@ static bool broadcast_runs(const ls_node *n, ls__runs *runs)
 }
 
 const ls__op ls__op_broadcast = {
-    .name = "broadcast", .of = sizeof(asked), .attributes = shape_asked,
-    .inputs = 1, .shape = broadcast_shape, .runs = broadcast_runs,
-    .cuts = 1, .forward = view_fwd, .backward = view_bwd};
+    .name = "broadcast", .inputs = 1, .of = sizeof(asked),
+    .shape = broadcast_shape,
+    .plan = {.runs = broadcast_runs},
+    .run = {.forward = view_fwd, .backward = view_bwd, .cuts = 1},
+    .file = {.attributes = shape_asked}};
 
 ls_node *ls_broadcast_to(ls_node *x, int rank, const int64_t *shape)
 {
@@ -342,7 +343,7 @@ static int concat_shape(ls_node *n)
     return ls__node_set_shape(n, LS_F32, a->rank, shape);
 }
 
-/* Where input k lies in the value, for all rows. */
+/* The view of input k in the value, for all rows. */
 static ls__view part_of(const ls__run *r, int k)
 {
     const ls_node *n = r->node;
@@ -351,6 +352,7 @@ static ls__view part_of(const ls__run *r, int k)
 
     v.shape[c->axis] = n->in[k]->shape[c->axis];
     v.first = k * n->in[0]->shape[c->axis] * v.stride[c->axis];
+    LS__ASSERT(v.shape[c->axis] < n->shape[c->axis]);
     return ls__view_rows(&v, r->rows, n->size);
 }
 
@@ -377,10 +379,10 @@ static const ls__attribute concat_attributes[] = {
     LS__FIELD("axis", LS__INTEGER, concat, axis), {0}};
 
 const ls__op ls__op_concat = {
-    .name = "concat", .of = sizeof(concat), .attributes = concat_attributes,
-    .inputs = 2, .dx_over_addend = true,
-    .shape = concat_shape,
-    .cuts = 1, .forward = concat_fwd, .backward = concat_bwd};
+    .name = "concat", .inputs = 2, .of = sizeof(concat), .shape = concat_shape,
+    .plan = {.over = LS__OVER_ADDEND},
+    .run = {.forward = concat_fwd, .backward = concat_bwd, .cuts = 1},
+    .file = {.attributes = concat_attributes}};
 
 ls_node *ls__joined(ls_node *first, ls_node *second, int axis)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See product_plan.h. */
 #include "op/product_plan.h"
+#include "base/assert.h"
 #include "op/op_table.h"
 
 /* ------ what is taken in ------ */
@@ -12,8 +13,8 @@ bool ls__product_folds(const ls_node *n, void *made, const ls_node *reader)
     (void)n;
     if (m->closed)
         return false;
-    if (reader->op->activation && !m->activation) {
-        m->activation = reader->op->activation;
+    if (ls__activation_of(reader->op) && !m->activation) {
+        m->activation = ls__activation_of(reader->op);
         return true;
     }
     m->residual = m->closed = reader->op->term == LS__ADD;
@@ -58,6 +59,7 @@ static void take_slope(const ls__bench *b, const ls__instr *in)
     if (in->dy < 0 || !b->maker || !is_product(b->maker->node))
         return;
     before = b->maker->made;
+    LS__ASSERT(b->maker < in);
     if (!before->activation || before->closed)
         return;
     m->slope_of_x = b->maker->stash;

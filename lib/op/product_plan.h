@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What dense layers and convolutions decide when they are planned: what they
- * take into the epilogue of their product, and where their packed weights
- * lie. */
+/* Decisions of dense layers and convolutions when they are planned: the fused
+ * epilogue of their product, and the place of their packed weights. */
 #ifndef LS_OP_PRODUCT_PLAN_H
 #define LS_OP_PRODUCT_PLAN_H
 
@@ -30,24 +29,23 @@ bool ls__product_folds(const ls_node *n, void *made, const ls_node *reader);
 
 /* Ask for the weights packed, for y and, where it is wanted, for dx.  `how`
  * fills in the pack's whole, floats, write and of, or leaves it; NULL: nothing
- * is packed.  And look whose slopes dx goes through. */
+ * is packed.  And find the activation whose slopes dx goes through. */
 typedef int ls__product_pack(const ls__bench *b, const ls_node *n,
                              bool transposed, ls__pack *q);
 int ls__product_plan(ls__bench *b, ls__instr *in, ls__product_pack *how);
 
-/* The slope of the activation, which backward reads, and whoever's dx goes
- * through it. */
+/* The slope of the activation, for backward and for each dx through it. */
 int64_t ls__product_stash(const ls__bench *b, const ls__instr *in);
 int64_t ls__product_reads_kept(const ls__instr *in);
 
 /* Weights packed for y, or for dx; NULL: they are not. */
 const float *ls__product_packed(const ls__run *r, bool transposed);
 
-/* Move where a product writes by so many numbers, and with it what it reads for
- * each number that it writes: slopes, factors and addends. */
+/* Move the output of a product by `by` numbers, and with it the slopes, factors
+ * and addends that it reads for each number of it. */
 void ls__product_move(ls__product *g, int64_t by);
 
-/* What dx is multiplied by; NULL: nothing. */
+/* The factor of dx; NULL: none. */
 const float *ls__product_slope_of_x(const ls__run *r);
 
 /* May a value, heads side by side, be numbers of bf16? */

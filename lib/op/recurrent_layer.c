@@ -5,15 +5,18 @@
 
 #include <string.h>
 
-const ls__cell ls__lstm = {"lstm", 4, 2, false};
-const ls__cell ls__gru = {"gru", 3, 1, true};
+const ls__rnn_cell ls__lstm = {"lstm", 4, 2, false};
+const ls__rnn_cell ls__gru = {"gru", 3, 1, true};
+
+_Static_assert((LS__FROM | LS__LENGTHS) + 1 == (int)LS__RECURRENT,
+               "a cell's operators");
 
 /* ------ shapes and parameters ------ */
 
 static int check_from(const ls_node *n)
 {
     const ls_node *s = n->in[ls__recurrent_from(n)];
-    const ls__cell *c = ls__cell_of(n);
+    const ls__rnn_cell *c = ls__cell_of(n);
     int64_t want[] = {c->states, ls__recurrent_units(n)};
     int skip = c->states == 1; /* GRU's is (n) */
     char is[LS__SHAPE_TEXT], must[LS__SHAPE_TEXT];
@@ -30,7 +33,7 @@ static int check_from(const ls_node *n)
 int ls__recurrent_shape(ls_node *n)
 {
     const ls_node *x = n->in[0];
-    const ls__cell *c = ls__cell_of(n);
+    const ls__rnn_cell *c = ls__cell_of(n);
     char text[LS__SHAPE_TEXT];
     int64_t units, steps, shape[2];
     int lengths = ls__recurrent_lengths(n);
@@ -67,7 +70,7 @@ ls_node *ls__recurrent_declare(ls_node *n)
                : n;
 }
 
-ls_node *ls__recurrent_node(ls_node *gates, const ls__cell *c,
+ls_node *ls__recurrent_node(ls_node *gates, const ls__rnn_cell *c,
                             const ls_recurrent_options *o, const char *name)
 {
     int kind = (o->state ? LS__FROM : 0) | (o->lengths ? LS__LENGTHS : 0);

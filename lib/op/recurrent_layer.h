@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What recurrent layers are: their cells, and what their nodes say. */
+/* Recurrent layers: their cells, and what their nodes say. */
 #ifndef LS_OP_RECURRENT_LAYER_H
 #define LS_OP_RECURRENT_LAYER_H
 
@@ -7,8 +7,9 @@
 #include "op/layer_parts.h"
 
 /* Each cell's operators: alone, from a state, with lengths, with both.
- * ls__op.recurrent is a sum of these. */
+ * ls__recurrent_kind is a sum of these; 0: another operator. */
 enum { LS__FROM = 1, LS__LENGTHS = 2, LS__IS_LSTM = 4, LS__IS_GRU = 8 };
+int ls__recurrent_kind(const ls__op *op);
 
 /* The attributes. */
 typedef struct ls__recurrent_of {
@@ -23,22 +24,22 @@ static inline bool ls__recurrent_ends(const ls_node *n)
     return of->ends;
 }
 
-static inline const ls__cell *ls__cell_of(const ls_node *n)
+static inline const ls__rnn_cell *ls__cell_of(const ls_node *n)
 {
-    return n->op->recurrent & LS__IS_GRU ? &ls__gru : &ls__lstm;
+    return ls__recurrent_kind(n->op) & LS__IS_GRU ? &ls__gru : &ls__lstm;
 }
 
-/* Which input is the state, which the lengths; -1: none. */
+/* The input that is the state, and the one of lengths; -1: none. */
 static inline int ls__recurrent_from(const ls_node *n)
 {
-    return n->op->recurrent & LS__FROM ? 1 : -1;
+    return ls__recurrent_kind(n->op) & LS__FROM ? 1 : -1;
 }
 
 static inline int ls__recurrent_lengths(const ls_node *n)
 {
-    if (!(n->op->recurrent & LS__LENGTHS))
+    if (!(ls__recurrent_kind(n->op) & LS__LENGTHS))
         return -1;
-    return n->op->recurrent & LS__FROM ? 2 : 1;
+    return ls__recurrent_kind(n->op) & LS__FROM ? 2 : 1;
 }
 
 static inline int64_t ls__recurrent_steps(const ls_node *n)

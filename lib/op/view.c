@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See view.h.  A walk goes over runs, which are vectors along the last axis. */
 #include "op/view.h"
+#include "base/assert.h"
 #include "kernel/kernel.h"
 
 #include <string.h>
@@ -27,6 +28,7 @@ static void put_before(ls__view *v, int64_t extent, int64_t stride)
         v->shape[0] *= extent;
         return;
     }
+    LS__ASSERT(v->rank < LS_MAX_RANK);
     memmove(v->shape + 1, v->shape, (size_t)v->rank * sizeof *v->shape);
     memmove(v->stride + 1, v->stride, (size_t)v->rank * sizeof *v->stride);
     v->shape[0] = extent;
@@ -48,7 +50,7 @@ ls__view ls__view_rows(const ls__view *v, int64_t rows, int64_t size)
     return out;
 }
 
-/* Where a walk stands: the run that begins at element `at` of the array. */
+/* A walk's place: the run that begins at element `at` of the array. */
 typedef struct walk {
     const ls__view *v;
     int64_t index[LS_MAX_RANK];
@@ -57,6 +59,7 @@ typedef struct walk {
 
 static walk start(const ls__view *v)
 {
+    LS__ASSERT(v->rank >= 1 && v->rank <= LS_MAX_RANK && v->first >= 0);
     return (walk){.v = v, .at = v->first};
 }
 

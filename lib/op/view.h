@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Views: the elements of an array in another order, some of them, or some of
- * them several times.  Element (i,j,..) of a view is element i stride[0] + j
- * stride[1] + .. + first of its array. */
+/* Strided views: the elements of an array in another order, some of them, or
+ * some several times.  Element (i,j,..) of a view is element i stride[0] +
+ * j stride[1] + .. + first of its array. */
 #ifndef LS_OP_VIEW_H
 #define LS_OP_VIEW_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The arithmetic of windows (JAX's padding), and images with zeros around
- * them. */
+/* The arithmetic of windows (JAX's padding), and images with padding. */
 #include "op/window.h"
+#include "base/assert.h"
 
 #include <string.h>
 
@@ -10,6 +10,9 @@ enum { MOST = 4096 }; /* pixels of a window or stride: nothing overflows */
 const char *const ls__padding_words[] = {
     [LS_SAME] = "same", [LS_VALID] = "valid", [LS_CAUSAL] = "causal",
     [LS_EXPLICIT] = "explicit", NULL};
+
+_Static_assert(sizeof ls__padding_words / sizeof *ls__padding_words ==
+               LS_EXPLICIT + 2, "a word for each");
 
 ls__window ls__window_new(const ls_window *given)
 {
@@ -24,8 +27,8 @@ static int64_t reach(int64_t k, int64_t dilation)
     return (k - 1) * dilation + 1;
 }
 
-/* Windows of so many pixels, a stride apart, of those before `end`; with ceil
- * one more for what is left over, if it begins before the image ends. */
+/* The number of windows of `reach` pixels, s apart, before `end`; with ceil one
+ * more for the pixels left over, if it begins before the image ends. */
 static int64_t fitting(int64_t end, int64_t image, int64_t reach, int64_t s,
                        bool ceil)
 {
@@ -161,6 +164,7 @@ int ls__window_fit(ls_node *n, ls_padding last, int64_t channels)
     ls__window *w = n->of;
     int status;
 
+    LS__ASSERT(n->op->of >= sizeof *w);
     set_usual(&w->sy);
     set_usual(&w->sx);
     set_usual(&w->dy);
@@ -175,30 +179,30 @@ int ls__window_fit(ls_node *n, ls_padding last, int64_t channels)
                                                                : x[2]});
 }
 
-ls__frame ls__frame_of_x(const ls_node *n)
+ls__halo ls__halo_of_x(const ls_node *n)
 {
     const ls__window *w = ls__window_of(n);
     const int64_t *x = n->in[0]->shape;
 
-    return (ls__frame){.h = x[0], .w = x[1], .c = x[2],
+    return (ls__halo){.h = x[0], .w = x[1], .c = x[2],
                        .top = w->top, .left = w->left, .sy = 1, .sx = 1,
                        .rows = (w->h - 1) * w->sy + reach(w->kh, w->dy),
                        .cols = (w->w - 1) * w->sx + reach(w->kw, w->dx)};
 }
 
-ls__frame ls__frame_of_dy(const ls_node *n)
+ls__halo ls__halo_of_dy(const ls_node *n)
 {
     const ls__window *w = ls__window_of(n);
     const int64_t *x = n->in[0]->shape;
     int64_t above = reach(w->kh, w->dy) - 1, before = reach(w->kw, w->dx) - 1;
 
-    return (ls__frame){.h = w->h, .w = w->w, .c = ls__width(n),
+    return (ls__halo){.h = w->h, .w = w->w, .c = ls__width(n),
                        .top = above - w->top, .left = before - w->left,
                        .sy = w->sy, .sx = w->sx,
                        .rows = x[0] + above, .cols = x[1] + before};
 }
 
-int64_t ls__frame_size(const ls__frame *f)
+int64_t ls__halo_size(const ls__halo *f)
 {
     return f->rows * f->cols * f->c;
 }
@@ -211,12 +215,14 @@ static void zero(float *out, int64_t n)
 
 /* One row of pixels between its zeros; those outside the frame are left
  * out. */
-static void fill_row(const ls__frame *f, const float *x, float *out)
+static void fill_row(const ls__halo *f, const float *x, float *out)
 {
     int64_t c = f->c, room = (f->cols - f->left + f->sx - 1) / f->sx;
     int64_t first = f->left < 0 ? (f->sx - 1 - f->left) / f->sx : 0;
     int64_t last = f->w < room ? f->w : room, at = f->left + first * f->sx;
 
+    LS__ASSERT(first >= last ||
+               (at >= 0 && at + (last - first - 1) * f->sx < f->cols));
     if (f->sx == 1 && first < last) {
         int64_t end = at + last - first;
 
@@ -231,7 +237,7 @@ static void fill_row(const ls__frame *f, const float *x, float *out)
         memcpy(out + at * c, x + j * c, (size_t)c * sizeof *x);
 }
 
-const float *ls__frame_fill(const ls__frame *f, const float *x, float *out)
+const float *ls__halo_fill(const ls__halo *f, const float *x, float *out)
 {
     if (f->rows == f->h && f->cols == f->w && !f->top && !f->left &&
         f->sy == 1 && f->sx == 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows over images: what a convolution and poolings share. */
+/* Windows over images, with stride and padding (convolution, pooling). */
 #ifndef LS_OP_WINDOW_H
 #define LS_OP_WINDOW_H
 
@@ -25,7 +25,7 @@ static inline const ls__window *ls__window_of(const ls_node *n)
     return n->of;
 }
 
-/* Those rows: the fields of ls_window. */
+/* The rows of these attributes, and the words of ls_padding. */
 extern const char *const ls__padding_words[];
 
 // clang-format off
@@ -46,25 +46,25 @@ ls__window ls__window_new(const ls_window *given);
  * of the input.  last: which padding is the last that the operator knows. */
 int ls__window_fit(ls_node *n, ls_padding last, int64_t channels);
 
-/* An image with zeros around and between its pixels: pixel (i,j) of (h,w,c)
+/* A padded image, zeros around and between its pixels: pixel (i,j) of (h,w,c)
  * stands at (top + i sy, left + j sx) of (rows,cols,c), or outside. */
-typedef struct ls__frame {
+typedef struct ls__halo {
     int64_t h, w, c;
     int64_t top, left, sy, sx;
     int64_t rows, cols;
-} ls__frame;
+} ls__halo;
 
-/* The frame in which the windows of a convolution lie: its x with borders. */
-ls__frame ls__frame_of_x(const ls_node *n);
+/* The image in which a convolution's windows lie: its x with padding. */
+ls__halo ls__halo_of_x(const ls_node *n);
 
-/* That of its dy, with zeros between pixels where the stride is not 1: under
- * the rotated weights, with stride 1, its windows give dx. */
-ls__frame ls__frame_of_dy(const ls_node *n);
+/* The same of its dy, with zeros between pixels where the stride is not 1:
+ * under the rotated weights, with stride 1, its windows give dx. */
+ls__halo ls__halo_of_dy(const ls_node *n);
 
-int64_t ls__frame_size(const ls__frame *f);
+int64_t ls__halo_size(const ls__halo *f);
 
 /* The framed image: x itself where nothing is added, else out. */
-const float *ls__frame_fill(const ls__frame *f, const float *x, float *out);
+const float *ls__halo_fill(const ls__halo *f, const float *x, float *out);
 
 /* The pooling of a window over an image (in_h,in_w,c), as its kernels want
  * it. */

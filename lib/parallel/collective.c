@@ -7,6 +7,7 @@
  * takes one range of each array and does it for the whole group, block by
  * block, so that what is summed once is copied out of the first-level cache.
  * Sums have the order of base/tree.h; ranges cannot touch a bit. */
+#include "base/assert.h"
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/least.h"
@@ -16,7 +17,7 @@
 #include "parallel/overlap.h"
 #include "pool/call.h"
 #include "reduce/sum.h"
-#include "rows/named_array.h"
+#include "loader/named_array.h"
 #include <lockstep/collective.h>
 
 #include <stdlib.h>
@@ -61,6 +62,8 @@ struct call {
 
 static int device_of(const part *p, int k)
 {
+    LS__ASSERT(k >= 0 && k < p->c->group.shards &&
+               p->base + k * p->c->group.stride < p->c->group.devices);
     return p->base + k * p->c->group.stride;
 }
 
@@ -105,6 +108,7 @@ static double tree_f64(const part *p, int64_t i)
         stack[top++] = *(const double *)in(p, k, i);
         for (int m = ls__tree_merges(k); m > 0; m--, top--)
             stack[top - 2] += stack[top - 1];
+        LS__ASSERT(top < LS__TREE_STACK);
     }
     for (; top > 1; top--)
         stack[top - 2] += stack[top - 1];
@@ -239,8 +243,8 @@ static int check_pointer(const call *c, const ls_buffers *a, int device,
                     p ? "not aligned to its elements" : "NULL");
 }
 
-/* What device d of array number a reads, and what it writes. */
-static void pieces_of(const call *c, int number, int d, ls__piece two[2])
+/* The bytes that device d reads of array number a, and those it writes. */
+static void pieces_of(const call *c, int number, int d, ls__byte_range two[2])
 {
     const ls_buffers *a = &c->array[number];
     int64_t size = ls__dtype_size(a->dtype);
@@ -249,14 +253,14 @@ static void pieces_of(const call *c, int number, int d, ls__piece two[2])
 
     if (c->op->cuts)
         n_out /= c->group.shards;
-    two[0] = (ls__piece){from, from + (uintptr_t)n_in, number, d};
-    two[1] = (ls__piece){to, to + (uintptr_t)n_out, number, d};
+    two[0] = (ls__byte_range){from, from + (uintptr_t)n_in, number, d};
+    two[1] = (ls__byte_range){to, to + (uintptr_t)n_out, number, d};
 }
 
 /* A device's in and out may share memory only where each element is read
  * before it is written: whole, or as the device's own piece.  Then the one
  * lies within the other. */
-static bool may_share(const call *c, const ls__piece two[2])
+static bool may_share(const call *c, const ls__byte_range two[2])
 {
     uintptr_t k = (uintptr_t)ls_sharding_shard(&c->group, two[0].device);
     uintptr_t n_in = two[0].last - two[0].first;
@@ -267,9 +271,9 @@ static bool may_share(const call *c, const ls__piece two[2])
 }
 
 /* Add a device's memory to the list: the larger piece where both share it. */
-static int add_pieces(const call *c, int number, int d, ls__piece *list)
+static int add_pieces(const call *c, int number, int d, ls__byte_range *list)
 {
-    ls__piece two[2];
+    ls__byte_range two[2];
 
     pieces_of(c, number, d, two);
     if (may_share(c, two)) {
@@ -280,7 +284,8 @@ static int add_pieces(const call *c, int number, int d, ls__piece *list)
     return 2;
 }
 
-static int overlap(const call *c, const ls__piece *a, const ls__piece *b)
+static int overlap(const call *c, const ls__byte_range *a,
+                   const ls__byte_range *b)
 {
     const char *name = c->array[a->array].name;
     const char *other = c->array[b->array].name;
@@ -302,7 +307,7 @@ static int overlap(const call *c, const ls__piece *a, const ls__piece *b)
 static int check_overlap(const call *c)
 {
     size_t most = 2 * (size_t)c->arrays * (size_t)c->group.devices;
-    ls__piece *list = ls__new(most, sizeof *list, c->op->name);
+    ls__byte_range *list = ls__new(most, sizeof *list, c->op->name);
     int n = 0, at, status = 0;
 
     if (!list)
@@ -310,6 +315,7 @@ static int check_overlap(const call *c)
     for (int a = 0; a < c->arrays; a++)
         for (int d = 0; d < c->group.devices && c->array[a].n; d++)
             n += add_pieces(c, a, d, list + n);
+    LS__ASSERT((size_t)n <= most);
     at = ls__pieces_sort(list, n);
     if (at >= 0)
         status = overlap(c, &list[at], &list[at + 1]);

@@ -6,7 +6,7 @@
 #include <lockstep/ops.h>
 #include <lockstep/trainer.h>
 
-/* What the call opens, closed in reverse. */
+/* Everything that the call opens, closed in reverse. */
 typedef struct call {
     ls_mesh *mesh;
     ls_pool *pool;

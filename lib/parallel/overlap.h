@@ -6,14 +6,14 @@
 
 #include <stdint.h>
 
-/* Bytes [first, last) of memory, and whose they are. */
-typedef struct ls__piece {
+/* Bytes [first, last) of memory, and their owner. */
+typedef struct ls__byte_range {
     uintptr_t first, last;
     int array, device;
-} ls__piece;
+} ls__byte_range;
 
 /* Sort n pieces, none of them empty, by where they begin; returns the first
  * that reaches into the one behind it, or -1. */
-int ls__pieces_sort(ls__piece *piece, int n);
+int ls__pieces_sort(ls__byte_range *piece, int n);
 
 #endif

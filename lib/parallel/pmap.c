@@ -2,10 +2,11 @@
 /* A user's function on every device, inputs cut along their leading axis and
  * outputs stacked along theirs.  Nothing is copied: cutting and stacking are
  * pointers into the user's arrays. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "pool/call.h"
-#include "rows/named_array.h"
+#include "loader/named_array.h"
 #include <lockstep/collective.h>
 
 #include <stdlib.h>
@@ -61,6 +62,7 @@ static void run(void *user, int worker)
     int first, last;
 
     ls__pool_devices_of(c->pool, worker, &first, &last);
+    LS__ASSERT(0 <= first && first <= last && last <= c->devices);
     for (int d = first; d < last; d++) {
         ls__pool_at("pmap", d);
         c->status[d] = LS__ENDED;

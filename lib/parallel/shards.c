@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cutting a set of arrays along the data axis: views of equal numbers of
- * contiguous rows.  Nothing is copied but, where rows are padded, those of the
- * shards that the data does not fill: they lie in the array's tail, with
- * zeros after them. */
+/* Sharding of arrays along the data axis: views of equal numbers of contiguous
+ * rows.  Nothing is copied but, where rows are padded, those of the shards that
+ * the data does not fill: they lie in the array's tail, with zeros after them.
+ */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "rows/named_array.h"
+#include "loader/named_array.h"
 #include <lockstep/collective.h>
 
 #include <stdlib.h>
@@ -80,6 +81,7 @@ static int cut_rows(ls_shards *s, ls_uneven uneven)
                         (long long)s->all, shards, s->cut.axis);
     s->rows = s->all / shards + (s->all % shards != 0);
     s->full = s->all / s->rows;
+    LS__ASSERT(s->full <= shards && s->rows * shards >= s->all);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradients in hand: the passes of a step, one at a time. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "pool/pool.h"
@@ -8,7 +9,7 @@
 #include "train/joint.h"
 #include "passes/gradients.h"
 #include "train/phases.h"
-#include "train/riders.h"
+#include "train/hooks.h"
 #include "train/run_step.h"
 #include "train/verdict.h"
 
@@ -38,7 +39,7 @@ enum { MOST_MICRO = 65536 }; /* micro-batches before an update */
 
 struct ls_gradients {
     ls_trainer *trainer;
-    int batches; /* that there is room for */
+    int batches; /* room */
     int added;   /* to the devices' gradients */
     int64_t rows; /* of them */
     int64_t use; /* of the trainer's gradients, in which they were computed */
@@ -129,7 +130,7 @@ static void begin(ls_gradients *g, int state)
     g->state = state;
     g->added = 0;
     g->rows = 0;
-    g->use = ++g->trainer->use;
+    g->use = ++g->trainer->history.uses;
 }
 
 static ls__step step_of(ls_gradients *g, const ls__pass *pass,
@@ -137,6 +138,7 @@ static ls__step step_of(ls_gradients *g, const ls__pass *pass,
 {
     const ls_trainer *t = g->trainer;
 
+    LS__ASSERT(g->added >= 0 && g->added <= g->batches);
     return (ls__step){.trainer = g->trainer, .pass = pass, .batch = batch,
                       .before = g->added * t->micro,
                       .calls = g->batches * t->micro, .gradient = g->mean};
@@ -198,18 +200,19 @@ int ls_gradients_compute_bytes(ls_gradients *g, const ls_batch *batch,
 
 static bool was_taken(const ls_gradients *g)
 {
-    return g->use != g->trainer->use;
+    return g->use != g->trainer->history.uses;
 }
 
 static int check_add(const ls_gradients *g)
 {
     if (g->added && was_taken(g))
         return ls__fail(LS_EINVAL, "gradients: another step of the trainer has "
-                        "taken the memory of %d batches that were added up",
+                        "taken the memory of the batches added up (%d)",
                         g->added);
     if (g->added >= g->batches)
-        return ls__fail(LS_EINVAL, "gradients: %d batches are added up, and "
-                        "there is room for %d", g->added, g->batches);
+        return ls__fail(LS_EINVAL, "gradients: %d batch%s added up, and there "
+                        "is room for %d", g->added,
+                        g->added == 1 ? " is" : "es are", g->batches);
     return 0;
 }
 
@@ -297,8 +300,8 @@ int ls_gradients_get_device(const ls_gradients *g, int device,
     const ls_trainer *t = g->trainer;
 
     if (device < 0 || device >= t->devices.of)
-        return ls__fail(LS_EINVAL, "gradients of device %d; there are %d "
-                        "devices, counted from 0", device, t->devices.of);
+        return ls__fail(LS_EINVAL, "gradients of device %d of %d, counted from "
+                        "0", device, t->devices.of);
     if (g->use == 0 || was_taken(g))
         return ls__fail(LS_EINVAL, "gradients of device %d: none were computed "
                         "since the trainer's last step", device);
@@ -327,7 +330,7 @@ int ls_gradients_set(ls_gradients *g, const char *name, int64_t n,
 
 /* ------ updating ------ */
 
-/* What an update adds to the result of the computation. */
+/* Adds an update's numbers to the result of the computation. */
 static void tell_update(const ls_gradients *g, const ls__step *s, ls_result *r)
 {
     *r = g->result;
@@ -335,8 +338,8 @@ static void tell_update(const ls_gradients *g, const ls__step *s, ls_result *r)
     r->lr = -s->rule.neg_lr;
     r->grad_norm = s->norm;
     r->updated = true;
-    r->reduce_seconds += s->took[LS__REDUCE];
-    r->update_seconds = s->took[LS__UPDATE];
+    r->reduce_seconds += s->clock.took[LS__REDUCE];
+    r->update_seconds = s->clock.took[LS__UPDATE];
 }
 
 static int update(ls_gradients *g, ls_result *result)
@@ -344,16 +347,17 @@ static int update(ls_gradients *g, ls_result *result)
     ls__step s = step_of(g, &apply, NULL);
     int status;
 
+    LS__ASSERT(g->state == READY && !g->inside);
     if ((status = ls__trainer_check_weights(g->trainer)) < 0)
         return status;
     s.in_hand = g->mean;
     s.gradient = g->trainer->grad.device[0];
-    g->trainer->use++; /* of that one */
+    g->trainer->history.uses++; /* of that one */
     if ((status = run(g, &s)) < 0)
         return status;
     g->state = NOTHING;
     tell_update(g, &s, result);
-    ls__riders_end(&s, result);
+    ls__hooks_end(&s, result);
     return 0;
 }
 

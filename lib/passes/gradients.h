@@ -6,7 +6,9 @@
 #include "train/trainer.h"
 #include <lockstep/gradients.h>
 
-/* A step with the function that was set by ls_gradients_between. */
+/* A step with the function that was set by ls_gradients_between: the program's,
+ * which no hook can be, since it is called once, on the caller's thread, may
+ * change the gradient, and its failure ends the step. */
 int ls__gradients_step(ls_gradients *g, const ls_batch *batch,
                        ls_result *result);
 

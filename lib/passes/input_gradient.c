@@ -5,13 +5,14 @@
  * the rows of its shard, and what the sum over devices is multiplied by in a
  * step multiplies them. */
 #include "passes/input_gradient.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "pool/pool.h"
 #include "train/batch.h"
 #include "train/device.h"
 #include "train/phases.h"
 #include "train/run_step.h"
-#include "together/meetings.h"
+#include "ranks/sync_points.h"
 #include "train/verdict.h"
 
 #include <stdlib.h>
@@ -38,6 +39,7 @@ static void point_at_gradients(struct ls__by_inputs *b, const ls_trainer *t)
 {
     const ls__params *p = &t->model.params;
 
+    LS__ASSERT(b->own.plan->params == p->count);
     for (int d = 0; d < b->own.devices; d++)
         for (int i = 0; i < p->count; i++)
             if (!b->own.plan->left_out[i])
@@ -89,11 +91,11 @@ static ls_shard shard_of(const ls__step *s, int device, int micro)
 {
     ls_shard shard = ls__step_shard(s, device, micro);
 
-    shard.train = s->drops;
+    shard.train = s->query.drops;
     return shard;
 }
 
-/* What the device adds to its report: as a step does, with the sums of
+/* Adds a device's loss to its report: as a step does, with the sums of
  * micro-batches one after the other. */
 static void compute(ls__step *s, int worker, int device)
 {
@@ -101,7 +103,7 @@ static void compute(ls__step *s, int worker, int device)
     const struct ls__by_inputs *b = t->by_inputs;
     ls__context *context = b->own.context[device];
     ls__report *report = ls__step_report_of(s, device);
-    int64_t size = s->output->size;
+    int64_t size = s->query.output->size;
     int status = 0;
 
     (void)worker;
@@ -113,8 +115,8 @@ static void compute(ls__step *s, int worker, int device)
 
         status = ls__exec_input_gradient(
             context, &b->own.weights, &shard,
-            b->grad_of + device * t->model.params.count, &sums, s->input,
-            s->out + shard.first * size);
+            b->grad_of + device * t->model.params.count, &sums, s->query.input,
+            s->query.out + shard.first * size);
         report->sums.loss += sums.loss;
         report->sums.weight += sums.weight;
         report->failed = ls__device_failed(context);
@@ -126,8 +128,8 @@ static void compute(ls__step *s, int worker, int device)
 static void scale_rows(const ls__step *s, const ls_shard *shard, float own,
                        float factor)
 {
-    int64_t size = s->output->size;
-    float *out = s->out + shard->first * size;
+    int64_t size = s->query.output->size;
+    float *out = s->query.out + shard->first * size;
 
     for (int64_t i = 0; i < shard->rows; i++, out += size) {
         if (shard->weights && shard->weights[i] == 0) {
@@ -191,8 +193,8 @@ static int check(ls__step *s, const char *name, int64_t n, ls__goal *rows)
                         "%lld elements do not fill %lld", name,
                         (long long)s->all, (long long)in->size, (long long)n);
     *rows = (ls__goal){.size = in->size};
-    s->input = (int)(in - t->model.input);
-    s->asks = -1 - 2 * s->input - s->drops;
+    s->query.input = (int)(in - t->model.input);
+    s->query.asks = -1 - 2 * s->query.input - s->query.drops;
     return open_once(t);
 }
 
@@ -203,12 +205,12 @@ static int run(ls__step *s, const char *name, int64_t n)
     ls__goal rows;
     int status;
 
-    s->output = &rows;
-    t->use++; /* of the devices' gradients */
+    s->query.output = &rows;
+    t->history.uses++; /* of the devices' gradients */
     if ((status = ls__step_run(s, check(s, name, n, &rows))) < 0)
         return status;
     if (s->verdict == LS__NO_WEIGHT)
-        memset(s->out, 0, (size_t)n * sizeof *s->out);
+        memset(s->query.out, 0, (size_t)n * sizeof *s->query.out);
     return 0;
 }
 
@@ -220,7 +222,8 @@ int ls_input_gradient(ls_trainer *t, const ls_batch *batch, bool train,
     LS__NEED(input);
     LS__NEED(out);
 
-    ls__step s = {.trainer = t, .batch = batch, .out = out, .drops = train,
+    ls__step s = {.trainer = t, .batch = batch,
+                  .query = {.out = out, .drops = train},
                   .pass = t->ranks ? &with_others : &alone};
     int status;
 

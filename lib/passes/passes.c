@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The passes over a batch: a training step, an evaluation, a prediction.  Where
  * several processes train together they meet between the phases
- * (meetings.h). */
+ * (sync_points.h). */
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "pool/pool.h"
 #include "passes/gradients.h"
-#include "together/meetings.h"
+#include "ranks/sync_points.h"
 #include "train/batch.h"
 #include "train/joint.h"
 #include "train/nodes.h"
@@ -63,6 +64,8 @@ static const ls__pass
 /* Run a pass over a batch; the pool is taken. */
 static int run(ls__step *s, ls_result *result)
 {
+    LS__ASSERT(s->pass->reduces || !s->pass->updates);
+
     int status = ls__step_run(s, ls__step_set_rows(s, NULL));
 
     if (status < 0)
@@ -90,7 +93,7 @@ static int step(ls_trainer *t, const ls_batch *batch, ls_result *result)
         return ls__gradients_step(t->between, batch, result);
     if ((status = ls__pool_take(t->pool)) < 0)
         return status;
-    t->use++;
+    t->history.uses++;
     began = ls__pool_track(t->pool, 0)->level ? ls__nanoseconds() : 0;
     at = t->step;
     status = run(&s, result);
@@ -142,7 +145,7 @@ int ls_evaluate_bytes(ls_trainer *t, const ls_batch *batch, ls_result *result,
     return status;
 }
 
-/* What is read, and whether `out` is as large as it has to be. */
+/* Finds the output to read, and checks the size of `out`. */
 static int check_output(ls__step *s, const char *output, int64_t n)
 {
     const ls_trainer *t = s->trainer;
@@ -151,16 +154,18 @@ static int check_output(ls__step *s, const char *output, int64_t n)
     if (!t->model.plan)
         return ls__fail(LS_ENOTFOUND, "output \"%s\": a gradient function has "
                         "no outputs", output);
-    if (!(s->output = ls__plan_output(t->model.plan, output)))
+    if (!(s->query.output = ls__plan_output(t->model.plan, output)))
         return LS_ENOTFOUND;
-    s->asks = 1 + (int)(s->output - t->model.plan->output);
-    if ((status = ls__step_set_rows(s, s->output->reads)) < 0)
+    s->query.asks = 1 + (int)(s->query.output - t->model.plan->output);
+    if ((status = ls__step_set_rows(s, s->query.output->reads)) < 0)
         return status;
-    if (n % s->output->size == 0 && n / s->output->size == s->all)
+    if (n % s->query.output->size == 0 && n / s->query.output->size == s->all)
         return 0;
-    return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements do "
-                    "not fill %lld", output, (long long)s->all,
-                    (long long)s->output->size, (long long)n);
+    return ls__fail(LS_ESHAPE, "output \"%s\": %lld row%s of %lld element%s %s "
+                    "not fill %lld", output, (long long)s->all, ls__s(s->all),
+                    (long long)s->query.output->size,
+                    ls__s(s->query.output->size), s->all == 1 ? "does" : "do",
+                    (long long)n);
 }
 
 int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
@@ -171,7 +176,7 @@ int ls_predict(ls_trainer *t, const ls_batch *batch, const char *output,
     LS__NEED(output);
     LS__NEED(out);
 
-    ls__step s = {.trainer = t, .batch = batch, .out = out,
+    ls__step s = {.trainer = t, .batch = batch, .query = {.out = out},
                   .pass = t->ranks ? &predict_with_others : &predict};
     int status = ls__pool_take(t->pool);
 

@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The loss of each row of a batch: each device computes its rows one by one,
  * so that a row's number depends on no other row. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "pool/pool.h"
 #include "train/batch.h"
 #include "train/device.h"
 #include "train/phases.h"
 #include "train/run_step.h"
-#include "together/meetings.h"
+#include "ranks/sync_points.h"
 #include "train/verdict.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-/* Devices' rows meet as the elements of an output do, of which each row has
- * one. */
+/* An output with one element a row: devices' rows are gathered like it. */
 static const ls__goal one_number = {.size = 1};
 
 static int compute(ls__step *s, int device, const ls_shard *shard)
 {
     const ls_trainer *t = s->trainer;
-    const void **row = s->row + device * t->model.inputs;
-    float *loss = s->out + shard->first;
+    const void **row = s->query.row + device * t->model.inputs;
+    float *loss = s->query.out + shard->first;
     int status = 0;
 
+    LS__ASSERT(shard->first + shard->rows <= s->all);
     for (int64_t i = 0; i < shard->rows && status >= 0; i++) {
         ls_shard one = ls__device_row(t, shard, i, row);
         ls_sums sums = {.correct = __builtin_nan("")};
@@ -56,12 +57,13 @@ static const ls__pass
 
 static int check(ls__step *s, int64_t n)
 {
-    int status = s->row ? ls__step_set_rows(s, NULL) : LS_ENOMEM;
+    int status = s->query.row ? ls__step_set_rows(s, NULL) : LS_ENOMEM;
 
     return status < 0 || n == s->all
                ? status
                : ls__fail(LS_ESHAPE, "row losses: room for %lld, and the batch "
-                          "has %lld rows", (long long)n, (long long)s->all);
+                          "has %lld row%s", (long long)n, (long long)s->all,
+                          ls__s(s->all));
 }
 
 int ls_row_losses(ls_trainer *t, const ls_batch *batch, int64_t n, float *loss)
@@ -70,19 +72,20 @@ int ls_row_losses(ls_trainer *t, const ls_batch *batch, int64_t n, float *loss)
     LS__NEED(batch);
     LS__NEED(loss);
 
-    ls__step s = {.trainer = t, .batch = batch, .out = loss,
-                  .output = &one_number, .asks = INT_MIN,
+    ls__step s = {.trainer = t, .batch = batch,
+                  .query = {.out = loss, .output = &one_number,
+                            .asks = INT_MIN},
                   .pass = t->ranks ? &with_others : &alone};
     size_t rooms = (size_t)t->devices.count * (size_t)t->model.inputs;
     int status = ls__pool_take(t->pool);
 
     if (status < 0)
         return status;
-    s.row = ls__new(rooms, sizeof *s.row, "rows");
+    s.query.row = ls__new(rooms, sizeof *s.query.row, "rows");
     status = ls__step_run(&s, check(&s, n));
     if (status == 0)
         status = ls__verdict_fail_user(&s);
-    free(s.row);
+    free(s.query.row);
     ls__pool_give(t->pool);
     return status;
 }

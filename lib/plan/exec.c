@@ -3,6 +3,7 @@
  * over the instructions.  Nothing is allocated; a context holds one chunk and
  * is used by one device at a time. */
 #include "plan/exec.h"
+#include "base/assert.h"
 #include "plan/team.h"
 
 #include <stdlib.h>
@@ -15,16 +16,17 @@ int ls__context_open(ls__context **context, const ls__plan *plan)
     if (!c)
         return LS_ENOMEM;
     c->plan = plan;
-    c->memory = ls__block((size_t)plan->floats * sizeof(float), "activations");
-    if (plan->stays)
-        c->stays = ls__block((size_t)plan->stays * sizeof(float),
+    c->memory = ls__block((size_t)plan->memory.floats * sizeof(float),
+                          "activations");
+    if (plan->memory.stays)
+        c->stays = ls__block((size_t)plan->memory.stays * sizeof(float),
                              "what plans keep");
-    if (plan->surveys)
-        c->found = c->own = ls__new((size_t)plan->found, sizeof *c->own,
+    if (plan->surveys.n)
+        c->found = c->own = ls__new((size_t)plan->surveys.found, sizeof *c->own,
                                     "statistics");
     c->chunks = c->devices = 1;
-    if (!c->memory || (plan->stays && !c->stays) ||
-        (plan->surveys && !c->own)) {
+    if (!c->memory || (plan->memory.stays && !c->stays) ||
+        (plan->surveys.n && !c->own)) {
         ls__context_close(c);
         return LS_ENOMEM;
     }
@@ -57,8 +59,9 @@ void ls__context_close(ls__context *c)
 int ls__context_join(ls__context *c, ls__team *team)
 {
     int mates = ls__team_members(team) - 1;
-    size_t bytes = (size_t)c->plan->floats * sizeof(float);
+    size_t bytes = (size_t)c->plan->memory.floats * sizeof(float);
 
+    LS__ASSERT(mates >= 0 && !c->mate);
     if (mates && !(c->mate = ls__new((size_t)mates, sizeof *c->mate, "team")))
         return LS_ENOMEM;
     for (; c->mates < mates; c->mates++)
@@ -90,14 +93,14 @@ void ls__context_touched(ls__context *c, const ls__touched *touched)
  * operator by operator. */
 static bool may_pair(const ls__plan *plan)
 {
-    return plan->loose && !plan->tied && !plan->surveys;
+    return plan->loose && !plan->tied && !plan->surveys.n;
 }
 
 int ls__context_pair(ls__context *c)
 {
     if (c->twin || !may_pair(c->plan))
         return 0;
-    c->twin = ls__block((size_t)c->plan->floats * sizeof(float),
+    c->twin = ls__block((size_t)c->plan->memory.floats * sizeof(float),
                         "activations of a second chunk");
     return c->twin ? 0 : LS_ENOMEM;
 }
@@ -109,7 +112,7 @@ bool ls__context_pairs(const ls__context *c)
 
 /* ------ a shard ------ */
 
-/* What a goal needs of the instructions first .. last-1. */
+/* Run what a goal needs of the instructions first .. last-1. */
 static void forward(const ls__work *c, const ls__goal *goal, int first,
                     int last)
 {
@@ -136,6 +139,7 @@ static void back(const ls__work *c, int chunks, int last, int first)
     const ls__plan *plan = c->plan;
     const ls__instr *in = &plan->instr[last];
 
+    LS__ASSERT(0 <= first && first <= last && last < plan->count);
     for (; in >= plan->instr + first && ls__work_goes_on(c); in--) {
         for (int k = 0; k < chunks && ls__work_goes_on(c); k++)
             ls__work_backward(&c[k], in);
@@ -157,7 +161,7 @@ static void run_chunk(const ls__work *c, const void *how)
         run_back(c, 1);
 }
 
-/* All chunks of a shard that was begun: its status. */
+/* Run all chunks of a shard that was begun; returns its status. */
 static int run_all(ls__work *c, ls__chunk_fn *run, const void *how)
 {
     if (!ls__team_run(c, run, how))
@@ -241,11 +245,11 @@ int ls__context_reserve(ls__context *c, int64_t rows)
 {
     int64_t chunks = ls__plan_chunks(c->plan, rows);
 
-    if (!c->plan->surveys || chunks <= c->chunks)
+    if (!c->plan->surveys.n || chunks <= c->chunks)
         return 0;
     ls__block_free(c->more);
     c->chunks = 1;
-    c->more = ls__block((size_t)((chunks - 1) * c->plan->floats) *
+    c->more = ls__block((size_t)((chunks - 1) * c->plan->memory.floats) *
                         sizeof(float), "activations of a whole shard");
     if (!c->more)
         return LS_ENOMEM;
@@ -271,14 +275,15 @@ double *ls__context_found(const ls__context *c, const ls__instr *in, bool back)
 {
     const ls_node *n = in->node;
 
+    LS__ASSERT(in->surveys && c->device >= 0 && c->device < c->devices);
     return c->found + c->devices * in->found[back] +
-           c->device * n->op->survey->size(n, back);
+           c->device * ls__survey_of(n->op)->size(n, back);
 }
 
 const double *ls__context_all(const ls__context *c, const ls__instr *in,
                               bool back)
 {
-    return c->joined && in->node->op->survey->of_all(in->node)
+    return c->joined && ls__survey_of(in->node->op)->of_all(in->node)
                ? c->joined + in->found[back]
                : ls__context_found(c, in, back);
 }
@@ -286,7 +291,7 @@ const double *ls__context_all(const ls__context *c, const ls__instr *in,
 void ls__context_clear_found(const ls__context *c, const ls__instr *in,
                              bool back)
 {
-    int64_t n = in->node->op->survey->size(in->node, back);
+    int64_t n = ls__survey_of(in->node->op)->size(in->node, back);
 
     memset(ls__context_found(c, in, back), 0, (size_t)n * sizeof(double));
 }
@@ -295,9 +300,10 @@ void ls__context_clear(const ls__context *c)
 {
     const ls__plan *plan = c->plan;
 
-    for (int i = 0; i < plan->surveys; i++)
+    for (int i = 0; i < plan->surveys.n; i++)
         for (int back = 0; back < 2; back++)
-            ls__context_clear_found(c, &plan->instr[plan->survey[i]], back);
+            ls__context_clear_found(c, &plan->instr[plan->surveys.instr[i]],
+                                    back);
 }
 
 /* A chunk's way from the operator at which the part before ended. */
@@ -323,8 +329,9 @@ int ls__exec_part(ls__context *context, const ls__weights *w,
     if (ends)
         ls__context_clear_found(context, in, back);
     for (int64_t i = 0; ls__work_goes_on(&c) && ls__work_next(&c); i++) {
+        LS__ASSERT(i < context->chunks);
         if (i > 0)
-            c.of.memory = context->more + (i - 1) * c.plan->floats;
+            c.of.memory = context->more + (i - 1) * c.plan->memory.floats;
         run_part(&c, part);
         if (ends && ls__work_goes_on(&c))
             ls__work_survey(&c, in, back);
@@ -332,7 +339,7 @@ int ls__exec_part(ls__context *context, const ls__weights *w,
     return context->failure.status;
 }
 
-/* One part after the other, for rows of which no others need to know. */
+/* Run one part after the other, for rows that no other device's need. */
 static int run_parts(ls__context *context, const ls__weights *w,
                      const ls_shard *shard, float *const *grads, ls_sums *sums)
 {
@@ -347,7 +354,7 @@ int ls__exec_gradient(ls__context *context, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
                       ls_sums *sums)
 {
-    if (context->plan->surveys && grads && shard->train)
+    if (context->plan->surveys.n && grads && shard->train)
         return run_parts(context, w, shard, grads, sums);
 
     ls__work c = ls__work_begin(context, w, shard, grads, sums);

@@ -9,10 +9,10 @@
 
 #include "plan/plan.h"
 
-/* What a plan is run with. */
+/* The weights that a plan is run with. */
 typedef struct ls__weights {
     const float *const *of; /* [parameter] in the order of declaration */
-    float *packed; /* by ls__exec_pack; ls__plan.pack_floats of them */
+    float *packed; /* by ls__exec_pack; ls__plan.packs.floats of them */
     float *const *near; /* [member of a team] what each reads instead, with
                            the same numbers; NULL: all read packed */
     bool *ready;   /* [ls__plan.packs] packed since its parameter changed; NULL:
@@ -56,8 +56,8 @@ int ls__context_join(ls__context *c, ls__team *team);
 int ls__context_pair(ls__context *c);
 bool ls__context_pairs(const ls__context *c);
 
-/* Let operators that leave parts of a gradient zero, and know it, tell here
- * from now on which blocks of the array of all gradients they touch, and clear
+/* Track sparse gradients from now on: operators that know zeros of a gradient
+ * mark here the blocks of the array of all gradients that they touch, and clear
  * those alone.  NULL: they write all. */
 void ls__context_touched(ls__context *c, const ls__touched *touched);
 
@@ -76,39 +76,38 @@ int ls__exec_input_gradient(ls__context *c, const ls__weights *w,
                             ls_sums *sums, int input, float *out);
 
 /* Call a function from now on after the backward of each operator in the last
- * chunk of a shard: what the operator's parameters get is complete then, unless
- * an operator before it has them too.  NULL: nobody is called. */
+ * chunk of a shard: the gradients of its parameters are complete then, unless
+ * an operator before it has them too.  NULL: no call. */
 typedef void ls__after_fn(void *user, int instr);
 void ls__context_after(ls__context *c, ls__after_fn *fn, void *user);
 
 /* ------ surveys ------ */
 
-/* Make room for a shard of so many rows, all of which are at work at the same
- * time where the plan has surveys.  LS_ENOMEM. */
+/* Make room for a shard of `rows` rows; if the plan has surveys, all of them
+ * are at work at the same time.  LS_ENOMEM. */
 int ls__context_reserve(ls__context *c, int64_t rows);
 
-/* Let what surveys find lie in memory of all devices, of ls__plan.found doubles
- * each, as device `device` of them; and what they found together, in which
- * those that are of all devices' rows are read. */
+/* Share the findings of surveys among devices: `found` has surveys.found of the
+ * plan in doubles for each, this context being device `device`; `joined` has
+ * those of all together, which surveys of all devices' rows read. */
 void ls__context_share(ls__context *c, double *found, const double *joined,
                        int devices, int device);
 
-/* Let them lie where those of another context do, whose plan is of the same
- * graph. */
+/* Use the findings of another context, of a plan of the same graph. */
 void ls__context_borrow(ls__context *c, const ls__context *of);
 
-/* What the run's own rows and what all that count were found to have. */
+/* Findings of a survey: of the run's own rows, and of all that count. */
 double *ls__context_found(const ls__context *c, const ls__instr *in, bool back);
 const double *ls__context_all(const ls__context *c, const ls__instr *in,
                               bool back);
 
-/* Nothing, of no rows; that of one survey. */
+/* Clear the findings: of all surveys; of one. */
 void ls__context_clear(const ls__context *c);
 void ls__context_clear_found(const ls__context *c, const ls__instr *in,
                              bool back);
 
-/* One part of ls__exec_gradient in a plan that has surveys, for which there is
- * room; afterwards, what its survey found is there. */
+/* Run one part of ls__exec_gradient in a plan with surveys, after
+ * ls__context_reserve; then the findings of its survey are there. */
 int ls__exec_part(ls__context *c, const ls__weights *w, const ls_shard *shard,
                   float *const *grads, ls_sums *sums, int part);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packs the weights that all runs of a plan read (exec.h). */
+#include "base/assert.h"
 #include "base/range.h"
 #include "plan/exec.h"
 
@@ -7,12 +8,12 @@
 
 enum { PIECE = 1 << 16 }; /* floats packed early, between two looks */
 
-/* The first column of q that belongs to whoever has all packed floats from `at`
- * on. */
+/* The first column of q in the part that begins at packed float `at`. */
 static int64_t column_at(const ls__pack *q, int64_t at)
 {
     int64_t column;
 
+    LS__ASSERT(q->whole >= 1);
     if (at <= q->offset)
         return 0;
     if (at >= q->offset + q->floats)
@@ -26,6 +27,8 @@ static int64_t column_at(const ls__pack *q, int64_t at)
 static void pack(const ls__plan *plan, const ls__pack *q, int64_t first,
                  int64_t last, const ls__weights *w)
 {
+    LS__ASSERT(0 <= first && first < last && last <= q->n &&
+               first % q->whole == 0);
     q->write(q, &plan->backend, first, last, w->of[q->node->param[0]],
              w->packed + q->offset);
 }
@@ -33,11 +36,11 @@ static void pack(const ls__plan *plan, const ls__pack *q, int64_t first,
 void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
                    int workers, bool backward)
 {
-    ls__range mine = ls__range_part((ls__range){0, plan->pack_floats}, workers,
+    ls__range mine = ls__range_part((ls__range){0, plan->packs.floats}, workers,
                                     worker, 1);
 
-    for (int64_t i = 0; i < plan->packs; i++) {
-        const ls__pack *q = &plan->pack[i];
+    for (int64_t i = 0; i < plan->packs.n; i++) {
+        const ls__pack *q = &plan->packs.of[i];
         int64_t first = column_at(q, mine.first);
         int64_t last = column_at(q, mine.last);
 
@@ -49,13 +52,13 @@ void ls__exec_pack(const ls__plan *plan, const ls__weights *w, int worker,
 
 void ls__exec_pack_one(const ls__plan *plan, const ls__weights *w, int64_t i)
 {
-    pack(plan, &plan->pack[i], 0, plan->pack[i].n, w);
+    pack(plan, &plan->packs.of[i], 0, plan->packs.of[i].n, w);
 }
 
 bool ls__exec_pack_columns(const ls__plan *plan, const ls__weights *w,
                            int64_t i, int64_t *column)
 {
-    const ls__pack *q = &plan->pack[i];
+    const ls__pack *q = &plan->packs.of[i];
     int64_t first = *column, n = PIECE / q->k / q->whole * q->whole, last;
 
     n = n > q->whole ? n : q->whole;
@@ -69,5 +72,5 @@ bool ls__exec_pack_columns(const ls__plan *plan, const ls__weights *w,
 void ls__exec_stale(const ls__plan *plan, const ls__weights *w)
 {
     if (plan && w->ready)
-        memset(w->ready, 0, (size_t)plan->packs * sizeof *w->ready);
+        memset(w->ready, 0, (size_t)plan->packs.n * sizeof *w->ready);
 }

@@ -2,10 +2,10 @@
 /* Makes a graph a list of instructions with memory.
  *
  *   copy     the nodes the loss and the outputs depend on, and
- *   fold     activations and add into the epilogue of the product before them
- *            (plan_fold.c)
- *   chain    elementwise operators that follow each other into formulas, each
- *            one pass over memory (plan_formula.c)
+ *   fold     fuse activations and add into the epilogue of the product before
+ *            them (plan_fold.c)
+ *   chain    fuse elementwise operators that follow each other into formulas,
+ *            each one pass over memory (plan_formula.c)
  *   list     what is left, in the order it was built, the loss last
  *   lay out  each output, stash and gradient where it is alone as long as it
  *            lives (plan_memory.c)
@@ -14,6 +14,7 @@
  *
  * A plain plan, to record, leaves out folds, chains, numbers of bf16, lots and
  * memory that is written twice.  No bit depends on any of them. */
+#include "base/assert.h"
 #include "plan/planner.h"
 
 #include <stdlib.h>
@@ -50,9 +51,9 @@ static int list_instructions(ls__planner *p)
     return 0;
 }
 
-/* Whole rows (sequences) as operators want them; of images a power of two whose
- * convolutions make no more than IMAGES numbers.  What is folded where must not
- * matter, nor what is there for outputs alone. */
+/* Choose the rows of a chunk: whole ones (sequences) as operators want them; of
+ * images a power of two whose convolutions make at most IMAGES numbers.  Fusion
+ * must not matter, nor operators for outputs alone. */
 static void choose_chunk(ls__plan *plan)
 {
     ls__wish wish = {.rows = LS__CHUNK};
@@ -61,13 +62,14 @@ static void choose_chunk(ls__plan *plan)
     for (int i = 0; i < plan->count; i++) {
         const ls_node *n = plan->instr[i].node;
 
-        if (n->op->wish && (!plan->loss.runs || plan->loss.runs[i]))
-            n->op->wish(n, &wish);
+        if (n->op->plan.wish && (!plan->loss.runs || plan->loss.runs[i]))
+            n->op->plan.wish(n, &wish);
     }
     rows = wish.steps ? wish.steps : wish.rows;
     while (wish.images && rows > 1 &&
            (rows & (rows - 1) || rows * wish.images > IMAGES))
         rows--;
+    LS__ASSERT(rows >= 1 && (!wish.images || LS__IS_POWER(rows)));
     plan->chunk_rows = rows;
 }
 
@@ -82,7 +84,7 @@ static ls__instr *maker_of(const ls__planner *p, const ls__instr *in)
                ? &p->plan->instr[p->instr[x->id]] : NULL;
 }
 
-/* What operators see before places are known. */
+/* Open what operators see before places are known. */
 static void open_bench(ls__planner *p)
 {
     ls__plan *plan = p->plan;
@@ -91,7 +93,7 @@ static void open_bench(ls__planner *p)
                            .rows = plan->chunk_rows,
                            .backward = plan->purpose != LS__TO_PREDICT,
                            .lots = plan->purpose == LS__TO_TRAIN &&
-                                   !plan->surveys,
+                                   !plan->surveys.n,
                            .instr = plan->instr, .count = plan->count,
                            .param = plan->param};
 }
@@ -111,14 +113,15 @@ static int plan_operators(ls__planner *p)
         ls__instr *in = &plan->instr[i];
 
         b->maker = maker_of(p, in);
-        if (in->node->op->plan)
-            status = in->node->op->plan(b, in);
+        if (in->node->op->plan.decide)
+            status = in->node->op->plan.decide(b, in);
     }
-    plan->floats = plan->scratch + (b->scratch + 15) / 16 * 16;
-    plan->stays = b->stays;
-    plan->packs = b->packs;
-    plan->pack = b->pack;
-    plan->pack_floats = b->packed;
+    plan->memory.floats = plan->memory.scratch + (b->scratch + 15) / 16 * 16;
+    LS__ASSERT(b->packs <= 2 * plan->count && plan->memory.scratch % 16 == 0);
+    plan->memory.stays = b->stays;
+    plan->packs.n = b->packs;
+    plan->packs.of = b->pack;
+    plan->packs.floats = b->packed;
     return status;
 }
 
@@ -134,20 +137,21 @@ static bool is_same(const ls__pack *a, const ls__pack *b)
 /* The place of the same operand among another plan's. */
 static const ls__pack *same_pack(const ls__plan *of, const ls__pack *q)
 {
-    for (int i = 0; i < of->packs; i++)
-        if (is_same(&of->pack[i], q))
-            return &of->pack[i];
+    for (int i = 0; i < of->packs.n; i++)
+        if (is_same(&of->packs.of[i], q))
+            return &of->packs.of[i];
     return NULL;
 }
 
 int ls__plan_share_packs(ls__plan *plan, const ls__plan *of)
 {
-    for (int i = 0; i < plan->packs; i++) {
-        const ls__pack *q = &plan->pack[i], *same = same_pack(of, q);
+    for (int i = 0; i < plan->packs.n; i++) {
+        const ls__pack *q = &plan->packs.of[i], *same = same_pack(of, q);
 
         if (!same)
             return ls__fail(LS_ENOTSUP, "\"%s\": its weights were not packed",
                             q->node->name);
+        LS__ASSERT(same->floats == q->floats);
         *q->at = same->offset;
     }
     return 0;
@@ -157,10 +161,10 @@ int ls__plan_share_packs(ls__plan *plan, const ls__plan *of)
 
 static bool leaves(const ls__planner *p, const ls_node *n, int k)
 {
-    return n->op->leaves_params && !ls__planner_moves(p, n->param[k]);
+    return n->op->run.leaves_params && !ls__planner_moves(p, n->param[k]);
 }
 
-/* Leave out gradients of parameters whose operators can do without. */
+/* Leave out unneeded gradients of parameters, if their operators can. */
 static int leave_out(ls__planner *p)
 {
     ls__plan *plan = p->plan;
@@ -216,8 +220,8 @@ static int open_goal(ls__plan *plan, ls__goal *goal, int instr)
     return goal->runs && goal->reads ? 0 : LS_ENOMEM;
 }
 
-/* All that what already runs for the goal needs, directly or through others; of
- * parameters alone, the first input, which says how many rows there are. */
+/* Mark all that the goal's marked nodes need, directly or through others; if
+ * these are parameters alone, the first input too, which has the rows. */
 static void mark_needed(const ls__planner *p, ls__goal *goal)
 {
     bool reads = false;
@@ -225,9 +229,11 @@ static void mark_needed(const ls__planner *p, ls__goal *goal)
     for (int i = goal->instr; i >= 0; i--) {
         const ls__instr *in = &p->plan->instr[i];
 
+        LS__ASSERT(in->inputs <= LS__MAX_INPUTS);
         for (int k = 0; goal->runs[i] && k < in->inputs; k++) {
             const ls_node *x = in->node->in[k];
 
+            LS__ASSERT(!x->op || (p->instr[x->id] >= 0 && p->instr[x->id] < i));
             if (x->op)
                 goal->runs[p->instr[x->id]] = true;
             else
@@ -303,21 +309,23 @@ static bool needs_survey(const ls__plan *plan, int i)
 {
     const ls_node *n = plan->instr[i].node;
 
-    return plan->loss.runs && plan->loss.runs[i] && n->op->survey &&
-           n->op->survey->size(n, false) > 0;
+    return plan->loss.runs && plan->loss.runs[i] && ls__survey_of(n->op) &&
+           ls__survey_of(n->op)->size(n, false) > 0;
 }
 
 static void open_survey(ls__plan *plan, int i)
 {
     ls__instr *in = &plan->instr[i];
-    const ls__survey *survey = in->node->op->survey;
+    const ls__survey *survey = ls__survey_of(in->node->op);
 
-    plan->survey[plan->surveys++] = i;
-    plan->meets |= survey->of_all(in->node);
+    LS__ASSERT(!plan->surveys.n ||
+               plan->surveys.instr[plan->surveys.n - 1] < i);
+    plan->surveys.instr[plan->surveys.n++] = i;
+    plan->surveys.meet |= survey->of_all(in->node);
     in->surveys = true;
     for (int back = 0; back < 2; back++) {
-        in->found[back] = plan->found;
-        plan->found += survey->size(in->node, back);
+        in->found[back] = plan->surveys.found;
+        plan->surveys.found += survey->size(in->node, back);
     }
 }
 
@@ -327,9 +335,9 @@ static int surveys(ls__plan *plan)
     bool trains = plan->purpose == LS__TO_TRAIN ||
                   plan->purpose == LS__TO_RECORD;
 
-    plan->survey = ls__arena_new(&plan->arena, (size_t)plan->count,
-                                 sizeof *plan->survey);
-    if (!plan->survey)
+    plan->surveys.instr = ls__arena_new(&plan->arena, (size_t)plan->count,
+                                 sizeof *plan->surveys.instr);
+    if (!plan->surveys.instr)
         return LS_ENOMEM;
     for (int i = 0; i < plan->count; i++)
         if (trains && needs_survey(plan, i))
@@ -340,27 +348,30 @@ static int surveys(ls__plan *plan)
 void ls__plan_part(const ls__plan *plan, int part, ls__range *forward,
                    ls__range *back)
 {
-    int n = plan->surveys, j = 2 * n - part, loss = plan->loss.instr;
+    int n = plan->surveys.n, j = 2 * n - part, loss = plan->loss.instr;
 
+    LS__ASSERT(part >= 0 && part < ls__plan_parts(plan));
     *forward = *back = (ls__range){0, 0};
     if (part <= n)
-        *forward = (ls__range){part ? plan->survey[part - 1] : 0,
-                               part < n ? plan->survey[part] : loss};
+        *forward = (ls__range){part ? plan->surveys.instr[part - 1] : 0,
+                               part < n ? plan->surveys.instr[part] : loss};
     if (part >= n)
-        *back = (ls__range){j ? plan->survey[j - 1] + 1 : 0,
-                            (j < n ? plan->survey[j] : loss) + 1};
+        *back = (ls__range){j ? plan->surveys.instr[j - 1] + 1 : 0,
+                            (j < n ? plan->surveys.instr[j] : loss) + 1};
 }
 
 bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,
                         bool *back)
 {
-    int last = 2 * plan->surveys;
+    int last = 2 * plan->surveys.n;
 
-    *back = part >= plan->surveys;
-    *in = part == last
-              ? NULL
-              : &plan->instr[plan->survey[*back ? last - 1 - part : part]];
-    return *in;
+    *back = part >= plan->surveys.n;
+    if (part == last) {
+        *in = NULL;
+        return false;
+    }
+    *in = &plan->instr[plan->surveys.instr[*back ? last - 1 - part : part]];
+    return true;
 }
 
 /* ------ all of it ------ */

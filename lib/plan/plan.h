@@ -12,10 +12,11 @@
 #ifndef LS_PLAN_PLAN_H
 #define LS_PLAN_PLAN_H
 
+#include "base/assert.h"
 #include "base/range.h"
 #include "graph/op.h"
 
-/* What a plan is laid out for.  TO_PREDICT: outputs alone, without a loss or
+/* The purpose of a plan.  TO_PREDICT: outputs alone, without a loss or
  * gradients, so that a value's memory is free as soon as the last operator has
  * read it, and nothing is kept for backward.  TO_INPUTS: as to train, but the
  * gradients are those of the graph's float inputs.  TO_RECORD: as to train,
@@ -26,7 +27,7 @@ typedef enum ls__purpose {
     LS__TO_TRAIN, LS__TO_PREDICT, LS__TO_INPUTS, LS__TO_RECORD
 } ls__purpose;
 
-/* What a forward run is for: the loss, or an output. */
+/* The goal of a forward run: the loss, or an output. */
 typedef struct ls__goal {
     const char *name; /* of the output; NULL: the loss */
     int64_t size;     /* of an output: elements a row */
@@ -41,6 +42,14 @@ typedef struct ls__metric {
     int64_t size; /* elements a row */
 } ls__metric;
 
+/* Operators of a training step that look at all rows first, in rising order. */
+typedef struct ls__surveys {
+    int n;
+    int *instr;    /* [n] their instructions */
+    int64_t found; /* doubles that all of them find out */
+    bool meet;     /* one of them is of all devices' rows */
+} ls__surveys;
+
 typedef struct ls__plan {
     ls__arena arena;
     ls__purpose purpose;
@@ -51,39 +60,44 @@ typedef struct ls__plan {
     ls__param *param;
     bool *left_out;    /* [param] its gradient is not computed */
     int64_t *input_gradient; /* [input] offset; -1: none */
-    int streams;
-    ls__stream *stream;
-    ls__draw *draw;    /* [stream] zero until whoever made the plan sets them */
+    struct {
+        int n;
+        ls__stream *of;
+        ls__draw *draw; /* [n] zero until whoever made the plan sets them */
+    } streams;
     ls__goal loss;
     int outputs;
     ls__goal *output;
     int metrics;
     ls__metric metric[LS_METRICS];
-    int packs;
-    ls__pack *pack;
-    int64_t pack_floats;
+    struct {
+        int n;
+        ls__pack *of;
+        int64_t floats;
+    } packs;
     int64_t chunk_rows;
-    int surveys;       /* in a training step, of operators in rising order */
-    int *survey;       /* [surveys] their instructions */
-    int64_t found;     /* doubles that all of them find out */
-    bool meets;        /* one of them is of all devices' rows */
+    ls__surveys surveys;
     bool loose;        /* nothing of a chunk goes on in the next but sums and,
                           step by step, what positions before it left */
     bool tied;         /* two operators share a parameter */
-    double work;       /* operations of a row, forward and backward, a byte
-                          moved being one: to compare, not to measure */
-    double cut;        /* those of operators whose rows can be cut */
-    double split;      /* those of which columns can be shared out */
-    int64_t unit;      /* a chunk is cut at multiples of so many rows */
-    int64_t stays;     /* floats that stay in a context from run to run */
-    int64_t scratch;   /* offset of the scratch, at the end of the memory */
-    int64_t floats;    /* of a worker's memory */
+    struct {           /* operations, forward and backward, a byte moved being
+                          one: to compare, not to measure */
+        double row;    /* of a row */
+        double cut;    /* those of operators whose rows can be cut */
+        double split;  /* those whose columns can be shared out */
+    } work;
+    int64_t unit;      /* rows: a chunk is cut at multiples of it */
+    struct {             /* of a worker */
+        int64_t stays;   /* floats that stay in a context from run to run */
+        int64_t scratch; /* offset of the scratch, at the end */
+        int64_t floats;  /* all of it */
+    } memory;
     ls__backend backend; /* a copy */
 } ls__plan;
 
 /* Lay out a graph, which needs a loss to train and an output to predict.  Fails
- * with the graph's first error.  No gradient goes to what is only there for
- * parameters that are frozen: frozen[param] of the graph, NULL: none is. */
+ * with the graph's first error.  Gradients that only frozen parameters
+ * need are left out: frozen[param] of the graph, NULL: none is. */
 int ls__plan_new(ls__plan **plan, const ls_graph *graph,
                  const ls__backend *backend, ls__purpose purpose,
                  const bool *frozen);
@@ -91,8 +105,8 @@ void ls__plan_free(ls__plan *plan);
 
 /* A training step runs in parts, with a survey of all rows at the end of each
  * but the last: forward up to each operator that has one, in rising order, then
- * back down to each.  Where part `part` ends: *in is that operator and *back
- * whether it was on the way back; in the last part false, *in NULL. */
+ * back down to each.  Gives the end of a part: *in is that operator, *back says
+ * if it is on the way back; for the last part false, *in NULL. */
 bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,
                         bool *back);
 
@@ -100,15 +114,16 @@ bool ls__plan_part_ends(const ls__plan *plan, int part, const ls__instr **in,
 void ls__plan_part(const ls__plan *plan, int part, ls__range *forward,
                    ls__range *back);
 
-/* Chunks of so many rows. */
+/* The number of chunks of n rows. */
 static inline int64_t ls__plan_chunks(const ls__plan *p, int64_t n)
 {
+    LS__ASSERT(p->chunk_rows > 0 && n >= 0);
     return (n + p->chunk_rows - 1) / p->chunk_rows;
 }
 
 static inline int ls__plan_parts(const ls__plan *p)
 {
-    return 2 * p->surveys + 1;
+    return 2 * p->surveys.n + 1;
 }
 
 /* Let a plan read the weights that another of the same backend has packed.

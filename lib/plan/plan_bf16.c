@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values that are numbers of bf16, where all that read one multiply it so: the
- * operator that makes such a value writes it as bf16 (c_bf16 in
- * kernel/product.h).  So half the bytes are written and read, and no reader
- * rounds and copies them again.  Results have the same bytes. */
+/* Values in bf16, if all their readers multiply them so: the operator that
+ * makes such a value writes it as bf16 (c_bf16 in kernel/product.h).  So half
+ * the bytes are written and read, and no reader rounds and packs them again.
+ * Results have the same bytes. */
+#include "base/assert.h"
 #include "plan/planner.h"
 
 static bool may(const ls__instr *in, int k)
 {
-    return in->node->op->may_bf16 && in->node->op->may_bf16(in, k);
+    return in->node->op->plan.may_bf16 && in->node->op->plan.may_bf16(in, k);
 }
 
-/* How many read node n as numbers of bf16; -1 if one does not. */
+/* The number of readers of node n as bf16; -1: one reads it otherwise. */
 static int readers(const ls__plan *plan, const ls_node *n)
 {
     int count = 0;
@@ -21,6 +22,7 @@ static int readers(const ls__plan *plan, const ls_node *n)
         for (int k = 0; k < in->inputs; k++) {
             if (in->node->in[k] != n)
                 continue;
+            LS__ASSERT(n->id < in->node->id);
             if (!may(in, k))
                 return -1;
             count++;

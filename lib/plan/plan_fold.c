@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a plan computes: copies of the nodes that the loss and the outputs
- * depend on, with activations, adds and poolings in the epilogue of the product
- * before them. */
+/* Fusion: the nodes that a plan computes, copies of those that the loss and the
+ * outputs depend on, with activations, adds and poolings in the fused epilogue
+ * of the product before them. */
+#include "base/assert.h"
 #include "plan/planner.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ bool ls__planner_moves(const ls__planner *p, int param)
            (!p->frozen || !p->frozen[param]);
 }
 
-/* Is that of any parameter of a node? */
+/* Is the gradient of any parameter of a node wanted? */
 static bool trains(const ls__planner *p, const ls_node *n)
 {
     for (int k = 0; k < n->params; k++)
@@ -55,8 +56,8 @@ static int copy_nodes(ls__planner *p)
         n->name = ls__arena_text(&p->plan->arena, n->name);
         if (!n->name || !ls__node_own(n, &p->plan->arena))
             return LS_ENOMEM;
-        if (n->op && n->op->made &&
-            !(p->made[i] = ls__arena_new(&p->plan->arena, 1, n->op->made)))
+        if (n->op && n->op->plan.made &&
+            !(p->made[i] = ls__arena_new(&p->plan->arena, 1, n->op->plan.made)))
             return LS_ENOMEM;
         for (int k = 0; k < LS__MAX_INPUTS; k++)
             n->in[k] = n->in[k] ? &p->node[n->in[k]->id] : NULL;
@@ -88,18 +89,19 @@ static int copy_streams(ls__planner *p)
     const ls_graph *g = p->graph;
     ls__plan *plan = p->plan;
 
-    plan->streams = g->stream_count;
-    plan->stream = ls__arena_new(&plan->arena, (size_t)plan->streams + 1,
-                                 sizeof *plan->stream);
-    plan->draw = ls__arena_new(&plan->arena, (size_t)plan->streams + 1,
-                               sizeof *plan->draw);
-    if (!plan->stream || !plan->draw)
+    plan->streams.n = g->stream_count;
+    plan->streams.of = ls__arena_new(&plan->arena, (size_t)plan->streams.n + 1,
+                                 sizeof *plan->streams.of);
+    plan->streams.draw = ls__arena_new(&plan->arena,
+                                       (size_t)plan->streams.n + 1,
+                               sizeof *plan->streams.draw);
+    if (!plan->streams.of || !plan->streams.draw)
         return LS_ENOMEM;
-    for (int i = 0; i < plan->streams; i++) {
-        plan->stream[i] = *g->streams[i];
-        plan->stream[i].scope = ls__arena_text(&plan->arena,
+    for (int i = 0; i < plan->streams.n; i++) {
+        plan->streams.of[i] = *g->streams[i];
+        plan->streams.of[i].scope = ls__arena_text(&plan->arena,
                                                g->streams[i]->scope);
-        if (!plan->stream[i].scope)
+        if (!plan->streams.of[i].scope)
             return LS_ENOMEM;
     }
     return 0;
@@ -145,13 +147,12 @@ int ls__plan_copy(ls__planner *p)
 
 /* ------ fold ------ */
 
-/* The node whose instruction makes x, if it may take in what reads that: nobody
- * else does. */
+/* The node that makes x, if x's only reader may be fused into it. */
 static ls_node *taker_of(ls__planner *p, const ls_node *x)
 {
     ls_node *d = &p->node[p->home[x->id]];
 
-    return d->op && d->op->folds && p->consumers[x->id] == 1 ? d : NULL;
+    return d->op && d->op->plan.folds && p->consumers[x->id] == 1 ? d : NULL;
 }
 
 /* Is all else that n reads made before d? */
@@ -168,9 +169,9 @@ static bool is_ready(const ls__planner *p, const ls_node *n, int input,
     return true;
 }
 
-/* Gradients are added from the last reader to the first, and what n gives comes
- * where d is then.  Does nobody between give to the same, or are there two in
- * all, whose order shows in no bit? */
+/* Gradients are added from the last reader to the first; n's would come at d's
+ * place.  Does no reader between the two add to the same, or are there only two
+ * in all, in whatever order? */
 static bool is_in_order(const ls__planner *p, const ls_node *n, int input,
                         const ls_node *d)
 {
@@ -194,9 +195,12 @@ static void take_in(ls__planner *p, ls_node *d, const ls_node *n, int input)
 {
     int inputs = ls__inputs_of(d);
 
-    for (int k = 0; k < ls__inputs_of(n); k++)
+    LS__ASSERT(d->id < n->id && p->home[d->id] == d->id);
+    for (int k = 0; k < ls__inputs_of(n); k++) {
+        LS__ASSERT(k == input || inputs < LS__MAX_INPUTS);
         if (k != input)
             d->in[inputs++] = n->in[k];
+    }
     d->size = n->size;
     memcpy(d->shape, n->shape, sizeof d->shape);
     p->home[n->id] = d->id;
@@ -210,15 +214,15 @@ static void fold(ls__planner *p, const ls_node *n)
         ls_node *d = taker_of(p, n->in[k]);
 
         if (d && is_ready(p, n, k, d) && is_in_order(p, n, k, d) &&
-            d->op->folds(d, p->made[d->id], n)) {
+            d->op->plan.folds(d, p->made[d->id], n)) {
             take_in(p, d, n, k);
             return;
         }
     }
 }
 
-/* A node whose value another node's instruction makes under its own id: what
- * reads it must read that one. */
+/* Redirect the readers of a node to the node that makes its value, under that
+ * one's own id. */
 void ls__plan_fold(ls__planner *p)
 {
     for (int i = 0; i < p->graph->node_count; i++)

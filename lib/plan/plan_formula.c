@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chains of elementwise operators made one: a formula, which is one instruction
- * and one pass over memory.
+/* Fusion of elementwise operators: a chain of them becomes a formula, which is
+ * one instruction and one pass over memory.
  *
- * A node that nobody but the chain reads joins it.  No bit changes: values are
- * those of the single operators, and so is the order in which gradients are
- * added, which is why a node stays out where somebody else, between it and the
- * chain's end, adds to the gradient of what it reads.
+ * A node that only the chain reads joins it.  No bit changes: values are those
+ * of the single operators, and so is the order in which gradients are added.
+ * Therefore a node stays out if a reader between it and the chain's end adds to
+ * the gradient of the same input.
  *
- * What the chain alone reads and an operator repeats by runs, a broadcast or a
- * parameter, is read from where that has it, and a sum down columns that alone
- * reads the chain is its end (ls__op.runs). */
+ * A broadcast or a parameter that only the chain reads is read in runs from its
+ * source.  A sum down columns that alone reads the chain becomes its end
+ * (ls__op_plan.runs). */
+#include "base/assert.h"
 #include "op/op_table.h"
 #include "plan/planner.h"
 
@@ -34,7 +35,7 @@ static bool runs(const ls__planner *p, int id)
 
 static bool is_elementwise(const ls__planner *p, int id)
 {
-    return runs(p, id) && ls__term_of(p->node[id].op);
+    return runs(p, id) && p->node[id].op->term;
 }
 
 /* Is node id a sum that a formula may end with? */
@@ -42,12 +43,12 @@ static bool is_sum(const ls__planner *p, int id, ls__runs *sum)
 {
     const ls_node *n = &p->node[id];
 
-    return runs(p, id) && n->op->runs && n->in[0] &&
+    return runs(p, id) && n->op->plan.runs && n->in[0] &&
            n->size < n->in[0]->size && p->consumers[n->in[0]->id] == 1 &&
-           n->op->runs(n, sum);
+           n->op->plan.runs(n, sum);
 }
 
-/* How many of a node's inputs are x. */
+/* The number of a node's inputs that are x. */
 static int times_read(const ls_node *n, const ls_node *x)
 {
     int times = 0;
@@ -88,7 +89,7 @@ static int place_of(const chain *c, const ls_node *x)
     return k;
 }
 
-/* What the members read that is not of the chain; false: too many. */
+/* Find what the members read that is not of the chain; false: too many. */
 static bool find_inputs(chain *c)
 {
     c->inputs = 0;
@@ -128,7 +129,7 @@ static void join(chain *c, const ls_node *e)
     }
 }
 
-/* All members, from the head down: who reads a node is known before it. */
+/* Find all members, from the head down: readers are known before a node. */
 static void grow(chain *c)
 {
     c->has[c->head->id] = true;
@@ -140,14 +141,13 @@ static void grow(chain *c)
 
 /* ------ what is read by runs ------ */
 
-/* Does the chain alone read what x makes, and does nobody else add to what that
- * gets? */
+/* Does only the chain read x's value, and only x give its input a gradient? */
 static bool may_take(const chain *c, const ls_node *x)
 {
     const ls__planner *p = c->p;
     const ls_node *from = x->in[0];
 
-    if (!runs(p, x->id) || !x->op->runs || !is_inner(c, x))
+    if (!runs(p, x->id) || !x->op->plan.runs || !is_inner(c, x))
         return false;
     if (!from)
         return c->params < LS__MAX_PARAMS && c->uses[x->param[0]] == 1;
@@ -166,7 +166,7 @@ static void swap(chain *c, int i, int k)
     c->of[k] = of;
 }
 
-/* Which inputs are: parameters go to the end. */
+/* Find the inputs that are broadcast: parameters go to the end. */
 static bool take_runs(chain *c)
 {
     bool takes = false;
@@ -176,11 +176,12 @@ static bool take_runs(chain *c)
     for (int k = c->inputs - 1; k >= 0; k--) {
         const ls_node *x = c->input[k];
 
-        if (!may_take(c, x) || !x->op->runs(x, &c->of[k])) {
+        if (!may_take(c, x) || !x->op->plan.runs(x, &c->of[k])) {
             c->of[k].n = 0;
             continue;
         }
         takes = true;
+        LS__ASSERT(!x->params || c->params < LS__MAX_PARAMS);
         if (x->params)
             swap(c, k, c->inputs - ++c->params);
     }
@@ -196,14 +197,16 @@ static void write_terms(const chain *c, ls__formula *f, int *number)
         const ls_node *n = &c->p->node[id];
         int place[2] = {0};
 
-        if (!c->has[id] || !ls__term_of(n->op))
+        if (!c->has[id] || !n->op->term)
             continue;
         for (int k = 0; k < ls__inputs_of(n); k++) {
             const ls_node *x = n->in[k];
 
+            LS__ASSERT(k < 2 && (!c->has[x->id] || number[x->id] < f->terms));
             place[k] = c->has[x->id] ? f->inputs + number[x->id]
                                      : place_of(c, x);
         }
+        LS__ASSERT(f->terms < LS__TERMS);
         number[id] = f->terms;
         f->term[f->terms++] = ls__term_from(n, place[0], place[1]);
     }

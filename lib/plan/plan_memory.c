@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a plan computes: each output, stash and gradient has a lifetime, from
- * the instruction that writes it first to the one that reads it last (forward
- * runs at 0 .. n-1, backward of instruction i at 2n-1-i), and lies at the
- * lowest offset that no value alive at the same time uses, the largest first.
+/* Memory of a plan by liveness: each output, stash and gradient has a lifetime,
+ * from the instruction that writes it first to the one that reads it last
+ * (forward runs at 0 .. n-1, backward of instruction i at 2n-1-i), and lies at
+ * the lowest offset that no value alive at the same time uses, the largest
+ * first.
  *
  * A gradient written over the memory of another (its addend, dy or x) is one
  * value with it; that is allowed when nobody reads the other afterwards. */
+#include "base/assert.h"
 #include "plan/planner.h"
 
 #include <stdlib.h>
@@ -17,6 +19,7 @@ static int new_value(ls__planner *p, int64_t row_size, int time)
 {
     int64_t size = (row_size * p->plan->chunk_rows + 15) / 16 * 16;
 
+    LS__ASSERT(p->value_count < (2 + LS__MAX_INPUTS) * p->graph->node_count);
     p->values[p->value_count] = (ls__value){size, time, time, -1};
     return p->value_count++;
 }
@@ -27,8 +30,7 @@ static void reads(ls__planner *p, int v, int time)
         p->values[v].last = time;
 }
 
-/* When backward of instruction i runs; without backward, the instruction
- * itself. */
+/* The time of instruction i's backward; without backward, of itself. */
 static int back_of(const ls__plan *plan, int i)
 {
     return plan->purpose == LS__TO_PREDICT ? i : 2 * plan->count - 1 - i;
@@ -39,9 +41,9 @@ static bool owns_x(const ls__planner *p, const ls_node *n)
 {
     const ls_node *x = n->in[0];
 
-    return n->op->keeps_over_x && x->op && !x->op->is_view &&
-           !x->op->reads_y && p->consumers[x->id] == 1 &&
-           !ls__planner_is_plain(p);
+    return n->op->plan.over & LS__KEPT_OVER_X && x->op &&
+           !ls__is_view(x->op) && !x->op->plan.reads_y &&
+           p->consumers[x->id] == 1 && !ls__planner_is_plain(p);
 }
 
 static void forward_values(ls__planner *p)
@@ -54,18 +56,18 @@ static void forward_values(ls__planner *p)
         int back = back_of(plan, i);
 
         in->over_x = owns_x(p, n);
-        in->kept = n->op->stash ? n->op->stash(&p->bench, in) : 0;
+        in->kept = n->op->plan.stash ? n->op->plan.stash(&p->bench, in) : 0;
         for (int k = 0; k < in->inputs; k++) {
             reads(p, p->y[n->in[k]->id], i);
-            if (n->op->is_loss || n->op->reads >> k & 1 ||
+            if (n->op->is_loss || n->op->plan.reads >> k & 1 ||
                 (in->over_x && k == 0))
                 reads(p, p->y[n->in[k]->id], back);
         }
-        if (n->op->is_view && n->in[0]->op && !ls__planner_is_plain(p))
+        if (ls__is_view(n->op) && n->in[0]->op && !ls__planner_is_plain(p))
             p->y[n->id] = p->y[n->in[0]->id];
         else if (!n->op->is_loss)
             p->y[n->id] = new_value(p, in->is_bf16 ? n->size / 2 : n->size, i);
-        if (n->op->reads_y)
+        if (n->op->plan.reads_y)
             reads(p, p->y[n->id], back);
         if (in->kept) {
             p->stash[n->id] = new_value(p, in->kept, i);
@@ -81,6 +83,8 @@ static void forward_values(ls__planner *p)
 /* Node `id` waits for gradient v. */
 static void wait_for(ls__planner *p, int id, int v)
 {
+    LS__ASSERT(v >= 0 && p->waiter_count <
+                             (2 + LS__MAX_INPUTS) * p->graph->node_count);
     p->grad[id] = v;
     p->waiters[p->waiter_count] = (ls__waiter){id, p->waiting[v]};
     p->waiting[v] = p->waiter_count++;
@@ -97,8 +101,8 @@ static bool still_waits(const ls__planner *p, const ls__waiter *w, int v,
             2 * p->plan->count - 1 - p->instr[w->node] > time);
 }
 
-/* Nobody but node `id` still waits for gradient v, and v dies at `time`.  Time
- * only goes on, so whoever waits no longer is taken off the list. */
+/* Is gradient v dead at `time`, but for node `id`, which waits for it?  Time
+ * only goes on, so waiters that are done are taken off the list. */
 static bool free_after(ls__planner *p, int v, int id, int time)
 {
     int *at = &p->waiting[v];
@@ -116,8 +120,8 @@ static bool free_after(ls__planner *p, int v, int id, int time)
     return p->values[v].last <= time;
 }
 
-/* Is v what the gradient of an input before k is added to?  Formulas give to
- * their inputs in an order of their own. */
+/* Is v the addend of the gradient of an input before k?  Formulas give to their
+ * inputs in an order of their own. */
 static bool is_addend(const ls__planner *p, const ls__instr *in, int k, int v)
 {
     const int *refs = p->refs[in - p->plan->instr];
@@ -133,19 +137,19 @@ static int grad_value(ls__planner *p, const ls__instr *in, int k, int time,
                       int dy, int addend)
 {
     const ls_node *n = in->node, *x = n->in[k];
-    const ls__op *op = n->op;
+    unsigned may = n->op->plan.over;
     int over = -1;
 
     if (ls__planner_is_plain(p))
         return new_value(p, x->size, time);
-    if (addend >= 0 && op->dx_over_addend && !is_addend(p, in, k, addend) &&
+    if (addend >= 0 && may & LS__OVER_ADDEND && !is_addend(p, in, k, addend) &&
         free_after(p, addend, x->id, time))
         over = addend;
-    else if (dy >= 0 && op->dx_over_dy && !is_addend(p, in, k, dy) &&
+    else if (dy >= 0 && may & LS__OVER_DY && !is_addend(p, in, k, dy) &&
              free_after(p, dy, n->id, time) &&
              p->values[dy].size >= x->size * p->plan->chunk_rows)
         over = dy;
-    else if ((op->dx_over_x || in->over_x) && k == 0 && p->y[x->id] >= 0 &&
+    else if ((may & LS__OVER_X || in->over_x) && k == 0 && p->y[x->id] >= 0 &&
              p->values[p->y[x->id]].last <= time)
         over = p->y[x->id];
     return over >= 0 ? over : new_value(p, x->size, time);
@@ -159,7 +163,7 @@ static void input_gradient(ls__planner *p, int i, int k, int time, int dy)
 
     if (x->dtype != LS_F32 || !p->trains[x->id])
         return;
-    if (n->op->passes >> k & 1 && addend < 0) {
+    if (n->op->plan.passes >> k & 1 && addend < 0) {
         wait_for(p, x->id, dy);
         return;
     }
@@ -185,10 +189,10 @@ static void backward_values(ls__planner *p)
         reads(p, dy, time);
         /* passed-on gradients last, so that dy is whole until then */
         for (int k = 0; k < plan->instr[i].inputs; k++)
-            if (!(n->op->passes >> k & 1))
+            if (!(n->op->plan.passes >> k & 1))
                 input_gradient(p, i, k, time, dy);
         for (int k = 0; k < plan->instr[i].inputs; k++)
-            if (n->op->passes >> k & 1)
+            if (n->op->plan.passes >> k & 1)
                 input_gradient(p, i, k, time, dy);
     }
     for (int i = 0; i < plan->inputs; i++)
@@ -206,8 +210,8 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : 1;
 }
 
-/* The lowest offset for v among those already laid out, which lie in the order
- * of their offsets, and so does v then. */
+/* Place v at the lowest free offset among the values already laid out, and keep
+ * these in the order of their offsets. */
 static void lay_one(ls__value **laid, int count, ls__value *v)
 {
     int64_t at = 0;
@@ -227,6 +231,24 @@ static void lay_one(ls__value **laid, int count, ls__value *v)
     v->offset = at;
 }
 
+/* Do no two lie in the same place at the same time, and are offsets rising and
+ * of whole vectors? */
+static bool lie_apart(ls__value *const *laid, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const ls__value *a = laid[i];
+
+        if (a->offset % 16 || a->first > a->last ||
+            (i && laid[i - 1]->offset > a->offset))
+            return false;
+        for (size_t k = i + 1;
+             k < n && laid[k]->offset < a->offset + a->size; k++)
+            if (laid[k]->first <= a->last && a->first <= laid[k]->last)
+                return false;
+    }
+    return true;
+}
+
 static int lay_all(ls__planner *p)
 {
     size_t n = (size_t)p->value_count;
@@ -243,8 +265,9 @@ static int lay_all(ls__planner *p)
         if (order[i]->offset + order[i]->size > end)
             end = order[i]->offset + order[i]->size;
     }
+    LS__ASSERT(lie_apart(order + n, n));
     free(order);
-    p->plan->scratch = end;
+    p->plan->memory.scratch = end;
     return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the making of a plan shares: see plan.c. */
+/* State shared by those who make a plan: see plan.c. */
 #ifndef LS_PLAN_PLANNER_H
 #define LS_PLAN_PLANNER_H
 
@@ -22,13 +22,13 @@ typedef struct ls__planner {
     const ls_graph *graph;
     const ls_node *loss; /* of the graph; NULL: not to train */
     ls_node *node;    /* copies, by id */
-    void **made;      /* [node] what its operator decides; NULL: nothing */
-    ls__bench bench;  /* what operators see and ask for */
+    void **made;      /* [node] its operator's decisions; NULL: none */
+    ls__bench bench;  /* the operators' view, and their requests */
     bool *used;       /* the loss or an output depends on it */
     bool *trains;     /* a parameter that is not frozen lies at or before it,
                          or an input whose gradient is wanted */
     const bool *frozen; /* [param]; NULL: none is */
-    int *consumers;   /* how many nodes, outputs and metrics read it */
+    int *consumers;   /* a count of nodes, outputs and metrics that read it */
     int *home;        /* the node whose instruction makes its value */
     int *instr;       /* instruction of a node, -1 for none */
     int *y, *stash, *grad; /* value numbers, -1 for none */

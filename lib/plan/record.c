@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See record.h.  What probes show comes in pieces, which are put together until
- * the instruction is over. */
+/* See record.h.  What operators show comes in pieces, which are put together
+ * until the instruction is over. */
 #include "plan/record.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "plan/work.h"
@@ -19,13 +20,12 @@ typedef struct shown {
 
 typedef struct recorded {
     ls__work at;
-    ls__saw_fn *saw;
-    void *user;
+    const ls__observer *to;
     shown shown[SHOWN];
     int status;
 } recorded;
 
-/* ------ what probes show ------ */
+/* ------ what operators show ------ */
 
 static shown *find_shown(recorded *r, const char *what, int64_t of)
 {
@@ -42,14 +42,17 @@ static shown *find_shown(recorded *r, const char *what, int64_t of)
     return i < SHOWN && r->shown[i].what ? &r->shown[i] : NULL;
 }
 
-static void take(void *user, const char *what, int64_t at, int64_t of,
-                 const float *values, int64_t n)
+static void take(void *user, const ls__seen *piece)
 {
     recorded *r = user;
-    shown *s = find_shown(r, what, of);
+    shown *s = find_shown(r, piece->what, piece->of);
 
+    LS__ASSERT(piece->at >= 0 && piece->n >= 0 &&
+               piece->at + piece->n <= piece->of &&
+               (!s || s->floats == piece->of));
     if (s)
-        memcpy(s->values + at, values, (size_t)n * sizeof *values);
+        memcpy(s->values + piece->at, piece->values,
+               (size_t)piece->n * sizeof *piece->values);
     else
         r->status = LS_ENOMEM;
 }
@@ -58,11 +61,12 @@ static void see(recorded *r, const ls__instr *in, bool backward,
                 const char *what, int index, const float *values,
                 int64_t floats)
 {
-    ls__seen seen = {in->node, backward, what, index, r->at.of.before,
-                     r->at.rows, values, floats};
-
     if (values && floats)
-        r->saw(r->user, &seen);
+        r->to->saw(r->to->user,
+                   &(ls__seen){.node = in->node, .backward = backward,
+                               .what = what, .index = index,
+                               .first = r->at.of.before, .rows = r->at.rows,
+                               .values = values, .n = floats, .of = floats});
 }
 
 static void see_shown(recorded *r, const ls__instr *in, bool backward)
@@ -123,25 +127,26 @@ static void run_part(recorded *r, int part)
 
 int ls__exec_recorded(ls__context *context, const ls__weights *w,
                       const ls_shard *shard, float *const *grads,
-                      ls_sums *sums, int part, ls__saw_fn *saw, void *user)
+                      ls_sums *sums, int part, const ls__observer *to)
 {
     const ls__instr *in;
     bool back, ends = ls__plan_part_ends(context->plan, part, &in, &back);
     recorded r = {.at = ls__work_begin(context, w, shard, grads, sums),
-                  .saw = saw, .user = user};
-    const ls__probe probe = {take, &r};
+                  .to = to};
+    const ls__observer pieces = {take, &r};
 
-    r.at.of.probe = &probe;
-    r.at.of.surveyed = context->plan->surveys > 0;
+    r.at.of.observer = &pieces;
+    r.at.of.surveyed = context->plan->surveys.n > 0;
     if (ends)
         ls__context_clear_found(context, in, back);
     for (int64_t i = 0; goes_on(&r) && ls__work_next(&r.at); i++) {
+        LS__ASSERT(!r.at.of.surveyed || i < context->chunks);
         if (i > 0 && r.at.of.surveyed)
-            r.at.of.memory = context->more + (i - 1) * r.at.plan->floats;
+            r.at.of.memory = context->more + (i - 1) * r.at.plan->memory.floats;
         /* what an operator leaves of its memory must not be what was there */
         if (part == 0)
             memset(r.at.of.memory, 0,
-                   (size_t)r.at.plan->floats * sizeof *r.at.of.memory);
+                   (size_t)r.at.plan->memory.floats * sizeof *r.at.of.memory);
         run_part(&r, part);
         if (ends && goes_on(&r)) {
             ls__work_survey(&r.at, in, back);

@@ -3,13 +3,15 @@
  * leader opens a member's gate for each call that the member has a part in, and
  * once more to let it go; a member opens one when it is through, and one
  * whenever it has passed a turn.  So the generations of a gate count turns, and
- * what was written before a gate was opened is seen by whoever waited for that.
+ * writes before a gate was opened are seen by those who waited for it.
  *
- * A guest takes a place behind the members by adding itself to `guests`, which
- * fails once that is closed; so the leader, who closes it, knows all who came.
+ * A guest (work stealing) takes a place behind the members by adding itself to
+ * `guests`, which fails once that is closed; so the leader, who closes it,
+ * knows all who came.
  * Only gates of places that are taken are opened, and a place remembers what
  * was seen of its gate, for whoever has it next. */
 #include "plan/team.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/least.h"
 #include "base/memory.h"
@@ -22,6 +24,8 @@ enum {
     LEAST = 1 << 19   /* operations of one operator that pay for a call */
 };
 
+_Static_assert((int)LS__HELPERS < (int)CLOSED, "a closed team is full");
+
 /* A member's place, or a guest's. */
 typedef struct member {
     _Alignas(64) ls__gate start;  /* opened by the leader alone */
@@ -33,14 +37,17 @@ typedef struct member {
     ls__barrier fence;            /* of those whose first member it is */
 } member;
 
-/* What the leader calls for; written before it opens gates, when nobody reads
- * it any more. */
+_Static_assert(sizeof(member) % 64 == 0 && offsetof(member, passed) % 64 == 0,
+               "lines of their own");
+
+/* The leader's call; written before it opens gates, when nobody reads it any
+ * more. */
 typedef struct call {
     const ls__work *begun; /* a shard, or a chunk for an instruction */
     ls__chunk_fn *run; /* NULL: the members may go */
     const void *how;
     int64_t chunks;
-    ls__cut cut;
+    ls__team_cut cut;
     unsigned most;     /* turns that one operator should take */
     unsigned turns;    /* that a chunk takes, where there are several */
     int spins;
@@ -54,7 +61,7 @@ struct ls__team {
     int members;
     bool here;     /* they are; the leader's */
     const ls__plan *plan; /* whose operators are shared; NULL: none are */
-    ls__cut asked; /* by a test; zeros: it is not */
+    ls__team_cut asked; /* by a test; zeros: it is not */
     bool always;   /* likewise */
     int64_t calls, shared;
     call call;
@@ -63,7 +70,7 @@ struct ls__team {
 
 int ls__team_open(ls__team **team, const ls_pool *pool, int members)
 {
-    int places = members + LS__GUESTS;
+    int places = members + LS__HELPERS;
     ls__team *t = ls__block_zero(sizeof *t + (size_t)places * sizeof(member),
                                  "team");
 
@@ -89,7 +96,7 @@ int ls__team_members(const ls__team *t)
     return t->members;
 }
 
-void ls__team_set_cut(ls__team *t, ls__cut cut)
+void ls__team_set_cut(ls__team *t, ls__team_cut cut)
 {
     t->asked = cut;
 }
@@ -117,7 +124,7 @@ typedef struct place {
     ls__turns is;  /* first */
     ls__gate *own;
     ls__gate *before; /* NULL: no chunk is before it */
-    unsigned from, passed; /* turns of whoever is before, with this chunk's */
+    unsigned from, passed; /* turns of the member before, with this chunk's */
     unsigned number, of;   /* the next turn; how many take turns */
     unsigned mine;         /* the first of this member's */
     int spins;
@@ -137,6 +144,7 @@ static void pass_turn(ls__turns *turns)
 {
     place *p = (place *)turns;
 
+    LS__ASSERT((p->number - 1) % p->of == p->mine);
     p->passed++;
     ls__gate_open(p->own);
 }
@@ -171,6 +179,8 @@ static place place_of(ls__team *t, int number, int64_t chunk)
                .own = &t->member[number].passed, .mine = (unsigned)part,
                .of = (unsigned)c->cut.parts, .spins = c->spins};
 
+    LS__ASSERT(chunk >= 0 && chunk < c->chunks &&
+               group_of(c, chunk) == number / c->cut.parts);
     if (chunk > 0) {
         member *before =
             &t->member[group_of(c, chunk - 1) * c->cut.parts + part];
@@ -193,7 +203,7 @@ static void run_chunk(ls__team *t, int number, int64_t chunk)
 
     w.scratch = m->scratch ? m->scratch
                            : ls__context_memory(w.context, number) +
-                                 w.plan->scratch;
+                                 w.plan->memory.scratch;
     if (number > part)
         w.of.memory = ls__context_memory(w.context, number - part);
     if (w.weights->near && number < t->members)
@@ -238,6 +248,7 @@ static bool run_call(ls__team *t, const call *c)
 {
     int members = c->cut.groups * c->cut.parts;
 
+    LS__ASSERT(members >= 2 && members <= t->members + LS__HELPERS);
     t->call = *c;
     t->call.spins = ls__pool_spins(t->pool);
     if (begin(t, members) < 0)
@@ -253,7 +264,7 @@ static bool run_call(ls__team *t, const call *c)
 bool ls__team_run(const ls__work *begun, ls__chunk_fn *run, const void *how)
 {
     ls__team *t = begun->context->team;
-    ls__cut cut = {1, 1};
+    ls__team_cut cut = {1, 1};
     unsigned most;
 
     if (ls__team_is_here(t))
@@ -296,25 +307,11 @@ static bool may_share(const ls__instr *in, bool back)
 {
     const ls__op *op = in->node->op;
 
-    return op->cuts == 1 && !(back && in->node->params && !op->turns);
+    return op->run.cuts == 1 &&
+           !(back && in->node->params && !ls__takes_turns(op));
 }
 
-/* A third of an operator's work is forward. */
-double ls__team_aid(const ls__plan *plan)
-{
-    double shared = 0;
-
-    for (int i = 0; i < plan->count && plan->loose && !plan->surveys; i++) {
-        const ls__instr *in = &plan->instr[i];
-
-        if (in->work * (double)plan->chunk_rows >= LEAST)
-            shared += in->work / 3 *
-                      (may_share(in, false) + 2 * may_share(in, true));
-    }
-    return shared / plan->work;
-}
-
-/* The fewest parts, of so many at most, of which the largest is the least. */
+/* The fewest parts, at most `most`, with the largest as small as can be. */
 static int parts_of(const ls__work *c, int most)
 {
     int64_t units = (c->rows - 1) / c->plan->unit + 1;
@@ -323,7 +320,7 @@ static int parts_of(const ls__work *c, int most)
     return (int)((units - 1) / each + 1);
 }
 
-/* How many are there, with the leader, of a team that guests may come to. */
+/* The number of workers, with the leader, of a team that guests may come to. */
 static int workers_of(ls__team *t)
 {
     /* acquire: places are as those who had them last left them */
@@ -353,9 +350,10 @@ bool ls__team_share(const ls__work *c, const ls__instr *in, bool back)
 /* Let guests come, if they would be of use. */
 static void invite(ls__team *t, const ls__plan *plan, int64_t rows)
 {
-    int64_t most = ls__least(ls__least(rows, plan->chunk_rows) - 1, LS__GUESTS);
+    int64_t most = ls__least(ls__least(rows, plan->chunk_rows) - 1,
+                             LS__HELPERS);
 
-    if (most < 1 || !pays(t, plan->work * (double)rows) ||
+    if (most < 1 || !pays(t, plan->work.row * (double)rows) ||
         (!t->always && !ls__pool_spins(t->pool)))
         return;
     t->plan = plan;
@@ -397,6 +395,7 @@ void ls__team_help(ls__team *t, int number)
 {
     member *m = &t->member[number];
 
+    LS__ASSERT(number >= 1 && number < t->members + LS__HELPERS);
     for (;;) {
         ls__gate_wait(&m->start, m->seen, ls__pool_spins(t->pool));
         m->seen = ls__gate_now(&m->start);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A team: several workers on what one worker, its leader, runs.  Members are
  * there from the beginning of a phase to its end: where workers are more than
- * devices, those without one.  Guests come when they are done with their own
- * devices, and stay until the leader is done with his.
+ * devices, those without one.  Guests (work stealing) come when they are done
+ * with their own devices, and stay until the leader is done with his.
  *
  * Members run whole chunks at the same time, each in memory of its own.  Chunks
  * depend on each other only where sums go on from one to the next: gradients of
@@ -24,17 +24,17 @@
 
 #include "plan/work.h"
 
-enum { LS__GUESTS = 15 }; /* the most of a team at a time */
+enum { LS__HELPERS = 15 }; /* the most of a team at a time */
 
-/* A team of so many workers of a pool, the leader among them.  LS_ENOMEM. */
+/* Open a team of `members` workers of a pool, with the leader.  LS_ENOMEM. */
 int ls__team_open(ls__team **team, const ls_pool *pool, int members);
 void ls__team_close(ls__team *team);
 
 int ls__team_members(const ls__team *team);
 
-/* The leader's: the members are there from now on, and guests may come if a
- * shard of this plan of so many rows is worth it (plan NULL: they may not);
- * until all may go.  NULL: there is no team. */
+/* The leader's: members are there from now on until it dismisses them.  Guests
+ * may come if a shard of `rows` rows of this plan is worth it (plan NULL: they
+ * may not).  NULL: there is no team. */
 void ls__team_gather(ls__team *team, const ls__plan *plan, int64_t rows);
 void ls__team_dismiss(ls__team *team);
 
@@ -44,53 +44,47 @@ bool ls__team_is_here(const ls__team *team);
 /* Help, as member 1 or above, until the leader lets them go. */
 void ls__team_help(ls__team *team, int member);
 
-/* Be a guest of the team that has the fewest, those behind number `at` first,
- * until it is dismissed, and so on until no team wants any.  The guest's own
- * memory, for operators of the plan, is used by nobody else meanwhile. */
+/* Steal work: be a guest of the team that has the fewest, those behind number
+ * `at` first, until it is dismissed, and so on until no team wants any.  Nobody
+ * else uses the guest's own memory, for operators of the plan, meanwhile. */
 void ls__team_visit(ls__team *const *team, int teams, int at, float *scratch);
 
-/* What is done with a chunk; every member calls it that has rows of it. */
+/* The work on a chunk, called by every member that has rows of it. */
 typedef void ls__chunk_fn(const ls__work *chunk, const void *how);
 
 /* Run all chunks of a shard that was begun.  False: nothing was done, because
- * there is no team here, or it is too little, or chunks depend on each other in
- * more than sums: operators of the program's own, what is kept from chunk to
- * chunk. */
+ * there is no team here, or too little work, or chunks depend on each other in
+ * more than sums: own operators, or memory kept from chunk to chunk. */
 bool ls__team_run(const ls__work *begun, ls__chunk_fn *run, const void *how);
 
 /* Run an instruction on a chunk that its leader runs alone.  False: nothing was
  * done, because nobody is there, or it is too little, or cannot be cut. */
 bool ls__team_share(const ls__work *chunk, const ls__instr *in, bool back);
 
-/* The share of a plan's work that guests may have a part in. */
-double ls__team_aid(const ls__plan *plan);
-
 /* Groups, each with a chunk at a time, of members that have a part each. */
-typedef struct ls__cut {
+typedef struct ls__team_cut {
     int groups, parts;
-} ls__cut;
+} ls__team_cut;
 
-/* How many shards were cut so far, and how many operators by themselves; and
- * for a test: cut shards so from now on, as far as may be, whatever takes
- * least, and operators however little there is to do, with a turn for the other
- * threads before each, so that somebody comes. */
+/* The number of shards cut so far, and of operators by themselves.  For tests:
+ * from now on cut shards so, as far as may be, whatever takes least; and cut
+ * operators however small, after a yield, so that a guest comes. */
 int64_t ls__team_calls(const ls__team *team);
 int64_t ls__team_shared(const ls__team *team);
-void ls__team_set_cut(ls__team *team, ls__cut cut);
+void ls__team_set_cut(ls__team *team, ls__team_cut cut);
 void ls__team_set_always(ls__team *team, bool always);
 
 /* team_cut.c: what takes least for a shard; 1 and 1: one member alone. */
-ls__cut ls__cut_of(const ls__work *begun, int members);
+ls__team_cut ls__cut_of(const ls__work *begun, int members);
 
-/* What is asked for, as far as it may be.  Tied parameters get their gradients
- * chunk by chunk, so that is one group. */
-ls__cut ls__cut_as(const ls__work *begun, ls__cut asked);
+/* The cut that is asked for, as far as it may be.  Tied parameters get their
+ * gradients chunk by chunk, so that is one group. */
+ls__team_cut ls__cut_as(const ls__work *begun, ls__team_cut asked);
 
-/* What a shard takes so by counts, in operations of one worker's time, of the
- * busiest member. */
-double ls__cut_time(const ls__work *begun, ls__cut cut);
+/* The time of a shard cut so, in operations of its busiest member. */
+double ls__cut_time(const ls__work *begun, ls__team_cut cut);
 
 /* The most turns that one operator should take. */
-unsigned ls__cut_turns(const ls__cut *cut);
+unsigned ls__cut_turns(const ls__team_cut *cut);
 
 #endif

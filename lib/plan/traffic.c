@@ -3,9 +3,10 @@
  * is kept for backward, gradients and what they are added to.
  *
  * Nothing here is about single operators.  Their structs say what backward
- * reads, what is passed on, what shares memory, and of which array only a part
- * is read (picks). */
+ * reads, what is passed on, what shares memory, and which array is read only in
+ * part (picks). */
 #include "plan/traffic.h"
+#include "base/assert.h"
 #include "base/dtype.h"
 
 static double bytes_of(const ls_node *n)
@@ -21,8 +22,14 @@ static double floats(int64_t n)
 /* The value is the memory of the input. */
 static bool is_in_place(const ls__instr *in)
 {
-    return in->node->op->is_view && in->x[0].input < 0 &&
+    return ls__is_view(in->node->op) && in->x[0].input < 0 &&
            in->x[0].offset == in->y;
+}
+
+/* A parameter whose rows are picked is read and written with the rows. */
+static bool is_picked(const ls_node *n, int k)
+{
+    return k == 0 && n->op->run.picks;
 }
 
 /* Input k as far as it is read. */
@@ -32,27 +39,24 @@ static double input_bytes(const ls__instr *in, int k)
 
     if (in->x[k].is_bf16)
         return bytes_of(n->in[k]) / 2;
-    return k == 0 && n->op->picks && !n->params ? floats(n->op->picks(n))
-                                                : bytes_of(n->in[k]);
+    return is_picked(n, k) && !n->params ? floats(n->op->run.picks(n))
+                                         : bytes_of(n->in[k]);
 }
 
-/* What forward leaves to backward beside the value, some of it where x was. */
+/* Bytes kept for backward beside the value, some of them where x was. */
 static double kept_bytes(const ls__instr *in)
 {
+    LS__ASSERT(in->kept >= 0 && (!in->over_x || in->node->in[0]->op));
     return floats(in->kept) + (in->over_x ? bytes_of(in->node->in[0]) : 0);
 }
 
-/* What backward reads of that, and of what another forward has left. */
+/* Bytes that backward reads of that, and of what another forward has left. */
 static double read_bytes(const ls__instr *in)
 {
-    return in->node->op->reads_kept ? floats(in->node->op->reads_kept(in))
-                                    : kept_bytes(in);
-}
+    const ls__op_rare *rare = in->node->op->rare;
 
-/* A parameter whose rows are picked is read and written with the rows. */
-static bool is_picked(const ls_node *n, int k)
-{
-    return k == 0 && n->op->picks;
+    return rare && rare->reads_kept ? floats(rare->reads_kept(in))
+                                    : kept_bytes(in);
 }
 
 static double param_bytes(const ls__plan *plan, const ls_node *n, int k)
@@ -74,7 +78,7 @@ static void count_forward(const ls__plan *plan, const ls__instr *in,
     t->forward += kept_bytes(in);
     for (int k = 0; k < n->params; k++)
         if (is_picked(n, k))
-            t->forward += floats(n->op->picks(n));
+            t->forward += floats(n->op->run.picks(n));
         else
             t->chunk_forward += param_bytes(plan, n, k);
 }
@@ -91,7 +95,7 @@ static void count_gradient(const ls__instr *in, int k, ls__traffic *t)
     t->backward += bytes;
     if (in->addend[k] >= 0)
         t->backward += bytes;
-    if (in->node->op->passes >> k & 1)
+    if (in->node->op->plan.passes >> k & 1)
         t->backward += bytes; /* dy */
 }
 
@@ -109,7 +113,7 @@ static bool works_backward(const ls__plan *plan, const ls__instr *in, bool *dx)
 
     *dx = false;
     for (int k = 0; k < in->inputs; k++)
-        *dx |= in->dx[k] >= 0 && !(n->op->passes >> k & 1);
+        *dx |= in->dx[k] >= 0 && !(n->op->plan.passes >> k & 1);
     for (int k = 0; k < n->params; k++)
         works |= wants_param(plan, n, k);
     return works || *dx;
@@ -123,7 +127,7 @@ static void count_params(const ls__plan *plan, const ls__instr *in, bool dx,
     for (int k = 0; k < n->params; k++) {
         bool picked = is_picked(n, k);
         double bytes =
-            picked ? floats(n->op->picks(n)) : param_bytes(plan, n, k);
+            picked ? floats(n->op->run.picks(n)) : param_bytes(plan, n, k);
         double *to = picked ? &t->backward : &t->chunk_backward;
 
         if (dx && k == 0) /* kernel, scale: what dx is made with */
@@ -148,9 +152,9 @@ static void count_backward(const ls__plan *plan, const ls__instr *in,
         return;
     t->backward += bytes_of(n); /* dy */
     for (int k = 0; k < in->inputs; k++)
-        if (n->op->reads >> k & 1)
+        if (n->op->plan.reads >> k & 1)
             t->backward += input_bytes(in, k);
-    if (n->op->reads_y)
+    if (n->op->plan.reads_y)
         t->backward += bytes_of(n);
     t->backward += read_bytes(in);
     count_params(plan, in, dx, t);

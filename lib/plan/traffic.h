@@ -5,9 +5,9 @@
 
 #include "plan/plan.h"
 
-/* The traffic of one instruction, each array counted once for each of the two
- * ways that reads or writes it: values and gradients for each row, parameters
- * and their gradients for each chunk. */
+/* The memory traffic of one instruction, forward and backward, each array
+ * counted once for each: values and gradients for each row, parameters and
+ * their gradients for each chunk. */
 typedef struct ls__traffic {
     double forward, backward;             /* bytes a row */
     double chunk_forward, chunk_backward; /* bytes a chunk */

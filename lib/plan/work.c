@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One instruction on one chunk of rows.  Nothing is allocated. */
 #include "plan/work.h"
+#include "base/assert.h"
 #include "base/range.h"
 #include "plan/team.h"
 #include "pool/track.h"
@@ -20,6 +21,7 @@ bool ls__work_next(ls__work *c)
     of->left = shard->rows - of->before;
     of->weights = shard->weights ? shard->weights + of->before : NULL;
     c->rows = of->left < most ? of->left : most;
+    LS__ASSERT(c->rows == 0 || (c->rows > 0 && of->before % most == 0));
     return c->rows > 0;
 }
 
@@ -30,18 +32,20 @@ ls__work ls__work_begin(ls__context *c, const ls__weights *w,
     c->failure = (ls__failure){0};
     return (ls__work){.context = c, .plan = c->plan, .weights = w,
                       .shard = shard, .grads = grads,
-                      .scratch = c->memory + c->plan->scratch,
+                      .scratch = c->memory + c->plan->memory.scratch,
                       .of = {.memory = c->memory, .stays = c->stays,
                              .packed = w->packed, .backward = grads != NULL,
                              .train = shard->train, .drop = shard->drop,
                              .sums = sums,
                              .failure = &c->failure, .touched = c->touched,
-                             .draw = c->plan->draw,
+                             .draw = c->plan->streams.draw,
                              .call = (uint32_t)shard->call}};
 }
 
 void ls__work_cut(ls__work *c, ls__barrier *fence, int parts, int part)
 {
+    LS__ASSERT(part >= 0 && part < parts && !c->fence);
+
     int64_t unit = c->plan->unit;
     ls__range all = {0, c->rows}, mine = ls__range_part(all, parts, part, unit);
 
@@ -77,6 +81,13 @@ static bool sums_up(const ls__work *c, const ls__instr *in)
     return sums;
 }
 
+static unsigned turns_of(const ls__instr *in, unsigned most)
+{
+    const ls__op_rare *rare = in->node->op->rare;
+
+    return rare && rare->turns ? rare->turns(in, most) : 1;
+}
+
 unsigned ls__work_turns(const ls__work *c, unsigned most)
 {
     const ls__plan *plan = c->plan;
@@ -86,7 +97,7 @@ unsigned ls__work_turns(const ls__work *c, unsigned most)
         const ls__instr *in = &plan->instr[i];
 
         if (runs_backward(in) && sums_up(c, in))
-            turns += in->node->op->turns ? in->node->op->turns(in, most) : 1;
+            turns += turns_of(in, most);
     }
     return turns;
 }
@@ -101,13 +112,14 @@ static const void *input_at(const ls__work *c, const ls__chunk *of, int input)
     return (const char *)c->shard->data[input] + 4 * of->before * n->size;
 }
 
-/* A value of so many floats a row, from the chunk's first row that runs; NULL:
+/* A value of `size` floats a row, from the chunk's first row that runs; NULL:
  * there is none. */
 static float *value_at(const ls__chunk *of, int64_t offset, int64_t size,
                        bool is_bf16)
 {
     int64_t skipped = of->skipped * size;
 
+    LS__ASSERT(skipped % 2 == 0 || !is_bf16);
     return offset < 0 ? NULL
                       : of->memory + offset + (is_bf16 ? skipped / 2 : skipped);
 }
@@ -145,8 +157,9 @@ void ls__work_survey(const ls__work *c, const ls__instr *in, bool back)
 
     if (back && in->dy < 0)
         return;
+    LS__ASSERT(in->surveys && ls__survey_of(in->node->op));
     r.dy = back ? ls__work_at(c, in->dy) : NULL;
-    in->node->op->survey->look(&r, back);
+    ls__survey_of(in->node->op)->look(&r, back);
 }
 
 /* Add what the graph's metrics sum, row by row, in double: chunks do not show.
@@ -176,7 +189,7 @@ static void run_loss(const ls__work *c, const ls__run *r,
     run(r);
 }
 
-/* What adds to sums all over, in a turn; false: it is another's. */
+/* Run, in a turn, what adds to sums all over; false: it is another's. */
 static bool run_in_turn(const ls__work *c, const ls__run *r,
                         void (*run)(const ls__run *r))
 {
@@ -193,9 +206,9 @@ static bool run_in_turn(const ls__work *c, const ls__run *r,
 static void run_forward(const ls__work *c, const ls__instr *in)
 {
     const ls__op *op = in->node->op;
-    bool splits = c->fence && op->splits && !in->is_bf16 &&
-                  (!op->cuts || c->rows < c->parts);
-    bool cuts = c->fence && op->cuts && !splits;
+    bool splits = c->fence && ls__splits(op) && !in->is_bf16 &&
+                  (!op->run.cuts || c->rows < c->parts);
+    bool cuts = c->fence && op->run.cuts && !splits;
     ls__run r = run_of(c, in, cuts ? &c->part : &c->of);
 
     if (splits) {
@@ -204,9 +217,9 @@ static void run_forward(const ls__work *c, const ls__instr *in)
     }
     ls__work_meet(c);
     if (op->is_loss && c->of.sums)
-        (void)run_in_turn(c, &r, op->forward);
+        (void)run_in_turn(c, &r, op->run.forward);
     else if (r.rows && (splits || cuts || !c->number))
-        op->forward(&r);
+        op->run.forward(&r);
 }
 
 void ls__work_forward(const ls__work *c, const ls__instr *in)
@@ -247,7 +260,7 @@ static void set_params(const ls__work *c, const ls__instr *in, ls__run *r)
     r->add |= goes_on_adding(c, in, r);
 }
 
-/* Those of the inputs; is there any? */
+/* Set the gradients of the inputs; is there any? */
 static bool set_inputs(const ls__instr *in, ls__run *r)
 {
     bool wanted = false;
@@ -266,21 +279,21 @@ static bool call_backward(const ls__work *c, const ls__run *r, bool sums)
 {
     const ls__op *op = r->node->op;
 
-    if (sums && !op->turns)
-        return run_in_turn(c, r, op->backward);
-    op->backward(r);
+    if (sums && !ls__takes_turns(op))
+        return run_in_turn(c, r, op->run.backward);
+    op->run.backward(r);
     return true;
 }
 
 static void pass_on(const ls__run *r)
 {
     for (int k = 0; k < r->in->inputs; k++)
-        if (r->node->op->passes >> k & 1 && r->dx[k])
+        if (r->node->op->plan.passes >> k & 1 && r->dx[k])
             r->kernels->add(r->rows * r->node->in[k]->size, r->addend[k],
                             r->dy, r->dx[k]);
 }
 
-/* All of an operator, by whoever has a chunk or, where it is cut, leads. */
+/* Run all of an operator: the chunk's worker or, if it is cut, the leader. */
 static void run_whole(const ls__work *c, const ls__instr *in, bool sums)
 {
     ls__run r = run_of(c, in, &c->of);
@@ -312,13 +325,13 @@ static void run_apart(const ls__work *c, const ls__instr *in, bool sums)
     }
 }
 
-/* What the operator's parameters get is complete when it is over. */
+/* Run backward; the parameters' gradients are complete when it is over. */
 static void run_backward(const ls__work *c, const ls__instr *in)
 {
     bool sums = sums_up(c, in);
 
     ls__work_meet(c);
-    if (in->node->op->cuts && c->of.turns) {
+    if (in->node->op->run.cuts && c->of.turns) {
         run_apart(c, in, sums);
         return;
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A chunk of rows at work: where things are while instructions run, and how one
- * of them runs.  Executors (exec.c) differ in what they run in which order, and
- * in what they look at. */
+/* A chunk of rows at work: its places while instructions run, and the running
+ * of one of them.  Executors (exec.c) choose what to run in which order. */
 #ifndef LS_PLAN_WORK_H
 #define LS_PLAN_WORK_H
 
+#include "base/assert.h"
 #include "plan/exec.h"
 #include "pool/barrier.h"
 
@@ -15,9 +15,9 @@ struct ls__context {
     float *more;  /* of the other chunks of a shard, where all of them are at
                      work at the same time; NULL: there are none */
     int64_t chunks; /* that there is memory for, with the first */
-    double *own;  /* what this run's surveys found; NULL: they are shared */
-    double *found;  /* what surveys found: one after the other, of each every
-                       device's */
+    double *own;  /* findings of this run's surveys; NULL: they are shared */
+    double *found;  /* findings, survey after survey, in each device after
+                       device */
     const double *joined; /* of the devices together; NULL: a device's own */
     int devices, device;
     float *stays; /* from run to run; NULL: nothing does */
@@ -33,6 +33,7 @@ struct ls__context {
 /* The memory of a chunk of the member of its team with this number. */
 static inline float *ls__context_memory(const ls__context *c, int number)
 {
+    LS__ASSERT(number >= 0 && number <= c->mates);
     return number == 0 ? c->memory : c->mate[number - 1];
 }
 
@@ -43,14 +44,14 @@ typedef struct ls__work {
     const ls_shard *shard;
     float *const *grads; /* NULL: forward alone */
     int64_t rows;
-    ls__chunk of;        /* what operators see */
+    ls__chunk of;        /* the operators' arguments */
     float *scratch;
-    ls__barrier *fence;  /* where the workers meet among whom the chunk's rows
+    ls__barrier *fence;  /* barrier of the workers among whom the chunk's rows
                             are cut; NULL: one has all of them */
-    int parts, number;   /* how many these are, and which this one is; number
-                            0 leads: it runs what is not cut */
+    int parts, number;   /* the number of these, and this one's; 0 leads: it
+                            runs what is not cut */
     int64_t part_rows;   /* its rows, */
-    ls__chunk part;      /* and what operators see then */
+    ls__chunk part;      /* and the operators' arguments then */
 } ls__work;
 
 /* The work on a shard before its first chunk, which is the next one.  grads and
@@ -62,7 +63,7 @@ ls__work ls__work_begin(ls__context *c, const ls__weights *w,
 /* Cut the shard into chunks: the next one, or false at the end. */
 bool ls__work_next(ls__work *c);
 
-/* How many turns a chunk takes, each a sum that goes on in the next, where an
+/* The number of turns of a chunk, each a sum that goes on in the next, where an
  * operator takes no more than `most`. */
 unsigned ls__work_turns(const ls__work *c, unsigned most);
 
@@ -81,7 +82,7 @@ static inline void ls__work_meet(const ls__work *c)
         ls__barrier_wait(c->fence, 0); /* in no groups */
 }
 
-/* Cut a chunk: part `part` of so many is this worker's. */
+/* Cut a chunk: part `part` of `parts` is this worker's. */
 void ls__work_cut(ls__work *c, ls__barrier *fence, int parts, int part);
 
 static inline float *ls__work_at(const ls__work *c, int64_t offset)

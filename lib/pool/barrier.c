@@ -57,9 +57,9 @@
  * one waited for; such barriers are opened with spins 0 and sleep at once. */
 #define _GNU_SOURCE /* syscall */
 #include "pool/barrier.h"
+#include "base/assert.h"
 #include "base/error.h"
 
-#include <assert.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stddef.h>
@@ -67,6 +67,9 @@
 #include <unistd.h>
 
 enum { SLEEPERS = 1 }; /* the lowest bit of a gate's word */
+
+_Static_assert(sizeof(ls__meeting) % 64 == 0 &&
+               offsetof(ls__meeting, gate) % 64 == 0, "lines of their own");
 
 /* Tell the core that this is a spin loop: saves power and, with SMT, leaves
  * the execution units to the sibling. */
@@ -144,6 +147,7 @@ void ls__gate_reach(ls__gate *gate, unsigned from, unsigned times, int spins)
 {
     unsigned seen;
 
+    LS__ASSERT(times <= 1u << 30);
     while ((seen = ls__gate_now(gate)) - from < 2 * times)
         ls__gate_wait(gate, seen, spins);
 }
@@ -160,6 +164,7 @@ int ls__barrier_open(ls__barrier *barrier, int n, int spins)
 void ls__barrier_split(ls__barrier *barrier, int groups, ls__meeting *group,
                        const int *of)
 {
+    LS__ASSERT(groups >= 1 && groups <= barrier->all.n && group && of);
     barrier->all.n = groups;
     barrier->groups = groups;
     barrier->group = group;
@@ -173,21 +178,26 @@ void ls__barrier_spin(ls__barrier *barrier, int spins)
 
 void ls__barrier_close(ls__barrier *barrier)
 {
-    assert(!atomic_load_explicit(&barrier->all.arrived, memory_order_relaxed));
-    (void)barrier;
+    LS__ASSERT(!atomic_load_explicit(&barrier->all.arrived,
+                                     memory_order_relaxed));
 }
 
-/* Where a thread is counted first, and waits. */
+/* The meeting at which a thread is counted first, and waits. */
 static ls__meeting *meeting_of(ls__barrier *b, int thread)
 {
+    LS__ASSERT(!b->group ||
+               (b->of[thread] >= 0 && b->of[thread] < b->groups));
     return b->group ? &b->group[b->of[thread]] : &b->all;
 }
 
 /* Count one in; the last one learns it. */
 static bool is_last(ls__meeting *m)
 {
-    if (atomic_fetch_add_explicit(&m->arrived, 1, memory_order_acq_rel) !=
-        m->n - 1)
+    int before = atomic_fetch_add_explicit(&m->arrived, 1,
+                                           memory_order_acq_rel);
+
+    LS__ASSERT(before < m->n);
+    if (before != m->n - 1)
         return false;
     atomic_store_explicit(&m->arrived, 0, memory_order_relaxed);
     return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where threads meet: a gate that one opens and many wait at, and a barrier
- * made of a gate and a counter.  Waiting spins for a while and then sleeps;
- * opening makes a system call only if somebody sleeps.
+/* Gates and barriers: a gate that one thread opens and many wait at, and a
+ * barrier made of a gate and a counter.  Waiting spins for a while and then
+ * sleeps on a futex; opening makes a system call only if somebody sleeps.
  *
  * Everything a thread wrote before it opened the gate (or arrived at the
  * barrier) is seen by those who pass.  barrier.c explains why. */
@@ -44,14 +44,14 @@ typedef struct ls__barrier {
 
 /* A barrier for n threads.  LS_EINVAL when n < 1 or spins < 0. */
 int ls__barrier_open(ls__barrier *barrier, int n, int spins);
-/* Let threads that share a cache meet first, and one of each group the others:
- * group, whose memory the caller keeps, has the numbers of threads, else
- * zeros.  Nobody may have come yet. */
+/* Make it hierarchical: threads that share a cache meet first, then one of each
+ * group.  `group`, the caller's memory, has the numbers of threads, else zeros.
+ * Nobody may have come yet. */
 void ls__barrier_split(ls__barrier *barrier, int groups, ls__meeting *group,
                        const int *of);
-/* Look so many times from now on; others may be waiting. */
+/* Set the spin count from now on; others may be waiting. */
 void ls__barrier_spin(ls__barrier *barrier, int spins);
-/* Nobody may be at the barrier any more. */
+/* Close it, when no thread is at the barrier any more. */
 void ls__barrier_close(ls__barrier *barrier);
 
 /* Arrive as thread 0 .. n-1 (of one that is not split, any number), and return

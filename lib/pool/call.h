@@ -9,13 +9,13 @@
 
 typedef void ls__job(void *user, int worker);
 
-/* Have the pool for one call, and run a job once on every worker, the calling
- * thread being worker 0; traces know it by its name, or where that is NULL not
- * at all.  Fails as ls__pool_take (pool/pool.h) does. */
+/* Take the pool for one call, and run a job once on every worker; the calling
+ * thread is worker 0.  Traces show it under its name, if that is not NULL.
+ * Fails as ls__pool_take (pool/pool.h) does. */
 int ls__pool_call(ls_pool *pool, const char *name, ls__job *job, void *user);
 
-/* Inside a job: what traces say that the calling worker does, for a device or,
- * -1, for none. */
+/* Inside a job, name in traces the calling worker's work, for a device or, -1,
+ * for none. */
 void ls__pool_at(const char *what, int device);
 
 /* Inside a job: wait until every worker has come here. */

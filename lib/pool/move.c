@@ -90,7 +90,7 @@ int ls__pool_pu(const ls_pool *p, int worker)
     return p->pin && (worker > 0 || p->caller) ? p->seat[worker].pu : -1;
 }
 
-/* What follows a move, once it has succeeded. */
+/* Settle a move that has succeeded. */
 static void settle(ls_pool *p, int worker, int pu)
 {
     p->seat[worker].pu = pu;

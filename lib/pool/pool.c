@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pinned workers, and who may use them when.
+/* The thread pool: pinned workers, and who may use them when.
  *
  * A worker's life: place itself, report, then for each opening of the `start`
  * gate run the job and arrive at `done`; a job of NULL ends it.  Only the
@@ -17,10 +17,11 @@
  *
  * One word, `state`, says what a pool is doing, so that each decision is one
  * exchange: BUSY while a call has the pool, CLOSED from ls_pool_close on, and
- * HOLD times one for whoever opened it and one for each trainer.  The threads
- * end when CLOSED and not BUSY first come together, in the hands of whoever
- * brings that about; the memory goes with the last hold. */
+ * HOLD times the reference count: one for whoever opened it, and one for each
+ * trainer.  The threads end when CLOSED and not BUSY first come together, by
+ * the thread that makes it so; the memory goes with the last hold. */
 #define _GNU_SOURCE /* pthread_setname_np */
+#include "base/assert.h"
 #include "pool/pool_seats.h"
 #include "base/error.h"
 #include "base/least.h"
@@ -32,14 +33,15 @@
 #include "pool/thread.h"
 #include <lockstep/machine.h>
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { BUSY = 1, CLOSED = 2, HOLD = 4 };
 
-/* How often a wait looks before it sleeps: SPINS for each worker, since waking
+_Static_assert((HOLD & (BUSY | CLOSED)) == 0, "holds are above the flags");
+
+/* Spin count of a wait before it sleeps: SPINS for each worker, since waking
  * many takes longer, and MOST_SPINS at most.  Two workers spin for 0.1 ms on
  * Zen 4, where a pause takes 25 ns.  Where others want the cores, a long spin
  * uses up the time that the worker should have when there is work again. */
@@ -56,6 +58,8 @@ static void settle(ls__seat *s)
     (void)pthread_setname_np(pthread_self(), name);
     if (s->pool->pin)
         s->error = ls__topology_bind(&mesh->topology, s->pu);
+    else if (s->pool->place)
+        ls__topology_roam(&mesh->topology, 0);
     (void)ls__fpmode_set();
     ls__fault_here(s->moved ? -1 : s->worker);
 }
@@ -66,9 +70,9 @@ static void end_job(ls__seat *s)
     ls__barrier_arrive(&s->pool->done, s->worker);
 }
 
-/* A function of the user's ends the thread (pthread_exit, a cancellation).
- * What it was called for has failed, as was noted beforehand; whoever takes the
- * pool next makes another thread. */
+/* A function of the user's ends the thread (pthread_exit, a cancellation).  Its
+ * call has failed, as was noted beforehand; the next who takes the pool makes
+ * another thread. */
 static void lose(void *arg)
 {
     ls__seat *s = arg;
@@ -136,6 +140,7 @@ static int split_barriers(ls_pool *p)
     p->group = ls__block_zero(2 * (size_t)groups * sizeof *p->group, "pool");
     p->group_of = ls__new((size_t)n, sizeof *p->group_of, "pool");
     for (int i = 0; p->group && p->group_of && i < groups; i++) {
+        LS__ASSERT(below[i].worker + below[i].workers <= n);
         p->group[i].n = p->group[groups + i].n = below[i].workers;
         for (int w = 0; w < below[i].workers; w++)
             p->group_of[below[i].worker + w] = i;
@@ -157,7 +162,8 @@ static int prepare(ls_pool *p, const ls_mesh *mesh, const ls_pool_options *o)
 
     if (status || (status = ls__mesh_copy(&p->mesh, mesh)))
         return status;
-    p->pin = !o->no_pin && mesh->topology.bindable;
+    p->place = !o->no_pin && mesh->topology.bindable;
+    p->pin = p->place && mesh->pins;
     atomic_init(&p->spins, spins);
     p->seat = ls__new((size_t)mesh->workers, sizeof *p->seat, "pool");
     p->track = ls__block_zero(((size_t)mesh->workers + 1) * sizeof *p->track,
@@ -190,8 +196,8 @@ static int create_workers(ls_pool *p)
     return error;
 }
 
-/* Start the workers and wait until they have settled.  The caller arrives in
- * the place of those that do not exist. */
+/* Start the workers and wait until they have settled.  The caller arrives at
+ * the barrier for those that do not exist. */
 static int start_workers(ls_pool *p)
 {
     int error = create_workers(p);
@@ -216,6 +222,10 @@ static int pin_caller(ls_pool *p)
     if (!p->caller)
         return ls__fail(LS_ETHREAD, "worker 0, the caller: its affinity "
                         "cannot be read");
+    if (!p->mesh->pins) {
+        ls__topology_roam(&p->mesh->topology, 0);
+        return 0;
+    }
     error = ls__topology_bind(&p->mesh->topology,
                               ls_mesh_worker_pu(p->mesh, 0));
     return error ? thread_error(p, 0, "the caller is not placed", error) : 0;
@@ -257,6 +267,7 @@ static void drop(ls_pool *p)
     unsigned was = atomic_fetch_sub_explicit(&p->state, HOLD,
                                              memory_order_acq_rel);
 
+    LS__ASSERT(was / HOLD >= 1);
     if (was / HOLD > 1)
         return;
     /* In a child some are in them for good. */
@@ -289,7 +300,7 @@ static void end(ls_pool *p)
     drop(p);
 }
 
-/* Also ends a pool of which only a part could be made. */
+/* Also ends a pool that could be made only in part. */
 void ls_pool_close(ls_pool *pool)
 {
     unsigned was;
@@ -354,6 +365,7 @@ void ls__pool_give(ls_pool *p)
     unsigned was = atomic_fetch_and_explicit(&p->state, ~(unsigned)BUSY,
                                              memory_order_acq_rel);
 
+    LS__ASSERT(was & BUSY);
     if (was & CLOSED)
         end(p);
 }
@@ -377,7 +389,7 @@ void ls__pool_drop(ls_pool *pool)
 
 /* ------ Running ------ */
 
-/* What the caller was before a job. */
+/* The caller's state before a job. */
 typedef struct caller {
     ls_pool *pool;
     ls__track *track;
@@ -408,7 +420,7 @@ void ls__pool_run(ls_pool *pool, ls__job *job, void *user)
     caller c = {pool, NULL, ls__fpmode_set()};
 
     c.track = ls__track_enter(&pool->track[0]);
-    assert(job);
+    LS__ASSERT(job && atomic_load(&pool->state) & BUSY);
     pool->job = job;
     pool->user = user;
     ls__gate_open(&pool->start);
@@ -424,6 +436,7 @@ void ls__pool_barrier(ls_pool *pool)
 {
     ls__track *track = ls__track_here();
 
+    LS__ASSERT(track && track - pool->track < pool->mesh->workers);
     ls__track_wait(track);
     ls__barrier_wait(&pool->meet, (int)(track - pool->track));
     ls__track_waited(track);
@@ -446,6 +459,7 @@ int ls__pool_worker_of(const ls_pool *pool, int shards, int shard)
 {
     int64_t n = shards, workers = pool->mesh->workers;
 
+    LS__ASSERT(shard >= 0 && shard < shards);
     return (int)(((shard + 1) * workers + n - 1) / n) - 1;
 }
 
@@ -467,6 +481,7 @@ const ls_mesh *ls__pool_mesh(const ls_pool *pool)
 
 ls__track *ls__pool_track(const ls_pool *pool, int worker)
 {
+    LS__ASSERT(worker >= 0 && worker <= pool->mesh->workers);
     return &pool->track[worker];
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One job at a time on every worker of a pool.
+/* One job at a time on every worker of a thread pool.
  *
  * Everything the caller wrote before ls__pool_run is seen by the job, and
  * everything the job wrote is seen by the caller after it.  Jobs run in the
@@ -11,7 +11,7 @@
 #include "pool/call.h"
 #include "pool/track.h"
 
-/* Have the pool for one call, which then runs as many jobs as it likes: every
+/* Take the pool for one call, which may then run any number of jobs: every
  * public function that runs one takes the pool first, and gives it back.
  * LS_EBUSY: another thread has it, or this call comes from a function that a
  * job calls; LS_ETHREAD: a fork's child, without the workers; LS_EINVAL: it is
@@ -20,8 +20,8 @@ int ls__pool_take(ls_pool *pool);
 /* Ends the pool if it was closed meanwhile. */
 void ls__pool_give(ls_pool *pool);
 
-/* Keep the pool's memory, though not its workers, past ls_pool_close: for
- * trainers.  LS_EINVAL: it is closed. */
+/* Hold a reference (count) to the pool's memory, though not to its workers,
+ * past ls_pool_close: for trainers.  LS_EINVAL: it is closed. */
 int ls__pool_hold(ls_pool *pool);
 void ls__pool_drop(ls_pool *pool);
 
@@ -30,20 +30,20 @@ void ls__pool_drop(ls_pool *pool);
  * taken. */
 void ls__pool_run(ls_pool *pool, ls__job *job, void *user);
 
-/* What ls__pool_devices_of says of devices, of `shards` things cut along one
- * axis of the mesh: a shard is run once, whatever the other axes are.  With
- * that axis outermost, by the worker of the last device that holds it. */
+/* The same as ls__pool_devices_of, for `shards` things cut along one axis of
+ * the mesh: a shard is run once, whatever the other axes are.  With that axis
+ * outermost, by the worker of the last device that holds it. */
 void ls__pool_shards_of(const ls_pool *pool, int shards, int worker,
                         int *first, int *last);
 
-/* The worker that runs a shard of so many. */
+/* The worker that runs shard `shard` of `shards`. */
 int ls__pool_worker_of(const ls_pool *pool, int shards, int shard);
 
-/* How often those who wait in a job look before they sleep; any number may be
- * read while workers are moved. */
+/* Spin count of those who wait in a job.  It may be read while workers are
+ * moved: any number will do. */
 int ls__pool_spins(const ls_pool *pool);
 
-/* Where a worker is pinned, by the operating system's number; -1: it is not. */
+/* The PU of a worker, by the operating system's number; -1: not pinned. */
 int ls__pool_pu(const ls_pool *pool, int worker);
 
 /* Pin a worker to another PU from now on, one of the mesh's; where it shares it

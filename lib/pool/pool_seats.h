@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a pool is made of, for the files that open, run and move it. */
+/* The thread pool's structs, for the files that open, run and move it. */
 #ifndef LS_POOL_POOL_SEATS_H
 #define LS_POOL_POOL_SEATS_H
 
@@ -18,7 +18,7 @@ typedef struct ls__seat {
     ls_pool *pool;
     pthread_t thread;
     int worker;
-    int pu;        /* where it is pinned, if the pool pins */
+    int pu;        /* pinned to this one, if the pool pins */
     bool moved;    /* it was planned on another */
     bool lost;     /* the thread has ended by itself .. */
     bool joined;   /* .. and no other could be had yet */
@@ -40,7 +40,8 @@ struct ls_pool {
     ls__track *track;     /* [workers + 1] by the worker; last: counters */
     int started;          /* threads that exist */
     atomic_int spins;     /* relaxed, as a barrier's */
-    bool pin;
+    bool place;           /* workers: see mesh->pins, */
+    bool pin;             /* and then on a PU each */
     atomic_uint state;    /* see above */
     atomic_bool lost;     /* some worker is */
     ls__process process;  /* the workers' */

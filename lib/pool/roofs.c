@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Measured roofs: what no program on these cores can beat, so that a rate can
- * be stated as a share of it.
+/* Measured roofs (roofline model): rates that no program on these cores can
+ * beat, so that a rate can be stated as a share of them.
  *
  * Every worker that takes part notes when it began and ended; the rate counts
  * from the first beginning to the last end, and the best of a few rounds is
- * kept, because whatever else runs can only make it worse. */
+ * kept, because other programs can only make it worse. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -166,10 +166,9 @@ int ls_measure_flops(ls_pool *pool, int workers, const char *isa,
     return race_flops(pool, workers, loop, flops);
 }
 
-/* How many products of the unit make one of a layer's. */
+/* The number of products of the unit that make one of a layer's. */
 static const int products[] = {
-    [LS_F32_LAYERS] = 1, [LS_BF16_LAYERS] = 1, [LS_F32X3_LAYERS] = 3,
-    [LS_F32X6_LAYERS] = 6};
+    [LS_F32_LAYERS] = 1, [LS_BF16_LAYERS] = 1, [LS_F32X3_LAYERS] = 3};
 enum { PRECISIONS = sizeof products / sizeof *products };
 
 int ls_measure_products(ls_pool *pool, int workers, ls_precision precision,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a thread of the library starts. */
+/* Start of the library's threads. */
 #define _GNU_SOURCE
 #include "pool/thread.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads of the library.  Signals sent to the process belong to the host's
- * threads, so ours have them blocked; and their stack is what we need, whatever
- * RLIMIT_STACK would give them (64 KB are too few, "unlimited" too many). */
+ * threads, so ours have them blocked; and their stack is the size we need, not
+ * RLIMIT_STACK's (64 KB are too few, "unlimited" too many). */
 #ifndef LS_POOL_THREAD_H
 #define LS_POOL_THREAD_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traces: rings given to a pool's tracks. */
-#include "trace/trace.h"
+/* Traces: ring buffers of events for a pool's tracks. */
+#include "pool/trace.h"
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -11,6 +12,8 @@
 #include <string.h>
 
 enum { MOST = 1 << 24 }; /* events of a ring */
+
+_Static_assert(LS__IS_POWER(MOST), "so is the capacity of a ring");
 
 /* ------ Opening ------ */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A trace and its rings, for who writes them. */
-#ifndef LS_TRACE_TRACE_H
-#define LS_TRACE_TRACE_H
+/* A trace and its ring buffers, for who writes them. */
+#ifndef LS_POOL_TRACE_H
+#define LS_POOL_TRACE_H
 
 #include "pool/track.h"
 
@@ -15,8 +15,8 @@ struct ls_trace {
     ls__event **event; /* [workers + 1], of the tracks */
 };
 
-/* The ring of a worker, or that of the counters behind the last, and the first
- * of its events that is still there. */
+/* The ring of a worker, or of the counters behind the last one, and its oldest
+ * event that is still there. */
 const ls__ring *ls__trace_ring(const ls_trace *trace, int row);
 uint64_t ls__trace_first(const ls_trace *trace, int row);
 

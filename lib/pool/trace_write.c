@@ -5,9 +5,9 @@
  * Names and numbers are written by jansson, which knows about quotes and about
  * locales with a decimal comma; the frame around them is text. */
 #include "base/error.h"
-#include "disk/file.h"
+#include "file/file.h"
 #include "pool/call.h"
-#include "trace/trace.h"
+#include "pool/trace.h"
 #include <lockstep/machine.h>
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* What a kind is to the format, and what its number is; "": it has none. */
+/* A kind's category in the format, and the name of its number; "": none. */
 static const struct {
     const char *category, *number;
 } kinds[] = {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tracks: relaxed stores for whoever asks, and rings for a trace.
+/* Tracks: relaxed stores for any reader, and ring buffers for a trace.
  *
  * Phases follow each other, so the end of one is the beginning of the next and
  * the clock is read once between two of them.  An event goes into the ring when
- * it is over: whatever is written over, what remains are whole events. */
+ * it is over: those that remain in the ring are whole events. */
 #include "pool/track.h"
 
+#include "base/assert.h"
 #include "base/clock.h"
 
 static _Thread_local ls__track *here;
@@ -25,6 +26,7 @@ ls__track *ls__track_enter(ls__track *track)
 
 static void push(ls__ring *ring, const ls__event *event)
 {
+    LS__ASSERT(LS__IS_POWER(ring->capacity));
     ring->event[ring->count++ & (ring->capacity - 1)] = *event;
 }
 

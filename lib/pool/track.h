@@ -2,12 +2,15 @@
 /* A worker's track: what it is doing now, for anybody to ask, and, while a
  * trace is open, what it did and when.
  *
- * Each track is written by its worker alone.  What a worker does now is a few
- * relaxed atomics: whoever asks wants to see the present and reads nothing
- * through them but names that outlive the pool, so no order is needed, and
- * between two of them a worker may have gone on.  The ring of events is plain
- * memory, read by the caller between jobs, when the barrier has made it
- * visible.  Nothing here locks, allocates or fails. */
+ * Tracks know threads and time, of anything that a pool runs, and nothing of a
+ * step: a watchdog finds stalls by them, where no step comes to an end.
+ *
+ * Each track is written by its worker alone.  The present work is a few relaxed
+ * atomics: readers follow nothing through them but names that outlive the pool,
+ * so no order is needed, and between two of them a worker may have gone on.
+ * The ring buffer of events is plain memory, read by the caller between jobs,
+ * when the barrier has made it visible.  Nothing here locks, allocates or
+ * fails. */
 #ifndef LS_POOL_TRACK_H
 #define LS_POOL_TRACK_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A thread's calls of a predictor: the rows it set, and the memory of a run,
  * one for each worker where the context has a pool. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/range.h"
 #include "kernel/kernel.h"
@@ -147,9 +148,10 @@ static int64_t rows_of(const ls_context *c, const ls__goal *goal)
                             "set", goal->name, m->input[i].name);
         first = first < 0 ? i : first;
         if (c->rows[i] != c->rows[first])
-            return ls__fail(LS_ESHAPE, "input \"%s\" has %lld rows, \"%s\" "
+            return ls__fail(LS_ESHAPE, "input \"%s\" has %lld row%s, \"%s\" "
                             "%lld", m->input[i].name, (long long)c->rows[i],
-                            m->input[first].name, (long long)c->rows[first]);
+                            ls__s(c->rows[i]), m->input[first].name,
+                            (long long)c->rows[first]);
     }
     return first < 0 ? 1 : c->rows[first]; /* of no inputs */
 }
@@ -171,6 +173,7 @@ static void run(void *user, int worker)
         if (c->goal->reads[i])
             at[i] = (const char *)c->data[i] +
                     4 * mine.first * m->input[i].size;
+    LS__ASSERT(worker < c->workers && mine.last <= c->count);
     c->status[worker] = shard.rows ? LS__ENDED : 0;
     if (shard.rows)
         c->status[worker] = ls__exec_output(
@@ -200,9 +203,11 @@ static int predict(ls_context *c, const ls__goal *goal, int64_t n, float *out)
     if (rows < 0)
         return (int)rows;
     if (n % goal->size || n / goal->size != rows)
-        return ls__fail(LS_ESHAPE, "output \"%s\": %lld rows of %lld elements "
-                        "do not fill %lld", goal->name, (long long)rows,
-                        (long long)goal->size, (long long)n);
+        return ls__fail(LS_ESHAPE, "output \"%s\": %lld row%s of %lld "
+                        "element%s %s not fill %lld", goal->name,
+                        (long long)rows, ls__s(rows), (long long)goal->size,
+                        ls__s(goal->size), rows == 1 ? "does" : "do",
+                        (long long)n);
     c->goal = goal;
     c->count = rows;
     c->out = out;

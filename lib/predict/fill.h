@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A predictor whose weights somebody else fills in. */
+/* A predictor with weights that the caller fills in. */
 #ifndef LS_PREDICT_FILL_H
 #define LS_PREDICT_FILL_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Generation: an output of one sequence, position by position.  The plan is
  * that of the predictor's graph with positions for rows (graph/graph_steps.c);
- * its context keeps the keys and values of the positions that are there. */
+ * its context is the key/value cache of the positions that are there. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
 #include "plan/team.h"
@@ -21,9 +22,9 @@ struct ls_generator {
     const void **data;     /* [input of the plan] */
     ls__snapshot *taken;   /* from the first position on; or NULL */
     int64_t length;
-    ls_pool *pool;         /* whose workers share a position; or NULL */
+    ls_pool *pool;         /* its workers share a position; or NULL */
     ls__team *team;
-    ls__copies *copies;    /* that they read; NULL: what is taken */
+    ls__copies *copies;    /* for these; NULL: the set taken */
 
     /* The present call. */
     ls__weights weights;
@@ -134,8 +135,8 @@ int ls_generator_open(ls_generator **generator, ls_predictor *p,
     return status;
 }
 
-/* Where workers sit on several nodes they read copies, unless another generator
- * has these, or there is no memory, or the sequence has begun. */
+/* Copies the weights to every node where workers sit on several (NUMA), unless
+ * another generator has these, memory is short, or the sequence has begun. */
 static void make_copies(ls_generator *g)
 {
     static const ls__weights none;
@@ -143,7 +144,7 @@ static void make_copies(ls_generator *g)
     const ls__plan *plan = g->predictor->model.plan;
     ls_link link;
 
-    if (!plan->pack_floats || g->length || !ls_mesh_link(mesh, 0, &link) ||
+    if (!plan->packs.floats || g->length || !ls_mesh_link(mesh, 0, &link) ||
         atomic_flag_test_and_set(&g->predictor->copied))
         return;
     g->copies = &g->predictor->copies;
@@ -207,8 +208,9 @@ int ls_generator_cut(ls_generator *g, int64_t length)
 static int check_tokens(const ls_generator *g, int64_t n, const int32_t *tokens)
 {
     if (n < 1 || n > g->window - g->length)
-        return ls__fail(LS_ERANGE, "%lld tokens after %lld do not fit the "
-                        "window of %lld", (long long)n, (long long)g->length,
+        return ls__fail(LS_ERANGE, "%lld token%s after %lld %s not fit the "
+                        "window of %lld", (long long)n, ls__s(n),
+                        (long long)g->length, n == 1 ? "does" : "do",
                         (long long)g->window);
     for (int64_t i = 0; i < n; i++)
         if (tokens[i] < 0 || tokens[i] >= g->limit)
@@ -272,5 +274,6 @@ int ls_generator_append(ls_generator *g, int64_t n, const int32_t *tokens,
         return status;
     if (g->status == 0)
         g->length += n;
+    LS__ASSERT(g->length <= g->window);
     return g->status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening predictors on a trainer or a graph, and taking new weights. */
 #include "predict/predictor.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "pool/pool.h"
@@ -12,7 +13,9 @@
 
 void ls__predictor_hold(ls_predictor *p)
 {
-    atomic_fetch_add(&p->holders, 1);
+    int holders = atomic_fetch_add(&p->holders, 1);
+
+    LS__ASSERT(holders > 0);
 }
 
 void ls__predictor_drop(ls_predictor *p)
@@ -64,7 +67,7 @@ static bool is_read(const ls__plan *plan, int input)
     return false;
 }
 
-/* What remains once the model is open and has its weights. */
+/* Ends the opening, once the model is open and has its weights. */
 static int finish(ls_predictor *p)
 {
     const ls__model *m = &p->model;

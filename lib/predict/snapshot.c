@@ -7,6 +7,7 @@
  * then looks whether readers are counted.  Whichever comes first, one of them
  * sees the other: no set is read and written at once. */
 #include "predict/snapshot.h"
+#include "base/assert.h"
 
 int ls__snapshots_open(ls__snapshots *s, const ls__model *m)
 {
@@ -36,7 +37,7 @@ void ls__snapshots_close(ls__snapshots *s)
 
 static int make_memory(const ls__model *m, ls__snapshot *n)
 {
-    size_t packed = (size_t)m->plan->pack_floats * sizeof(float);
+    size_t packed = (size_t)m->plan->packs.floats * sizeof(float);
 
     /* padding between parameters is never read, but copied: it is zero */
     n->value = ls__block_zero((size_t)m->params.floats * sizeof(float),
@@ -81,6 +82,7 @@ ls__snapshot *ls__snapshots_spare(ls__snapshots *s)
 
 void ls__snapshots_publish(ls__snapshots *s, ls__snapshot *filled)
 {
+    LS__ASSERT(filled != atomic_load(&s->current));
     atomic_store(&s->current, filled);
 }
 
@@ -100,5 +102,7 @@ ls__snapshot *ls__snapshots_take(ls__snapshots *s)
 
 void ls__snapshots_give(ls__snapshot *taken)
 {
-    atomic_fetch_sub(&taken->readers, 1);
+    int readers = atomic_fetch_sub(&taken->readers, 1);
+
+    LS__ASSERT(readers > 0);
 }

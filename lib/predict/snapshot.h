@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets of weights, of which readers see one or another and never a mixture.
+/* Sets of weights (read-copy-update): a reader sees one set or another, never a
+ * mixture.
  *
  * One set is the current one.  A reader takes it, and as long as it has it the
  * set does not change; the writer fills a set that nobody has and makes it the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams of JAX's that are made of others: coins and integers. */
+#include "base/assert.h"
 #include "base/error.h"
 #include <lockstep/random.h>
 
@@ -31,6 +32,7 @@ void ls_random_randint(ls_key key, uint64_t first, int64_t n, int32_t low,
     uint32_t half = 65536 % span, whole = half * half % span;
     uint32_t h[CHUNK], l[CHUNK];
 
+    LS__ASSERT(span > 0);
     for (int64_t i = 0; i < n; i += CHUNK) {
         int64_t part = n - i < CHUNK ? n - i : CHUNK;
         ls_random_bits(a, first + (uint64_t)i, part, h);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What initialisers make, as JAX has them: draw from a distribution, multiply
- * once by a number of type float.  variance = scale / fan, in double, rounded
- * once. */
+/* Initialisers, as JAX has them: draw from a distribution, multiply once by a
+ * number of type float.  variance = scale / fan, in double, rounded once. */
 #include "random/init.h"
 
+#include "base/assert.h"
 #include "base/fpmode.h"
 #include "base/memory.h"
 #include "base/scalar.h"
@@ -26,6 +26,7 @@ static const ls_init rows[LS__INITS] = {
 
 const ls_init *ls__init_of(ls__init kind)
 {
+    LS__ASSERT((int)kind >= 0 && kind < LS__INITS);
     return &rows[kind];
 }
 
@@ -99,6 +100,7 @@ int ls__init_values(const ls_init *init, ls_key key, double fan, int rank,
     ls__fpmode old = ls__fpmode_set();
     int status = 0;
 
+    LS__ASSERT(n >= 0 && init->kind != LS_INIT_OWN);
     if (init->kind == LS_INIT_CONSTANT)
         fill_constant(n, (float)init->scale, out);
     else if (init->kind == LS_INIT_RANDOM)

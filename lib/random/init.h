@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How layers start their parameters, and what any initialiser makes. */
+/* Initialisers: those of the layers, and the values that any makes. */
 #ifndef LS_RANDOM_INIT_H
 #define LS_RANDOM_INIT_H
 
@@ -21,8 +21,8 @@ typedef enum ls__init {
 /* The initialiser that it is, LS_INIT_LAYER being the table of positions. */
 const ls_init *ls__init_of(ls__init kind);
 
-/* Which of a unit's inputs and outputs (a convolution's include its window) an
- * initialiser's variance goes by. */
+/* The fan that an initialiser's variance goes by, from a unit's inputs and
+ * outputs (a convolution's include its window). */
 double ls__init_fan(const ls_init *init, double in, double out);
 
 /* Fill out, row major, with the starting values of an array of that shape: any

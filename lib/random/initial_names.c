@@ -31,9 +31,9 @@ ls_init ls_init_orthogonal(double scale)
 /* ------ by their names ------ */
 
 #define VARIANCE(distribution, fan, scale) \
-    {LS_INIT_VARIANCE, distribution, fan, scale, NULL, NULL, {0}}
+    {LS_INIT_VARIANCE, distribution, fan, scale, NULL, NULL}
 #define RANDOM(distribution) \
-    {LS_INIT_RANDOM, distribution, LS_FAN_IN, 0.01, NULL, NULL, {0}}
+    {LS_INIT_RANDOM, distribution, LS_FAN_IN, 0.01, NULL, NULL}
 
 // clang-format off
 static const struct {

@@ -35,11 +35,6 @@ int ls__initial_check(const ls_init *init)
                                          ? ", or negative" : "");
     if (init->kind == LS_INIT_OWN && !init->fn)
         return ls__fail(LS_EINVAL, "initialiser: fn is NULL");
-    for (size_t i = 0; i < sizeof init->room / sizeof *init->room; i++)
-        if (init->room[i] != 0)
-            return ls__fail(LS_EINVAL, "initialiser: it has an option that "
-                            "version %s of the library does not know",
-                            ls_version());
     return 0;
 }
 

@@ -8,7 +8,7 @@
 /* LS_EINVAL, naming what makes no sense. */
 int ls__initial_check(const ls_init *init);
 
-/* Whether it asks for the inputs and outputs of a unit, so for two axes. */
+/* Does it use a unit's inputs and outputs (fans), so two axes? */
 bool ls__initial_has_fans(const ls_init *init);
 
 /* A unit's inputs and outputs by a parameter's shape; 0 where it asks for

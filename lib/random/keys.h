@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which key each parameter is drawn with: Flax's two rules. */
+/* Random keys of parameters: Flax's two rules. */
 #ifndef LS_RANDOM_KEYS_H
 #define LS_RANDOM_KEYS_H
 
@@ -12,7 +12,7 @@ ls_key ls__key_nnx(ls_key root, uint64_t count);
  * root with dots, "blocks_0.SelfAttention_0.query"; "" is the root. */
 ls_key ls__key_linen(ls_key root, const char *scope, uint64_t count);
 
-/* What linen folds into the root key for that. */
+/* The hash that linen folds into the root key for that. */
 uint32_t ls__linen_hash(const char *scope, uint64_t count);
 
 #endif

@@ -4,6 +4,7 @@
  * one order, so that the bits depend on nothing: lane i % 8 adds element i, and
  * lanes are added 4, 2, 1 apart. */
 #include "random/orthogonal.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -11,6 +12,8 @@
 #include <string.h>
 
 enum { LANES = 8 };
+
+_Static_assert(LS__IS_POWER(LANES), "lanes are added half by half");
 
 /* A column of v[0..] of a reflection x - beta (v . x) v; sign: of R's diagonal
  * before it is made positive. */
@@ -58,6 +61,7 @@ static reflection reflection_of(int64_t n, double *x)
 /* a: n columns of m; reflection k in column k from row k down. */
 static void take_apart(int64_t m, int64_t n, double *a, reflection *r)
 {
+    LS__ASSERT(m >= n);
     for (int64_t k = 0; k < n; k++) {
         double *v = a + k * m + k;
 

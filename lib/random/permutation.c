@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* jax.random.permutation: sort the numbers by random words, more than once when
- * there are so many that words repeat.  The sort is stable (radix, 8 bits a
+/* jax.random.permutation (shuffle): sort the numbers by random words, more than
+ * once when words are likely to repeat.  The sort is stable (radix, 8 bits a
  * pass), so equal words have one outcome. */
 #include "random/permutation.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -58,6 +59,7 @@ void ls__permutation(ls_key key, int64_t n, int32_t *out, void *scratch)
 {
     card *a = scratch;
 
+    LS__ASSERT(n >= 0 && n <= INT32_MAX);
     for (int64_t i = 0; i < n; i++)
         out[i] = (int32_t)i;
     for (int i = 0; i < rounds(n); i++) {

@@ -8,7 +8,7 @@
 /* The bytes of scratch memory that ls__permutation needs. */
 size_t ls__permutation_scratch(int64_t n);
 
-/* ls_random_permutation for 0 <= n < 2^31. */
+/* ls_random_permutation, with memory of the caller's. */
 void ls__permutation(ls_key key, int64_t n, int32_t *out, void *scratch);
 
 #endif

@@ -3,9 +3,9 @@
  * their facts until the first difference, some at a time; so ranks end
  * alike.  A rank that failed before it had facts says that instead, and then
  * why. */
-#include "rank/agree.h"
+#include "ranks/agree.h"
 #include "base/error.h"
-#include "rank/link.h"
+#include "ranks/link.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 enum { SOME = 32, TEXT = 112, WORDS = 252 };
 enum { NO_MEMORY = -1, FAILED = -2 }; /* instead of a count */
 
-/* What a rank sends first, and so whatever its version. */
+/* A rank's first message, readable by every version. */
 typedef struct head {
     char hash[64];
     int64_t count; /* of facts, or why there are none */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What must be equal on all ranks before they train together. */
-#ifndef LS_RANK_AGREE_H
-#define LS_RANK_AGREE_H
+/* The facts that must be equal on all ranks before they train together. */
+#ifndef LS_RANKS_AGREE_H
+#define LS_RANKS_AGREE_H
 
 #include "base/fact_list.h"
 #include <lockstep/transport.h>
@@ -11,8 +11,8 @@
  * too, where there was no memory on one of them. */
 int ls__agree(const ls_transport *t, const ls__facts *facts);
 
-/* What a rank calls instead that has no facts, for it failed: the others fail
- * with its status and its message, which stay its own. */
+/* Called instead by a rank that failed and has no facts: the others fail with
+ * its status and its message, which stay its own. */
 void ls__agree_to_fail(const ls_transport *t, int status);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A program's own settings, compared over ranks. */
 #include "base/error.h"
-#include "rank/agree.h"
+#include "ranks/agree.h"
 
 int ls_transport_compare(const ls_transport *t, int n_settings,
                          const ls_setting *settings)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The cut of devices with the fewest partial sums, from the left: the fewest
  * for r ranks and the first d devices follow from those for r-1 ranks. */
-#include "rank/cut.h"
+#include "ranks/cut.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include <lockstep/transport.h>
@@ -9,7 +10,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Beyond so many comparisons all ranks take equal parts. */
+/* Above this number of comparisons all ranks take equal parts. */
 enum { WORK = 1 << 26 };
 
 static int parts_of(int first, int end, int devices)
@@ -59,6 +60,7 @@ static void search(ls__cut *c, int *least, int *from)
     c->border[c->ranks] = c->devices;
     for (int r = c->ranks; r > 0; r--)
         c->border[r - 1] = from[r * n + c->border[r]];
+    LS__ASSERT(c->border[0] == 0);
 }
 
 static int choose(ls__cut *c)
@@ -93,6 +95,7 @@ static int list_parts(ls__cut *c)
     for (int r = 0; r < c->ranks; r++) {
         int n = ls__tree_parts(ls__cut_span(c, r), part);
 
+        LS__ASSERT(n > 0 && c->first[r] + n == c->first[r + 1]);
         for (int k = 0; k < n; k++)
             c->part[c->first[r] + k] = part[k];
     }
@@ -125,6 +128,7 @@ void ls__cut_close(ls__cut *c)
 
 ls__span ls__cut_span(const ls__cut *c, int rank)
 {
+    LS__ASSERT(rank >= 0 && rank < c->ranks);
     return (ls__span){c->border[rank], c->border[rank + 1] - c->border[rank],
                       c->devices};
 }

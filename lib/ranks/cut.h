@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which rank has which devices, and what follows from it. */
-#ifndef LS_RANK_CUT_H
-#define LS_RANK_CUT_H
+/* The cut of devices over ranks, and what follows from it. */
+#ifndef LS_RANKS_CUT_H
+#define LS_RANKS_CUT_H
 
 #include "base/tree.h"
 
 /* The devices of an experiment cut over ranks in order.  No rank has more than
- * devices / ranks, rounded up; of those cuts it is the one whose ranks send the
- * fewest partial sums. */
+ * devices / ranks, rounded up; of those cuts this one sends the fewest partial
+ * sums. */
 typedef struct ls__cut {
     int ranks, devices;
     int *border;       /* [ranks+1] rank r has border[r] .. border[r+1]-1 */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Partial sums to the owners of ranges, and what owners made to all. */
-#include "rank/exchange.h"
+#include "ranks/exchange.h"
+#include "base/assert.h"
 #include "base/memory.h"
 #include "reduce/reduce.h"
-#include "rank/link.h"
+#include "ranks/link.h"
 
 #include <stdlib.h>
 
@@ -31,9 +32,10 @@ ls__span ls__exchange_parts(const ls__exchange *x)
     return (ls__span){first[0], first[1] - first[0], x->cut.parts};
 }
 
-/* Where the sum of one of this rank's parts is. */
+/* The sum of one of this rank's parts. */
 static float *sum_of(const ls__exchange *x, float *const *grad, int part)
 {
+    LS__ASSERT(ls__span_has(ls__exchange_devices(x), x->cut.part[part].first));
     return grad[x->cut.part[part].first - ls__exchange_devices(x).first];
 }
 
@@ -86,7 +88,7 @@ void ls__exchange_close(ls__exchange *x)
 
 /* ------ partial sums to owners ------ */
 
-/* Go to the next live run of a range, each of which is a message. */
+/* Go to the next live run of a range; each is a message. */
 static bool next_live(const ls__exchange *x, ls__range all, ls__range *run)
 {
     if (x->live)
@@ -95,17 +97,18 @@ static bool next_live(const ls__exchange *x, ls__range all, ls__range *run)
     return run->first < run->last;
 }
 
-/* Where a section begins in what is owned here. */
+/* The start of a section in what is owned here. */
 static ls__stretch stretch_of(const ls__owned *o, int section)
 {
     ls__stretch s = {0};
 
+    LS__ASSERT(section >= 0 && section < ls__sections(o->floats, o->ranks));
     while (s.section <= section)
         (void)ls__owned_next(o, &s);
     return s;
 }
 
-/* What is live of a stretch, of one part's sum. */
+/* Receives the live floats of a stretch, of one part's sum. */
 static int expect_part(const ls__exchange *x, int rank, float *partial,
                        const ls__stretch *own)
 {
@@ -166,14 +169,13 @@ int ls__exchange_leave(ls__exchange *x, float *const *grad, int section)
 
 /* ------ from those who have it to all ------ */
 
-/* There is a record of `size` bytes for every so many floats, all of which have
- * one owner. */
+/* Records of `size` bytes, one for a fixed number of floats with one owner. */
 typedef struct records {
     char *at;
     int64_t size, floats;
 } records;
 
-/* Those of a rank's part of a section. */
+/* The bytes of a rank's part of a section. */
 static ls__range bytes_of(const ls__exchange *x, const records *all, int rank,
                           int section)
 {
@@ -181,6 +183,7 @@ static ls__range bytes_of(const ls__exchange *x, const records *all, int rank,
     ls__range r = ls__owned_part(&o, section);
     int64_t end = (r.last + all->floats - 1) / all->floats;
 
+    LS__ASSERT(r.first % all->floats == 0 || r.first == r.last);
     if (r.first >= r.last)
         return (ls__range){0, 0};
     return (ls__range){r.first / all->floats * all->size, end * all->size};
@@ -246,7 +249,7 @@ int ls__exchange_give(const ls__exchange *x, float *value, int section)
     return status;
 }
 
-/* How many messages a section is of a rank. */
+/* The number of messages that a section is of a rank. */
 static int messages(const ls__exchange *x, int rank, int section)
 {
     ls__owned o = owned_by(x, rank);

@@ -9,11 +9,11 @@
  * Parts are whole nodes of the tree, so neither the cut nor who owns what
  * shows in a bit.  With one part a rank, a rank sends 2 N (R-1)/R floats in
  * a step. */
-#ifndef LS_RANK_EXCHANGE_H
-#define LS_RANK_EXCHANGE_H
+#ifndef LS_RANKS_EXCHANGE_H
+#define LS_RANKS_EXCHANGE_H
 
 #include "base/ranges.h"
-#include "rank/cut.h"
+#include "ranks/cut.h"
 #include "reduce/owned.h"
 #include <lockstep/transport.h>
 
@@ -21,7 +21,7 @@ typedef struct ls__exchange {
     const ls_transport *link;
     ls__cut cut;
     int64_t n;       /* floats of a gradient */
-    ls__owned own;   /* what this rank owns of them */
+    ls__owned own;   /* this rank's share of them */
     const ls__ranges *live; /* the floats that are sent: others are zeros, and
                                their values stand still.  NULL: all */
     float **partial; /* [cut.parts] this rank's are its devices' gradients, of
@@ -35,8 +35,8 @@ typedef struct ls__exchange {
 int ls__exchange_open(ls__exchange *x, const ls_transport *link, int devices);
 void ls__exchange_close(ls__exchange *x);
 
-/* Make memory for gradients of n floats, of which some are live, by whole
- * blocks of the reduction; borrowed, the same on all ranks; NULL: all are. */
+/* Make memory for gradients of n floats. live: the runs that are sent, by whole
+ * blocks of the reduction; borrowed, the same on all ranks; NULL: all. */
 int ls__exchange_size(ls__exchange *x, const ls__ranges *live, int64_t n);
 
 /* The devices that run here. */
@@ -59,7 +59,7 @@ int ls__exchange_leave(ls__exchange *x, float *const *grad, int section);
  * in one order.  ls__link_wait ends it.  LS_EIO. */
 int ls__exchange_give(const ls__exchange *x, float *value, int section);
 
-/* How many of the first sections are there, of so many that were posted last of
+/* The number of first sections that have arrived, of `given` posted last of
  * all. */
 int ls__exchange_arrived(const ls__exchange *x, int given);
 

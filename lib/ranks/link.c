@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Posting, waiting and the gather of all to all. */
-#include "rank/link.h"
+#include "ranks/link.h"
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -21,6 +22,8 @@ static int fail(const ls_transport *t, const char *what, int rank, int status)
 int ls__link_send(const ls_transport *t, int to, const void *data,
                   int64_t bytes)
 {
+    LS__ASSERT(to >= 0 && to < t->ranks && to != t->rank && bytes >= 0);
+
     int status = bytes ? t->send(t->user, to, bytes, data) : 0;
 
     return status < 0 ? fail(t, "sending to", to, status) : 0;
@@ -29,6 +32,8 @@ int ls__link_send(const ls_transport *t, int to, const void *data,
 int ls__link_receive(const ls_transport *t, int from, void *data,
                      int64_t bytes)
 {
+    LS__ASSERT(from >= 0 && from < t->ranks && from != t->rank && bytes >= 0);
+
     int status = bytes ? t->receive(t->user, from, bytes, data) : 0;
 
     return status < 0 ? fail(t, "receiving from", from, status) : 0;
@@ -94,6 +99,8 @@ static int gather(const ls_transport *t, char *at, const int64_t *border,
     int me = t->rank, status = 0;
     int64_t mine = border ? border[me] : me * each;
 
+    LS__ASSERT(me >= 0 && me < t->ranks);
+    LS__ASSERT(!border || border[me] <= border[me + 1]);
     for (int i = 1; i < t->ranks && status == 0; i++) {
         int r = (me + i) % t->ranks;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages between ranks: what a transport does, with words for what fails, and
- * the waiting for it. */
-#ifndef LS_RANK_LINK_H
-#define LS_RANK_LINK_H
+/* Messages between ranks: a transport's functions, with words for failures, and
+ * waiting. */
+#ifndef LS_RANKS_LINK_H
+#define LS_RANKS_LINK_H
 
 #include <lockstep/transport.h>
 
@@ -16,7 +16,7 @@ int ls__link_receive(const ls_transport *t, int from, void *data,
 /* Move on what was posted, without waiting.  LS_EIO. */
 int ls__link_move(const ls_transport *t);
 
-/* How many of the messages from a rank may not be there yet, counted back from
+/* The number of a rank's messages that may not be there yet, counted back from
  * the one posted last. */
 int ls__link_left(const ls_transport *t, int from);
 

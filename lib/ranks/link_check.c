@@ -3,7 +3,7 @@
  * know, twice, in the order of the ranks, and compares all that comes. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "rank/link.h"
+#include "ranks/link.h"
 
 #include <stdlib.h>
 

@@ -7,21 +7,22 @@
  * rank whose device it falls to.  LS_ROWS_KEPT: each rank's are cut over its
  * own devices.  Either way a shard's rows lie together: where the program put
  * them, or where they were received. */
-#include "together/own_rows.h"
+#include "ranks/local_rows.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/least.h"
-#include "rank/link.h"
-#include "together/ranks.h"
-#include "together/spread.h"
+#include "ranks/link.h"
+#include "ranks/ranks.h"
+#include "ranks/spread.h"
 #include "train/batch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What was received of an input, or of the weights. */
+/* The rows received of an input, or of the weights. */
 typedef struct room {
     char *data;
-    int64_t bytes; /* that it has room for */
+    int64_t bytes; /* room */
 } room;
 
 struct ls__own {
@@ -151,7 +152,7 @@ static void cut_rank(ls_batch *b, int rank)
         }
 }
 
-/* Where every shard's rows are among all. */
+/* Cuts all rows into shards. */
 static void cut_all(ls_batch *b)
 {
     const ls_trainer *t = b->trainer;
@@ -189,6 +190,7 @@ static int rank_of_shard(const ls_trainer *t, int64_t shard)
     const ls__cut *cut = &t->ranks->exchange.cut;
     int device = (int)(shard % t->devices.of), r = 0;
 
+    LS__ASSERT(shard >= 0 && shard < ls__trainer_shards(t));
     while (device >= cut->border[r + 1])
         r++;
     return r;
@@ -240,8 +242,8 @@ static int receive_shard(const ls_batch *b, int64_t shard, const char *data,
     return status;
 }
 
-/* Post what moves of an input whose rows have so many bytes, and note where
- * each of this rank's shards is; both ends go through shards in order. */
+/* Post the rows that move, of an input with `bytes` a row, and note where each
+ * of this rank's shards is; both ends go through shards in order. */
 static int post(ls_batch *b, int64_t i, const char *data, int64_t bytes)
 {
     const ls_trainer *t = b->trainer;
@@ -257,6 +259,8 @@ static int post(ls_batch *b, int64_t i, const char *data, int64_t bytes)
         if (owner == link->rank && had.last - had.first == b->cut[s].rows) {
             ls__batch_place(b, i, s, data + (had.first - before) * bytes);
         } else if (owner == link->rank) {
+            LS__ASSERT(to + b->cut[s].rows * bytes <=
+                       b->own->room[i].data + b->own->room[i].bytes);
             status = receive_shard(b, s, data, to, bytes);
             ls__batch_place(b, i, s, to);
             to += b->cut[s].rows * bytes;
@@ -269,7 +273,7 @@ static int post(ls_batch *b, int64_t i, const char *data, int64_t bytes)
     return status;
 }
 
-/* Where this rank's shards are in its own rows. */
+/* Places this rank's shards in its own rows. */
 static void keep(ls_batch *b, int64_t i, const char *data, int64_t bytes)
 {
     const ls_trainer *t = b->trainer;
@@ -308,9 +312,11 @@ static int check_even(const ls_batch *b, const char *what, int64_t all)
         int devices = kept ? ls__cut_span(cut, r).count : t->devices.of;
 
         if (rows % ((int64_t)devices * t->micro))
-            return ls__fail(LS_ESHAPE, "%s: %lld rows of rank %d do not divide "
-                            "by %d devices x %d micro-batches", what,
-                            (long long)rows, r, devices, t->micro);
+            return ls__fail(LS_ESHAPE, "%s: %lld row%s of rank %d %s not "
+                            "divide by %d device%s x %d micro-batch%s", what,
+                            (long long)rows, ls__s(rows), r,
+                            rows == 1 ? "does" : "do", devices, ls__s(devices),
+                            t->micro, t->micro == 1 ? "" : "es");
     }
     return 0;
 }
@@ -338,10 +344,10 @@ static int set(ls_batch *b, int64_t i, const char *what, const void *data,
     return status;
 }
 
-const ls__row_ways ls__own_rows = {
+const ls__row_ways ls__local_rows = {
     .open = open_own, .close = close_own, .set = set};
 
-int ls__own_rows_batches(const ls_trainer *t, int64_t batches)
+int ls__local_rows_batches(const ls_trainer *t, int64_t batches)
 {
     const ls_transport *link = t->ranks->link;
     int64_t *said = ls__new((size_t)link->ranks, sizeof *said, "ranks");
@@ -351,9 +357,10 @@ int ls__own_rows_batches(const ls_trainer *t, int64_t batches)
         status = hear(link, said, "an epoch", batches);
     for (int r = 1; r < link->ranks && status == 0; r++)
         if (said[r] != said[0])
-            status = ls__fail(LS_EINVAL, "an epoch has %lld batches of the "
+            status = ls__fail(LS_EINVAL, "an epoch has %lld batch%s of the "
                               "rows of rank %d, and %lld of rank 0",
-                              (long long)said[r], r, (long long)said[0]);
+                              (long long)said[r], said[r] == 1 ? "" : "es", r,
+                              (long long)said[0]);
     free(said);
     return status;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cores for the ranks of one machine.  Ranks whose masks are equal divide their
- * cores, since no launcher has told them which ones to take; a rank whose mask
- * no other rank has was given it by a launcher, and keeps it. */
+/* Cores for the ranks of one machine.  Ranks with equal masks divide their
+ * cores, since no launcher has told them which ones to take; a mask that no
+ * other rank has came from a launcher, and stays. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha.h"
-#include "rank/link.h"
+#include "ranks/link.h"
 #include <lockstep/machine.h>
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where a rank may run: two are equal if every byte is. */
+/* A place where a rank may run: two are equal if every byte is. */
 typedef struct seat {
     char machine[64];
     char mask[65]; /* the hash of its PUs */

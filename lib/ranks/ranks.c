@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing what ranks share. */
-#include "together/ranks.h"
+#include "ranks/ranks.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -57,5 +57,5 @@ static int size(void **own, const ls__rig *rig)
                              rig->model->params.floats);
 }
 
-const ls__rider ls__ranks_size = {.name = "ranks", .wants = ls__ranks_share,
-                                  .open = size};
+const ls__hook ls__ranks_size = {.name = "ranks", .wants = ls__ranks_share,
+                                 .open = size};

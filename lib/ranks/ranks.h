@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The ranks that share a trainer's devices, over a transport. */
-#ifndef LS_TOGETHER_RANKS_H
-#define LS_TOGETHER_RANKS_H
+#ifndef LS_RANKS_RANKS_H
+#define LS_RANKS_RANKS_H
 
 #include "base/error.h"
-#include "rank/exchange.h"
-#include "train/rider.h"
+#include "ranks/exchange.h"
+#include "train/hook.h"
 
-/* What a rank says of how something went. */
+/* A rank's word on how something went. */
 typedef struct ls__word {
     int status;
     char message[LS__MESSAGE];
@@ -16,23 +16,23 @@ typedef struct ls__word {
 typedef struct ls__ranks {
     const ls_transport *link;
     ls__exchange exchange;
-    struct ls__leaving *leaving; /* riders, once the trainer has its memory */
-    struct ls__giving *giving;
+    /* hooks, once the trainer has its memory */
+    struct ls__reduce_scatter *reduce_scatter;
+    struct ls__all_gather *all_gather;
     int64_t *bad;   /* [rank] */
     ls__word *word; /* [rank] there from the beginning: who has no memory must
                        still tell the others */
 } ls__ranks;
 
-/* Test the transport, and cut so many devices over its ranks.  LS_EIO,
- * LS_EINVAL. */
+/* Test the transport, and cut the devices over ranks.  LS_EIO, LS_EINVAL. */
 int ls__ranks_open(ls__ranks **ranks, const ls_transport *transport,
                    int devices);
 void ls__ranks_close(ls__ranks *ranks);
 
-/* What riders want that ride where ranks share the devices. */
+/* Wants of hooks that go along where ranks share the devices. */
 bool ls__ranks_share(const ls__rig *rig, ls__needs *needs);
 
-/* Makes the memory of the exchange, before the riders that use it. */
-extern const ls__rider ls__ranks_size;
+/* Makes the memory of the exchange, before the hooks that use it. */
+extern const ls__hook ls__ranks_size;
 
 #endif

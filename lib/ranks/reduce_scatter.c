@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which sections are complete, and their leaving.  A counter for each device is
- * all that workers share: its release says that the device's gradients of so
- * many sections are written. */
-#include "together/leaving.h"
+/* Reduce-scatter of gradients in sections (buckets), overlapped with backward.
+ * Workers share a counter for each device: its release says that the device's
+ * gradients of so many sections are written. */
+#include "ranks/reduce_scatter.h"
+#include "base/assert.h"
 #include "base/least.h"
-#include "rank/link.h"
+#include "ranks/link.h"
 #include "train/phases.h"
-#include "together/ranks.h"
+#include "ranks/ranks.h"
 #include "train/trainer.h"
 
 #include <limits.h>
@@ -24,17 +25,17 @@ typedef struct counter {
     _Alignas(64) atomic_int done;
 } counter;
 
-/* What a worker's operators belong to. */
+/* Context of a worker's operators: the step and device that they run for. */
 typedef struct sweep {
-    _Alignas(64) ls__leaving *of;
+    _Alignas(64) ls__reduce_scatter *of;
     const ls__step *step;
     int worker, device;
-    int done;   /* what the device's counter says, this worker's alone */
+    int done;   /* the device's count, this worker's copy */
     int room;   /* of its gradient in ls__gradients.later, */
-    bool later; /* which is to be added to the device's */
+    bool later; /* to be added to the device's */
 } sweep;
 
-struct ls__leaving {
+struct ls__reduce_scatter {
     ls__ranks *ranks;
     ls_pool *pool;
     int workers;
@@ -75,16 +76,17 @@ static int complete_after(const ls__plan *plan, const ls__slot *s)
     return INT_MAX;
 }
 
-/* What is computed for a frozen one is made 0 at the end. */
-static int slot_after(const ls__leaving *l, const ls__model *m, int slot)
+/* The instruction that completes a slot; a frozen one is made 0 at the end. */
+static int slot_after(const ls__reduce_scatter *l, const ls__model *m, int slot)
 {
     if (l->trained->slot[slot])
         return complete_after(m->plan, &m->params.slot[slot]);
     return l->trained->clears[slot] ? AT_THE_END : INT_MAX;
 }
 
-/* The last of those that a section has some of. */
-static int section_after(const ls__leaving *l, const ls__model *m, int section)
+/* The last instruction that completes some of a section. */
+static int section_after(const ls__reduce_scatter *l, const ls__model *m,
+                         int section)
 {
     ls__range all = ls__section(l->owned.floats, l->owned.ranks, section);
     int after = INT_MAX;
@@ -100,19 +102,23 @@ static int section_after(const ls__leaving *l, const ls__model *m, int section)
     return after;
 }
 
+_Static_assert(sizeof(counter) == 64 && sizeof(sweep) % 64 == 0,
+               "no two workers share a cache line");
+
 /* Insert a section where it is complete in time; those that are equal stay as
  * they lie. */
-static void insert(ls__leaving *l, int k, int section, int after)
+static void insert(ls__reduce_scatter *l, int k, int section, int after)
 {
     for (; k > 0 && l->after[k - 1] < after; k--) {
         l->order[k] = l->order[k - 1];
         l->after[k] = l->after[k - 1];
     }
+    LS__ASSERT(k == 0 || l->after[k - 1] >= after);
     l->order[k] = section;
     l->after[k] = after;
 }
 
-static int make_lists(ls__leaving *l, int devices, int workers)
+static int make_lists(ls__reduce_scatter *l, int devices, int workers)
 {
     size_t n = (size_t)l->sections, d = (size_t)devices, w = (size_t)workers;
 
@@ -126,7 +132,7 @@ static int make_lists(ls__leaving *l, int devices, int workers)
                : LS_ENOMEM;
 }
 
-static bool has_devices(const ls__leaving *l, int worker)
+static bool has_devices(const ls__reduce_scatter *l, int worker)
 {
     int first, last;
 
@@ -139,12 +145,13 @@ static bool has_devices(const ls__leaving *l, int worker)
 static bool is_early(const ls__rig *rig)
 {
     return rig->model->plan && rig->options->bucket >= 0 &&
-           rig->owned.ranks > 1 && !rig->whole && !rig->model->plan->meets &&
+           rig->owned.ranks > 1 && !rig->whole &&
+               !rig->model->plan->surveys.meet &&
            rig->options->mean != LS_MEAN_OF_SHARDS;
 }
 
 /* The line has twice the time where two chunks go back together. */
-static int pair_chunks(const ls__leaving *l)
+static int pair_chunks(const ls__reduce_scatter *l)
 {
     int status = 0;
 
@@ -153,19 +160,19 @@ static int pair_chunks(const ls__leaving *l)
     return status;
 }
 
-static int open_leaving(void **own, const ls__rig *rig)
+static int open_reduce_scatter(void **own, const ls__rig *rig)
 {
-    ls__leaving *l = *own = ls__new(1, sizeof *l, "sections");
+    ls__reduce_scatter *l = *own = ls__new(1, sizeof *l, "sections");
     int status;
 
     if (!l)
         return LS_ENOMEM;
-    *l = (ls__leaving){.ranks = rig->ranks, .pool = rig->pool,
+    *l = (ls__reduce_scatter){.ranks = rig->ranks, .pool = rig->pool,
                        .workers = rig->workers, .devices = rig->devices,
                        .owned = rig->owned, .grad = rig->grad,
                        .trained = rig->trained, .context = rig->context,
                        .leaves_early = is_early(rig)};
-    l->ranks->leaving = l;
+    l->ranks->reduce_scatter = l;
     l->sections = ls__sections(l->owned.floats, l->owned.ranks);
     l->bucket = rig->options->bucket ? rig->options->bucket : BUCKET;
     status = make_lists(l, l->devices.count, l->workers);
@@ -176,9 +183,9 @@ static int open_leaving(void **own, const ls__rig *rig)
     return status < 0 ? status : pair_chunks(l);
 }
 
-static void close_leaving(void *own)
+static void close_reduce_scatter(void *own)
 {
-    ls__leaving *l = own;
+    ls__reduce_scatter *l = own;
 
     free(l->order);
     free(l->after);
@@ -188,7 +195,7 @@ static void close_leaving(void *own)
     free(l);
 }
 
-int ls__leaving_early(const ls__leaving *l)
+int ls__reduce_scatter_early(const ls__reduce_scatter *l)
 {
     return l->early;
 }
@@ -202,16 +209,16 @@ static void reset(counter *c, int n)
 }
 
 /* Say what will be received. */
-static void expect(ls__leaving *l)
+static void expect(ls__reduce_scatter *l)
 {
     for (int k = 0; k < l->sections && l->status == 0; k++)
         l->status = ls__exchange_expect(&l->ranks->exchange, l->order[k]);
 }
 
-/* Where devices meet on the way, meetings wait for all that is expected. */
+/* Posts all receives, unless joint devices would wait for them on the way. */
 static int begin(void *own, ls__step *s)
 {
-    ls__leaving *l = own;
+    ls__reduce_scatter *l = own;
 
     if (!s->pass->reduces)
         return 0;
@@ -223,7 +230,7 @@ static int begin(void *own, ls__step *s)
     return 0;
 }
 
-static ls__range range_of(const ls__leaving *l, int k)
+static ls__range range_of(const ls__reduce_scatter *l, int k)
 {
     return ls__section(l->owned.floats, l->owned.ranks, l->order[k]);
 }
@@ -240,12 +247,13 @@ static void set_done(counter *c, int sections)
 
 /* ------ what workers do ------ */
 
-/* So many sections of a device are computed. */
+/* A device's first sections are computed. */
 static void count_to(sweep *w, int sections)
 {
-    const ls__leaving *l = w->of;
+    const ls__reduce_scatter *l = w->of;
     float *to = l->grad->device[w->device];
 
+    LS__ASSERT(w->done <= sections && sections <= l->sections);
     if (sections == w->done)
         return;
     for (int k = w->done; k < sections && w->later; k++) {
@@ -262,7 +270,7 @@ static void count_to(sweep *w, int sections)
 }
 
 /* Workers that have devices follow each other, or are all of them. */
-static int adder_of(const ls__leaving *l, int worker)
+static int adder_of(const ls__reduce_scatter *l, int worker)
 {
     int adder = 0;
 
@@ -272,14 +280,14 @@ static int adder_of(const ls__leaving *l, int worker)
 }
 
 /* An adder's part of a section; a block that is checked is one worker's. */
-static ls__range share_of(const ls__leaving *l, const ls__step *s,
+static ls__range share_of(const ls__reduce_scatter *l, const ls__step *s,
                           ls__range section, int adder)
 {
     return ls__range_part(section, l->adders, adder,
                           s->checked ? LS__REDUCE_BLOCK : 16);
 }
 
-void ls__leaving_add(const ls__step *s, ls__range mine)
+void ls__reduce_scatter_add(const ls__step *s, ls__range mine)
 {
     const ls_trainer *t = s->trainer;
 
@@ -290,7 +298,8 @@ void ls__leaving_add(const ls__step *s, ls__range mine)
 }
 
 /* Add a worker's share of the sections before `end`. */
-static void add_to(ls__leaving *l, const ls__step *s, int worker, int end)
+static void add_to(ls__reduce_scatter *l, const ls__step *s, int worker,
+                   int end)
 {
     counter *added = &l->added[worker];
     int first = done(added), adder;
@@ -299,14 +308,16 @@ static void add_to(ls__leaving *l, const ls__step *s, int worker, int end)
         return;
     adder = adder_of(l, worker);
     for (int k = first; k < end; k++)
-        ls__leaving_add(s, share_of(l, s, range_of(l, k), adder));
+        ls__reduce_scatter_add(s, share_of(l, s, range_of(l, k), adder));
     set_done(added, end);
 }
 
-int ls__leaving_adder(const ls__leaving *l, const ls__step *s, int64_t at)
+int ls__reduce_scatter_adder(const ls__reduce_scatter *l, const ls__step *s,
+                             int64_t at)
 {
     int k = 0;
 
+    LS__ASSERT(at >= 0 && at < l->owned.floats);
     while (at < range_of(l, k).first || at >= range_of(l, k).last)
         k++;
     for (int w = 0; w < l->workers; w++) {
@@ -318,7 +329,7 @@ int ls__leaving_adder(const ls__leaving *l, const ls__step *s, int64_t at)
     return -1;
 }
 
-static int computed(const ls__leaving *l)
+static int computed(const ls__reduce_scatter *l)
 {
     int sections = l->sections;
 
@@ -327,7 +338,7 @@ static int computed(const ls__leaving *l)
     return sections;
 }
 
-static int added(const ls__leaving *l)
+static int added(const ls__reduce_scatter *l)
 {
     int sections = l->sections;
 
@@ -337,17 +348,18 @@ static int added(const ls__leaving *l)
     return sections;
 }
 
-static void send(ls__leaving *l)
+static void send(ls__reduce_scatter *l)
 {
     int section = l->order[l->next++];
 
+    LS__ASSERT(l->next <= l->sections);
     if (l->status >= 0)
         l->status = ls__exchange_leave(&l->ranks->exchange, l->grad->device,
                                        section);
 }
 
 /* Worker 0, between two of its operators. */
-static void look(ls__leaving *l)
+static void look(ls__reduce_scatter *l)
 {
     int end = added(l);
     int64_t floats = 0;
@@ -367,7 +379,7 @@ static void look(ls__leaving *l)
 static void after(void *user, int instr)
 {
     sweep *w = user;
-    ls__leaving *l = w->of;
+    ls__reduce_scatter *l = w->of;
     int sections = w->done;
 
     while (sections < l->sections && l->after[sections] >= instr)
@@ -384,7 +396,7 @@ static bool is_last(const ls__step *s, const ls__turn *turn)
     return s->pass->reduces && turn->micro == s->micro - 1;
 }
 
-static sweep sweep_of(ls__leaving *l, ls__step *s, const ls__turn *turn)
+static sweep sweep_of(ls__reduce_scatter *l, ls__step *s, const ls__turn *turn)
 {
     return (sweep){l, s, turn->worker, turn->device, 0, turn->room,
                    turn->later};
@@ -392,7 +404,7 @@ static sweep sweep_of(ls__leaving *l, ls__step *s, const ls__turn *turn)
 
 static void enter(void *own, ls__step *s, const ls__turn *turn)
 {
-    ls__leaving *l = own;
+    ls__reduce_scatter *l = own;
     sweep *w = &l->sweep[turn->worker];
 
     if (!is_last(s, turn))
@@ -404,7 +416,7 @@ static void enter(void *own, ls__step *s, const ls__turn *turn)
 
 static void leave(void *own, ls__step *s, ls__turn *turn)
 {
-    ls__leaving *l = own;
+    ls__reduce_scatter *l = own;
 
     if (!is_last(s, turn))
         return;
@@ -416,19 +428,21 @@ static void leave(void *own, ls__step *s, ls__turn *turn)
     turn->added = true;
 }
 
-const ls__rider ls__leaving_rider = {
-    .name = "leaving", .wants = ls__ranks_share, .open = open_leaving,
-    .close = close_leaving, .begin = begin, .enter = enter, .leave = leave};
+const ls__hook ls__reduce_scatter_hook = {
+    .name = "leaving", .wants = ls__ranks_share, .open = open_reduce_scatter,
+    .close = close_reduce_scatter, .begin = begin, .enter = enter,
+    .leave = leave};
 
 /* ------ the rest ------ */
 
-void ls__leaving_add_rest(ls__leaving *l, const ls__step *s, int worker)
+void ls__reduce_scatter_add_rest(ls__reduce_scatter *l, const ls__step *s,
+                                 int worker)
 {
     add_to(l, s, worker, l->sections);
 }
 
 /* A thread that a user's function ended has left its function behind. */
-int ls__leaving_rest(ls__leaving *l, const ls__step *s)
+int ls__reduce_scatter_rest(ls__reduce_scatter *l, const ls__step *s)
 {
     if (s->trainer->joint)
         expect(l);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See spread.h. */
-#include "together/spread.h"
+#include "ranks/spread.h"
 #include "base/error.h"
-#include "rank/link.h"
-#include "together/ranks.h"
+#include "ranks/link.h"
+#include "ranks/ranks.h"
 #include "train/trainer.h"
 
 #include <stdio.h>

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The phases of a step in which ranks meet.  Worker 0 is the caller; the others
- * read what became of a meeting after the barrier that ends it, in a phase in
- * which nobody meets. */
-#include "together/meetings.h"
+/* Synchronisation points of a step.  Worker 0 is the caller; the others read
+ * the outcome after the barrier that ends one, in a phase in which ranks
+ * exchange nothing. */
+#include "ranks/sync_points.h"
+#include "base/assert.h"
 #include "base/error.h"
-#include "rank/link.h"
-#include "together/giving.h"
-#include "together/leaving.h"
+#include "ranks/link.h"
+#include "ranks/all_gather.h"
+#include "ranks/reduce_scatter.h"
 #include "train/joint.h"
 #include "train/phases.h"
-#include "together/ranks.h"
+#include "ranks/ranks.h"
 #include "train/trainer.h"
 #include "train/verdict.h"
 
 /* ------ reports ------ */
 
-/* Ranks whose batches or steps differ would train something that nobody asked
- * for; all see all reports, and so end alike.  One that could not begin has its
- * own words. */
+/* Compare the ranks' batches and steps: where these differ, they would train
+ * something that nobody asked for.  All see all reports, and so end alike.  A
+ * rank that could not begin has its own words. */
 static int compare_reports(const ls__step *s, const ls__cut *c)
 {
+    LS__ASSERT(c->border[c->ranks] == s->trainer->devices.of);
     for (int k = 0; k < c->ranks && s->refused == 0; k++) {
         const ls__report *a = s->notes.report, *b = &a[c->border[k]];
 
@@ -27,9 +29,10 @@ static int compare_reports(const ls__step *s, const ls__cut *c)
             return ls__fail(b->refused, "rank %d failed: %s", k,
                             ls_strerror(b->refused));
         if (a->rows != b->rows)
-            return ls__fail(LS_ESHAPE, "ranks differ: the batch has %lld rows "
+            return ls__fail(LS_ESHAPE, "ranks differ: the batch has %lld row%s "
                             "on rank %d, and %lld on rank 0",
-                            (long long)b->rows, k, (long long)a->rows);
+                            (long long)b->rows, ls__s(b->rows), k,
+                            (long long)a->rows);
         if (a->step != b->step)
             return ls__fail(LS_EINVAL, "ranks differ: rank %d is at step %lld, "
                             "and rank 0 at %lld", k, (long long)b->step,
@@ -82,7 +85,7 @@ bool ls__phase_joint_ranks(ls__step *s, int worker)
 
 bool ls__phase_partials(ls__step *s, int worker)
 {
-    ls__leaving_add_rest(s->trainer->ranks->leaving, s, worker);
+    ls__reduce_scatter_add_rest(s->trainer->ranks->reduce_scatter, s, worker);
     return true;
 }
 
@@ -90,7 +93,8 @@ bool ls__phase_exchange(ls__step *s, int worker)
 {
     const ls__ranks *r = s->trainer->ranks;
 
-    if (worker == 0 && (s->status = ls__leaving_rest(r->leaving, s)) >= 0)
+    if (worker == 0 && (s->status = ls__reduce_scatter_rest(r->reduce_scatter,
+                                                            s)) >= 0)
         s->status = gather_reports(s);
     return true;
 }
@@ -147,7 +151,7 @@ static int gather_sound(ls__ranks *r, int64_t *bad, float *square)
                   : 0;
 }
 
-/* What the workers found becomes what all found, in the first one's place. */
+/* The workers' finding becomes all ranks', in the first worker's place. */
 bool ls__phase_sound(ls__step *s, int worker)
 {
     const ls_trainer *t = s->trainer;
@@ -168,7 +172,7 @@ bool ls__phase_sound(ls__step *s, int worker)
 bool ls__phase_values(ls__step *s, int worker)
 {
     if (worker == 0)
-        s->status = ls__giving_rest(s->trainer->ranks->giving);
+        s->status = ls__all_gather_rest(s->trainer->ranks->all_gather);
     return true;
 }
 
@@ -179,12 +183,12 @@ static int gather_kept(const ls__step *s)
 {
     const ls_trainer *t = s->trainer;
     const ls__exchange *x = &t->ranks->exchange;
-    int64_t bytes = s->output->size * (int64_t)sizeof *s->out;
+    int64_t bytes = s->query.output->size * (int64_t)sizeof *s->query.out;
 
     for (int r = 0; r < x->link->ranks; r++)
         x->border[r] = s->batch->cut[x->cut.border[r]].first * bytes;
     x->border[x->link->ranks] = s->all * bytes;
-    return ls__link_gather(x->link, s->out, x->border);
+    return ls__link_gather(x->link, s->query.out, x->border);
 }
 
 /* The rows of an output are those of devices, micro-batch by micro-batch. */
@@ -195,8 +199,8 @@ bool ls__phase_outputs(ls__step *s, int worker)
 
     if (worker != 0 || s->status < 0)
         return true;
-    each = s->rows * s->output->size;
-    left = all = s->all * s->output->size;
+    each = s->rows * s->query.output->size;
+    left = all = s->all * s->query.output->size;
     for (int d = 0; d < t->devices.of; d++)
         if (s->notes.report[d].status < 0)
             return true;
@@ -206,8 +210,8 @@ bool ls__phase_outputs(ls__step *s, int worker)
     }
     for (int m = 0; m < t->micro && left > 0 && s->status == 0; m++) {
         s->status = ls__exchange_gather_devices(
-            &t->ranks->exchange, s->out + all - left,
-            each * (int64_t)sizeof *s->out, left * (int64_t)sizeof *s->out);
+            &t->ranks->exchange, s->query.out + all - left,
+            each * (int64_t)sizeof(float), left * (int64_t)sizeof(float));
         left -= each * t->devices.of;
     }
     return true;

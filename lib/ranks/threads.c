@@ -5,6 +5,7 @@
  * wanted, both in order.  The receiver copies when it tests, as soon as the
  * oldest message is due, and lets go of both; the sender sees that it is gone.
  * Each lane has a lock, so ranks that wait for each other do not meet. */
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -82,11 +83,13 @@ static int push(queue *q, post p)
 
 static const post *oldest(const queue *q)
 {
+    LS__ASSERT(q->count > 0);
     return &q->post[q->first];
 }
 
 static void pop(queue *q)
 {
+    LS__ASSERT(q->count > 0 && q->first < q->room);
     q->first = (q->first + 1) % q->room;
     q->count--;
 }
@@ -121,7 +124,7 @@ static double chance(end *e)
     return (double)(e->random >> 11) * 0x1p-53;
 }
 
-/* When a message that is sent now has arrived. */
+/* The time at which a message that is sent now has arrived. */
 static double due(end *e, int64_t bytes)
 {
     const ls_ranks_options *o = &e->all->options;
@@ -246,7 +249,7 @@ static int deliver(end *e, lane *l, double now)
     return l->wanted.count == 0;
 }
 
-/* What a rank still waits for on its lanes from and to another one. */
+/* Tests the lanes from and to another rank: is nothing awaited any more? */
 static int test_lanes(end *e, int other, double now)
 {
     lane *in = lane_of(e, other, e->transport.rank);

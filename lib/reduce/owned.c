@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sections, and everybody's parts of them. */
 #include "reduce/owned.h"
+#include "base/assert.h"
 #include "reduce/reduce.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ int ls__sections(int64_t floats, int ranks)
 {
     int64_t n;
 
+    LS__ASSERT(floats >= 0 && ranks >= 1);
     if (ranks == 1)
         return 1;
     n = ls__reduce_blocks(floats) / ((int64_t)FEWEST * ranks);
@@ -32,6 +34,7 @@ ls__range ls__section(int64_t floats, int ranks, int section)
  * process. */
 ls__range ls__owned_part(const ls__owned *o, int section)
 {
+    LS__ASSERT(o->rank >= 0 && o->rank < o->ranks);
     return ls__range_part(ls__section(o->floats, o->ranks, section), o->ranks,
                           (o->rank + section) % o->ranks, LS__REDUCE_BLOCK);
 }
@@ -49,8 +52,13 @@ bool ls__owned_next(const ls__owned *o, ls__stretch *s)
 {
     if (s->section >= ls__sections(o->floats, o->ranks))
         return false;
-    s->at += s->range.last - s->range.first;
+    ls__range before = s->range;
+
+    s->at += before.last - before.first;
     s->range = ls__owned_part(o, s->section++);
+    LS__ASSERT(s->range.first >= before.last && s->range.last <= o->floats &&
+               (s->range.first % LS__REDUCE_BLOCK == 0 ||
+                s->range.first == s->range.last));
     return true;
 }
 

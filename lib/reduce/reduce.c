@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums of blocks, whole or from partial sums, and what is asked of them. */
 #include "reduce/reduce.h"
+#include "base/assert.h"
 #include "kernel/kernel.h"
 
 enum { BLOCK = LS__REDUCE_BLOCK };
+
+_Static_assert(BLOCK % 16 == 0, "squares are summed in 16 lanes");
 
 int64_t ls__reduce_blocks(int64_t n)
 {
@@ -38,10 +41,12 @@ static void complete(const ls__reduction *r, ls__range at)
     for (int k = 0; k < r->count; k++) {
         bool here = ls__span_has(r->here, k);
 
+        LS__ASSERT(top < LS__TREE_STACK);
         sum[top++] = r->buffer[k] + at.first + (here ? 0 : r->shift);
         for (int m = ls__tree_push(&tree, r->part[k]); m > 0; m--, top--)
             ls__kernels()->tree_sum(sum + top - 2, 2, 0, n, 1.0f, sum[top - 2]);
     }
+    LS__ASSERT(top == 1);
     ls__kernels()->tree_sum(sum, 1, 0, n, r->factor, r->out + at.first);
 }
 
@@ -73,6 +78,8 @@ int64_t ls__reduce(const ls__reduction *r, ls__range range)
 {
     int64_t first_bad = -1;
 
+    LS__ASSERT(range.first % BLOCK == 0 || range.first == range.last ||
+               !(r->square || r->look || r->skips));
     for (int64_t i = range.first, end; i < range.last; i = end) {
         int64_t bad;
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reduction: one gradient from the devices' private ones.
+/* The all-reduce in memory: one gradient from the devices' private ones.
  *
  * The tree of base/tree.h is the order of the additions; the schedule is by
  * ranges.  Each worker takes a range of the elements and sums all devices for
- * it, block by block, so every element is read once and written once, and what
- * is asked of the sum (is it finite, what are its squares) is answered while
- * the block is in the first-level cache.  Ranges depend on the number of
- * workers and cannot touch a bit; borders of blocks are multiples of a block
- * from element 0 on, whatever the range. */
+ * it, block by block: every element is read once and written once, and tests of
+ * the sum (is it finite, what are its squares) are fused in, while the block is
+ * in the first-level cache.  Ranges depend on the number of workers and touch
+ * no bit; borders of blocks are multiples of a block from element 0 on. */
 #ifndef LS_REDUCE_REDUCE_H
 #define LS_REDUCE_REDUCE_H
 
@@ -16,11 +15,11 @@
 /* Elements of a block: of the gradient, 16 KB. */
 enum { LS__REDUCE_BLOCK = 4096 };
 
-/* How many blocks n elements are. */
+/* The number of blocks that n elements are. */
 int64_t ls__reduce_blocks(int64_t n);
 
-/* Make the first buffer of each subtree that `devices` consist of the subtree's
- * sum, within a range; buffer[0] is that of the span's first device. */
+/* Sum each subtree of `devices` into its first buffer, within a range;
+ * buffer[0] is that of the span's first device. */
 void ls__reduce_partials(float *const *buffer, ls__span devices,
                          ls__range range);
 
@@ -34,8 +33,8 @@ typedef bool ls__skips_fn(void *user, ls__range block);
 typedef struct ls__reduction {
     float *const *buffer; /* [count]; partial sums are written over */
     int count;
-    const ls__subtree *part; /* [count] whose sums the buffers are, of all that
-                                `of` devices consist of; NULL: a device each */
+    const ls__subtree *part; /* [count] the buffers' subtrees, of all that `of`
+                                devices consist of; NULL: a device each */
     int of;
     float factor;
     float *out;    /* may be one of the buffers */
@@ -48,9 +47,8 @@ typedef struct ls__reduction {
     void *user;
 } ls__reduction;
 
-/* Do it for a range, which begins at the border of a block where squares are
- * wanted, or looks or skips: returns the first element that is not finite, or
- * -1. */
+/* Reduce a range, which begins at the border of a block if squares, looks or
+ * skips are wanted.  Returns the first element that is not finite, or -1. */
 int64_t ls__reduce(const ls__reduction *reduction, ls__range range);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See choice.h. */
 #include "rules/choice.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/sized.h"
 
@@ -10,6 +11,7 @@ double ls__option_get(const ls__option *o, const void *of)
 {
     const void *at = (const char *)of + o->at;
 
+    LS__ASSERT(o->at % (o->type == LS__FLAG ? sizeof(bool) : 8) == 0);
     if (o->type == LS__FLAG)
         return *(const bool *)at;
     return o->type == LS__WHOLE ? (double)*(const int64_t *)at
@@ -52,18 +54,7 @@ static int refuse(const ls__choice *c, const ls__option *o, double value)
                     c->name, o->name, value, o->range);
 }
 
-static int check_room(const ls__choice *c, size_t n, const double room[])
-{
-    for (size_t i = 0; i < n; i++)
-        if (room[i] != 0)
-            return ls__fail(LS_EINVAL, "%s %s: it has an option that version "
-                            "%s of the library does not know", c->what,
-                            c->name, ls_version());
-    return 0;
-}
-
-int ls__choice_check(const ls__choice *c, const void *of, size_t n,
-                     const double room[])
+int ls__choice_check(const ls__choice *c, const void *of)
 {
     for (int i = 0; ls__choice_option(c, i); i++) {
         double value = ls__option_get(ls__choice_option(c, i), of);
@@ -71,7 +62,7 @@ int ls__choice_check(const ls__choice *c, const void *of, size_t n,
         if (!in_range(ls__choice_option(c, i), value))
             return refuse(c, ls__choice_option(c, i), value);
     }
-    return check_room(c, n, room);
+    return 0;
 }
 
 /* Doubles count up to 2^53. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What can be chosen by name, an optimizer or a schedule, and its options:
- * numbers in the struct that holds the choice.  A row says all that is known of
- * an option; checks, defaults, what must be equal when a run goes on and the
- * tools' options follow from it. */
+/* Choices by name, an optimizer or a schedule, and their options: numbers in
+ * the struct that holds the choice.  A row says all that is known of an option;
+ * checks, defaults, what must be equal when a run goes on and the tools'
+ * options follow from it. */
 #ifndef LS_RULES_CHOICE_H
 #define LS_RULES_CHOICE_H
 
 #include <lockstep/optim.h>
 
-/* QUIET: a REAL whose 0 no checkpoint tells, as those that were made before
- * there was such an option; FLAG: the same of 0 or 1, a bool. */
+/* QUIET: a REAL that checkpoints leave out if 0, as older ones lack the option;
+ * FLAG: the same of 0 or 1, a bool. */
 typedef enum ls__number { LS__REAL, LS__WHOLE, LS__QUIET, LS__FLAG } ls__number;
 
 typedef struct ls__option {
@@ -38,14 +38,12 @@ const ls__option *ls__choice_option(const ls__choice *c, int i);
 
 double ls__option_get(const ls__option *o, const void *of);
 
-/* Give the options of a choice that have a default that default; `of` is the
- * struct that holds them. */
+/* Set options of a choice to their defaults; `of` is the struct that holds
+ * them. */
 void ls__choice_start(const ls__choice *c, void *of);
 
-/* LS_EINVAL for a value out of its range, naming the option, and for an option
- * of a newer header's, which stands in what is room here. */
-int ls__choice_check(const ls__choice *c, const void *of, size_t n,
-                     const double room[]);
+/* LS_EINVAL for a value out of its range, naming the option. */
+int ls__choice_check(const ls__choice *c, const void *of);
 
 /* Set an option by its name.  LS_ENOTFOUND; LS_EINVAL: out of its range. */
 int ls__choice_set(const ls__choice *c, void *of, const char *name,

@@ -2,6 +2,7 @@
 /* optax.clip_by_global_norm, with the roundings XLA gives it: a division of an
  * array by a number is a product with its reciprocal; and optax.clip. */
 #include "rules/clip.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
 
@@ -19,6 +20,8 @@ float ls__clip_norm(int64_t blocks, const float *square)
 {
     double sum = 0;
 
+    for (int64_t i = 0; i < blocks; i++)
+        LS__ASSERT(!(square[i] < 0));
     for (int64_t i = 0; i < blocks; i++)
         sum += (double)square[i];
     return (float)__builtin_sqrt(sum);

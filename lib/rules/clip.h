@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Clipping by global norm, with a norm whose bits depend on the gradient alone.
+/* Clipping by global norm; the norm's bits depend on the gradient alone.
  *
  * The flat array of all parameters (params.h; the padding is zeros) is cut into
- * blocks of 4096.  A block's sum of squares is taken in 16 lanes by whichever
- * worker reduced the block (reduce/reduce.h); the block sums are added in order
- * by every worker that needs the norm, after the barrier.  No bit depends on a
- * worker's range, because ranges are whole blocks. */
+ * blocks of 4096.  The worker that reduced a block (reduce/reduce.h) takes its
+ * sum of squares in 16 lanes; after the barrier every worker that needs the
+ * norm adds the block sums in order.  No bit depends on a worker's range,
+ * because ranges are whole blocks. */
 #ifndef LS_RULES_CLIP_H
 #define LS_RULES_CLIP_H
 

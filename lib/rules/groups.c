@@ -18,10 +18,6 @@ static int check_group(const ls_group *g, int i)
     if (!is_factor(g->rate) || !is_factor(g->decay))
         return ls__fail(LS_EINVAL, "group \"%s\": rate %g or decay %g is not a "
                         "finite number from 0 up", g->names, g->rate, g->decay);
-    for (size_t k = 0; k < sizeof g->room / sizeof *g->room; k++)
-        if (g->room[k] != 0)
-            return ls__fail(LS_EINVAL, "group \"%s\" has options of a newer "
-                            "version", g->names);
     return 0;
 }
 

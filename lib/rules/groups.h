@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups of parameters that are trained otherwise than the rest, as the options
- * have them. */
+/* Parameter groups, trained otherwise than the rest, as the options say. */
 #ifndef LS_RULES_GROUPS_H
 #define LS_RULES_GROUPS_H
 
@@ -17,8 +16,8 @@ bool ls__groups_freeze(const ls_trainer_options *o, const char *name, int rank);
 /* Copy what the options lend. */
 int ls__groups_keep(ls_trainer_options *o, ls__arena *arena);
 
-/* The rate of a parameter, as many times the trainer's, and its optimizer, by
- * what all groups that it is in say together. */
+/* The rate of a parameter, as a factor of the trainer's, and its optimizer, by
+ * all groups that it is in. */
 float ls__groups_rate(const ls_trainer_options *o, const char *name, int rank,
                       ls_optimizer *of);
 

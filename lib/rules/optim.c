@@ -2,6 +2,7 @@
 /* The optimizers: a row each, the functions that make one, and the scalars of
  * an update.  The kernels are in kernel/k_optim.h, by kind as the rows are. */
 #include "rules/optim.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/scalar.h"
 
@@ -54,6 +55,9 @@ static const struct row {
     [LS_AMSGRAD] = {{"optimizer", "amsgrad",
                      {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8}, {&l2, 0}}},
                     {"mu", "nu", "nu_max"}},
+    [LS_NADAM] = {{"optimizer", "nadam",
+                   {{&b1, 0.9}, {&b2, 0.999}, {&eps, 1e-8}, {&l2, 0}}},
+                  {"mu", "nu"}},
 };
 /* clang-format on */
 
@@ -72,6 +76,8 @@ int ls__optim_moments(ls_optimizer_kind kind)
 {
     const char *const *moment = table[kind].moment;
 
+    LS__ASSERT((int)kind >= 0 && (int)kind < ROWS);
+    LS__ASSERT((moment[0] || !moment[1]) && (moment[1] || !moment[2]));
     return !!moment[0] + !!moment[1] + !!moment[2];
 }
 
@@ -119,6 +125,7 @@ OPTIMIZER(ls_rmsprop, LS_RMSPROP)
 OPTIMIZER(ls_adagrad, LS_ADAGRAD)
 OPTIMIZER(ls_lion, LS_LION)
 OPTIMIZER(ls_amsgrad, LS_AMSGRAD)
+OPTIMIZER(ls_nadam, LS_NADAM)
 
 static ls_optimizer of_trace(ls_optimizer_kind kind, double lr, double trace)
 {
@@ -162,7 +169,7 @@ int ls__optim_check(const ls_optimizer *o)
     if (!ls__is_rate(o->lr))
         return ls__fail(LS_EINVAL, "optimizer %s: the learning rate is %g; it "
                         "must be a finite number from 0 up", c->name, o->lr);
-    return ls__choice_check(c, o, sizeof o->room / sizeof *o->room, o->room);
+    return ls__choice_check(c, o);
 }
 
 /* ------ An update ------ */
@@ -176,6 +183,7 @@ static float correction(float b, int64_t n)
 
 ls__rule ls__optim_rule(const ls_optimizer *o, float lr, int64_t n)
 {
+    LS__ASSERT(n >= 1);
     return (ls__rule){.of = o, .neg_lr = -lr,
                       .r1 = correction((float)o->b1, n),
                       .r2 = correction((float)o->b2, n),
@@ -193,6 +201,7 @@ void ls__optim_update(ls_optimizer_kind kind, const ls__rule *rule, int64_t n,
 {
     float *at[3] = {NULL};
 
+    LS__ASSERT(rule->of->kind == kind && n >= 0 && offset >= 0);
     for (int i = 0; i < ls__optim_moments(kind); i++)
         at[i] = moment[i] + offset;
 

@@ -11,11 +11,11 @@
  * no kind. */
 const ls__choice *ls__optim_choice(ls_optimizer_kind kind);
 
-/* How many moments the rule keeps (0..3), and what each is called. */
+/* The number of moments that the rule keeps (0..3), and the name of each. */
 int ls__optim_moments(ls_optimizer_kind kind);
 const char *ls__optim_moment_name(ls_optimizer_kind kind, int i);
 
-/* Whether lr is 0 or more, and finite in the float that a step makes of it. */
+/* Is lr 0 or more, and finite in the float that a step makes of it? */
 static inline bool ls__is_rate(double lr)
 {
     return lr >= 0 && (float)lr < __builtin_inff();
@@ -28,7 +28,7 @@ int ls__optim_check(const ls_optimizer *o);
  * the rule is used. */
 ls__rule ls__optim_rule(const ls_optimizer *o, float lr, int64_t n);
 
-/* What the moments are before the first update. */
+/* The moments before the first update. */
 float ls__optim_start(const ls_optimizer *o);
 
 /* Update n parameters; moments as many as the rule keeps.  With l2 g becomes

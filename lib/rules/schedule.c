@@ -8,14 +8,15 @@
  * piecewise and polynomial give optax's bits; what has a cosine is within an
  * ulp.  Computed once an update by the caller. */
 #include "rules/schedule.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "base/scalar.h"
 
 /* ------ the formulas ------ */
 
-/* All rules get the updates done since the warm-up ended; those that end get
- * how many they may take, of which decay_steps counts the warm-up too. */
+/* All rules get the updates done since the warm-up ended; those that end also
+ * get their number of updates: decay_steps, less the warm-up that it counts. */
 typedef struct moment {
     const ls_schedule *s;
     double peak;
@@ -25,6 +26,8 @@ typedef struct moment {
 /* from at 0, to at `steps` and later. */
 static float line(double from, double to, int64_t done, int64_t steps)
 {
+    LS__ASSERT(done >= 0 && steps > 0);
+
     float x = (float)(done < steps ? done : steps);
     float rest = 1.0f - x / (float)steps;
 
@@ -97,13 +100,14 @@ static double whole_power(double x, int64_t n)
     return y;
 }
 
-/* Which cycle it is, where each but the first begins with a warm-up; m->done
- * and m->steps become those of the cycle past it (below 0: within it), the peak
+/* Find the cycle; each but the first begins with a warm-up. m->done and
+ * m->steps become those of the cycle past it (below 0: within it), the peak
  * stays. */
 static int64_t find_cycle(moment *m, int64_t warmup)
 {
     int64_t factor = m->s->cycle_factor, cycle = 0, each;
 
+    LS__ASSERT(factor >= 1 && m->steps > 0 && m->done >= 0);
     if (factor == 1 && m->done >= m->steps) {
         each = m->steps > INT64_MAX - warmup ? INT64_MAX : m->steps + warmup;
         m->done -= m->steps;
@@ -179,7 +183,7 @@ static float slope(float from, float to, int64_t done, int64_t steps)
     return (to - from) * x + from;
 }
 
-/* Where its rise and its fall end. */
+/* The ends of its rise and its fall. */
 static void find_turns(const ls_schedule *s, int64_t *up, int64_t *down)
 {
     *up = (int64_t)(s->pct_start * (double)s->decay_steps);
@@ -421,9 +425,7 @@ static int check_turns(const ls_schedule *s)
 int ls__schedule_check(const ls_schedule *s)
 {
     const ls__choice *c = ls__schedule_choice(s->kind);
-    size_t room = sizeof s->room / sizeof *s->room;
-    int status = c ? ls__choice_check(c, s, room, s->room)
-                   : unknown((int)s->kind);
+    int status = c ? ls__choice_check(c, s) : unknown((int)s->kind);
 
     if (status < 0)
         return status;

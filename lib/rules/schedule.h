@@ -9,14 +9,13 @@
 /* Its name and options; NULL for a number that is no kind. */
 const ls__choice *ls__schedule_choice(ls_schedule_kind kind);
 
-/* Whether it has boundaries besides. */
+/* Has it boundaries besides? */
 bool ls__schedule_has_boundaries(ls_schedule_kind kind);
 
 /* LS_EINVAL for a value that makes no sense, naming it. */
 int ls__schedule_check(const ls_schedule *s);
 
-/* The same of one whose values are shares that a trainer's `name` is times:
- * without boundaries. */
+/* The same of a schedule of factors for a trainer's `name`: no boundaries. */
 int ls__share_check(const ls_schedule *s, const char *name);
 
 /* The rate of the update that follows `done` of them; s was checked.  Runs in

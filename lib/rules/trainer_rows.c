@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See trainer_rows.h.  Names and texts stand in checkpoints, for ever. */
 #include "rules/trainer_rows.h"
+#include "base/assert.h"
 #include "base/precision.h"
 #include "base/real_text.h"
 #include "rules/optim.h"
@@ -39,8 +40,8 @@ static void put_real(ls__facts *f, const ls__member *m, const options *o,
     ls__facts_put_real(f, m->name, *(const double *)in(o, m));
 }
 
-/* One that was added later: a checkpoint that lacks it has 0. */
-static void put_later(ls__facts *f, const ls__member *m, const options *o,
+/* One that checkpoints name where it is not 0. */
+static void put_if_on(ls__facts *f, const ls__member *m, const options *o,
                       ls__whose to)
 {
     if (to == LS__OF_RANKS || *(const double *)in(o, m) != 0)
@@ -53,6 +54,7 @@ static void put_word(ls__facts *f, const ls__member *m, const options *o,
     int word;
 
     (void)to;
+    LS__ASSERT(m->bytes == sizeof word);
     memcpy(&word, in(o, m), sizeof word);
     ls__facts_put(f, m->name, "%s", m->words[word]);
 }
@@ -118,8 +120,7 @@ static void put_schedule(ls__facts *f, const ls__member *m, const options *o,
     }
 }
 
-/* Put it in one line, where it is not all zero: a checkpoint from before there
- * was one lacks it. */
+/* Put it in one line, where it is not all zero. */
 static void put_share(ls__facts *f, const ls__member *m, const options *o,
                       ls__whose to)
 {
@@ -202,11 +203,11 @@ const ls__member ls__trainer_members[] = {
     {ROW(optimizer), .put = put_optimizer},
     {ROW(schedule), .put = put_schedule},
     {ROW(clip_norm), .put = put_real},
-    {ROW(clip_value), .put = put_later},
+    {ROW(clip_value), .put = put_if_on},
     {ROW(accumulate), .put = put_micro},
     {ROW(mean), .put = put_word, .words = means},
     {ROW(precision), .put = put_precision},
-    {ROW(average), .put = put_later},
+    {ROW(average), .put = put_if_on},
     {ROW(decay_schedule), .put = put_share},
     {ROW(dropout_schedule), .put = put_share},
     {ROW(groups)}, /* told with their number */
@@ -215,7 +216,7 @@ const ls__member ls__trainer_members[] = {
     {ROW(dropout_key), .put = put_key},
     {ROW(even_rows), RANKS, .put = put_bool},
     {ROW(rows), RANKS, .put = put_word, .words = whose_rows},
-    /* Where memory lies, what is tested, when messages leave. */
+    /* Place of memory, tests, time of messages. */
     {ROW(state), EACH},
     {ROW(check_divergence), EACH},
     {ROW(bucket), EACH},

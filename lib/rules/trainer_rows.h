@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The members of ls_trainer_options as rows: what each is called, where it
- * lies, who must have the same, and how it is written.  What ranks compare and
- * what a checkpoint keeps are walks over these rows; a new member is a row, or
- * test_equal.c fails. */
+/* The members of ls_trainer_options as rows: name, offset, who must have the
+ * same, and written form.  Ranks compare, and checkpoints keep, by walks over
+ * these rows; a new member is a row, or test_equal.c fails. */
 #ifndef LS_RULES_TRAINER_ROWS_H
 #define LS_RULES_TRAINER_ROWS_H
 
 #include "base/fact_list.h"
 #include <lockstep/trainer.h>
 
-/* Who must have the same of a member. */
+/* The scope in which a member must be the same. */
 typedef enum ls__whose {
     LS__OF_RUN,   /* all ranks, and a run that goes on */
     LS__OF_RANKS, /* all ranks: no bit depends on it, but a refusal does */

@@ -1,18 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See details.h. */
-#include "hash/details.h"
+#include "state/details.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha.h"
-#include "hash/gather.h"
-#include "rank/link.h"
-#include "spread/over_ranks.h"
+#include "state/canonical.h"
+#include "state/gather.h"
+#include "ranks/link.h"
+#include "reduce/reduce.h"
+#include "state/over_ranks.h"
 #include "state/trainer_state.h"
+#include "train/batch.h"
+#include "train/hooks.h"
+#include "train/trainer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ------ rows ------ */
+
+/* Hash n words of floats, canonical. */
+static void hash_floats(ls__sha256 *sha, const float *x, size_t n)
+{
+    enum { MOST = 1024 };
+    uint32_t words[MOST];
+
+    for (size_t at = 0; at < n; at += MOST) {
+        size_t some = n - at < MOST ? n - at : MOST;
+
+        ls__canonical(x + at, (int64_t)some, words);
+        ls__sha256_words(sha, words, some);
+    }
+}
 
 /* A leaf: how many rows a shard has, 8 bytes little end first; of each input
  * that is set its rows; the weights of rows, if there are any; a byte 0. */
@@ -29,28 +49,45 @@ static void hash_shard(const ls__details *d, const ls_shard *shard,
         count[i] = (uint8_t)((uint64_t)rows >> 8 * i);
     ls__sha256_init(&sha);
     ls__sha256_update(&sha, count, sizeof count);
-    for (int i = 0; i < inputs && rows; i++)
-        if (shard->data[i])
-            ls__sha256_words(&sha, shard->data[i],
-                             rows * (size_t)input[i].size);
+    for (int i = 0; i < inputs && rows; i++) {
+        size_t n = rows * (size_t)input[i].size;
+
+        if (shard->data[i] && input[i].dtype == LS_I32)
+            ls__sha256_words(&sha, shard->data[i], n);
+        else if (shard->data[i])
+            hash_floats(&sha, shard->data[i], n);
+    }
     if (shard->weights && rows)
-        ls__sha256_words(&sha, shard->weights, rows);
+        hash_floats(&sha, shard->weights, rows);
     ls__sha256_update(&sha, &tag, 1);
     ls__sha256_final(&sha, to->byte);
 }
 
-static void show_rows(void *own, int64_t number, const ls_shard *shard)
+static int begin(void *own, ls__step *s)
 {
     ls__details *d = own;
 
-    hash_shard(d, shard, &d->row[number]);
+    if (s->pass->train)
+        d->calls = s->calls;
+    return 0;
 }
 
-static void begin(void *own, int calls)
+/* Steps of several batches have no root of rows. */
+static void ready(void *own, ls__step *s, int worker, int device)
 {
-    ls__details *d = own;
+    const ls__details *d = own;
+    const ls_trainer *t = s->trainer;
+    ls__digest *row = &d->row[(int64_t)(t->devices.first + device) * t->micro];
 
-    d->calls = calls;
+    (void)worker;
+    if (!d->rows || !s->batch || s->calls != t->micro)
+        return;
+    for (int m = 0; m < t->micro; m++) {
+        ls_shard shard = ls__step_shard(s, device, m);
+
+        LS__ASSERT(row + m < d->row + d->shards);
+        hash_shard(d, &shard, &row[m]);
+    }
 }
 
 /* ------ the gradient ------ */
@@ -63,21 +100,36 @@ static void hash_zeros(const ls__details *d, int64_t leaf, ls__digest *to)
     ls__merkle_hash(zero, left < LS__LEAF ? left : LS__LEAF, 0, 1, to);
 }
 
-/* A block is a leaf. */
-static void block(void *own, ls__range at, const float *gradient)
-{
-    ls__details *d = own;
-    int64_t leaf = at.first / LS__LEAF;
+_Static_assert((int)LS__LEAF == (int)LS__REDUCE_BLOCK, "a block is a leaf");
 
-    if (gradient)
-        ls__merkle_hash(gradient, d->floats, leaf, leaf + 1, d->block);
-    else
+static void summed(void *own, const ls__step *s, ls__range block, bool zeros)
+{
+    LS__ASSERT(block.first % LS__LEAF == 0);
+
+    const ls__details *d = own;
+    int64_t leaf = block.first / LS__LEAF;
+    int64_t first = leaf * LS__LEAF, left = d->floats - first;
+    int64_t n = left < LS__LEAF ? left : LS__LEAF;
+    uint32_t words[LS__LEAF];
+
+    if (zeros) {
         hash_zeros(d, leaf, &d->block[leaf]);
+        return;
+    }
+    ls__canonical_part(ls__state_of(d->trainer).layout, s->gradient + first,
+                       first, n, words);
+    ls__merkle_hash((const float *)(const void *)words, n, 0, 1,
+                    &d->block[leaf]);
 }
 
 /* ------ opening and closing ------ */
 
-/* Make all leaves those of zeros, as those stay of which there is no sum. */
+static const ls__hook rows_alone = {.name = "transcript", .begin = begin,
+                                     .ready = ready};
+static const ls__hook with_gradient = {.name = "transcript", .begin = begin,
+                                        .ready = ready, .summed = summed};
+
+/* Make all leaves those of zeros, which leaves without a sum stay. */
 static void clear_blocks(const ls__details *d, ls__digest *block)
 {
     if (d->leaves)
@@ -97,8 +149,6 @@ int ls__details_open(ls__details *d, ls_trainer *t, bool rows, bool gradient)
     if (!rows && !gradient)
         return 0;
     d->trainer = t;
-    d->looker = (ls__looker){d, begin, rows ? show_rows : NULL,
-                             gradient ? block : NULL};
     d->micro = is.micro;
     d->floats = is.layout->floats;
     d->shards = (int64_t)is.here.of * is.micro;
@@ -113,13 +163,14 @@ int ls__details_open(ls__details *d, ls_trainer *t, bool rows, bool gradient)
     if (!d->row || !d->block || !d->room || !d->border)
         return LS_ENOMEM;
     clear_blocks(d, d->block);
-    return ls__looker_add(t, &d->looker);
+    return ls__hooks_add(t->hook, gradient ? &with_gradient : &rows_alone,
+                          d);
 }
 
 void ls__details_close(ls__details *d)
 {
     if (d->trainer)
-        ls__looker_drop(d->trainer, &d->looker);
+        ls__hooks_drop(d->trainer->hook, d);
     free(d->row);
     free(d->block);
     free(d->room);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a step may be asked for beside its numbers: the root of the rows that it
- * was given, and that of its mean gradient, before it is clipped.  A looker
- * hashes both while the step has them in the cache, on the worker that has
- * them: rows by their device's, a block of the gradient by who sums it.  So a
- * step has no barrier more, and allocates nothing. */
-#ifndef LS_HASH_DETAILS_H
-#define LS_HASH_DETAILS_H
+/* A step's Merkle roots besides its numbers: of its rows, and of its mean
+ * gradient before clipping.  A hook hashes both while they are in the cache, on
+ * the worker that has them: rows on their device's, a block of the gradient on
+ * who sums it.  So a step has no barrier more, and allocates nothing. */
+#ifndef LS_STATE_DETAILS_H
+#define LS_STATE_DETAILS_H
 
-#include "hash/merkle.h"
-#include "state/looker.h"
+#include "state/merkle.h"
+#include <lockstep/trainer.h>
+
+#include <stdbool.h>
 
 typedef struct ls__details {
     ls_trainer *trainer; /* NULL: nothing is asked for */
-    ls__looker looker;
     int micro;           /* the trainer's micro-batches */
     int64_t floats;      /* of the gradient */
     bool rows, gradient;
@@ -26,7 +26,7 @@ typedef struct ls__details {
 } ls__details;
 
 /* Ride along, if anything is asked for, until it is closed.  LS_ENOMEM;
- * LS_EINVAL: the trainer has too many riders. */
+ * LS_EINVAL: the trainer has too many hooks. */
 int ls__details_open(ls__details *d, ls_trainer *t, bool rows, bool gradient);
 void ls__details_close(ls__details *d);
 

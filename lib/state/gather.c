@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See gather.h. */
-#include "hash/gather.h"
-#include "rank/link.h"
+#include "state/gather.h"
+#include "base/assert.h"
+#include "ranks/link.h"
 #include "state/trainer_state.h"
 
 #include <string.h>
 
 ls__range ls__leaves_of(const ls__stretch *s)
 {
+    LS__ASSERT(s->range.first % LS__LEAF == 0 ||
+               s->range.first == s->range.last);
     return (ls__range){ls__merkle_leaves(s->range.first),
                        ls__merkle_leaves(s->range.last)};
 }

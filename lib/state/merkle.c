@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hashes of a Merkle tree. */
-#include "hash/merkle.h"
+#include "state/merkle.h"
+#include "base/assert.h"
 #include "base/sha.h"
 
 #include <string.h>
 
 enum { BYTES = LS__LEAF * sizeof(float), BLOCKS = BYTES / 64 };
+
+_Static_assert(BYTES % 64 == 0, "a leaf is whole blocks of SHA-256");
+_Static_assert(sizeof(ls__digest) == 32, "no padding between two children");
 
 static ls__digest end(ls__sha256 *sha, uint8_t tag)
 {
@@ -49,6 +53,8 @@ void ls__merkle_hash(const float *values, int64_t floats, int64_t first,
     int64_t pairs = ls__sha256_fast() ? (last - first) / 2 : 0;
     int64_t i = first;
 
+    LS__ASSERT(0 <= first && first <= last &&
+               last <= ls__merkle_leaves(floats));
     for (; pairs-- > 0 && (i + 2) * LS__LEAF <= floats; i += 2)
         hash_two(values + i * LS__LEAF, leaf + i);
     for (; i < last; i++) {
@@ -84,17 +90,6 @@ ls__digest ls__merkle_root(ls__digest *node, int64_t leaves)
     ls__sha256_init(&sha);
     ls__sha256_final(&sha, none.byte);
     return none;
-}
-
-ls__digest ls__merkle_pieces(const float *values, int64_t n)
-{
-    ls__digest piece[LS__LEAF / LS__PIECE];
-    int64_t count = 0;
-
-    for (int64_t i = 0; i < n; i += LS__PIECE)
-        piece[count++] = hash_one(values + i,
-                                  n - i < LS__PIECE ? n - i : LS__PIECE);
-    return ls__merkle_root(piece, count);
 }
 
 void ls__digest_text(const ls__digest *d, char *text)

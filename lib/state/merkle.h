@@ -9,34 +9,29 @@
  * so that blocks of SHA-256 stay aligned with memory; all lengths are known
  * from the layout, so no leaf passes for a node.)  The root of no leaves is
  * SHA-256 of nothing. */
-#ifndef LS_HASH_MERKLE_H
-#define LS_HASH_MERKLE_H
+#ifndef LS_STATE_MERKLE_H
+#define LS_STATE_MERKLE_H
 
 #include <stdint.h>
 
-enum { LS__LEAF = 4096, LS__PIECE = 16 }; /* floats */
+enum { LS__LEAF = 4096 }; /* floats */
 
 typedef struct ls__digest {
     uint8_t byte[32];
 } ls__digest;
 
-/* How many leaves so many floats have. */
+/* The number of a tree's leaves, for that many floats. */
 static inline int64_t ls__merkle_leaves(int64_t floats)
 {
     return (floats + LS__LEAF - 1) / LS__LEAF;
 }
 
-/* Hash leaves first .. last-1 of an array of so many floats into leaf[]. */
+/* Hash leaves first .. last-1 of an array of `floats` floats into leaf[]. */
 void ls__merkle_hash(const float *values, int64_t floats, int64_t first,
                      int64_t last, ls__digest *leaf);
 
-/* The root of so many leaves; node[] is overwritten. */
+/* The root of `leaves` leaves; node[] is overwritten. */
 ls__digest ls__merkle_root(ls__digest *node, int64_t leaves);
-
-/* The same tree with leaves of 16 floats, pieces, in which one number is opened
- * with 64 bytes and not with 16 KB: the root of n floats, at most LS__LEAF.
- * Those of an array's leaves are the leaves of the array's own. */
-ls__digest ls__merkle_pieces(const float *values, int64_t n);
 
 /* SHA-256 of two children and a byte 1. */
 ls__digest ls__merkle_pair(const ls__digest *children);

@@ -4,21 +4,21 @@
 #include "predict/predictor.h"
 #include "train/trainer.h"
 
-static ls__view view_of(const ls__model *m, const float *value)
+static ls__model_view view_of(const ls__model *m, const float *value)
 {
-    return (ls__view){.layout = &m->params, .value = value,
+    return (ls__model_view){.layout = &m->params, .value = value,
                       .graph = m->graph};
 }
 
-ls__view ls__view_of_trainer(const ls_trainer *t)
+ls__model_view ls__view_of_trainer(const ls_trainer *t)
 {
     return view_of(&t->model, t->model.value);
 }
 
-ls__view ls__view_of_predictor(ls_predictor *p)
+ls__model_view ls__view_of_predictor(ls_predictor *p)
 {
     ls__snapshot *taken = ls__snapshots_take(&p->snapshots);
-    ls__view v = view_of(&p->model, taken->value);
+    ls__model_view v = view_of(&p->model, taken->value);
 
     ls__predictor_hold(p);
     v.predictor = p;
@@ -26,11 +26,11 @@ ls__view ls__view_of_predictor(ls_predictor *p)
     return v;
 }
 
-void ls__view_close(ls__view *v)
+void ls__view_close(ls__model_view *v)
 {
     if (v->predictor) {
         ls__snapshots_give(v->taken);
         ls__predictor_drop(v->predictor);
     }
-    *v = (ls__view){0};
+    *v = (ls__model_view){0};
 }

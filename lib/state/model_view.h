@@ -7,21 +7,21 @@
 #include "model/params.h"
 #include <lockstep/predictor.h>
 
-typedef struct ls__view {
+typedef struct ls__model_view {
     const ls__params *layout;
     const float *value;         /* all parameters, in that layout */
     const ls_graph *graph;      /* NULL: a gradient function of the user's */
-    ls_predictor *predictor;    /* whose it is until it is closed; or NULL */
+    ls_predictor *predictor;    /* the owner until it is closed; or NULL */
     struct ls__snapshot *taken; /* the weights that it had */
-} ls__view;
+} ls__model_view;
 
 /* A trainer's parameters, as they are at any time. */
-ls__view ls__view_of_trainer(const ls_trainer *t);
+ls__model_view ls__view_of_trainer(const ls_trainer *t);
 
 /* A predictor's, as they are now. */
-ls__view ls__view_of_predictor(ls_predictor *p);
+ls__model_view ls__view_of_predictor(ls_predictor *p);
 
 /* Accepts a cleared one. */
-void ls__view_close(ls__view *v);
+void ls__view_close(ls__model_view *v);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state of a trainer, from its owners to the first rank and back. */
-#include "spread/over_ranks.h"
-#include "rank/link.h"
+#include "state/over_ranks.h"
+#include "base/assert.h"
+#include "ranks/link.h"
 #include "state/trainer_state.h"
 
 enum { FIRST = 0 };
@@ -78,6 +79,9 @@ int ls__spread_collect(const ls_trainer *t, int moment, float *all)
 {
     const float *own = ls__state_block(t, moment + 1);
     ls__state is = ls__state_of(t);
+
+    LS__ASSERT(is.link);
+
     bool first = is.link->rank == FIRST;
 
     if (first)

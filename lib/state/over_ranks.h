@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The state of a trainer whose devices are spread over ranks: parameters are
- * everywhere, moments each in the range of its owner.  All ranks call each of
- * these at once.
+/* The state of a trainer on ranks: parameters are everywhere, moments each in
+ * the range of its owner.  All ranks call each of these at once.
  *
  * Whatever is read, written or hashed as a whole goes through the first rank,
  * in the order of the layout, so that files and hashes are those of one
  * machine. */
-#ifndef LS_SPREAD_OVER_RANKS_H
-#define LS_SPREAD_OVER_RANKS_H
+#ifndef LS_STATE_OVER_RANKS_H
+#define LS_STATE_OVER_RANKS_H
 
-#include "together/spread.h"
+#include "ranks/spread.h"
 
 /* Are there other ranks, and is this the first one?  A trainer without ranks is
  * its own first. */

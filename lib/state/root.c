@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The root of a state: each array's Merkle tree, and what else a run that goes
  * on reads. */
-#include "hash/root.h"
+#include "state/root.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sha.h"
-#include "hash/gather.h"
-#include "hash/merkle.h"
+#include "state/canonical.h"
+#include "state/gather.h"
+#include "state/merkle.h"
 #include "pool/call.h"
-#include "spread/over_ranks.h"
+#include "state/over_ranks.h"
 #include "state/trainer_state.h"
 
 #include <stdlib.h>
@@ -38,18 +40,20 @@ static void list_arrays(hashing *h, const ls_trainer *t)
     const float *value = ls__state_block(t, 0);
 
     h->is = is;
+    LS__ASSERT(is.moments >= 0 && is.moments <= LS__MOMENTS);
     h->arrays = 1 + is.moments;
     h->leaves = ls__merkle_leaves(is.layout->floats);
     h->array[0] = (array){"", value, false};
     for (int i = 1; i <= is.moments; i++)
         h->array[i] = (array){is.moment_name[i - 1], ls__state_block(t, i),
                               true};
-    if (is.averaged) {
-        array *average = &h->array[is.moments];
-
-        h->array[0] = (array){"", average->values, true};
-        *average = (array){average->name, value, false};
-    }
+    if (!(is.options->average > 0))
+        return;
+    LS__ASSERT(is.moments > 0); /* the last of them */
+    if (is.averaged)
+        h->array[0] = (array){"", h->array[is.moments].values, true};
+    if (is.averaged || is.step == 0) /* it begins with the parameters */
+        h->array[is.moments] = (array){h->array[is.moments].name, value, false};
 }
 
 /* ------ this process's leaves ------ */
@@ -58,12 +62,24 @@ static void list_arrays(hashing *h, const ls_trainer *t)
 static void hash_part(const hashing *h, int a, const ls__stretch *s,
                       ls__range mine)
 {
+    enum { BOTH = 2 * LS__LEAF }; /* side by side is faster */
     const array *from = &h->array[a];
-    int64_t first = ls__leaves_of(s).first;
+    const float *values = from->values + (from->is_owned ? s->at
+                                                         : s->range.first);
+    ls__digest *leaf = h->leaf + a * h->leaves + ls__leaves_of(s).first;
+    int64_t floats = s->range.last - s->range.first;
+    uint32_t words[BOTH];
 
-    ls__merkle_hash(from->values + (from->is_owned ? s->at : s->range.first),
-                    s->range.last - s->range.first, mine.first, mine.last,
-                    h->leaf + a * h->leaves + first);
+    for (int64_t i = mine.first; i < mine.last; i += 2) {
+        int64_t n = mine.last - i < 2 ? 1 : 2, at = i * LS__LEAF;
+        int64_t left = floats - at;
+
+        left = left < n * LS__LEAF ? left : n * LS__LEAF;
+        ls__canonical_part(h->is.layout, values + at, s->range.first + at,
+                           left, words);
+        ls__merkle_hash((const float *)(const void *)words, left, 0, n,
+                        leaf + i);
+    }
 }
 
 /* A job: each worker takes a share of the owned leaves of every array. */
@@ -102,7 +118,7 @@ static void put_control(ls__sha256 *sha, const char *name, uint64_t bits)
     ls__sha256_number(sha, (int64_t)bits);
 }
 
-/* What the root is a hash of; docs/transcript.md says it in words. */
+/* Hashes the list that the root is of; docs/transcript.md says it in words. */
 static void finish(const hashing *h, int64_t batches, int n,
                    const ls_control *control, char root[65])
 {
@@ -176,6 +192,33 @@ void ls__root_room_close(ls__root_room *room)
 
 /* ------ */
 
+/* Hash the leaves of these arrays, on all ranks. */
+static int hash_leaves(hashing *h, ls_trainer *t, const ls__root_room *room)
+{
+    int status = ls__pool_call(h->is.pool, NULL, hash_share, h);
+
+    return status == 0 && ls__spread_is(t)
+               ? ls__leaves_gather(t, h->arrays, h->leaf, room->row,
+                                   room->border)
+               : status;
+}
+
+int ls__weights_root(ls_trainer *t, const ls__root_room *room, char root[65])
+{
+    hashing h = {.leaf = room->leaf};
+    ls__digest top;
+    int status;
+
+    list_arrays(&h, t);
+    h.arrays = 1;
+    h.array[0] = (array){"", ls__state_block(t, 0), false};
+    status = hash_leaves(&h, t, room);
+    top = ls__merkle_root(h.leaf, status == 0 ? h.leaves : 0);
+    ls__digest_text(&top, root);
+    root[64] = 0;
+    return status;
+}
+
 int ls__root_text(ls_trainer *t, const ls__root_room *room, int64_t batches,
                   int n, const ls_control *control, char root[65])
 {
@@ -184,10 +227,7 @@ int ls__root_text(ls_trainer *t, const ls__root_room *room, int64_t batches,
 
     root[0] = 0;
     list_arrays(&h, t);
-    status = ls__pool_call(h.is.pool, NULL, hash_share, &h);
-    if (status == 0 && ls__spread_is(t))
-        status = ls__leaves_gather(t, h.arrays, h.leaf, room->row,
-                                   room->border);
+    status = hash_leaves(&h, t, room);
     if (status == 0)
         finish(&h, batches, n, control, root);
     return status;

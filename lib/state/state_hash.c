@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the state hash is made of; examples/state_hash.py says it in Python. */
-#include "hash/state_hash.h"
+/* The state hash, a SHA-256; examples/state_hash.py says it in Python. */
+#include "state/state_hash.h"
+#include "base/assert.h"
 
 #include <string.h>
 
@@ -8,6 +9,7 @@ void ls__state_array(ls__sha256 *sha, const char *prefix, const char *name,
                      int rank, const int64_t *shape, const void *data,
                      size_t bytes)
 {
+    LS__ASSERT(bytes % 4 == 0 && rank >= 0);
     ls__sha256_update(sha, prefix, strlen(prefix));
     ls__sha256_update(sha, ".", *prefix ? 1 : 0);
     ls__sha256_update(sha, name, strlen(name) + 1);

@@ -2,8 +2,8 @@
 /* The state hash, the one number for everything a run arrived at, as
  * ls_trainer_hash documents it: SHA-256 over the arrays in order and the
  * step. */
-#ifndef LS_HASH_STATE_HASH_H
-#define LS_HASH_STATE_HASH_H
+#ifndef LS_STATE_STATE_HASH_H
+#define LS_STATE_STATE_HASH_H
 
 #include "base/sha.h"
 #include <stdint.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state hash of a trainer. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "hash/state_hash.h"
-#include "spread/over_ranks.h"
+#include "state/state_hash.h"
+#include "state/over_ranks.h"
 #include "state/trainer_state.h"
 
 static void hash_arrays(ls__sha256 *sha, const char *prefix,
@@ -22,6 +23,7 @@ static void hash_arrays(ls__sha256 *sha, const char *prefix,
 static int get_moment(const ls_trainer *t, int i, float *room,
                       const float **all)
 {
+    LS__ASSERT(!ls__spread_is(t) || !ls__spread_first(t) || room);
     *all = ls__spread_is(t) ? room : ls__state_block(t, i + 1);
     return ls__spread_is(t) ? ls__spread_collect(t, i, room) : 0;
 }

@@ -14,17 +14,17 @@
  * number yet. */
 #define LS__MOST_STEPS (INT64_C(1) << 46)
 
-/* What a trainer is now; all that it points to is the trainer's. */
+/* A trainer's present state; all that it points to is the trainer's. */
 typedef struct ls__state {
     const ls__params *layout;
     const ls_graph *graph; /* NULL: a gradient function of the user's */
     const ls_trainer_options *options;
     ls_pool *pool;
     const struct ls_transport *link; /* to the other ranks, or NULL */
-    ls__owned owned;       /* what this rank has of moments */
+    ls__owned owned;       /* this rank's share of moments */
     ls__span here;         /* the devices of this process, of all */
     int micro;
-    bool own_rows;         /* each rank gives a batch the rows that it has */
+    bool local_rows;         /* each rank gives a batch the rows that it has */
     int64_t chunk_rows;    /* of the plan; 0: there is none */
     int moments;
     const char *const *moment_name;
@@ -48,14 +48,14 @@ float *ls__state_set(ls_trainer *t, int b);
  * stands in their place. */
 int ls__state_check(const ls_trainer *t);
 
-/* The trainer goes on from what was written, as after so many updates and with
+/* The trainer goes on from what was written, as after `step` updates and with
  * the rate of its options. */
 void ls__state_go_on(ls_trainer *t, int64_t step);
 
 /* The first device of a rank, and behind the last rank how many there are. */
 int ls__state_border(const ls_trainer *t, int rank);
 
-/* The inputs of the model, so many. */
+/* The inputs of the model, and their number. */
 const ls__input *ls__state_inputs(const ls_trainer *t, int *count);
 
 /* Was the batch opened for the trainer? */

@@ -3,6 +3,7 @@
  * ceil(rows / shards) rows: where rows do not divide, the last ones have less
  * or none.  That is a batch filled up with rows of weight 0, to the bit, but
  * nobody computes these. */
+#include "base/assert.h"
 #include "base/least.h"
 #include "train/batch.h"
 #include "base/error.h"
@@ -13,7 +14,7 @@
 
 /* ------ whose trainer may be gone ------ */
 
-/* Shared by a trainer and its batches, the last of which frees it. */
+/* Shared by a trainer and its batches; the last one frees it. */
 typedef struct ls__life {
     atomic_int users;
     atomic_bool over;
@@ -98,23 +99,27 @@ static int check_rows(const ls_trainer *t, const char *what, int64_t rows)
     if (!t->options.even_rows || rows % ls__trainer_shards(t) == 0)
         return 0;
     if (t->micro == 1)
-        return ls__fail(LS_ESHAPE, "%s: %lld rows do not divide by %d devices",
-                        what, (long long)rows, t->devices.of);
-    return ls__fail(LS_ESHAPE, "%s: %lld rows do not divide by %d devices x "
-                    "%d micro-batches", what, (long long)rows, t->devices.of,
-                    t->micro);
+        return ls__fail(LS_ESHAPE, "%s: %lld row%s not divide by %d devices",
+                        what, (long long)rows, rows == 1 ? " does" : "s do",
+                        t->devices.of);
+    return ls__fail(LS_ESHAPE, "%s: %lld row%s not divide by %d device%s x "
+                    "%d micro-batches", what, (long long)rows,
+                    rows == 1 ? " does" : "s do", t->devices.of,
+                    ls__s(t->devices.of), t->micro);
 }
 
 void ls__batch_place(ls_batch *b, int64_t input, int64_t shard,
                      const void *data)
 {
+    LS__ASSERT(input >= 0 && input <= b->inputs && shard >= 0 &&
+               shard < ls__trainer_shards(b->trainer));
     if (input < b->inputs)
         b->shard_data[shard * b->inputs + input] = data;
     else
         b->cut[shard].weights = data;
 }
 
-/* How many rows a shard has, where there are `all`. */
+/* Rows of a shard, of `all` rows in a batch. */
 static int64_t shard_rows(const ls_trainer *t, int64_t all)
 {
     int64_t shards = ls__trainer_shards(t);
@@ -122,7 +127,7 @@ static int64_t shard_rows(const ls_trainer *t, int64_t all)
     return all / shards + (all % shards != 0);
 }
 
-/* Where each shard's rows of an input are. */
+/* Points each shard at its rows of an input. */
 static void cut(ls_batch *b, int64_t i, const char *data, int64_t rows)
 {
     const ls_trainer *t = b->trainer;
@@ -271,13 +276,16 @@ static int64_t rows_read(const ls_batch *b, const bool *reads)
             return ls__fail(LS_EINVAL, "input \"%s\" of the batch is not set",
                             t->model.input[i].name);
         if (b->rows[i] != rows)
-            return ls__fail(LS_ESHAPE, "input \"%s\" has %lld rows, \"%s\" has "
-                            "%lld", t->model.input[first].name, (long long)rows,
-                            t->model.input[i].name, (long long)b->rows[i]);
+            return ls__fail(LS_ESHAPE, "input \"%s\" has %lld row%s, \"%s\" "
+                            "has %lld", t->model.input[first].name,
+                            (long long)rows,
+                            ls__s(rows), t->model.input[i].name,
+                            (long long)b->rows[i]);
     }
     if (b->weights && b->weight_rows != rows)
-        return ls__fail(LS_ESHAPE, "the batch has %lld rows, its weights %lld",
-                        (long long)rows, (long long)b->weight_rows);
+        return ls__fail(LS_ESHAPE, "the batch has %lld row%s, its weights %lld",
+                        (long long)rows, ls__s(rows),
+                        (long long)b->weight_rows);
     return rows;
 }
 
@@ -304,8 +312,12 @@ ls_shard ls__step_shard(const ls__step *s, int device, int micro)
     ls__shard_rows mine = {first, ls__least(s->rows, s->all - first),
                            b->weights ? b->weights + first : NULL};
 
+    LS__ASSERT(micro >= 0 && micro < t->micro && device >= 0 &&
+               device < t->devices.count);
     if (b->cut)
         mine = b->cut[i];
+    LS__ASSERT(mine.rows >= 0 && mine.rows <= s->rows &&
+               mine.first + mine.rows <= s->all);
     return (ls_shard){.first = mine.first,
                       .rows = mine.rows,
                       .train = s->pass->train,

@@ -10,10 +10,9 @@
  * NULL: all. */
 int ls__step_set_rows(ls__step *s, const bool *reads);
 
-/* The shard of a device, counted from this process's first, in a micro-batch.
- * Each micro-batch is a call of the model, whose number follows from the
- * trainer's step, so that a run that is resumed draws what it would have
- * drawn. */
+/* The shard of a device, counted from this process's first, in a micro-batch
+ * (gradient accumulation).  Each micro-batch is a call of the model, numbered
+ * from the trainer's step: so a resumed run draws what it would have drawn. */
 ls_shard ls__step_shard(const ls__step *s, int device, int micro);
 
 /* Note where the rows of a shard are, of an input or (their number) of the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See copies.h. */
 #include "train/copies.h"
+#include "base/assert.h"
 #include "base/memory.h"
 #include "base/range.h"
 #include "mesh/mesh.h"
@@ -19,7 +20,7 @@ static int owner_of(const ls_mesh *mesh, int worker, bool single)
     return w;
 }
 
-/* How many of the workers before `end` read the copy that a worker reads. */
+/* The number of workers before `end` that read the same copy as this one. */
 static int readers(const ls__copies *c, int worker, int end)
 {
     int n = 0;
@@ -32,7 +33,7 @@ static int readers(const ls__copies *c, int worker, int end)
 int ls__copies_open(ls__copies *c, const ls_mesh *mesh, const ls__plan *plan,
                     const ls__weights *first, bool single)
 {
-    size_t bytes = plan ? (size_t)plan->pack_floats * sizeof **c->near : 0;
+    size_t bytes = plan ? (size_t)plan->packs.floats * sizeof **c->near : 0;
     int n = mesh->workers;
 
     *c = (ls__copies){plan, first, n,
@@ -42,6 +43,7 @@ int ls__copies_open(ls__copies *c, const ls_mesh *mesh, const ls__plan *plan,
         return LS_ENOMEM;
     for (int w = 0; w < n; w++) {
         int owner = owner_of(mesh, w, single);
+        LS__ASSERT(owner <= w);
         float *packed = owner < w ? c->of[owner].packed : first->packed;
 
         if (bytes && owner == w && (w || !packed) &&
@@ -74,7 +76,7 @@ void ls__copies_pack(const ls__copies *c, int worker, bool backward)
 
 void ls__copies_fill(const ls__copies *c, int worker, const float *packed)
 {
-    ls__range r = ls__range_part((ls__range){0, c->plan->pack_floats},
+    ls__range r = ls__range_part((ls__range){0, c->plan->packs.floats},
                                  readers(c, worker, c->workers),
                                  readers(c, worker, worker), 1);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who computes the gradient of a device, and in which memory. */
+/* A device's gradient: the worker that computes it, and its memory. */
 #include "train/device.h"
+#include "base/assert.h"
 #include "base/clock.h"
 #include "plan/team.h"
 #include "pool/pool.h"
@@ -13,14 +14,15 @@ static int open_context(ls__context **context, const ls_trainer *t,
 {
     int status = ls__context_open(context, plan);
 
-    return status == 0 && t->team ? ls__context_join(*context, t->team[device])
-                                  : status;
+    if (status == 0 && t->source.team)
+        status = ls__context_join(*context, t->source.team[device]);
+    return status;
 }
 
 /* The memory in which a plan runs: one for each worker, under every device here
- * that it computes, or, where devices meet on the way, one for each of them.
- * After a failure those that were opened are there; closing accepts NULL, also
- * in the array. */
+ * that it computes, or, for joint devices, one for each of them.  After a
+ * failure those that were opened are there; closing accepts NULL, also in the
+ * array. */
 static int open_contexts(ls__context **context, const ls_trainer *t,
                          const ls__plan *plan)
 {
@@ -31,7 +33,7 @@ static int open_contexts(ls__context **context, const ls_trainer *t,
 
         ls__pool_shards_of(t->pool, t->devices.count, w, &first, &last);
         for (int d = first; d < last && status == 0; d++)
-            if (d == first || plan->meets)
+            if (d == first || plan->surveys.meet)
                 status = open_context(&context[d], t, plan, d);
             else
                 context[d] = context[first];
@@ -58,8 +60,9 @@ int ls__beside_open(ls__beside *b, const ls_trainer *t, ls__purpose purpose,
 
     if (status < 0)
         return status;
-    memcpy(b->plan->draw, own->draw, (size_t)own->streams * sizeof *own->draw);
-    bytes = (size_t)b->plan->pack_floats * sizeof(float);
+    memcpy(b->plan->streams.draw, own->streams.draw,
+           (size_t)own->streams.n * sizeof *own->streams.draw);
+    bytes = (size_t)b->plan->packs.floats * sizeof(float);
     b->devices = t->devices.count;
     b->weights.of = t->model.weights.of;
     b->context = ls__new((size_t)b->devices, sizeof *b->context, "contexts");
@@ -88,7 +91,10 @@ void ls__beside_pack(const ls__beside *b, const ls_trainer *t, int worker)
 /* The member of a device's team that a worker is; the device's own is 0. */
 static int member_of(const ls_trainer *t, int device, int worker)
 {
-    return ls__pool_worker_of(t->pool, t->devices.count, device) - worker;
+    int member = ls__pool_worker_of(t->pool, t->devices.count, device) - worker;
+
+    LS__ASSERT(member >= 0 && member < t->workers + 1);
+    return member;
 }
 
 /* Workers between one that has a device and the next are of the latter's
@@ -105,23 +111,27 @@ static int members_of(const ls_trainer *t, int device)
 static int open_teams(ls_trainer *t)
 {
     int n = t->devices.count, status = 0;
+    ls__team **team;
 
     if (t->workers == 1 || !t->model.plan->loose)
         return 0;
-    if (!(t->team = ls__arena_new(&t->arena, (size_t)n, sizeof *t->team)))
+    t->source.team = team = ls__arena_new(&t->arena, (size_t)n, sizeof *team);
+    if (!team)
         return LS_ENOMEM;
     for (int d = 0; d < n && status == 0; d++)
         if (d > 0 && members_of(t, d) == 0)
-            t->team[d] = t->team[d - 1];
+            team[d] = team[d - 1];
         else
-            status = ls__team_open(&t->team[d], t->pool, members_of(t, d));
+            status = ls__team_open(&team[d], t->pool, members_of(t, d));
     return status;
 }
 
 /* The team of a device's worker in this step; NULL: there is none. */
 static ls__team *team_of(const ls__step *s, int device)
 {
-    return s->trainer->team && !s->checked ? s->trainer->team[device] : NULL;
+    ls__team **team = s->trainer->source.team;
+
+    return team && !s->checked ? team[device] : NULL;
 }
 
 void ls__device_gather(const ls__step *s, int device)
@@ -146,8 +156,8 @@ void ls__device_help(const ls__step *s, int worker, int device,
     ls__team_help(team, member_of(t, device, worker));
 }
 
-void ls__device_aid(const ls__step *s, int worker, int device,
-                    ls__lap_kind lap)
+void ls__device_steal(const ls__step *s, int worker, int device,
+                      ls__lap_kind lap)
 {
     const ls_trainer *t = s->trainer;
     int member = member_of(t, device, worker);
@@ -157,9 +167,9 @@ void ls__device_aid(const ls__step *s, int worker, int device,
         return;
     began = s->notes.lap ? ls__seconds() : 0;
     ls__track_phase(ls__track_here(), "aid", -1);
-    ls__team_visit(t->team, t->devices.count, device,
-                   ls__context_memory(t->context[device], member) +
-                       t->model.plan->scratch);
+    ls__team_visit(t->source.team, t->devices.count, device,
+                   ls__context_memory(t->source.context[device], member) +
+                       t->model.plan->memory.scratch);
     if (s->notes.lap)
         s->notes.lap[worker].busy[lap] -= ls__seconds() - began;
 }
@@ -174,14 +184,14 @@ int ls__devices_open(ls_trainer *t)
         return 0;
     if ((status = open_teams(t)) < 0)
         return status;
-    t->context = ls__arena_new(&t->arena, (size_t)t->devices.count,
-                               sizeof *t->context);
-    if (!t->context)
+    t->source.context = ls__arena_new(&t->arena, (size_t)t->devices.count,
+                                      sizeof *t->source.context);
+    if (!t->source.context)
         return LS_ENOMEM;
-    return open_contexts(t->context, t, t->model.plan);
+    return open_contexts(t->source.context, t, t->model.plan);
 }
 
-/* How many gradients to be added there are. */
+/* The number of gradients yet to be added. */
 static int laters(const ls_trainer *t)
 {
     return t->joint ? t->devices.count : t->workers;
@@ -189,10 +199,12 @@ static int laters(const ls_trainer *t)
 
 void ls__devices_close(ls_trainer *t)
 {
-    close_contexts(t->context, t->devices.count);
-    for (int d = 0; t->team && d < t->devices.count; d++)
-        if (d == 0 || t->team[d] != t->team[d - 1])
-            ls__team_close(t->team[d]);
+    ls__team **team = t->source.team;
+
+    close_contexts(t->source.context, t->devices.count);
+    for (int d = 0; team && d < t->devices.count; d++)
+        if (d == 0 || team[d] != team[d - 1])
+            ls__team_close(team[d]);
     for (int w = 0; t->grad.later && w < laters(t); w++)
         ls__block_free(t->grad.later[w]);
 }
@@ -200,11 +212,11 @@ void ls__devices_close(ls_trainer *t)
 int ls__devices_reserve(const ls__step *s)
 {
     const ls_trainer *t = s->trainer;
+    ls__context **context = s->pass->train ? t->source.context : NULL;
     int status = 0;
 
-    for (int d = 0; t->context && s->pass->train && d < t->devices.count &&
-         status == 0; d++)
-        status = ls__context_reserve(t->context[d], s->rows);
+    for (int d = 0; context && d < t->devices.count && status == 0; d++)
+        status = ls__context_reserve(context[d], s->rows);
     return status;
 }
 
@@ -257,6 +269,7 @@ int ls__devices_make_later(ls_trainer *t)
         t->grad.later = ls__arena_new(&t->arena, w, sizeof *t->grad.later);
     if (!t->grad.later || !t->grad.later_param)
         return LS_ENOMEM;
+    LS__ASSERT(w > 0);
     for (size_t i = 0; i < w; i++)
         if (!t->grad.later[i] &&
             !(t->grad.later[i] =
@@ -270,8 +283,7 @@ int ls__devices_make_later(ls_trainer *t)
 
 /* ------ running ------ */
 
-/* A device without rows has a gradient all the same, and labels of which none
- * was wrong. */
+/* A device without rows: its gradient is zeros, and no label was wrong. */
 int ls__device_nothing(const ls__model *m, float *const *grads, ls_sums *sums)
 {
     for (int i = 0; grads && i < m->params.count; i++)
@@ -291,7 +303,7 @@ const ls__weights *ls__device_weights(const ls_trainer *t, int device)
 
 ls__context *ls__device_context(const ls_trainer *t, int device)
 {
-    return t->context ? t->context[device] : NULL;
+    return t->source.context ? t->source.context[device] : NULL;
 }
 
 int ls__device_run(const ls_trainer *t, ls__context *context, int device,
@@ -307,8 +319,8 @@ int ls__device_run(const ls_trainer *t, ls__context *context, int device,
     }
     status = context ? ls__exec_gradient(context, ls__device_weights(t, device),
                                          shard, grads, sums)
-                     : t->fn(t->user, device, shard, m->weights.of, grads,
-                             sums);
+                     : t->source.fn(t->source.user, device, shard,
+                                    m->weights.of, grads, sums);
     if (grads)
         ls__trained_clear(&t->trained, &m->params, grads);
     return status;
@@ -319,6 +331,7 @@ ls_shard ls__device_row(const ls_trainer *t, const ls_shard *all, int64_t row,
 {
     ls_shard one = *all;
 
+    LS__ASSERT(row >= 0 && row < all->rows);
     for (int i = 0; i < t->model.inputs; i++)
         data[i] = (const char *)all->data[i] +
                   4 * row * t->model.input[i].size;
@@ -352,6 +365,7 @@ void ls__sums_add(ls_sums *total, const ls_sums *sums, int metrics)
 
 ls__report *ls__step_report_of(const ls__step *s, int device)
 {
+    LS__ASSERT(device >= 0 && device < s->trainer->devices.count);
     return &s->notes.report[s->trainer->devices.first + device];
 }
 
@@ -360,7 +374,7 @@ void ls__step_report(const ls__step *s, ls__report *report)
     report->step = s->trainer->step;
     report->rows = s->all;
     report->lr = s->trainer->lr;
-    report->asks = s->asks;
+    report->asks = s->query.asks;
     report->refused = s->refused;
     report->status = LS__ENDED;
     report->diverged = false;

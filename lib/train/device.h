@@ -29,18 +29,18 @@ void ls__beside_close(ls__beside *b);
  * failure the trainer's plan searches for the row at fault. */
 void ls__beside_pack(const ls__beside *b, const ls_trainer *t, int worker);
 
-/* The worker of a device gathers its team before it runs its devices, and
- * dismisses it afterwards; a worker without devices helps until then.  Done
- * with that, any worker aids those that are not, which counts as waiting;
- * `device` is its first, or of the worker that it helped.  All do nothing where
- * there are no teams, and in a step that is checked: what is computed twice is
- * one worker's. */
+/* Work stealing.  A device's worker gathers its team before it runs its
+ * devices, and dismisses it afterwards; a worker without devices helps until
+ * then.  A worker that is done helps one that is not, which counts as waiting;
+ * `device` is its first, or of the worker that it helped.  All do nothing
+ * without teams, and in a checked step: what is computed twice is one worker's.
+ */
 void ls__device_gather(const ls__step *s, int device);
 void ls__device_dismiss(const ls__step *s, int device);
 void ls__device_help(const ls__step *s, int worker, int device,
                      const char *phase);
-void ls__device_aid(const ls__step *s, int worker, int device,
-                    ls__lap_kind lap);
+void ls__device_steal(const ls__step *s, int worker, int device,
+                      ls__lap_kind lap);
 
 /* Make room in the contexts for the shards of a step that trains, where all
  * rows are at work at the same time.  LS_ENOMEM. */
@@ -66,14 +66,14 @@ ls__context *ls__device_context(const ls_trainer *t, int device);
 int ls__device_run(const ls_trainer *t, ls__context *context, int device,
                    const ls_shard *shard, float *const *grads, ls_sums *sums);
 
-/* The same of a shard without rows. */
+/* The zeros of a shard without rows. */
 int ls__device_nothing(const ls__model *m, float *const *grads, ls_sums *sums);
 
 /* Row `row` of a shard alone; data[input] is room for where it is. */
 ls_shard ls__device_row(const ls_trainer *t, const ls_shard *all, int64_t row,
                         const void **data);
 
-/* Add those of a micro-batch, with so many metrics. */
+/* Add the sums of a micro-batch, with its metrics. */
 void ls__sums_add(ls_sums *total, const ls_sums *sums, int metrics);
 
 /* A device begins, and its gradient function has not returned yet; its sums

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Riders: what goes along with a trainer's steps and is no part of them.  A
- * rider is a row of functions, any of which may be NULL; the step calls those
- * of its trainer's riders at its stations, one rider after the other, and knows
+/* Step hooks: what goes along with steps and is no part of them.  A
+ * hook is a row of functions, any of which may be NULL; the step calls those
+ * of its trainer's hooks at its stations, one hook after the other, and knows
  * none by name.
  *
  *     wants, open, close    with the trainer
@@ -10,11 +10,14 @@
  *     fate, summed          a block of the gradient in the reduction
  *     before, moves, changed, passed    a patch of what an update changes
  *
+ * Whoever looks at a step between operators is a hook; inside of an operator
+ * sees only the observer of a recorded step (graph/op.h).
+ *
  * Blocks are those of the reduction, or parts of them; whoever works on one
- * calls.  So riders lock nothing, and what they note of a block has one
+ * calls.  So hooks lock nothing, and what they note of a block has one
  * writer. */
-#ifndef LS_TRAIN_RIDER_H
-#define LS_TRAIN_RIDER_H
+#ifndef LS_TRAIN_HOOK_H
+#define LS_TRAIN_HOOK_H
 
 #include "model/ls_model.h"
 #include "pool/pool.h"
@@ -22,15 +25,14 @@
 #include "train/step.h"
 #include "train/trained.h"
 
-/* What devices make of stored statistics before an update: the ranks tell each
- * other. */
+/* Running statistics of devices before an update; ranks exchange them. */
 typedef struct ls__running {
     double *next;   /* [device of the experiment * values]; NULL: nothing */
     int64_t values; /* of a device */
 } ls__running;
 
-/* What a trainer shows its riders.  Gradients, contexts and kept arrays are
- * there from `open` on. */
+/* A trainer as its hooks see it.  Gradients, contexts and kept arrays are there
+ * from `open` on. */
 typedef struct ls__rig {
     ls_pool *pool;
     int workers, micro;
@@ -48,7 +50,7 @@ typedef struct ls__rig {
     bool whole;                /* as in ls__needs */
 } ls__rig;
 
-/* What riders ask for, all of them together. */
+/* The sum of all hooks' needs. */
 typedef struct ls__needs {
     const char *keeps; /* an array of this name, with the moments */
     size_t guard;      /* floats around each device's gradient */
@@ -64,11 +66,11 @@ typedef struct ls__turn {
     int worker, device, micro;
     int room;    /* of ls__gradients.later, that is this turn's */
     bool later;  /* its gradient is there, to be added to the device's */
-    bool added;  /* a rider has done so */
+    bool added;  /* a hook has done so */
     int status;  /* of the gradient function, when it has run */
 } ls__turn;
 
-/* What becomes of a block in the reduction. */
+/* The fate of a block in the reduction. */
 typedef enum ls__fate {
     LS__SUMMED, /* now */
     LS__WAITS,  /* for the update, which sums it where it is used */
@@ -83,7 +85,7 @@ typedef struct ls__patch {
     int64_t at;
 } ls__patch;
 
-typedef struct ls__rider {
+typedef struct ls__hook {
     const char *name;
 
     /* Does it ride this trainer?  Then what it needs. */
@@ -104,7 +106,7 @@ typedef struct ls__rider {
      * some devices may stand in it, unless `whole`. */
     void (*ready)(void *own, ls__step *s, int worker, int device);
 
-    /* Before a block is reduced, where s->fates; the first rider's counts. */
+    /* Before a block is reduced, where s->fates; the first hook's counts. */
     ls__fate (*fate)(void *own, const ls__step *s, ls__range block);
     /* It is, or is known to be zeros.  No block waits where anybody asks. */
     void (*summed)(void *own, const ls__step *s, ls__range block, bool zeros);
@@ -112,7 +114,7 @@ typedef struct ls__rider {
     /* Every patch of every parameter, before it is updated if it is trained. */
     void (*before)(void *own, const ls__step *s, const ls__patch *patch);
     /* The next stretch of it that moves: run->last is where to look on, the
-     * range's first to begin with.  False: there is none.  The first rider's
+     * range's first to begin with.  False: there is none.  The first hook's
      * counts; nobody's: all moves. */
     bool (*moves)(void *own, const ls__patch *patch, ls__range *run);
     /* It was updated. */
@@ -120,15 +122,15 @@ typedef struct ls__rider {
     /* A worker is through with its part of so many sections
      * (reduce/owned.h). */
     void (*passed)(void *own, ls__step *s, int worker, int sections);
-} ls__rider;
+} ls__hook;
 
-/* A rider and what it holds. */
+/* A hook and what it holds. */
 typedef struct ls__riding {
-    const ls__rider *is; /* NULL: the list ends here */
+    const ls__hook *is; /* NULL: the list ends here */
     void *own;
 } ls__riding;
 
-/* The most riders of a trainer. */
-enum { LS__RIDERS = 11 };
+/* The most hooks of a trainer. */
+enum { LS__HOOKS = 11 };
 
 #endif

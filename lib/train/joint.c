@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See joint.h. */
 #include "train/joint.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/tree.h"
 #include "pool/pool.h"
 #include "train/batch.h"
 #include "train/device.h"
 #include "train/phases.h"
-#include "train/riders.h"
+#include "train/hooks.h"
 #include "train/verdict.h"
 
 #include <string.h>
 
 struct ls__joint {
     double *found; /* of each survey that of all devices of the experiment */
-    double *all;   /* [worker * plan->found] what they have together */
+    double *all;   /* [worker * plan->surveys.found] what they have together */
     double *sums;  /* [worker * room] the tree's partial sums */
     int64_t room;
 };
@@ -27,18 +28,18 @@ static int check(const ls_trainer *t)
     const ls__plan *plan = t->model.plan;
     const char *with = NULL;
 
-    for (int i = 0; plan->meets && i < plan->count; i++)
-        if (plan->instr[i].node->op->is_own)
+    for (int i = 0; plan->surveys.meet && i < plan->count; i++)
+        if (ls__is_own(plan->instr[i].node->op))
             with = "operators of the program's own";
-    if (plan->meets && o->mean == LS_MEAN_OF_SHARDS)
+    if (plan->surveys.meet && o->mean == LS_MEAN_OF_SHARDS)
         with = "means of shards";
-    if (plan->meets && t->grad.guard)
+    if (plan->surveys.meet && t->grad.guard)
         with = "check_divergence";
     if (o->check > 0)
         with = "check";
     return with ? ls__fail(LS_ENOTSUP, "batch norms that train by statistics "
                            "of %s do not go together with %s",
-                           plan->meets ? "a batch" : "a shard", with)
+                           plan->surveys.meet ? "a batch" : "a shard", with)
                 : 0;
 }
 
@@ -50,14 +51,14 @@ int ls__joint_open(ls_trainer *t)
     ls__joint *j;
     int status;
 
-    if (!plan || !plan->surveys)
+    if (!plan || !plan->surveys.n)
         return 0;
-    if ((status = check(t)) < 0 || !plan->meets)
+    if ((status = check(t)) < 0 || !plan->surveys.meet)
         return status;
     if (!(j = ls__arena_new(&t->arena, 1, sizeof *j)))
         return LS_ENOMEM;
-    found = (size_t)plan->found;
-    j->room = plan->found * (ls__tree_depth(t->devices.of) + 1);
+    found = (size_t)plan->surveys.found;
+    j->room = plan->surveys.found * (ls__tree_depth(t->devices.of) + 1);
     j->found = ls__arena_new(&t->arena, devices * found, sizeof *j->found);
     j->all = ls__arena_new(&t->arena, workers * found, sizeof *j->all);
     j->sums = ls__arena_new(&t->arena, workers * (size_t)j->room,
@@ -75,20 +76,20 @@ void ls__joint_share(const ls_trainer *t)
 
         ls__pool_shards_of(t->pool, t->devices.count, w, &first, &last);
         for (int d = first; d < last; d++)
-            ls__context_share(t->context[d], j->found,
-                              j->all + w * t->model.plan->found,
+            ls__context_share(t->source.context[d], j->found,
+                              j->all + w * t->model.plan->surveys.found,
                               t->devices.of, t->devices.first + d);
     }
 }
 
-/* ------ meeting ------ */
+/* ------ exchange of findings ------ */
 
 /* Add what all devices found, in the order of base/tree.h. */
 static void join(const ls_trainer *t, int worker, const ls__instr *in,
                  bool back)
 {
     const ls__joint *j = t->joint;
-    const ls__survey *survey = in->node->op->survey;
+    const ls__survey *survey = ls__survey_of(in->node->op);
     int64_t size = survey->size(in->node, back);
     size_t bytes = (size_t)size * sizeof(double);
     const double *found = j->found + t->devices.of * in->found[back];
@@ -98,6 +99,7 @@ static void join(const ls_trainer *t, int worker, const ls__instr *in,
     for (int d = 0; d < t->devices.of; d++) {
         int merges = ls__tree_merges(d);
 
+        LS__ASSERT((top + 1) * size <= j->room);
         memcpy(sums + top++ * size, found + d * size, bytes);
         if (d == t->devices.of - 1)
             merges = top - 1;
@@ -105,7 +107,9 @@ static void join(const ls_trainer *t, int worker, const ls__instr *in,
             survey->join(in->node, back, sums + (top - 2) * size,
                          sums + (top - 1) * size);
     }
-    memcpy(j->all + worker * t->model.plan->found + in->found[back], sums,
+    LS__ASSERT(top == 1);
+    memcpy(j->all + worker * t->model.plan->surveys.found + in->found[back],
+           sums,
            bytes);
 }
 
@@ -122,10 +126,12 @@ static bool meet(ls__step *s, int worker, int part, ls__tell_fn *tell)
     const ls__instr *in;
     bool back;
 
-    ls__plan_part_ends(t->model.plan, part, &in, &back);
+    bool ends = ls__plan_part_ends(t->model.plan, part, &in, &back);
+
+    LS__ASSERT(ends);
     ls__pool_barrier(t->pool);
     if (tell) {
-        int64_t size = in->node->op->survey->size(in->node, back);
+        int64_t size = ls__survey_of(in->node->op)->size(in->node, back);
 
         if (worker == 0)
             s->status = tell(s, t->joint->found +
@@ -135,7 +141,7 @@ static bool meet(ls__step *s, int worker, int part, ls__tell_fn *tell)
     }
     if (s->status < 0)
         return false;
-    if (in->node->op->survey->of_all(in->node))
+    if (ls__survey_of(in->node->op)->of_all(in->node))
         join(t, worker, in, back);
     return true;
 }
@@ -152,12 +158,12 @@ static void run_part(ls__step *s, int worker, int device, int micro, int part)
     float **grads = ls__turn_grads(s, &turn);
 
     if (part == 0)
-        ls__riders_enter(s, &turn);
+        ls__hooks_enter(s, &turn);
     if (part == 0 && !shard.rows)
         ls__device_nothing(&t->model, grads, &sums);
-    ls__exec_part(t->context[device], ls__device_weights(t, device), &shard,
-                  grads, &sums, part);
-    if (part == (shard.rows ? t->model.plan->surveys : 0)) /* the loss's */
+    ls__exec_part(t->source.context[device], ls__device_weights(t, device),
+                  &shard, grads, &sums, part);
+    if (part == (shard.rows ? t->model.plan->surveys.n : 0)) /* the loss's */
         ls__sums_add(&ls__step_report_of(s, device)->sums, &sums,
                      t->model.metrics);
     if (!last)
@@ -197,7 +203,7 @@ bool ls__joint_gradients(ls__step *s, int worker, ls__tell_fn *tell)
     for (int d = first; d < last && goes_on && s->refused == 0; d++) {
         ls__step_report_of(s, d)->status = 0;
         ls__step_report_of(s, d)->failed = -1;
-        ls__riders_ready(s, worker, d);
+        ls__hooks_ready(s, worker, d);
     }
     return goes_on;
 }

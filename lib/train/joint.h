@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices that meet on the way: a plan with a survey of all devices' rows
- * (graph/op.h) runs part by part.  After each part every worker waits for the
- * others and adds what all devices found, in the order of the tree; each worker
- * does so for itself and gets the same numbers.  So each device has memory of
- * its own for all rows of its shard, and where gradients are added, for one
- * more.
+/* Joint devices exchange statistics on the way (synchronised batch norm): a
+ * plan with a survey of all devices' rows (graph/op.h) runs part by part.
+ * After each part every worker waits for the others and adds what all devices
+ * found, in the order of the tree; each worker does so for itself and gets the
+ * same numbers.  So each device has memory of its own for all rows of its
+ * shard, and where gradients are added, for one more.
  *
  * No function of the program's may run meanwhile: one that fails, or ends its
  * thread, would leave the others waiting. */
@@ -30,8 +30,8 @@ typedef int ls__tell_fn(const ls__step *s, void *records, int64_t bytes);
  * instruction may be of another plan of the same graph. */
 void ls__joint_join(const ls_trainer *t, const ls__instr *in, bool back);
 
-/* What a worker does in the phase of gradients; tell: NULL where this process
- * runs all devices. */
+/* A worker's phase of gradients; tell: NULL where this process runs all
+ * devices. */
 bool ls__joint_gradients(ls__step *s, int worker, ls__tell_fn *tell);
 
 /* The same without others. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See nodes.h. */
 #include "train/nodes.h"
+#include "base/assert.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
 #include "train/phases.h"
@@ -15,8 +16,10 @@ static int make(ls_trainer *t, ls__nodes *n)
                                 "mean gradient");
     if (!n->sum || !n->mean)
         return LS_ENOMEM;
-    for (int k = 0; k < n->sums.parts; k++)
+    for (int k = 0; k < n->sums.parts; k++) {
+        LS__ASSERT(n->sums.part[k].first < t->devices.count);
         n->sum[k] = t->grad.device[n->sums.part[k].first];
+    }
     return 0;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gradients of a trainer whose workers sit on several NUMA nodes: each node
- * adds those of its own devices before the tree is completed
- * (mesh/node_sums.h), so that next to nothing crosses the links; and their mean
- * lies where it is made. */
+/* Gradients on several NUMA nodes: each node adds those of its own devices
+ * before the tree is completed (mesh/node_sums.h), so that next to nothing
+ * crosses the links; and their mean lies where it is made. */
 #ifndef LS_TRAIN_NODES_H
 #define LS_TRAIN_NODES_H
 
@@ -16,7 +15,7 @@ typedef struct ls__nodes {
     float *mean; /* each range touched first by who makes it */
 } ls__nodes;
 
-/* Set t->nodes where that pays and no rider needs the devices' own gradients in
+/* Set t->nodes where that pays and no hook needs the devices' own gradients in
  * the reduction or later; once there are these. */
 int ls__nodes_open(ls_trainer *t, const ls__needs *needs);
 void ls__nodes_close(ls_trainer *t);

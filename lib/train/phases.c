@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What workers do in each phase of a step. */
+/* The phases of a step, on one worker: gradients, all-reduce, update. */
 #include "train/phases.h"
+#include "base/assert.h"
 #include "base/least.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
@@ -9,7 +10,7 @@
 #include "train/batch.h"
 #include "train/device.h"
 #include "train/placement.h"
-#include "train/riders.h"
+#include "train/hooks.h"
 #include "train/trainer.h"
 #include "train/verdict.h"
 
@@ -39,6 +40,7 @@ float **ls__turn_grads(const ls__step *s, const ls__turn *turn)
     const ls_trainer *t = s->trainer;
     int n = t->model.params.count;
 
+    LS__ASSERT(turn->device >= 0 && turn->device < t->devices.count);
     if (!s->pass->train)
         return NULL;
     return turn->later ? t->grad.later_param + turn->room * n
@@ -49,7 +51,7 @@ void ls__turn_ends(ls__step *s, ls__turn *turn)
 {
     const ls_trainer *t = s->trainer;
 
-    ls__riders_leave(s, turn);
+    ls__hooks_leave(s, turn);
     if (s->pass->train && turn->later && !turn->added)
         ls__trained_add(&t->trained, t->grad.later[turn->room],
                         t->grad.device[turn->device]);
@@ -63,7 +65,7 @@ static int run_micro(ls__step *s, ls__context *context, int worker, int device,
     ls__turn turn = ls__turn_of(s, worker, device, micro);
     ls_sums sums = {.correct = __builtin_nan("")};
 
-    ls__riders_enter(s, &turn);
+    ls__hooks_enter(s, &turn);
     turn.status = ls__device_run(t, context, device, &shard,
                                  ls__turn_grads(s, &turn), &sums);
     ls__sums_add(total, &sums, t->model.metrics);
@@ -92,7 +94,7 @@ void ls__phase_gradients(ls__step *s, int worker, int device)
 {
     ls__gradients_in(s, ls__device_context(s->trainer, device), worker, device);
     if (s->pass->train && ls__step_report_of(s, device)->status >= 0)
-        ls__riders_ready(s, worker, device);
+        ls__hooks_ready(s, worker, device);
 }
 
 void ls__phase_shards(ls__step *s, int device, ls__shard_fn *fn)
@@ -114,10 +116,11 @@ void ls__phase_shards(ls__step *s, int device, ls__shard_fn *fn)
 static int predict(ls__step *s, int device, const ls_shard *shard)
 {
     const ls_trainer *t = s->trainer;
+    const ls__query *q = &s->query;
 
-    return ls__exec_output(t->context[device], ls__device_weights(t, device),
-                           shard, s->output, false,
-                           s->out + shard->first * s->output->size);
+    return ls__exec_output(t->source.context[device],
+                           ls__device_weights(t, device), shard, q->output,
+                           false, q->out + shard->first * q->output->size);
 }
 
 void ls__phase_predict(ls__step *s, int worker, int device)
@@ -150,7 +153,7 @@ ls__range ls__reduce_mine(const ls__step *s, int worker)
     const ls_trainer *t = s->trainer;
     ls__range all = {0, ls__owned_floats(&t->owned)};
     bool blocks = s->notes.square || s->fates || s->checked ||
-                  ls__riders_look(s);
+                  ls__hooks_look(s);
 
     return ls__range_part(all, t->workers, worker,
                           blocks ? LS__REDUCE_BLOCK : 16);
@@ -158,25 +161,26 @@ ls__range ls__reduce_mine(const ls__step *s, int worker)
 
 static void tell_sum(void *user, ls__range block)
 {
-    ls__riders_summed(user, block, false);
+    ls__hooks_summed(user, block, false);
 }
 
 /* May the sum of a block wait for the update?  Nothing needs it before. */
 static bool may_wait(const ls__step *s)
 {
-    return !s->notes.square && !ls__riders_look(s);
+    return !s->notes.square && !ls__hooks_look(s);
 }
 
 /* The block's fate, for the update to go by. */
 static bool skips(void *user, ls__range block)
 {
     const ls__step *s = user;
-    ls__fate fate = ls__riders_fate(s, block);
+    ls__fate fate = ls__hooks_fate(s, block);
 
+    LS__ASSERT(block.first % LS__REDUCE_BLOCK == 0);
     if (fate == LS__WAITS && !may_wait(s))
         fate = LS__SUMMED;
     if (fate == LS__ZEROS)
-        ls__riders_summed(s, block, true);
+        ls__hooks_summed(s, block, true);
     s->notes.fate[block.first / LS__REDUCE_BLOCK] = (unsigned char)fate;
     return fate != LS__SUMMED;
 }
@@ -185,7 +189,7 @@ void ls__reduce_ask(ls__step *s, ls__reduction *r)
 {
     r->out = s->gradient;
     r->square = s->notes.square;
-    r->look = ls__riders_look(s) ? tell_sum : NULL;
+    r->look = ls__hooks_look(s) ? tell_sum : NULL;
     r->skips = s->fates ? skips : NULL;
     r->user = s;
 }
@@ -232,14 +236,15 @@ bool ls__phase_check(ls__step *s, int worker)
 
 /* ------ update ------ */
 
-/* The step's gradient from r.first on, as far as r goes, which lies in one
- * block: where it stands, or in `room` if it was not summed. */
+/* The step's gradient in a range: where it stands, or in `room` if it was not
+ * summed. */
 static float *gradient_of(const ls__step *s, ls__range r, float *room)
 {
     const ls_trainer *t = s->trainer;
     int64_t block = r.first / LS__REDUCE_BLOCK;
     int fate = s->fates ? s->notes.fate[block] : LS__SUMMED;
 
+    LS__ASSERT(r.first < r.last && (r.last - 1) / LS__REDUCE_BLOCK == block);
     if (fate == LS__SUMMED)
         return s->gradient + r.first;
     if (fate == LS__ZEROS)
@@ -249,7 +254,7 @@ static float *gradient_of(const ls__step *s, ls__range r, float *room)
     return room;
 }
 
-/* What moves, of a block. */
+/* Updates the parts of a block that move. */
 static void update_run(const ls__step *s, float norm, const ls__rule *rule,
                        ls__range r, int64_t at)
 {
@@ -261,25 +266,27 @@ static void update_run(const ls__step *s, float norm, const ls__rule *rule,
     ls__clip(norm, (float)t->options.clip_norm, n, g);
     ls__clip_value((float)t->options.clip_value, n, g);
     ls__optim_update(t->options.optimizer.kind, rule, n, g,
-                     t->model.value + r.first, t->moment, at);
+                     t->model.value + r.first, t->moments.of, at);
 }
 
 void ls__update_patch(const ls__step *s, float norm, const ls__patch *b)
 {
     const ls__rule *rule = s->rules ? &s->rules[b->slot] : &s->rule;
+    const ls__slot *slot = &s->trainer->model.params.slot[b->slot];
     ls__range r = b->range;
 
+    LS__ASSERT(slot->offset <= r.first && r.last <= slot->offset + slot->size);
     if (!s->trainer->trained.slot[b->slot])
         return;
-    for (ls__range run = {r.first, r.first}; ls__riders_move(s, b, &run);)
+    for (ls__range run = {r.first, r.first}; ls__hooks_move(s, b, &run);)
         update_run(s, norm, rule, run, b->at + run.first - r.first);
-    ls__riders_changed(s, b);
+    ls__hooks_changed(s, b);
 }
 
 /* A block that is clipped is still in the cache when it is used. */
 static void update_block(const ls__step *s, float norm, const ls__patch *b)
 {
-    ls__riders_before(s, b);
+    ls__hooks_before(s, b);
     ls__update_patch(s, norm, b);
 }
 
@@ -296,7 +303,7 @@ static void update_range(const ls__step *s, float norm, int slot,
     }
 }
 
-/* What a worker's devices own of a slot, or worker 0 as what nobody owns. */
+/* Updates a worker's share of a slot; worker 0 also what nobody owns. */
 static void update_slot(const ls__step *s, float norm, int slot,
                         const ls__stretch *part, int worker)
 {
@@ -341,7 +348,7 @@ bool ls__phase_update(ls__step *s, int worker)
         ls__trainer_changed(s->trainer);
     for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {
         update_stretch(s, norm, &part, worker);
-        ls__riders_passed(s, worker, part.section);
+        ls__hooks_passed(s, worker, part.section);
     }
     return true;
 }

@@ -4,7 +4,7 @@
 #define LS_TRAIN_PHASES_H
 
 #include "reduce/reduce.h"
-#include "train/rider.h"
+#include "train/hook.h"
 #include "train/step.h"
 
 /* Workers pack the weights that all will read, each a share. */
@@ -26,8 +26,8 @@ ls__turn ls__turn_of(const ls__step *s, int worker, int device, int micro);
 float **ls__turn_grads(const ls__step *s, const ls__turn *turn);
 void ls__turn_ends(ls__step *s, ls__turn *turn);
 
-/* What a pass that does not train asks of each shard of a device, one after the
- * other; a status other than 0 ends it. */
+/* Runs a shard of a device in a pass that does not train, one shard after the
+ * other; a status other than 0 ends the pass. */
 typedef int ls__shard_fn(ls__step *s, int device, const ls_shard *shard);
 
 /* Go through a device's shards and report how it ended. */
@@ -36,8 +36,8 @@ void ls__phase_shards(ls__step *s, int device, ls__shard_fn *fn);
 /* The rows of an output that are a device's. */
 void ls__phase_predict(ls__step *s, int worker, int device);
 
-/* Where the mean is that of shards, a range of each device's gradient becomes
- * the device's own mean. */
+/* Replaces a range of each device's gradient by the device's own mean, for
+ * means over shards. */
 void ls__reduce_means(const ls__step *s, ls__range range);
 
 /* Each worker sums all devices over its range of the parameters, in tree
@@ -47,8 +47,8 @@ bool ls__phase_reduce(ls__step *s, int worker);
 /* The same with a gradient that is there already, s->in_hand. */
 bool ls__phase_check(ls__step *s, int worker);
 
-/* What it is made of: a worker's range of what is owned, what is asked of each
- * block, and the sum of what is trained in a range, which returns the first
+/* Its parts: a worker's range of what is owned, the questions asked of each
+ * block, and the sum of trained floats in a range, which returns the first
  * element that is not finite, or -1. */
 ls__range ls__reduce_mine(const ls__step *s, int worker);
 void ls__reduce_ask(ls__step *s, ls__reduction *r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Placement: the text that says it, and the pieces that follow. */
 #include "train/placement.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/least.h"
 #include "pool/pool.h"
@@ -18,8 +19,9 @@ enum { PARAMS, OPTIMIZER, PARTS };
 
 const ls__split *ls__placement_of(const ls_trainer *t, int i)
 {
-    return t->place[OPTIMIZER][i].axis >= 0 ? &t->place[OPTIMIZER][i]
-                                            : &t->place[PARAMS][i];
+    const ls__split *moments = &t->placed.of[OPTIMIZER][i];
+
+    return moments->axis >= 0 ? moments : &t->placed.of[PARAMS][i];
 }
 
 ls__share ls__placement_share(const ls_trainer *t, const ls__split *place,
@@ -39,13 +41,15 @@ ls__piece ls__placement_piece(const ls__slot *s, int axis, int devices,
     int64_t outer = ls__count(axis, s->shape);
     int64_t inner = s->size / (outer * n);
 
+    LS__ASSERT(axis >= 0 && axis < s->rank);
+    LS__ASSERT(0 <= first && first <= last && last <= devices);
     if (lo == 0 && hi == n) /* all of it is one run */
         return (ls__piece){s->offset, s->size, s->size, 1};
     return (ls__piece){s->offset + lo * inner, (hi - lo) * inner, n * inner,
                        hi > lo ? outer : 0};
 }
 
-/* What there is of elements first .. first+n-1. */
+/* Zeroes elements first .. first+n-1, as far as they exist. */
 static void zero(const ls__held *h, int64_t first, int64_t n)
 {
     for (ls__stretch s = {0}; ls__owned_next(&h->owned, &s);) {
@@ -96,7 +100,7 @@ typedef struct rules {
     rule *rule;
 } rules;
 
-/* The axis of the mesh, whose name is kept. */
+/* Finds the axis of the mesh, and keeps its name. */
 static int find_along(const ls_trainer *t, const rules *r, const char *name,
                       ls__split *place)
 {
@@ -108,7 +112,8 @@ static int find_along(const ls_trainer *t, const rules *r, const char *name,
         return ls__fail(LS_EINVAL, "placement \"%s\": %s", r->text, why);
     }
     place->owners = cut.shards;
-    if (strcmp(name, t->data_axis))
+    _Static_assert(sizeof cut.axis == sizeof place->along, "names of axes");
+    if (strcmp(name, t->placed.data_axis))
         memcpy(place->along, cut.axis, sizeof place->along);
     return 0;
 }
@@ -285,7 +290,7 @@ int ls_state_place(ls_trainer *t, ls_state_part part, const char *placement)
     status = decide(t, placement, place);
     for (int p = PARAMS; p < PARTS && status == 0; p++)
         if ((int)part >> p & 1)
-            memcpy(t->place[p], place, n * sizeof *place);
+            memcpy(t->placed.of[p], place, n * sizeof *place);
     free(place);
     return status;
 }
@@ -298,7 +303,8 @@ static const ls__split *find_place(const ls_trainer *t, ls_state_part part,
 
     *status = s ? LS_EINVAL : LS_ENOTFOUND;
     if (s && (part == LS_STATE_PARAMS || part == LS_STATE_OPTIMIZER))
-        return &t->place[part == LS_STATE_OPTIMIZER][s - t->model.params.slot];
+        return &t->placed.of[part == LS_STATE_OPTIMIZER]
+                            [s - t->model.params.slot];
     if (s)
         ls__fail(LS_EINVAL, "placement of \"%s\": part %d is not one of the "
                  "two", name, (int)part);
@@ -334,15 +340,16 @@ const char *ls_state_owners(const ls_trainer *t, ls_state_part part,
     if (!place || place->axis == NONE)
         return NULL;
     *owners = *place->along ? place->owners : t->devices.of;
-    return *place->along ? place->along : t->data_axis;
+    return *place->along ? place->along : t->placed.data_axis;
 }
 
 int ls__placement_open(ls_trainer *t)
 {
     for (int p = PARAMS; p < PARTS; p++) {
-        t->place[p] = ls__arena_new(&t->arena, (size_t)t->model.params.count,
-                                    sizeof *t->place[p]);
-        if (!t->place[p])
+        t->placed.of[p] = ls__arena_new(&t->arena,
+                                        (size_t)t->model.params.count,
+                                        sizeof *t->placed.of[p]);
+        if (!t->placed.of[p])
             return LS_ENOMEM;
     }
     return ls_state_place(t, LS_STATE_ALL, t->options.state == LS_SHARD

@@ -10,8 +10,9 @@
  *
  * with a barrier between.  phases.c is what each of them does, and tables of
  * them are passes; here is how a pass runs and what becomes of it.  Who rides
- * along is called at the stations of rider.h. */
+ * along is called at the stations of hook.h. */
 #include "train/run_step.h"
+#include "base/assert.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fpmode.h"
@@ -20,7 +21,7 @@
 #include "rules/schedule.h"
 #include "train/device.h"
 #include "train/phases.h"
-#include "train/riders.h"
+#include "train/hooks.h"
 #include "train/trainer.h"
 #include "train/verdict.h"
 
@@ -34,8 +35,8 @@ static bool is_phase(const ls__phase *p)
     return p->run || p->run_device;
 }
 
-/* A worker runs its devices, or helps with that of the next worker that has
- * one; then it aids those that are behind. */
+/* A worker runs its devices, or helps with the next worker's; then it steals
+ * work from those that are behind. */
 static void run_devices(ls__step *s, const ls__phase *p, int worker)
 {
     const ls_trainer *t = s->trainer;
@@ -52,13 +53,14 @@ static void run_devices(ls__step *s, const ls__phase *p, int worker)
     }
     if (first < last)
         ls__device_dismiss(s, first);
-    ls__device_aid(s, worker, first, p->lap);
+    ls__device_steal(s, worker, first, p->lap);
 }
 
 static bool run_phase(ls__step *s, const ls__phase *p, int worker)
 {
     const ls_trainer *t = s->trainer;
 
+    LS__ASSERT(!p->run || !p->run_device);
     if (s->refused < 0 && !p->meets)
         return true;
     if (p->run || (p->run_joint && t->joint)) {
@@ -89,8 +91,9 @@ static void end_phase(ls__step *s, const ls__phase *p)
 {
     double now = ls__seconds();
 
-    s->took[p->lap] += now - s->ended;
-    s->ended = now;
+    LS__ASSERT((int)p->lap >= 0 && p->lap < LS__LAPS);
+    s->clock.took[p->lap] += now - s->clock.ended;
+    s->clock.ended = now;
 }
 
 /* The first phase that has something to do: a function of the user's packs
@@ -102,7 +105,7 @@ static const ls__phase *first_phase(const ls__step *s)
     return p->run == ls__phase_prepare && !s->trainer->model.plan ? p + 1 : p;
 }
 
-/* How far a worker has come. */
+/* A worker's progress. */
 typedef struct walk {
     ls__step *step;
     const ls__phase *phase;
@@ -121,6 +124,7 @@ static bool go_on(walk *w)
         end_phase(w->step, w->phase);
     while (next->idle && next->idle(w->step))
         next++;
+    LS__ASSERT(next < w->step->pass->phase + LS__PHASES);
     if (!is_phase(next))
         return false;
     w->phase = next;
@@ -149,7 +153,7 @@ static void walk_on(void *arg)
     if (go_on(w))
         walk_phases(w);
     if (w->worker == 0)
-        s->last = w->phase;
+        s->clock.last = w->phase;
 }
 
 static void run_phases(void *user, int worker)
@@ -161,7 +165,7 @@ static void run_phases(void *user, int worker)
     walk_phases(&w);
     pthread_cleanup_pop(0);
     if (worker == 0)
-        s->last = w.phase;
+        s->clock.last = w.phase;
 }
 
 /* ------ a step ------ */
@@ -171,7 +175,7 @@ int ls__trainer_check_weights(const ls_trainer *t)
     if (!t->model.params.count)
         return ls__fail(LS_EINVAL, "the graph has no parameters: there is "
                         "nothing to train");
-    if (!t->averaged)
+    if (!t->moments.averaged)
         return 0;
     return ls__fail(LS_EINVAL, "the average stands in the place of the "
                     "parameters: ls_trainer_use_average(.., false) first");
@@ -188,18 +192,18 @@ static ls__rule next_rule(const ls_trainer *t)
     return rule;
 }
 
-/* What the kinds of passes have in common; the time of the last phase ends with
- * the job. */
+/* Runs a pass of any kind; the time of the last phase ends with the job. */
 static void run_pass(ls__step *s)
 {
     ls_trainer *t = s->trainer;
 
     if (s->notes.lap)
         memset(s->notes.lap, 0, (size_t)t->workers * sizeof *s->notes.lap);
-    s->began = s->ended = ls__seconds();
+    s->clock.began = s->clock.ended = ls__seconds();
     ls__pool_run(t->pool, run_phases, s);
-    end_phase(s, s->last);
-    t->seconds = s->pass->train ? s->ended - s->began : 0;
+    LS__ASSERT(s->clock.last && is_phase(s->clock.last));
+    end_phase(s, s->clock.last);
+    t->seconds = s->pass->train ? s->clock.ended - s->clock.began : 0;
 }
 
 /* Nothing of this process's is to be checked either. */
@@ -225,7 +229,7 @@ static int run_and_judge(ls__step *s, int ready)
     s->rule = next_rule(t);
     s->drop = ls__schedule_lr(&t->options.dropout_schedule, 1, t->step);
     s->refused = ready < 0 ? ready : ls__devices_reserve(s);
-    if ((s->refused < 0 && !t->ranks) || (ls__riders_begin(s) < 0 && !t->ranks))
+    if ((s->refused < 0 && !t->ranks) || (ls__hooks_begin(s) < 0 && !t->ranks))
         return s->refused;
     if (s->refused < 0)
         refuse(s, pass);
@@ -258,15 +262,16 @@ void ls__step_conclude(ls__step *s, ls_result *r)
     ls_trainer *t = s->trainer;
 
     if (s->verdict == LS__NO_WEIGHT)
-        ls__fail(0, "step %lld: the weights of all %lld rows are 0, or their "
+        ls__fail(0, "step %lld: the weights of %s%lld row%s are 0, or their "
                  "labels are ignored; nothing was updated", (long long)t->step,
-                 (long long)r->rows);
+                 r->rows == 1 ? "" : "all ", (long long)r->rows,
+                 ls__s(r->rows));
     r->grad_norm = s->norm;
     r->updated = s->verdict == LS__GOES_ON && s->pass->updates;
-    r->gradient_seconds = s->took[LS__GRADIENTS];
-    r->reduce_seconds = s->took[LS__REDUCE];
-    r->update_seconds = s->took[LS__UPDATE];
+    r->gradient_seconds = s->clock.took[LS__GRADIENTS];
+    r->reduce_seconds = s->clock.took[LS__REDUCE];
+    r->update_seconds = s->clock.took[LS__UPDATE];
     t->step += r->updated;
     count(t, r);
-    ls__riders_end(s, r);
+    ls__hooks_end(s, r);
 }

@@ -11,12 +11,12 @@
 
 typedef struct ls__step ls__step;
 
-/* What a worker's time is counted as. */
+/* The kinds that a worker's time is counted as. */
 typedef enum ls__lap_kind {
     LS__GRADIENTS, LS__REDUCE, LS__UPDATE, LS__LAPS
 } ls__lap_kind;
 
-/* What all workers do between two barriers.  Every worker computes the few
+/* A phase: the work between two barriers.  Every worker computes the few
  * numbers that decide how a pass goes on (weights, failures) for itself, from
  * what all devices reported before the barrier: the same input, the same
  * decision. */
@@ -26,8 +26,8 @@ typedef struct ls__phase {
     /* One of the two.  A worker's part; false: the pass ends here, which every
      * worker says alike. */
     bool (*run)(ls__step *s, int worker);
-    /* What is done for each device, by the worker that runs it.  `device`
-     * counts those that run in this process. */
+    /* Called for each device, by the worker that runs it.  `device` counts
+     * those that run in this process. */
     void (*run_device)(ls__step *s, int worker, int device);
     /* In its place where devices meet on the way (joint.h): all of a worker's,
      * as run. */
@@ -49,7 +49,7 @@ typedef struct ls__pass {
     ls__phase phase[LS__PHASES];
 } ls__pass;
 
-/* What a device reports; a cache line each, since devices write at once. */
+/* A device's report; a cache line each, since devices write at once. */
 typedef struct ls__report {
     _Alignas(64) ls_sums sums;
     int64_t step, rows; /* the trainer's; the batch's */
@@ -60,13 +60,17 @@ typedef struct ls__report {
     bool diverged; /* its gradient is not the one it gave alone */
 } ls__report;
 
-/* What a worker did in the last step; a cache line each. */
+/* A worker's times in the last step; a cache line each.  Tracks need an open
+ * trace; these are sums that a program may ask for at any time. */
 typedef struct ls__lap {
     _Alignas(64) double entered; /* when, the phase it is in or was; 0: none */
     double busy[LS__LAPS];       /* seconds */
 } ls__lap;
 
-/* What is written down during a step, in memory that the trainer lends. */
+_Static_assert(sizeof(ls__report) % 64 == 0 && sizeof(ls__lap) % 64 == 0,
+               "no two of them share a cache line");
+
+/* Records of a step, in memory that the trainer lends. */
 typedef struct ls__notes {
     ls__report *report; /* [device of the experiment] plain data: a process
                            may send its own to others */
@@ -78,7 +82,7 @@ typedef struct ls__notes {
     ls__lap *lap;       /* [worker]; NULL: not asked for (cost.c) */
 } ls__notes;
 
-/* Whether a step goes on, and what it was that ended it. */
+/* The verdict on a step: it goes on, or what ended it. */
 typedef enum ls__verdict {
     LS__GOES_ON,
     LS__NO_WEIGHT,   /* of any row: nothing to do, and no failure */
@@ -86,23 +90,35 @@ typedef enum ls__verdict {
     LS__BAD_GRADIENT /* once it was reduced: it or its norm is not finite */
 } ls__verdict;
 
+/* The question of a pass that writes to out. */
+typedef struct ls__query {
+    const ls__goal *output; /* to predict */
+    float *out;             /* each row by its device */
+    int asks;               /* for what, as a number that all processes have
+                               alike */
+    int input;              /* number of the input that the gradient is by */
+    bool drops;             /* layers are as they are in training */
+    const void **row;       /* [device here * inputs + input] of a row that is
+                               looked at alone, in a pass over rows */
+} ls__query;
+
+/* Times of phases, in seconds of worker 0's clock. */
+typedef struct ls__clock {
+    const ls__phase *last; /* that was run */
+    double began, ended;   /* the step, and the last phase */
+    double took[LS__LAPS]; /* waiting at barriers included */
+} ls__clock;
+
 struct ls__step {
     ls_trainer *trainer;
     const ls__pass *pass;
     const ls_batch *batch;
     int64_t number;     /* of the step: how many updates were before it */
     int64_t all, rows;  /* of the batch; of a shard, the last ones less */
-    const ls__goal *output; /* to predict */
-    float *out;             /* each row by its device */
-    int asks;               /* what a pass that writes to out was asked for:
-                               a number that all processes have alike */
+    ls__query query;
     int refused;            /* why this process cannot begin, a status: where
                                others wait for it, it goes along to where they
                                meet, computes nothing and says so; 0: it can */
-    int input;              /* whose gradient a pass computes, and does it */
-    bool drops;             /* with layers as they are in training? */
-    const void **row;       /* [device here * inputs + input] of a row that is
-                               looked at alone, in a pass over rows */
     int micro;          /* micro-batches of the batch */
     int before, calls;  /* those that were added up before; all that
                            the coming update has */
@@ -110,17 +126,15 @@ struct ls__step {
     float *gradient;    /* what is reduced to, and updates read; grad[0] where
                            nobody says otherwise */
     bool checked;       /* it is computed twice: blocks are one worker's */
-    bool fates;         /* blocks of the gradient have a fate: rider.h */
+    bool fates;         /* blocks of the gradient have a fate: hook.h */
     ls__rule rule;      /* the scalars of the update */
     float drop;         /* rates of dropout are times this */
     const ls__rule *rules; /* [slot] where parameters have their own; NULL */
     ls__notes notes;
-    int status;         /* of the processes' last meeting */
+    int status;         /* of the ranks' last exchange */
     float norm;         /* of the gradient, by worker 0; NaN: not computed */
     ls__verdict verdict; /* once all is over */
-    const ls__phase *last;  /* that was run */
-    double began, ended;    /* seconds, worker 0's clock; the last phase's */
-    double took[LS__LAPS];  /* seconds, waiting at barriers included */
+    ls__clock clock;
 };
 
 #endif

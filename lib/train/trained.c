@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs of what has gradients.  Parameters whose blocks touch are one run. */
+/* Runs of floats that have gradients: parameters with touching blocks are one
+ * run. */
 #include "train/trained.h"
+#include "base/assert.h"
 #include "base/least.h"
 #include "kernel/kernel.h"
 #include "reduce/reduce.h"
@@ -17,6 +19,7 @@ static void add_slot(ls__trained *t, const ls__slot *s)
     int64_t block = LS__REDUCE_BLOCK, first = s->offset / block * block;
     int64_t last = ls__reduce_blocks(s->offset + s->size) * block;
 
+    LS__ASSERT(s->offset + s->size <= t->floats);
     ls__ranges_add(&t->runs, (ls__range){first, ls__least(last, t->floats)});
 }
 

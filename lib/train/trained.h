@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which parameters are trained, and so of which floats there are gradients: the
- * one answer that plan, reduction, update and memory go by.  Of a frozen one no
- * gradient is reduced; the room for it stays zeros that nobody touches, and so
+/* Trained and frozen parameters, and so the floats that have gradients: the one
+ * answer that plan, reduction, update and memory go by.  A frozen parameter's
+ * gradient is not reduced; its room stays zeros that nobody touches, and so
  * takes no memory. */
 #ifndef LS_TRAIN_TRAINED_H
 #define LS_TRAIN_TRAINED_H
@@ -13,7 +13,7 @@
 typedef struct ls__gradients {
     float **device; /* [device here] by the device's worker; when reduced,
                        device[0] by ranges, but for blocks whose sum waits
-                       (rider.h) */
+                       (hook.h) */
     float **param;  /* [device here * params.count + declared] */
     float **later;  /* [worker; device here where devices meet on the way] of
                        the second micro-batch and later ones; NULL when there is
@@ -26,11 +26,11 @@ typedef struct ls__trained {
     int64_t floats;   /* of the layout */
     bool *slot;       /* [slot] is it trained? */
     bool *clears;     /* [slot] it is not, but its gradient is computed */
-    ls__ranges runs;  /* what is reduced: whole blocks */
+    ls__ranges runs;  /* reduced floats: whole blocks */
 } ls__trained;
 
-/* Tell what is trained by the parameters that are frozen and those whose
- * gradient the plan leaves out, [declared] both, NULL: none. */
+/* Tell what is trained: neither what is frozen, nor what the plan computes no
+ * gradient of, [declared] both, NULL: none. */
 int ls__trained_open(ls__trained *t, ls__arena *arena, const ls__params *params,
                      const bool *frozen, const bool *left_out);
 
@@ -38,8 +38,8 @@ int ls__trained_open(ls__trained *t, ls__arena *arena, const ls__params *params,
  * too. */
 void ls__trained_all(ls__trained *t);
 
-/* Zeros for all parameters or those of this process, of which only what has
- * gradients will be written.  NULL with a message: there is no memory. */
+/* Zeros for all parameters or those of this process; only floats with gradients
+ * will be written.  NULL with a message: there is no memory. */
 float *ls__trained_block(const ls__trained *t, int64_t floats,
                          const char *what);
 

@@ -1,14 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What lives between steps: the model, each device's gradient, moments, options
- * and who owns what.  What one step needs for itself is in step.h. */
+/* Everything that lives between steps: the model, each device's gradient,
+ * moments, options and ownership.  The needs of a single step are in step.h. */
 #ifndef LS_TRAIN_TRAINER_H
 #define LS_TRAIN_TRAINER_H
 
 #include "train/copies.h"
-#include "train/rider.h"
+#include "train/hook.h"
 #include <lockstep/gradients.h>
 
 typedef struct ls__row_ways ls__row_ways;
+
+/* The source of a device's gradient: a function, or the plan. */
+typedef struct ls__source {
+    ls_gradient_fn *fn;    /* the user's; NULL: the model's plan */
+    void *user;
+    ls__context **context; /* [device here] its worker's; NULL without a plan */
+    ls__team **team;       /* [device here] its worker's, by which others help
+                              it; NULL: nobody does */
+} ls__source;
+
+/* Arrays of an update beside the parameters: the optimizer's, and last what a
+ * hook keeps, if one does. */
+typedef struct ls__moments {
+    int count;
+    const char *name[LS__MOMENTS];
+    float *of[LS__MOMENTS]; /* [owned float] each piece by its owner */
+    bool averaged; /* the last is the parameters, and in their place is the
+                      average */
+} ls__moments;
+
+/* The sharding of parameters and moments, and its axis. */
+typedef struct ls__placed {
+    const char *data_axis;   /* of the mesh */
+    struct ls__split *of[2]; /* [slot] of parameters, of moments */
+} ls__placed;
+
+/* A trainer's history: others compare it to see that the trainer changed. */
+typedef struct ls__history {
+    int64_t uses; /* computations that took the devices' gradients */
+    int64_t sets; /* of values, by the program */
+    bool changed; /* values are other ones than at first, or may be */
+} ls__history;
 
 struct ls_trainer {
     ls_pool *pool;
@@ -27,32 +59,21 @@ struct ls_trainer {
     ls__arena arena;
 
     ls__model model;
-    ls_gradient_fn *fn;    /* the user's; NULL: the model's plan */
-    void *user;
-    ls__context **context; /* [device here] its worker's; NULL without a plan */
-    ls__team **team;       /* [device here] its worker's, by which others help
-                              it; NULL: nobody does */
-
-    int moments;
-    const char *moment_name[LS__MOMENTS];
-    float *moment[LS__MOMENTS]; /* [owned float] each piece by its owner */
-    bool averaged;    /* the average stands in the parameters' place */
+    ls__source source;
+    ls__moments moments;
     ls__gradients grad;
     ls__running running;
     struct ls__nodes *nodes; /* nodes.h; NULL: devices are added at once */
     ls__copies copies; /* of the model's packed weights */
     struct ls__joint *joint; /* joint.h; NULL: devices need not meet */
     ls__trained trained;
-    int64_t use;      /* how often they were taken for a computation */
     ls_gradients *between; /* has a function for between reduction and update;
                               NULL: none does */
 
     double lr;        /* the peak that schedules go by */
-    int64_t sets;     /* how often the program set values */
-    bool changed;     /* values are other ones than at first, or may be */
-    ls__riding rider[LS__RIDERS];
-    const char *data_axis;     /* of the mesh */
-    struct ls__split *place[2]; /* [slot] of parameters, of moments */
+    ls__history history;
+    ls__riding hook[LS__HOOKS];
+    ls__placed placed;
     ls__notes notes;  /* lent to each step */
     double seconds;   /* of the last training step */
     struct ls__by_inputs *by_inputs; /* input_gradient.h; NULL: not yet */
@@ -78,8 +99,8 @@ struct ls_batch {
     int64_t most;             /* rows of a shard, of those */
 };
 
-/* What a batch does whose ranks have rows of their own (together/own_rows.h).
- * In the place of an input, their number stands for the weights. */
+/* Functions of a batch on ranks with local rows (ranks/local_rows.h).  In the
+ * place of an input, the number of inputs stands for the weights. */
 struct ls__row_ways {
     int (*open)(ls_batch *b);   /* LS_ENOMEM */
     void (*close)(ls_batch *b); /* also after a failure, or none */
@@ -98,7 +119,7 @@ void ls__life_end(ls_trainer *t);
 /* Values change, by whatever hand: what was packed of them is old. */
 static inline void ls__trainer_changed(ls_trainer *t)
 {
-    t->changed = true;
+    t->history.changed = true;
     ls__exec_stale(t->model.plan, &t->model.weights);
 }
 

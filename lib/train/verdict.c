@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the devices of a step reported: whether the step goes on, its result,
- * and, where it does not, whose fault that is. */
+/* The verdict on a step's reports: go on or not, the result, and, after a
+ * failure, whose fault it is. */
 #include "train/verdict.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include "base/tree.h"
@@ -17,6 +18,7 @@
 
 static double total(const ls__step *s, const double *member)
 {
+    _Static_assert(sizeof(ls__report) % sizeof *member == 0, "a stride");
     return ls__tree_sum_double(member, s->trainer->devices.of,
                                (int)(sizeof(ls__report) / sizeof *member));
 }
@@ -154,8 +156,8 @@ static bool is_good_row(const ls_trainer *t, int device, const ls_sums *sums,
             ls__kernels()->first_nonfinite(n, t->grad.device[device]) == n);
 }
 
-/* The first row of a shard whose loss, or gradient where train, is not finite
- * when it is computed alone; -1 when each one is. */
+/* The first row of a shard that, computed alone, has a loss, or with train a
+ * gradient, that is not finite; -1: there is none. */
 static int64_t bad_row_of(ls__step *s, int device, int micro, bool train)
 {
     const ls_trainer *t = s->trainer;
@@ -198,6 +200,7 @@ static const char *operator_name(const ls__plan *plan, int id)
 
     while (plan->instr[i].node->id != id)
         i++;
+    LS__ASSERT(i < plan->count);
     return plan->instr[i].node->name;
 }
 

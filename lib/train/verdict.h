@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the devices of a step reported (step.h), judged and put into words.
- * Every worker may judge for itself: the same reports, the same verdict. */
+/* The devices' reports (step.h), judged and put into words.  Every worker may
+ * judge for itself: the same reports, the same verdict. */
 #ifndef LS_TRAIN_VERDICT_H
 #define LS_TRAIN_VERDICT_H
 
@@ -9,7 +9,7 @@
 /* Judge after the gradients: does the step go on? */
 ls__verdict ls__verdict_judge(const ls__step *s);
 
-/* What the tree's sum of gradients is multiplied by. */
+/* The factor of the tree's sum of gradients. */
 float ls__verdict_factor(const ls__step *s);
 
 /* Judge after they are reduced: the norm, NaN where nobody asked for it, and

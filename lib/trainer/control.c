@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What may be decided between steps: the rate and the step's number. */
+/* Control between steps: the learning rate and the step's number. */
 #include "base/error.h"
 #include "rules/optim.h"
 #include "state/trainer_state.h"

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a step costs, counted from the graph, and what it took, read from the
- * laps that run_step.c keeps of each worker. */
+/* A step's cost: counted from the graph, and timed from the laps that
+ * run_step.c keeps of each worker. */
 #include "base/error.h"
 #include "base/sized.h"
-#include "plan/team.h"
 #include "plan/traffic.h"
 #include "train/trainer.h"
 #include <lockstep/measure.h>
@@ -13,7 +12,7 @@
 static ls_cost cost_of(const ls__plan *plan, const ls__instr *in)
 {
     const ls_node *n = in->node;
-    double forward = n->op->flops ? n->op->flops(n) : 0;
+    double forward = n->op->run.flops ? n->op->run.flops(n) : 0;
     ls__traffic t = ls__instr_traffic(plan, in);
 
     return (ls_cost){.op = n->op->name, .name = n->name, .forward = forward,
@@ -52,11 +51,9 @@ void ls_trainer_work_bytes(const ls_trainer *t, ls_work *work, size_t size)
 
     double array = sizeof(float) * (double)ls__ranges_sum(&t->trained.runs);
     ls_work w = {.reduce_bytes = (t->devices.of + 1) * array,
-                 .update_bytes = (3 + 2 * t->moments) * array,
+                 .update_bytes = (3 + 2 * t->moments.count) * array,
                  .chunk_rows = t->model.plan ? t->model.plan->chunk_rows : 0,
-                 .shards = ls__trainer_shards(t),
-                 .aid = t->model.plan ? ls__team_aid(t->model.plan) : 0,
-                 .guests = LS__GUESTS};
+                 .shards = ls__trainer_shards(t)};
     ls_cost cost;
 
     for (int i = 0; ls_trainer_cost(t, i, &cost); i++) {
@@ -89,8 +86,8 @@ int ls_trainer_times_bytes(const ls_trainer *t, int worker, ls_times *times,
     ls_times r;
 
     if (worker < 0 || worker >= t->workers)
-        return ls__fail(LS_EINVAL, "times of worker %d; there are %d workers, "
-                        "counted from 0", worker, t->workers);
+        return ls__fail(LS_EINVAL, "times of worker %d of %d, counted from 0",
+                        worker, t->workers);
     if (!t->notes.lap || t->notes.lap[worker].entered == 0 || !(all > 0))
         return ls__fail(LS_EINVAL, "times of worker %d: no step since "
                         "ls_trainer_clock", worker);

@@ -2,10 +2,10 @@
 /* The facts of a trainer, in the order in which a difference is told. */
 #include "trainer/facts.h"
 #include "base/sha.h"
-#include "exchange/graph_facts.h"
-#include "rank/agree.h"
+#include "model/graph_facts.h"
+#include "ranks/agree.h"
 #include "rules/trainer_rows.h"
-#include "together/ranks.h"
+#include "ranks/ranks.h"
 #include "train/trainer.h"
 
 #include <string.h>

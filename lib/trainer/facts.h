@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a trainer is, as facts: what must be equal, on all ranks and when a run
- * goes on. */
+/* A trainer as facts: what must be equal, on all ranks and when a run goes on.
+ */
 #ifndef LS_TRAINER_FACTS_H
 #define LS_TRAINER_FACTS_H
 

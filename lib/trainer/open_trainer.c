@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing trainers. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "model/seeds.h"
 #include "pool/pool.h"
-#include "trainer/all_riders.h"
+#include "trainer/all_hooks.h"
 #include "trainer/facts.h"
 #include "passes/input_gradient.h"
-#include "rank/agree.h"
-#include "together/own_rows.h"
-#include "together/ranks.h"
+#include "ranks/agree.h"
+#include "ranks/local_rows.h"
+#include "ranks/ranks.h"
 #include "trainer/trainer_memory.h"
 #include "trainer/trainer_options.h"
 #include <lockstep/collective.h>
@@ -54,19 +55,20 @@ static int share_devices(ls_trainer *t, int devices)
     t->devices = ls__exchange_devices(&t->ranks->exchange);
     t->owned.rank = t->options.transport->rank;
     t->owned.ranks = t->options.transport->ranks;
+    LS__ASSERT(t->owned.rank >= 0 && t->owned.rank < t->owned.ranks);
     if (t->options.rows != LS_ROWS_ALL)
-        t->row_ways = &ls__own_rows;
+        t->row_ways = &ls__local_rows;
     return 0;
 }
 
-/* What is borrowed for the call only. */
+/* Copies what is borrowed for the call only. */
 static int keep(ls_trainer *t, const ls_sharding *cut)
 {
     t->options.backend = NULL;
     t->options.data_axis = NULL;
-    t->data_axis = ls__arena_text(&t->arena, cut->axis);
-    return t->data_axis ? ls__trainer_options_keep(&t->options, &t->arena)
-                        : LS_ENOMEM;
+    if (!(t->placed.data_axis = ls__arena_text(&t->arena, cut->axis)))
+        return LS_ENOMEM;
+    return ls__trainer_options_keep(&t->options, &t->arena);
 }
 
 /* Take the options, and meet the other ranks, if there are any: *met is the way
@@ -131,7 +133,7 @@ static int make(ls_trainer *t, const bool *frozen)
 {
     int status = ls__groups_find(&t->options, &t->model.params);
 
-    return status < 0 ? status : ls__trainer_make(t, ls__all_riders, frozen);
+    return status < 0 ? status : ls__trainer_make(t, ls__all_hooks, frozen);
 }
 
 static int open_graph(ls_trainer *t, const ls_graph *graph,
@@ -173,8 +175,8 @@ static int open_own(ls_trainer *t, const ls_gradient *gradient)
     bool *frozen = NULL;
     int status = ls__model_open_own(&t->model, gradient);
 
-    t->fn = gradient->fn;
-    t->user = gradient->user;
+    t->source.fn = gradient->fn;
+    t->source.user = gradient->user;
     if (status == 0)
         status = ls__frozen_of_params(&t->options, &t->model.params, &frozen);
     if (status == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a trainer allocates, and where its pages lie. */
+/* A trainer's memory, and where its pages lie (first touch). */
 #include "trainer/trainer_memory.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "pool/pool.h"
 #include "reduce/reduce.h"
@@ -9,7 +10,7 @@
 #include "train/joint.h"
 #include "train/nodes.h"
 #include "train/placement.h"
-#include "train/riders.h"
+#include "train/hooks.h"
 
 static int make_lists(ls_trainer *t)
 {
@@ -46,8 +47,8 @@ static int make_arrays(ls_trainer *t)
 {
     int64_t floats = ls__owned_floats(&t->owned);
 
-    for (int i = 0; i < t->moments; i++)
-        if (!(t->moment[i] = ls__trained_block(
+    for (int i = 0; i < t->moments.count; i++)
+        if (!(t->moments.of[i] = ls__trained_block(
                   &t->trained, floats ? floats : 1, "optimizer state")))
             return LS_ENOMEM;
     return 0;
@@ -75,9 +76,10 @@ static void touch(void *user, int worker)
 {
     ls_trainer *t = user;
     ls__owned all = ls__owned_all(t->model.params.floats);
+    float **moment = t->moments.of;
     ls__held owned[] = {{t->model.value, all},
-                        {t->moment[0], t->owned}, {t->moment[1], t->owned},
-                        {t->moment[2], t->owned}, {t->moment[3], t->owned}};
+                        {moment[0], t->owned}, {moment[1], t->owned},
+                        {moment[2], t->owned}, {moment[3], t->owned}};
     int first, last;
 
     ls__track_phase(ls__track_here(), "open", -1);
@@ -89,7 +91,7 @@ static void touch(void *user, int worker)
     ls__nodes_touch(t, worker);
 }
 
-/* What is owned of one parameter's first moment. */
+/* Fills the owned part of a parameter's first moment. */
 static void fill_moment(const ls_trainer *t, const ls__slot *slot, float x)
 {
     ls__range all = {slot->offset, slot->offset + slot->size};
@@ -98,7 +100,7 @@ static void fill_moment(const ls_trainer *t, const ls__slot *slot, float x)
         ls__range r = ls__range_common(all, s.range);
 
         for (int64_t i = r.first; i < r.last; i++)
-            t->moment[0][s.at + i - s.range.first] = x;
+            t->moments.of[0][s.at + i - s.range.first] = x;
     }
 }
 
@@ -125,17 +127,18 @@ static void point_at_arrays(ls_trainer *t)
     }
 }
 
-/* What is kept with each parameter, by name: the moments of the optimizer, then
- * what a rider asks for. */
+/* Names the arrays kept with each parameter: the moments of the optimizer, then
+ * a hook's. */
 static void name_moments(ls_trainer *t, const ls__needs *needs)
 {
     ls_optimizer_kind kind = t->options.optimizer.kind;
 
-    t->moments = ls__optim_moments(kind);
-    for (int i = 0; i < t->moments; i++)
-        t->moment_name[i] = ls__optim_moment_name(kind, i);
+    t->moments.count = ls__optim_moments(kind);
+    for (int i = 0; i < t->moments.count; i++)
+        t->moments.name[i] = ls__optim_moment_name(kind, i);
+    LS__ASSERT(t->moments.count < LS__MOMENTS || !needs->keeps);
     if (needs->keeps)
-        t->moment_name[t->moments++] = needs->keeps;
+        t->moments.name[t->moments.count++] = needs->keeps;
 }
 
 static int lay_out(ls_trainer *t, const bool *frozen, bool whole)
@@ -189,7 +192,7 @@ static int make_all(ls_trainer *t, const ls__needs *needs, const bool *frozen)
     return status;
 }
 
-int ls__trainer_make(ls_trainer *t, const ls__rider *const *list,
+int ls__trainer_make(ls_trainer *t, const ls__hook *const *list,
                      const bool *frozen)
 {
     ls__needs needs = {0};
@@ -198,25 +201,25 @@ int ls__trainer_make(ls_trainer *t, const ls__rider *const *list,
 
     t->owned.floats = t->model.params.floats;
     rig = rig_of(t);
-    ls__riders_choose(t->rider, list, &rig, &needs);
+    ls__hooks_choose(t->hook, list, &rig, &needs);
     t->grad.guard = needs.guard;
     name_moments(t, &needs);
     if ((status = make_all(t, &needs, frozen)) < 0)
         return status;
-    rig.context = t->context;
+    rig.context = t->source.context;
     rig.whole = needs.whole;
-    rig.kept = needs.keeps ? t->moment[t->moments - 1] : NULL;
-    return ls__riders_open(t->rider, &rig);
+    rig.kept = needs.keeps ? t->moments.of[t->moments.count - 1] : NULL;
+    return ls__hooks_open(t->hook, &rig);
 }
 
 void ls__trainer_drop(ls_trainer *t)
 {
-    ls__riders_close(t->rider);
+    ls__hooks_close(t->hook);
     for (int d = 0; t->grad.device && d < t->devices.count && t->grad.device[d];
          d++)
         ls__block_free(t->grad.device[d] - t->grad.guard);
     for (int i = 0; i < LS__MOMENTS; i++)
-        ls__block_free(t->moment[i]);
+        ls__block_free(t->moments.of[i]);
     ls__nodes_close(t);
     ls__copies_close(&t->copies);
     ls__block_free(t->notes.report);

@@ -5,9 +5,9 @@
 
 #include "train/trainer.h"
 
-/* Make it, with that of the riders of a list that want to ride.
+/* Make it, with that of the hooks of a list that want to ride.
  * frozen[declared] says what is not trained, NULL: all is. */
-int ls__trainer_make(ls_trainer *t, const ls__rider *const *list,
+int ls__trainer_make(ls_trainer *t, const ls__hook *const *list,
                      const bool *frozen);
 
 /* Accepts what was made in part. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the options of a trainer may be, and what they say of parameters. */
+/* Options of a trainer: checks, and their meaning for parameters. */
 #include "trainer/trainer_options.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "rules/clip.h"
 #include "rules/groups.h"
@@ -26,7 +27,7 @@ int ls__trainer_options_check(const ls_trainer_options *o)
     if ((int)o->rows < LS_ROWS_ALL || o->rows > LS_ROWS_KEPT)
         return ls__fail(LS_EINVAL, "trainer options: rows %d is unknown",
                         (int)o->rows);
-    if ((int)o->precision < LS_F32_LAYERS || o->precision > LS_F32X6_LAYERS)
+    if ((int)o->precision < LS_F32_LAYERS || o->precision > LS_F32X3_LAYERS)
         return ls__fail(LS_EINVAL, "trainer options: precision %d is unknown",
                         (int)o->precision);
     if (o->accumulate < 0 || o->accumulate > 65536)
@@ -118,6 +119,7 @@ int ls__frozen_of_params(const ls_trainer_options *o, const ls__params *params,
     for (int i = 0; i < params->count; i++) {
         const ls__slot *s = &params->slot[i];
 
+        LS__ASSERT(s->declared >= 0 && s->declared < params->count);
         (*frozen)[s->declared] = ls__groups_freeze(o, s->name, s->rank);
     }
     return 0;

@@ -16,8 +16,8 @@ int ls__trainer_options_check(const ls_trainer_options *o);
 /* Copy what they lend for the call only. */
 int ls__trainer_options_keep(ls_trainer_options *o, ls__arena *arena);
 
-/* Which parameters of a graph are frozen, to be freed; NULL with a status of 0:
- * none is.  LS_EINVAL: all are. */
+/* The frozen parameters of a graph, to be freed; NULL with a status of 0: none
+ * is.  LS_EINVAL: all are. */
 int ls__frozen_of_graph(const ls_trainer_options *o, const ls_graph *graph,
                         bool **frozen);
 

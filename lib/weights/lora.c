@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Adding low-rank adapters to a graph, finding them and taking them out. */
-#include "model/lora.h"
+#include "weights/lora.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/pattern.h"
 #include "graph/edit.h"
@@ -178,10 +179,12 @@ static ls_node *build(ls_graph *g, const ls_node *layer, int64_t rank,
 static int insert(ls_graph *g, const ls_node *layer, int64_t rank, double scale)
 {
     const ls_node *sum = build(g, layer, rank, scale);
+    bool known;
     lora l;
 
     LS__NEED_STANDING(g, g);
-    (void)is_sum(sum, &l);
+    known = is_sum(sum, &l);
+    LS__ASSERT(known);
     start(&l);
     ls__edit_redirect(layer, sum);
     ls__edit_move_behind(layer, NODES, PARAMS);

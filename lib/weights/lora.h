@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Low-rank adapters in a graph: four nodes behind a dense layer,
+/* Low-rank adapters (LoRA) in a graph: four nodes behind a dense layer,
  *
  *     sum = layer + b(scale a(x)),   x what the layer reads
  *
  * They are ordinary nodes, in files too, and are known by their names. */
-#ifndef LS_MODEL_LORA_H
-#define LS_MODEL_LORA_H
+#ifndef LS_WEIGHTS_LORA_H
+#define LS_WEIGHTS_LORA_H
 
 #include <lockstep/graph.h>
 
 typedef struct ls__adapter {
     const char *layer; /* its name; the graph's */
-    int64_t in, out;   /* what it takes and gives */
+    int64_t in, out;   /* widths of input and output */
     int64_t rank;
     double scale;      /* alpha / rank */
     const char *w, *a, *b; /* the names of the kernels, of the layer and of the
@@ -22,7 +22,7 @@ typedef struct ls__adapter {
  * with 0.  False: there is none. */
 bool ls__lora_next(const ls_graph *graph, int *at, ls__adapter *adapter);
 
-/* How many there are. */
+/* The number of adapters in a graph. */
 int ls__lora_count(const ls_graph *graph);
 
 /* Add one of this rank and scale to the dense layer of this name.  Errors name

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See lora_file.h. */
-#include "model/lora_file.h"
+#include "weights/lora_file.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/pattern.h"
-#include "exchange/graph_json.h"
+#include "model/graph_json.h"
 #include "file/safetensors.h"
 #include "graph/standing.h"
-#include "hash/state_hash.h"
-#include "model/lora.h"
-#include "model/model_file.h"
-#include "model/weights_file.h"
+#include "state/state_hash.h"
+#include "weights/lora.h"
+#include "weights/model_file.h"
+#include "weights/weights_file.h"
 #include "state/trainer_state.h"
 #include <lockstep/lora.h>
 #include <lockstep/model.h>
@@ -63,7 +64,7 @@ static json_t *list_json(const ls_graph *g)
 }
 
 /* Returns a text to be freed; NULL with a message. */
-static char *describe(const ls__view *of)
+static char *describe(const ls__model_view *of)
 {
     char hex[65], *text = NULL;
     json_t *all;
@@ -80,7 +81,8 @@ static char *describe(const ls__view *of)
 }
 
 /* List the adapters' tensors, or all others; how many there are. */
-static int list_tensors(const ls__view *of, bool own, ls__safetensor *list)
+static int list_tensors(const ls__model_view *of, bool own,
+                        ls__safetensor *list)
 {
     int n = 0;
 
@@ -101,7 +103,7 @@ static int check_any(const ls_graph *graph, const char *path)
                     "adds them to its graph", path);
 }
 
-int ls__lora_save(const ls__view *of, const char *path, int notes,
+int ls__lora_save(const ls__model_view *of, const char *path, int notes,
                   const ls_setting *note)
 {
     ls__texts texts = {.key = LS__LORA_KEY, .notes = notes, .note = note};
@@ -235,8 +237,9 @@ static int check_list(const ls_graph *g, const char *path, const json_t *list)
     int n = ls__lora_count(g), status = 0;
 
     if ((size_t)n != json_array_size(list))
-        return ls__fail(LS_EINVAL, "%s: has %lld adapters, the model %d", path,
-                        (long long)json_array_size(list), n);
+        return ls__fail(LS_EINVAL, "%s: has %lld adapter%s, the model %d", path,
+                        (long long)json_array_size(list),
+                        ls__s((int64_t)json_array_size(list)), n);
     for (int i = 0; i < n && status == 0; i++) {
         ls__adapter d;
 
@@ -306,14 +309,14 @@ static void add_product(int64_t in, int64_t out, int64_t rank, double scale,
         }
 }
 
-static const ls__slot *slot_of(const ls__view *of, const char *name)
+static const ls__slot *slot_of(const ls__model_view *of, const char *name)
 {
     return ls__params_find(of->layout, name);
 }
 
 /* The tensor of an adapted layer's weights becomes a new one, to be freed, with
  * its adapter added. */
-static int merge_one(const ls__view *of, const ls__adapter *l,
+static int merge_one(const ls__model_view *of, const ls__adapter *l,
                      ls__safetensor *list, float **merged)
 {
     const ls__slot *w = slot_of(of, l->w);
@@ -325,15 +328,16 @@ static int merge_one(const ls__view *of, const ls__adapter *l,
     add_product(l->in, l->out, l->rank, l->scale,
                 of->value + slot_of(of, l->a)->offset,
                 of->value + slot_of(of, l->b)->offset, *merged);
+    LS__ASSERT(w->size == l->in * l->out);
     while (strcmp(list->name, w->name))
         list++;
     list->data = *merged;
     return 0;
 }
 
-/* Write a graph without adapters and all other tensors, of which those of
- * adapted layers are merged[]. */
-static int write_merged(const ls__view *of, const ls_graph *graph,
+/* Write a graph without adapters, with the adapted layers' merged[] and all
+ * other tensors. */
+static int write_merged(const ls__model_view *of, const ls_graph *graph,
                         ls__texts texts, const char *path,
                         ls__safetensor *list, float **merged)
 {
@@ -352,7 +356,7 @@ static int write_merged(const ls__view *of, const ls_graph *graph,
     return status;
 }
 
-int ls__lora_merge(const ls__view *of, const char *path, int notes,
+int ls__lora_merge(const ls__model_view *of, const char *path, int notes,
                    const ls_setting *note)
 {
     const ls__texts texts = {LS__GRAPH_KEY, NULL, notes, note};

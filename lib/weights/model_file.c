@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing a model with its graph, and reading both. */
-#include "model/model_file.h"
+#include "weights/model_file.h"
 #include "base/error.h"
-#include "exchange/graph_json.h"
+#include "model/graph_json.h"
 #include "file/safetensors.h"
-#include "model/weights_file.h"
+#include "weights/weights_file.h"
 #include <lockstep/model.h>
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ int ls__model_graph(const ls_graph *graph, const char *path, char **text)
     return ls__fail(status, "%s: %s", path, message);
 }
 
-int ls__model_save(const ls__view *of, const char *path, int notes,
+int ls__model_save(const ls__model_view *of, const char *path, int notes,
                    const ls_setting *note)
 {
     char *text = NULL;
@@ -39,7 +39,7 @@ int ls__model_save(const ls__view *of, const char *path, int notes,
 
 /* ------ reading ------ */
 
-/* A graph whose parameters the file cannot hold is not its own: nobody should
+/* A graph with parameters too large for the file is not its own: nobody should
  * go on to allocate them. */
 static int check_size(const ls_graph *g, const ls__safetensors *file,
                       const char *path)

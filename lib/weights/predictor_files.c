@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Predictors whose weights come from files. */
 #include "base/error.h"
-#include "model/lora_file.h"
-#include "model/weights_file.h"
+#include "weights/lora_file.h"
+#include "weights/weights_file.h"
 #include "predict/fill.h"
 #include <lockstep/lora.h>
 #include <lockstep/model.h>
 
 #include <string.h>
 
-/* Where weights come from. */
+/* The sources of weights. */
 typedef struct files {
     const char *weights, *adapters; /* NULL: there are none */
 } files;

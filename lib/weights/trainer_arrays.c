@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A trainer's arrays by their names, and what is known of them. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "reduce/sum.h"
 #include "state/trainer_state.h"
@@ -38,8 +39,8 @@ int ls_trainer_param_shape(const ls_trainer *t, int i,
     return s->rank;
 }
 
-/* Elements of a block (state/trainer_state.h), of which this process has those
- * that it owns. */
+/* Elements of a block (state/trainer_state.h); this process has those it owns.
+ */
 typedef struct meant {
     int block;
     ls__range at;
@@ -64,7 +65,7 @@ static int block_of(const ls__state *is, const char **name)
     return 0;
 }
 
-/* Which elements of which block a name means. */
+/* Finds the block and the elements that a name means. */
 static int find(const ls_trainer *t, const char *name, int64_t n, meant *m)
 {
     ls__state is = ls__state_of(t);
@@ -75,6 +76,7 @@ static int find(const ls_trainer *t, const char *name, int64_t n, meant *m)
     m->owned = m->block ? is.owned : ls__owned_all(is.layout->floats);
     status = ls__params_place(is.layout, rest, name, n, &m->at.first);
     m->at.last = m->at.first + n;
+    LS__ASSERT(status < 0 || m->at.last <= is.layout->floats);
     return status;
 }
 
@@ -141,9 +143,10 @@ static int not_finite(const ls__state *is, const char *moment, int64_t at)
 {
     const ls__slot *s = ls__params_at(is->layout, at);
 
-    return ls__fail(LS_ENONFINITE, "after %lld updates the %s%sparameter "
+    return ls__fail(LS_ENONFINITE, "after %lld update%s the %s%sparameter "
                     "\"%s\" is not finite, first in element %lld of %lld",
-                    (long long)is->step, moment, *moment ? " of the " : "",
+                    (long long)is->step, ls__s(is->step),
+                    moment, *moment ? " of the " : "",
                     s->name, (long long)(at - s->offset), (long long)s->size);
 }
 

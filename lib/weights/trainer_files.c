@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of a trainer's parameters: weights, models, adapters
- * (lockstep/lora.h).  What opens a run again is data/checkpoint's. */
+ * (lockstep/lora.h).  What opens a run again is lib/checkpoint's. */
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/utf8.h"
-#include "exchange/graph_json.h"
-#include "model/lora_file.h"
-#include "model/model_file.h"
-#include "model/weights_file.h"
+#include "model/graph_json.h"
+#include "weights/lora_file.h"
+#include "weights/model_file.h"
+#include "weights/weights_file.h"
 #include "state/trainer_state.h"
 #include <lockstep/lora.h>
 #include <lockstep/model.h>
@@ -19,7 +19,7 @@ int ls_trainer_save(const ls_trainer *t, const char *path)
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
 
-    const ls__view of = ls__view_of_trainer(t);
+    const ls__model_view of = ls__view_of_trainer(t);
 
     return ls__weights_save(&of, path, NULL, 0, NULL);
 }
@@ -29,7 +29,7 @@ int ls_trainer_save_model(const ls_trainer *t, const char *path)
     LS__NEED_AS(t, "trainer", LS_EINVAL);
     LS__NEED(path);
 
-    const ls__view of = ls__view_of_trainer(t);
+    const ls__model_view of = ls__view_of_trainer(t);
 
     return ls__model_save(&of, path, 0, NULL);
 }
@@ -81,7 +81,7 @@ static int check_notes(const char *function, int notes, const ls_setting *note)
 
 LS__DEFAULTS(ls_save_options, ls_save_defaults_bytes)
 
-typedef int save_fn(const ls__view *of, const char *path, int notes,
+typedef int save_fn(const ls__model_view *of, const char *path, int notes,
                     const ls_setting *note);
 
 int ls_trainer_save_with(const ls_trainer *t, const char *path,
@@ -90,8 +90,10 @@ int ls_trainer_save_with(const ls_trainer *t, const char *path,
     static save_fn *const writers[] = {[LS_SAVE_MODEL] = ls__model_save,
                                        [LS_SAVE_ADAPTERS] = ls__lora_save,
                                        [LS_SAVE_MERGED] = ls__lora_merge};
+    _Static_assert(sizeof writers / sizeof *writers == LS_SAVE_MERGED + 1,
+                   "a writer of each kind");
     ls_save_options o = ls_save_defaults();
-    ls__view of;
+    ls__model_view of;
     int status;
 
     LS__NEED_AS(t, "trainer", LS_EINVAL);

@@ -2,10 +2,11 @@
 /* Parameters to a safetensors file and from one.  Loading checks everything -
  * the file, its names, shapes and element types - before the first value of
  * the model changes. */
-#include "model/weights_file.h"
+#include "weights/weights_file.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/pattern.h"
-#include "exchange/graph_json.h"
+#include "model/graph_json.h"
 #include "file/convert.h"
 #include "file/safetensors.h"
 
@@ -33,6 +34,7 @@ static int list_pairs(ls__metadata *pair, const char *hex,
         pair[n++] = (ls__metadata){texts->key, texts->text};
     for (int i = 0; i < texts->notes; i++)
         pair[n++] = (ls__metadata){texts->note[i].name, texts->note[i].value};
+    LS__ASSERT(n <= texts->notes + 2); /* of which there is room */
     return n;
 }
 
@@ -53,8 +55,8 @@ int ls__weights_write(const char *path, int n, const ls__safetensor *list,
     return status;
 }
 
-int ls__weights_save(const ls__view *of, const char *path, const char *graph,
-                     int notes, const ls_setting *note)
+int ls__weights_save(const ls__model_view *of, const char *path,
+                     const char *graph, int notes, const ls_setting *note)
 {
     const ls__texts texts = {LS__GRAPH_KEY, graph, notes, note};
     int n = of->layout->count, status;

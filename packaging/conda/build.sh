@@ -7,6 +7,6 @@ set -eu
 ./configure --prefix="$PREFIX" --disable-static --disable-rpath \
     --without-fortran --with-blis="$PREFIX"
 make -j"${CPU_COUNT:-2}"
-make check-some TESTS="test/test_ops test/test_determinism test/verify.sh"
+make check-some TESTS="test/lib/op/test_ops test/lib/train/test_determinism test/tools/info/verify.sh"
 make install
 find "$PREFIX/lib" -name 'liblockstep*.la' -delete

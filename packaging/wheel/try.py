@@ -67,6 +67,14 @@ size = sum(os.path.getsize(os.path.join(folder, n)) for n in os.listdir(folder)
 print(f"wheel: lockstep {ls.version()} trains on {platform.machine()}; libraries "
       f"of {size / 1e6:.1f} MB")
 if "emulated" not in sys.argv:  # where no program can be started
+    tools = os.path.dirname(sys.executable)
+    model = ["--rows", "64", "--hidden", "8", "--steps", "6"]
+    subprocess.run([os.path.join(tools, "lockstep-train"), "mlp", *model,
+                    "--transcript", "run.lst", "--save", "run.st"], check=True)
+    said = subprocess.run([os.path.join(tools, "lockstep-verify"), "run.lst",
+                           "--weights", "run.st"], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+    assert "model   same" in said, said
     ms = times("import lockstep") - times("import numpy, ctypes")
     assert ms < MOST_MS, f"import lockstep takes {ms:.1f} ms besides NumPy's"
     print(f"wheel: imported in {ms:.1f} ms of the processor")

@@ -4,7 +4,7 @@
 # member shares a word with goes too: no version has members in what was padding
 # in another (lockstep/base.h), so none ends there.
 #
-#     awk -v way=smaller -f headers.awk lockstep.h
+#     awk -v way=smaller -f headers.awk FILE FILE
 
 # code LINE: it without comments; a comment may go on over lines.
 function code(line, out, at) {
@@ -39,16 +39,15 @@ function flush(most, i) {
         print member[i]
 }
 
-BEGIN {
-    names = "mesh_options pool_options trainer_options checkpoints_options " \
-        "images_options loader_options trace_options place " \
-        "level core_kind link result cost work entry option isa " \
-        "doing attention_options pooling_options conv_options dense_options recurrent_options " \
-        "save_options transcript_options " \
-        "transcript_facts transcript_difference"
-    n = split(names, name, " ")
-    for (i = 1; i <= n; i++)
-        grows["ls_" name[i]] = 1
+# Which structs grow: those that a function is given with their size.
+NR == FNR {
+    said = said code($0)
+    if (said ~ /;/) {
+        if (match(said, /ls_[a-z_]+ \*[a-z]+, +size_t size/))
+            grows[substr(said, RSTART, index(substr(said, RSTART), " ") - 1)] = 1
+        said = ""
+    }
+    next
 }
 
 { text = code($0) }

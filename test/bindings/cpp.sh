@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep.hpp compiles as C++17 and C++20 without a warning, and
-# does what test/test_hpp.cpp and the examples in C++ ask of it.
+# does what test/bindings/test_hpp.cpp and the examples in C++ ask of it.
 top=$top_srcdir
 library=$top_builddir/.libs
 work=$(mktemp -d)
@@ -36,7 +36,7 @@ echo 'int i;' | "$cxx" -x c++ -std=c++17 -fsyntax-only - 2>/dev/null || {
 for standard in c++17 c++20; do
     echo 'int i;' | "$cxx" -x c++ -std=$standard -fsyntax-only - 2>/dev/null ||
         continue
-    build test/test_hpp.cpp $standard
+    build test/bindings/test_hpp.cpp $standard
     "$work/program" "$work/model.safetensors" || exit 1
 done
 for source in "$top"/examples/*.cpp; do

@@ -2,12 +2,17 @@
 """Proves that lockstep.sklearn's estimators are scikit-learn's: its own
 check_estimator, the same weights from the same start, and what is more.
 
-    estimators.py GUIDE
+    estimators.py GUIDE TOOLS
+
+TOOLS: the folder of lockstep-train and lockstep-predict.
 """
 
+import csv
+import datetime
 import os
 import pickle
 import re
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -38,7 +43,7 @@ TARGETS = {
 def raises(words, call, *arguments, **named):
     try:
         call(*arguments, **named)
-    except (ValueError, TypeError) as e:
+    except (ValueError, TypeError, UserWarning) as e:
         assert words in str(e), f"{e} does not say {words}"
         return
     raise AssertionError(f"nothing was refused that should say {words}")
@@ -172,8 +177,8 @@ def check_going_on():
     once = clone(a).set_params(max_iter=10).fit(X, y)
     twice = clone(a).fit(X, y).fit(X, y)
     np.testing.assert_array_equal(once.predict(X), twice.predict(X))
-    assert twice.n_iter_ == 10 and len(twice.history_["loss"]) == 10
-    raises("inputs", twice.fit, X[:, :3], y)
+    assert twice.n_iter_ == 5 and len(twice.history_["loss"]) == 10
+    raises("features", twice.fit, X[:, :3], y)
     early = ours.MLPRegressor(early_stopping=True, random_state=0,
                               n_iter_no_change=3, tol=0, batch_size=20,
                               learning_rate_init=.05)
@@ -278,6 +283,12 @@ def check_files():
         p = ls.Predictor(path).predict("y", x=X.astype(np.float32))
         np.testing.assert_allclose(m.predict_proba(X), p, atol=1e-7)
     assert len(m.coefs_) == 2 and m.coefs_[0].shape == (5, 100)
+    raises("read-only", m.coefs_[0].fill, 0)
+    raises("not of the shapes", setattr, m, "coefs_", m.coefs_[:1])
+    for other in m, pickle.loads(pickle.dumps(m)):
+        other.coefs_ = [0 * x for x in other.coefs_]
+        other.intercepts_ = [np.zeros(100), [5, 1, 0]]
+        assert (other.predict(X) == 0).all() and not other.coefs_[1].any()
     raises("solver", ours.MLPClassifier(solver="newton").fit, X, y)
     raises("batch_size", ours.MLPClassifier(batch_size=0).fit, X, y)
     raises("n_jobs is", ours.MLPClassifier(n_jobs="two").fit, X, y)
@@ -339,9 +350,9 @@ def check_table_courses():
     warm = clone(a).set_params(warm_start=True).fit(X, y)
     before = warm.predict(X)
     warm.set_params(learning_rate_init=1e-9, dropout=0).fit(X, y)
-    assert warm.n_iter_ == 80
+    assert warm.n_iter_ == 40 and len(warm.history_["loss"]) == 80
     np.testing.assert_allclose(warm.predict(X), before, atol=1e-4)
-    raises("columns", warm.fit, X[:, :3], y)
+    raises("features", warm.fit, X[:, :3], y)
     none = clone(a).set_params(validation_fraction=0).fit(X, y)
     assert "validation_score" not in none.history_ and none.score(X, y) > 0.3
     raises("recipe", clone(a).set_params(recipe="best").fit, X, y)
@@ -391,6 +402,158 @@ def check_table_files():
     assert p.argmax() == 0 and p[1] > p[2:].max()
 
 
+def check_habits():
+    """Classes, tiny classes and losses that diverge are scikit-learn's."""
+    two, three = TARGETS["two"][1], TARGETS["three"][1]
+    for of in (theirs.MLPClassifier(max_iter=2), ours.TableClassifier(**SMALL),
+               ours.MLPClassifier(max_iter=2)):
+        part = clone(of).partial_fit(X, three, classes=[0, 1, 2])
+        part.partial_fit(X, two, classes=[2, 1, 0])
+        raises("is not the same as on last call to partial_fit",
+               part.partial_fit, X, two, classes=[0, 1])
+        warm = clone(of).set_params(warm_start=True).fit(X, three)
+        for other in two, np.where(three == 2, 3, three):
+            raises("has the same classes as in the previous call", warm.fit, X,
+                   other)
+    for rare in (np.r_[2, three[1:] % 2], np.arange(20) % 3):
+        for of in theirs, ours:
+            of.MLPClassifier(early_stopping=True, max_iter=2).fit(
+                X[:len(rare)], rare)
+    for of in theirs, ours:
+        raises("only 1 member", of.MLPClassifier(early_stopping=True).fit, X,
+               np.r_[1, np.zeros(119, int)])
+    wild = dict(solver="sgd", learning_rate_init=1e9, max_iter=9, batch_size=20,
+                activation="identity", random_state=0)
+    for of in theirs, ours:
+        raises("non-finite parameter weights", of.MLPRegressor(**wild).fit,
+               X * 1e3, X[:, 0] * 1e9)
+        m = of.MLPRegressor(**wild, early_stopping=True).fit(
+            X * 1e3, X[:, 0] * 1e9)
+        assert np.isnan(m.validation_scores_[-1])
+        assert np.isfinite(m.predict(X)).all()
+
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        raises("y has one class, a", ours.TableClassifier(**SMALL).fit, X,
+               ["a"] * 120)
+
+
+def check_warm_words():
+    """A model goes on with the words and means that it began with."""
+    y = TARGETS["number"][1]
+    words = np.array(["a", "b", "c"], object)[np.arange(120) % 3]
+    rows = np.c_[X[:, :2].astype(object), words]
+    for of in (ours.TableRegressor(**SMALL), ours.MLPRegressor(max_iter=2)):
+        m = clone(of).set_params(warm_start=True, categorical_features=[2],
+                                 random_state=0).fit(rows, y)
+        few = rows[words != "a"]
+        m.fit(few, y[words != "a"])
+        assert list(m._columns.words[2]) == ["a", "b", "c"]
+        np.testing.assert_array_equal(m._rows(few)[0][:2, 2], [1, 2])
+
+
+def check_shown():
+    """What a notebook asks of an estimator."""
+    for of in (ours.MLPClassifier(max_iter=2), ours.TableClassifier(**SMALL),
+               ours.TableRegressor(**SMALL)):
+        for m in of, clone(of).fit(X, TARGETS["three"][1]):
+            assert type(m).__name__ in m._repr_html_() and repr(m)
+            told = [n for n in dir(m) if hasattr(m, n)]
+            assert "predict" in told
+            has = m is not of and isinstance(m, ours.MLPClassifier)
+            assert hasattr(m, "coefs_") == hasattr(m, "intercepts_") == has
+
+
+def write_table(path, when, x, y=None):
+    with open(path, "w", newline="") as f:
+        out = csv.writer(f)
+        out.writerow(["when", "x"] + ["y"] * (y is not None))
+        out.writerows(zip(when, x) if y is None else zip(when, x, y))
+
+
+def forms_of(day, x):
+    """Frames of the same dates."""
+    texts = [str(d) for d in day]
+    try:
+        import pandas
+        f = pandas.DataFrame({"when": pandas.to_datetime(texts), "x": x})
+        yield f
+        for when in (texts, day, list(f.when), f.when.dt.to_period("D"),
+                     f.when.astype("M8[ns]"), f.when.dt.tz_localize("UTC")):
+            yield f.assign(when=when)
+    except ImportError:
+        print("skipped: no pandas")
+    try:
+        import polars
+        f = polars.DataFrame({"when": day, "x": x})
+        yield f
+        yield f.with_columns(polars.col("when").cast(polars.Datetime))
+        yield f.with_columns(polars.col("when").cast(polars.Utf8))
+    except ImportError:
+        print("skipped: no polars")
+
+
+def check_dates(tools):
+    """Dates of every kind are what lockstep-train makes of their texts, and a
+    file of either side reads rows of the other."""
+    day = [datetime.date(2024, 1, 1) + datetime.timedelta(i) for i in range(260)]
+    x = np.round(rng.normal(size=260), 3)
+    y = np.array([2. * (d.weekday() < 5) for d in day]) + .1 * x
+    options = dict(random_state=0, max_iter=60)
+    with tempfile.TemporaryDirectory() as folder:
+        train, model, rows = (os.path.join(folder, n) for n in (
+            "train.csv", "model.st", "rows.csv"))
+        write_table(train, day[:200], x[:200], y[:200])
+        write_table(rows, day[200:], x[200:])
+        subprocess.run([os.path.join(tools, "lockstep-train"), "table", "--data",
+                        train, "--epochs", "60", "--save", model, "--workers",
+                        "1"], check=True, capture_output=True)
+        command = ls.TableModel(model)
+        assert command.columns == ["when", "x"]
+        first = None
+        for f in forms_of(day, x):
+            m = ours.TableRegressor(**options).fit(f[:200], y[:200])
+            told = m.predict(f[200:])
+            if first is None:
+                first = told
+                assert m.score(f[200:], y[200:]) > 0.9
+                assert np.corrcoef(command.predict(f[200:]), y[200:])[0, 1] > .95
+                m.save_model(model)
+                out = subprocess.run(
+                    [os.path.join(tools, "lockstep-predict"), model, rows],
+                    check=True, capture_output=True, text=True).stdout
+                np.testing.assert_allclose(
+                    [float(v) for v in out.split()[1:]], told, atol=1e-6)
+            np.testing.assert_array_equal(told, first)
+            np.testing.assert_allclose(ls.TableModel(model).predict(f[200:]),
+                                       told, rtol=1e-9)
+            parts = ["days", "month", "day", "weekday", "yearday", None]
+            assert m._columns.parts == parts, m._columns.parts
+            n = ours.MLPRegressor(max_iter=1).fit(f, y)
+            assert n._columns.parts == parts
+            check_odd_dates(m, f)
+
+
+def check_odd_dates(m, f):
+    """What is no date is refused by its column and row."""
+    if hasattr(f, "assign"):
+        last = [*(str(d)[:10] for d in f.when[1:]), "soon"]
+        raises('column "when": row 260: "soon" is no date', clone(m).fit,
+               f.assign(when=last), f.x)
+        raises('column "when": row 1: "5" is no date', m.predict,
+               f.assign(when=[5] * 260))
+        raises('column "when"', clone(m).fit, f.assign(
+            when=[datetime.time(1)] * 260), f.x)
+        raises('column "when"', clone(m).fit, f.assign(
+            when=np.full(260, 1, "m8[s]")), f.x)
+        raises('column "x" is datetime64', m.predict, f.assign(x=np.full(
+            260, "2024-01-01", "M8[s]")))
+        some = f.assign(when=[None if i % 9 else d
+                              for i, d in enumerate(f.when)])
+        assert np.isfinite(m.predict(some)).all()
+
+
 def check_guide(path):
     with open(path) as f:
         pieces = re.findall(r"```python sklearn\n(.*?)```", f.read(), re.S)
@@ -412,6 +575,10 @@ if __name__ == "__main__":
     check_weighting()
     check_lbfgs()
     check_going_on()
+    check_habits()
+    check_warm_words()
+    check_shown()
+    check_dates(sys.argv[2])
     check_holes()
     check_frames()
     check_searches()

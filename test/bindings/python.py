@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Proves that python/lockstep does what the C library does: its structs have
+"""Proves that bindings/python/lockstep does what the C library does: its structs have
 the layout of the headers, arrays are read where they are and bad ones refused,
 a model goes through a file, and other threads run during a step.
 
@@ -11,6 +11,7 @@ OFFSETS: "struct.member offset" for each member; STATE_DICT: one of PyTorch's.
 import copy
 import ctypes
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -86,6 +87,8 @@ def check_files(t, x, y, folder):
     with ls.Trainer(path, devices=4, workers=1, pin=False) as again:
         np.testing.assert_array_equal(again.predict("product", x=x), a)
         np.testing.assert_array_equal(again["out.kernel"], t["out.kernel"])
+        assert again.dtypes == {"x": np.float32, "y": np.float32}
+        again.evaluate(x=[[1, 2]], y=[[3]])
         again["out.bias"] = 7
         np.testing.assert_array_equal(again["out.bias"], np.float32([7]))
         again.load(path, "out.*")
@@ -137,9 +140,11 @@ def check_refused():
     x, y = data()
     y = np.ascontiguousarray(y)
     with trainer() as t:
-        raises(TypeError, "float64", t.step, x=x.astype(np.float64), y=y)
-        raises(TypeError, "no NumPy array", t.step, x=x.tolist(), y=y)
-        raises(ValueError, "C-contiguous", t.step, x=x[:, ::-1], y=y)
+        raises(TypeError, "x is object", t.step, x=x.astype(object), y=y)
+        raises(TypeError, "x is <U1", t.step, x=["a", "b"], y=y)
+        raises(TypeError, "x is complex64", t.step, x=x * np.complex64(1), y=y)
+        raises(ValueError, "x is no array", t.step, x=[[1, 2], [3]], y=y)
+        raises(ValueError, "no axis of rows", t.step, x=3, y=y)
         raises(ValueError, "rows of (3,)", t.step, y=y,
                x=np.zeros((64, 3), np.float32))
         raises(ls.Error, "\"z\"", t.step, x=x, z=y)
@@ -162,15 +167,125 @@ def check_refused():
     p = ls.Predictor(trainer())
     raises(ValueError, "rows of (3,)", p.predict, "product",
            x=np.zeros((1, 3), np.float32))
-    raises(TypeError, "int32", p.predict, "product",
-           x=np.zeros((1, 2), np.int32))
-    raises(KeyError, "none", p.predict, "none", x=x)
+    raises(KeyError, 'the nearest is "product"', p.predict, "produt", x=x)
+    raises(KeyError, 'no input "z"; there are x', p.predict, "product", z=x)
     raises(TypeError, '"x"', p.predict, "product")
     good = ls.array(x[:, ::-1])
     assert good.flags.c_contiguous and good.dtype == np.float32
     assert np.shares_memory(ls.array(good), good)
     assert ls.array([1, 2]).dtype == np.int32
     raises(ValueError, "int32", ls.array, [1 << 40])
+
+
+def check_taken():
+    """Lists, slices and other numbers are taken as what an input is of; what it
+    cannot hold is refused by its place."""
+    x, y = data()
+    wide = np.zeros((64, 4))
+    wide[:, ::2] = x
+    with trainer() as t, trainer() as other:
+        other.step(np.ones(64, np.float32), x=x, y=np.ascontiguousarray(y))
+        t.step([1] * 64, x=wide[:, ::2], y=y.tolist())
+        assert t.hash == other.hash
+        by_list = t.predict("product", x=[[1, 2], [3, 4]])
+        np.testing.assert_array_equal(by_list, t.predict("product", x=np.array(
+            [[1, 2], [3, 4]], np.float32)))
+        p = ls.Predictor(t)
+        for kind in np.int64, np.uint8, np.float16, ">f8":
+            np.testing.assert_array_equal(by_list, p.predict(
+                "product", x=np.array([[1, 2], [3, 4]], kind)))
+        assert t.input_gradient("x", x=x.tolist(), y=y).shape == x.shape
+        raises(ValueError, "x[1, 0] is 1e+39, which float32 cannot hold",
+               t.predict, "product", x=[[1, 2], [1e39, 1]])
+        raises(ValueError, "x[0, 1] is 16777217, which float32 cannot hold",
+               p.predict, "product", x=[[1, (1 << 24) + 1]])
+        raises(ValueError, "weights[2] is", t.step, [1, 1, 1e39] + [1] * 61,
+               x=x, y=y)
+    g = ls.Graph()
+    label = g.input("label", (), np.int32)
+    g.loss(ls.cross_entropy(ls.dense(g.input("x", (2,)), 3, "d"), label))
+    with ls.Trainer(g, devices=1, workers=1, pin=False) as t:
+        loss = t.evaluate(x=x, label=np.arange(64, dtype=np.int32) % 3).loss
+        for labels in (np.arange(64) % 3, (np.arange(128) % 3)[:64] * 1.0,
+                       [i % 3 for i in range(64)]):
+            assert t.evaluate(x=x, label=labels).loss == loss
+            with_loader = ls.Loader(t, {"x": x, "label": labels}).evaluate(0)
+            assert with_loader.loss == loss
+        for bad, words in (((1 << 32) + 1, "4294967297"), (1.5, "1.5"),
+                           (np.nan, "nan"), (-(1 << 31) - 1, "-2147483649")):
+            raises(ValueError, f"label[63] is {words}, which int32 cannot hold",
+                   t.evaluate, x=x, label=[0] * 63 + [bad])
+    raises(ValueError, "[3, 0] is 1e+300", ls.array, [[0], [1], [2], [1e300]])
+
+
+def check_kinds():
+    """No member of a struct that is a text or a pointer, and no such argument,
+    takes an address for one."""
+    count = 0
+    for struct in ls.c.STRUCTS.values():
+        for name, kind in struct._fields_:
+            if kind not in (ctypes.c_char_p, ctypes.c_void_p):
+                continue
+            count += 1
+            for bad in 5, 5.0, object(), ["a"], True:
+                raises(TypeError, name + ": a ", setattr, struct(), name, bad)
+            if kind is ctypes.c_void_p:
+                raises(TypeError, "a pointer", setattr, struct(), name, "a")
+    assert count > 50, count
+    raises(TypeError, "a text is wanted, not int", ls.TableModel, "none",
+           adapters=5)
+    raises(TypeError, "a text is wanted, not int", trainer().save, 5)
+    p, g = ls.Predictor(trainer()), graph()
+    for call in (p.refresh, ls.Gradients, lambda x: ls.Loader(x, {}),
+                 lambda x: ls.Checkpoints(x, "none")):
+        for bad in p, g, g.input("z", (2,)), 5, None:
+            raises(TypeError, "a Trainer is wanted, not", call, bad)
+        g = graph()
+    raises(TypeError, "a Predictor is wanted", ls.Generator, g, "product")
+    raises(TypeError, "adam, argument 1: wrong type", ls.adam, "fast")
+    raises(TypeError, "controls are int", trainer().root, 1, a=[1])
+    raises(ctypes.ArgumentError, "a pointer is wanted, not int",
+           ls.c.ls_trainer_step, 5)
+    raises(ValueError, "shape: 9 values", ls.c.Array, b"x", 0, 9, [1] * 9)
+    raises(TypeError, "devices: ", trainer, devices=1.5)
+
+
+def check_names():
+    """A word that is none is answered by those there are."""
+    raises(TypeError, "its optimizer has one", trainer, lr=1e-3)
+    raises(TypeError, 'the nearest is "precision"', trainer, precison="bf16")
+    raises(TypeError, "there are accumulate, ", trainer, zzz=1)
+    raises(TypeError, "optimizer: 'adam' is no Optimizer, as ls.adam(1e-3) is",
+           ls.Trainer, graph(), optimizer="adam")
+    raises(TypeError, "schedule: 'cosine' is no Schedule", trainer,
+           schedule="cosine")
+    with trainer() as t:
+        raises(KeyError, 'the nearest is "out.bias"', t.__getitem__, "out.bia")
+        raises(KeyError, 'the nearest is "product"', t.predict, "produkt",
+               x=data()[0])
+        raises(ValueError, "out.bias has the shape (1,), and the values have "
+               "(3,)", t.__setitem__, "out.bias", [1, 2, 3])
+        p = ls.Predictor(t)
+        assert repr(p) == '<Predictor of "product" (1,) by "x" (2,)>', repr(p)
+    assert ls.__version__ == ls.version()
+    g = ls.Graph()
+    raises(ls.Error, "mean_loss", g.loss, ls.square(g.input("x", (1,))))
+
+
+def check_end(folder):
+    """What outlives the module ends without a word."""
+    script = os.path.join(folder, "end.py")
+    with open(script, "w") as f:
+        f.write("import os, lockstep as ls\n"
+                "g = ls.Graph()\n"
+                "y = ls.dense(g.input('x', (1,)), 1, 'a')\n"
+                "g.output(y, 'y')\n"
+                "g.loss(ls.mean_loss(y))\n"
+                "t = ls.Trainer(g, devices=1, workers=1, pin=False)\n"
+                "os.kept = [ls, g, ls.Predictor(t), ls.Gradients(t), t]\n")
+    done = subprocess.run([sys.executable, script], capture_output=True,
+                          text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
 
 
 def check_alone():
@@ -191,7 +306,7 @@ def check_alone():
             g = ls.Gradients(t, 2)
             raises(TypeError, 'lacks the input "y"', g.compute, x=x)
             raises(TypeError, 'lacks the input "y"', g.add, x=x)
-        raises(TypeError, "no NumPy array", t.step, x=x, y=None)
+        raises(TypeError, "y is object", t.step, x=x, y=None)
         raises(TypeError, 'lacks the input "y"', t.step, x=x)
         assert t.steps == 2
         p = ls.Predictor(two_inputs())
@@ -302,7 +417,7 @@ def check_builders(folder):
     made = {
         "batch_norm": (x, 1e-5, "bn"), "batch_norm_with": (x, "bw"),
         "broadcast_to": (row, (6, 4)),
-        "clamp": (x, 0, 1), "clipped_relu": (x, 1), "concat": ([x, x], 0),
+        "clamp": (x, 0, 1), "concat": ([x, x], 0),
         "conv1d": (x, 5, 3, 1, "same", "c1"),
         "conv2d_transpose": (image, 5, (3, 3), "ct"), "upsample": (image, 2, 2),
         "conv1d_with": (x, 5, 3, "c3"), "conv2d": (image, 5, (3, 3), "c4"),
@@ -331,14 +446,13 @@ def check_builders(folder):
         "self_attention": (x, 2, False, "sa"), "slice": (x, 0, 1, 2),
         "sparse_dense": (i, None, 9, 2, "sd"),
         "sparse_dense_with": (i, None, 9, 2, "sn"),
-        "squared_clipped_relu": (x, 1), "sum_over": (x, (0, 1)),
+        "sum_over": (x, (0, 1)),
         "swiglu": (x, 3, "sw"), "transpose": (x, (1, 0)),
         "matmul": (x, ls.transpose(x)),
     }
     two = {"add", "sub", "mul", "div", "min", "max", "mean_squared_error",
            "mean_absolute_error", "binary_cross_entropy", "kl_divergence"}
-    rules = {"sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop",
-             "adagrad", "lion", "amsgrad"}
+    rules = {name.lower() for name in ls.c.ls_optimizer_kind.number}
     for name in ls.builders.__all__:
         build = getattr(ls, name)
         assert len(build.__doc__) > 6, name
@@ -391,7 +505,7 @@ def check_words():
         r = t.step(x=x, y=y)
         u.step(x=x, y=y)
         assert t.hash == u.hash
-        assert repr(t) == "<Trainer of 4 parameters after 1 steps>", repr(t)
+        assert repr(t) == "<Trainer of 4 parameters after 1 step>", repr(t)
         assert repr(r).startswith("Result(step=0, rows=64, loss="), repr(r)
         assert "accuracy" not in repr(r)
     raises(ValueError, 'precision has no "bf17"', trainer, precision="bf17")
@@ -541,6 +655,10 @@ check_layouts(sys.argv[1])
 check_training(sys.argv[2])
 check_initialisers()
 check_refused()
+check_taken()
+check_kinds()
+check_names()
+check_end(sys.argv[2])
 check_alone()
 check_closed()
 check_passing()

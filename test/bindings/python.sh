@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Proves that python/lockstep works: test/python.py, where there are Python
+# Proves that bindings/python/lockstep works: test/bindings/python.py, where there are Python
 # and NumPy, and a compiler that tells the offsets of the headers' structs.
-# Called by make check with what was built, and by test/install.sh.
+# Called by make check with what was built, and by test/packaging/install.sh.
 python=${PYTHON3:-python3}
 : "${CC:=cc}" "${library:=$top_builddir/.libs/liblockstep.so.2}"
-: "${include:=$top_srcdir/include}" "${module:=$top_srcdir/python}"
+: "${include:=$top_srcdir/include}" "${module:=$top_srcdir/bindings/python}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -22,13 +22,16 @@ fi
 LOCKSTEP_LIBRARY=$library PYTHONPATH=$module PYTHONDONTWRITEBYTECODE=1
 export LOCKSTEP_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
 
-# What the headers declare is what the module has.
-"$python" "$top_srcdir/python/declare.py" "$include" "$work" || exit 1
-for file in c.py builders.py; do
-    cmp "$work/$file" "$module/lockstep/$file" && continue
-    echo "python/declare.py include python/lockstep was not run again"
-    exit 1
-done
+# It is installed where Python looks, whatever scheme that has.
+"$python" - "$top_srcdir/bindings/python/place.py" <<'END' || exit 1
+import site, subprocess, sys
+for folder in site.getsitepackages():
+    prefix = folder.partition("/lib/")[0]
+    place = subprocess.run([sys.executable, sys.argv[1], prefix], check=True,
+                           capture_output=True, text=True).stdout.strip()
+    if "/lib/" in folder and place not in sys.path:
+        sys.exit(f"with the prefix {prefix} the module is put into {place}")
+END
 
 LOCKSTEP_LIBRARY=$work/none.so "$python" -c 'import lockstep' 2>&1 |
     grep -q 'ImportError: .*none.so: .*LOCKSTEP_LIBRARY names another' || {
@@ -59,8 +62,8 @@ END
 # shellcheck disable=SC2086
 $CC -std=c11 -I"$include" -o "$work/offsets" "$work/offsets.c" &&
     "$work/offsets" >"$work/offsets.txt" || exit 1
-"$python" "$top_srcdir/test/python.py" "$work/offsets.txt" "$work" \
+"$python" "$top_srcdir/test/bindings/python.py" "$work/offsets.txt" "$work" \
     "$top_srcdir/test/golden/torch.safetensors" || exit 1
 : "${tool:=$top_builddir/lockstep-train}"
-"$python" "$top_srcdir/test/python_runs.py" "$work" "$tool" \
+"$python" "$top_srcdir/test/bindings/python_runs.py" "$work" "$tool" \
     "$top_srcdir/docs/guide/python.md"

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[32];
     int fd = memory_file(data, size, path);
 
-    for (int i = 0; i < 2 && ls__cifar_add(&images, path) == 0; i++) {
+    for (int i = 0; i < 2 && ls__cifar_add(&images, path, 20) == 0; i++) {
         touch_rows(&images);
         touch(images.label, 4 * images.rows);
     }

@@ -127,7 +127,7 @@ static void save(const ls__folder *dir, int64_t step, int keep)
     ls__safetensor tensor = {.name = "w", .rank = 1, .shape = {3},
                              .data = value};
     json_t *texts = json_object();
-    ls__kept s = {1, 1, &tensor, step, "", texts, texts, texts};
+    ls__checkpoint_content s = {1, 1, &tensor, step, "", texts, texts, texts};
     ls__stamp stamp;
 
     if (ls__checkpoint_write(dir, &s, &stamp) == 0)

@@ -3,7 +3,7 @@
  * and the plan of a small one laid out. */
 #define _GNU_SOURCE
 #include "backend/backend.h"
-#include "exchange/graph_json.h"
+#include "model/graph_json.h"
 #include "mutate.h"
 #include "plan/plan.h"
 

@@ -3,9 +3,9 @@
  * accepted adds adapters to a graph whose model is laid out, and what loads
  * into one that has adapters leaves it whole. */
 #define _GNU_SOURCE
-#include "model/lora_file.h"
+#include "weights/lora_file.h"
 #include "model/ls_model.h"
-#include "../layers.h"
+#include "layers.h"
 #include "sealed_files.h"
 #include <lockstep/lora.h>
 
@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #ifndef FUZZING
 static int save(const ls__model *m, const char *path)
 {
-    const ls__view of = {.layout = &m->params, .value = m->value,
+    const ls__model_view of = {.layout = &m->params, .value = m->value,
                          .graph = m->graph};
 
     return ls__lora_save(&of, path, 0, NULL);

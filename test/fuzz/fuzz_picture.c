@@ -4,7 +4,7 @@
  * would never be seen. */
 #define _GNU_SOURCE
 #include "mutate.h"
-#include "picture/fit.h"
+#include "image/fit.h"
 #include "write_pictures.h"
 
 #include <unistd.h>

@@ -33,7 +33,7 @@ static int train(const char *path, bool compare)
     o.path = path;
     o.compare = compare;
     o.program = "fuzz";
-    o.every = compare ? 0 : 1;
+    o.every = 1;
     status = ls_transcript_open(&all, t.trainer, &o, 0, NULL);
     for (int i = 0; i < CHAIN_STEPS && status == 0; i++) {
         if (ls_step(t.trainer, t.batch, &result) < 0)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Batch norms that train, by PyTorch and Flax, for test_statistics.c: writes
-batch_norm.h.
+batch_norm.txt.
 
-    python make_batch_norm.py >batch_norm.h
+    python make_batch_norm.py >batch_norm.txt
 
 of_batch: torch.nn.BatchNorm over all rows, which is what SyncBatchNorm computes
 of all processes' rows together (it runs on GPUs alone).  of_shard: Flax's
@@ -21,6 +21,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import torch
+
+from number_file import show
 
 ROWS, DEVICES, MOMENTUM, EPSILON = 24, 4, 0.9, 1e-5
 SHAPES = {"pre.kernel": (2, 3), "first.scale": (3,), "first.bias": (3,),
@@ -147,16 +149,8 @@ kinds = {"of_batch": flat(by_torch()), "of_shard": flat(by_flax()),
          "weighted": flat(formula(weights))}
 np.testing.assert_allclose(kinds["of_batch"], flat(formula(np.ones(ROWS))),
                            rtol=1e-4, atol=2e-6)
-print("/* SPDX-" "License-Identifier: BSD-3-Clause */")
-print(f"/* Made by make_batch_norm.py with torch {torch.__version__}, jax "
-      f"{jax.__version__},\n * flax {flax.__version__}, numpy "
-      f"{np.__version__}. */")
-print("#ifndef TEST_GOLDEN_BATCH_NORM_H\n#define TEST_GOLDEN_BATCH_NORM_H\n")
+print(f"# Made by make_batch_norm.py with torch {torch.__version__}, jax "
+      f"{jax.__version__}, flax {flax.__version__}, numpy\n# "
+      f"{np.__version__}.")
 for name, values in kinds.items():
-    print(f"static const float batch_{name}[] = {{")
-    for i in range(0, len(values), 4):
-        print("    " + " ".join(f"{v:.9g}f," if "." in f"{v:.9g}" or "e" in
-                                f"{v:.9g}" else f"{v:.9g}.0f,"
-                                for v in values[i:i + 4]))
-    print("};\n")
-print("#endif")
+    show(name, np.asarray(values, np.float32))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write convs.h: what test_conv_options.c expects of convolutions by JAX.
+"""Write convs.txt: what test_conv_options.c expects of convolutions by JAX.
 
-    make_convs.py > convs.h
+    make_convs.py > convs.txt
 
 Made with jax 0.10.2, flax 0.12.8, numpy 2.4.6.
 
@@ -10,12 +10,13 @@ lax.conv_general_dilated with dilations, groups and padding by numbers: values,
 and gradients by x and the weights, of numbers that are sines; and nnx.Conv over
 steps, causal with dilation, likewise.
 """
-import textwrap
 from importlib.metadata import version
 
 import jax
 import numpy as np
 from flax import nnx
+
+from number_file import show
 
 jax.config.update("jax_enable_x64", True)
 
@@ -33,16 +34,6 @@ def sines(count, by):
     return np.sin(np.arange(count) * by)
 
 
-def table(name, values):
-    values = np.ravel(values).astype(np.float32)
-    text = ", ".join(np.format_float_scientific(v, unique=True)
-                     for v in values)
-    print(f"\nstatic const float {name}[{len(values)}] = {{")
-    print(textwrap.fill(text, 76, initial_indent="    ",
-                        subsequent_indent="    "))
-    print("};")
-
-
 def one(name, rows, image, n, window, strides, dilations, groups, padding):
     shape, kernel = (rows, *image), (*window, image[2] // groups, n)
     x = sines(np.prod(shape), 0.7).reshape(shape)
@@ -57,26 +48,26 @@ def one(name, rows, image, n, window, strides, dilations, groups, padding):
     y, back = jax.vjp(conv, x, w)
     dx, dw = back(sines(y.size, 1.9).reshape(y.shape))
     for part, values in (("y", y), ("dx", dx), ("dw", dw)):
-        table(f"{name}_{part}", values)
+        show(f"{name}/{part}", np.ravel(values).astype(np.float32))
 
 
 def steps():
     """nnx.Conv over steps of 2 rows."""
     for name, options in (
-            ("causal_dilated", dict(padding="CAUSAL", kernel_dilation=4)),
-            ("steps_padded", dict(padding=[(3, 1)], strides=2)),
-            ("steps_grouped", dict(padding="SAME", feature_group_count=3))):
+            ("causal", dict(padding="CAUSAL", kernel_dilation=4)),
+            ("padded", dict(padding=[(3, 1)], strides=2)),
+            ("grouped", dict(padding="SAME", feature_group_count=3))):
         conv = nnx.Conv(3, 6, (3,), rngs=nnx.Rngs(0), **options)
         conv.kernel.set_value(
             sines(conv.kernel.get_value().size, 1.3).reshape(
                 conv.kernel.get_value().shape))
         x = sines(2 * 11 * 3, 0.7).reshape(2, 11, 3)
-        table(name, conv(x))
+        show(f"steps/{name}", np.ravel(conv(x)).astype(np.float32))
 
 
 def main():
-    print("/* Made by make_convs.py with flax", version("flax"), "and jax",
-          version("jax") + ". */")
+    print("# Made by make_convs.py with flax", version("flax"), "and jax",
+          version("jax") + ".")
     for case in CASES:
         one(*case)
     steps()

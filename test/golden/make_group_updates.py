@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write group_updates.h: what test_groups.c expects, as C tables.
+"""Write group_updates.txt: what test_groups.c expects.
 
-    make_group_updates.py > group_updates.h
+    make_group_updates.py > group_updates.txt
 
 Made with jax 0.10.2, optax 0.2.8, numpy 2.4.6 on an x86-64 CPU with FMA:
 pip install jax==0.10.2 optax==0.2.8 numpy==2.4.6.
@@ -14,6 +14,8 @@ clipping by the norm of the rest; and optax.incremental_update of them all.
 import jax
 import numpy as np
 import optax
+
+from number_file import show
 
 UPDATES, LR, WD, DECAY, CLIP = 5, 0.01, 0.1, 0.9, 1.5
 SHAPES = {"a.bias": (4,), "a.kernel": (3, 4), "b.kernel": (4, 2),
@@ -27,17 +29,6 @@ def label(name):
 def adamw(rate):
     return optax.adamw(rate, weight_decay=WD, mask=lambda tree: {
         k: v is not None and len(SHAPES[k]) > 1 for k, v in tree.items()})
-
-
-def table(name, rows):
-    print(f"\nstatic const float {name}[{len(rows)}][{len(rows[0])}] = {{")
-    for row in rows:
-        print("    {")
-        for i in range(0, len(row), 2):
-            print("        " + " ".join(f"{float(v).hex()}f,"
-                                        for v in row[i:i + 2]))
-        print("    },")
-    print("};")
 
 
 r = np.random.RandomState(5)
@@ -68,9 +59,11 @@ start = flat(params)
 for g in grads:
     params, average, state = update(params, average, state, g)
     out.append((flat(params), flat(average)))
-print(f"/* Made by make_group_updates.py with optax {optax.__version__} and jax "
-      f"{jax.__version__}. */")
-table("groups_start", [start])
-table("groups_gradient", [flat(g) for g in grads])
-table("groups_params", [p for p, _ in out])
-table("groups_average", [a for _, a in out])
+print(f"# Made by make_group_updates.py with optax {optax.__version__} and jax "
+      f"{jax.__version__}.")
+show("start", start)
+for name, rows in (("gradient", [flat(g) for g in grads]),
+                   ("params", [p for p, _ in out]),
+                   ("average", [a for _, a in out])):
+    for i, row in enumerate(rows):
+        show(f"{name}/{i}", row)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write schedules.h: what test_schedule.c expects, as C tables.
+"""Write schedules.h and schedules.txt: what test_schedule.c and test_clip.c
+expect.
 
-    make_schedules.py > schedules.h
+    make_schedules.py schedules.txt > schedules.h
 
 Made with jax 0.10.2, optax 0.2.8, numpy 2.4.6 on an x86-64 CPU with FMA:
 pip install jax==0.10.2 optax==0.2.8 numpy==2.4.6.
@@ -19,23 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from number_file import show
+
 COUNT = 120
-
-
-def c_float(x):
-    mantissa, exponent = float(np.float32(x)).hex().split("p")
-    mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-    return f"{mantissa}p{exponent}f"
-
-
-def rows(items, width=78):
-    line, out = "   ", []
-    for i in items:
-        if line.strip() and len(line) + len(i) + 2 > width:
-            out.append(line)
-            line = "   "
-        line += " " + i + ","
-    return "\n".join(out + [line])
 
 
 def then(warmup, peak, schedule):
@@ -131,6 +118,10 @@ CASES = [
      restarts(4, 9, 0.1, 1e-3, 3, 0.5, each=True)),
 ]
 
+numbers = open(sys.argv[1], "w")
+print(f"# Made by make_schedules.py with jax {jax.__version__}, optax "
+      f"{version('optax')}, numpy {np.__version__}; not\n# edited by hand.\n"
+      f"# lr/CASE: the learning rates after 0, 1, .. updates.", file=numbers)
 print(f"""/* Made by make_schedules.py with jax {jax.__version__}, \
 optax {version("optax")},
  * numpy {np.__version__}; not edited by hand. */
@@ -141,14 +132,11 @@ optax {version("optax")},
 
 // clang-format off
 
-enum {{ GOLDEN_COUNT = {COUNT} }};
-
 /* Boundaries of the piecewise cases. */
 static const ls_boundary golden_boundary[] = {{
     {", ".join("{%d, %r}" % i for i in STEPS.items())}
 }};
 
-/* The learning rates after 0, 1, .. updates. */
 static const struct {{
     ls_schedule_kind kind;
     int64_t warmup, decay_steps;
@@ -156,30 +144,25 @@ static const struct {{
     double power;
     int64_t cycle_factor;
     double restart_factor, pct_start, div_factor, final_div_factor, pct_final;
-    float lr[GOLDEN_COUNT];
 }} golden_schedule[] = {{""")
-for fields, schedule in CASES:
-    values = [c_float(schedule(jnp.int32(c))) for c in range(COUNT)]
+for i, (fields, schedule) in enumerate(CASES):
+    show(f"lr/{i}", [np.float32(schedule(jnp.int32(c))) for c in range(COUNT)],
+         numbers)
     fields += ", 0" * (12 - fields.count(","))
-    print("{%s, {\n%s\n}}," % (fields, rows(values)))
-print("};\n")
+    print("    {%s}," % fields)
+print("};\n\n// clang-format on\n\n#endif")
 
 # Gradients of two parameters whose squares are exact in float and add up
 # without rounding, so that the norm is the same in any order of additions.
 grads = [np.array([i % 7 - 3 for i in range(20)], np.float32) / 4,
          np.array([i % 5 - 2 for i in range(30)], np.float32) / 8]
 norm = np.float32(np.sqrt(sum((g.astype(np.float64) ** 2).sum() for g in grads)))
-print(f"""/* optax.clip_by_global_norm of 20 elements (i % 7 - 3) / 4 and 30 elements
- * (i % 5 - 2) / 8, whose squares add up without rounding; then one update of
- * sgd(0.5) from zeros. */
-static const float golden_norm = {c_float(norm)};
-
-static const struct {{
-    double clip_norm;
-    float value[50];
-}} golden_clip[] = {{""")
-for limit in (0.3, 1.7, float(norm), float(np.nextafter(norm, np.float32(9))),
-              100.0):
+print("""# clip/CASE: optax.clip_by_global_norm of 20 elements (i % 7 - 3) / 4 and 30
+# elements (i % 5 - 2) / 8, whose squares add up without rounding; then one
+# update of sgd(0.5) from zeros.""", file=numbers)
+show("norm", [norm], numbers)
+for i, limit in enumerate((0.3, 1.7, float(norm),
+                           float(np.nextafter(norm, np.float32(9))), 100.0)):
     rule = optax.chain(optax.clip_by_global_norm(limit), optax.sgd(0.5))
     zeros = [jnp.zeros_like(g) for g in grads]
 
@@ -190,20 +173,15 @@ for limit in (0.3, 1.7, float(norm), float(np.nextafter(norm, np.float32(9))),
 
     values = np.concatenate([np.asarray(v) for v in update(
         zeros, [jnp.asarray(g) for g in grads])])
-    print("{%s, {\n%s\n}}," % (limit.hex(), rows(map(c_float, values))))
-print("""};
-
-/* optax.clip of the same, by itself (clip_norm 0) and behind the norm's; then
- * the same update. */
-static const struct {
-    double clip_norm, clip_value;
-    float value[50];
-} golden_clip_value[] = {""")
-for limit, most in ((0, 0.3), (0, 0.25), (0, 1e-3), (0, 2.0), (1.7, 0.2)):
+    show(f"clip/{i}", values.astype(np.float32), numbers)
+print("""# clip-value/CASE: optax.clip of the same, by itself and in the last behind the
+# norm's; then the same update.""", file=numbers)
+for i, (limit, most) in enumerate(((0, 0.3), (0, 0.25), (0, 1e-3), (0, 2.0),
+                                   (1.7, 0.2))):
     chain = [optax.clip_by_global_norm(limit)] if limit else []
     rule = optax.chain(*chain, optax.clip(most), optax.sgd(0.5))
     updates, _ = jax.jit(rule.update)([jnp.asarray(g) for g in grads],
                                       rule.init(zeros), zeros)
     values = np.concatenate([np.asarray(u) for u in updates])
-    print("{%r, %r, {\n%s\n}}," % (limit, most, rows(map(c_float, values))))
-print("};\n\n// clang-format on\n\n#endif")
+    show(f"clip-value/{i}", values.astype(np.float32), numbers)
+numbers.close()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Write sequences.h: what test_sequences.c expects of LSTM and GRU by Flax.
+"""Write sequences.txt: what test_sequences.c expects of LSTM and GRU by Flax.
 
-    make_sequences.py > sequences.h
+    make_sequences.py > sequences.txt
 
 Made with jax 0.10.2, flax 0.12.8, numpy 2.4.6:
 pip install jax==0.10.2 flax==0.12.8 numpy==2.4.6.
@@ -13,13 +13,14 @@ squared error of the outputs of all steps, those beyond a row's length taken to
 be 0 before the Linear); steps of plain SGD.  The losses before each step, and
 sums of the parameters before the first and after the last.
 """
-import textwrap
 from importlib.metadata import version
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from flax import nnx
+
+from number_file import show
 
 ROWS, STEPS, IN, UNITS, OUT, UPDATES, RATE, SEED = 6, 5, 3, 4, 2, 6, 0.5, 7
 LENGTHS = np.array([5, 1, 0, 3, 4, 5])
@@ -56,15 +57,6 @@ def paths(state):
     return sorted((".".join(map(str, p)), v.get_value()) for p, v in flat)
 
 
-def table(name, count, values, kind="float"):
-    text = ", ".join(np.format_float_scientific(v, unique=True)
-                     for v in values)
-    print(f"\nstatic const {kind} {name}[{count}] = {{")
-    print(textwrap.fill(text, 76, initial_indent="    ",
-                        subsequent_indent="    "))
-    print("};")
-
-
 def one(name, cell):
     model = Model(cell, nnx.Rngs(SEED))
     x = uniform(1, (ROWS, STEPS, IN)) * 2
@@ -82,9 +74,9 @@ def one(name, cell):
                                        nnx.state(grads, nnx.Param)))
     last = np.concatenate([np.ravel(v)
                            for _, v in paths(nnx.state(model, nnx.Param))])
-    table(f"{name}_first", len(first), first)
-    table(f"{name}_last", len(last), last)
-    table(f"{name}_loss", UPDATES, np.array(losses))
+    show(f"{name}/first", first)
+    show(f"{name}/last", last)
+    show(f"{name}/loss", np.array(losses, np.float32))
     return [p for p, _ in paths(nnx.state(model, nnx.Param))]
 
 
@@ -97,21 +89,21 @@ def convolutions():
         conv = nnx.Conv(IN, UNITS, (3,), strides=stride, padding=padding,
                         rngs=nnx.Rngs(SEED))
         y = conv(uniform(1, (ROWS, STEPS, IN)))
-        table(f"conv_{name}", y.size, np.ravel(y))
+        show(f"conv/{name}", np.ravel(y))
 
 
 def main():
-    print("/* Made by make_sequences.py with flax", version("flax"), "and jax",
-          version("jax") + ". */")
+    print("# Made by make_sequences.py with flax", version("flax"), "and jax",
+          version("jax") + ".")
     for name, cell in (("lstm", nnx.OptimizedLSTMCell), ("gru", nnx.GRUCell)):
         for path in one(name, cell):
-            print(f"/* {name}: {path} */")
+            print(f"# {name}: {path}")
     convolutions()
     key = jax.random.key(11)
     make = nnx.initializers.orthogonal()
     for rows, columns in ((3, 12), (12, 3), (5, 5)):
-        table(f"orthogonal_{rows}_{columns}", rows * columns,
-              np.ravel(make(key, (rows, columns), jnp.float32)))
+        show(f"orthogonal/{rows}/{columns}",
+             np.ravel(make(key, (rows, columns), jnp.float32)))
 
 
 main()

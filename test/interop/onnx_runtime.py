@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Models that lockstep writes for ONNX: onnx.checker takes them, and ONNX
 Runtime computes what lockstep-predict does, within 1e-5.  Layers that no model
-of the tool has are built by python/lockstep.
+of the tool has are built by bindings/python/lockstep.
 
     onnx_runtime.py FOLDER-OF-PROGRAMS FOLDER GOLDEN-MODEL
 """
+import inspect
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import onnxruntime
 bin_, folder, golden = sys.argv[1:4]
 os.environ.setdefault("LOCKSTEP_LIBRARY",
                       os.path.abspath(f"{bin_}/.libs/liblockstep.so"))
-sys.path.append(f"{os.path.dirname(__file__)}/../../python")
+sys.path.append(f"{os.path.dirname(__file__)}/../../bindings/python")
 import lockstep as ls  # noqa: E402
 rng = np.random.default_rng(1)
 SMALL_LM = ["--vocab", "11", "--seq-len", "6", "--d-model", "16", "--heads", "2",
@@ -193,6 +194,74 @@ def both_ways(call, two_biases, lengths):
     return ls.Predictor(trainer), rows
 
 
+def one_hot():
+    g = ls.Graph()
+    y = ls.dense(ls.one_hot(g.input("i", (3,), np.int32), 5), 2, "out")
+    g.output(y, "y")
+    return predictor(g, y), {"i": rng.integers(0, 5, (7, 3)).astype(np.int32)}
+
+
+def two_passes():
+    """Norms of rows with a large mean, which cost ONNX Runtime no digits."""
+    g = ls.Graph()
+    x = g.input("x", (4, 4, 8))
+    y = ls.layer_norm_with(x, "layer", two_passes=True)
+    y = y + ls.group_norm_with(x, 2, "group", two_passes=True)
+    g.output(y, "y")
+    return predictor(g, y), {"x": np.float32(8) + floats(5, 4, 4, 8)}
+
+
+def elements():
+    """Every operator that is a formula of its elements, or of x alone."""
+    g = ls.Graph()
+    x, u = g.input("x", (4, 6)), g.input("u", (4, 6))
+    y = [ls.clamp(x, -0.5, 1), ls.pow(u, 2.5), ls.leaky_relu(x, 0.1),
+         ls.elu(x, 0.7), ls.scale_shift(x, 2, 1), ls.log(u), ls.sqrt(u),
+         ls.min(x, u), ls.max(x, u), x / u, x * u, x - u]
+    alone = [f for f in map(ls.builders.__dict__.get, ls.builders.__all__)
+             if list(inspect.signature(f).parameters) == ["x"]]
+    y += [f(x) for f in alone if f not in (ls.log, ls.sqrt, ls.mean_loss)]
+    for i, h in enumerate(y):
+        g.output(h, f"y{i}")
+    return predictor(g, y[0]), {"x": np.clip(3 * floats(5, 4, 6), -4, 4),
+                                "u": np.abs(floats(5, 4, 6)) + 0.5}
+
+
+def shapes():
+    """What moves numbers, adds them or picks some."""
+    g = ls.Graph()
+    x, at, n = g.input("x", (4, 6)), g.input("at", (3,), np.int32), g.input(
+        "n", (), np.int32)
+    column = ls.slice(x, 1, 2, 1)
+    y = [ls.transpose(x, (1, 0)), ls.reshape(x, (2, 3, 4)), ls.reverse(x),
+         ls.reverse(x, n), ls.broadcast_to(ls.sum_over(x, (0,)), (4, 6)),
+         ls.broadcast_to(column, (2, 4, 6)), ls.sum_over(x, (0, 1)),
+         ls.max_over(x, (1,)), ls.concat([x, column], 1), ls.gather(x, at),
+         ls.softmax(x), ls.log_softmax(x), ls.matmul(x, ls.transpose(x)),
+         ls.round_bf16(x), ls.rms_norm(x, 1e-3, "rms"), ls.flatten(x),
+         ls.layer_norm(x, "norm"), ls.position(x, "place"),
+         ls.embed(at, 4, 5, "table"), ls.dropout(x, 0.5, "drop")]
+    for i, h in enumerate(y):
+        g.output(h, f"y{i}")
+    return predictor(g, y[-3]), {
+        "x": floats(5, 4, 6), "n": rng.integers(0, 5, 5).astype(np.int32),
+        "at": rng.integers(0, 4, (5, 3)).astype(np.int32)}
+
+
+def masked():
+    g = ls.Graph()
+    x, m = g.input("x", (3, 8)), g.input("m", (3, 5))
+    y = ls.cross_attention(x, g.input("to", (5, 6)), m, 2, "a")
+    g.output(y, "y")
+    return predictor(g, y), {"x": floats(4, 3, 8), "to": floats(4, 5, 6),
+                             "m": (floats(4, 3, 5) > 0).astype(np.float32)}
+
+
+compare_all("elements", *elements())
+compare_all("shapes", *shapes())
+compare_all("one hot", *one_hot())
+compare_all("two passes", *two_passes())
+compare_all("masked", *masked())
 compare_all("batch norm", *batch_norm())
 compare_all("autoencoder", *autoencoder())
 for call, two in ("lstm_with", False), ("gru_with", False), ("gru_with", True):

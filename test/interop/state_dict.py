@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Weights of python/lockstep into a model of PyTorch's and back, and its
+"""Weights of bindings/python/lockstep into a model of PyTorch's and back, and its
 tensors as inputs: the same predictions, the same bits."""
 
 import os
@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import torch
 
-sys.path.append(f"{os.path.dirname(__file__)}/../../python")
+sys.path.append(f"{os.path.dirname(__file__)}/../../bindings/python")
 import lockstep as ls  # noqa: E402
 
 

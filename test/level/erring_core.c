@@ -74,11 +74,13 @@ static uint64_t errs(const char *kernel)
 
 static void turn(float *x, uint64_t draw)
 {
-    uint32_t word;
+    unsigned bit = fault.bit < 0 ? draw >> 8 & 31 : (unsigned)fault.bit;
+    uint32_t word, bits = UINT32_C(1) << bit;
 
+    for (int i = 1; i < fault.bits; i++)
+        bits |= UINT32_C(1) << (mix(draw + (uint64_t)i) & 31);
     memcpy(&word, x, sizeof word);
-    word ^= UINT32_C(1) << (fault.bit < 0 ? draw >> 8 & 31
-                                          : (unsigned)fault.bit);
+    word = fault.stuck ? word | bits : word ^ bits;
     memcpy(x, &word, sizeof word);
 }
 
@@ -93,7 +95,9 @@ static void spoil(const char *kernel, int64_t rows, int64_t n, int64_t row,
         return;
     i = fault.lane < 0 ? (int64_t)((draw >> 16) % (uint64_t)(rows * n))
                        : fault.lane % (rows * n);
-    turn(x + i / n * row + i % n, draw);
+    for (int lanes = 0; lanes == 0 || (lanes < fault.lanes && i < rows * n);
+         lanes++, i++)
+        turn(x + i / n * row + i % n, draw);
 }
 
 /* ------ workers on other levels ------ */

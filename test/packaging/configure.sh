@@ -4,9 +4,9 @@
 # and says why, as make does; that it takes the usual ones; that
 # --disable-rpath leaves no run-time path in what `make install` puts there; and
 # that pkg-config finds it below a prefix that only make was told.  Called by
-# .ci/run: test/configure.sh CONFIGURE-ARGUMENTS.
-tree=$(cd "$(dirname "$0")/.." && pwd)
-. "$tree/test/shell.sh"
+# .ci/run: test/packaging/configure.sh CONFIGURE-ARGUMENTS.
+tree=$(cd "$(dirname "$0")/../.." && pwd)
+. "$tree/test/support/shell.sh"
 # shellcheck disable=SC2154 # shell.sh makes dir
 cd "$dir" || exit 99
 
@@ -50,6 +50,10 @@ export PKG_CONFIG_PATH
 is "the prefix in lockstep.pc" "$(pkg-config --variable=prefix lockstep)" /other
 make prefix=/third DESTDIR="$dir/again" install >out 2>err
 is "make install with another prefix" $? 0
+is "ldconfig, with DESTDIR" "$(grep ldconfig out)" ""
+# Programs without a run-time path, in a folder that no loader knows.
+make prefix="$dir/to/other" install-exec-hook >out 2>err
+has "make install" out "in $dir/to/other/lib yet: run ldconfig as root"
 is "what names the first prefix" "$(grep -rlE '/other(/|$)' "$dir/again")" ""
 is "a prefix given to pkg-config" \
     "$(pkg-config --define-variable=prefix=/a --cflags lockstep | xargs)" \

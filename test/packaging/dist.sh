@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Proves that `make dist` gives the same bytes in two folders, to people with
 # other umasks, at other times, and again from the tarball itself; and that all
-# files of a clone are in it.  Called by .ci/run: test/dist.sh
+# files of a clone are in it.  Called by .ci/run: test/packaging/dist.sh
 # CONFIGURE-ARGUMENTS.
 set -eu
-tree=$(cd "$(dirname "$0")/.." && pwd)
+tree=$(cd "$(dirname "$0")/../.." && pwd)
 dir=$(mktemp -d)
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM

@@ -57,7 +57,7 @@ run()
         }
     done
     [ -n "$cxx" ] || return 0
-    for source in "$top_srcdir/test/install.cpp" \
+    for source in "$top_srcdir/test/packaging/install.cpp" \
         "$top_srcdir"/examples/*.cpp; do
         $cxx -std=c++17 -o "$work/program" "$source" $(flags_"$1" "$source")
         "$work/program"
@@ -106,7 +106,7 @@ fortran()
 ranks()
 {
     # shellcheck source=/dev/null
-    . "$top_srcdir/debian/tests/mpi-environment"
+    . "$top_srcdir/packaging/debian/tests/mpi-environment"
     MPIFORT=$(command -v "$(echo "$MPICC" | sed 's/mpicc/mpifort/')") || MPIFORT=
     # shellcheck disable=SC2046 # flags are words
     "$MPICC" -o "$work/program" "$top_srcdir/examples/surrogate_mpi.c" \
@@ -155,7 +155,7 @@ cp -R "$libdir/cmake/lockstep" "$lib/cmake"
 status=0
 [ ! -f "$libdir/liblockstep.so" ] ||
     library=$libdir/liblockstep.so.2 tool=$bindir/lockstep-train \
-        sh "$top_srcdir/test/python.sh" ||
+        sh "$top_srcdir/test/bindings/python.sh" ||
     status=$?
 [ $status = 0 ] || [ $status = 77 ]
 "$bindir/lockstep-train" --version

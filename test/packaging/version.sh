@@ -18,8 +18,8 @@ if [ "$configured" != "$declared" ]; then
     exit 1
 fi
 packaged=$(sed -n 's/^version = "\(.*\)"$/\1/p' \
-    "$top_srcdir/python/pyproject.toml")
+    "$top_srcdir/bindings/python/pyproject.toml")
 if [ "$configured" != "$packaged" ]; then
-    echo "configure.ac says $configured, python/pyproject.toml says $packaged"
+    echo "configure.ac says $configured, bindings/python/pyproject.toml says $packaged"
     exit 1
 fi

@@ -288,7 +288,7 @@ OPERATORS = {
     "reciprocal": unary(lambda x: x ** -1), "positive": unary(lambda x: x * 1),
     "rsqrt": unary(lambda x: ls.sqrt(x) ** -1),
     "nn.functional.relu": unary(ls.relu),
-    "nn.functional.relu6": unary(lambda x: ls.clipped_relu(x, 6)),
+    "nn.functional.relu6": unary(lambda x: ls.clamp(x, 0, 6)),
     "nn.functional.silu": unary(ls.silu),
     "nn.functional.softsign": unary(lambda x: x / (abs(x) + 1)),
     "nn.functional.tanhshrink": unary(lambda x: x - ls.tanh(x)),

@@ -97,18 +97,17 @@ def of_torch():
 
 
 def of_optax():
-    yield "sgd", ls.sgd(0.1), optax.sgd(0.1)
-    yield "momentum", ls.momentum(0.1, 0.9), optax.sgd(0.1, 0.9)
-    yield "nesterov", ls.nesterov(0.1, 0.9), optax.sgd(0.1, 0.9, True)
-    yield "adam", ls.adam(0.01), optax.adam(0.01)
-    yield "adamw", ls.adamw(0.01), optax.adamw(0.01)
-    yield "rmsprop", ls.rmsprop(0.01), optax.rmsprop(0.01)
-    yield "adagrad", ls.adagrad(0.1), optax.adagrad(0.1)
-    yield "lion", ls.lion(0.01), optax.lion(0.01)
-    yield "amsgrad", ls.amsgrad(0.01), optax.amsgrad(0.01)
+    traced = {"momentum": optax.sgd(0.01, 0.9),
+              "nesterov": optax.sgd(0.01, 0.9, True)}
+    ours = ls.c.ls_optimizer_kind.number
+    for name in ours:
+        if name in traced:
+            yield name, getattr(ls, name)(0.01, 0.9), traced[name]
+        else:
+            yield name, getattr(ls, name)(0.01), getattr(optax, name)(0.01)
     for name in ("adabelief", "adadelta", "adafactor", "adamax", "adan", "lamb",
                  "lars", "nadam", "novograd", "radam", "rprop", "sm3", "yogi"):
-        if hasattr(optax, name):
+        if hasattr(optax, name) and name not in ours:
             yield name, None, None
 
 

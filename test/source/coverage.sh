@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Proves that test/coverage fails when a test fails and when a goal is missed,
+# Proves that test/source/coverage fails when a test fails and when a goal is missed,
 # and passes when all pass and both are met: with a suite of one line and counts
 # that are made here, without a compiler.
 cd "$(dirname "$0")" || exit 99
 here=$PWD
-. ./shell.sh
+. ../support/shell.sh
 command -v python3 >"$dir/out" || { echo "skipped: no python3 here"; exit 77; }
 unset MAKEFLAGS MFLAGS
 COVERAGE_BUILD=$dir/build CLANG=true LLVM_PROFDATA=true LLVM_COV=$dir/cov
@@ -23,15 +23,15 @@ suite() {
         branches="${branches}[$i, 1, $i, 2, 1, 1, 0, 0],"
     done
     cat >"$dir/counts.json" <<END
-{"data": [{"files": [{"filename": "$here/../lib/base/sha.c", "segments": [
+{"data": [{"files": [{"filename": "$here/../../lib/base/sha.c", "segments": [
     [1, 1, 1, true, true, false], [$(($2 - 1)), 9, 0, false, false, false],
     [$2, 1, 0, true, true, false], [$2, 9, 0, false, false, false]]}],
-  "functions": [{"filenames": ["$here/../lib/base/sha.c"], "regions": [],
+  "functions": [{"filenames": ["$here/../../lib/base/sha.c"], "regions": [],
     "branches": [$branches [5, 1, 5, 2, 1, $3, 0, 0]]}]}]}
 END
 }
 
-# ends NAME STATUS TEXT [TEST]: what test/coverage ends with and says.
+# ends NAME STATUS TEXT [TEST]: what test/source/coverage ends with and says.
 ends() {
     name=$1 expected=$2 text=$3
     shift 3

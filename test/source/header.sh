@@ -11,7 +11,7 @@ longest=600 # lines of a header
 failed=0
 
 # headers: the names by which programs include them; mpi.h needs MPI, and is
-# compiled by test/mpi.sh.
+# compiled by test/lib/mpi/mpi.sh.
 headers()
 {
     (cd "$include" && echo lockstep.h lockstep/*.h) |

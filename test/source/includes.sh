@@ -6,18 +6,20 @@
 # docs/design.md lists them from the ground up.
 # Each says which tests test it ("tested by: test_text data.sh"), and these are
 # there.  Tools see nothing of lib/ and data/ but the public headers, and data/
-# these, base and, where a room says so, the doors that data/README.md lists,
-# headers of lib/; lib/ and data/ include those that they need and not
-# lockstep.h, and lib/ neither includes nor calls data/.
+# these and the rooms of lib/ of which it has its own copy; lib/ and data/ include
+# those that they need and not lockstep.h, and lib/ neither includes nor calls
+# data/.
+# What rooms share, ls__name, is defined once, so that a name has one meaning.
 # File names are unique: two files share one only as a .c and its .h.  (Public
 # headers below lockstep/ are named as the room whose functions they declare.)
 # No line is wider than 80 characters, and each source names its license.
 # Comments above functions and types begin with a verb or a noun: a comment that
 # begins with a bare preposition ("Of a device.") sends the reader on to look for
 # what it speaks of.  No file is longer than 500 lines, and among those of a step
-# none leads back to itself.  What one file alone uses is static there.
+# none leads back to itself.  What one file alone uses is static there.  Files that
+# pages name are there.
 tool=
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../support/shell.sh"
 : >"$dir/err"
 : >"$dir/out"
 
@@ -36,36 +38,11 @@ allowed() {
     done
 }
 
-# doors TREE: the headers of lib/ that are open to data/.
-doors() {
-    awk '/^$/ { on = 0 } sub(/^doors:/, "") { on = 1 } on' \
-        "$1/data/README.md" 2>/dev/null | tr ' ' '\n' | grep .
-}
-
-# opened TREE: the functions and tables that they declare.
-opened() {
-    doors "$1" | while read -r door; do
-        grep -Eo '\bls__[a-z0-9_]+\(|^extern .*' "$1/lib/$door" |
-            grep -Eo '\bls__[a-z0-9_]+'
-    done | sort -u
-}
-
-# included ROOT: "room other file" for each include of another folder, which a
-# room of lib/ of the same name is, too; data/ includes "doors" by this name.
+# included ROOT: "room other file" for each include of another folder.
 included() {
-    doors "$1/.." >"$dir/doors"
     (cd "$1" && grep -HEo '^ *# *include "[a-z]+/[a-z0-9_.]+' ./*/*.[ch]) |
-        sed -n 's|^\./\([a-z]*\)/\([^:]*\):.*"\([a-z]*\)/\(.*\)$|\1 \3 \2 \4|p' |
-        sort -u | while read -r room other file name; do
-        if [ "${1##*/}" = data ] && [ ! -f "$1/$other/$name" ] &&
-            grep -qx "$other/$name" "$dir/doors"; then
-            echo "$room doors $file"
-            continue
-        fi
-        [ "$room" = "$other" ] && {
-            [ -f "$1/$room/$name" ] || [ ! -f "$1/../lib/$room/$name" ]
-        } || echo "$room $other $file"
-    done | sort -u
+        sed -n 's|^\./\([a-z]*\)/\([^:]*\):.*"\([a-z]*\)/.*$|\1 \3 \2|p' |
+        awk '$1 != $2' | sort -u
 }
 
 # order TREE FOLDER: its rooms from the ground up, as docs/design.md lists them
@@ -103,8 +80,7 @@ untested() {
     awk '/^$/ { on = 0 } sub(/^tested by:/, "") { on = 1 } on' \
         "$1/$2/README.md" 2>/dev/null | tr ' ' '\n' | grep . |
         while read -r test; do
-            ls "$1/test/$test" "$1/test/$test.c" "$1/test/fuzz/$test.c" \
-                2>/dev/null | grep -q . ||
+            find "$1/test" -name "$test" -o -name "$test.c" | grep -q . ||
                 echo "$2 is tested by $test, which is not there"
         done
 }
@@ -122,8 +98,8 @@ rooms_of() {
         !(($1, $2) in may) { print folder "/" $1 "/" $3 " includes " $2 \
             ", which " $1 " may not" }' "$dir/allowed" -
     while read -r room other; do
-        case $2/$other in data/base | data/doors) continue ;; esac
         [ -d "$1/$2/$other" ] ||
+            { [ "$2" = data ] && [ -d "$1/lib/$other" ]; } ||
             echo "$2/$room may include $other, which is no room of $2"
     done <"$dir/allowed"
     tsort <"$dir/allowed" 2>&1 >/dev/null | sed 's/^tsort: -: /a circle: /'
@@ -156,8 +132,7 @@ symbols() {
 
 # calls TREE BUILD: a line for each call of one room to another that it may not
 # see; the rooms that a room sees are those that it may include, those that these
-# may include, and so on.  What is public, and what is a door's, data/ may call
-# all the same.
+# may include, and so on.  What is public data/ may call all the same.
 calls() {
     allowed "$1/lib" | sed 's|^|lib/|; s| | lib/|' >"$dir/allowed"
     allowed "$1/data" | while read -r room other; do
@@ -166,9 +141,7 @@ calls() {
         echo "data/$room $tree/$other"
     done >>"$dir/allowed"
     symbols "$1" "$2" >"$dir/symbols"
-    opened "$1" >"$dir/opened"
     awk 'FILENAME ~ /allowed$/ { sees[$1, $2]; room[$1]; room[$2]; next }
-        FILENAME ~ /opened$/ { open[$1]; next }
         $2 ~ /^[TDRBCVW]$/ { home[$3] = $1 }
         $2 == "U" { wants[$1 " " $3] }
         END {
@@ -177,28 +150,57 @@ calls() {
             for (w in wants) {
                 split(w, of, " ")
                 to = home[of[2]]
-                if (of[1] ~ /^data/ && (of[2] ~ /^ls_[a-z]/ ||
-                    of[2] in open && (of[1], "lib/doors") in sees))
+                if (of[1] ~ /^data/ && of[2] ~ /^ls_[a-z]/)
                     continue
                 if (to != "" && to != of[1] && !((of[1], to) in sees))
                     print of[1] " calls " of[2] " of " to \
                         ", which it may not see"
             }
-        }' "$dir/allowed" "$dir/opened" "$dir/symbols" | sort
+        }' "$dir/allowed" "$dir/symbols" | sort
 }
 
 # twice ROOT: file names, without what follows the dot, that two files have.
 twice() {
-    (cd "$1" && find lib data tools mpi test bench examples -name '*.[ch]') |
+    (cd "$1" && find lib data tools test bench examples -name '*.[ch]' \
+        ! -path 'tools/referee/*') |
         sed 's|^\(.*\)/\([^/]*\)\.\([ch]\)$|\2 \1 \3|' | sort |
         awk '$1 == name && ($2 != folder || $3 == kind) { print $1, folder, $2 }
             { name = $1; folder = $2; kind = $3 }'
 }
 
+# defined ROOT: "name file" for each ls__ type, function and table that is defined,
+# but for no_x.c, which is compiled where x.c is not.
+defined() {
+    (cd "$1" && find lib data -name '*.[ch]' ! -name 'no_*.c' | sort | xargs awk '
+        FNR == 1 || /^}/ { begun = "" }
+        /^typedef struct [a-z0-9_]+ [a-z0-9_]+;/ { next }
+        /^} ls__/ || /^(struct|union|enum) ls__[a-z0-9_]+ [{]/ ||
+        /^typedef [^{(]*[ *]ls__[a-z0-9_]+;/ {
+            sub(/( [{]|;.*)$/, "")
+            sub(/.*[ *]/, "")
+            print $0, FILENAME
+            next
+        }
+        /^[a-z]/ && !/^(typedef|extern) / &&
+        match($0, /[ *]ls__[a-z0-9_]+([(]|([[].*)? =)/) {
+            begun = substr($0, RSTART + 1)
+            table = begun !~ /^[a-z0-9_]+[(]/
+            sub(/[^a-z0-9_].*/, "", begun)
+        }
+        begun && (table || /[{]/) { print begun, FILENAME }
+        table || /[{;]/ { begun = ""; table = 0 }')
+}
+
+# homonyms ROOT: "name file file" for each that has two meanings.
+homonyms() {
+    defined "$1" | sort -u |
+        awk '$1 == name { print name, file, $2 } { name = $1; file = $2 }'
+}
+
 # wide ROOT: lines of code of more than 80 characters, but of numbers that
 # programs wrote (test/golden).
 wide() {
-    (cd "$1" && find include lib data tools mpi examples bench test \
+    (cd "$1" && find include lib data tools examples bench test \
         -name golden -prune -o \( -name '*.[ch]' -o -name '*.hpp' \) -print |
         sort | xargs awk 'length > 80 { print FILENAME ":" FNR }')
 }
@@ -206,7 +208,7 @@ wide() {
 # broad ROOT: lines of pages of more than 100 characters, but for code, tables and
 # what a program reads.
 broad() {
-    (cd "$1" && find docs lib data tools mpi examples bench -name '*.md' 2>/dev/null) |
+    (cd "$1" && find docs lib data tools examples bench test -name '*.md' 2>/dev/null) |
         sort | while read -r file; do
             LC_ALL=C awk -v file="$file" '/^```/ { code = !code }
                 !code && !/^(    |[|<!]|[a-z ]+: )/ {
@@ -217,10 +219,21 @@ broad() {
         done
 }
 
+# gone ROOT: files that pages name, with a folder of the tree, and that are not there.
+gone() {
+    (cd "$1" && find docs lib data tools test bench bindings ./*.md \
+        -name '*.md' -exec cat {} + 2>/dev/null | tr '\n' ' ' |
+        grep -oE '`(added +|row [a-z]+ +)?(lib|data|tools|include|test|docs|bench|'\
+'examples|bindings|packaging)/[a-z0-9_./-]+' | sed 's/.*[` ]//' | sort -u |
+        while read -r file; do
+            ls -d "$file"* >/dev/null 2>&1 || echo "$file"
+        done)
+}
+
 # upward ROOT: files of the rooms of a step that lead back to themselves, a .c
 # counting as its .h: none includes what stands above it.
 upward() {
-    (cd "$1/lib" && for room in train riders rules together passes trainer; do
+    (cd "$1/lib" && for room in train hooks rules ranks passes trainer; do
         grep -HoE '^#include "[a-z]+/[a-z0-9_]+' "$room"/*.[ch] 2>/dev/null
     done) | sed 's/\.[ch]:#include "/ /' | awk '$1 != $2' | tsort 2>&1 >/dev/null |
         sed 1d
@@ -229,21 +242,21 @@ upward() {
 # long ROOT: files of more than 500 lines, which hold more than one idea; the
 # header for C++ is one for all of them.
 long() {
-    (cd "$1" && find include lib data tools mpi -name '*.[ch]' | sort |
+    (cd "$1" && find include lib data tools -name '*.[ch]' | sort |
         xargs awk 'FNR == 501 { print FILENAME }')
 }
 
 # bare ROOT: comments at the beginning of a line that begin with a preposition.
 bare() {
-    (cd "$1" && find include lib data tools mpi examples bench test \
-        -name '*.[ch]' -o -name '*.hpp' | sort | xargs grep -nHE "^(/[*]|//) \
+    (cd "$1" && find include lib data tools examples bench test \
+        -name '*.[ch]' ! -path 'tools/referee/*' -o -name '*.hpp' | sort | xargs grep -nHE "^(/[*]|//) \
 ?(After|Among|Around|As|At|Before|Behind|Between|By|For|From|In|Into|Of|On|Over|\
 Through|To|Under|Until|With|Within|Without) " /dev/null)
 }
 
 # unlicensed ROOT: sources that name no license in their first lines.
 unlicensed() {
-    (cd "$1" && find include lib data tools mpi examples bench test python referee \
+    (cd "$1" && find include lib data tools examples bench test bindings \
         \( -name golden -o -name '*venv*' \) -prune -o \
         \( -name '*.[ch]' -o -name '*.[ch]pp' -o -name '*.sh' -o -name '*.py' \
         -o -name '*.awk' \) -print 2>/dev/null | sort | xargs awk '
@@ -255,7 +268,7 @@ unlicensed() {
 
 # shared ROOT: functions and tables that a header declares, and one file uses.
 shared() {
-    (cd "$1" && find lib data tools mpi test examples -name '*.[ch]' | sort |
+    (cd "$1" && find lib data tools test examples -name '*.[ch]' | sort |
         xargs awk '
             { declares = FILENAME ~ /[.]h$/ && /^[a-z]/ && !/^(static|typedef) /
               while (match($0, /ls__[a-z0-9_]+/)) {
@@ -271,6 +284,14 @@ shared() {
                   print at[name] ": " name }') | sort
 }
 
+# by_locale ROOT: lines that read a real number as the host's locale has it, but for
+# those of the file that knows how.
+by_locale() {
+    (cd "$1" && find lib data -name '*.[ch]' ! -path lib/base/real_text.c |
+        sort | xargs grep -nE \
+        '\<(strto(d|f|ld)|atof)\(|scanf\(.*%[0-9]*l?[aefg]' /dev/null)
+}
+
 rooms "$top_srcdir" >"$dir/wrong"
 none "rooms include what is below them" "$dir/wrong"
 calls "$top_srcdir" "$top_builddir" >"$dir/wrong"
@@ -280,10 +301,14 @@ misplaced "$top_srcdir" tools >>"$dir/wrong"
 none "docs/design.md lists rooms from the ground up" "$dir/wrong"
 twice "$top_srcdir" >"$dir/wrong"
 none "file names are unique" "$dir/wrong"
+homonyms "$top_srcdir" >"$dir/wrong"
+none "what rooms share has one meaning" "$dir/wrong"
 wide "$top_srcdir" >"$dir/wrong"
 none "lines fit 80 columns" "$dir/wrong"
 broad "$top_srcdir" >"$dir/wrong"
 none "paragraphs of pages fit 100 columns" "$dir/wrong"
+gone "$top_srcdir" >"$dir/wrong"
+none "files that pages name are there" "$dir/wrong"
 upward "$top_srcdir" >"$dir/wrong"
 none "no file of a step includes what is above it" "$dir/wrong"
 long "$top_srcdir" >"$dir/wrong"
@@ -294,12 +319,13 @@ unlicensed "$top_srcdir" >"$dir/wrong"
 none "sources name their license" "$dir/wrong"
 shared "$top_srcdir" >"$dir/wrong"
 none "headers declare what several files use" "$dir/wrong"
+by_locale "$top_srcdir" >"$dir/wrong"
+none "numbers are read in any locale" "$dir/wrong"
 
 # The check itself sees what is wrong.
 tree=$dir/tree
 mkdir -p "$tree/lib/base" "$tree/lib/low" "$tree/lib/high" "$tree/data/up" \
-    "$tree/tools/one" "$tree/test" "$tree/include" "$tree/bench" "$tree/examples" \
-    "$tree/mpi"
+    "$tree/tools/one" "$tree/test" "$tree/include" "$tree/bench" "$tree/examples"
 says() { printf 'may include: %s\n\ntested by: %s\n' "$2" "${3:-test_a}" \
     >"$tree/$1/README.md"; }
 says lib/low ""
@@ -317,23 +343,14 @@ none "a good tree" "$dir/wrong"
 echo '#include "high/b.h"' >"$tree/lib/low/a.h"
 is "an include that goes up" "$(rooms "$tree")" \
     "lib/low/a.h includes high, which low may not"
-says data/up low
-is "data that looks into the engine" "$(rooms "$tree" | grep -c 'no room of')" 1
-mkdir "$tree/data/low"
-says data/low base
-echo '#include "low/a.h"' >"$tree/data/low/c.c"
-is "data that looks into a room of its name" "$(rooms "$tree" | grep -c low/c.c)" 1
-rm -r "$tree/data/low"
-says data/up "base doors"
-echo 'int ls__a(void);' >>"$tree/lib/low/a.h"
+says data/up none
+is "data that may include no room" "$(rooms "$tree" | grep -c 'no room of')" 1
+says data/up "base low"
 echo '#include "low/a.h"' >>"$tree/data/up/u.c"
-is "data that looks into the engine by itself" \
-    "$(rooms "$tree" | grep -c 'up/u.c includes low')" 1
-printf 'doors: low/b.h\n low/a.h\n' >"$tree/data/README.md"
-is "data at a door" "$(rooms "$tree" | grep -c up/u.c)" 0
+is "data that includes a room of lib" "$(rooms "$tree" | grep -c up/u.c)" 0
 says data/up base
-is "a room that says of no doors" "$(rooms "$tree" | grep -c up/u.c)" 1
-rm "$tree/data/README.md"
+is "data that includes another" \
+    "$(rooms "$tree" | grep -c 'up/u.c includes low')" 1
 echo '#include "base/a.h"' >"$tree/data/up/u.c"
 echo '#include <lockstep.h>' >>"$tree/lib/high/b.c"
 is "all public headers" "$(rooms "$tree" | grep -c high/b.c)" 1
@@ -352,17 +369,6 @@ if echo 'int up(void); int low(void); int low(void) { return up(); }' |
     is "calls between the engine and data" \
         "$(calls "$tree" "$dir/built" | sed 's/ calls.*//' | tr '\n' ' ')" \
         "data/up lib/high lib/low "
-    echo 'int ls__a(void); int ls_b(void) { return ls__a(); }' |
-        ${CC:-cc} -c -x c -o "$dir/built/data/up/u.o" - 2>/dev/null
-    echo 'int ls__a(void) { return 0; }' |
-        ${CC:-cc} -c -x c -o "$dir/built/lib/low/a.o" - 2>/dev/null
-    is "a call that is no door's" \
-        "$(calls "$tree" "$dir/built" | grep -c ls__a)" 1
-    echo 'doors: low/a.h' >"$tree/data/README.md"
-    is "a door's call of a room that says of none" \
-        "$(calls "$tree" "$dir/built" | grep -c ls__a)" 1
-    says data/up "base doors"
-    is "a door's call" "$(calls "$tree" "$dir/built" | grep -c ls__a)" 0
 fi
 rm "$tree/lib/low/a.c"
 says lib/low high
@@ -377,9 +383,24 @@ is "a tool that looks inside" "$(rooms "$tree" | grep -c tools/one/t.c)" 1
 is "a name twice" "$(twice "$tree")" "b lib/high lib/low"
 printf '\n%081d\n' 0 >"$tree/lib/low/b.h"
 is "a wide line" "$(wide "$tree")" "lib/low/b.h:2"
+printf 'typedef struct ls__cut {\n    int n;\n} ls__cut;\nint ls__of(\n    int n);\n' \
+    >"$tree/lib/low/b.h"
+printf 'int ls__of(\n    int n)\n{\n}\nconst int ls__list[2] = {\n};\n' \
+    >"$tree/lib/high/b.c"
+is "names of one meaning" "$(homonyms "$tree")" ""
+printf 'typedef int ls__cut;\n' >"$tree/data/up/m.h"
+cp "$tree/lib/high/b.c" "$tree/data/up/u.c"
+cp "$tree/lib/high/b.c" "$tree/data/up/no_u.c"
+is "names of two" "$(homonyms "$tree")" "ls__cut data/up/m.h lib/low/b.h
+ls__list data/up/u.c lib/high/b.c
+ls__of data/up/u.c lib/high/b.c"
+rm "$tree/data/up/m.h"
 mkdir "$tree/docs"
 printf '    %0101d\n%0101d\n' 0 0 >"$tree/docs/a.md"
 is "a wide paragraph" "$(broad "$tree")" "docs/a.md:2"
+echo 'See `lib/high/b.c` and `added
+tools/two/t.c`.' >"$tree/docs/a.md"
+is "a file that is gone" "$(gone "$tree")" tools/two/t.c
 echo '`lib/`, the engine, from the ground up: low, high.' >"$tree/docs/design.md"
 is "rooms in their order" "$(misplaced "$tree" lib)" ""
 echo '`lib/`, the engine, from the ground up: high, low.' >"$tree/docs/design.md"
@@ -397,9 +418,14 @@ yes '' | sed 501q >"$tree/lib/low/long.h"
 is "a long file" "$(long "$tree")" lib/low/long.h
 is "a comment without a subject" "$(bare "$tree")" \
     "lib/low/b.h:1:/* Of a device. */"
+echo 'int ls__a(void);' >>"$tree/lib/low/a.h"
 is "a function that is shared for nothing" "$(shared "$tree")" ""
 echo 'int ls__a(void) { return 0; }' >"$tree/lib/low/a.c"
 is "a function of one file" "$(shared "$tree")" "lib/low/a.h:2: ls__a"
+printf '    x = strtod(text, NULL);\n    sscanf(text, ": rate %%lf", &x);\n' \
+    >"$tree/lib/low/a.c"
+is "numbers of a locale" "$(by_locale "$tree" | sed 's/: .*//')" "lib/low/a.c:1
+lib/low/a.c:2"
 is "a source without license" "$(unlicensed "$tree" | sed 1q)" \
-    data/up/u.c
+    data/up/no_u.c
 finish

@@ -1,30 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Proves that the pages are complete: lockstep(3) names every function of the
-# libraries (lib/exports.txt, data/exports.txt) and no other (ls_step, not the ls_step_bytes that it calls), each has
-# its name in a page with what its header says, and the page of a tool has every
-# option of its --help; the guides name no other.
+# Proves that the pages are complete: each function of the libraries (ls_step,
+# not the ls_step_bytes that it calls) has its name in a page with what its
+# header says and in the list of all, and the page of a tool has every option of
+# its --help; the guides name no other.
 status=0
 LC_ALL=C
 export LC_ALL
-page=$top_srcdir/man/lockstep.3
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
-
-# all_named WHAT: is each function, and no other, in the list $dir/names?
-sed 's/_bytes$//' "$top_srcdir/lib/exports.txt" \
-    "$top_srcdir/data/exports.txt" | sort >"$dir/functions"
-all_named()
-{
-    sort "$dir/names" | diff - "$dir/functions" || {
-        echo "above: < only in $1, > only in exports.txt"
-        status=1
-    }
-}
-
-sed -n 's/^\.BR \(ls_[a-z0-9_]*\).*/\1/p' "$page" >"$dir/names"
-all_named lockstep.3
 
 # The pages that are made of headers, in the order in which make names them:
 # each function leads to one that declares it, and what it was made of reads as
@@ -43,7 +28,8 @@ $top_srcdir/include/lockstep/mpi.h $dir/dots.h"
 made_by()
 {
     # shellcheck disable=SC2086 # names are words
-    "$@" -v folder="$dir" -f "$top_srcdir/man/pages.awk" $headers >"$dir/list"
+    "$@" -v folder="$dir" -f "$top_srcdir/docs/man/pages.awk" $headers \
+        >"$dir/list"
 }
 
 # A page is called what the header's own text begins with.
@@ -73,6 +59,8 @@ grep -q '^\\&\.so is no request here, and \\e no escape\.$' \
     status=1
 }
 rm "$dir/lockstep_dots.3" "$dir/ls_dots.3"
+all=$dir/lockstep_functions.all
+mv "$dir/lockstep_functions.3" "$all"
 # shellcheck disable=SC2086 # names are words
 sed -nE 's/^typedef (struct|enum) (ls_[a-z0-9_]+) [{l].*/\2/p' $headers |
     sort >"$dir/types"
@@ -84,8 +72,12 @@ while read -r name; do
     }
 done <"$dir/types"
 sed -n 's/^\(ls_.*\)\.3$/\1/p' "$dir/list" | grep -vxFf "$dir/types" |
-    grep -v '^ls_mpi_\|^ls_dots$' >"$dir/names"
-all_named "the headers"
+    grep -v '^ls_mpi_\|^ls_dots$' | sort >"$dir/names"
+for side in engine data; do "$top_srcdir/packaging/functions" $side; done |
+    sed 's/_bytes$//' | sort | diff "$dir/names" - || {
+    echo "above: < only in pages, > only in the headers"
+    status=1
+}
 sed -n 's/^\(ls_mpi_.*\)\.3$/\1/p' "$dir/list" |
     grep -vxFf "$dir/types" >>"$dir/names"
 while read -r name; do
@@ -94,7 +86,13 @@ while read -r name; do
         echo "the page that $name.3 leads to does not declare it"
         status=1
     }
+    grep -qE "(^|, )$name(,|\$)" "$all" || {
+        echo "lockstep_functions.3 does not name $name"
+        status=1
+    }
 done <"$dir/names"
+! command -v groff >"$dir/out" ||
+    groff -man -ww -Tascii -Z "$all" 2>&1 >"$dir/out" | grep . && status=1
 for made in "$dir"/lockstep_*.3; do
     include=lockstep.h
     alone=${made##*/lockstep_}
@@ -126,8 +124,8 @@ options()
 # pages TOOL: where its options are
 pages()
 {
-    echo "$top_srcdir/man/${1##*/}.1"
-    [ "${1##*/}" != lockstep-scale ] || echo "$top_srcdir/man/lockstep-train.1"
+    echo "$top_srcdir/docs/man/${1##*/}.1"
+    [ "${1##*/}" != lockstep-scale ] || echo "$top_srcdir/docs/man/lockstep-train.1"
 }
 
 # check TOOL [MODEL]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of agreement with other programs' numbers share. */
+/* Shared parts of the tests of agreement with other programs' numbers. */
 #ifndef TEST_AGREEMENT_H
 #define TEST_AGREEMENT_H
 

@@ -9,14 +9,15 @@
 #include "graph/op.h"
 #include "op/op_table.h"
 
-/* A term on x, or on x and y, whose constants are 0.1 and 0.2. */
+/* A term on x, or on x and y, with constants 0.1 and 0.2. */
 static inline ls_node *term_node(int kind, ls_node *x, ls_node *y)
 {
     const ls__op *op = &ls__op_term[kind];
     ls_node *n = ls__node_unnamed(op, x, op->inputs > 1 ? y : NULL);
     double by = 0.1;
 
-    for (const ls__attribute *a = op->attributes; n && a->name; a++, by += 0.1)
+    for (const ls__attribute *a = op->file.attributes; n && a->name;
+         a++, by += 0.1)
         *(double *)ls__attribute_in(n, a) = by;
     return ls__node_done(n);
 }

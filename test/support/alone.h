@@ -13,13 +13,13 @@ typedef struct alone {
     int64_t scratch; /* floats that it asked for */
 } alone;
 
-/* What an operator makes, zeros at first, in its graph's arena. */
+/* An operator's value, zeros at first, in its graph's arena. */
 static inline void *made_for(const ls_node *n)
 {
     void *made = NULL;
 
-    if (n->op->made) {
-        made = ls__arena_new(&n->graph->arena, 1, n->op->made);
+    if (n->op->plan.made) {
+        made = ls__arena_new(&n->graph->arena, 1, n->op->plan.made);
         ck_assert_ptr_nonnull(made);
     }
     return made;
@@ -36,7 +36,7 @@ static inline alone alone_pooled(ls_node *conv, const ls_node *pooling)
 {
     alone a = alone_of(conv);
 
-    ck_assert(conv->op->folds(conv, a.in.made, pooling));
+    ck_assert(conv->op->plan.folds(conv, a.in.made, pooling));
     conv->size = pooling->size;
     memcpy(conv->shape, pooling->shape, sizeof conv->shape);
     return a;
@@ -53,8 +53,8 @@ static inline void alone_packs(alone *a, const ls__bench *b, const ls__run *r)
     a->chunk.backward = true;
 }
 
-/* Decide all that is open, for a run whose node, rows, backend and parameters
- * are set: it gets scratch, packed weights, and a stash unless it has one. */
+/* Decide all that is open, for a run with node, rows, backend and parameters
+ * set: it gets scratch, packed weights, and a stash unless it has one. */
 static inline void alone_start(alone *a, ls__run *r)
 {
     ls__pack room[2];
@@ -64,10 +64,10 @@ static inline void alone_start(alone *a, ls__run *r)
 
     r->in = &a->in;
     r->of = &a->chunk;
-    if (r->node->op->stash)
-        a->in.kept = r->node->op->stash(&b, &a->in);
-    if (r->node->op->plan)
-        ck_assert_int_eq(r->node->op->plan(&b, &a->in), 0);
+    if (r->node->op->plan.stash)
+        a->in.kept = r->node->op->plan.stash(&b, &a->in);
+    if (r->node->op->plan.decide)
+        ck_assert_int_eq(r->node->op->plan.decide(&b, &a->in), 0);
     a->scratch = b.scratch;
     r->scratch = b.scratch ? fenced(b.scratch) : NULL;
     if (a->in.kept && !r->stash)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program gets of a saved model of a table, in the form of
- * lockstep-predict: ask_table text|doubles MODEL TABLE.  As text each row is
- * asked by itself, its columns backwards; as doubles all are asked at once.
- * table.sh compares the two programs. */
+/* Predictions of a saved model of a table, in the form of lockstep-predict:
+ * ask_table text|doubles MODEL TABLE.  As text each row is asked by itself, its
+ * columns backwards; as doubles all are asked at once. table.sh compares the
+ * two programs. */
 #include <lockstep/columns.h>
 
 #include <math.h>

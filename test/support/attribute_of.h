@@ -11,7 +11,7 @@
 /* An integer, or 1 for a yes; 0: the operator has none of that name. */
 static inline int64_t integer_of(const ls_node *n, const char *name)
 {
-    const ls__attribute *a = n->op->attributes;
+    const ls__attribute *a = n->op->file.attributes;
 
     while (a && a->name && strcmp(a->name, name))
         a++;

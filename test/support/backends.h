@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which backends there are to test. */
+/* Backends to test. */
 #ifndef TEST_BACKENDS_H
 #define TEST_BACKENDS_H
 

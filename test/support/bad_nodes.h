@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* What they are made of. */
+/* The leaves that bad nodes are made of. */
 typedef struct leaves {
     ls_graph *graph;
     ls_node *x, *y, *one, *i, *scalar, *image, *deep;

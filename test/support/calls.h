@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What every test says of the library's calls, and what it asks of its own
- * build.  Asserts with Check. */
+/* Checks of the library's calls in every test, and questions to its own build.
+ * Asserts with Check. */
 #ifndef TEST_CALLS_H
 #define TEST_CALLS_H
 
@@ -15,9 +15,9 @@
 /* A call that must succeed; the library's own words when it does not. */
 #define OK(call) ck_assert_msg((call) == 0, "%s: %s", #call, ls_errmsg())
 
-/* What must hold of each of many numbers.  Check writes to a file whenever it
- * is asked, which takes a thousand times as long as to compare two numbers; it
- * is asked only when they differ. */
+/* A condition on each of many numbers.  Check writes to a file whenever it is
+ * asked, which takes a thousand times as long as to compare two numbers; it is
+ * asked only when they differ. */
 #define HOLDS(condition, ...) \
     do { \
         if (!(condition)) \

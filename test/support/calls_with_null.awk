@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Makes a C file of calls from the public headers: every function they declare,
 # once for each argument that is a pointer, with NULL there and something good
-# everywhere else.  test/test_null.c includes it and says what is good.
+# everywhere else.  test/whole/test_null.c includes it and says what is good.
 #
 #     awk -f calls_with_null.awk lockstep.h lockstep/*.h >calls_with_null.h
 
@@ -13,11 +13,11 @@ BEGIN {
               "transport table source array buffers sharding gradient own_op " \
               "checkpoints_options save_options pmap_fn gradients_fn " \
               "coding table_data table_model table_context transcript " \
-              "control realmlp", \
+              "control realmlp record", \
               names, " ")
     for (i = 1; i <= n; i++)
         held["ls_" names[i]] = "given." names[i]
-    print "/* Made by test/calls_with_null.awk from the public headers. */"
+    print "/* Made by test/support/calls_with_null.awk from the public headers. */"
 }
 
 # code LINE: it without comments; a comment may go on over lines.

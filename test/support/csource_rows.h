@@ -33,8 +33,7 @@ static int32_t draw_index(asking *a, int from, int below)
     return from + (int32_t)((next_draw(a) >> 8) % (uint32_t)(below - from));
 }
 
-/* The bits of y; for NaN, whose sign is the processor's, those that roots
- * have. */
+/* The bits of y; a NaN's sign is the processor's, so it has those of roots. */
 static uint32_t bits_of(float y)
 {
     union {

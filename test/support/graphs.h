@@ -100,7 +100,7 @@ static inline void build_chain(ls_graph *g)
     end(g, ls_gelu(ls_add(ls_layer_norm(h, "n4"), h)));
 }
 
-/* A gradient passed on to two, one of which goes on in place. */
+/* A gradient passed on to two; one goes on in place. */
 static inline void build_passed(ls_graph *g)
 {
     ls_node *h = ls_dense(x_of(g, 11), 11, "a"), *n = ls_layer_norm(h, "n");

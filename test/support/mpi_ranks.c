@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program for test/mpi.sh: each rank proves one thing about the transport
- * over MPI, named by the first argument, and rank 0 prints "ok".  MPI's
- * messages go in pieces of LS_MPI_PIECE bytes here. */
+/* A program for test/lib/mpi/mpi.sh: each rank proves one thing about the
+ * transport over MPI, named by the first argument, and rank 0 prints "ok".
+ * MPI's messages go in pieces of LS_MPI_PIECE bytes here. */
 #include <lockstep/mpi.h>
 
 #include <stdio.h>
@@ -59,8 +59,8 @@ static void ring(void)
     }
 }
 
-/* What may be missing is counted back from the last message, in pieces or not,
- * and is nothing once all is there. */
+/* Counts of missing messages: back from the last one, in pieces or not, and
+ * nothing once all is there. */
 static void counts(void)
 {
     enum { MESSAGES = 5, BYTES = 2500 };

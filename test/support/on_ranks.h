@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tests of ranks share: a function that runs on every rank, each a thread
- * of this process. */
+/* Tests of ranks: a function that runs on every rank, each a thread of this
+ * process. */
 #ifndef TEST_ON_RANKS_H
 #define TEST_ON_RANKS_H
 
@@ -10,7 +10,7 @@
 
 enum { RANKS = 8 };
 
-/* What a rank runs, and what it said at the end. */
+/* The function of a rank, and its result. */
 typedef struct rank_body {
     int (*run)(const ls_transport *t, void *user);
     const ls_transport *transport;

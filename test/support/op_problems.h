@@ -20,10 +20,10 @@ typedef struct problem {
     int64_t rows;
     int inputs; /* with a dense's residual */
     bool through_slope;
-    void *made; /* what its operator took in, before it decides the rest */
+    void *made; /* fusions, before its operator decides the rest */
     float *x[LS__MAX_INPUTS], *param[LS__MAX_PARAMS];
     float *dy, *addend[LS__MAX_INPUTS], *h;
-    float *prior[LS__MAX_PARAMS]; /* what `add` adds to */
+    float *prior[LS__MAX_PARAMS]; /* gradients that `add` adds to */
     const float *weights;
     double *xd[LS__MAX_INPUTS], *pd[LS__MAX_PARAMS], *dyd;
     double *dxd[LS__MAX_INPUTS], *dpd[LS__MAX_PARAMS], *yd; /* right */
@@ -72,7 +72,7 @@ static const unsigned dense_kinds[] = {0,
                                        TURNED,
                                        BIAS | CURVED | TURNED};
 
-/* What a plan makes a product take in. */
+/* The fusion that a plan would ask of a product. */
 static void take_in(problem *p, unsigned asked, ls__activation curve)
 {
     ls_node *y = p->node;
@@ -157,13 +157,15 @@ static void build_parameter(problem *p, const sample *s, int kind)
     p->node = ls_parameter(p->graph, "p", s->rank, s->dim);
 }
 
-/* The second kind has another epsilon. */
+/* The second kind has another epsilon, the third two passes. */
 static const ls_norm_options *norm_options(int kind)
 {
     static ls_norm_options o;
 
     o = ls_norm_defaults();
-    o.epsilon = 0.0625;
+    o.two_passes = kind == 2;
+    if (kind == 1)
+        o.epsilon = 0.0625;
     return kind ? &o : NULL;
 }
 
@@ -437,7 +439,7 @@ static const struct {
 
 static void set_constants(ls_node *n, const double *by)
 {
-    const ls__attribute *a = n->op->attributes;
+    const ls__attribute *a = n->op->file.attributes;
 
     for (int i = 0; a[i].name; i++)
         *(double *)ls__attribute_in(n, &a[i]) = by[i];
@@ -580,14 +582,15 @@ static void build_reverse(problem *p, const sample *s, int kind)
 static void build_recurrent(problem *p, const sample *s, int kind)
 {
     int64_t units = s->dim[1] > 40 ? 1 + s->dim[1] % 40 : s->dim[1];
-    int states = p->op->recurrent & 4 ? 2 : 1, gates = states + 2, k = 1;
+    int of = ls__recurrent_kind(p->op), k = 1;
+    int states = of & LS__IS_LSTM ? 2 : 1, gates = states + 2;
     int64_t state[] = {states, units};
     ls_node *in[3] = {input(p, "x", LS_F32, 2,
                             (int64_t[]){s->dim[0], gates * units})};
 
-    if (p->op->recurrent & 1)
+    if (of & LS__FROM)
         in[k++] = input(p, "state", LS_F32, states, state + 2 - states);
-    if (p->op->recurrent & 2)
+    if (of & LS__LENGTHS)
         in[k] = input(p, "lengths", LS_I32, 0, NULL);
     p->node = ls__node_new(p->op, "r", in[0], in[1], in[2]);
     *(bool *)ls__attribute_named(p->node, "ends") = kind & 1;
@@ -619,7 +622,7 @@ static const row rows[] = {
     {&ls__op_embed,         build_embed,     1, 1, 3, 1, 1, 0,    false, 0},
     {&ls__op_position,      build_position,  1, 2, 3, 1, 1, 0,    false, 0},
     {&ls__op_parameter,     build_parameter, 1, 1, 3, 1, 1, 0,    false, 0},
-    {&ls__op_layer_norm,    build_norm,      2, 1, 3, 1, 1, 1.5f, false, 0},
+    {&ls__op_layer_norm,    build_norm,      3, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_rms_norm,      build_rms,       2, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_batch_norm,    build_batch,     2, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_rotary,        build_rotary,    3, 2, 2, 1, 1, 0,    false, 0},
@@ -633,7 +636,7 @@ static const row rows[] = {
     {&ls__op_max_pool,      build_max_pool,  5, 3, 3, 1, 1, 0,    false, 0},
     {&ls__op_avg_pool,      build_avg_pool,  5, 3, 3, 1, 1, 0,    false, 0},
     {&ls__op_flatten,       build_flatten,   1, 0, 3, 1, 1, 0,    false, 0},
-    {&ls__op_group_norm,    build_group,     2, 1, 3, 1, 1, 1.5f, false, 0},
+    {&ls__op_group_norm,    build_group,     3, 1, 3, 1, 1, 1.5f, false, 0},
     {&ls__op_squared_error, build_squared,   2, 0, 3, 1, 1, 0,    false, 0},
     {&ls__op_cross_entropy, build_entropy,   2, 1, 3, 1, 5, 0,    false, 0},
     {&ls__op_next_token,    build_next,      2, 2, 2, 2, 5, 0,    false, 0},
@@ -694,8 +697,8 @@ static bool vanishes(const problem *p, int which)
                (which == LS__MAX_INPUTS && of_group(n) == 1);
     if (n->op == &ls__op_attention)
         return which < 2 && n->shape[0] == 1; /* nowhere else to look */
-    if (n->op->recurrent) /* a state of zeros */
-        return which == LS__MAX_INPUTS && !(n->op->recurrent & 1) &&
+    if (ls__recurrent_kind(n->op)) /* a state of zeros */
+        return which == LS__MAX_INPUTS && ls__recurrent_from(n) < 0 &&
                n->in[0]->shape[0] == 1;
     if (n->op == &ls__op_softmax)
         return width == 1 && which == 0;
@@ -746,7 +749,7 @@ static bool may_be_zero(const problem *p)
 {
     const ls_node *n = p->node, *x = n->in[0];
 
-    if (n->op->recurrent & 2)
+    if (ls__recurrent_lengths(n) >= 0)
         return few_steps(p);
     if (n->op == &ls__op_max_pool || is_pooled(p) ||
         n->op == &ls__op_max_over || n->op == &ls__op_gather ||

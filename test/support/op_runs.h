@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is right for a problem, by reference.h and by central differences; a run
- * of it on a kernel level or backend; and how the two compare. */
+/* The right answer to a problem, by reference.h and by central differences; a
+ * run of it on a kernel level or backend; and how the two compare. */
 #ifndef TEST_OP_RUNS_H
 #define TEST_OP_RUNS_H
 
@@ -135,7 +135,7 @@ static machine machine_of(const ls__kernel_table *k)
 typedef enum place { FRESH, OVER_ADDEND, OVER_DY, OVER_X } place;
 
 typedef struct mode {
-    place place; /* where dx is written */
+    place place; /* of dx */
     bool addend, add, no_dx;
     bool cut; /* rows in two parts, and parameters by themselves */
 } mode;
@@ -157,12 +157,12 @@ typedef struct running {
     ls__run run;
 } running;
 
-/* What it decides is its own: other machines decide otherwise. */
+/* Decides for this machine alone: others decide otherwise. */
 static void decide(const problem *p, running *x)
 {
     x->alone = alone_of(p->node);
     if (p->made)
-        memcpy(x->alone.in.made, p->made, p->node->op->made);
+        memcpy(x->alone.in.made, p->made, p->node->op->plan.made);
     alone_start(&x->alone, &x->run);
     if (p->through_slope) {
         ((ls__product_made *)x->alone.in.made)->slope_of_x = 0;
@@ -218,15 +218,15 @@ static void ready_backward(const problem *p, const mode *how, running *x,
     const ls__op *op = p->node->op;
     ls__run *r = &x->run;
 
-    r->y = op->reads_y ? r->y : NULL;
+    r->y = op->plan.reads_y ? r->y : NULL;
     r->scratch = x->alone.scratch ? fenced(x->alone.scratch) : NULL;
     x->alone.chunk.sums = &o->sums;
     r->dy = p->dy;
     r->add = how->add;
     for (int k = 0; k < p->inputs; k++) {
-        if (!(op->reads >> k & 1))
+        if (!(op->plan.reads >> k & 1))
             r->x[k] = fenced(p->nx[k]);
-        if (how->no_dx || op->passes >> k & 1 ||
+        if (how->no_dx || op->plan.passes >> k & 1 ||
             p->node->in[k]->dtype != LS_F32)
             continue;
         r->addend[k] = how->addend ? p->addend[k] : NULL;
@@ -278,7 +278,7 @@ static void run_parts(const problem *p, const ls__run *all,
     ls__chunk chunk;
     ls__run r;
 
-    while (half * p->node->size % p->node->op->cuts)
+    while (half * p->node->size % p->node->op->run.cuts)
         half--;
     if (half > 0) {
         r = some_rows(p, all, &chunk, 0, half);
@@ -299,9 +299,9 @@ static void backward_cut(const problem *p, const ls__run *all)
     }
     memset(inputs.dparam, 0, sizeof inputs.dparam);
     if (p->node->params)
-        p->node->op->backward(&params);
+        p->node->op->run.backward(&params);
     if (wanted)
-        run_parts(p, &inputs, p->node->op->backward);
+        run_parts(p, &inputs, p->node->op->run.backward);
 }
 
 static outputs run(const problem *p, const machine *m, mode how)
@@ -311,14 +311,14 @@ static outputs run(const problem *p, const machine *m, mode how)
 
     start(p, m, &o, &x);
     if (how.cut)
-        run_parts(p, &x.run, p->node->op->forward);
+        run_parts(p, &x.run, p->node->op->run.forward);
     else
-        p->node->op->forward(&x.run);
+        p->node->op->run.forward(&x.run);
     ready_backward(p, &how, &x, &o);
     if (how.cut)
         backward_cut(p, &x.run);
     else
-        p->node->op->backward(&x.run);
+        p->node->op->run.backward(&x.run);
     return o;
 }
 
@@ -374,7 +374,7 @@ static inline void check_values(const problem *p, const outputs *o)
     else
         check_array(p, "value", MOST_ARRAYS, p->ny, o->y, p->yd);
     for (int k = 0; k < p->inputs; k++)
-        if (p->node->op->passes >> k & 1)
+        if (p->node->op->plan.passes >> k & 1)
             ck_assert_mem_eq(p->dxd[k], p->dyd, (size_t)p->ny * sizeof *p->dyd);
         else if (o->dx[k])
             check_array(p, "input gradient", k, p->nx[k], o->dx[k], p->dxd[k]);

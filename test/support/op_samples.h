@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shapes that operators are tried on: those chosen, with ones, primes and
- * 2^n +- 1, and as many of each rank whose extents are 1 and primes. */
+/* The shapes that operators are tried on: chosen ones, with ones, primes and
+ * 2^n +- 1, and as many of each rank with extents of 1 and primes. */
 #ifndef TEST_OP_SAMPLES_H
 #define TEST_OP_SAMPLES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Linux says of the pages of an array. */
+/* Pages of an array, as Linux tells them. */
 #ifndef TEST_PAGES_H
 #define TEST_PAGES_H
 

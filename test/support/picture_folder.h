@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A folder of a PNG and a JPEG, and all that is done with pictures: looked at,
- * decoded, made another size, changed and shown.  Without libpng and libjpeg
+ * decoded, made another size, and changed.  Without libpng and libjpeg
  * there is none. */
 #ifndef TEST_PICTURE_FOLDER_H
 #define TEST_PICTURE_FOLDER_H
@@ -28,17 +28,9 @@ static inline void write_picture_folder(void)
 #endif
 }
 
-static inline int save_sheet(const char *to, const float *x)
-{
-    static const char *const caption[] = {"a", "b\nas a"};
-
-    return ls_images_save(to, 2, (int64_t[]){4, 4, 3}, x, 2, caption);
-}
-
 #ifdef WITH_PICTURES
-/* Read both pictures by so many threads, and write a sheet of them at a path,
- * unless that is NULL. */
-static inline int use_pictures(int threads, const char *sheet)
+/* Read both pictures with that many threads. */
+static inline int use_pictures(int threads)
 {
     ls_images_options o = ls_images_defaults();
     ls_augment_options a = ls_augment_defaults();
@@ -62,8 +54,6 @@ static inline int use_pictures(int threads, const char *sheet)
     if (status == 0)
         status = s.fill(s.user, 2, (int64_t[]){0, 1},
                         (void *[]){x, y, other, share});
-    if (status == 0 && sheet)
-        status = save_sheet(sheet, x);
     ls_source_close(&s);
     return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tests of ranks train: a classifier whose devices they share, and what
- * one of them is told otherwise.  Plans assert with Check, on the test's main
- * thread; pools, batches and runs are opened by the ranks themselves. */
+/* Trainings in tests of ranks: a classifier whose devices they share, and a
+ * difference that one of them is told.  Plans assert with Check, on the test's
+ * main thread; pools, batches and runs are opened by the ranks themselves. */
 #ifndef TEST_RANK_PLANS_H
 #define TEST_RANK_PLANS_H
 
@@ -10,7 +10,7 @@
 
 enum { IN = 9, CLASSES = 5, ROWS = 48, STEPS = 4 };
 
-/* How it is trained, and what one rank does otherwise. */
+/* The training, and what one rank does otherwise. */
 typedef struct plan {
     ls_trainer_options options;
     int devices;
@@ -88,7 +88,7 @@ static inline void free_plan(plan *p)
     free((void *)p->label);
 }
 
-/* What a rank trains with. */
+/* The pool, batch and trainer of a rank. */
 typedef struct rank_run {
     ls_pool *pool;
     ls_trainer *trainer;

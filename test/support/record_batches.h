@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the random models of record_models.h are given: three steps' rows. */
+/* Batches of the random models of record_models.h: three steps' rows. */
 #ifndef TEST_RECORD_BATCHES_H
 #define TEST_RECORD_BATCHES_H
 
@@ -7,7 +7,7 @@
 
 enum { STEPS = 3, ROWS = 24 };
 
-/* What a graph's inputs are given: all steps' rows of each. */
+/* The data of a graph's inputs: all steps' rows of each. */
 typedef struct data {
     const ls_graph *graph;
     void *of[MOST_INPUTS];

@@ -39,6 +39,7 @@ static ls_node *cnn_of(ls_graph *g, uint32_t *r)
 
     x = ls_max_pool(ls_relu(ls_conv2d(x, c, w, "c1")), two);
     o.epsilon = 0.25;
+    o.two_passes = between(r, 0, 1);
     x = ls_group_norm_with(ls_conv2d(x, c, w, "c2"), 2, &o, "n");
     return ls_dense(ls_flatten(ls_gelu(x)), 5, "out");
 }
@@ -62,6 +63,7 @@ static ls_node *mlp_of(ls_graph *g, uint32_t *r)
     ls_norm_options o = ls_norm_defaults();
 
     o.epsilon = between(r, 0, 1) ? 0.25 : 1e-6;
+    o.two_passes = between(r, 0, 1);
     h = ls_layer_norm_with(ls_dense(x, n, "h1"), &o, "n");
     if (between(r, 0, 1))
         h = ls_dropout(h, 0.25, "drop");
@@ -188,7 +190,7 @@ static ls_node *norms_of(ls_graph *g, uint32_t *r)
     return x;
 }
 
-/* Attention some of whose weights are dropped, of heads of their own or not. */
+/* Attention with dropout of its weights, of heads of their own or not. */
 static ls_node *drops_of(ls_graph *g, uint32_t *r)
 {
     int64_t t = between(r, 3, 9);

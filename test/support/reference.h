@@ -12,6 +12,7 @@
 #include "attribute_of.h"
 #include "op/conv.h"
 #include "op/op_table.h"
+#include "op/recurrent_layer.h"
 #include "op/window.h"
 
 #include <math.h>
@@ -29,7 +30,7 @@ typedef struct ref {
     const void *made; /* products: what they took in; NULL: nothing */
 } ref;
 
-/* What a product took in. */
+/* The fusion in a product. */
 static inline ls__product_made taken_in(const ref *r)
 {
     return r->made ? *(const ls__product_made *)r->made
@@ -106,14 +107,15 @@ static inline double activation_slope(ls__activation kind, double x)
 static inline void ref_activation(const ref *r)
 {
     for (int64_t i = 0; i < r->rows * r->node->size; i++)
-        r->y[i] = activation_value(r->node->op->activation, r->x[0][i]);
+        r->y[i] = activation_value(ls__activation_of(r->node->op), r->x[0][i]);
 }
 
 static inline void ref_activation_grad(const ref *r)
 {
     for (int64_t i = 0; i < r->rows * r->node->size; i++)
         r->dx[0][i] +=
-            r->dy[i] * activation_slope(r->node->op->activation, r->x[0][i]);
+            r->dy[i] *
+            activation_slope(ls__activation_of(r->node->op), r->x[0][i]);
 }
 
 static inline void ref_add(const ref *r)
@@ -186,7 +188,7 @@ static inline void ref_bf16_grad(const ref *r)
 
 /* ------ dense, with what a plan may have folded into it ------ */
 
-/* Where weight (i,j) is. */
+/* The place of weight (i,j). */
 static inline int64_t dense_at(const ref *r, int64_t i, int64_t j)
 {
     return ls__is_transposed(r->node) ? j * ls__width(r->node->in[0]) + i
@@ -238,7 +240,7 @@ static inline void ref_dense_grad(const ref *r)
 
 /* ------ images: convolution (with what was folded into it), pools ------ */
 
-/* Where pixel (a,b) of window (i,j) is in an image (h,w,c) of a row; -1:
+/* The place of pixel (a,b) of window (i,j) in an image (h,w,c) of a row; -1:
  * outside. */
 static inline int64_t pixel(const ls__window *w, int64_t row, int64_t h,
                             int64_t width, int64_t c, int64_t i, int64_t j,
@@ -289,7 +291,7 @@ static inline double conv_pre(const ref *r, int64_t row, int64_t i, int64_t j,
     return sum;
 }
 
-/* Which pixel (i,j) before a folded pooling made output number at. */
+/* The pixel (i,j) before a folded pooling that made output number at. */
 static inline void conv_source(const ref *r, int64_t at, int64_t *i,
                                int64_t *j)
 {
@@ -466,7 +468,7 @@ static inline void ref_embed_grad(const ref *r)
         r->dparam[0][(int64_t)r->x[0][at / n] * n + at % n] += r->dy[at];
 }
 
-/* What place k of a bag counts: 0 where there is no index. */
+/* The value of place k of a bag: 0 where there is no index. */
 static inline double bag_value(const ref *r, int64_t bag, int64_t k)
 {
     int64_t places = ls__width(r->node->in[0]), at = bag * places + k;
@@ -785,7 +787,7 @@ static inline void ref_group_grad(const ref *r)
 
 /* ------ attention ------ */
 
-/* Where keys and values of a head begin at position s of a row. */
+/* The start of keys and values of a head at position s of a row. */
 static inline int64_t kv_place(const ref *r, int64_t row, int64_t s,
                                int64_t head)
 {
@@ -795,7 +797,7 @@ static inline int64_t kv_place(const ref *r, int64_t row, int64_t s,
            head * kv / q * (q / heads_of(r));
 }
 
-/* What one query sees: p[s] over the positions s, and where its head lies. */
+/* One query's attention: p[s] over the positions s, and where its head lies. */
 static inline void attention_row(const ref *r, int64_t row, int64_t head,
                                  int64_t t, double *p)
 {
@@ -991,7 +993,7 @@ typedef struct chain {
     int64_t k;
 } chain;
 
-/* What counts as zero: below 2^-126. */
+/* Flushes denormals: below 2^-126 a number is zero. */
 static inline float normal_or_zero(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0, x) : x;
@@ -1244,7 +1246,7 @@ static inline const reference *reference_of(const ls__op *op)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i].op == op)
             return &all[i];
-    if (op->recurrent)
+    if (ls__recurrent_kind(op))
         return &recurrent;
     return op->term > LS__ADD ? &term : NULL;
 }

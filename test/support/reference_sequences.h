@@ -53,7 +53,7 @@ static inline void unroll_step(unrolled *u, int64_t t)
 static inline unrolled unroll(const ref *r, int64_t row)
 {
     const ls_node *n = r->node;
-    int kind = n->op->recurrent, gates = kind & 4 ? 4 : 3;
+    int kind = ls__recurrent_kind(n->op), gates = kind & LS__IS_LSTM ? 4 : 3;
     unrolled u = {.r = r,
                   .row = row,
                   .t = n->in[0]->shape[0],
@@ -67,9 +67,9 @@ static inline unrolled unroll(const ref *r, int64_t row)
         abort();
     u.c = u.h + (u.t + 1) * u.n;
     u.gate = u.c + (u.t + 1) * u.n;
-    if (kind & 2)
-        u.steps = (int64_t)r->x[kind & 1 ? 2 : 1][row];
-    for (int64_t j = 0; kind & 1 && j < u.n; j++) {
+    if (kind & LS__LENGTHS)
+        u.steps = (int64_t)r->x[kind & LS__FROM ? 2 : 1][row];
+    for (int64_t j = 0; kind & LS__FROM && j < u.n; j++) {
         const double *from = r->x[1] + row * u.states * u.n;
 
         u.h[j] = from[(u.states - 1) * u.n + j];
@@ -159,6 +159,7 @@ static inline void roll_back(const unrolled *u, int64_t t, double *dh,
 static inline void ref_recurrent_grad(const ref *r)
 {
     bool ends = integer_of(r->node, "ends");
+    bool from = ls__recurrent_from(r->node) >= 0;
 
     for (int64_t row = 0; row < r->rows; row++) {
         unrolled u = unroll(r, row);
@@ -173,7 +174,7 @@ static inline void ref_recurrent_grad(const ref *r)
         }
         for (int64_t t = u.steps - 1; t >= 0; t--)
             roll_back(&u, t, d, d + u.n, d + 2 * u.n);
-        for (int64_t j = 0; r->node->op->recurrent & 1 && j < u.n; j++) {
+        for (int64_t j = 0; from && j < u.n; j++) {
             double *dx = r->dx[1] + row * u.states * u.n;
 
             dx[(u.states - 1) * u.n + j] += d[j];

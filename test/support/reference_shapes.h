@@ -24,7 +24,7 @@ static inline int64_t element_at(const ls_node *n, const int64_t *index)
     return at;
 }
 
-/* Which input element i of a row of y is, and where it is in it. */
+/* The input that element i of a row of y is from, and its place there. */
 static inline int64_t source(const ls_node *n, int64_t i, int *input)
 {
     int64_t y[LS_MAX_RANK], x[LS_MAX_RANK] = {0};
@@ -225,7 +225,7 @@ static inline void ref_none(const ref *r)
     (void)r;
 }
 
-/* Which element of x is element i of y. */
+/* The element of x that is element i of y. */
 static inline int64_t gathered(const ref *r, int64_t i)
 {
     const ls_node *x = r->node->in[0];
@@ -248,7 +248,7 @@ static inline void ref_gather_grad(const ref *r)
 
 /* ------ steps the other way round ------ */
 
-/* Where element i of all rows comes from. */
+/* The source of element i, of all rows. */
 static inline int64_t reversed_from(const ref *r, int64_t i)
 {
     int64_t steps = r->node->shape[0], width = r->node->size / steps;

@@ -6,9 +6,9 @@
 
 #include "reference_floats.h"
 
-/* What terms are tested with: so many kinds of constants, and x = scale random
- * + shift +- apart, sign in turn, and the other way round in every second
- * input, which keeps away from corners and from the ends of domains. */
+/* Operands that terms are tested with: so many kinds of constants, and x =
+ * scale random + shift +- apart, sign in turn, and the other way round in every
+ * second input, which keeps away from corners and from the ends of domains. */
 /* clang-format off */
 #define TERM_RANGES(ROW) \
     /*  kind              kinds scale apart shift */ \
@@ -34,13 +34,14 @@
     ROW(LS__GELU_EXACT,     1,  6,    0,    0) \
     ROW(LS__MISH,           1,  6,    0,    0) \
     ROW(LS__SELU,           1,  0.9f, 1,    0) \
+    ROW(LS__HARD_SWISH,     1,  6,    0,    0) \
     ROW(LS__BINARY_ENTROPY, 1,  3,    0,    0) \
     ROW(LS__DIVERGENCE,     1,  1,    0,    1.5f)
 /* clang-format on */
 
-/* How near values and slopes of terms of one operand are to the exact ones on
- * [low,high], in units in the last place: of the value, and of the slope or of
- * 1/4 where that is more, since slopes cross zero. */
+/* Accuracy of values and slopes of terms of one operand on [low,high], in units
+ * in the last place: of the value, and of the slope or of 1/4 where that is
+ * more, since slopes cross zero. */
 /* clang-format off */
 #define TERM_ACCURACY(ROW) \
     /*  kind              low     high  value slope */ \
@@ -186,6 +187,18 @@ static inline float mish_grad(float x, float d)
     return d * ((n + x * (more / (n + 2))) / (n + 2));
 }
 
+static inline float hard_swish_value(float x)
+{
+    float part = fmaf(x, 0x1.555556p-3f, 0.5f);
+
+    return x * (part < 0 ? 0 : part > 1 ? 1 : part);
+}
+
+static inline float hard_swish_grad(float x, float d)
+{
+    return d * (fabsf(x) < 3 ? fmaf(x, 0x1.555556p-2f, 0.5f) : x > 0);
+}
+
 /* The chance of a normal number to be below x, and e^(-x^2/2). */
 static inline float ref_normal_below(float x, float *density)
 {
@@ -224,6 +237,7 @@ static inline float gelu_exact_grad(float x, float d)
     ROW(LS__GELU_EXACT, gelu_exact_value, gelu_exact_grad) \
     ROW(LS__MISH, mish_value, mish_grad) \
     ROW(LS__SELU, selu_value, selu_grad) \
+    ROW(LS__HARD_SWISH, hard_swish_value, hard_swish_grad) \
     ROW(LS__COS, cos_value, cos_grad) \
     ROW(LS__SIN, sin_value, sin_grad) \
     ROW(LS__SILU, silu_value, silu_grad)
@@ -268,6 +282,7 @@ static inline double term_value(int kind, double a, double b, constants c)
     case LS__SILU: return a * ref_sigmoid(a);
     case LS__GELU_EXACT: return a * erfc(-a / sqrt(2)) / 2;
     case LS__MISH: return a * tanh(ref_softplus(a));
+    case LS__HARD_SWISH: return a * fmin(fmax(a / 6 + 0.5, 0), 1);
     case LS__SELU: return a > 0 ? 1.0507009873554805 * a
                                 : 1.7580993408473768 * expm1(a);
     case LS__BINARY_ENTROPY: return ref_softplus(a) - a * b;
@@ -303,6 +318,7 @@ static inline double term_by_a(int kind, double a, double b, constants c)
                                 a * exp(-a * a / 2) / sqrt(2 * acos(-1));
     case LS__MISH: return tanh(ref_softplus(a)) +
                           a * ref_sigmoid(a) / pow(cosh(ref_softplus(a)), 2);
+    case LS__HARD_SWISH: return fabs(a) < 3 ? a / 3 + 0.5 : a > 0;
     case LS__SELU: return a > 0 ? 1.0507009873554805
                                 : 1.7580993408473768 * exp(a);
     case LS__BINARY_ENTROPY: return ref_sigmoid(a) - b;
@@ -327,7 +343,7 @@ static inline double term_by_b(int kind, double a, double b)
 
 static inline constants constants_of(const ref *r)
 {
-    const ls__attribute *a = r->node->op->attributes;
+    const ls__attribute *a = r->node->op->file.attributes;
     double by[2] = {0};
 
     for (int i = 0; a && i < 2 && a[i].name; i++)

@@ -168,7 +168,7 @@ static inline int nothing(void *user, int device, const ls_shard *shard,
 
 /* ------ Steps that fail leave a trainer as it was ------ */
 
-/* What a failure must leave as it was. */
+/* State that a failure must leave as it was. */
 typedef struct before {
     char hash[65];
     int64_t step;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* reseal FILE: put the checksum of a text right again that somebody changed, as
- * who forges a checkpoint would.  For test/hostile.sh. */
+ * who forges a checkpoint would.  For test/tools/run/hostile.sh. */
 #include "file/seal.h"
 
 #include <stdio.h>

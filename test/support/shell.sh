@@ -50,6 +50,21 @@ expect() {
     fi
 }
 
+# ask STATUS TEXT ARGS: the status of "$verify", and TEXT on stdout or stderr.
+ask() {
+    expected=$1 said=$2
+    shift 2
+    "$verify" "$@" >"$dir/out" 2>"$dir/err" </dev/null
+    status=$?
+    if [ $status -ne "$expected" ]; then
+        fail "lockstep-verify $*: status $status, not $expected"
+    elif ! cat "$dir/out" "$dir/err" | grep -qF -e "$said"; then
+        fail "lockstep-verify $*: no \"$said\""
+    else
+        pass
+    fi
+}
+
 # with_blis: is the backend "blis" in this build, and right on this machine?
 with_blis() {
     "$tool" linear --steps 0 --backend blis >"$dir/out" 2>"$dir/err" </dev/null

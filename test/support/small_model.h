@@ -23,7 +23,7 @@ static inline ls_graph *small_graph(void)
 
 enum { SIDE = 9, CHANNELS = 3, PIXELS = SIDE * SIDE * CHANNELS };
 
-/* What images need: "x" (9,9,3), "y" a label below 2, all operators on them.
+/* Nodes for images: "x" (9,9,3), "y" a label below 2, all operators on them.
  * Errors stick to the graph. */
 static inline void image_nodes(ls_graph *g)
 {

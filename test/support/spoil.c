@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Linked into a lockstep-scale of the tests' own, in the place of
- * ls_trainer_open: SPOIL=2 changes a parameter of the trainers of 2 workers, as
- * a library would whose bits depend on them. */
+ * ls_trainer_open: SPOIL=2 changes a parameter of the trainers of 2 workers,
+ * like a library with bits that depend on them. */
 #include <lockstep.h>
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tests share.  Everything is static inline, so that a test stays one
+/* Shared parts of tests.  Everything is static inline, so that a test stays one
  * program made of one .c file. */
 #ifndef LS_TEST_SUPPORT_H
 #define LS_TEST_SUPPORT_H
@@ -13,6 +13,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* How many optimizers there are, by their numbers from 0. */
+static inline int optimizer_kinds(void)
+{
+    int n = 0;
+
+    while (ls_optimizer_name((ls_optimizer_kind)n))
+        n++;
+    return n;
+}
 
 /* ------ Numbers ------ */
 
@@ -149,7 +159,7 @@ static inline double *doubles(int64_t n, const void *x, ls_dtype dtype)
 
 /* ------ Levels ------ */
 
-/* How many instruction levels are compiled in. */
+/* The number of instruction levels that are compiled in. */
 static inline int levels(void)
 {
     int n = 0;

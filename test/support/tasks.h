@@ -42,7 +42,7 @@ static inline void await_tasks(int n)
     ck_assert_int_eq(count_tasks(), n);
 }
 
-/* How many there are once nobody is on the way out: the least of a while. */
+/* The number of tasks once nobody is on the way out: the least of a while. */
 static inline int settled_tasks(void)
 {
     int least = count_tasks();

@@ -13,14 +13,14 @@
 #include <jpeglib.h>
 #include <png.h>
 
-/* What a picture is written as; samples follow each other, two bytes each where
- * bits are 16, bits of a sample packed where they are below 8. */
+/* The form of a picture: samples follow each other, two bytes each where bits
+ * are 16, bits of a sample packed where they are below 8. */
 typedef struct png_form {
     int color; /* PNG_COLOR_TYPE_.. */
     int bits;
     bool interlaced;
     int colors; /* of the palette: color i is (3 i, 255 - i, 7 i) */
-    int clear;  /* so many of them are transparent: alpha 40 i */
+    int clear;  /* number of transparent ones: alpha 40 i */
 } png_form;
 
 static inline void write_png(const char *path, int height, int width,

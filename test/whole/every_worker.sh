@@ -6,7 +6,7 @@
 # with LS_LONG=1 each model on all from 1 to 64.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 case $tool in /*) ;; *) tool=$PWD/$tool ;; esac
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../support/shell.sh"
 cd "$dir" || exit 1
 
 if [ "${LS_LONG:-0}" = 0 ]; then
@@ -83,7 +83,8 @@ proved() {
     run "$@" --workers 1 --record 1 r1.lsr
     recorded=$status
     for w in $workers; do
-        run "$@" --workers "$w" --against t1.lst
+        run "$@" --workers "$w" --against t1.lst --transcript-every 1 \
+            --transcript-every-gradient
         is "$* on $w workers: its transcript" $status 0
         [ $recorded -eq 0 ] || continue
         run "$@" --workers "$w" --record 1 r.lsr

@@ -5,7 +5,7 @@
 # the transcript's N is; and a checkpoint that says another root is refused.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 [ -w /dev/shm ] && TMPDIR=/dev/shm && export TMPDIR
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../support/shell.sh"
 
 # A table whose last column follows from the others.
 awk 'BEGIN {
@@ -16,7 +16,8 @@ awk 'BEGIN {
     }
 }' >"$dir/t.csv"
 mlp="mlp --data $dir/t.csv --target c --valid 0.2 --hidden 24 --batch 24 --devices 2
-    --ema 0.9 --clip-norm 1 --eval-every 5 --log-every 0"
+    --ema 0.9 --clip-norm 1 --eval-every 0 --log-every 0"
+evaluated="$mlp --eval-every 5"
 
 # The root that the last line with one says.
 last_root() { sed -n 's/.*"root":"\([0-9a-f]*\)".*/\1/p' "$1" | tail -n 1; }
@@ -55,29 +56,30 @@ ends() {
     done
 }
 
-ends "the end" $mlp --steps 20
-ends "early stop" $mlp --steps 200 --early-stop 2 --lr 0.2 \
+ends "the end" $evaluated --steps 20
+ends "early stop" $evaluated --steps 200 --early-stop 2 --lr 0.2 \
     --save "$dir/best.st"
 has "early stop" out "none better in 2: the end"
-ends "plateau" $mlp --steps 40 --plateau 1 --plateau-factor 0.5 --lr 0.2
-ends "nothing to do" $mlp --steps 0
+ends "plateau" $evaluated --steps 40 --plateau 1 --plateau-factor 0.5 --lr 0.2
+ends "nothing to do" $evaluated --steps 0
 
 # Stopped, and gone on: the transcript and the root of the unbroken run.
 anew
-agree "the unbroken run" $mlp --steps 40 --transcript-every 4
+agree "the unbroken run" $evaluated --steps 40 --transcript-every 4
 whole=$root
 cp "$dir/t.lst" "$dir/whole.lst"
 for stop in 8 11; do
     anew
-    agree "stopped at $stop" $mlp --steps 40 --transcript-every 4 \
+    agree "stopped at $stop" $evaluated --steps 40 --transcript-every 4 \
         --stop-at $stop
-    agree "gone on from $stop" $mlp --steps 40 --transcript-every 4 --resume
+    agree "gone on from $stop" $evaluated --steps 40 --transcript-every 4 --resume
     is "gone on from $stop: root" "$root" "$whole"
     same "gone on from $stop" "$dir/t.lst" "$dir/whole.lst"
 done
 
 # begin ARGS: a long run in the background, once it has saved its second
-# checkpoint.
+# checkpoint.  It has no evaluations: a signal within one leaves a state that
+# waits for it, and has its line in the transcript when the run is gone on with.
 begin() {
     anew
     "$tool" $mlp --steps 100000 --checkpoint "$dir/c" --checkpoint-every 3 \
@@ -108,9 +110,19 @@ else
     fail "killed: it has the line of its checkpoint"
 fi
 
+# The state of the beginning has one root, with an average and a plateau, too.
+anew
+run $evaluated --steps 4 --plateau 2 --transcript "$dir/z.lst"
+run $evaluated --steps 4 --plateau 2 --checkpoint "$dir/c" --keep-first
+zero=$(sed -n 's/.*"n":0,.*"root":"\([0-9a-f]*\)".*/\1/p' "$dir/z.lst")
+is "a root of the beginning" ${#zero} 64
+is "transcript and checkpoint of the beginning" "$zero" \
+    "$(sed -n 's/.*"root": "\([0-9a-f]*\)".*/\1/p' \
+        "$dir/c/step-000000000000/checkpoint.json")"
+
 # A checkpoint that says another root, under a seal that holds.
 anew
-run $mlp --steps 6 --checkpoint "$dir/c"
+run $evaluated --steps 6 --checkpoint "$dir/c"
 json=$(find "$dir/c" -name checkpoint.json)
 cat >"$dir/forge.py" <<'EOF'
 import re, sys, zlib
@@ -124,7 +136,7 @@ open(sys.argv[1], "wb").write(text[:at] + crc + text[at + 8:])
 EOF
 if command -v python3 >/dev/null; then
     python3 "$dir/forge.py" "$json"
-    expect 1 "but that of what it holds is" $mlp --steps 9 \
+    expect 1 "but that of what it holds is" $evaluated --steps 9 \
         --checkpoint "$dir/c" --resume
 fi
 

@@ -6,18 +6,9 @@
 #include "base/sha.h"
 #include "golden/small_lm.h"
 #include "golden/train.h"
+#include "golden.h"
 
 /* ------ Linear regression ------ */
-
-/* Where the expected parameters of a case begin. */
-static const float *linear_values(int number)
-{
-    const float *at = golden_linear_values;
-
-    for (int i = 0; i < number; i++)
-        at += 3 * (golden_linears[i].d_in + 1) * golden_linears[i].d_out;
-    return at;
-}
 
 static void check_array(const ls_trainer *t, const char *name, int64_t n,
                         const float *want, double tolerance)
@@ -46,7 +37,9 @@ static const float *check_linear(const ls_trainer *t, const golden_linear *c,
 static void train_linear(int number, ls_mean mean)
 {
     const golden_linear *c = &golden_linears[number];
-    const float *want = linear_values(number);
+    const float *loss = golden("train", 20, "linear/%d/loss", number);
+    const float *want = golden("train", 3 * (c->d_in + 1) * c->d_out,
+                               "linear/%d/params", number);
     float *data = normals(c->data_seed, c->rows * (c->d_in + c->d_out));
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(c->devices, 0);
@@ -60,7 +53,7 @@ static void train_linear(int number, ls_mean mean)
     OK(ls_batch_set(r.batch, "x", LS_F32, data, c->rows));
     OK(ls_batch_set(r.batch, "y", LS_F32, data + c->rows * c->d_in, c->rows));
     for (int i = 0; i < 20; i++) {
-        near((double)step(&r).loss, (double)c->loss[i], 1e-6, "loss", i);
+        near((double)step(&r).loss, (double)loss[i], 1e-6, "loss", i);
         if (i == 0)
             want = check_linear(r.trainer, c, want, 1e-6);
     }
@@ -90,12 +83,13 @@ END_TEST
 START_TEST(linear_one_call)
 {
     const golden_linear *c = &golden_linears[_i];
+    const float *want = golden("train", 20, "linear/%d/loss", _i);
     float *data = normals(c->data_seed, c->rows * (c->d_in + c->d_out));
     float loss;
 
     OK(ls_data_parallel_step(c->seed, data, data + c->rows * c->d_in, c->rows,
                              c->d_in, c->d_out, c->devices, c->lr, &loss));
-    near((double)loss, (double)c->loss[0], 1e-6, "loss of case", _i);
+    near((double)loss, (double)want[0], 1e-6, "loss of case", _i);
     free(data);
 }
 END_TEST
@@ -105,6 +99,14 @@ END_TEST
 enum { LM_BATCH = 32, LM_STEPS = 50 };
 
 static const lm_sizes lm_size = {512, 64, 256, 8, 4, 1024};
+
+static const struct {
+    const char *mode;
+    ls_state state;
+    int devices;
+} lm_runs[] = {{"replicated", LS_REPLICATE, 1}, {"replicated", LS_REPLICATE, 2},
+               {"replicated", LS_REPLICATE, 4}, {"fsdp", LS_SHARD, 1},
+               {"fsdp", LS_SHARD, 2}, {"fsdp", LS_SHARD, 4}};
 
 static ls_trainer_options lm_options(int64_t seed, double lr, ls_state state)
 {
@@ -156,22 +158,22 @@ END_TEST
  * which take it, or an emulator, as long as fifty. */
 START_TEST(lm_losses)
 {
-    const golden_lm_run *want = &golden_lm_runs[_i];
-    bool replicated = !strcmp(want->mode, "replicated");
+    int devices = lm_runs[_i].devices;
+    const float *want = golden("train", LM_STEPS, "lm/%s/%d/loss",
+                               lm_runs[_i].mode, devices);
     bool few = UNDER_SANITIZER || emulated("all steps but two");
-    bool more = replicated && want->devices == 2;
+    bool more = lm_runs[_i].state == LS_REPLICATE && devices == 2;
     int steps = few ? 2 : long_run() ? LM_STEPS : more ? 12 : 2;
     int64_t batch = LM_BATCH * lm_size.length;
     int32_t *data = integers(1234, 512, steps * batch);
-    ls_trainer_options o = lm_options(42, 3e-4, replicated ? LS_REPLICATE
-                                                           : LS_SHARD);
-    ls_pool *pool = open_pool(want->devices, 0);
+    ls_trainer_options o = lm_options(42, 3e-4, lm_runs[_i].state);
+    ls_pool *pool = open_pool(devices, 0);
     run r = open_run(pool, lm_graph(&lm_size), &o);
 
     for (int i = 0; i < steps; i++) {
         OK(ls_batch_set(r.batch, "tokens", LS_I32, data + i * batch,
                         LM_BATCH));
-        near((double)step(&r).loss, (double)want->loss[i], 1e-5, "loss", i);
+        near((double)step(&r).loss, (double)want[i], 1e-5, "loss", i);
     }
     close_run(&r);
     ls_pool_close(pool);
@@ -226,7 +228,7 @@ int main(void)
     tcase_add_loop_test(linear, linear_one_call, 0, COUNT(golden_linears));
     tcase_set_timeout(linear, 60);
     tcase_add_test(lm, lm_first_parameters);
-    tcase_add_loop_test(lm, lm_losses, 0, COUNT(golden_lm_runs));
+    tcase_add_loop_test(lm, lm_losses, 0, COUNT(lm_runs));
     tcase_add_loop_test(lm, lm_other_sizes, 0, COUNT(golden_small_lms));
     tcase_set_timeout(lm, 600); /* 50 steps on one busy core */
     suite_add_tcase(suite, linear);

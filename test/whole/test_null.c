@@ -46,6 +46,7 @@ static struct {
     ls_trace *trace;
     ls_transcript *transcript;
     ls_control *control;
+    ls_record *record; /* which a refused end takes */
     ls_ranks *ranks;
     const ls_transport *transport;
     ls_table *table;
@@ -97,7 +98,7 @@ static const char *const means_something[] = {
     "ls_error text", "ls_gradients_between fn", "ls_graph_output name",
     "ls_group_frozen names", "ls_group_of names", /* ls_trainer_open says */
     "ls_group_norm_with options", "ls_gru_with options",
-    "ls_images_save caption", "ls_input shape", "ls_loader_fill rows",
+    "ls_input shape", "ls_loader_fill rows",
     "ls_layer_norm_with options", "ls_loader_open options",
     "ls_lstm_with options",
     "ls_mean_loss weights", "ls_measure_flops isa", "ls_mesh_open options",
@@ -390,6 +391,16 @@ static void give_transcript(void)
     OK(ls_transcript_open(&given.transcript, given.trainer, &o, 0, NULL));
 }
 
+static void give_record(void)
+{
+    ls_record_options o = ls_record_defaults();
+    ls_result result;
+
+    o.path = in_folder("record.lsr");
+    o.record = &given.record;
+    OK(ls_trainer_record(given.trainer, given.batch, &o, &result));
+}
+
 static void give_rest(void)
 {
     static ls_sharding sharding;
@@ -410,6 +421,7 @@ static void give_rest(void)
     given.source = &source;
     OK(ls_trace_open(&given.trace, given.pool, NULL));
     give_transcript();
+    give_record();
     OK(ls_ranks_open(&given.ranks, 1, NULL));
     given.transport = ls_ranks_transport(given.ranks, 0);
 }

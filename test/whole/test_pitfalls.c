@@ -255,7 +255,7 @@ START_TEST(test_wrong_batch_size)
         if (rows != 8)
             FAILS(ls_batch_set(f.b, "x", LS_F32, f.x, rows),
                     rows < 1 ? LS_EINVAL : LS_ESHAPE,
-                    rows < 1 ? "is empty" : "rows do not divide by 8 devices");
+                    rows < 1 ? "is empty" : "divide by 8 devices");
     OK(ls_batch_set_weights(f.b, weight, 8));
     FAILS(ls_step(f.t, f.b, &r), LS_ESHAPE,
             "the batch has 16 rows, its weights 8");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shortage of memory: opening all there is, shards, collectives, ls_pmap,
  * placement, saving, loading, checkpoints (over ranks too), images, tracing,
- * adapters, transcripts, records and evidence, with each of their allocations
+ * adapters, transcripts, records, with each of their allocations
  * failing in turn.  Each call fails with LS_ENOMEM, keeps nothing, and works
  * when asked again.  Steady steps allocate nothing at all.
  *
@@ -14,8 +14,7 @@
 
 #include "faults.h"
 #include "on_ranks.h"
-#include "record/record_compare.h"
-#include "record/record_file.h"
+#include "audit/record_compare.h"
 
 #include <lockstep/files.h>
 #include <lockstep/images.h>
@@ -624,7 +623,7 @@ static int zipped(void)
 static int pictures(void)
 {
 #ifdef WITH_PICTURES
-    return use_pictures(1, in_folder("sheet.png"));
+    return use_pictures(1);
 #else
     return images();
 #endif
@@ -634,7 +633,6 @@ static int pictures(void)
 
 static ls_trainer *proved;
 static ls_batch *rows;
-static char judged[LS_RECORD_TEXT]; /* of a gradient in "a.lsr" */
 
 static int transcribe_to(const char *name)
 {
@@ -679,13 +677,23 @@ static int read_transcripts(void)
     return status == 0 && (!facts.is_whole || d.same) ? LS_EFORMAT : status;
 }
 
+static ls_source drawn_from; /* which a record's batch is said to be of */
+
 static int record_to(const char *name)
 {
     ls_record_options o = ls_record_defaults();
+    const ls_control control = {"cursor", 1};
     ls_result r;
 
     o.path = in_folder(name);
     o.values = true;
+    o.batches = 0;
+    o.controls = &control;
+    o.n_controls = 1;
+    o.source = &drawn_from;
+    o.batch = ROWS;
+    o.epoch = 2;
+    o.shuffle = true;
     return ls_trainer_record(proved, rows, &o, &r);
 }
 
@@ -694,20 +702,14 @@ static int record(void)
     return record_to("shortage.lsr");
 }
 
-static bool is_transcript(void)
+/* Has a file that was written all the same the bytes of another? */
+static bool same_bytes(const char *name, const char *as)
 {
-    ls_transcript_facts facts;
+    char command[512];
 
-    return ls_transcript_check(in_folder("shortage.lst"), &facts) == 0 &&
-           facts.is_whole;
-}
-
-static bool is_record(void)
-{
-    ls_record_difference d;
-
-    return ls_record_compare(in_folder("shortage.lsr"),
-                             in_folder("shortage.lsr"), &d) == 0;
+    snprintf(command, sizeof command, "cmp -s %s %s", in_folder(name),
+             in_folder(as));
+    return system(command) == 0;
 }
 
 static int compare_records(void)
@@ -718,32 +720,30 @@ static int compare_records(void)
     return status == 0 && !d.same ? LS_EFORMAT : status;
 }
 
-static int judge(void)
+/* A trainer of no step yet, so that what is written of its first is known. */
+static void begin_proofs(void)
 {
-    return ls_record_evidence(in_folder("a.lsr"), judged, 0, 1, 2,
-                              in_folder("evidence"));
-}
-
-/* Two transcripts, a record and the place of what backward has last. */
-static void write_proofs(void)
-{
-    ls__record_reader reader;
-    ls__entry e = {0};
-
+    ls_batch_close(rows);
+    ls_trainer_close(proved);
     OK(ls_trainer_open(&proved, pools[0], graph, NULL));
     rows = small_batch(proved);
+}
+
+/* Two transcripts and a record. */
+static void write_proofs(void)
+{
+    static float x[2 * ROWS * IN], y[2 * ROWS * OUT];
+    const ls_array arrays[] = {{"x", LS_F32, 2, {2 * ROWS, IN}, x},
+                               {"y", LS_F32, 2, {2 * ROWS, OUT}, y}};
+
+    OK(ls_source_arrays(&drawn_from, 2, arrays));
+    rows = NULL;
+    proved = NULL;
+    begin_proofs();
+    OK(record_to("a.lsr"));
+    begin_proofs();
     OK(transcribe_to("a.lst"));
     OK(transcribe_to("b.lst"));
-    OK(record_to("a.lsr"));
-    OK(ls__record_open(&reader, in_folder("a.lsr")));
-    do {
-        ls__entry_release(&e);
-        OK(ls__record_next(&reader, &e));
-        if (e.kind == LS__ARRAY_ENTRY && strcmp(e.place.phase, "backward") == 0)
-            ls__where_text(&e.place, judged);
-    } while (e.kind != LS__CLOSE_ENTRY);
-    ls__entry_release(&e);
-    ls__record_shut(&reader);
 }
 
 static int (*const calls[])(void) = {
@@ -751,7 +751,7 @@ static int (*const calls[])(void) = {
     build, save, load, load_member, trace, mesh, load_params, look, keep,
     pictures, resume, images, zipped, adapt, adapt_again, merge,
     save_model, open_long, resume_rich, look_rich, first_short,
-    second_short, transcribe, read_transcripts, record, compare_records, judge,
+    second_short, transcribe, read_transcripts, record, compare_records,
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -765,12 +765,15 @@ static bool spares_libraries(int i)
  * nothing when all it wanted was a buffer; libjpeg asks again for less. */
 static bool says_so(int i, int status)
 {
+    if (status == LS_EFORMAT && calls[i] == compare_records)
+        return true; /* json_unpack cannot say why it refuses */
     if (status == 0)
         return calls[i] == load || calls[i] == trace ||
                calls[i] == pictures || calls[i] == read_transcripts ||
-               calls[i] == compare_records || calls[i] == judge ||
-               (calls[i] == transcribe && is_transcript()) ||
-               (calls[i] == record && is_record());
+               calls[i] == compare_records ||
+               (calls[i] == transcribe &&
+                same_bytes("shortage.lst", "a.lst")) ||
+               (calls[i] == record && same_bytes("shortage.lsr", "a.lsr"));
     return status == LS_ENOMEM || status == LS_ETHREAD ||
            (status == LS_EIO && strstr(ls_errmsg(), strerror(ENOMEM)));
 }
@@ -781,6 +784,8 @@ static int call_with(int i, int n)
 {
     int status;
 
+    if (calls[i] == transcribe || calls[i] == record)
+        begin_proofs();
     fail_memory = spares_libraries(i) ? OUR_MEMORY : ALL_MEMORY;
     watch_from(n);
     status = calls[i]();
@@ -870,7 +875,8 @@ START_TEST(test_each_fails)
         ck_assert_msg(refused ? says_so(_i, status) : status == expected,
                       "call %d, allocation %d: %d, %s", _i, n, status,
                       ls_errmsg());
-        ck_assert_int_eq(atomic_load(&live), 0);
+        ck_assert_msg(atomic_load(&live) == 0, "call %d, allocation %d: left",
+                      _i, n);
         if (calls[_i] == keep) /* whatever happened, the newest is whole */
             OK(resume_from("k"));
     }

@@ -4,6 +4,7 @@
 #include "data/data.h"
 #include "opt/opt.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,13 @@ char *data_file(const char *path)
     char *file = split(path, &array);
 
     return file ? file : strdup(path);
+}
+
+const char *data_behind(const char *path)
+{
+    const char *end = strstr(path, ".npz:");
+
+    return end ? end + 4 : "";
 }
 
 static int load_array(ls_array *t, const char *path, ls_dtype as)
@@ -150,6 +158,43 @@ int data_mask(data *d, const char *path)
                         opt_s(d->mask.shape[0]), (long long)d->rows,
                         opt_s(d->rows));
     return status;
+}
+
+/* Labels of two classes as -1 and 1 would be one class and rows to ignore. */
+int data_labels(const ls_array *labels, const char *path, int64_t classes,
+                bool trained)
+{
+    const int32_t *y = labels->data;
+    int64_t n = labels->shape[0], ignored = 0, ones = 0;
+    int32_t least = INT32_MAX, most = -1;
+
+    for (int64_t i = 0; i < n; i++) {
+        ignored += y[i] < 0;
+        ones += y[i] == -1 || y[i] == 1;
+        least = y[i] >= 0 && y[i] < least ? y[i] : least;
+        most = y[i] > most ? y[i] : most;
+    }
+    if (ones == n && ignored && ignored < n)
+        return opt_fail(OPT_FAILED, "%s: its labels are -1 and 1, and classes "
+                        "are counted from 0: numpy.save(NEW, (y > 0).astype("
+                        "\"int32\")) makes 0 and 1 of them", path);
+    if (ignored == n)
+        return opt_fail(OPT_FAILED, "%s: all %lld label%s below 0, which rows "
+                        "to be ignored have", path, (long long)n,
+                        n == 1 ? " is" : "s are");
+    if (most >= classes)
+        return opt_fail(OPT_FAILED, "%s: labels from %d to %d, but the %lld "
+                        "classes are counted from 0 to %lld; --classes sets "
+                        "their number", path, (int)least, (int)most,
+                        (long long)classes, (long long)classes - 1);
+    if (ignored)
+        opt_note("%s: %lld of %lld labels %s below 0, and %s ignored", path,
+                 (long long)ignored, (long long)n, ignored == 1 ? "is" : "are",
+                 ignored == 1 ? "this row is" : "these rows are");
+    if (least > 0 && trained)
+        opt_note("%s: no label is below %d; classes are counted from 0", path,
+                 (int)least);
+    return OPT_GO;
 }
 
 int data_collect(data *d)

@@ -67,6 +67,7 @@ static int open_text(data *d, const ls_trainer *trainer)
     int status;
 
     o.uneven = d->pad ? LS_UNEVEN_PAD : LS_UNEVEN_CUT;
+    o.no_thread = d->no_thread;
     status = ls_loader_open(&d->loader, trainer, &train, &o);
     o.batch = d->text.rows;
     o.no_thread = true;
@@ -131,11 +132,6 @@ int data_read(const ls_source *s, int64_t first, int64_t n, void *const *out)
     for (int64_t i = 0; i < n; i++)
         index[i] = first + i;
     return s->fill(s->user, n, index, out);
-}
-
-bool data_is_here(const data *d)
-{
-    return d->inputs > 0 || d->series[0].data;
 }
 
 bool data_holds_rows(const data *d)

@@ -39,12 +39,12 @@ typedef struct data {
     ls_array held_out[DATA_INPUTS]; /* rows to evaluate on; or empty */
     ls_array fold[DATA_INPUTS];     /* rows of --cv, which no training sees */
     ls_array series[DATA_SERIES];   /* rows that windows are of; or empty */
-    ls_table_data *table; /* where the rows are of one; else NULL */
+    ls_table_data *table; /* the rows' table; else NULL */
+    bool quiet;           /* its notes will be told again */
     char *images;         /* normal_write's text of images; NULL: none are */
-    normal normal;        /* what it was made of */
+    normal normal;        /* source of that text */
     bool augments;        /* the source, once it is opened, by: */
     ls_augment_options augment;
-    const char *sheet; /* of what is seen then; NULL: none is written */
     ls_array mask;        /* weights of the rows; empty: all 1 */
     ls_source source;     /* until data_open, which hands both over */
     ls_source plain;      /* from data_open on, as long as the loader is: the
@@ -62,6 +62,7 @@ typedef struct data {
     uint64_t held_sum;    /* the same of what is evaluated on */
     int64_t shards;       /* it is cut into: devices x micro-batches */
     bool pad;
+    bool no_thread;       /* rows are read by nobody else meanwhile */
     ls_loader *loader, *held; /* training, evaluation */
     text_data text;           /* instead of a source, when there is one */
     noise noise;              /* likewise, when it has a size */
@@ -76,6 +77,9 @@ int data_add(data *d, const char *name, ls_array t, const char *from);
  * no memory. */
 char *data_file(const char *path);
 
+/* The part of the path behind that file: ":NAME", or "". */
+const char *data_behind(const char *path);
+
 /* The rank of the array in a .npy file, or of one in a .npz file
  * ("F.npz:NAME"), and its shape; or a status of the library's. */
 int data_shape(const char *path, int64_t shape[LS_MAX_RANK]);
@@ -85,6 +89,12 @@ int data_shape(const char *path, int64_t shape[LS_MAX_RANK]);
 int data_load(data *d, const char *name, const char *path, ls_dtype as,
               int rank);
 
+/* Refuse labels that are not below `classes`, and note how many are below 0
+ * (those rows are ignored); and, of those to train on, that no row is of the
+ * first classes. */
+int data_labels(const ls_array *labels, const char *path, int64_t classes,
+                bool trained);
+
 /* Rows of each input to evaluate on, by their .npy files (NULL past the last
  * input): rows as those trained on. */
 int data_hold(data *d, const char *const path[DATA_INPUTS]);
@@ -92,7 +102,7 @@ int data_hold(data *d, const char *const path[DATA_INPUTS]);
 /* Weights of the rows that are there, from a .npy file of one axis. */
 int data_mask(data *d, const char *path);
 
-/* Which rows a share of them holds back: the first ceil(share x rows) of
+/* The rows that a share of them holds back: the first ceil(share x rows) of
  * numpy.random.RandomState(seed).permutation(rows).  To be freed; NULL after a
  * message. */
 bool *data_choose(int64_t rows, double share, int64_t seed);
@@ -100,11 +110,11 @@ bool *data_choose(int64_t rows, double share, int64_t seed);
 /* Hold these rows of the arrays back, to evaluate on. */
 int data_hold_rows(data *d, const bool *held);
 
-/* Which of the rows are of fold i: those that stand in its part of the same
+/* The rows of fold i (cross-validation): those in its part of the same
  * permutation.  To be freed; NULL after a message. */
 bool *data_choose_fold(int64_t rows, int64_t seed, int64_t i, int64_t folds);
 
-/* How many of the rows are marked; none of NULL. */
+/* The number of rows that are marked; none of NULL. */
 int64_t data_count(const bool *marked, int64_t rows);
 
 /* Take the rows that are held out of an array, or out of each; they go to
@@ -138,19 +148,19 @@ typedef struct table_file {
 /* --missing, --missing-target. */
 enum { DATA_REFUSE, DATA_MEAN, DATA_DROP };
 
-/* What the columns of the table mean; NULL: there is no table. */
+/* The coding of the table's columns; NULL: there is no table. */
 const ls_coding *data_coding(const data *d);
 
-/* Its target; without a name where there is no table. */
+/* The table's target; without a name where there is no table. */
 ls_column data_target(const data *d);
 
-/* The inputs, and what is held back; d->table is what they are of.  With a
+/* The inputs, and the held-out rows; d->table is what they are of.  With a
  * window they are those of a series: "x" (window, columns), "y" the target
- * `horizon` rows after the last; and what is held back is those whose target
- * stands in the last share of the rows. */
+ * `horizon` rows after the last; held out are those with a target in the last
+ * share of the rows. */
 int data_table(data *d, const table_file *file);
 
-/* What the rows of the table weigh: d->mask; and, before it is read, whether
+/* The weights of the table's rows, d->mask; and, before it is read, whether
  * there is such a column. */
 int data_check_weights(const table_file *file, const char *path);
 int data_table_weights(data *d, const table_file *file);
@@ -191,10 +201,10 @@ typedef struct image_files {
     int64_t shape[3];       /* of pictures; 0: all are alike */
     int64_t fit;            /* ls_image_fit */
     bool skip_broken;       /* with a count on stderr */
+    int64_t classes;        /* that were asked for; 0: as many as there are */
     double valid;           /* share of the rows to hold back */
     int64_t seed;           /* that says which, and what is drawn of .. */
     const char *augment;    /* .. --augment, or NULL */
-    const char *sheet;      /* --augment-show, or NULL */
 } image_files;
 
 /* Then source.array[0].shape is the image's, source.classes theirs. */
@@ -205,7 +215,7 @@ int data_augment(data *d);
 
 /* ------ Batches ------ */
 
-/* How the rows are to be cut. */
+/* The cut of the rows into batches. */
 typedef struct data_cut {
     int64_t batch; /* rows; 0: all */
     bool fits;     /* nobody asked for it: fewer rows make it smaller */
@@ -224,9 +234,6 @@ size_t data_row_bytes(const ls_array_spec *array);
  * source's status. */
 int data_read(const ls_source *s, int64_t first, int64_t n, void *const *out);
 
-/* Are all rows in memory? */
-bool data_is_here(const data *d);
-
 /* Set d->sum, which tells the rows and their weights, or the text, from others,
  * and where held d->held_sum.  Before data_open; it reads all rows. */
 int data_checksum(data *d, bool held);
@@ -235,14 +242,16 @@ int data_checksum(data *d, bool held);
  * epoch in an order of its own by this key. */
 int data_open(data *d, const ls_trainer *trainer, const ls_key *order);
 
-/* The root of the rows (ls_source_root), "" where they have none; why a dispute
- * does not judge them, NULL where it does; and evidence of a word of a batch,
- * of the input of that name (the claim needs no more than step, element and
- * both bits).  After data_open, before the first data_fill. */
+/* The root of the rows (ls_source_root), "" where they have none; why they are
+ * not judged, NULL where they are.  After data_open, before the first
+ * data_fill. */
 int data_root(const data *d, char root[65]);
 const char *data_unjudged(const data *d);
-int data_evidence(const data *d, const char *name, ls_row_claim *claim,
-                  const char *path);
+
+/* Give a record the rows that batches are of, into *rows, which the options
+ * point to; nothing where they have no root. */
+void data_record(const data *d, ls_source *rows, ls_array_spec *spec,
+                 ls_record_options *o);
 
 /* Give the batch its rows for a step; *rows: without the padding. */
 int data_fill(data *d, int64_t step, ls_batch *batch, int64_t *rows);

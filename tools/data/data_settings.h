@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the command line says of the rows: where they are, what is done with
- * them, and how they are cut into batches. */
+/* Command line settings of the rows: where they are, what is done with them,
+ * and how they are cut into batches. */
 #ifndef TOOLS_DATA_SETTINGS_H
 #define TOOLS_DATA_SETTINGS_H
 
 #include "opt/opt.h"
 
-/* What a row of options says besides its members: the models that take it, by
- * the data that they take, and what may differ when a run goes on: lengths,
- * logs, places, who computes what; where files are (the data is compared by
- * what it is); the backend (where it shows in bits, the maker of products is
- * compared); and ways to say what the trainer's own options hold. */
+/* Parts of rows of options: the models that take one, by the data that they
+ * take, and what may differ when a run goes on: lengths, logs, places, who
+ * computes what; where files are (the data is compared by what it is); the
+ * backend, which shows in no bit; and ways to say what the trainer's own
+ * options hold. */
 #define ALL NULL
 #define FOR(...) (const char *const[]){__VA_ARGS__, NULL}
 #define IMAGES "mlp", "cnn", "resnet"
@@ -22,7 +22,8 @@
 #define TRAIN .only = "lockstep-train"
 #define MAY_DIFFER .may_differ = true
 #define REPLAYED MAY_DIFFER, .is_replayed = true
-#define READS REPLAYED, .is_file = true
+#define READS REPLAYED, .is_file = true, .use = OPT_READ
+#define EACH_RANK .of_rank = true
 #define MAY_CHANGE .may_change = true
 #define NEEDS_ABOVE_0(names) .needs = names, .needs_value = true
 
@@ -58,7 +59,7 @@ typedef struct data_settings {
     double valid;                     /* share of the rows that is held back */
     int64_t balance;                  /* 1: classes weigh the same */
     const char *norm_mean, *norm_std; /* of images: lists of numbers */
-    const char *augment, *augment_show; /* of images; checked by load */
+    const char *augment; /* of images; checked by load */
     int64_t image_fit;                /* of pictures: ls_image_fit */
     bool skip_broken;                 /* and those that cannot be read */
     int64_t rows;
@@ -73,7 +74,7 @@ typedef struct data_settings {
 
 enum { UNEVEN_DROP, UNEVEN_PAD };
 
-/* Which rows; how they are cut. */
+/* Options of the rows; of how they are cut. */
 extern const opt_rows data_options, data_cut_options;
 
 #endif

@@ -37,8 +37,8 @@ bool *data_choose_fold(int64_t rows, int64_t seed, int64_t i, int64_t folds)
 {
     if (folds <= rows)
         return choose(rows, seed, i * rows / folds, (i + 1) * rows / folds);
-    opt_fail(OPT_WRONG, "--cv: %lld folds of %lld rows", (long long)folds,
-             (long long)rows);
+    opt_fail(OPT_WRONG, "--cv: %lld folds of %lld row%s", (long long)folds,
+             (long long)rows, opt_s(rows));
     return NULL;
 }
 

@@ -63,17 +63,8 @@ static int open_set(ls_source *source, const image_files *f, const char *path,
     o.image = "x";
     o.label = "y";
     o.skip_broken = f->skip_broken;
+    o.n_classes = n->classes ? o.n_classes : (int)f->classes;
     return ls_source_images(source, path, &o);
-}
-
-static void tell_left_out(const ls_source *source, const char *path)
-{
-    int64_t n = ls_images_left_out(source);
-
-    if (n)
-        fprintf(stderr, "note: %s: %lld file%s left out: broken, or no "
-                "picture%s\n", path, (long long)n, n == 1 ? " is" : "s are",
-                n == 1 ? "" : "s");
 }
 
 static bool same_image(const ls_source *a, const ls_source *b)
@@ -122,7 +113,7 @@ static int open_evaluation(data *d, const image_files *f)
         status = open_set(&d->evaluation, f, path, NULL, false, n);
     if (status < 0)
         return opt_check(status);
-    tell_left_out(&d->evaluation, path);
+    normal_tell_left_out(&d->evaluation);
     return check_evaluation(d, path);
 }
 
@@ -150,7 +141,7 @@ static int hold_back(data *d, const image_files *f)
     return status;
 }
 
-/* What is drawn, by a key that is not that of the order of rows. */
+/* The key of augmentation, which is not that of the order of rows. */
 enum { AUGMENT = 0x617567 };
 
 static int read_augment(data *d, const image_files *f)
@@ -158,7 +149,6 @@ static int read_augment(data *d, const image_files *f)
     d->augment = ls_augment_defaults();
     d->augment.key = ls_key_fold_in(ls_key_new(f->seed), AUGMENT);
     d->augments = f->augment != NULL;
-    d->sheet = f->sheet;
     return augment_read(f->augment, &d->augment);
 }
 
@@ -172,7 +162,7 @@ static int take_labels(data *d)
     return OPT_GO;
 }
 
-/* What is augmented is normalised afterwards. */
+/* Opens the training rows; augmented ones are normalised after that. */
 static int open_training(data *d, const image_files *f)
 {
     normal *n = &d->normal;
@@ -187,7 +177,7 @@ static int open_training(data *d, const image_files *f)
     if (status < 0)
         return opt_check(status);
     d->rows = d->source.rows;
-    tell_left_out(&d->source, f->path);
+    normal_tell_left_out(&d->source);
     status = take_labels(d);
     if (status == OPT_GO)
         status = normal_take(n, &d->source);

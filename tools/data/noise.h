@@ -25,7 +25,7 @@ typedef struct noise {
 void noise_floats(void (*draw)(ls_numpy *rs, int64_t n, double *out),
                   ls_numpy *rs, int64_t n, float *out);
 
-/* Make room for batches of so many rows, padded to a multiple of shards. */
+/* Make room for batches of `rows` rows, padded to a multiple of shards. */
 int noise_plan(noise *n, int64_t rows, int64_t shards);
 
 /* The batch of a step; steps in between are drawn and forgotten. */

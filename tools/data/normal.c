@@ -225,3 +225,18 @@ int normal_load(normal *n, const char *text, const char *path)
                     "is wanted, and of pictures their shape, fit and classes",
                     path);
 }
+
+void normal_tell_left_out(const ls_source *source)
+{
+    int64_t all = ls_images_left_out(source), files;
+    const char *first;
+
+    if (all)
+        opt_note("%lld file%s left out: broken, or no picture%s",
+                 (long long)all, all == 1 ? " is" : "s are", opt_s(all));
+    for (int i = 0; (first = ls_images_left_out_why(source, i, &files)); i++)
+        if (files == 1)
+            opt_note("  %s", first);
+        else
+            opt_note("  %lld as %s", (long long)files, first);
+}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What training does with the numbers of images: a byte u becomes u / 255, a
- * number of another type itself, then x becomes (x - mean) / std of its channel
- * (lockstep/files.h); and of pictures how they become one size, and the names
- * of their classes.  The model file tells it to who predicts. */
+/* Normalisation of images: a byte u becomes u / 255, a number of another type
+ * itself, then x becomes (x - mean) / std of its channel (lockstep/files.h);
+ * for pictures also how they become one size, and the names of their classes.
+ * The model file tells it to who predicts. */
 #ifndef TOOLS_NORMAL_H
 #define TOOLS_NORMAL_H
 
@@ -28,8 +28,8 @@ typedef struct normal {
 /* The words of ls_image_fit; NULL past the last. */
 const char *normal_fit(int64_t fit);
 
-/* What is known of a source of pictures; of others nothing.  OPT_FAILED after a
- * message: a name is no UTF-8. */
+/* Takes what is known of a source of pictures; of others nothing.  OPT_FAILED
+ * after a message: a name is no UTF-8. */
 int normal_take(normal *n, const ls_source *source);
 
 /* The options to read more images with, all but which they are. */
@@ -43,5 +43,9 @@ char *normal_write(const normal *n);
 int normal_load(normal *n, const char *text, const char *path);
 
 void normal_free(normal *n);
+
+/* Note on the standard error output which files of a source are left out, and
+ * why. */
+void normal_tell_left_out(const ls_source *source);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Write all of it. */
@@ -35,11 +36,24 @@ static int copy(int to)
     return 0;
 }
 
+/* A pipe is read from its beginning to its end, and once. */
+static int refuse_pipe(const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) < 0 || !S_ISFIFO(info.st_mode))
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: is not a regular file; - reads a pipe, as "
+                    "COMMAND | %s .. - ..", path, opt_program_name);
+}
+
 const char *standard_input(const char *path)
 {
     static char there[32];
     int fd;
 
+    if (refuse_pipe(path) != OPT_GO)
+        return NULL;
     if (strcmp(path, "-") || *there)
         return strcmp(path, "-") ? path : there;
     fd = memfd_create("standard input", MFD_CLOEXEC);

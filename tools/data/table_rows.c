@@ -91,7 +91,7 @@ static int take_rows(data *d, const table_file *f)
 static void note(void *user, const char *text)
 {
     (void)user;
-    fprintf(stderr, "note: %s\n", text);
+    opt_note("%s", text);
 }
 
 int data_table_held(data *d, const char *path)
@@ -121,7 +121,7 @@ static int open_table(data *d, const table_file *f, const char *path)
 
     o.size = sizeof o;
     o.prefix = "--";
-    o.log = note;
+    o.log = d->quiet ? NULL : note;
     if (f->weights && o.ignore) {
         if (asprintf(&both, "%s,%s", o.ignore, f->weights) < 0)
             return opt_fail(OPT_FAILED, "no memory for the columns' names");

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A table whose rows follow each other in time: windows of it, each with the
- * target some rows after its last one. */
+/* A time series: a table with rows that follow each other in time; windows of
+ * it, each with the target some rows after its last one. */
 #include "data/data.h"
 #include "opt/opt.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The windows of so many of a series' rows from `first` on: what is seen and
+/* The windows of that many of a series' rows from `first` on: what is seen and
  * the targets. */
 static int windows(const data *d, const ls_array of[DATA_SERIES],
                    int64_t first, int64_t rows, ls_source *out)
@@ -29,7 +29,7 @@ static int windows(const data *d, const ls_array of[DATA_SERIES],
     return opt_check(ls_source_series(out, DATA_SERIES, series));
 }
 
-/* How many of the first rows are trained on. */
+/* The number of first rows that are trained on. */
 static int64_t first_rows(const table_file *f, int64_t rows)
 {
     return rows - (int64_t)ceil(f->valid * (double)rows);
@@ -50,7 +50,7 @@ static int too_few(const table_file *f, int64_t rows, int64_t train)
 }
 
 /* The rows as the model sees them, and their targets, which are seen, too.
- * What is measured of the columns is that of the first rows. */
+ * Statistics of the columns are those of the first rows. */
 static int see(data *d, int64_t first, int64_t rows)
 {
     bool *held = calloc((size_t)rows, sizeof *held);

@@ -17,6 +17,11 @@ bool text_is(const text_data *t)
     return t->file.file != NULL;
 }
 
+const char *text_unit(const text_file *f)
+{
+    return f->width == 2 ? "token" : "byte";
+}
+
 /* ------ Reading ------ */
 
 /* Fewer bytes than there were: somebody cut the file off. */
@@ -41,29 +46,30 @@ static int read_at(const text_file *f, int64_t at, unsigned char *to, size_t n)
     return 0;
 }
 
+static int token_at(const unsigned char *byte, int width)
+{
+    return width == 2 ? byte[0] | byte[1] << 8 : byte[0];
+}
+
 int text_each(const text_part *part,
               void (*take)(void *user, const unsigned char *bytes, size_t n),
               void *user)
 {
-    static const unsigned char none;
     unsigned char *some = malloc(PIECE);
     int status = some ? 0 : ls_error(LS_ENOMEM, "out of memory: a text");
+    int64_t width = part->in->width, size = part->size * width;
 
-    for (int64_t i = 0; i < part->size && status == 0; i += PIECE) {
-        int64_t left = part->size - i;
-        size_t n = left < PIECE ? (size_t)left : (size_t)PIECE;
+    for (int64_t i = 0; i < size && status == 0; i += PIECE) {
+        size_t n = size - i < PIECE ? (size_t)(size - i) : (size_t)PIECE;
 
-        if ((status = read_at(part->in, part->first + i, some, n)) == 0)
+        if ((status = read_at(part->in, part->first * width + i, some, n)) == 0)
             take(user, some, n);
     }
-    if (status == 0 && part->size == 0)
-        take(user, &none, 0);
     free(some);
     return opt_check(status);
 }
 
-/* A pipe that nobody writes to would be waited for without end; windows start
- * below 2^31. */
+/* A pipe that nobody writes to would be waited for without end. */
 static int open_text(text_file *f, const char *path)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), status = OPT_GO;
@@ -72,56 +78,92 @@ static int open_text(text_file *f, const char *path)
     if (fd < 0 || fstat(fd, &info) < 0)
         status = opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
     else if (!S_ISREG(info.st_mode))
-        status = opt_fail(OPT_FAILED, "%s: is not a regular file", path);
-    else if (info.st_size > INT32_MAX)
-        status = opt_fail(OPT_FAILED, "%s: is longer than 2 GiB", path);
+        status = opt_fail(OPT_FAILED, "%s: is not a regular file%s", path,
+                          S_ISFIFO(info.st_mode)
+                              ? ": write what the pipe gives to a file" : "");
     else if (!(f->file = fdopen(fd, "rb")))
         status = opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
     if (status != OPT_GO && fd >= 0)
         close(fd);
     if (status == OPT_GO)
-        *f = (text_file){f->file, path, (int64_t)info.st_size};
+        *f = (text_file){f->file, path, (int64_t)info.st_size, 1};
     return status;
 }
 
-/* The first byte that is no token. */
+/* Tokens of 16 bits, the lower byte first, as nanoGPT's .bin files hold them,
+ * have bytes of 0 among the first, as no text has.  Those of a text's bytes or
+ * characters have nothing else in each second place; else --vocab tells. */
+static int find_width(text_file *f, int64_t vocab)
+{
+    unsigned char some[SOME], high = 0;
+    size_t n = f->size < SOME ? (size_t)f->size : SOME;
+    int status = opt_check(read_at(f, 0, some, n));
+
+    if (status != OPT_GO || !memchr(some, 0, n))
+        return status;
+    for (size_t i = 1; i < n; i += 2)
+        high |= some[i];
+    if (high && vocab <= UINT8_MAX + 1) {
+        opt_note("%s: has bytes of 0, and is read as bytes all the same; of "
+                 "tokens of 16 bits, as nanoGPT's, --vocab says how many there "
+                 "are (GPT-2: --vocab 50257)", f->path);
+        return OPT_GO;
+    }
+    if (f->size % 2)
+        return opt_fail(OPT_WRONG, "%s: tokens of 16 bits, and the last one is "
+                        "cut off", f->path);
+    opt_note("%s: tokens of 16 bits", f->path);
+    f->width = 2;
+    f->size /= 2;
+    return OPT_GO;
+}
+
+/* The first token that is none of the vocabulary. */
 typedef struct look {
+    const text_file *file;
     int64_t at, vocab;
     int64_t wrong; /* -1: none so far */
-    int byte;
+    int token;
 } look;
 
 static void look_at(void *user, const unsigned char *bytes, size_t n)
 {
     look *l = user;
+    size_t width = (size_t)l->file->width;
 
-    for (size_t i = 0; i < n && l->wrong < 0; i++)
-        if (bytes[i] >= l->vocab) {
-            l->wrong = l->at + (int64_t)i;
-            l->byte = bytes[i];
-        }
-    l->at += (int64_t)n;
+    for (size_t i = 0; i < n && l->wrong < 0; i += width) {
+        l->token = token_at(bytes + i, l->file->width);
+        if (l->token >= l->vocab)
+            l->wrong = l->at + (int64_t)(i / width);
+    }
+    l->at += (int64_t)(n / width);
 }
 
-/* All bytes are read only where some may not do. */
-static int check_bytes(const text_file *f, int64_t vocab)
+/* All are read only where some may not do. */
+static int check_tokens(const text_file *f, int64_t vocab)
 {
     text_part all = {f, 0, f->size};
-    look l = {.vocab = vocab, .wrong = -1};
-    int status = vocab > UINT8_MAX ? OPT_GO : text_each(&all, look_at, &l);
+    look l = {.file = f, .vocab = vocab, .wrong = -1};
+    bool any = vocab > (f->width == 2 ? UINT16_MAX : UINT8_MAX);
+    int status = any ? OPT_GO : text_each(&all, look_at, &l);
 
     if (status != OPT_GO || l.wrong < 0)
         return status;
-    return opt_fail(OPT_WRONG, "%s: byte %lld is %d; --vocab %lld needs bytes "
-                    "below that", f->path, (long long)l.wrong, l.byte,
-                    (long long)vocab);
+    return opt_fail(OPT_WRONG, "%s: %s %lld is %d; --vocab %lld needs %ss "
+                    "below that", f->path, text_unit(f), (long long)l.wrong,
+                    l.token, (long long)vocab, text_unit(f));
 }
 
 static int take_text(text_file *f, const char *path, int64_t vocab)
 {
     int status = open_text(f, path);
 
-    return status == OPT_GO ? check_bytes(f, vocab) : status;
+    if (status == OPT_GO)
+        status = find_width(f, vocab);
+    if (status == OPT_GO && f->size > INT32_MAX)
+        status = opt_fail(OPT_FAILED, "%s: has more than 2^31 %ss", path,
+                          text_unit(f));
+    return status == OPT_GO ? check_tokens(f, vocab) : status;
 }
 
 int text_load(text_data *t, const char *path, const char *evaluation,
@@ -141,9 +183,14 @@ int text_load(text_data *t, const char *path, const char *evaluation,
     }
     if (status == OPT_GO && window < 2)
         return opt_fail(OPT_WRONG, "--seq-len 1 leaves nothing to predict");
+    if (status == OPT_GO && evaluation && t->other.width != t->file.width)
+        return opt_fail(OPT_WRONG, "%s and %s: one has tokens of 16 bits, the "
+                        "other bytes", path, evaluation);
     if (status == OPT_GO && t->train.size < window)
-        return opt_fail(OPT_WRONG, "%s: %lld bytes to train on are fewer than "
+        return opt_fail(OPT_WRONG, "%s: %lld %s%s to train on %s fewer than "
                         "--seq-len %lld", path, (long long)t->train.size,
+                        text_unit(&t->file), opt_s(t->train.size),
+                        t->train.size == 1 ? "is" : "are",
                         (long long)window);
     return status;
 }
@@ -166,25 +213,29 @@ void text_plan(text_data *t, int64_t batch, int devices)
     t->spec = (ls_array_spec){"tokens", LS_I32, 1, {t->window}};
 }
 
+/* n tokens from number `at` of the file on. */
+static int read_tokens(const text_file *f, int64_t at, int64_t n, int32_t *to)
+{
+    unsigned char bytes[SOME];
+    int status = 0;
+
+    for (int64_t i = 0, k; i < n && status == 0; i += k) {
+        k = n - i < SOME / 2 ? n - i : SOME / 2;
+        status = read_at(f, (at + i) * f->width, bytes,
+                         (size_t)(k * f->width));
+        for (int64_t j = 0; j < k && status == 0; j++)
+            to[i + j] = token_at(bytes + j * f->width, f->width);
+    }
+    return status;
+}
+
 static int read_window(const text_data *t, const text_part *part, int64_t start,
                        int32_t *to)
 {
-    unsigned char bytes[SOME];
-
-    for (int64_t i = 0; i < t->window; i += SOME) {
-        int64_t left = t->window - i, n = left < SOME ? left : SOME;
-        int status = read_at(part->in, part->first + start + i, bytes,
-                             (size_t)n);
-
-        if (status < 0)
-            return status;
-        for (int64_t j = 0; j < n; j++)
-            to[i + j] = bytes[j];
-    }
-    return 0;
+    return read_tokens(part->in, part->first + start, t->window, to);
 }
 
-/* How many of n rows follow the first one within its step. */
+/* The number of n rows that follow the first one within its step. */
 static int run_of(const text_data *t, const int64_t *index, int64_t n)
 {
     int k = 1;
@@ -227,34 +278,30 @@ ls_source text_source(text_data *t)
                        .weighted = true, .fill = fill, .user = t};
 }
 
-/* ------ Bytes ------ */
+/* ------ Tokens ------ */
 
 /* Read as many at once as follow each other. */
-static int fill_bytes(void *user, int64_t n, const int64_t *index,
-                      void *const *out)
+static int fill_tokens(void *user, int64_t n, const int64_t *index,
+                       void *const *out)
 {
     const text_data *t = user;
-    unsigned char bytes[SOME];
     int32_t *to = out[0];
     int status = 0;
     int64_t k;
 
     for (int64_t i = 0; i < n && status == 0; i += k) {
-        for (k = 1; k < SOME && i + k < n && index[i + k] == index[i] + k;)
+        for (k = 1; i + k < n && index[i + k] == index[i] + k;)
             k++;
-        status = read_at(t->train.in, t->train.first + index[i], bytes,
-                         (size_t)k);
-        for (int64_t j = 0; j < k && status == 0; j++)
-            to[i + j] = bytes[j];
+        status = read_tokens(t->train.in, t->train.first + index[i], k, to + i);
     }
     return status;
 }
 
-ls_source text_bytes(const text_data *t, ls_array_spec *spec)
+ls_source text_tokens(const text_data *t, ls_array_spec *spec)
 {
     *spec = (ls_array_spec){"tokens", LS_I32, 0, {0}};
     return (ls_source){.rows = t->train.size, .n_arrays = 1, .arrays = spec,
-                       .fill = fill_bytes, .user = (void *)(uintptr_t)t};
+                       .fill = fill_tokens, .user = (void *)(uintptr_t)t};
 }
 
 /* ------ Evaluation ------ */
@@ -271,7 +318,7 @@ int64_t text_eval_batches(const text_data *t)
     return (eval_windows(t) + t->rows - 1) / t->rows;
 }
 
-/* What is missing to a whole batch repeats its first window with weight 0. */
+/* Fills a batch; rows missing to it repeat its first window, of weight 0. */
 static int fill_eval(void *user, int64_t n, const int64_t *index,
                      void *const *out)
 {

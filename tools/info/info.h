@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What lockstep-info found out, and its two forms. */
+/* Findings of lockstep-info, and their two forms. */
 #ifndef TOOLS_INFO_H
 #define TOOLS_INFO_H
 
@@ -27,7 +27,7 @@ typedef struct roof {
     double one, all;  /* FLOP/s or bytes/s */
 } roof;
 
-enum { ROOFS = 8 }; /* of levels, precisions and the copy */
+enum { ROOFS = 7 }; /* of levels, precisions and the copy */
 
 typedef struct info {
     opt_program program;

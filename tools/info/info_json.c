@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was found, as one object of JSON. */
+/* The findings, as one object of JSON. */
 #include "info/info.h"
+#include "opt/json_parts.h"
 #include "run/machine_json.h"
 
 #include <jansson.h>
@@ -14,7 +15,7 @@ static json_t *json_workers(const info *r)
 
     for (int w = 0; w < r->workers; w++) {
         ls_mesh_place(r->mesh, w, &p);
-        json_array_append_new(
+        list = json_and(
             list,
             json_pack("{s:i, s:i, s:i, s:i, s:i, s:i, s:i, s:i}", "pu", p.pu,
                       "core", p.core, "kind", p.kind, "l3", p.l3, "numa",
@@ -32,7 +33,7 @@ static json_t *json_links(const info *r)
     ls_link l;
 
     for (int i = 0; ls_mesh_link(r->mesh, i, &l); i++)
-        json_array_append_new(
+        list = json_and(
             list, json_pack("{s:i, s:i, s:b, s:f, s:f, s:f, s:f, s:f, s:f, "
                             "s:f, s:f}",
                             "from", l.from, "to", l.to, "packages", l.packages,
@@ -52,7 +53,7 @@ static json_t *json_roofs(const info *r)
     json_t *list = json_array();
 
     for (int i = 0; i < r->roofs; i++)
-        json_array_append_new(
+        list = json_and(
             list, json_pack("{s:s, s:s, s:f, s:f}", "name", r->roof[i].name,
                             "unit", i + 1 < r->roofs ? "FLOP/s" : "B/s", "one",
                             r->roof[i].one, "all", r->roof[i].all));
@@ -72,14 +73,13 @@ int info_print_json(const info *r)
     int failed = json_object_update_new(o, machine);
 
     failed |= json_object_update_new(o, plan);
-    if (o && r->seats.of)
-        json_object_set_new(o, "ranks", seats_json(&r->seats));
-    if (o && r->set.measure)
-        json_object_set_new(o, "measured", json_roofs(r));
-    if (failed ||
-        json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6)))
-        return opt_fail(OPT_FAILED, "the facts do not become JSON");
-    putchar('\n');
-    json_decref(o);
-    return OPT_GO;
+    if (r->seats.of)
+        o = json_with(o, "ranks", seats_json(&r->seats));
+    if (r->set.measure)
+        o = json_with(o, "measured", json_roofs(r));
+    if (failed) {
+        json_decref(o);
+        o = NULL;
+    }
+    return json_print(o, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
 }

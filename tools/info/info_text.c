@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was found, as sections of text. */
+/* The findings, as sections of text. */
 #include "info/info.h"
+#include "opt/characters.h"
 #include "opt/cores.h"
 
 #include <stdio.h>
@@ -44,8 +45,9 @@ static void print_kinds(const info *r)
         return;
     for (int i = 0; ls_mesh_kind(r->mesh, i, &kind); i++)
         printf("  kind %-4d %5d  core%s, %d allowed%s%s%s\n", i, kind.cores,
-               kind.cores == 1 ? "" : "s", kind.allowed,
-               *kind.name ? " (" : "", kind.name, *kind.name ? ")" : "");
+               opt_s(kind.cores), kind.allowed,
+               *kind.name ? " (" : "", characters_shown(kind.name),
+               *kind.name ? ")" : "");
 }
 
 /* Do two neighbours go on one line? */
@@ -121,8 +123,8 @@ static void print_map(const info *r)
 
 /* ------ Links between NUMA nodes ------ */
 
-/* What is counted of a link, before and after: of a step, and of a position of
- * a generator. */
+/* Columns of a link's traffic, before and after: of a step, and of a position
+ * of a generator. */
 enum { COUNTS = 8, OF_STEP = 6 };
 
 typedef struct counted {
@@ -170,7 +172,7 @@ static void print_links_head(const info *r)
     printf("\nlinks: MB that a step reads over each, of %lld parameters, "
            "%lld chunk%s of rows a worker,\n%g MB of rows\n",
            (long long)r->set.params, (long long)r->set.chunks,
-           r->set.chunks == 1 ? "" : "s", r->set.rows);
+           opt_s(r->set.chunks), r->set.rows);
     printf("  %-9s  %-9s  %8s  %22s  %22s  %22s\n", "", "", "",
            "gradients       ", "weights        ", "rows         ");
     printf("  %-9s  %-9s  %8s  %10s  %10s  %10s  %10s  %10s  %10s\n",
@@ -240,7 +242,7 @@ static void print_roofs(const info *r)
     if (!r->roofs)
         return;
     printf("\nmeasured     %10s  %6d worker%s\n", "1 worker", r->workers,
-           r->workers == 1 ? "" : "s");
+           opt_s(r->workers));
     for (int i = 0; i < r->roofs; i++)
         printf("  %-11s%10.1f  %10.1f  %s\n", r->roof[i].name,
                1e-9 * r->roof[i].one, 1e-9 * r->roof[i].all,
@@ -251,10 +253,11 @@ void info_print(const info *r)
 {
     puts("machine");
     if (*ls_mesh_cpu(r->mesh))
-        printf("  %s\n", ls_mesh_cpu(r->mesh));
+        printf("  %s\n", characters_shown(ls_mesh_cpu(r->mesh)));
     print_levels(r);
     print_kinds(r);
-    printf("\n%s\n%s\n", ls_mesh_cores_text(r->mesh), ls_mesh_text(r->mesh));
+    printf("\n%s\n%s\n", characters_shown(ls_mesh_cores_text(r->mesh)),
+           characters_shown(ls_mesh_text(r->mesh)));
     if (r->seats.of)
         seats_print(&r->seats);
     else

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "info/info.h"
 #include "info/verify.h"
+#include "opt/characters.h"
 #include "opt/cores.h"
 #include "opt/opt.h"
 
@@ -33,7 +34,8 @@ static const opt options[] = {
     { OPT_ROW("cpus", "LIST", OPT_TEXT, AT(cpus), NULL, "",
               "processors the workers may sit on: 8-15") },
     { OPT_ROW("topology", "TEXT|F.xml", OPT_TEXT, AT(topology), NULL, "",
-              "a machine described for hwloc: \"pack:2 core:16 pu:2\"") },
+              "a machine described for hwloc: \"pack:2 core:16 pu:2\""),
+      .use = OPT_READ },
     { OPT_ROW("params", "N", OPT_COUNT, AT(params), NULL, "1000000",
               "parameters of a model, for what goes between NUMA nodes") },
     { OPT_ROW("chunks", "N", OPT_COUNT, AT(chunks), NULL, "1",
@@ -81,8 +83,7 @@ static int measure_precision(info *r, ls_pool *pool, int i)
     static const struct {
         const char *name;
         ls_precision precision;
-    } kinds[] = {{"bf16", LS_BF16_LAYERS}, {"f32x3", LS_F32X3_LAYERS},
-                 {"f32x6", LS_F32X6_LAYERS}};
+    } kinds[] = {{"bf16", LS_BF16_LAYERS}, {"f32x3", LS_F32X3_LAYERS}};
     roof *f = &r->roof[r->roofs++];
     ls_precision p = kinds[i].precision;
     int status;
@@ -111,11 +112,11 @@ static int measure_all(info *r, ls_pool *pool)
     int status = OPT_GO;
     ls_isa isa;
 
-    for (int i = 0; i < ROOFS - 4 && status == OPT_GO &&
+    for (int i = 0; i < ROOFS - 3 && status == OPT_GO &&
                     ls_isa_level(i, &isa); i++)
         if (isa.here)
             status = measure_level(r, pool, isa.name);
-    for (int i = 0; i < 3 && status == OPT_GO; i++)
+    for (int i = 0; i < 2 && status == OPT_GO; i++)
         status = measure_precision(r, pool, i);
     return status == OPT_GO ? measure_copy(r, pool) : status;
 }
@@ -213,7 +214,8 @@ static int show(info *r)
     else
         info_print(r);
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
-        fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
+        fprintf(stderr, "note: %s\n",
+                characters_shown(ls_mesh_note(r->mesh, i)));
     return opt_end(status);
 }
 

@@ -161,3 +161,19 @@ int rerun_train(rerun *t)
     }
     return status;
 }
+
+int rerun_again(rerun *t)
+{
+    rerun again = {.run = t->run, .pu = t->pu};
+    int status = t->pu < 0 ? 0 : rerun_train(&again), s = 0;
+    size_t n = strlen(t->difference);
+
+    while (t->pu >= 0 && status == 0 && s < VERIFY_STEPS &&
+           !strcmp(t->got[s].state, again.got[s].state))
+        s++;
+    if (t->pu >= 0 && status == 0 && s < VERIFY_STEPS)
+        snprintf(t->difference + n, LS_TEXT - n, "%sdiffers from itself in "
+                 "step %d", n ? "; it " : "", s);
+    rerun_close(&again);
+    return status;
+}

@@ -7,7 +7,7 @@
 
 typedef struct rerun {
     const verify_run *run;
-    int pu;                   /* that computes it alone; -1: as the run says */
+    int pu;                   /* computes it alone; -1: as the run says */
     ls_mesh *mesh;
     ls_pool *pool;
     ls_graph *graph;
@@ -20,6 +20,10 @@ typedef struct rerun {
 
 /* Train it; a negative status, and ls_errmsg(), where that fails. */
 int rerun_train(rerun *t);
+
+/* Train it once more, where one PU computed it: does that differ from itself?
+ * It does on the worst cores.  A status as before. */
+int rerun_again(rerun *t);
 
 void rerun_close(rerun *t);
 

@@ -2,6 +2,7 @@
 /* See seats.h. */
 #define _GNU_SOURCE
 #include "info/seats.h"
+#include "opt/json_parts.h"
 #include "opt/opt.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a rank tells the others. */
+/* A rank's message to the others. */
 typedef struct seat {
     char machine[64];
     int32_t workers;
@@ -131,7 +132,7 @@ json_t *seats_json(const seats *s)
     json_t *list = json_array();
 
     for (int r = 0; r < s->launch.transport->ranks; r++)
-        json_array_append_new(
+        list = json_and(
             list, json_pack("{s:i, s:s, s:i, s:b, s:s}", "rank", r, "machine",
                             s->of[r].machine, "workers", s->of[r].workers,
                             "pinned", s->of[r].pinned, "pus", s->of[r].pus));

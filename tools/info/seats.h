@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where each of several ranks runs: what lockstep-info shows of them. */
+/* The seats of several ranks, as lockstep-info shows them. */
 #ifndef TOOLS_SEATS_H
 #define TOOLS_SEATS_H
 
@@ -15,15 +15,15 @@ typedef struct seats {
     const struct seat *of; /* [rank]; NULL: this process is alone */
 } seats;
 
-/* Where a launcher started several ranks: does each one go on after its command
- * line, or none, as launch_agree says? */
+/* Joins the ranks that a launcher started: does each one go on after its
+ * command line, or none, as launch_agree says? */
 int seats_join(seats *s, int status, bool apart);
 
-/* Meet the other ranks, if there are any, and share out the cores, of which
- * `asked` may be used (NULL: all). */
+/* Meet the other ranks, if there are any, and share out the cores in `asked`
+ * (NULL: all). */
 int seats_meet(seats *s, int64_t devices, const char *asked);
 
-/* Which of the cores this rank may use, as ls_mesh_options.cpus. */
+/* The cores that this rank may use, as ls_mesh_options.cpus. */
 const char *seats_cpus(const seats *s, const char *asked);
 
 /* The most workers that this rank has use for. */

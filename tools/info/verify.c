@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 
 #include "info/rerun.h"
+#include "opt/json_parts.h"
 #include "opt/opt.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MOST_PUS = 8192 };
 
@@ -37,7 +39,7 @@ static json_t *json_step(const verify_step *s)
     json_t *digests = json_array();
 
     for (int i = 0; i < s->tensors; i++)
-        json_array_append_new(digests, json_integer(s->digest[i]));
+        digests = json_and(digests, json_integer(s->digest[i]));
     return json_pack("{s:s, s:o}", "state", s->state, "digests", digests);
 }
 
@@ -46,7 +48,7 @@ static json_t *json_run(const rerun *t)
     json_t *steps = json_array();
 
     for (int s = 0; s < VERIFY_STEPS; s++)
-        json_array_append_new(steps, json_step(&t->got[s]));
+        steps = json_and(steps, json_step(&t->got[s]));
     return json_pack("{s:s, s:s*, s:b, s:s, s:o}", "name", t->run->name,
                      "like", t->run->like, "same", !*t->difference,
                      "difference", t->difference, "steps", steps);
@@ -56,7 +58,7 @@ static json_t *json_run(const rerun *t)
 
 typedef struct tally {
     int same, different, skipped;
-    int pu;       /* that computes alone; -1: all do */
+    int pu;       /* computes alone; -1: all do */
     bool crowd;   /* all PUs compute alone, at once */
     double end;   /* when no run begins any more; 0: never */
     int left;     /* runs that did not begin */
@@ -91,11 +93,14 @@ static int verify_one(const verify_run *run, tally *sum)
         return OPT_GO;
     }
     status = opt_check(rerun_train(&t));
+    if (status == OPT_GO)
+        status = opt_check(rerun_again(&t));
     *(*t.difference ? &sum->different : &sum->same) += 1;
-    if (status == OPT_GO && sum->runs)
-        json_array_append_new(sum->runs, json_run(&t));
-    else if (status == OPT_GO)
+    if (status == OPT_GO && !sum->runs)
         print_run(&t);
+    else if (status == OPT_GO &&
+             !(sum->runs = json_and(sum->runs, json_run(&t))))
+        status = opt_fail(OPT_FAILED, "no memory for the results");
     rerun_close(&t);
     return status;
 }
@@ -121,11 +126,7 @@ static int end_level(tally *sum, const char *level)
                   sum->crowd, "same",
                   sum->same, "different", sum->different, "skipped",
                   sum->skipped, "left", sum->left, "runs", sum->runs);
-    if (!o || json_dumpf(o, stdout, JSON_COMPACT))
-        return opt_fail(OPT_FAILED, "the results do not become JSON");
-    putchar('\n');
-    json_decref(o);
-    return OPT_GO;
+    return json_print(o, JSON_COMPACT);
 }
 
 static int verify_runs(tally *sum)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Short trainings whose results are known: the promise of bits, in the user's
- * hands.  verify_runs.c has the runs, verify_hashes.c what they gave where the
- * library was made, verify.c compares. */
+/* Short trainings with known results: the promise of bits, in the user's hands.
+ * verify_runs.c has the runs, verify_hashes.c their results where the library
+ * was made, verify.c compares. */
 #ifndef VERIFY_H
 #define VERIFY_H
 
@@ -9,7 +9,7 @@
 
 enum { VERIFY_STEPS = 3, VERIFY_ROWS = 48, VERIFY_TENSORS = 64 };
 
-/* How a run trains. */
+/* The training of a run. */
 typedef struct verify_run {
     const char *name;
     const char *model; /* of verify_model's */
@@ -38,7 +38,7 @@ int verify_graph(ls_graph **graph, const char *model);
  * the next call.  Words of a random stream, so the same everywhere. */
 int verify_rows(ls_batch *batch, const verify_run *run, int step);
 
-/* What a run gives after each step: the state hash, and a digest of each
+/* The result of each step of a run: the state hash, and a digest of each
  * parameter and moment, in the order of names. */
 typedef struct verify_step {
     char state[65];

@@ -202,7 +202,6 @@ static const verify_run runs[] = {
     {"lm, 4 devices, masked rows", "lm", .optimizer = LS_ADAMW, .devices = 4,
      .masked = true, .schedule = LS_LINEAR},
     {"lm, bf16", "lm", .optimizer = LS_ADAMW, .precision = LS_BF16_LAYERS},
-    {"mlp, f32x6", "mlp", .optimizer = LS_ADAM, .precision = LS_F32X6_LAYERS},
     {"lm, f32x3", "lm", .optimizer = LS_ADAMW, .precision = LS_F32X3_LAYERS},
     {"rnn, adam", "rnn", .optimizer = LS_ADAM},
     {"rnn, sharded, one worker", "rnn", "rnn, adam", .optimizer = LS_ADAM,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See difference.h. */
 #include "inspect/difference.h"
+#include "opt/characters.h"
+#include "opt/opt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -126,11 +128,15 @@ static void position_text(const difference *d, char text[ENTRY_TEXT])
 
 void difference_print(const pair *two, const difference *d)
 {
-    const char *const *path = two->path;
+    const char *const path[2] = {characters_shown(two->path[0]),
+                                 characters_shown(two->path[1])};
+    const char *a = characters_shown(d->a), *b = characters_shown(d->b);
     char position[ENTRY_TEXT];
 
     if (!d->arrays) {
-        printf("equal: %d arrays\n", ls_archive_entries(two->archive[0]));
+        int arrays = ls_archive_entries(two->archive[0]);
+
+        printf("equal: %d array%s\n", arrays, opt_s(arrays));
         return;
     }
     entry_print(d->name, 0);
@@ -138,13 +144,12 @@ void difference_print(const pair *two, const difference *d)
     if (d->count) {
         position_text(d, position);
         printf("element %s is %s in %s, %s in %s; %" PRId64 " of %" PRId64
-               " differ\n", position, d->a, path[0], d->b, path[1], d->count,
+               " differ\n", position, a, path[0], b, path[1], d->count,
                d->e.elements);
     } else if (!strcmp(d->what, "only")) {
-        printf("only in %s\n", d->a);
+        printf("only in %s\n", a);
     } else {
-        printf("%s is %s in %s, %s in %s\n", d->what, d->a, path[0], d->b,
-               path[1]);
+        printf("%s is %s in %s, %s in %s\n", d->what, a, path[0], b, path[1]);
     }
     if (d->arrays > 1)
         printf("%d arrays differ\n", d->arrays);

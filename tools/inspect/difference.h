@@ -13,7 +13,7 @@ typedef struct pair { /* borrowed */
 } pair;
 
 typedef struct difference {
-    int arrays;       /* that differ */
+    int arrays;       /* differing */
     const char *name; /* of the first; NULL: they are equal */
     const char *what; /* "value", "shape", "dtype", "step"; "only": in a */
     ls_entry e;       /* the first one's, of "value" */

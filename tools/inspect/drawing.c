@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drawing graphs on stdout.  Names may be anybody's: in the table entry_print
- * shows them; Graphviz gets quotes and backslashes with one before them. */
+/* See drawing.h.  Names may be anybody's: entry_print shows them. */
 #include "inspect/drawing.h"
 #include "inspect/entry.h"
 
@@ -34,8 +33,6 @@ static const char *output_of(const ls_graph *g, const ls_node *n)
     return NULL;
 }
 
-/* ------ a table ------ */
-
 static void print_row(const ls_graph *g, int i)
 {
     const ls_node *n = ls_graph_node(g, i);
@@ -63,42 +60,4 @@ void drawing_text(const ls_graph *g)
            "from");
     for (int i = 0; i < ls_graph_nodes(g); i++)
         print_row(g, i);
-}
-
-/* ------ Graphviz ------ */
-
-static void print_quoted(const char *text)
-{
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            putchar('\\');
-        putchar((unsigned char)*text < ' ' ? ' ' : *text);
-    }
-}
-
-static void dot_node(const ls_graph *g, int i)
-{
-    const ls_node *n = ls_graph_node(g, i);
-    const char *output = output_of(g, n);
-    char shape[ENTRY_TEXT];
-
-    shape_text(n, shape);
-    printf("  n%d [label=\"%s\\n", i, ls_node_op(n));
-    print_quoted(ls_node_name(n));
-    printf("\\n%s", shape);
-    if (output) {
-        printf("\\noutput ");
-        print_quoted(output);
-    }
-    printf("\"%s];\n", n == ls_graph_loss(g) || output ? ", penwidth=2" : "");
-    for (int k = 0; ls_node_input(n, k); k++)
-        printf("  n%d -> n%d;\n", number_of(g, ls_node_input(n, k)), i);
-}
-
-void drawing_dot(const ls_graph *g)
-{
-    puts("digraph model {\n  node [shape=box];");
-    for (int i = 0; i < ls_graph_nodes(g); i++)
-        dot_node(g, i);
-    puts("}");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The graph of a model file, drawn: as a table for people, or for Graphviz. */
+/* The graph of a model file, as a table. */
 #ifndef TOOLS_DRAWING_H
 #define TOOLS_DRAWING_H
 
@@ -8,8 +8,5 @@
 /* A line for each node: its number, operator, name, shape of a row, and where
  * its inputs come from. */
 void drawing_text(const ls_graph *graph);
-
-/* A program for `dot -Tsvg`. */
-void drawing_dot(const ls_graph *graph);
 
 #endif

@@ -27,8 +27,8 @@ void entry_element(const ls_entry *e, const float *floats, int64_t i,
 /* "(3,17)". */
 void entry_shape(const ls_entry *e, char text[ENTRY_TEXT]);
 
-/* Print text of a file as one line that does nothing to a terminal, and in so
- * many columns at least. */
+/* Print text of a file as one line that does nothing to a terminal, at least
+ * `width` columns wide. */
 void entry_print(const char *text, int width);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* lockstep-inspect: what a safetensors file or a checkpoint holds, or the first
- * array in which two of them differ.
+/* lockstep-inspect: the contents of a safetensors file or a checkpoint, or the
+ * first array in which two of them differ.
  *
  * Two are equal when they have the same arrays: names, types, shapes and bytes.
  * The order of a file and its notes do not count; the step of a checkpoint
- * does.  Of two records of a step (.lsr) it is the first thing that was made
+ * does.  Of two records of a step (.lsr) it tells the first thing that was made
  * otherwise. */
 #define _GNU_SOURCE
 #include "inspect/difference.h"
 #include "inspect/drawing.h"
 #include "inspect/entry.h"
 #include "inspect/records.h"
+#include "opt/json_parts.h"
 #include "opt/opt.h"
 
 #include <lockstep.h>
@@ -25,15 +26,12 @@
 const char opt_program_name[] = "lockstep-inspect";
 
 typedef struct settings {
-    bool json, dot;
+    bool json;
 } settings;
 
 static const opt options[] = {
     {OPT_ROW("json", NULL, OPT_FLAG, offsetof(settings, json), NULL, "",
              "one object of JSON")},
-    {OPT_ROW("dot", NULL, OPT_FLAG, offsetof(settings, dot), NULL, "",
-             "the graph of a model file for Graphviz's dot"),
-     .not_with = "json"},
 };
 
 static const opt_model only = {
@@ -52,7 +50,7 @@ typedef struct run {
     ls_archive *archive[2];
 } run;
 
-/* Where a model file has its graph. */
+/* The key of a model file's graph. */
 static const char GRAPH[] = "lockstep.graph";
 
 /* ------ Numbers of an array ------ */
@@ -149,8 +147,8 @@ static void print_table(const ls_archive *a)
            "dtype", shapes, "shape", "min", "mean", "max", "norm", "bytes");
     for (int i = 0; i < n; i++)
         print_row(a, i, names, shapes);
-    printf("%d arrays, %" PRId64 " elements, %" PRId64 " bytes\n", n, elements,
-           bytes);
+    printf("%d array%s, %" PRId64 " element%s, %" PRId64 " bytes\n", n,
+           opt_s(n), elements, opt_s(elements), bytes);
 }
 
 /* ------ One: JSON ------ */
@@ -166,7 +164,7 @@ static json_t *shape_json(const ls_entry *e)
     json_t *shape = json_array();
 
     for (int i = 0; i < e->rank; i++)
-        json_array_append_new(shape, json_integer(e->shape[i]));
+        shape = json_and(shape, json_integer(e->shape[i]));
     return shape;
 }
 
@@ -188,20 +186,11 @@ static json_t *archive_json(const ls_archive *a, const char *path)
     const char *name, *value;
 
     for (int i = 0; ls_archive_note(a, i, &name, &value); i++)
-        json_object_set_new(notes, name, json_string(value));
+        notes = json_with(notes, name, json_string(value));
     for (int i = 0; i < ls_archive_entries(a); i++)
-        json_array_append_new(arrays, row_json(a, i));
+        arrays = json_and(arrays, row_json(a, i));
     return json_pack("{s:s*, s:o, s:o}", "path", path, "notes", notes,
                      "arrays", arrays);
-}
-
-static int print_json(json_t *object)
-{
-    int bad = !object || json_dumpf(object, stdout, JSON_INDENT(1)) < 0;
-
-    putchar('\n');
-    json_decref(object);
-    return bad ? opt_fail(OPT_FAILED, "no JSON could be written") : OPT_GO;
 }
 
 /* ------ */
@@ -228,13 +217,13 @@ static bool has_graph(const ls_archive *a)
     return false;
 }
 
-static int draw(const char *path, void (*drawing)(const ls_graph *graph))
+static int draw(const char *path)
 {
     ls_graph *graph = NULL;
     int status = opt_check(ls_graph_load(&graph, path));
 
     if (status == OPT_GO)
-        drawing(graph);
+        drawing_text(graph);
     ls_graph_free(graph);
     return status;
 }
@@ -243,14 +232,13 @@ static int show_one(const run *r)
 {
     int status = OPT_GO;
 
-    if (r->set.dot)
-        status = draw(r->line.path[0], drawing_dot);
-    else if (r->set.json)
-        status = print_json(archive_json(r->archive[0], r->line.path[0]));
+    if (r->set.json)
+        status = json_print(archive_json(r->archive[0], r->line.path[0]),
+                            JSON_INDENT(1));
     else
         print_table(r->archive[0]);
-    if (!r->set.json && !r->set.dot && has_graph(r->archive[0]))
-        status = draw(r->line.path[0], drawing_text);
+    if (!r->set.json && has_graph(r->archive[0]))
+        status = draw(r->line.path[0]);
     return opt_end(status);
 }
 
@@ -263,7 +251,7 @@ static int show_two(const run *r)
 
     if (!r->set.json)
         difference_print(&two, &d);
-    else if (print_json(difference_json(&d)) != OPT_GO)
+    else if (json_print(difference_json(&d), JSON_INDENT(1)) != OPT_GO)
         status = OPT_FAILED;
     return opt_end(status);
 }
@@ -283,10 +271,6 @@ int main(int argc, char **argv)
                               .args = "FILE|FOLDER [FILE2|FOLDER2]"};
     opt_add(&r.program, (opt_rows)OPT_ROWS(options), &r.set);
     status = opt_parse(&r.program, argc, argv, &r.line);
-    if (status == OPT_GO)
-        status = opt_check_together(&r.line);
-    if (status == OPT_GO && r.set.dot && r.line.paths == 2)
-        status = opt_fail(OPT_WRONG, "--dot draws one file");
     if (status == OPT_GO && are_records(&r))
         return records_compare(r.line.path[0], r.line.path[1], r.set.json);
     if (status == OPT_GO)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See records.h. */
 #include "inspect/records.h"
+#include "opt/json_parts.h"
 #include "opt/opt.h"
-
-#include <lockstep/record.h>
+#include "run/record_option.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -25,18 +25,16 @@ static json_t *bits(uint32_t x)
     return json_string(text);
 }
 
-static void print_json(const ls_record_difference *d)
+static int print_json(const ls_record_difference *d)
 {
     json_t *all = json_pack("{s:b,s:s}", "same", d->same, "text", d->text);
 
-    if (all && d->element >= 0) {
-        json_object_set_new(all, "element", json_integer(d->element));
-        json_object_set_new(all, "a", bits(d->a));
-        json_object_set_new(all, "b", bits(d->b));
+    if (d->element >= 0) {
+        all = json_with(all, "element", json_integer(d->element));
+        all = json_with(all, "a", bits(d->a));
+        all = json_with(all, "b", bits(d->b));
     }
-    json_dumpf(all, stdout, JSON_COMPACT);
-    putchar('\n');
-    json_decref(all);
+    return json_print(all, JSON_COMPACT);
 }
 
 int records_compare(const char *a, const char *b, bool json)
@@ -46,9 +44,9 @@ int records_compare(const char *a, const char *b, bool json)
 
     if (status != OPT_GO)
         return status;
-    if (json)
-        print_json(&d);
-    else
-        puts(d.same ? "same: every array and number of the step" : d.text);
+    if (json && print_json(&d) != OPT_GO)
+        return OPT_FAILED;
+    if (!json)
+        record_option_show(&d);
     return opt_end(d.same ? OPT_GO : OPT_FAILED);
 }

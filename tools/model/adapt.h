@@ -9,7 +9,7 @@
  * library's. */
 int adapt_add(ls_graph *graph, const start_settings *s);
 
-/* What --init is loaded into: a pattern, or NULL for all. */
+/* The parameters that --init loads: a pattern, or NULL for all. */
 const char *adapt_init_names(const start_settings *s);
 
 /* Load --lora-init, if it was given. */

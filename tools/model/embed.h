@@ -8,7 +8,7 @@
 #include <lockstep.h>
 #include <lockstep/columns.h>
 
-/* What --text-columns says. */
+/* The value of --text-columns. */
 typedef struct embedding {
     bool is;       /* "embed" and "embed:WIDTH"; else "onehot" */
     int64_t width; /* of each column; 0: by its words */

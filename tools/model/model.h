@@ -11,7 +11,7 @@
 #include "data/data_settings.h"
 #include "model/model_settings.h"
 
-/* What a model is made of: the rows, its sizes, what it starts from. */
+/* Settings of a model: the rows, its sizes, its start. */
 typedef struct settings {
     data_settings data;
     model_settings model;
@@ -20,7 +20,7 @@ typedef struct settings {
 
 enum { MODEL_LAYERS = 64, MODEL_GROUPS = MODEL_LAYERS + 8, MODEL_NAME = 32 };
 
-/* What a trainer was opened with. */
+/* The pool and options that a trainer was opened with. */
 typedef struct model_means {
     ls_pool *pool;
     const ls_trainer_options *options;
@@ -35,15 +35,19 @@ typedef struct model {
     /* May change the settings: sizes, and shuffle where it was not said. */
     int (*load)(data *d, settings *s, const opt_line *line);
     void (*build)(ls_graph *g, const model_settings *s); /* errors stick to g */
-    /* NULL, or: groups of parameters, in the order of their making, whose names
-     * may be in room; the learning rate that belongs to the data; and first
-     * values that depend on the rows, a status of the library's. */
+    /* NULL, or: groups of parameters, in the order of their making (names may
+     * be in room); the learning rate that belongs to the data; and first values
+     * that depend on the rows, a status of the library's. */
     int (*groups)(const model_settings *s, ls_group group[MODEL_GROUPS],
                   char room[MODEL_GROUPS][MODEL_NAME]);
     double (*lr)(const model_settings *s);
     int (*start)(ls_trainer *t, const data *d, const settings *s,
                  const model_means *with);
 } model;
+
+/* Marks of the options that a table's recipe, or its target, leaves without
+ * effect. */
+unsigned model_table_idle(const model_settings *s);
 
 extern const opt_model model_linear, model_mlp, model_cnn, model_lm, model_gpt,
     model_rnn, model_table, model_resnet;

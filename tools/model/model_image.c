@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ------ What both take ------ */
 
@@ -77,9 +78,10 @@ static int load_images(data *d, settings *s, const opt_line *line)
                      .std = s->data.norm_std,
                      .fit = s->data.image_fit,
                      .skip_broken = s->data.skip_broken,
+                     .classes = opt_given(line, "classes") ? s->model.classes
+                                                           : 0,
                      .valid = s->data.valid,
                      .augment = s->data.augment,
-                     .sheet = s->data.augment_show,
                      .seed = s->data.seed};
     int status = OPT_GO;
 
@@ -137,15 +139,18 @@ static int mlp_images(data *d, settings *s, const opt_line *line)
                         s->data.path ? s->data.path : s->data.x);
 }
 
-/* One more than the largest label. */
-static int64_t count_classes(const ls_array *labels)
+/* --classes, or one more than the largest label. */
+static int count_classes(const ls_array *labels, settings *s,
+                         const opt_line *line)
 {
+    bool given = opt_given(line, "classes");
     const int32_t *y = labels->data;
     int64_t most = 0;
 
     for (int64_t i = 0; i < labels->shape[0]; i++)
         most = y[i] > most ? y[i] : most;
-    return most + 1;
+    s->model.classes = given ? s->model.classes : most + 1;
+    return data_labels(labels, s->data.y, s->model.classes, true);
 }
 
 void model_table_defaults(settings *s, const opt_line *line)
@@ -157,7 +162,7 @@ void model_table_defaults(settings *s, const opt_line *line)
         s->data.uneven = UNEVEN_PAD;
 }
 
-/* What the settings say of a table. */
+/* The table that the settings name. */
 static table_file table_of(const settings *s)
 {
     return (table_file){
@@ -227,9 +232,13 @@ static int mlp_rows(data *d, settings *s, const opt_line *line)
     s->model.regression = numbers;
     if (numbers)
         s->model.d_out = d->input[1].all.shape[1];
-    else if (!opt_given(line, "classes"))
-        s->model.classes = count_classes(&d->input[1].all);
-    return model_load_rest(d, s);
+    else if ((status = count_classes(&d->input[1].all, s, line)) != OPT_GO)
+        return status;
+    status = model_load_rest(d, s);
+    return status == OPT_GO && !numbers && s->data.eval_y
+               ? data_labels(&d->held_out[1], s->data.eval_y, s->model.classes,
+                             false)
+               : status;
 }
 
 /* --x holds rows of numbers, or images, which have more axes. */
@@ -247,11 +256,13 @@ static int mlp_files(data *d, settings *s, const opt_line *line)
     return rank > 2 ? mlp_images(d, s, line) : mlp_rows(d, s, line);
 }
 
+/* Tell a table by its name; a reader says of a file that it is not there. */
 static bool names_table(const char *path)
 {
     const char *dot = strrchr(path, '.');
 
-    return dot && (!strcmp(dot, ".csv") || !strcmp(dot, ".tsv"));
+    return dot && (!strcmp(dot, ".csv") || !strcmp(dot, ".tsv")) &&
+           access(path, F_OK) == 0;
 }
 
 static int mlp_load(data *d, settings *s, const opt_line *line)

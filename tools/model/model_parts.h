@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What models are made of, and what their data is checked by. */
+/* Parts of models, and checks of their data. */
 #ifndef TOOLS_MODEL_PARTS_H
 #define TOOLS_MODEL_PARTS_H
 
@@ -9,7 +9,8 @@
 int model_follow(const opt_line *line, const char *name, int64_t *size,
                  int64_t actual, const char *path);
 
-/* Rows of --x, and of --y of a type and so many axes; sizes follow them. */
+/* Rows of --x, and of --y of that type and number of axes; sizes follow them.
+ */
 int model_load_arrays(data *d, settings *s, const opt_line *line, ls_dtype y,
                       int rank);
 

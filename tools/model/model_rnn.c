@@ -85,7 +85,7 @@ static void text_build(ls_graph *g, const model_settings *s)
     ls_loss(g, ls_next_token_loss(x, tokens));
 }
 
-/* What the last step knows predicts the target. */
+/* Builds a model that predicts the target from the last step's state. */
 static void series_build(ls_graph *g, const model_settings *s)
 {
     ls_node *x = ls_input(g, "x", LS_F32, 2,

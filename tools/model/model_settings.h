@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the command line says of a model: its sizes, and what it starts from. */
+/* Command line settings of a model: its sizes, and its start. */
 #ifndef TOOLS_MODEL_SETTINGS_H
 #define TOOLS_MODEL_SETTINGS_H
 
@@ -36,11 +36,12 @@ typedef struct model_settings {
     int64_t window, horizon; /* of a series; window 0: none */
 
     /* Set by load, or before build. */
-    embedding words;      /* what --text-columns says */
+    embedding words;      /* of --text-columns */
     const ls_coding *coding; /* of the table; the data's */
     bool regression;
     double low, high; /* of the targets of a table's regression */
     bool rounds; /* inputs are rounded to bf16 */
+    bool two_passes; /* make the variance of a norm, as PyTorch does */
 } model_settings;
 
 enum { MODEL_LSTM, MODEL_GRU };
@@ -64,7 +65,7 @@ typedef struct start_settings {
 enum { INIT_FLAX, INIT_TORCH };
 enum { ADAPT_ALONE, ADAPT_MODEL, ADAPT_MERGED };
 
-/* Its sizes; what it starts from. */
+/* Options of a model's sizes; of its start. */
 extern const opt_rows model_options, start_options;
 
 /* The words of --activation, --cell and --recipe, which their files define. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* table: RealMLP, whose network, first values and groups are the library's
- * (lockstep/realmlp.h).  Here is how options reach it. */
+/* table: RealMLP.  Its network, first values and groups are the library's
+ * (lockstep/realmlp.h); here options reach it. */
 #include "model/model_parts.h"
 
 #include <lockstep/realmlp.h>
@@ -91,19 +91,26 @@ static int table_start(ls_trainer *t, const data *d, const settings *s,
 
 /* ------ The rows ------ */
 
+unsigned model_table_idle(const model_settings *s)
+{
+    return (s->recipe == MODEL_TD_S ? OF_DECAY : 0) |
+           (s->regression ? OF_CLASSES : 0);
+}
+
 /* Refuse what a recipe or a target leaves without effect. */
 static int check_idle(const model_settings *m, const opt_line *line)
 {
+    unsigned idle = model_table_idle(m);
     int status = OPT_GO;
 
-    if (m->recipe == MODEL_TD_S)
+    if (idle & OF_DECAY)
         status = opt_refuse_idle(line, OF_DECAY, " has no effect on --recipe "
                                  "td-s, which has no weight decay");
     if (status == OPT_GO && m->recipe == MODEL_TD_S &&
         !opt_given(line, "dropout"))
         status = opt_refuse_idle(line, OF_DROPOUT, " needs --dropout with "
                                  "--recipe td-s, which has none");
-    return status == OPT_GO && m->regression
+    return status == OPT_GO && (idle & OF_CLASSES)
                ? opt_refuse_idle(line, OF_CLASSES, " is for classes, and the "
                                  "target is a number")
                : status;

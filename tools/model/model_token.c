@@ -44,6 +44,7 @@ static ls_node *norm(ls_node *x, const char *name, const model_settings *s)
     ls_norm_options o = ls_norm_defaults();
 
     o.epsilon = s->norm_epsilon;
+    o.two_passes = s->two_passes;
     return s->norm ? ls_rms_norm(x, o.epsilon, name)
                    : ls_layer_norm_with(x, &o, name);
 }
@@ -209,9 +210,11 @@ const opt_model model_gpt = {
     .about = "transformer language model with a causal mask, on any text file",
     .note = "The text is read byte by byte.  Each step takes random windows of "
             "seq-len\nbytes from its first nine tenths; the last tenth is held "
-            "out for --eval-every.\nWith --eval-data all of --data is trained "
-            "on.  The model is lm's with a mask;\n--norm rms --positions "
-            "rotary --ffn swiglu --kv-heads N --tie make it one as\nLlama is.",
+            "out for --eval-every.\nTokens of 16 bits, as nanoGPT's .bin files "
+            "hold them, are read, too; --vocab\nsays how many there are.  With "
+            "--eval-data all of --data is trained on.  The\nmodel is lm's "
+            "with a mask; --norm rms --positions rotary --ffn swiglu\n"
+            "--kv-heads N --tie make it one as Llama is.",
     .impl = &gpt,
     .own = own_gpt,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See knobs.h. */
-#include "model/knobs.h"
+/* See optim_settings.h. */
+#include "model/optim_settings.h"
 #include "data/data_settings.h"
 
 #include <math.h>
@@ -9,12 +9,12 @@
 
 /* ------ Optimizers and schedules alike ------ */
 
-const char *knobs_optimizer(int64_t kind)
+const char *optim_settings_optimizer(int64_t kind)
 {
     return ls_optimizer_name((ls_optimizer_kind)kind);
 }
 
-const char *knobs_schedule(int64_t kind)
+const char *optim_settings_schedule(int64_t kind)
 {
     return ls_schedule_name((ls_schedule_kind)kind);
 }
@@ -46,10 +46,11 @@ static const struct family {
     bool (*has)(int64_t kind, const char *name);
     int (*set)(void *of, const char *name, double value);
 } families[] = {
-    [KNOBS_OPTIMIZER] = {"optimizer", knobs_optimizer, optimizer_option,
-                         knobs_optimizer_has, optimizer_set},
-    [KNOBS_SCHEDULE] = {"schedule", knobs_schedule, schedule_option,
-                        knobs_schedule_has, schedule_set},
+    [SETTINGS_OPTIMIZER] = {"optimizer", optim_settings_optimizer,
+                            optimizer_option, optim_settings_optimizer_has,
+                            optimizer_set},
+    [SETTINGS_SCHEDULE] = {"schedule", optim_settings_schedule, schedule_option,
+                           optim_settings_schedule_has, schedule_set},
 };
 
 /* "decay_rate" is --decay-rate. */
@@ -70,18 +71,18 @@ static bool option_of(const struct family *f, int64_t kind, const char *name,
     return false;
 }
 
-bool knobs_optimizer_has(int64_t kind, const char *name)
+bool optim_settings_optimizer_has(int64_t kind, const char *name)
 {
     ls_option option;
 
-    return option_of(&families[KNOBS_OPTIMIZER], kind, name, &option);
+    return option_of(&families[SETTINGS_OPTIMIZER], kind, name, &option);
 }
 
-bool knobs_schedule_has(int64_t kind, const char *name)
+bool optim_settings_schedule_has(int64_t kind, const char *name)
 {
     ls_option option;
 
-    return option_of(&families[KNOBS_SCHEDULE], kind, name, &option);
+    return option_of(&families[SETTINGS_SCHEDULE], kind, name, &option);
 }
 
 /* ------ Places ------ */
@@ -129,7 +130,7 @@ static const char *start_text(opt_program *p, double start)
     return isnan(start) ? "" : opt_keep(p, text);
 }
 
-/* What it is, and the defaults of kinds that have another than the first. */
+/* An option's help, with the defaults of kinds that differ from the first. */
 static const char *about_text(opt_program *p, const struct family *f,
                               const ls_option *o)
 {
@@ -150,12 +151,13 @@ static bool is_decay(const char *name)
     return !strcmp(name, "weight_decay") || !strcmp(name, "l2");
 }
 
-void knobs_add(opt_program *p, knobs_of of, knobs values)
+void optim_settings_add(opt_program *p, optim_settings_of of,
+                        optim_settings values)
 {
     const struct family *f = &families[of];
     ls_option o;
 
-    for (int i = 0; i < KNOBS && option_at(f, i, &o); i++) {
+    for (int i = 0; i < SETTINGS && option_at(f, i, &o); i++) {
         opt row = {
             OPT_ROW(opt_keep_name(p, o.name), "X", OPT_REAL,
                     (size_t)i * sizeof(double), NULL,
@@ -184,8 +186,8 @@ static bool given(const opt_line *line, const char *member)
     return own && own->name;
 }
 
-void knobs_settle(double *values, knobs_of of, int64_t kind,
-                  const opt_line *line)
+void optim_settings_settle(double *values, optim_settings_of of, int64_t kind,
+                           const opt_line *line)
 {
     const struct family *f = &families[of];
     ls_option o;
@@ -195,7 +197,8 @@ void knobs_settle(double *values, knobs_of of, int64_t kind,
             values[place_of(f, o.name)] = o.start;
 }
 
-int knobs_set(const double *values, knobs_of of, int64_t kind, void *chosen)
+int optim_settings_set(const double *values, optim_settings_of of,
+                       int64_t kind, void *chosen)
 {
     const struct family *f = &families[of];
     int status = 0;

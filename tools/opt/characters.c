@@ -49,8 +49,8 @@ static bool acts(unsigned long code)
     return false;
 }
 
-/* What stands for the next character of the text, which moves on: its own n
- * bytes, or one '?'. */
+/* The output of the text's next character, which moves on: its own n bytes, or
+ * one '?'. */
 static const char *next(const char **text, int *n)
 {
     const char *at = *text;
@@ -87,4 +87,15 @@ void characters_clean(char *text)
         text += n;
     }
     *text = 0;
+}
+
+const char *characters_shown(const char *text)
+{
+    static _Thread_local char room[4][4096];
+    static _Thread_local unsigned last;
+    char *copy = room[++last % 4];
+
+    snprintf(copy, sizeof *room, "%s", text);
+    characters_clean(copy);
+    return copy;
 }

@@ -13,6 +13,10 @@ int character_bytes(const char *p);
  * the characters printed. */
 int characters_print(FILE *file, const char *text);
 
+/* The same as a text, for messages with names in them: good until four more
+ * are shown; a very long one is cut. */
+const char *characters_shown(const char *text);
+
 /* Make the text itself such a line. */
 void characters_clean(char *text);
 

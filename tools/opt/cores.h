@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What there is for workers, of which only a mesh can tell. */
+/* Cores for workers, which only a mesh can tell. */
 #ifndef TOOLS_CORES_H
 #define TOOLS_CORES_H
 

@@ -101,6 +101,26 @@ int opt_fail(int status, const char *format, ...)
     return status;
 }
 
+static bool notes_are_others;
+
+void opt_first_notes(void)
+{
+    notes_are_others = true;
+}
+
+void opt_note(const char *format, ...)
+{
+    char text[4096];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    characters_clean(text);
+    if (!notes_are_others)
+        fprintf(stderr, "note: %s\n", text);
+}
+
 int opt_columns(void)
 {
     struct winsize size;
@@ -138,6 +158,11 @@ int opt_end(int status)
 const char *opt_s(int64_t n)
 {
     return n == 1 ? "" : "s";
+}
+
+const char *opt_es(int64_t n)
+{
+    return n == 1 ? "" : "es";
 }
 
 /* ------ The table ------ */
@@ -380,7 +405,7 @@ static const char *value_of(const char *option, int argc, char **argv)
     return value;
 }
 
-/* The model whose files --data names; -1: none. */
+/* The model with files that --data names; -1: none. */
 static int model_of_data(const opt_program *p, int argc, char **argv)
 {
     const char *path = value_of("--data", argc, argv);
@@ -426,11 +451,10 @@ static int check_stack(void)
                     "needed", (int)(is.rlim_cur / 1024), KIB);
 }
 
-/* What a file may not do to the program, nor the program to a file: one that
- * may not grow is no reason to die (SIGXFSZ), and one that is opened while a
- * standard stream is closed must not get its number, and what is printed.  So
- * a number that is free gets what can only be used the other way round: the
- * use fails as before. */
+/* Keeps files and the program apart.  A file that may not grow is no reason to
+ * die (SIGXFSZ).  One opened while a standard stream is closed must not get its
+ * number, and what is printed: so a number that is free gets what can only be
+ * used the other way round, and the use fails as before. */
 static void keep_files_apart(void)
 {
     signal(SIGXFSZ, SIG_IGN);

@@ -38,7 +38,25 @@ typedef struct opt_word {
     int64_t value;    /* of an OPT_CHOICE */
 } opt_word;
 
+/* A word that an option took once, and what to type instead. */
+typedef struct opt_gone {
+    const char *word, *instead; /* NULL ends a list */
+} opt_gone;
+
 typedef struct opt opt;
+
+/* The use of a file that a command is told of: run/apart.h holds that none is
+ * lost. */
+typedef enum opt_use {
+    OPT_NO_FILE,
+    OPT_READ,     /* of a folder its images and labels, or all that is in it */
+    OPT_WRITTEN,  /* a device, too */
+    OPT_ASIDE,    /* written beside and renamed: only a regular file */
+    OPT_REPLACED, /* so, in the place of what the run begins with, too */
+    OPT_SOURCE,   /* so, F.c, and F.h beside */
+    OPT_FOLDER,   /* folders in it are written, and removed again */
+    OPT_MADE      /* a folder that is made for files of the command's own */
+} opt_use;
 
 struct opt {
     const char *name;  /* without the dashes */
@@ -54,6 +72,7 @@ struct opt {
      * the values 0, 1, .. and gives NULL past the last. */
     const opt_word *words;
     const char *(*word)(int64_t value);
+    const opt_gone *gone;
 
     double least, below; /* an OPT_REAL's own range, if below is not 0, and */
     const char *range;   /* the same in words: "a number from 0 to below 1" */
@@ -62,7 +81,10 @@ struct opt {
                              row in their tables */
     bool may_differ;      /* from the run that a run goes on from */
     bool is_replayed;     /* though it may: who trains again must have it */
-    bool is_file;         /* an OPT_TEXT that names what a run reads */
+    bool is_file;         /* an OPT_TEXT that names what a run reads, which its
+                             transcript has */
+    opt_use use;          /* of the file that an OPT_TEXT names */
+    bool of_rank;         /* ranks may be told otherwise: it moves no message */
     bool may_change;      /* the same, where --change names it */
     const char *kept_as;  /* the trainer's name of it in checkpoints, a pattern;
                              NULL: its own, with underscores */
@@ -125,7 +147,7 @@ typedef struct opt_program {
     char room[OPT_ROOM]; /* by opt_keep */
 } opt_program;
 
-/* Append the rows that this program takes, whose values are stored in these
+/* Append the rows that this program takes, their values stored in these
  * settings (all zero bytes at first); those of others are borrowed. */
 void opt_add(opt_program *program, opt_rows rows, void *settings);
 
@@ -134,7 +156,7 @@ void opt_add(opt_program *program, opt_rows rows, void *settings);
 const char *opt_keep(opt_program *program, const char *text);
 const char *opt_keep_name(opt_program *program, const char *text);
 
-/* What was on the command line, besides the values in the settings. */
+/* The rest of the command line, besides the values in the settings. */
 typedef struct opt_line {
     const opt_program *program;
     int model;
@@ -145,8 +167,8 @@ typedef struct opt_line {
     char **path; /* the first words of argv, which these replace */
 } opt_line;
 
-/* What the functions of a tool return: go on, or end with exit status 1 or 2,
- * or, after --help or --version, with 0. */
+/* Results of a tool's functions: go on, or end with exit status 1 or 2, or,
+ * after --help or --version, with 0. */
 enum { OPT_GO = 0, OPT_FAILED = 1, OPT_WRONG = 2, OPT_DONE = 3 };
 
 /* Fill the settings of all rows, and line.  OPT_GO; OPT_DONE after
@@ -156,6 +178,9 @@ enum { OPT_GO = 0, OPT_FAILED = 1, OPT_WRONG = 2, OPT_DONE = 3 };
 int opt_parse(const opt_program *program, int argc, char **argv,
               opt_line *line);
 
+/* Has the chosen word of `of` an option, if it is for some of them alone? */
+bool opt_is_of_chosen(const opt_line *line, const opt *option);
+
 /* OPT_WRONG, and a message, for options that do not go together. */
 int opt_check_together(const opt_line *line);
 
@@ -163,8 +188,8 @@ int opt_check_together(const opt_line *line);
  * line that has one of these marks, unless its value is 0. */
 int opt_refuse(const opt_line *line, unsigned marks, const char *why);
 
-/* The same of options without effect, which a run that repeats another may
- * have: of those that need a value, where it is 0, and of those with marks. */
+/* The same of options without effect, for a run that repeats another: of those
+ * that need a value, where it is 0, and of those with marks. */
 int opt_refuse_idle(const opt_line *line, unsigned marks, const char *why);
 int opt_check_values(const opt_line *line);
 
@@ -205,7 +230,7 @@ void opt_switch_off(const opt *option);
  * has none.  *quoted: JSON needs quotes around it. */
 const char *opt_value(const opt *option, char room[OPT_VALUE], bool *quoted);
 
-/* What --help shows as its value, "N" or "drop|pad", in room or the row's own;
+/* The value that --help shows, "N" or "drop|pad", in room or the row's own;
  * NULL for a flag. */
 enum { OPT_ARG = 256 };
 const char *opt_arg(const opt *option, char room[OPT_ARG]);
@@ -256,6 +281,11 @@ const char *opt_said(void); /* the last message of this thread, or "" */
 int opt_fail(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* "note: message" on stderr, where opt_first_notes has not left it to the first
+ * of several ranks. */
+void opt_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void opt_first_notes(void);
+
 /* Hold messages back from now on.  opt_show ends that: it prints the last one,
  * behind `who`, or drops it where `show` is false. */
 void opt_hold(void);
@@ -264,7 +294,7 @@ void opt_show(bool show, const char *who);
 /* Messages call a file by another name from now on; both are borrowed. */
 void opt_call(const char *path, const char *name);
 
-/* How wide the terminal on stderr is; 80 where it does not say. */
+/* The width of the terminal on stderr; 80 where it does not say. */
 int opt_columns(void);
 
 /* OPT_GO, or the message of a library call that failed; it is wrong usage where
@@ -276,7 +306,8 @@ int opt_check_usage(int status);
  * OPT_FAILED. */
 int opt_end(int status);
 
-/* "s" where n things are several. */
+/* "s", and "es", where n things are several. */
 const char *opt_s(int64_t n);
+const char *opt_es(int64_t n);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an unknown name may have meant: names that begin with it, else the
- * nearest one by edit distance. */
+/* Suggestions for an unknown name: names that begin with it, else the nearest
+ * one by edit distance. */
 #include "opt/opt.h"
 
 #include <stdio.h>
@@ -89,8 +89,8 @@ static bool is_told(const char *help, const char *words)
                                     strcspn(help, " ,;:") == n && n > 2;
 }
 
-/* An option that begins a name, as --batch does "batch-size", or whose help
- * tells it; NULL: none. */
+/* An option that begins a name, as --batch does "batch-size", or has it in its
+ * help; NULL: none. */
 static const char *related(const opt_program *p, const opt_model *model,
                            const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which options go together, as their rows say.  Silently ignored,
+/* Combinations of options, as their rows allow them.  Silently ignored,
  * "--optimizer sgd --momentum 0.9" would be another experiment than its author
  * thinks. */
 #include "opt/opt.h"
@@ -27,8 +27,7 @@ static void list_words(const opt *o, const opt *of, size_t size, char *out)
         snprintf(out + at, size - at, "%s%s", at ? " and " : "", last);
 }
 
-/* Has the chosen word of `of` an option, if it is for some of them alone? */
-static bool is_of_chosen(const opt_line *line, const opt *o)
+bool opt_is_of_chosen(const opt_line *line, const opt *o)
 {
     const opt *of = o->of ? &line->program->option[opt_find(line->program,
                                                             o->of)] : NULL;
@@ -45,7 +44,7 @@ static int check_of(const opt_line *line, const opt *o, bool given)
 {
     const opt *of = &line->program->option[opt_find(line->program, o->of)];
     char words[128], room[OPT_VALUE];
-    bool quoted, fits = is_of_chosen(line, o);
+    bool quoted, fits = opt_is_of_chosen(line, o);
 
     list_words(o, of, sizeof words, words);
     if (given && !fits)
@@ -57,8 +56,8 @@ static int check_of(const opt_line *line, const opt *o, bool given)
     return OPT_GO;
 }
 
-/* Is there one of the options that an option needs?  names: "--a or --b", of
- * those that the model and the words that were chosen have. */
+/* Has the line one of the options that an option needs? names: "--a or --b", of
+ * those that the chosen model and words have. */
 static bool has_needed(const opt_line *line, const opt *o, size_t size,
                        char *names)
 {
@@ -75,7 +74,7 @@ static bool has_needed(const opt_line *line, const opt *o, size_t size,
         snprintf(name, sizeof name, "%.*s", (int)strcspn(one, "|"), one);
         i = opt_find(p, name);
         if (i < 0 || !opt_takes(&p->option[i], p->models[line->model]) ||
-            !is_of_chosen(line, &p->option[i]))
+            !opt_is_of_chosen(line, &p->option[i]))
             continue;
         has |= o->needs_value ? opt_is_on(&p->option[i]) : line->given[i];
         if (at < size)
@@ -95,6 +94,9 @@ static int check_needs(const opt_line *line, const opt *o)
     if (!*names)
         return opt_fail(OPT_WRONG, "--%s has no effect on %s", o->name,
                         line->program->models[line->model]->name);
+    if (line->paths && !strcmp(names, "--data"))
+        return opt_fail(OPT_WRONG, "unexpected argument \"%s\": type --data %s",
+                        line->path[0], line->path[0]);
     return opt_fail(OPT_WRONG, "--%s needs %s%s", o->name, names,
                     o->needs_value ? " above 0" : "");
 }

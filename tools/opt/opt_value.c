@@ -109,6 +109,10 @@ static int read_word(const opt *o, const char *text, void *out)
 
     while (opt_word_at(o, i, &word) && strcmp(word.word, text))
         i++;
+    for (const opt_gone *g = o->gone; g && g->word; g++)
+        if (strcmp(g->word, text) == 0)
+            return opt_fail(OPT_WRONG, "--%s: %s is no more: %s", o->name,
+                            text, g->instead);
     if (!word.word)
         return opt_fail(OPT_WRONG, "--%s: \"%s\" is none of %s", o->name, text,
                         opt_arg(o, room));
@@ -176,7 +180,7 @@ static int64_t read_number(const char *text, int64_t high, const char **end)
     return x > high ? high + 1 : x;
 }
 
-/* How many there are, 0 for no list; out has the first `most`. */
+/* The number of values, 0 for no list; out has the first `most`. */
 static int read_list(const opt_list *l, const char *text, int64_t *out,
                      int64_t *largest)
 {

@@ -50,7 +50,7 @@ static int open_array(ask *a, const char *path)
     return status == OPT_GO ? feed_array(&a->feed, path, &row, true) : status;
 }
 
-/* What was refused, with the file and the row of it. */
+/* Tells a refusal, with its file and row. */
 static int refuse_row(const ask *a, int64_t first)
 {
     long long row = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rows that lockstep-predict asks a model of a table about: a table's,
- * which may be of any length, or an array's: the numbers of its columns. */
+/* The rows that lockstep-predict asks a model of a table about: those of a
+ * table of any length, or of an array: the numbers of its columns. */
 #ifndef TOOLS_ASK_H
 #define TOOLS_ASK_H
 
@@ -10,11 +10,11 @@
 
 typedef struct ask {
     ls_table_model *model; /* NULL: it is none of a table */
-    ls_coding *coding;     /* what the file says of it */
+    ls_coding *coding;     /* the file's, for a table */
     ls_table_context *context;
     ls_table *table; /* or */
     feed feed;
-    int columns;    /* that the model takes */
+    int columns;    /* of the model */
     double *number; /* rows of the feed, (FEED_ROWS, columns) */
     double *out;    /* (FEED_ROWS, classes) */
     int *best;      /* (FEED_ROWS) */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See choose.h. */
 #include "predict/choose.h"
+#include "opt/characters.h"
 #include "opt/opt.h"
 
 #include <stdio.h>
@@ -32,9 +33,10 @@ static void tell_others(const choice *c, const ls_predictor *p)
     if (!ls_predictor_output(p, 1, &other))
         return;
     fprintf(stderr, "note: of the model's outputs this is \"%s\"; --of gives",
-            c->out.name);
+            characters_shown(c->out.name));
     for (int i = 1; ls_predictor_output(p, i, &other); i++)
-        fprintf(stderr, "%s \"%s\"", i > 1 ? "," : "", other.name);
+        fprintf(stderr, "%s \"%s\"", i > 1 ? "," : "",
+                characters_shown(other.name));
     fputc('\n', stderr);
 }
 

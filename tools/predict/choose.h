@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which output of a model is predicted, and what it needs. */
+/* Choice of the output to predict, and its needs. */
 #ifndef TOOLS_PREDICT_CHOOSE_H
 #define TOOLS_PREDICT_CHOOSE_H
 

@@ -116,22 +116,13 @@ static ls_images_options options_of(const normal *n, const ls_array_spec *in,
     return o;
 }
 
-static void tell_left_out(const feed *f)
-{
-    int64_t n = ls_images_left_out(&f->images);
-
-    if (n)
-        fprintf(stderr, "note: %lld file%s left out: broken, or no picture%s\n",
-                (long long)n, n == 1 ? " is" : "s are", n == 1 ? "" : "s");
-}
-
 static int start_images(feed *f, const ls_array_spec *in)
 {
     int status = check_images(f, in);
 
     if (status != OPT_GO)
         return status;
-    tell_left_out(f);
+    normal_tell_left_out(&f->images);
     f->rows = f->images.rows;
     f->x = calloc(FEED_ROWS, (size_t)f->size * sizeof *f->x);
     return f->x ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the input");
@@ -139,23 +130,23 @@ static int start_images(feed *f, const ls_array_spec *in)
 
 /* Open the test set; of pictures that may be a folder of classes itself. */
 static int open_images(feed *f, ls_images_options *o, const normal *n,
-                       bool labelled)
+                       int classes)
 {
     int status;
 
-    if (labelled) {
+    if (classes) {
         o->unlabelled = false;
-        o->n_classes = n->classes;
+        o->n_classes = n->classes ? n->classes : classes;
     }
     status = ls_source_images(&f->images, f->path, o);
-    if (status != LS_ENOTFOUND || !labelled || !n->classes)
+    if (status != LS_ENOTFOUND || !classes || !n->classes)
         return status;
     o->test = false;
     return ls_source_images(&f->images, f->path, o);
 }
 
 int feed_images(feed *f, const char *path, const ls_array_spec *in,
-                const normal *n, bool skip, bool labelled)
+                const normal *n, bool skip, int64_t classes)
 {
     ls_images_options o = options_of(n, in, skip);
     int64_t shape[LS_MAX_RANK];
@@ -165,7 +156,7 @@ int feed_images(feed *f, const char *path, const ls_array_spec *in,
     o.alone = in->rank == 3 && ends_as_npy(path) &&
               ls_npy_shape(path, shape) == 3 &&
               !memcmp(shape, in->shape, 3 * sizeof *shape);
-    status = opt_check_usage(open_images(f, &o, n, labelled));
+    status = opt_check_usage(open_images(f, &o, n, (int)classes));
     return status == OPT_GO ? start_images(f, in) : status;
 }
 

@@ -27,10 +27,10 @@ typedef struct feed {
 int feed_array(feed *f, const char *path, const ls_array_spec *in, bool any);
 
 /* Images in any form that training takes, and made the same numbers of; of a
- * folder those of its test set.  labelled: with what they are, of the classes
- * that were trained on. */
+ * folder those of its test set.  With what they are, of the `classes` that were
+ * trained on; 0: without. */
 int feed_images(feed *f, const char *path, const ls_array_spec *in,
-                const normal *n, bool skip, bool labelled);
+                const normal *n, bool skip, int64_t classes);
 
 /* n pictures in files of their own, PNG or JPEG; files that cannot be read are
  * left out, if `skip`, with a count on stderr. */

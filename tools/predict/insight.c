@@ -2,6 +2,7 @@
 /* See insight.h. */
 #include "predict/insight.h"
 #include "data/largest.h"
+#include "opt/characters.h"
 #include "opt/opt.h"
 
 #include <math.h>
@@ -46,7 +47,7 @@ static void shuffle(float *x, const float *from, const int64_t *order,
                (size_t)p.width * sizeof *x);
 }
 
-/* What is lost by one permutation of a column. */
+/* The score lost by one permutation of a column. */
 static int lose(const judged *j, ls_array *x, const int64_t *order, places p,
                 double *loss)
 {
@@ -217,13 +218,14 @@ void insight_print(const insight *in, FILE *file)
             "(mean and deviation of %d)\n", j->worth.name, REPEATS);
     for (int i = 0; i < in->columns; i++)
         fprintf(file, "%9.4f %9.4f  %s\n", opt_shown(in->column[i].mean),
-                opt_shown(in->column[i].deviation), in->column[i].name);
+                opt_shown(in->column[i].deviation),
+                characters_shown(in->column[i].name));
     fprintf(file, "\ncalibration: %s %s\n%12s %12s %9s\n",
             !classes ? "the mean of"
             : j->width == 2 ? "the share of rows that are"
                             : "the share of right rows, by the probability of",
-            !classes ? j->target.name
-            : j->width == 2 ? j->target.word[1] : "the class",
+            !classes ? characters_shown(j->target.name)
+            : j->width == 2 ? characters_shown(j->target.word[1]) : "the class",
             "predicted", "is", "rows");
     for (int k = 0; k < INSIGHT_BINS; k++)
         if (in->bin[k].rows)

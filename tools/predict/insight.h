@@ -8,17 +8,17 @@
 
 enum { INSIGHT_BINS = 10 };
 
-/* What is lost where a column's values stand in other rows: worth.good without
- * that, less the same with it. */
+/* Permutation importance: the score lost (worth.good) when the column is
+ * shuffled. */
 typedef struct importance {
     const char *name;
     double mean, deviation;
 } importance;
 
-/* Rows whose predictions are near each other: the mean of what is predicted
- * (the probability of the class that is, or of the second of two; or the
- * number) and of what is the case (the share of rows of that class; or the
- * number). */
+/* A bin of the calibration curve: rows with predictions near each other.  The
+ * mean prediction (the probability of the true class, or of the second of two;
+ * or the number), and the mean of what is the case (the share of rows of that
+ * class; or the number). */
 typedef struct calibration {
     int64_t rows;
     double said, is;

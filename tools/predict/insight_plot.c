@@ -9,22 +9,24 @@
 #include <math.h>
 #include <string.h>
 
-enum { TOP = 70, SIDE = 340, BARS = 20, LEFT = 180, GAP = 130, BELOW = 70 };
+enum { TOP = 70, SIDE = 340, BARS = 20, LEFT = 180, GAP = 130, BELOW = 70,
+       MOST = 22 };
 
 static const char style[] = ".bar{fill:#4a7ebb}.curve{fill:none;stroke:#4a7ebb;"
                             "stroke-width:1.8}.dot{fill:#4a7ebb}";
 
-/* A name as XML has it, cut where it is long. */
+/* A name, cut where it is long. */
 static void put_name(FILE *f, double x, double y, const char *name)
 {
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", x, y);
-    for (int i = 0; name[i] && (i < 22 || (name[i] & 0xc0) == 0x80); i++)
-        switch (name[i]) {
-        case '<': fputs("&lt;", f); break;
-        case '&': fputs("&amp;", f); break;
-        default: fputc(name[i], f);
-        }
-    fputs("</text>\n", f);
+    char cut[4 * MOST + 1] = "";
+
+    for (int i = 0, n = 0; name[i] && i < 4 * MOST; i++) {
+        n += (name[i] & 0xc0) != 0x80;
+        if (n > MOST)
+            break;
+        cut[i] = name[i];
+    }
+    plot_text(f, x, y, "end", cut);
 }
 
 static void put_bars(FILE *f, const insight *in)

@@ -38,19 +38,20 @@ enum { OF_ROWS = 1 }; /* a mark: of no use without an INPUT */
 static const opt options[] = {
     {OPT_ROW("output", "F.csv", OPT_TEXT, AT(output), NULL, "",
              "where the lines go; -o F.csv too (standard output)"),
-     .marks = OF_ROWS},
+     .marks = OF_ROWS, .use = OPT_WRITTEN},
     {OPT_ROW("of", "NAME", OPT_TEXT, AT(of), NULL, "",
              "which of the model's outputs they are of (the first)"),
      .not_with = "generate", .marks = OF_ROWS},
     {OPT_ROW("onnx", "F.onnx", OPT_TEXT, AT(onnx), NULL, "",
-             "write the model for ONNX; INPUT may be left out then")},
+             "write the model for ONNX; INPUT may be left out then"),
+     .use = OPT_ASIDE},
     {OPT_ROW("c", "F.c", OPT_TEXT, AT(c), NULL, "",
              "write the model as C source, F.c and F.h; INPUT may be left "
-             "out then"), .not_with = "lora"},
+             "out then"), .not_with = "lora", .use = OPT_SOURCE},
     {OPT_ROW("int8", NULL, OPT_FLAG, AT(int8), NULL, "",
              "in F.c weights and products are of 8 bits"), .needs = "c"},
     {OPT_ROW("lora", "F.safetensors", OPT_TEXT, AT(lora), NULL, "",
-             "put these adapters on the model")},
+             "put these adapters on the model"), .use = OPT_READ},
     {OPT_ROW("score", NULL, OPT_FLAG, AT(score), NULL, "",
              "tell how good the predictions are, of a table with its target "
              "or of images with labels"),
@@ -59,7 +60,7 @@ static const opt options[] = {
              "tell which columns matter, and how far predictions are right"),
      .not_with = "generate", .marks = OF_ROWS},
     {OPT_ROW("plot", "F.svg", OPT_TEXT, AT(plot), NULL, "",
-             "and draw it"), .needs = "explain"},
+             "and draw it"), .needs = "explain", .use = OPT_WRITTEN},
     {OPT_ROW("skip-broken", NULL, OPT_FLAG, AT(skip_broken), NULL, "",
              "leave out files that are no pictures, or broken"),
      .not_with = "generate", .marks = OF_ROWS},
@@ -104,7 +105,7 @@ typedef struct run {
     float *y;
     table table;
     output out_file; /* --output, or not open */
-    FILE *file;      /* where the lines go; NULL: nowhere yet */
+    FILE *file;      /* for the lines; NULL: not open yet */
 } run;
 
 /* ------ opening ------ */
@@ -118,7 +119,7 @@ static int64_t elements(const ls_array_spec *spec)
     return size;
 }
 
-/* What a text of the file says of the rows. */
+/* Reads a text of the file that tells of the rows. */
 static int read_note(run *r, const char *path, const char *name,
                      const char *value)
 {
@@ -160,32 +161,19 @@ static int read_notes(run *r, const char *path)
                ? read_file_notes(r, path) : status;
 }
 
-static int check_files(const run *r, const char *input)
+static int check_files(const run *r)
 {
-    const apart_file file[] = {
-        {"MODEL", r->line.path[0], APART_READ},
-        {"INPUT", input, APART_READ},
-        {"--lora", r->set.lora, APART_READ},
-        {"--output", r->set.output, APART_WRITTEN},
-        {"--onnx", r->set.onnx, APART_ASIDE},
-        {"--c", r->set.c, APART_ASIDE},
-        {"--plot", r->set.plot, APART_WRITTEN},
-    };
-    const int count = sizeof file / sizeof *file;
-    int status = writable_check(count, file);
+    int count = r->line.paths, status;
+    apart_file *word = calloc((size_t)count, sizeof *word);
 
-    if (status == OPT_GO)
-        status = writable_check_plot(r->set.plot);
-    return status == OPT_GO ? apart_check(count, file) : status;
-}
-
-static int check_inputs(const run *r)
-{
-    int status = check_files(r, NULL);
-
-    for (int i = 1; i < r->line.paths && status == OPT_GO; i++)
-        status = check_files(r, r->line.path[i]);
-    return status;
+    if (!word)
+        return opt_fail(OPT_FAILED, "no memory for the names of files");
+    for (int i = 0; i < count; i++)
+        word[i] = (apart_file){i ? "INPUT" : "MODEL", r->line.path[i],
+                               OPT_READ};
+    status = apart_check(&r->line, count, word, NULL);
+    free(word);
+    return status == OPT_GO ? writable_check_plot(r->set.plot) : status;
 }
 
 static int check_paths(const run *r)
@@ -202,7 +190,7 @@ static int check_paths(const run *r)
     status = opt_check_together(&r->line);
     if (status == OPT_GO && r->line.paths < 2 && !r->set.generate)
         status = opt_refuse(&r->line, OF_ROWS, " needs an INPUT");
-    return status == OPT_GO ? check_inputs(r) : status;
+    return status == OPT_GO ? check_files(r) : status;
 }
 
 static int open_predictor(run *r, const char *path)
@@ -265,7 +253,8 @@ static int open_input(run *r)
                                             r->set.skip_broken);
     if (r->images.is && !feed_is_flat(path, &r->in))
         return feed_images(&r->feed, path, &r->in, &r->images,
-                           r->set.skip_broken, r->set.score);
+                           r->set.skip_broken,
+                           r->set.score ? elements(&r->out) : 0);
     if (r->images.is && r->set.score)
         return feed_no_labels(path);
     return open_array(r, path);
@@ -453,7 +442,7 @@ static int generate(run *r)
     return status;
 }
 
-/* What did not get through is a failure. */
+/* Closes the output; what did not get through is a failure. */
 static int close_output(run *r, int status)
 {
     return r->out_file.file ? output_close(&r->out_file, status)

@@ -2,10 +2,12 @@
 /* Predictions as lines of text. */
 #include "predict/table.h"
 #include "data/largest.h"
+#include "opt/characters.h"
 #include "opt/opt.h"
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static int64_t elements(const ls_node *n, int64_t *width)
 {
@@ -41,7 +43,8 @@ static bool are_classes(const ls_graph *graph, const ls_node *logits)
 table table_new(FILE *file, const ls_graph *graph, int i, ls_column target)
 {
     const ls_node *loss = ls_graph_loss(graph);
-    table t = {.file = file, .target = target};
+    table t = {.file = file, .target = target,
+               .is_terminal = file && isatty(fileno(file))};
     const ls_node *output = ls_graph_output(graph, i, &t.name);
     int64_t width;
 
@@ -56,9 +59,13 @@ table table_new(FILE *file, const ls_graph *graph, int i, ls_column target)
     return t;
 }
 
-/* Prints it as CSV has it: in quotes where it must be. */
-static void put_text(FILE *file, const char *before, const char *text)
+/* Prints it as CSV has it: in quotes where it must be; on a terminal as one
+ * line that does nothing to it. */
+static void put_text(const table *t, const char *before, const char *text)
 {
+    FILE *file = t->file;
+
+    text = t->is_terminal ? characters_shown(text) : text;
     if (!text[strcspn(text, ",;\t\"\r\n")] && *text != ' ') {
         fprintf(file, "%s%s", before, text);
         return;
@@ -72,10 +79,10 @@ static void put_text(FILE *file, const char *before, const char *text)
 /* "diagnosis,p_benign,p_malignant", or the target alone. */
 static void coded_head(const table *t)
 {
-    put_text(t->file, "", t->target.name);
+    put_text(t, "", t->target.name);
     for (int i = 0; i < t->target.words; i++) {
         fputc(',', t->file);
-        put_text(t->file, "p_", t->target.word[i]);
+        put_text(t, "p_", t->target.word[i]);
     }
     fputc('\n', t->file);
 }
@@ -93,13 +100,14 @@ void table_head(const table *t)
     for (int64_t i = 0; i < t->columns; i++)
         if (t->label && t->class_name) {
             fputc(',', t->file);
-            put_text(t->file, "p_", t->class_name[i]);
+            put_text(t, "p_", t->class_name[i]);
         } else if (t->label)
             fprintf(t->file, ",p%lld", (long long)i);
         else if (t->columns > 1)
-            fprintf(t->file, "%s%s%lld", i ? "," : "", t->name, (long long)i);
+            fprintf(t->file, "%s%s%lld", i ? "," : "",
+                    characters_shown(t->name), (long long)i);
         else
-            fprintf(t->file, "%s", t->name);
+            put_text(t, "", t->name);
     putc('\n', t->file);
 }
 
@@ -112,7 +120,7 @@ static void classes(const table *t, const float *y)
     for (int64_t i = 0; i < t->columns; i++)
         sum += exp((double)y[i] - (double)y[top]);
     if (t->class_name)
-        put_text(t->file, "", t->class_name[top]);
+        put_text(t, "", t->class_name[top]);
     else
         fprintf(t->file, "%lld", (long long)top);
     if (t->files)
@@ -134,7 +142,7 @@ void table_rows(table *t, int64_t rows, const float *y)
         const float *shown = y + t->size - t->columns;
 
         if (t->files) {
-            put_text(t->file, "", ls_images_file(t->files, t->row++));
+            put_text(t, "", ls_images_file(t->files, t->row++));
             fputc(',', t->file);
         }
         if (t->label)
@@ -152,7 +160,7 @@ void table_lines(const table *t, int64_t rows, const double *out,
 
     for (int64_t i = 0; i < rows; i++) {
         if (words)
-            put_text(t->file, "", t->target.word[best[i]]);
+            put_text(t, "", t->target.word[best[i]]);
         else
             fprintf(t->file, "%.9g", opt_shown(out[i]));
         for (int k = 0; k < words; k++)

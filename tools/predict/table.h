@@ -18,16 +18,17 @@ typedef struct table {
                           numbers themselves do */
     const char *name;  /* of the output */
     int64_t size;      /* elements of a row of the output */
-    int64_t columns;   /* that are shown: the last ones of the row */
+    int64_t columns;   /* shown: the last ones of the row */
     ls_column target; /* of the table that was trained on; no name: there is
                          none */
     char *const *class_name; /* borrowed; NULL: classes are numbers */
-    const ls_source *files; /* that the rows are pictures of; NULL: of none */
+    const ls_source *files; /* the rows' pictures; NULL: none */
     int64_t row;            /* the next */
+    bool is_terminal;       /* for the lines */
 } table;
 
-/* What the graph's loss says of output i: classes of labels, the next token
- * after the last position, or numbers.  All is borrowed. */
+/* The table of output i, as the graph's loss means it: classes of labels, the
+ * next token after the last position, or numbers.  All is borrowed. */
 table table_new(FILE *file, const ls_graph *graph, int i, ls_column target);
 
 void table_head(const table *t);

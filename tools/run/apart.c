@@ -2,9 +2,11 @@
 /* See apart.h. */
 #define _GNU_SOURCE
 #include "run/apart.h"
-#include "opt/opt.h"
+#include "data/data.h"
+#include "run/writable.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -58,26 +60,6 @@ bool apart_is_of_set(const char *name)
     return found;
 }
 
-/* Does a folder hold, among the files of its sets, this one? */
-static bool in_folder(const char *folder, const char *path)
-{
-    DIR *dir = opendir(folder);
-    bool found = false;
-
-    if (!dir)
-        return false;
-    for (struct dirent *e; !found && (e = readdir(dir));) {
-        char *of_set = NULL;
-
-        if (apart_is_of_set(e->d_name) &&
-            asprintf(&of_set, "%s/%s", folder, e->d_name) > 0)
-            found = same_file(of_set, path);
-        free(of_set);
-    }
-    closedir(dir);
-    return found;
-}
-
 char *apart_labels(const char *images)
 {
     static const struct {
@@ -90,6 +72,8 @@ char *apart_labels(const char *images)
     char *labels = NULL;
     size_t i = 0;
 
+    if (fnmatch("*.[ct]sv", name, 0) == 0) /* a table */
+        return NULL;
     while (i < sizeof pairs / sizeof *pairs &&
            !(at = strstr(name, pairs[i].images)))
         i++;
@@ -99,7 +83,6 @@ char *apart_labels(const char *images)
     return labels;
 }
 
-/* Are these the labels of those images? */
 static bool are_labels(const char *images, const char *path)
 {
     char *labels = apart_labels(images);
@@ -109,48 +92,206 @@ static bool are_labels(const char *images, const char *path)
     return same;
 }
 
-/* ------ */
+/* ------ Folders ------ */
 
-bool apart_is_written(const apart_file *file)
+enum { DEEPEST = 32 }; /* folders within folders: links may lead in circles */
+
+/* A search below a folder. */
+typedef struct search {
+    struct stat info; /* of the file */
+    bool sets;        /* among images and labels alone */
+    int from;         /* in folders at least as deep */
+} search;
+
+static bool is_below(const char *folder, const search *s, int depth);
+
+static bool is_entry(const char *folder, const char *name, const search *s,
+                     int depth)
 {
-    return file->use == APART_WRITTEN || file->use == APART_ASIDE ||
-           file->use == APART_REPLACED;
+    struct stat info;
+    char *path;
+    bool found;
+
+    if (*name == '.' || (s->sets && !apart_is_of_set(name)) ||
+        asprintf(&path, "%s/%s", folder, name) < 0)
+        return false;
+    found = stat(path, &info) == 0;
+    if (found && S_ISDIR(info.st_mode))
+        found = is_below(path, s, depth + 1);
+    else if (found)
+        found = depth >= s->from && same_inode(&info, &s->info);
+    free(path);
+    return found;
 }
 
-static bool may_be_one(const apart_file *a, const apart_file *b)
+static bool is_below(const char *folder, const search *s, int depth)
 {
-    if (!a->path || !b->path || (!apart_is_written(a) && !apart_is_written(b)))
+    DIR *dir = depth < DEEPEST ? opendir(folder) : NULL;
+    bool found = false;
+
+    for (struct dirent *e; dir && !found && (e = readdir(dir));)
+        found = is_entry(folder, e->d_name, s, depth);
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+static bool has_sets(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    bool has = false;
+
+    for (struct dirent *e; dir && !has && (e = readdir(dir));)
+        has = apart_is_of_set(e->d_name);
+    if (dir)
+        closedir(dir);
+    return has;
+}
+
+/* A folder of checkpoints is a place for a model, too, but not one of them. */
+static bool is_in(const apart_file *folder, const char *path)
+{
+    search s = {.sets = folder->use == OPT_READ && has_sets(folder->path),
+                .from = folder->use == OPT_FOLDER};
+
+    return stat(path, &s.info) == 0 && S_ISREG(s.info.st_mode) &&
+           is_below(folder->path, &s, 0);
+}
+
+/* ------ All files of a command ------ */
+
+typedef struct files {
+    int count;
+    apart_file *file;
+    const char *begun;
+} files;
+
+static bool is_written(const apart_file *file)
+{
+    return file->use >= OPT_WRITTEN;
+}
+
+/* A row of options is named without its dashes; words have capitals. */
+static const char *dashes(const apart_file *file)
+{
+    return *file->option >= 'a' ? "--" : "";
+}
+
+static bool is_begun(const files *all, const apart_file *file)
+{
+    return all->begun && strcmp(file->option, all->begun) == 0;
+}
+
+static bool may_be_one(const files *all, const apart_file *a,
+                       const apart_file *b)
+{
+    if (!is_written(a) && !is_written(b))
         return true;
-    return (a->use == APART_BEGUN && b->use == APART_REPLACED) ||
-           (b->use == APART_BEGUN && a->use == APART_REPLACED) ||
+    return (a->use == OPT_REPLACED && is_begun(all, b)) ||
+           (b->use == OPT_REPLACED && is_begun(all, a)) ||
            !same_file(a->path, b->path);
 }
 
 static bool is_part(const apart_file *of, const apart_file *file)
 {
-    return of->path && file->path && apart_is_written(file) &&
-           (in_folder(of->path, file->path) ||
-            (of->use == APART_IMAGES && are_labels(of->path, file->path)));
+    if (!is_written(file) || of == file)
+        return false;
+    return ((of->use == OPT_READ || of->use == OPT_FOLDER) &&
+            is_in(of, file->path)) ||
+           (of->use == OPT_READ && are_labels(of->path, file->path));
 }
 
-static int check_parts(int count, const apart_file *file)
+static int check_pair(const files *all, const apart_file *a,
+                      const apart_file *b)
 {
-    for (int i = 0; i < count; i++)
-        for (int k = 0; k < count; k++)
-            if (is_part(&file[k], &file[i]))
-                return opt_fail(OPT_WRONG, "%s: belongs to what %s names, and "
-                                "%s would replace it", file[i].path,
-                                file[k].option, file[i].option);
+    if (is_part(a, b))
+        return opt_fail(OPT_WRONG, "%s: belongs to what %s%s names, and %s%s "
+                        "would replace it", b->path, dashes(a), a->option,
+                        dashes(b), b->option);
+    if (a < b && !may_be_one(all, a, b))
+        return opt_fail(OPT_WRONG, "%s: is named by %s%s and by %s%s, and one "
+                        "of the two would be lost", a->path, dashes(a),
+                        a->option, dashes(b), b->option);
     return OPT_GO;
 }
 
-int apart_check(int count, const apart_file *file)
+static int make_folder(const char *path)
 {
-    for (int i = 0; i < count; i++)
-        for (int k = 0; k < i; k++)
-            if (!may_be_one(&file[i], &file[k]))
-                return opt_fail(OPT_WRONG, "%s: is named by %s and by %s, and "
-                                "one of the two would be lost", file[k].path,
-                                file[k].option, file[i].option);
-    return check_parts(count, file);
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return OPT_GO;
+    return opt_fail(errno == ENOENT ? OPT_WRONG : OPT_FAILED, "%s: %s", path,
+                    strerror(errno));
+}
+
+static int check_all(const files *all)
+{
+    int status = OPT_GO;
+
+    for (int i = 0; i < all->count; i++)
+        for (int k = 0; k < all->count && status == OPT_GO; k++)
+            status = check_pair(all, &all->file[i], &all->file[k]);
+    for (int i = 0; i < all->count && status == OPT_GO; i++)
+        if (all->file[i].use == OPT_MADE)
+            status = make_folder(all->file[i].path);
+    for (int i = 0; i < all->count && status == OPT_GO; i++)
+        if (is_written(&all->file[i]))
+            status = writable_check(all->file[i].path, all->file[i].use);
+    return status;
+}
+
+/* ------ The list ------ */
+
+/* The path as the system knows it: without the name of an array. */
+static char *path_of(const apart_file *file)
+{
+    if (is_written(file))
+        return strdup(file->path);
+    return strcmp(file->path, "-") ? data_file(file->path)
+                                   : strdup("/dev/stdin");
+}
+
+static int add(files *all, const char *option, const char *path, opt_use use)
+{
+    apart_file *file = &all->file[all->count];
+
+    if (!path || !*path || !use)
+        return OPT_GO;
+    *file = (apart_file){option, path, use};
+    if (!(file->path = path_of(file)))
+        return opt_fail(OPT_FAILED, "no memory for the names of files");
+    all->count++;
+    if (use != OPT_SOURCE)
+        return OPT_GO;
+    *++file = (apart_file){"F.h of --c", strdup(path), OPT_ASIDE};
+    if (!file->path)
+        return opt_fail(OPT_FAILED, "no memory for the names of files");
+    ((char *)file->path)[strlen(path) - 1] = 'h';
+    all->count++;
+    return OPT_GO;
+}
+
+int apart_check(const opt_line *line, int words, const apart_file *word,
+                const char *begun)
+{
+    int count = line->program->count, status = OPT_GO;
+    files all = {.file = calloc((size_t)(2 * count + words), sizeof *all.file),
+                 .begun = begun};
+
+    if (!all.file)
+        return opt_fail(OPT_FAILED, "no memory for the names of files");
+    for (int i = 0; i < words && status == OPT_GO; i++)
+        status = add(&all, word[i].option, word[i].path, word[i].use);
+    for (int i = 0; i < count && status == OPT_GO; i++) {
+        const opt *o = &line->program->option[i];
+
+        if (o->use)
+            status = add(&all, o->name, opt_value(o, NULL, &(bool){false}),
+                         o->use);
+    }
+    if (status == OPT_GO)
+        status = check_all(&all);
+    for (int i = 0; i < all.count; i++)
+        free((char *)all.file[i].path);
+    free(all.file);
+    return status;
 }

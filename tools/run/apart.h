@@ -1,39 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Is each file that is written none that is read, nor written twice?  Better
- * found before the training than by what is gone after it. */
+/* Is each file that is written none that is read, nor written twice, and can it
+ * be written?  Better found before the training than by what is gone after it.
+ *
+ * What a command reads and writes is said by the rows of its options (`use` in
+ * opt/opt.h) and, of the words that are no options, by its call here: a new
+ * output is a row. */
 #ifndef TOOLS_APART_H
 #define TOOLS_APART_H
 
+#include "opt/opt.h"
+
 #include <stdbool.h>
 
-typedef enum apart_use {
-    APART_READ,    /* of a folder its images and labels */
-    APART_IMAGES,  /* read, with the labels beside */
-    APART_WRITTEN,
-    APART_ASIDE,   /* written beside and renamed, as the library does it: no
-                      device and no link survives that */
-    APART_BEGUN,   /* read, and a model that may be replaced by .. */
-    APART_REPLACED /* .. what is made of it, aside */
-} apart_use;
-
 typedef struct apart_file {
-    const char *option; /* that names it: "--save" */
+    const char *option; /* that names it: "--record", "INPUT" */
     const char *path;   /* NULL: it was not given */
-    apart_use use;
+    opt_use use;
 } apart_file;
 
-/* Is it one of those that are written? */
-bool apart_is_written(const apart_file *file);
-
-/* OPT_GO, or after a message OPT_WRONG for one file under two options. Other
- * than regular files may be written by several: /dev/null, /dev/stdout. */
-int apart_check(int count, const apart_file *file);
+/* OPT_GO, or after a message OPT_WRONG for one file under two names, or for one
+ * that cannot be written (see writable.h); an OPT_MADE folder is there then.
+ * Hard links and symbolic ones are the file.  Other than regular files may be
+ * written by several: /dev/null, /dev/stdout.  `begun` is the option whose file
+ * an OPT_REPLACED one may replace; NULL: none. */
+int apart_check(const opt_line *line, int words, const apart_file *word,
+                const char *begun);
 
 /* Has a file of a folder's sets of images and labels such a name? */
 bool apart_is_of_set(const char *name);
 
-/* Where the labels of images are, by the name alone; to be freed.  NULL: the
- * name says nothing. */
+/* The path of images' labels, by the name alone; to be freed.  NULL: the name
+ * says nothing. */
 char *apart_labels(const char *images);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is the same with MPI and without it. */
+/* Launching that is the same with MPI and without it. */
 #include "run/launch.h"
 #include "opt/opt.h"
 
@@ -9,19 +9,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where Open MPI, MPICH and Intel MPI, and srun say how many there are. */
-static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
-                                    "SLURM_STEP_NUM_TASKS"};
+/* Variables of Open MPI, MVAPICH, MPICH and Intel MPI, srun, and torchrun that
+ * tell the number of ranks.  WORLD_SIZE is a common name: it counts where RANK
+ * is beside it. */
+static const struct {
+    const char *name, *beside;
+} sizes[] = {{"OMPI_COMM_WORLD_SIZE", NULL},
+             {"MV2_COMM_WORLD_SIZE", NULL},
+             {"PMI_SIZE", NULL},
+             {"SLURM_STEP_NUM_TASKS", NULL},
+             {"WORLD_SIZE", "RANK"}};
 
-int launch_ranks(void)
+static const char NUMBER[] = "PMIX_RANK"; /* all that PRRTE says */
+
+static launcher find_launcher(void)
 {
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        const char *text = getenv(sizes[i]);
+    const char *text;
 
-        if (text && atoi(text) > 0)
-            return atoi(text);
-    }
-    return 1;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if ((text = getenv(sizes[i].name)) && atoi(text) > 0 &&
+            (!sizes[i].beside || getenv(sizes[i].beside)))
+            return (launcher){sizes[i].name, atoi(text), true};
+    if ((text = getenv(NUMBER)))
+        return (launcher){NUMBER, atoi(text) + 1, false};
+    return (launcher){"", 1, true};
 }
 
 bool launch_first(const launch *l)
@@ -31,8 +42,9 @@ bool launch_first(const launch *l)
 
 int launch_join(launch *l)
 {
-    int ranks = launch_ranks();
-    int status = ranks > 1 && !l->transport ? launch_connect(l, ranks) : OPT_GO;
+    launcher by = find_launcher();
+    bool alone = by.ranks == 1 && by.is_all;
+    int status = alone || l->transport ? OPT_GO : launch_connect(l, &by);
 
     if (!l->transport || l->records)
         return status;
@@ -48,6 +60,7 @@ int launch_open(launch *l)
         return status;
     if (!freopen("/dev/null", "w", stdout))
         return opt_fail(OPT_FAILED, "/dev/null cannot be opened");
+    opt_first_notes();
     opt_hold(); /* until launch_agree knows what the first rank says */
     return OPT_GO;
 }
@@ -84,7 +97,7 @@ const void *launch_gather(launch *l, const void *mine, size_t each)
     return NULL;
 }
 
-/* What a rank is about to do, and what it has to say if it failed. */
+/* The plan of a rank, and its message if it failed. */
 enum { GOES, ENDS, FAILS };
 
 typedef struct plan {
@@ -113,7 +126,7 @@ static void show(const ls_transport *t, const plan *of)
     opt_show(!same, who);
 }
 
-/* What becomes of this rank, of which all plans are known. */
+/* Decides about this rank, once all plans are known. */
 static int settle(launch *l, int status, const plan *of)
 {
     const ls_transport *t = l->transport;
@@ -146,6 +159,15 @@ int launch_agree(launch *l, int status, bool apart)
     }
     of = launch_gather(l, &mine, sizeof mine);
     return of ? settle(l, status, of) : OPT_FAILED;
+}
+
+int launch_compare(launch *l, int count, const ls_setting *setting)
+{
+    const ls_transport *t = l->transport;
+    int status = t ? ls_transport_compare(t, count, setting) : 0;
+
+    l->all_end = status == LS_EINVAL;
+    return l->all_end && t->rank > 0 ? OPT_FAILED : opt_check(status);
 }
 
 int launch_most(launch *l, int *number)

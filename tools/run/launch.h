@@ -16,8 +16,12 @@ typedef struct launch {
     bool all_end;                  /* every rank knows that all end */
 } launch;
 
-/* How many ranks a launcher says that it started; 1 where there is none. */
-int launch_ranks(void);
+/* A launcher's word on the ranks that it started. */
+typedef struct launcher {
+    const char *name; /* of the variable that says it */
+    int ranks;
+    bool is_all; /* false: there are so many or more */
+} launcher;
 
 /* Meet the other ranks.  OPT_FAILED, and a message: the program was built
  * without MPI, so that each rank would train a model of its own.  Ranks that
@@ -31,11 +35,11 @@ int launch_open(launch *l);
 /* The rank that prints and writes. */
 bool launch_first(const launch *l);
 
-/* What the command lines made of this rank, which all call: do all go on
- * together?  The status stays where all ranks go on, or none does, having shown
- * --help, or being `apart`, with work of its own.  Else all ends: those that
- * would wait get the status of one that failed, or OPT_FAILED and a message;
- * and of failures that are alike the first rank alone prints one. */
+/* Agrees on the ranks' command lines, which all call: do all go on together?
+ * The status stays where all ranks go on, or none does, having shown --help, or
+ * being `apart`, with work of its own.  Else all ends: those that would wait
+ * get the status of one that failed, or OPT_FAILED and a message; and of
+ * failures that are alike the first rank alone prints one. */
 int launch_agree(launch *l, int status, bool apart);
 
 /* The records of all ranks, which all call it, in order of rank and until the
@@ -45,7 +49,11 @@ int launch_agree(launch *l, int status, bool apart);
 enum { LAUNCH_RECORD = 512 };
 const void *launch_gather(launch *l, const void *mine, size_t each);
 
-/* *number becomes the largest that a rank has, all of which call it. */
+/* Compare settings as ls_transport_compare does; all call it, and the first one
+ * tells what differs. */
+int launch_compare(launch *l, int count, const ls_setting *setting);
+
+/* All ranks call it: *number becomes the largest that one has. */
 int launch_most(launch *l, int *number);
 
 /* The end of the program, which returns status.  Where this rank failed the
@@ -54,7 +62,7 @@ int launch_close(launch *l, int status);
 
 /* Defined in launch_mpi.c or launch_no_mpi.c. */
 bool launch_has_mpi(void);
-int launch_connect(launch *l, int ranks);
+int launch_connect(launch *l, const launcher *by);
 void launch_disconnect(launch *l);
 
 #endif

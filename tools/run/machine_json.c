@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See machine_json.h. */
 #include "run/machine_json.h"
+#include "opt/json_parts.h"
 
 static json_t *levels(const ls_mesh *mesh)
 {
@@ -8,7 +9,7 @@ static json_t *levels(const ls_mesh *mesh)
     ls_level l;
 
     for (int i = 0; ls_mesh_level(mesh, i, &l); i++)
-        json_array_append_new(
+        list = json_and(
             list, json_pack("{s:s, s:i, s:I, s:I}", "name", l.name, "count",
                             l.count, "least_bytes", (json_int_t)l.least,
                             "most_bytes", (json_int_t)l.most));
@@ -21,9 +22,9 @@ static json_t *kinds(const ls_mesh *mesh)
     ls_core_kind k;
 
     for (int i = 0; ls_mesh_kind(mesh, i, &k); i++)
-        json_array_append_new(list, json_pack("{s:s, s:i, s:i}", "name", k.name,
-                                              "cores", k.cores, "allowed",
-                                              k.allowed));
+        list = json_and(
+            list, json_pack("{s:s, s:i, s:i}", "name", k.name, "cores", k.cores,
+                            "allowed", k.allowed));
     return list;
 }
 
@@ -32,7 +33,7 @@ static json_t *notes(const ls_mesh *mesh)
     json_t *list = json_array();
 
     for (int i = 0; ls_mesh_note(mesh, i); i++)
-        json_array_append_new(list, json_string(ls_mesh_note(mesh, i)));
+        list = json_and(list, json_string(ls_mesh_note(mesh, i)));
     return list;
 }
 
@@ -42,9 +43,9 @@ static json_t *kernels(void)
     ls_isa isa;
 
     for (int i = 0; ls_isa_level(i, &isa); i++)
-        json_array_append_new(list, json_pack("{s:s, s:b, s:b}", "name",
-                                              isa.name, "here", isa.here,
-                                              "used", isa.used));
+        list = json_and(
+            list, json_pack("{s:s, s:b, s:b}", "name", isa.name, "here",
+                            isa.here, "used", isa.used));
     return list;
 }
 
@@ -58,9 +59,9 @@ json_t *machine_json(const ls_mesh *mesh, bool here)
         ls_mesh_text(mesh), "notes", notes(mesh));
 
     if (o && here) {
-        json_object_set_new(o, "kernels", kernels());
+        o = json_with(o, "kernels", kernels());
         ls_blis_text(text);
-        json_object_set_new(o, "blis", json_string(text));
+        o = json_with(o, "blis", json_string(text));
     }
     return o;
 }

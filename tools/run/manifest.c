@@ -2,6 +2,7 @@
 /* See manifest.h. */
 #define _GNU_SOURCE
 #include "run/manifest.h"
+#include "opt/characters.h"
 #include "run/listing.h"
 
 #include <dirent.h>
@@ -15,17 +16,34 @@ static int no_memory(void)
     return opt_fail(OPT_FAILED, "no memory for the names of files");
 }
 
-const char *manifest_name(const char *path, char name[MANIFEST_NAME])
+/* The name of a file or folder without its path, one that a transcript may
+ * have; to be freed. */
+static char *name_of(const char *path)
 {
     size_t last = strlen(path), first;
+    char *name;
 
     while (last > 1 && path[last - 1] == '/')
         last--;
     for (first = last; first > 0 && path[first - 1] != '/';)
         first--;
-    last = last - first < MANIFEST_NAME ? last - first : MANIFEST_NAME - 1;
-    memmove(name, path + first, last);
-    name[last] = 0;
+    name = strndup(path + first, last - first);
+    if (name)
+        characters_clean(name);
+    return name;
+}
+
+/* The same of "." and "..", too, which are called something. */
+static char *plain_name(const char *path)
+{
+    char *name = name_of(path), *real;
+
+    if (!name || (strcmp(name, "/") && strcmp(name, ".") && strcmp(name, "..")))
+        return name;
+    free(name);
+    real = realpath(path, NULL);
+    name = real && real[1] ? name_of(real) : strdup("root");
+    free(real);
     return name;
 }
 
@@ -48,14 +66,18 @@ static int digest_file(const char *path, int64_t *bytes, char sha256[65])
     return opt_check(ls_file_digest(path, bytes, sha256));
 }
 
-static int add_by(manifest *m, const char *path, digest_fn *digest)
+/* word: the file among those of an option; NULL: it has one. */
+static int add_by(manifest *m, const char *option, const char *word,
+                  const char *path, digest_fn *digest)
 {
-    char name[MANIFEST_NAME], *hex = malloc(65);
-    ls_data_file f = {.name = strdup(manifest_name(path, name))};
+    char *hex = malloc(65), *role = NULL;
+    ls_data_file f = {.name = plain_name(path), .sha256 = hex};
+    int n = asprintf(&role, "--%s%s%s", option, word ? " " : "",
+                     word ? word : "");
     int status = m->count == m->room ? grow(m) : OPT_GO;
 
-    f.sha256 = hex;
-    if (status == OPT_GO && !(f.name && hex))
+    f.role = n < 0 ? NULL : role;
+    if (status == OPT_GO && !(f.name && hex && f.role))
         status = no_memory();
     if (status == OPT_GO)
         status = digest(path, &f.bytes, hex);
@@ -64,13 +86,9 @@ static int add_by(manifest *m, const char *path, digest_fn *digest)
         return OPT_GO;
     }
     free((char *)f.name);
+    free((char *)f.role);
     free(hex);
     return status;
-}
-
-static int add(manifest *m, const char *path)
-{
-    return add_by(m, path, digest_file);
 }
 
 static int is_of_set(const struct dirent *e)
@@ -78,7 +96,8 @@ static int is_of_set(const struct dirent *e)
     return apart_is_of_set(e->d_name);
 }
 
-static int add_folder(manifest *m, const char *folder)
+/* The names of a set's files say what they are. */
+static int add_folder(manifest *m, const char *option, const char *folder)
 {
     struct dirent **entry;
     int n = scandir(folder, &entry, is_of_set, alphasort), status = OPT_GO;
@@ -92,39 +111,43 @@ static int add_folder(manifest *m, const char *folder)
             asprintf(&path, "%s/%s", folder, entry[i]->d_name) < 0)
             status = no_memory();
         if (status == OPT_GO)
-            status = add(m, path);
+            status = add_by(m, option, entry[i]->d_name, path, digest_file);
         free(path);
         free(entry[i]);
     }
     free(entry);
     if (status == OPT_GO && n == 0) /* pictures */
-        status = add_by(m, folder, listing_digest);
+        status = add_by(m, option, NULL, folder, listing_digest);
     return status;
 }
 
-/* Images have their labels beside them, if the name says so and they are
- * there. */
-static int add_labels(manifest *m, const char *images)
+/* Images have their labels beside them, if the name says so and they are there,
+ * and no other option names them. */
+static int add_labels(manifest *m, const run *r, const char *option,
+                      const char *images)
 {
-    char *labels = apart_labels(images);
+    bool named = (strcmp(option, "x") == 0 && run_given(r, "y")) ||
+                 (strcmp(option, "eval-x") == 0 && run_given(r, "eval-y"));
+    char *labels = named ? NULL : apart_labels(images);
     struct stat info;
     int status = OPT_GO;
 
     if (labels && stat(labels, &info) == 0 && S_ISREG(info.st_mode))
-        status = add(m, labels);
+        status = add_by(m, option, "labels", labels, digest_file);
     free(labels);
     return status;
 }
 
-static int add_any(manifest *m, const char *path)
+static int add_any(manifest *m, const run *r, const char *option,
+                   const char *path)
 {
     struct stat info;
     int status;
 
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        return add_folder(m, path);
-    status = add(m, path);
-    return status == OPT_GO ? add_labels(m, path) : status;
+        return add_folder(m, option, path);
+    status = add_by(m, option, NULL, path, digest_file);
+    return status == OPT_GO ? add_labels(m, r, option, path) : status;
 }
 
 int manifest_read(manifest *m, const run *r)
@@ -139,7 +162,7 @@ int manifest_read(manifest *m, const run *r)
         char *path = value && *value ? data_file(value) : NULL;
 
         if (value && *value)
-            status = path ? add_any(m, path) : no_memory();
+            status = path ? add_any(m, r, o->name, path) : no_memory();
         free(path);
     }
     return status;
@@ -149,6 +172,7 @@ void manifest_free(manifest *m)
 {
     for (int i = 0; i < m->count; i++) {
         free((char *)m->file[i].name);
+        free((char *)m->file[i].role);
         free((char *)m->file[i].sha256);
     }
     free(m->file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The files that a run reads, with their digests, in an order that their names
- * give. */
+/* The manifest: the files that a run reads, with their digests, in an order
+ * that their names give. */
 #ifndef TOOLS_MANIFEST_H
 #define TOOLS_MANIFEST_H
 
@@ -13,15 +13,11 @@ typedef struct manifest {
     ls_data_file *file;
 } manifest;
 
-enum { MANIFEST_NAME = 256 };
-
-/* Write the name of a file or folder without those it is in; returns it.  The
- * path may be there. */
-const char *manifest_name(const char *path, char name[MANIFEST_NAME]);
-
-/* Digest what the options of a run name: files, the labels beside images, and
- * of a folder its images and labels, or of pictures the list of all files
- * (run/listing.h), under the folder's name.  OPT_FAILED after a message. */
+/* Digest what the options of a run name: a file has the option for its role
+ * ("--data"), the labels beside images "--data labels", each file of a folder
+ * of images and labels "--data NAME"; of a folder of pictures it is the list of
+ * all files (run/listing.h), under the folder's name.  OPT_FAILED after a
+ * message. */
 int manifest_read(manifest *m, const run *r);
 
 /* Accepts a cleared one. */

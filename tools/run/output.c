@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,7 +39,7 @@ static void take_along(int number)
     errno = error;
 }
 
-/* What is caught or ignored stays so. */
+/* Catches a signal, unless it is caught or ignored already. */
 static void answer(void)
 {
     struct sigaction old, new = {.sa_handler = take_along,
@@ -52,8 +53,8 @@ static void answer(void)
 
 /* ------ The file aside ------ */
 
-/* What others may do with the old file they may do with the new one, as far as
- * this process can give it away. */
+/* Gives the new file the old one's permissions, as far as this process can give
+ * it away. */
 static void make_alike(int fd, const struct stat *old)
 {
     struct stat new;
@@ -66,6 +67,31 @@ static void make_alike(int fd, const struct stat *old)
     (void)fchmod(fd, old->st_mode & 0777);
 }
 
+/* A file aside is locked by whoever writes it, until the process ends, however
+ * that does.  False: somebody else has it, or removed it before it was
+ * locked. */
+static bool claim(int fd, const char *name)
+{
+    struct stat mine, there;
+
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+        return false;
+    return fstat(fd, &mine) < 0 ||
+           (lstat(name, &there) == 0 && mine.st_dev == there.st_dev &&
+            mine.st_ino == there.st_ino);
+}
+
+/* Remove what a process that was killed left under this name. */
+static void remove_left(const char *name)
+{
+    int fd = open(name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        (void)unlink(name);
+    if (fd >= 0)
+        close(fd);
+}
+
 /* A new file beside the one that it will replace, with owner and mode of that
  * one.  -1: there can be none. */
 static int make_temp(output *o, const struct stat *old)
@@ -74,14 +100,18 @@ static int make_temp(output *o, const struct stat *old)
 
     for (int i = 0; fd < 0 && i < NAMES; i++) {
         free(o->temp);
-        if (asprintf(&o->temp, "%s.tmp-%ld-%d", o->place, (long)getpid(), i) <
-            0) {
+        if (asprintf(&o->temp, "%s.tmp-lockstep-%d", o->place, i) < 0) {
             o->temp = NULL;
             return -1;
         }
+        remove_left(o->temp);
         fd = open(o->temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd < 0 && errno != EEXIST)
             break;
+        if (fd >= 0 && !claim(fd, o->temp)) {
+            close(fd);
+            fd = -1;
+        }
     }
     if (fd >= 0)
         unfinished = o->temp;
@@ -145,6 +175,15 @@ int output_open(output *o, const char *path)
 
 /* ------ The end ------ */
 
+int output_sync(int fd)
+{
+    int bad;
+
+    while ((bad = fsync(fd)) < 0 && errno == EINTR)
+        ;
+    return bad;
+}
+
 static bool copy(FILE *from, FILE *to)
 {
     char part[1 << 14];
@@ -153,7 +192,7 @@ static bool copy(FILE *from, FILE *to)
     while ((n = fread(part, 1, sizeof part, from)) > 0)
         if (fwrite(part, 1, n, to) < n)
             return false;
-    return !ferror(from) && fflush(to) == 0 && fsync(fileno(to)) == 0;
+    return !ferror(from) && fflush(to) == 0 && output_sync(fileno(to)) == 0;
 }
 
 /* The file as it is, empty; only a regular one that was there. */
@@ -171,6 +210,26 @@ static FILE *open_place(const char *place)
     if (!file)
         close(fd);
     return file;
+}
+
+/* Call the file aside by a name that no later run removes. */
+static void keep(output *o)
+{
+    char *name = NULL;
+
+    for (int i = 0; i < NAMES; i++) {
+        if (asprintf(&name, "%s.result-%d", o->place, i) < 0)
+            return;
+        if (link(o->temp, name) == 0)
+            break;
+        free(name);
+        name = NULL;
+    }
+    if (name) {
+        (void)unlink(o->temp);
+        free(o->temp);
+        o->temp = name;
+    }
 }
 
 /* No other file can take its place: it is a mount point, or another user's in a
@@ -193,9 +252,11 @@ static int copy_over(output *o)
     }
     if (good)
         (void)unlink(o->temp);
-    else
+    else {
+        keep(o);
         opt_fail(OPT_FAILED, "%s: %s; what would be there is in %s", o->path,
                  strerror(error), o->temp);
+    }
     free(o->temp);
     o->temp = NULL;
     return good ? OPT_GO : OPT_FAILED;
@@ -204,15 +265,23 @@ static int copy_over(output *o)
 /* A write that failed before has left its reason. */
 static int close_whole(output *o)
 {
+    int lock = fcntl(fileno(o->file), F_DUPFD_CLOEXEC, 0); /* until the end */
     bool bad = fflush(o->file) != 0 || ferror(o->file);
+    int status;
 
     if (!bad && o->temp)
-        bad = fsync(fileno(o->file)) != 0;
+        bad = output_sync(fileno(o->file)) != 0;
     bad = fclose(o->file) != 0 || bad;
     if (bad)
-        return failed(o->path);
-    unfinished = NULL; /* it is whole */
-    return !o->temp || rename(o->temp, o->place) == 0 ? OPT_GO : copy_over(o);
+        status = failed(o->path);
+    else {
+        unfinished = NULL; /* it is whole */
+        status = !o->temp || rename(o->temp, o->place) == 0 ? OPT_GO
+                                                            : copy_over(o);
+    }
+    if (lock >= 0)
+        close(lock);
+    return status;
 }
 
 int output_close(output *o, int status)

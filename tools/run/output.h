@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file of results that takes the place of what was there when it is whole,
- * and not before; a signal that ends the process takes along what is not. */
+/* A file of results that is written aside and takes its place when it is whole
+ * (atomic rename); a signal that ends the process takes along what is not. */
 #ifndef TOOLS_OUTPUT_H
 #define TOOLS_OUTPUT_H
 
@@ -24,5 +24,8 @@ int output_open(output *o, const char *path);
  * message, which names the file aside if all has been written but it cannot
  * take its place. */
 int output_close(output *o, int status);
+
+/* fsync, and again where a signal came. */
+int output_sync(int fd);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See plot.h. */
 #include "run/plot.h"
+#include "opt/characters.h"
 
 #include <math.h>
 
@@ -24,6 +25,19 @@ double plot_unit(double most)
     return (part >= 5 ? 5 : part >= 2 ? 2 : 1) * ten;
 }
 
+/* Write words as XML has them. */
+static void put_words(FILE *f, const char *words)
+{
+    for (const char *at = characters_shown(words); *at; at++)
+        switch (*at) {
+        case '<': fputs("&lt;", f); break;
+        case '>': fputs("&gt;", f); break;
+        case '&': fputs("&amp;", f); break;
+        default: fputc(*at, f);
+        }
+    fputs("</text>\n", f);
+}
+
 void plot_begin(FILE *f, int width, int height, const char *style,
                 const char *title)
 {
@@ -35,8 +49,9 @@ void plot_begin(FILE *f, int width, int height, const char *style,
             ".axis{stroke:#808080}%s"
             "@media (prefers-color-scheme:light){text{fill:#333}}"
             "@media (prefers-color-scheme:dark){text{fill:#ddd}}</style>\n"
-            "<text class=\"title\" x=\"20\" y=\"24\">%s</text>\n",
-            width, height, width, height, style, title);
+            "<text class=\"title\" x=\"20\" y=\"24\">",
+            width, height, width, height, style);
+    put_words(f, title);
 }
 
 void plot_end(FILE *f)
@@ -47,8 +62,8 @@ void plot_end(FILE *f)
 void plot_text(FILE *f, double x, double y, const char *anchor,
                const char *words)
 {
-    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", x,
-            y, anchor, words);
+    fprintf(f, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+    put_words(f, words);
 }
 
 void plot_line(FILE *f, const char *class, double x1, double y1, double x2,
@@ -76,8 +91,9 @@ void plot_frame(const plot *p, const char *title, const char *x, const char *y)
     if (title)
         plot_text(p->f, middle, p->top - 14, "middle", title);
     plot_text(p->f, middle, p->bottom + 38, "middle", x);
-    if (y)
-        fprintf(p->f, "<text transform=\"translate(%.1f %.0f) rotate(-90)\" "
-                "text-anchor=\"middle\">%s</text>\n", p->left - 46,
-                (p->top + p->bottom) / 2, y);
+    if (!y)
+        return;
+    fprintf(p->f, "<text transform=\"translate(%.1f %.0f) rotate(-90)\" "
+            "text-anchor=\"middle\">", p->left - 46, (p->top + p->bottom) / 2);
+    put_words(p->f, y);
 }

@@ -15,7 +15,7 @@ void progress_start(progress *bar, int64_t first, int64_t total)
     bar->started = opt_seconds();
 }
 
-/* "[#####     ] " in so many cells. */
+/* "[##### ] " with that many cells. */
 static int put_cells(char *out, size_t size, int cells, const progress *bar,
                      int64_t done)
 {

@@ -19,7 +19,7 @@ typedef struct progress {
 
 void progress_start(progress *bar, int64_t first, int64_t total);
 
-/* `done` steps are done, the last of them with this loss and so many rows. */
+/* `done` steps are done, the last of them with this loss and number of rows. */
 void progress_step(progress *bar, int64_t done, float loss, int64_t rows);
 
 /* Erase it: before a line is printed, and at the end. */

@@ -62,7 +62,8 @@ int rate_read(const run_settings *s, const data_settings *d,
         .cycles = s->cycles,
     };
     if (out->kind != LS_PIECEWISE)
-        return knobs_set(s->of_schedule, KNOBS_SCHEDULE, s->schedule, out);
+        return optim_settings_set(s->of_schedule, SETTINGS_SCHEDULE,
+                                  s->schedule, out);
     return read_boundaries(s->boundaries, room, &out->n_boundaries);
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See record_option.h. */
 #include "run/record_option.h"
+#include "opt/characters.h"
 #include "opt/opt.h"
 
-#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 
 /* A whole number of digits alone, up to most; text goes behind it. */
 static bool number(const char **text, int64_t most, int64_t *n)
@@ -33,4 +35,19 @@ int record_option_read(const char *text, int64_t *step, int *device)
         return OPT_GO;
     return opt_fail(OPT_WRONG, "--record %s: it takes a step, or a step and a "
                     "device, both counted from 0, as 417 or 417:3", text);
+}
+
+void record_option_show(const ls_record_difference *d)
+{
+    char text[LS_RECORD_TEXT], *line = text, *end;
+
+    if (d->same)
+        puts("same: every array and number of the step");
+    memcpy(text, d->text, sizeof text);
+    while (*line) {
+        if ((end = strchr(line, '\n')))
+            *end++ = 0;
+        puts(characters_shown(line));
+        line = end ? end : line + strlen(line);
+    }
 }

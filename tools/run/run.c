@@ -3,6 +3,7 @@
  * gives the exit status. */
 #include "run/run.h"
 #include "model/adapt.h"
+#include "opt/characters.h"
 #include "opt/cores.h"
 #include "run/rate.h"
 
@@ -22,9 +23,9 @@ void run_program(run *r, const char *about, const run_own *own)
     opt_add(p, model_options, &r->set.model);
     opt_add(p, data_cut_options, &r->set.data);
     opt_add(p, run_optimizer_options, &r->how);
-    knobs_add(p, KNOBS_OPTIMIZER, r->how.of_optimizer);
+    optim_settings_add(p, SETTINGS_OPTIMIZER, r->how.of_optimizer);
     opt_add(p, run_schedule_options, &r->how);
-    knobs_add(p, KNOBS_SCHEDULE, r->how.of_schedule);
+    optim_settings_add(p, SETTINGS_SCHEDULE, r->how.of_schedule);
     opt_add(p, run_step_options, &r->how);
     opt_add(p, own->report, own->settings);
     opt_add(p, start_options, &r->set.start);
@@ -39,9 +40,10 @@ int run_parse(run *r, int argc, char **argv)
     if (status != OPT_GO)
         return status;
     r->model = r->program.models[r->line.model]->impl;
-    knobs_settle(r->how.of_optimizer, KNOBS_OPTIMIZER, r->how.optimizer,
-                 &r->line);
-    knobs_settle(r->how.of_schedule, KNOBS_SCHEDULE, r->how.schedule, &r->line);
+    optim_settings_settle(r->how.of_optimizer, SETTINGS_OPTIMIZER,
+                          r->how.optimizer, &r->line);
+    optim_settings_settle(r->how.of_schedule, SETTINGS_SCHEDULE,
+                          r->how.schedule, &r->line);
     return OPT_GO;
 }
 
@@ -83,7 +85,7 @@ int run_cores(const run *r, int64_t *cores)
     return count_cores(r->how.cpus, cores);
 }
 
-/* Who makes the products, where the bits depend on it. */
+/* Finds the backend of products, where the bits depend on it. */
 static int find_products(run *r)
 {
     if (run_precision(r) == LS_F32_LAYERS)
@@ -159,6 +161,7 @@ int run_open_mesh(run *r)
     o.workers = workers(r);
     o.cpus = cpus_of(r);
     o.details = r->details;
+    o.pin = r->how.check != NULL; /* a core is to be told from others */
     if ((status = write_axes(r, axes, &o)) != OPT_GO)
         return status;
     return opt_check_usage(ls_mesh_open(&r->mesh, &o));
@@ -225,7 +228,7 @@ static int best_devices(int ranks, int devices, int way)
     return devices;
 }
 
-/* What the cut of the devices costs: 1 is the least that ranks can send. */
+/* Tells the cost of the cut of devices: 1 is the least that ranks can send. */
 static void tell_factor(int ranks, int devices)
 {
     int sums = ls_transport_sums(ranks, devices);
@@ -259,7 +262,8 @@ void run_talk(const run *r)
     if (*r->products)
         fprintf(stderr, "%s layers: %s\n", run_precision_name(r), r->products);
     for (int i = 0; ls_mesh_note(r->mesh, i); i++)
-        fprintf(stderr, "note: %s\n", ls_mesh_note(r->mesh, i));
+        fprintf(stderr, "note: %s\n",
+                characters_shown(ls_mesh_note(r->mesh, i)));
     if (r->transport) {
         tell_factor(r->transport->ranks, (int)r->how.devices);
         tell_binding(r);
@@ -281,20 +285,17 @@ static int make_optimizer(const run *r, ls_optimizer *o)
 
     *o = ls_optimizer_defaults((ls_optimizer_kind)s->optimizer,
                                rate_peak(s, &r->set.data));
-    return knobs_set(s->of_optimizer, KNOBS_OPTIMIZER, s->optimizer, o);
+    return optim_settings_set(s->of_optimizer, SETTINGS_OPTIMIZER,
+                              s->optimizer, o);
 }
 
 static int open_batches(run *r)
 {
     ls_key order = ls_key_new(r->set.data.seed);
-    int status = r->sums || (r->transport && data_is_here(&r->data))
-                     ? data_checksum(&r->data, r->sums_held)
-                     : OPT_GO;
+    int status = r->sums ? data_checksum(&r->data, r->sums_held) : OPT_GO;
 
     if (status != OPT_GO)
         return status;
-    if (!run_is_first(r))
-        r->data.sheet = NULL;
     return data_open(&r->data, r->trainer, r->set.data.shuffle ? &order : NULL);
 }
 
@@ -308,7 +309,7 @@ static int choose_initialiser(run *r)
                                : status;
 }
 
-/* What fails here for its values is what the command line asked for. */
+/* Opens the trainer; a value that fails here came from the command line. */
 static int open_trainer(run *r, const ls_trainer_options *o)
 {
     int status = ls_graph_new(&r->graph);
@@ -328,6 +329,8 @@ static int open_trainer(run *r, const ls_trainer_options *o)
         status = ls_state_place(r->trainer, LS_STATE_ALL, r->how.state);
     if (status == 0)
         status = ls_batch_open(&r->batch, r->trainer);
+    if (status == LS_ENOTSUP) /* options that do not go together */
+        return opt_fail(OPT_WRONG, "%s", ls_errmsg());
     return opt_check_usage(status);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a tool opens to train a model, in the order it is opened: options, mesh,
- * data, pool, trainer.  lockstep-train and lockstep-scale make them the same
+/* The setup of training in a tool, in the order it is opened: options, mesh,
+ * data, pool, trainer. lockstep-train and lockstep-scale make them the same
  * way, so that what is measured is what is trained.
  *
  * A function that can fail returns OPT_GO, or has said what is wrong. */
@@ -9,6 +9,7 @@
 
 #include "model/model.h"
 #include "run/apart.h"
+#include "run/launch.h"
 #include "run/run_settings.h"
 
 /* The options that a program has beyond those of a run, which stand between
@@ -28,7 +29,8 @@ typedef struct run {
     bool sums_held; /* those that are evaluated on, too */
     const model *model;
     data data;
-    char products[LS_TEXT]; /* how they are made; of f32 layers "" */
+    char products[LS_TEXT]; /* backend of products; f32 layers: "" */
+    launch *launch;                /* the ranks; NULL: there is one */
     const ls_transport *transport; /* to other ranks; NULL: there are none */
     char cpus[4096]; /* this rank's part of the machine's cores; or "" */
     bool unpinned;   /* other runs are beside it */
@@ -45,13 +47,13 @@ typedef struct run {
  * rooms, which store into the run and into own->settings. */
 void run_program(run *r, const char *about, const run_own *own);
 
-/* Read the command line into a run whose program is made, all else zero. */
+/* Read the command line into a run with its program made, all else zero. */
 int run_parse(run *r, int argc, char **argv);
 
 /* The name of the model. */
 const char *run_model_name(const run *r);
 
-/* Epochs that so many batches finished; 0 of a model without epochs. */
+/* Epochs that are finished after `batches`; 0 of a model without epochs. */
 int64_t run_epoch(const run *r, int64_t batches);
 
 /* Was this option on the command line? */
@@ -65,11 +67,24 @@ bool run_is_first(const run *r);
 int run_check(run *r);
 int run_check_alone(const run *r);
 
-/* Refuse to write a file that is read, or another one's: apart_check of these
- * and of what the settings read. */
-int run_check_apart(const run *r, int count, const apart_file *written);
+/* Options by name, "--batch", and by value. */
+typedef struct run_list {
+    int count;
+    ls_setting setting[OPT_MAX + 8];
+    char name[OPT_MAX][OPT_VALUE], room[OPT_MAX][OPT_VALUE];
+} run_list;
 
-/* How many cores the run may use. */
+void run_list_add(run_list *l, const char *name, const char *value);
+
+/* Add those of the model that are wanted.  For ranks a file counts only as
+ * given or not, since each may have it elsewhere. */
+void run_list_options(run_list *l, const run *r, bool of_ranks,
+                      bool (*wanted)(const opt *o));
+
+/* All ranks call it: refuse to train if they were told different things. */
+int run_compare(const run *r, launch *with);
+
+/* The number of cores that the run may use. */
 int run_cores(const run *r, int64_t *cores);
 
 /* Fails for a backend that is not built in, too. */

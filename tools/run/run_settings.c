@@ -6,9 +6,11 @@
 static const opt_word precisions[] = {{"f32", PRECISION_F32},
                                       {"bf16", PRECISION_BF16},
                                       {"f32x3", PRECISION_F32X3},
-                                      {"f32x6", PRECISION_F32X6},
                                       {"bf16-input", PRECISION_BF16_INPUT},
                                       {NULL, 0}};
+static const opt_gone precisions_gone[] = {
+    {"f32x6", "f32 has the same 24 bits; f32x3, of 17, is faster with AMX"},
+    {NULL, NULL}};
 
 static const opt_word means[] = {
     {"exact", LS_MEAN_EXACT}, {"per-shard", LS_MEAN_OF_SHARDS}, {NULL, 0}};
@@ -40,9 +42,10 @@ static const opt mesh[] = {
               "shards of each batch; auto: the usable cores"), REPLAYED },
     { OPT_ROW("workers", "N", OPT_WORKERS, AT(workers), ALL, "",
               "threads; never changes a result (min(devices, cores))"), TRAIN,
-      MAY_DIFFER },
+      MAY_DIFFER, EACH_RANK },
     { OPT_ROW("cpus", "LIST", OPT_TEXT, AT(cpus), ALL, "",
-              "processors the workers may sit on: 8-15"), MAY_DIFFER },
+              "processors the workers may sit on: 8-15"), MAY_DIFFER,
+      EACH_RANK },
     { OPT_ROW("allow-single", NULL, OPT_FLAG, AT(allow_single),
               FOR("linear", "lm"), "", "let lm run on one device"),
       REPLAYED },
@@ -54,7 +57,7 @@ static const opt optimizer[] = {
     /* name, value, type, where, models, default, help */
     { OPT_ROW("optimizer", NULL, OPT_CHOICE, AT(optimizer), ALL, "adam",
               "the update rule, as optax defines it"),
-      .word = knobs_optimizer },
+      .word = optim_settings_optimizer },
     { OPT_ROW("lr", "X", OPT_REAL, AT(lr), ALL, "0.001",
               "learning rate"), MAY_CHANGE },
 };
@@ -62,20 +65,21 @@ static const opt optimizer[] = {
 static const opt schedule[] = {
     /* name, value, type, where, models, default, help */
     { OPT_ROW("schedule", NULL, OPT_CHOICE, AT(schedule), ALL, "constant",
-              "the learning rate over time"), .word = knobs_schedule,
+              "the learning rate over time"), .word = optim_settings_schedule,
       MAY_CHANGE },
     { OPT_ROW("warmup", "N", OPT_NUMBER, AT(warmup), ALL, "0",
               "first updates, from rate 0 up to lr; any schedule"),
       MAY_CHANGE },
     { OPT_ROW("decay-steps", "N", OPT_COUNT, AT(decay_steps), ALL, "",
               "updates until the end, or of one factor (steps)"),
-      REPLAYED, MAY_CHANGE, .of = "schedule", .fits = knobs_schedule_has },
+      REPLAYED, MAY_CHANGE, .of = "schedule",
+      .fits = optim_settings_schedule_has },
     { OPT_ROW("cycle-factor", "N", OPT_COUNT, AT(cycle_factor), ALL, "1",
               "each cycle is N times as long as the one before"),
-      MAY_CHANGE, .of = "schedule", .fits = knobs_schedule_has },
+      MAY_CHANGE, .of = "schedule", .fits = optim_settings_schedule_has },
     { OPT_ROW("cycles", "N", OPT_COUNT, AT(cycles), ALL, "4",
               "waves, each twice as long as the one before"),
-      MAY_CHANGE, .of = "schedule", .fits = knobs_schedule_has },
+      MAY_CHANGE, .of = "schedule", .fits = optim_settings_schedule_has },
 };
 
 static const opt step[] = {
@@ -118,7 +122,7 @@ static const opt step[] = {
       MAY_DIFFER },
     { OPT_ROW("precision", NULL, OPT_CHOICE, AT(precision), ALL, "f32",
               "of layers; bf16-input: f32, inputs rounded"),
-      .words = precisions },
+      .words = precisions, .gone = precisions_gone },
     { OPT_ROW("state", "replicate|shard|PATTERN=AXIS,..", OPT_TEXT, AT(state),
               ALL, "replicate", "who updates which parameters: same bits"),
       MAY_DIFFER },
@@ -133,7 +137,7 @@ static const opt maker[] = {
     /* name, value, type, where, models, default, help */
     { OPT_ROW("backend", NULL, OPT_WORD, AT(backend), ALL, "",
               "who multiplies matrices; they give the same bytes"),
-      .word = backend_word, MAY_DIFFER },
+      .word = backend_word, MAY_DIFFER, EACH_RANK },
 };
 /* clang-format on */
 

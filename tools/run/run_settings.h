@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the command line says of how a model is trained: by whom, by which rule,
- * in which precision. */
+/* Command line settings of training: who computes, the rule, the precision. */
 #ifndef TOOLS_RUN_SETTINGS_H
 #define TOOLS_RUN_SETTINGS_H
 
-#include "model/knobs.h"
+#include "model/optim_settings.h"
 
 typedef struct run_settings {
     int64_t devices;  /* 0: the usable cores */
@@ -14,12 +13,12 @@ typedef struct run_settings {
     int64_t seed;
     int64_t optimizer; /* an ls_optimizer_kind */
     double lr;
-    knobs of_optimizer; /* its other options */
+    optim_settings of_optimizer; /* its other options */
     int64_t schedule;   /* an ls_schedule_kind */
     int64_t warmup;
     int64_t decay_steps; /* 0: steps */
     int64_t cycle_factor, cycles;
-    knobs of_schedule; /* its other options */
+    optim_settings of_schedule; /* its other options */
     const char *boundaries;
     int64_t decay_schedule, dropout_schedule; /* shares of peak 1 */
     bool scale_lr;
@@ -42,11 +41,10 @@ enum {
     PRECISION_F32,
     PRECISION_BF16,
     PRECISION_F32X3,
-    PRECISION_F32X6,
     PRECISION_BF16_INPUT
 };
 
-/* Who computes; the rule of updates and its rate; what a step is. */
+/* Options of who computes; of the rule of updates and its rate; of a step. */
 extern const opt_rows run_mesh_options, run_optimizer_options,
     run_schedule_options, run_step_options, run_backend_options;
 

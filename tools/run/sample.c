@@ -4,14 +4,15 @@
  * When the window is full the first half of it is forgotten, and the other half
  * read again.  A model that cannot be computed position by position (an rnn)
  * predicts its whole window for each byte; a position must depend on no later
- * one, so the window may end in anything.  Tokens beyond 255 are no bytes and
- * are not drawn. */
+ * one, so the window may end in anything. */
 #include "run/sample.h"
+#include "opt/characters.h"
 #include "opt/opt.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { BYTES = 256 };
 
@@ -82,13 +83,7 @@ static int look(sampler *m)
                           "next one");
     m->window = m->in.shape[0];
     m->vocab = m->out.shape[1];
-    return OPT_GO;
-}
-
-/* The bytes that the model knows. */
-static int64_t known(const sampler *m)
-{
-    return m->vocab < BYTES ? m->vocab : BYTES;
+    return m->vocab > BYTES ? no_text(m, "its tokens are no bytes") : OPT_GO;
 }
 
 /* Take the prompt; where it is longer than the window its end counts. */
@@ -227,25 +222,51 @@ static int64_t draw(const sampler *m, int64_t i)
 {
     const sample *s = &m->s;
 
-    if (s->top_k && s->top_k < known(m))
-        leave_largest(known(m), s->top_k, m->logits);
-    return ls_random_categorical(ls_key_fold_in(s->key, (uint32_t)i), known(m),
+    if (s->top_k && s->top_k < m->vocab)
+        leave_largest(m->vocab, s->top_k, m->logits);
+    return ls_random_categorical(ls_key_fold_in(s->key, (uint32_t)i), m->vocab,
                                  m->logits, (float)s->temperature);
+}
+
+/* Where text goes; a character waits until it is whole. */
+typedef struct output {
+    FILE *file;
+    bool is_terminal;
+    char held[5];
+    int n; /* bytes held */
+} output;
+
+/* A terminal is shown whole characters, and of what it acts on ends of lines
+ * and tabs alone. */
+static void put(output *o, int byte)
+{
+    bool more = byte >= 0x80 && byte < 0xc0 && o->n > 0 && o->n < 4;
+
+    if (!more) {
+        o->held[o->n] = 0;
+        characters_print(o->file, o->held);
+        o->n = 0;
+    }
+    if (!o->is_terminal || byte == '\n' || byte == '\t')
+        fputc(byte, o->file);
+    else
+        o->held[o->n++] = byte ? (char)byte : '?';
 }
 
 int sample_print(sampler *m, FILE *file)
 {
+    output o = {.file = file, .is_terminal = isatty(fileno(file))};
     int status = OPT_GO;
 
-    if (m->s.prompt)
-        fputs(m->s.prompt, file);
+    for (const char *p = m->s.prompt ? m->s.prompt : ""; *p; p++)
+        put(&o, (unsigned char)*p);
     for (int64_t i = 0; i < m->s.count && status == OPT_GO; i++) {
         int64_t token = draw(m, i);
 
-        fputc((int)token, file);
+        put(&o, (int)token);
         if (i + 1 < m->s.count)
             status = append(m, (int32_t)token);
     }
-    fputc('\n', file);
+    put(&o, '\n');
     return status;
 }

@@ -9,8 +9,8 @@
 
 typedef struct sample {
     ls_predictor *predictor;
-    ls_pool *pool;      /* whose workers share a byte; NULL: one thread */
-    const char *model;  /* what messages call it */
+    ls_pool *pool;      /* its workers share a byte; NULL: one thread */
+    const char *model;  /* its name in messages */
     const char *prompt; /* what the text goes on from, in bytes that the model
                            knows; NULL: a newline */
     ls_key key;         /* byte i is drawn with fold_in(key, i) */
@@ -23,12 +23,12 @@ typedef struct sample {
  * 2^32 - 1. */
 ls_key sample_key(int64_t seed);
 
-/* What draws a sample; it borrows what the sample names. */
+/* The drawer of a sample; it borrows what the sample names. */
 typedef struct sampler sampler;
 
 /* Open it, and have the model read the prompt.  OPT_FAILED with a message: the
- * model does not go from tokens to the logits of the next one, knows those that
- * follow, or does not know a byte of the prompt. */
+ * model does not go from tokens to the logits of the next one, sees later
+ * tokens, or does not know a byte of the prompt. */
 int sample_open(sampler **out, const sample *s);
 
 /* Write the prompt, the bytes and a newline. */

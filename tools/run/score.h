@@ -5,27 +5,28 @@
 
 #include <stdint.h>
 
-/* The share of pairs of a row of class 1 and one of class 0 of which the former
- * has the higher score; equal ones count half.  NaN: a class has no rows. */
+/* Area under the ROC curve (AUC); ties count half.  NaN: a class has no rows.
+ */
 double score_auc(int64_t rows, const float *score, const int32_t *label);
 
-/* The same of outputs (rows, 2), whose second less the first is the score.
- * NaN: there is no memory, too. */
+/* The AUC of outputs (rows, 2): the score is the second less the first.  NaN:
+ * there is no memory, too. */
 double score_auc_of_two(int64_t rows, const float *out, const int32_t *label);
 
-/* The share of rows whose label is the first of their largest outputs. */
+/* Accuracy: the share of rows with the label's output the largest (the first of
+ * equals). */
 double score_accuracy(int64_t rows, int64_t width, const float *out,
                       const int32_t *label);
 
-/* 1 - the residual's / the total sum of squares; of several columns the
+/* R2: 1 - the residual's / the total sum of squares; of several columns the
  * mean. */
 double score_r2(int64_t rows, int64_t width, const float *out, const float *y);
 
-/* The root of the mean square residual of n numbers. */
+/* RMSE: the root of the mean square residual of n numbers. */
 double score_rmse(int64_t n, const float *out, const float *y);
 
-/* The share of rows whose label is among the k largest of their outputs, of
- * which the first of equals counts as the larger.  Rows of a label below 0 do
+/* Top-k accuracy: the share of rows with the label's output among the k
+ * largest; of equals the first counts as larger.  Rows of a label below 0 do
  * not count, here and for score_auc. */
 double score_top(int64_t rows, int64_t width, const float *out,
                  const int32_t *label, int64_t k);

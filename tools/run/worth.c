@@ -9,34 +9,62 @@
 
 enum { AT_ONCE = 256 };
 
+static bool is_one_class(int64_t rows, const int32_t *y)
+{
+    int32_t one = -1; /* a label to be ignored */
+
+    for (int64_t i = 0; i < rows; i++) {
+        if (y[i] >= 0 && one >= 0 && y[i] != one)
+            return false;
+        one = y[i] >= 0 ? y[i] : one;
+    }
+    return true;
+}
+
 worth worth_of(int64_t rows, int64_t width, const float *out, const void *y,
                ls_column target)
 {
+    worth w;
+
     if (target.words)
         return (worth){.rows = rows,
                        .good = score_accuracy(rows, width, out, y),
                        .name = "acc",
                        .rest = width == 2 ? score_auc_of_two(rows, out, y)
                                           : (double)NAN,
-                       .other = width == 2 ? "AUC" : NULL};
-    return (worth){.rows = rows,
-                   .good = score_r2(rows, width, out, y),
-                   .name = "R2",
-                   .rest = target.scale * score_rmse(rows * width, out, y),
-                   .other = "RMSE",
-                   .of_size = true};
+                       .other = width == 2 ? "AUC" : NULL,
+                       .is_one = is_one_class(rows, y)};
+    w = (worth){.rows = rows,
+                .good = score_r2(rows, width, out, y),
+                .name = "R2",
+                .rest = target.scale * score_rmse(rows * width, out, y),
+                .other = "RMSE",
+                .of_size = true};
+    w.is_one = isnan(w.good) && !isnan(w.rest);
+    return w;
+}
+
+void worth_print_good(const worth *w, double x, FILE *file)
+{
+    if (w->is_one && isnan(x))
+        fprintf(file, "  %s - (one value)", w->name);
+    else
+        fprintf(file, "  %s %.4f", w->name, opt_shown(x));
 }
 
 void worth_print_rest(const worth *w, double x, FILE *file)
 {
-    fprintf(file, !w->of_size ? "  %s %.4f"
-                  : fabs(x) < 1000 ? "  %s %.4g" : "  %s %.1f",
-            w->other, opt_shown(x));
+    if (w->is_one && isnan(x))
+        fprintf(file, "  %s - (one class)", w->other);
+    else
+        fprintf(file, !w->of_size ? "  %s %.4f"
+                      : fabs(x) < 1000 ? "  %s %.4g" : "  %s %.1f",
+                w->other, opt_shown(x));
 }
 
 void worth_print(const worth *w, FILE *file)
 {
-    fprintf(file, "  %s %.4f", w->name, opt_shown(w->good));
+    worth_print_good(w, w->good, file);
     if (w->other)
         worth_print_rest(w, w->rest, file);
 }

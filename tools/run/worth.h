@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How good predictions of a table are, by the names people know. */
+/* Scores of a table's predictions, by the names people know. */
 #ifndef TOOLS_WORTH_H
 #define TOOLS_WORTH_H
 
@@ -16,6 +16,7 @@ typedef struct worth {
                          NaN */
     const char *other;
     bool of_size; /* rest is RMSE */
+    bool is_one;  /* the rows have one class, or value: no AUC, no R2 */
 } worth;
 
 /* Judge outputs (rows, width) by the targets as a model sees them, classes of
@@ -33,8 +34,10 @@ int worth_check_top(int64_t top_k, int64_t classes);
 /* Print "  top-5 0.9901", of score_top's share. */
 void worth_print_top(int64_t top_k, double share, FILE *file);
 
-/* Print "  AUC 0.9876" or "  RMSE 53.12" of x, such a number as rest is; of an
- * RMSE four digits at least, and no exponent before it must be. */
+/* Print "  acc 0.9123", and "  AUC 0.9876" or "  RMSE 53.12", of x, such a
+ * number as good or rest is; of an RMSE four digits at least, and no exponent
+ * before it must be.  "  R2 - (one value)" where rows do not tell it. */
+void worth_print_good(const worth *w, double x, FILE *file);
 void worth_print_rest(const worth *w, double x, FILE *file);
 
 /* The first output for rows of x: (rows, *width), to be freed.  OPT_GO, or

@@ -14,7 +14,7 @@
 
 static int check_folder(const char *path)
 {
-    char *copy = strdup(path);
+    char *there = realpath(path, NULL), *copy = there ? there : strdup(path);
     int status = OPT_GO;
 
     if (!copy || access(dirname(copy), W_OK) < 0)
@@ -25,34 +25,18 @@ static int check_folder(const char *path)
     return status;
 }
 
-int writable_check_folder(const char *path)
-{
-    struct stat info;
-
-    if (!path)
-        return OPT_GO;
-    if (stat(path, &info) < 0)
-        return errno == ENOENT ? check_folder(path) : OPT_GO;
-    return S_ISDIR(info.st_mode)
-               ? OPT_GO
-               : opt_fail(OPT_WRONG, "%s: is not a folder", path);
-}
-
 static int check_file(const char *path, bool aside)
 {
     struct stat info;
-    bool there = path && stat(path, &info) == 0;
+    bool there = stat(path, &info) == 0;
 
-    if (!path)
-        return OPT_GO;
     if (!strcmp(path, "-"))
         return opt_fail(OPT_WRONG, "-: is not a file; /dev/stdout is the "
                         "standard output");
-    if (aside && lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
-        return opt_fail(OPT_WRONG, "%s: is a link, which would be replaced; "
-                        "name the file itself", path);
     if (there && !S_ISREG(info.st_mode) && (aside || S_ISDIR(info.st_mode)))
         return opt_fail(OPT_WRONG, "%s: is not a regular file", path);
+    if (!there && lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
+        return opt_fail(OPT_WRONG, "%s: is a link to nothing", path);
     if (aside || !there)
         return check_folder(path);
     return access(path, W_OK) == 0
@@ -60,14 +44,21 @@ static int check_file(const char *path, bool aside)
                : opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
 }
 
-int writable_check(int count, const apart_file *file)
+static int check_own_folder(const char *path)
 {
-    int status = OPT_GO;
+    struct stat info;
 
-    for (int i = 0; i < count && status == OPT_GO; i++)
-        if (apart_is_written(&file[i]))
-            status = check_file(file[i].path, file[i].use != APART_WRITTEN);
-    return status;
+    if (stat(path, &info) < 0)
+        return errno == ENOENT ? check_folder(path) : OPT_GO;
+    return S_ISDIR(info.st_mode)
+               ? OPT_GO
+               : opt_fail(OPT_WRONG, "%s: is not a folder", path);
+}
+
+int writable_check(const char *path, opt_use use)
+{
+    return use >= OPT_FOLDER ? check_own_folder(path)
+                             : check_file(path, use != OPT_WRITTEN);
 }
 
 int writable_check_plot(const char *path)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How many workers, and how many ranks, are measured. */
+/* Counts of workers, and of ranks, to measure. */
 #ifndef TOOLS_COUNTS_H
 #define TOOLS_COUNTS_H
 

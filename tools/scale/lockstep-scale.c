@@ -3,13 +3,15 @@
  * ranks.
  *
  * The measurement is scaling.c's; this gives it the trainer that lockstep-train
- * would train, and shows what it found.  A count whose
- * state is not that of one worker has no speed-up, and the exit status is 1.
+ * would train, and shows what it found.  A count with another state than one
+ * worker's has no speed-up, and the exit status is 1.
  *
  * Ranks are those that mpirun started.  Without it --ranks makes them, as
- * threads of this process: then each has a `scale` of its own, and what they
- * measure is what a model costs that is cut over ranks, on one machine. */
+ * threads of this process: each has a `scale` of its own, and they measure the
+ * cost of a model that is cut over ranks on one machine. */
 #define _GNU_SOURCE
+#include "run/apart.h"
+#include "opt/json_parts.h"
 #include "run/writable.h"
 #include "scale/scale.h"
 #include "scale/scale_report.h"
@@ -45,21 +47,15 @@ static const opt own_options[] = {
               "timed steps of a run (about half a second)") },
     { OPT_ROW("no-roofs", NULL, OPT_FLAG, AT(no_roofs), NULL, "",
               "do not measure what the cores and the memory can do") },
-    { OPT_ROW("predict", "TEXT|F.xml", OPT_TEXT, AT(predict), NULL, "",
-              "steps of a machine described: \"pack:2 numa:4 core:24\""),
-      .not_with = "ranks" },
-    { OPT_ROW("assume", "LIST", OPT_TEXT, AT(assume), NULL, "",
-              "of it, in GFLOP/s and GB/s: core=118,node=115,link=60"),
-      .needs = "predict" },
     { OPT_ROW("report", "FILE.json", OPT_TEXT, AT(report), NULL, "",
               "write all that a report of speed needs (stdout)"),
-      .not_with = "ranks", .alone = "/dev/stdout" },
+      .not_with = "ranks", .alone = "/dev/stdout", .use = OPT_WRITTEN },
     { OPT_ROW("json", "FILE.json", OPT_TEXT, AT(json), NULL, "",
-              "write all numbers as JSON"), .marks = OF_MODEL },
-    { OPT_ROW("csv", "FILE.csv", OPT_TEXT, AT(csv), NULL, "",
-              "write a line for each count"), .marks = OF_MODEL },
+              "write all numbers as JSON"), .marks = OF_MODEL,
+      .use = OPT_WRITTEN },
     { OPT_ROW("plot", "FILE.svg", OPT_TEXT, AT(plot), NULL, "",
-              "draw speed-up and times"), .marks = OF_MODEL },
+              "draw speed-up and times"), .marks = OF_MODEL,
+      .use = OPT_WRITTEN },
 };
 /* clang-format on */
 
@@ -105,13 +101,16 @@ static int check_usage(scale *s)
     return status;
 }
 
-/* Those that a launcher started, or threads. */
+/* Open the ranks that a launcher started, or threads. */
 static int open_ranks(scale *s)
 {
     ls_ranks_options o = {.bandwidth = 1e9 / 8 * s->set.network};
     int asked = most(s->ranks, s->n_ranks), status;
 
     s->transport = s->launch.transport;
+    if (s->transport && s->set.report)
+        return opt_fail(OPT_WRONG, "--report is for one process, not for "
+                        "ranks");
     if (s->transport && asked > s->transport->ranks)
         return opt_fail(OPT_WRONG, "--ranks: %d are more than the %d that were "
                         "started", asked, s->transport->ranks);
@@ -134,15 +133,9 @@ static int open_ranks(scale *s)
 
 static int check_writable(scale *s)
 {
-    const apart_file file[] = {{"--json", s->set.json, APART_WRITTEN},
-                               {"--csv", s->set.csv, APART_WRITTEN},
-                               {"--plot", s->set.plot, APART_WRITTEN},
-                               {"--report", s->set.report, APART_WRITTEN}};
-    int status = writable_check(4, file);
+    int status = apart_check(&s->run.line, 0, NULL, NULL);
 
-    if (status == OPT_GO)
-        status = writable_check_plot(s->set.plot);
-    return status == OPT_GO ? run_check_apart(&s->run, 4, file) : status;
+    return status == OPT_GO ? writable_check_plot(s->set.plot) : status;
 }
 
 /* A rank without devices is refused.  Where not said, there are as many as one
@@ -225,14 +218,12 @@ static int write_files(scale *s)
 
     if (s->set.json)
         status = scale_json(r, s->set.json);
-    if (s->set.csv && status == OPT_GO)
-        status = scale_csv(r, s->set.csv);
     if (s->set.plot && status == OPT_GO)
         status = scale_plot(r, s->set.plot);
     return status;
 }
 
-/* What makes the numbers doubtful. */
+/* Tells the reasons to doubt the numbers. */
 static void doubt(const findings *r)
 {
     enum { WIDE = 10 }; /* per cent */
@@ -271,8 +262,9 @@ static int show(scale *s)
         scale_table(&s->findings);
     doubt(&s->findings);
     status = write_files(s);
-    if (s->set.report)
-        json_array_append_new(s->models, findings_json(&s->findings));
+    if (s->set.report &&
+        !(s->models = json_and(s->models, findings_json(&s->findings))))
+        status = opt_fail(OPT_FAILED, "no memory for the report");
     for (int i = 0; i < s->findings.points; i++) {
         const scaling_point *p = &s->findings.point[i];
 
@@ -318,8 +310,8 @@ static int start(scale *s, int argc, char **argv)
 
 /* clang-format off */
 static int (*const stages[])(scale *s) = {
-    check_usage, check_writable, scale_describe, open_ranks, open_mesh,
-    scale_measure, make_findings, scale_predict, show,
+    check_usage, check_writable, open_ranks, open_mesh,
+    scale_measure, make_findings, show,
 };
 /* clang-format on */
 
@@ -327,12 +319,13 @@ static int measure_model(scale *s, int argc, char **argv)
 {
     int status = launch_agree(&s->launch, start(s, argc, argv), false);
 
+    if (status == OPT_GO)
+        status = run_compare(&s->run, &s->launch);
     for (size_t i = 0; i < sizeof stages / sizeof *stages && status == OPT_GO;
          i++)
         status = stages[i](s);
     scaling_free(s->scaling);
     findings_free(&s->findings);
-    prediction_close(&s->prediction);
     run_close(&s->run);
     ls_ranks_close(s->threads);
     return status;
@@ -345,7 +338,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* A prediction or a report is of all usual models then. */
+/* A report is of all usual models then. */
 static bool is_of_all(int argc, char **argv)
 {
     bool asked = false;
@@ -353,7 +346,7 @@ static bool is_of_all(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "--version"))
             return false;
-        asked |= begins(argv[i], "--predict") || begins(argv[i], "--report");
+        asked |= begins(argv[i], "--report");
     }
     return asked && begins(argv[1], "--");
 }
@@ -379,8 +372,6 @@ static int measure_all(scale *s, int argc, char **argv)
         if (i > 0)
             putchar('\n');
         status = measure_model(s, argc + 1, with);
-        next.has_line = s->has_line;
-        next.line = s->line;
     }
     free(with);
     return status;

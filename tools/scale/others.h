@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How busy other programs keep the machine while one measures: a number in a
- * table is worth little when they share its cores. */
+/* The load of other programs while one measures: a number in a table is worth
+ * little when they share its cores. */
 #ifndef TOOLS_OTHERS_H
 #define TOOLS_OTHERS_H
 

@@ -6,7 +6,7 @@
 #include "run/launch.h"
 #include "run/run.h"
 #include "scale/others.h"
-#include "scale/prediction.h"
+#include "scale/scale_findings.h"
 
 typedef struct scale_settings {
     const char *workers; /* counts, "1,2,4"; NULL: up to the cores */
@@ -14,8 +14,7 @@ typedef struct scale_settings {
     double network;     /* Gb/s of each; 0: as fast as memory */
     bool weak, no_roofs, oversubscribe;
     int64_t repeats, steps; /* steps 0: about half a second of them */
-    const char *json, *csv, *plot;
-    const char *predict, *assume; /* a machine described; what it has */
+    const char *json, *plot;
     const char *report;
 } scale_settings;
 
@@ -38,19 +37,8 @@ typedef struct scale {
     findings findings;
     char *command;
     bool all;        /* of the usual models, as nobody named one */
-    bool predicts;
-    assumed assumed;
-    bool has_line;
-    double line;     /* seconds from core to core; 0: there is no other one */
-    int64_t devices; /* of the prediction */
-    prediction prediction;
     struct json_t *models; /* of the report, one after the other */
 } scale;
-
-/* scale_predict.c: describe the machine, before anything is measured; then
- * predict what was found. */
-int scale_describe(scale *s);
-int scale_predict(scale *s);
 
 /* scale_measure.c: open what each count trains, and time it. */
 int scale_measure(scale *s);

@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The findings as JSON and as CSV.  Numbers that do not exist are null, and an
- * empty field. */
+/* The findings as JSON.  Numbers that do not exist are null. */
+#include "opt/json_parts.h"
 #include "opt/opt.h"
-#include "run/output.h"
 #include "run/output_json.h"
-#include "scale/prediction.h"
 #include "scale/scale_report.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
-
-/* ------ JSON ------ */
 
 static json_t *real(double x)
 {
@@ -30,7 +25,7 @@ static json_t *repeats(const findings *r, int i)
     json_t *list = json_array();
 
     for (int k = 0; k < r->info.repeats; k++)
-        json_array_append_new(list, real(scaling_seconds(r->scaling, i, k)));
+        list = json_and(list, real(scaling_seconds(r->scaling, i, k)));
     return list;
 }
 
@@ -51,7 +46,7 @@ static json_t *point_json(const findings *r, int i)
         times(&p->mean), "max", times(&p->max));
 
     if (o && r->tokens)
-        json_object_set_new(o, "tokens_per_second", real(rate->tokens));
+        o = json_with(o, "tokens_per_second", real(rate->tokens));
     if (o)
         json_object_update_new(
             o, json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "flops", p->flops,
@@ -67,7 +62,7 @@ static json_t *points(const findings *r)
     json_t *list = json_array();
 
     for (int i = 0; i < r->points; i++)
-        json_array_append_new(list, point_json(r, i));
+        list = json_and(list, point_json(r, i));
     return list;
 }
 
@@ -89,22 +84,7 @@ static json_t *operators(const findings *r)
     json_t *list = json_array();
 
     for (int i = 0; i < r->ops; i++)
-        json_array_append_new(list, operator_json(r, &r->op[i]));
-    return list;
-}
-
-static json_t *guesses(const findings *r)
-{
-    json_t *list = json_array();
-
-    for (int i = 0; i < r->guesses; i++)
-        json_array_append_new(
-            list, json_pack("{s:i, s:f, s:f, s:f, s:b}", "workers",
-                            r->guess_workers[i], "seconds", r->guess[i].seconds,
-                            "speedup", r->guess[i].speedup, "memory_seconds",
-                            r->guess[i].reduce + r->guess[i].update,
-                            "at_copy_roof",
-                            r->guess[i].roof));
+        list = json_and(list, operator_json(r, &r->op[i]));
     return list;
 }
 
@@ -118,9 +98,10 @@ json_t *scale_text(const char *text)
 json_t *findings_json(const findings *r)
 {
     const ls_work *w = &r->info.work;
-    json_t *o = json_pack(
+
+    return json_pack(
         "{s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:s, s:i, s:i, s:i,"
-        " s:f, s:f, s:f, s:f, s:o, s:o, s:s, s:o, s:o}",
+        " s:f, s:f, s:f, s:f, s:o, s:o, s:s, s:o}",
         "program", opt_program_name, "version", ls_version(), "command",
         scale_text(r->command), "model", r->model, "scaling",
         r->weak ? "weak" : "strong", "cpu", r->cpu, "usable_cores", r->cores,
@@ -130,12 +111,7 @@ json_t *findings_json(const findings *r)
         "row_flops", w->row_flops, "row_bytes", r->row_bytes, "reduce_bytes",
         w->reduce_bytes, "update_bytes", w->update_bytes, "operators",
         operators(r), "points", points(r), "advice",
-        r->scaling->advice, "serial_share", real(r->serial),
-        "model_beyond", guesses(r));
-
-    if (o && r->prediction)
-        json_object_set_new(o, "prediction", prediction_json(r->prediction));
-    return o;
+        r->scaling->advice, "serial_share", real(r->serial));
 }
 
 int scale_put_json(json_t *o, const char *path)
@@ -146,66 +122,4 @@ int scale_put_json(json_t *o, const char *path)
 int scale_json(const findings *r, const char *path)
 {
     return scale_put_json(findings_json(r), path);
-}
-
-/* ------ CSV ------ */
-
-static void field(FILE *f, double x)
-{
-    if (isfinite(x))
-        fprintf(f, ",%.9g", x);
-    else
-        fputc(',', f);
-}
-
-static void put_times(FILE *f, const ls_times *t)
-{
-    field(f, t->gradients);
-    field(f, t->reduce);
-    field(f, t->update);
-    field(f, t->waiting);
-}
-
-static void put_line(FILE *f, const scaling_point *p,
-                     const finding_rate *rate)
-{
-    fprintf(f, "%d,%d,%d,%lld", p->workers, p->oversubscribed, p->verified,
-            (long long)p->rows);
-    field(f, p->seconds);
-    field(f, p->least);
-    field(f, p->most);
-    field(f, rate->steps);
-    field(f, rate->rows);
-    field(f, rate->tokens);
-    field(f, p->speedup);
-    field(f, p->efficiency);
-    field(f, p->flops);
-    field(f, p->flops_roof);
-    field(f, p->reduce_rate);
-    field(f, p->update_rate);
-    field(f, p->copy_roof);
-    put_times(f, &p->mean);
-    put_times(f, &p->max);
-    fprintf(f, ",%d", p->ranks);
-    field(f, p->gradient_rate);
-    fputc('\n', f);
-}
-
-int scale_csv(const findings *r, const char *path)
-{
-    output o;
-    int status;
-
-    if (r->prediction)
-        return prediction_csv(r->prediction, r, path);
-    if ((status = output_open(&o, path)) != OPT_GO)
-        return status;
-    fputs("workers,oversubscribed,verified,rows,seconds,least,most,"
-          "steps_per_second,rows_per_second,tokens_per_second,speedup,"
-          "efficiency,flops,flops_roof,reduce_rate,update_rate,copy_roof,"
-          "gradients,reduce,update,waiting,gradients_max,reduce_max,update_max,"
-          "waiting_max,ranks,gradient_rate\n", o.file);
-    for (int i = 0; i < r->points; i++)
-        put_line(o.file, &r->point[i], &r->rate[i]);
-    return output_close(&o, status);
 }

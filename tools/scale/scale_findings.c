@@ -41,7 +41,7 @@ static double chunks_of(const ls_work *w, int64_t rows)
     return (double)(w->shards * chunks) / (double)rows;
 }
 
-/* What an operator takes at the roofs, if nothing stays in the caches. */
+/* An operator's least time by the rooflines, if no cache keeps anything. */
 static void weigh(finding_op *o, const scaling_point *one, double chunks)
 {
     double flops = o->forward + o->backward, cores, memory;
@@ -93,35 +93,11 @@ static int make_points(findings *r)
     for (int i = 0; i < r->points; i++) {
         r->point[i] = r->scaling->point[i];
         r->rate[i] = rate_of(&r->point[i], r->tokens);
+        r->ranks |= r->point[i].ranks > 1;
+        if (findings_hands(&r->point[i]) > r->most)
+            r->most = findings_hands(&r->point[i]);
     }
     return OPT_GO;
-}
-
-/* Twice and four times what was measured, while there is a device for each;
- * nothing when a count's numbers are not to be trusted. */
-static void make_guesses(findings *r)
-{
-    for (int i = 0; i < r->points; i++) {
-        int hands = findings_hands(&r->point[i]);
-
-        r->most = hands > r->most ? hands : r->most;
-        r->ranks |= r->point[i].ranks > 1;
-    }
-    for (int i = 0; i < r->points; i++) {
-        if (!r->point[i].verified)
-            return;
-        if (!r->point[i].oversubscribed && r->point[i].ranks == 1)
-            r->from = i;
-    }
-    for (int i = 0; i < FINDINGS_GUESSES; i++) {
-        int workers = r->point[r->from].workers << (i + 1);
-
-        if (workers > r->info.devices)
-            return;
-        scaling_model(r->scaling, NULL, workers, &r->guess[i]);
-        r->guess_workers[r->guesses++] = workers;
-        r->most = workers > r->most ? workers : r->most;
-    }
 }
 
 int findings_make(findings *r, const scaling *s)
@@ -135,7 +111,6 @@ int findings_make(findings *r, const scaling *s)
     if (scaling_serial(s, &r->serial) < 0)
         r->serial = (double)NAN;
     weigh_all(r);
-    make_guesses(r);
     return OPT_GO;
 }
 

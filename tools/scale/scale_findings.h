@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What lockstep-scale found, and the four forms it is shown in.  Everything
- * that is shown is computed before (scale_findings.c); a form only lays it
- * out. */
+/* Findings of lockstep-scale, and the three forms they are shown in.  All that
+ * is shown is computed before (scale_findings.c); a form only lays it out. */
 #ifndef TOOLS_SCALE_FINDINGS_H
 #define TOOLS_SCALE_FINDINGS_H
 
 #include "scale/scaling.h"
 
-enum { FINDINGS_OPS = 80, FINDINGS_GUESSES = 2 };
+enum { FINDINGS_OPS = 80 };
 
 /* All operators of a kind together: FLOP and bytes, of a row and of a chunk. */
 typedef struct finding_op {
@@ -20,7 +19,7 @@ typedef struct finding_op {
     bool of_memory; /* it is the copy roof's that are more */
 } finding_op;
 
-/* What follows from a point alone. */
+/* Rates that follow from a point alone. */
 typedef struct finding_rate {
     double steps, rows, tokens; /* a second; tokens NaN: there are none */
     double spread; /* between the runs, per cent of their median */
@@ -51,12 +50,7 @@ typedef struct findings {
     double ridge;     /* FLOP a byte where both roofs take as long; NaN: not
                          measured */
     double serial; /* share; NaN: too few counts */
-    int most;      /* workers of a point, of all its ranks, or of a guess */
-    int from;      /* the last point of one rank with a core for each worker */
-    int guesses;   /* the model, for more workers than there */
-    int guess_workers[FINDINGS_GUESSES];
-    scaling_guess guess[FINDINGS_GUESSES];
-    const struct prediction *prediction; /* NULL: nobody asked for one */
+    int most;      /* workers of a point, of all its ranks */
 } findings;
 
 /* Take the operators from one of the trainers that are measured. */
@@ -77,10 +71,8 @@ static inline int findings_hands(const scaling_point *p)
 /* Print on stdout. */
 void scale_table(const findings *r);
 
-/* Write a file; OPT_GO, or OPT_FAILED after a message.  The CSV is of the
- * prediction where there is one. */
+/* Write a file; OPT_GO, or OPT_FAILED after a message. */
 int scale_json(const findings *r, const char *path);
-int scale_csv(const findings *r, const char *path);
 int scale_plot(const findings *r, const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What lockstep-scale measures: the trainer of a count, and its ranks. */
+/* Measurement in lockstep-scale: the trainer of a count, and its ranks. */
 #define _GNU_SOURCE
 #include "scale/scale.h"
 
@@ -116,7 +116,6 @@ static int measure_rank(scale *s)
     o.workers = s->workers;
     o.weak = s->set.weak;
     o.no_roofs = s->set.no_roofs;
-    o.core_roof = s->assumed.core > 0;
     o.precision = run_precision(&s->run);
     o.repeats = (int)s->set.repeats;
     o.steps = (int)s->set.steps;

@@ -57,7 +57,7 @@ static int draw_line(const findings *r, const plot *p, int first)
         }
     fputs("\"/>\n", p->f);
     snprintf(ranks, sizeof ranks, "%d rank%s", from->ranks,
-             from->ranks == 1 ? "" : "s");
+             opt_s(from->ranks));
     if (r->ranks && last)
         plot_text(p->f, plot_x(p, findings_hands(last)) - 6,
                   plot_y(p, last->speedup) - 8, "end", ranks);
@@ -83,30 +83,12 @@ static void draw_points(const findings *r, const plot *p)
     }
 }
 
-/* Draw the model, beginning at the largest count that it was made from. */
-static void draw_model(const findings *r, const plot *p)
-{
-    const scaling_point *from = &r->point[r->from];
-
-    if (!r->guesses)
-        return;
-    fprintf(p->f, "<polyline class=\"model\" points=\"%.1f,%.1f",
-            plot_x(p, from->workers), plot_y(p, from->speedup));
-    for (int i = 0; i < r->guesses; i++)
-        fprintf(p->f, " %.1f,%.1f", plot_x(p, r->guess_workers[i]),
-                plot_y(p, r->guess[i].speedup));
-    fputs("\"/>\n", p->f);
-}
-
-/* How a count is to be labelled: "" for none. */
+/* The mark at a count's label; "": no label. */
 static const char *mark(const findings *r, int workers)
 {
     for (int i = 0; i < r->points; i++)
         if (findings_hands(&r->point[i]) == workers)
             return r->point[i].oversubscribed ? "*" : " ";
-    for (int i = 0; i < r->guesses; i++)
-        if (r->guess_workers[i] == workers)
-            return " ";
     return "";
 }
 
@@ -134,8 +116,6 @@ static double most_speedup(const findings *r)
     for (int i = 0; i < r->points; i++)
         if (shown(&r->point[i]))
             most = fmax(most, r->point[i].speedup_most);
-    for (int i = 0; i < r->guesses; i++)
-        most = fmax(most, r->guess[i].speedup);
     return most;
 }
 
@@ -150,15 +130,11 @@ static void draw_speedup(const findings *r, FILE *f)
               .x_high = ROOM * most,
               .y_high = ROOM * most_speedup(r)};
 
-    plot_frame(&p,
-               r->guesses ? "speed-up, - - ideal, <tspan class=\"guess\">- - "
-                            "model, not measured</tspan>"
-                          : "speed-up, - - ideal",
+    plot_frame(&p, "speed-up, - - ideal",
                r->ranks ? "workers of all ranks" : "workers",
                "rows a second, of 1 worker's");
     plot_line(f, "ideal", plot_x(&p, 0), plot_y(&p, 0), plot_x(&p, most),
               plot_y(&p, most));
-    draw_model(r, &p);
     draw_points(r, &p);
     draw_counts(r, &p);
 }
@@ -211,7 +187,7 @@ static void draw_legend(FILE *f)
     }
 }
 
-/* What the bars are made of, not the step they should add up to. */
+/* The longest sum of a bar's parts, not of the steps they should add up to. */
 static double most_time(const findings *r)
 {
     double most = 0;
@@ -247,12 +223,8 @@ static const char style[] =
     ".measured{fill:none;stroke:#3b82c4;stroke-width:2}.dot{fill:#3b82c4}"
     ".error{stroke:#3b82c4}"
     ".ranks{stroke-opacity:.55}"
-    ".model{fill:none;stroke:#b35fa8;stroke-width:2;stroke-dasharray:5 4}"
-    ".guess{fill:#b35fa8}"
     ".gradients{fill:#3b82c4}.reduce{fill:#d98a29}.update{fill:#3f9e6e}"
-    ".waiting{fill:#9a9a9a}"
-    "@media (prefers-color-scheme:light){.guess{fill:#8a3f80}}"
-    "@media (prefers-color-scheme:dark){.guess{fill:#d68acb}}";
+    ".waiting{fill:#9a9a9a}";
 
 static void draw(const findings *r, FILE *f)
 {
@@ -262,11 +234,10 @@ static void draw(const findings *r, FILE *f)
     for (int i = 0; i < r->points; i++)
         shared |= r->point[i].oversubscribed;
     snprintf(title, sizeof title,
-             "%s, %lld rows a step%s, %d devices: %s "
-             "scaling",
-             r->model, (long long)r->point[0].rows,
+             "%s, %lld row%s a step%s, %d device%s: %s scaling",
+             r->model, (long long)r->point[0].rows, opt_s(r->point[0].rows),
              r->weak ? " and worker" : "", r->info.devices,
-             r->weak ? "weak" : "strong");
+             opt_s(r->info.devices), r->weak ? "weak" : "strong");
     plot_begin(f, WIDTH, HEIGHT, style, title);
     draw_speedup(r, f);
     draw_times(r, f);

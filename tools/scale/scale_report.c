@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See scale_report.h. */
 #include "scale/scale_report.h"
+#include "opt/cores.h"
 #include "opt/opt.h"
 #include "run/machine_json.h"
-#include "scale/ground.h"
 
 #include <sys/utsname.h>
 
@@ -21,15 +21,21 @@ static json_t *kernel(void)
 int scale_report(json_t *models, const char *command, const char *cpus,
                  const char *path)
 {
-    described here;
-    int status = described_open(&here, NULL, cpus);
+    ls_mesh_options of = ls_mesh_defaults();
+    ls_mesh *mesh = NULL;
     json_t *o = NULL;
+    int status;
 
-    if (status == OPT_GO)
+    of.cpus = cpus;
+    of.devices = 1;
+    of.details = true;
+    of.workers = cores_of(of);
+    status = of.workers < 0 ? of.workers : ls_mesh_open(&mesh, &of);
+    if (status == 0)
         o = json_pack("{s:s, s:s, s:o, s:o, s:o, s:O}", "program",
                       opt_program_name, "version", ls_version(), "command",
                       scale_text(command), "system", kernel(), "machine",
-                      machine_json(here.mesh, true), "models", models);
-    described_close(&here);
-    return status == OPT_GO ? scale_put_json(o, path) : status;
+                      machine_json(mesh, true), "models", models);
+    ls_mesh_close(mesh);
+    return status == 0 ? scale_put_json(o, path) : opt_check_usage(status);
 }

@@ -18,8 +18,8 @@ json_t *findings_json(const findings *r);
  * OPT_GO, or OPT_FAILED after a message. */
 int scale_put_json(json_t *o, const char *path);
 
-/* Write the report of this machine, whose processors are `cpus` (NULL: all),
- * and of the findings of the models. */
+/* Write the report of this machine, its processors `cpus` (NULL: all), and of
+ * the findings of the models. */
 int scale_report(json_t *models, const char *command, const char *cpus,
                  const char *path);
 

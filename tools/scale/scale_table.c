@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The findings as tables of plain columns and a curve of characters. */
-#include "scale/prediction.h"
+#include "scale/scale_findings.h"
+#include "opt/characters.h"
+#include "opt/opt.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,17 +23,12 @@ static void share(int width, double x, double roof)
     number(width, "%.0f %%", roof > 0 && x > 0 ? 100 * x / roof : (double)NAN);
 }
 
-/* What a row is about: the ranks only where some row has several. */
-static void row_begin(const findings *r, int ranks, int workers)
-{
-    if (r->ranks)
-        printf("%5d  ", ranks);
-    printf("%7d", workers);
-}
-
+/* Begins a row with its counts: the ranks only where some row has several. */
 static void row_of(const findings *r, int i)
 {
-    row_begin(r, r->point[i].ranks, r->point[i].workers);
+    if (r->ranks)
+        printf("%5d  ", r->point[i].ranks);
+    printf("%7d", r->point[i].workers);
 }
 
 static const char *head(const findings *r)
@@ -54,13 +51,16 @@ static void row_end(const findings *r, int i)
 
 static void print_head(const findings *r)
 {
-    printf("%s, %lld rows a step%s, %d device%s: %s scaling, %d x %d steps\n",
-           r->model, (long long)r->point[0].rows, r->weak ? " and worker" : "",
-           r->info.devices, r->info.devices == 1 ? "" : "s",
-           r->weak ? "weak" : "strong", r->info.repeats, r->info.steps);
-    printf("%s%s%d usable core%s, %s, lockstep %s\n%s\n", r->cpu,
-           *r->cpu ? ", " : "", r->cores, r->cores == 1 ? "" : "s", r->isa,
-           ls_version(), r->command);
+    printf("%s, %lld row%s a step%s, %d device%s: %s scaling, "
+           "%d x %d step%s\n",
+           r->model, (long long)r->point[0].rows, opt_s(r->point[0].rows),
+           r->weak ? " and worker" : "", r->info.devices,
+           opt_s(r->info.devices), r->weak ? "weak" : "strong",
+           r->info.repeats, r->info.steps, opt_s(r->info.steps));
+    printf("%s%s%d usable core%s, %s, lockstep %s\n%s\n",
+           characters_shown(r->cpu), *r->cpu ? ", " : "", r->cores,
+           opt_s(r->cores), r->isa, ls_version(),
+           characters_shown(r->command));
 }
 
 static void print_rates(const findings *r)
@@ -146,14 +146,14 @@ static void print_memory(const findings *r)
 enum { CELLS = 50 };
 
 /* Up to the speed-up in one character, on to the ideal in dots. */
-static void bar(int hands, double speedup, char c, double cell)
+static void bar(int hands, double speedup, double cell)
 {
     int full = isfinite(speedup) ? (int)(speedup / cell + 0.5) : 0;
     int ideal = (int)(hands / cell + 0.5);
 
     printf("  ");
     for (int i = 0; i < full || i < ideal; i++)
-        putchar(i < full ? c : '.');
+        putchar(i < full ? '#' : '.');
     number(0, "%.2f", speedup);
 }
 
@@ -164,16 +164,8 @@ static void print_curve(const findings *r)
     printf("\nspeed-up (dots: ideal)\n");
     for (int i = 0; i < r->points; i++) {
         row_of(r, i);
-        bar(findings_hands(&r->point[i]), r->point[i].speedup, '#', cell);
+        bar(findings_hands(&r->point[i]), r->point[i].speedup, cell);
         row_end(r, i);
-    }
-    for (int i = 0; i < r->guesses; i++) {
-        row_begin(r, 1, r->guess_workers[i]);
-        bar(r->guess_workers[i], r->guess[i].speedup, '~', cell);
-        printf("  a model, not measured: memory %.0f %%%s\n",
-               100 * (r->guess[i].reduce + r->guess[i].update) /
-                   r->guess[i].seconds,
-               r->guess[i].roof ? ", at the copy roof" : "");
     }
 }
 
@@ -222,6 +214,4 @@ void scale_table(const findings *r)
         printf("serial share %.1f %%, fitted to the measured counts\n",
                100 * r->serial);
     printf("%s\n", r->scaling->advice);
-    if (r->prediction)
-        prediction_table(r->prediction, r);
 }

@@ -257,7 +257,7 @@ static int make(measurement *m)
     return m->of && s->seconds ? 0 : LS_ENOMEM;
 }
 
-/* What the first rank found, to all of them. */
+/* Sends the first rank's findings to all of them. */
 static int share(const measurement *m, int status)
 {
     scaling *s = m->s;
@@ -266,8 +266,8 @@ static int share(const measurement *m, int status)
     const struct {
         void *data;
         size_t bytes;
-    } all[] = {{&s->info, sizeof s->info}, {&s->cache, sizeof s->cache},
-               {&s->cut, sizeof s->cut}, {s->point, points * sizeof *s->point},
+    } all[] = {{&s->info, sizeof s->info}, {&s->cut, sizeof s->cut},
+               {s->point, points * sizeof *s->point},
                {s->seconds, runs * sizeof *s->seconds},
                {s->advice, sizeof s->advice}};
     int none = 0;

@@ -25,7 +25,7 @@ typedef int scaling_open_on_fn(void *user, ls_pool *pool, int fold,
 /* Give the batch its rows for a step, 0, 1, ..; the same for the same step. */
 typedef int scaling_fill_fn(void *user, int64_t step, ls_batch *batch);
 
-/* What is trained, on which counts of workers and ranks, and how often. */
+/* The training to measure, the counts of workers and ranks, and the repeats. */
 typedef struct scaling_options {
     scaling_open_fn *open;
     scaling_fill_fn *fill; /* NULL: the batch stays as it was opened */
@@ -39,10 +39,9 @@ typedef struct scaling_options {
     int repeats;              /* runs of each count, in turn; 0: 5 */
     int steps;                /* timed, of a run; 0: about half a second */
     double row_flops;         /* of a row; 0: ls_trainer_work says */
-    bool no_roofs;            /* half a second less for each count; */
-    bool core_roof;           /* but a core's products, which take little */
+    bool no_roofs;            /* half a second less for each count */
     void (*progress)(void *user, int run, int runs, int workers); /* or NULL */
-    ls_precision precision;   /* whose products' roof is measured */
+    ls_precision precision;   /* of the products' roof */
     const ls_transport *transport; /* between ranks that all call
                                  scaling_run alike; NULL: there are none */
     scaling_open_on_fn *open_on; /* instead of open; ranks need it */
@@ -52,7 +51,7 @@ typedef struct scaling_options {
                                  train; 1 is added */
 } scaling_options;
 
-/* What was found for one count of workers and ranks. */
+/* The findings for one count of workers and ranks. */
 typedef struct scaling_point {
     int workers;         /* of each rank */
     bool oversubscribed; /* more workers than usable cores */
@@ -82,7 +81,7 @@ typedef struct scaling_point {
                             known, or several ranks */
 } scaling_point;
 
-/* What a measurement was of. */
+/* The subject of a measurement. */
 typedef struct scaling_info {
     int devices, repeats, steps; /* steps: timed, of a run */
     ls_work work;
@@ -92,7 +91,6 @@ typedef struct scaling_info {
 typedef struct scaling {
     bool weak;
     scaling_info info;
-    double cache; /* bytes of all L3; 0: not known */
     double cut; /* share of the parameters that all workers update */
     int points;
     scaling_point *point; /* in the order of rising ranks and then workers, both
@@ -128,62 +126,17 @@ double scaling_seconds(const scaling *s, int i, int repeat);
  * three. */
 int scaling_serial(const scaling *s, double *share);
 
-/* What workers stand on, on the machine of a model. */
-typedef struct scaling_ground {
-    const scaling_point *from; /* the measured count that it goes on from */
-    int devices;      /* that train */
-    double speed;     /* of a core, as a multiple of one that was measured */
-    double rate;      /* bytes/s of memory, of all workers; 0: not known */
-    double cache;     /* bytes of their last caches */
-    double far;       /* floats for each parameter that who adds gradients reads
-                         over the busiest link between packages, */
-    double far_rate;  /* and bytes/s of one; 0: not known */
-    double barriers;  /* seconds of a step, beyond what `from` waited, */
-    double nodes_barrier; /* and of the barrier more that it has where NUMA
-                             nodes add their own devices' gradients first */
-} scaling_ground;
-
-/* A model, not a measurement, of a step on so many workers.  Gradients take as
- * long as the busiest worker's part of the devices (scaling_share), less that
- * in which others help that are done before (ls_work.aid); reduction,
- * and the part of the update that workers share, are divided; and where bytes
- * do not fit the caches (of gradients those of a chunk on each worker) no phase
- * is faster than memory.  The caller's part of the update and the waiting
- * stay. */
-typedef struct scaling_guess {
-    double seconds, speedup; /* a step; over 1 worker as it was measured */
-    double compute;  /* gradients by the cores alone, */
-    double aid;      /* less what others help, which is not above 0, */
-    double memory;   /* and what memory adds to them */
-    double reduce, update;
-    double barriers; /* of the ground, all of them, */
-    double nodes_barrier; /* the one more among them, */
-    double serial;   /* and what a step waits and starts in any case */
-    bool roof;       /* a phase is at the rate of memory */
-} scaling_guess;
-
-/* What the model says of so many workers.  on NULL: of this machine, from the
- * largest count that is verified and not oversubscribed, whose copy roof is the
- * rate.  LS_EINVAL: workers below 1. */
-int scaling_model(const scaling *s, const scaling_ground *on, int workers,
-                  scaling_guess *guess);
-
-/* The busiest worker's part of the gradients of all devices: whole ones or, of
- * more workers than devices, a part of one, which the workers of the smallest
- * team share evenly. */
-double scaling_share(int devices, int workers);
-
 /* Workers of all ranks. */
 static inline int scaling_hands(const scaling_point *p)
 {
     return p->ranks > 1 ? p->ranks * p->workers : p->workers;
 }
 
-/* The largest count of one rank whose numbers tell something: verified, and
- * with a core for each worker. */
+/* The largest count of one rank that tells something: verified, and with a core
+ * for each worker. */
 const scaling_point *scaling_best(const scaling *s);
 
-/* Bytes that the operators read and write in a step of so many rows; 0: not
+/* Bytes that the operators read and write in a step of `rows` rows; 0: not
  * known. */
 double scaling_bytes(const ls_work *work, int64_t rows);
 

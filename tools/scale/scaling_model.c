@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What follows from measured points: the serial share, the model for more
- * workers, and the sentence that names what costs most.  Arithmetic only.
+/* Conclusions from measured points: the serial share (Amdahl), and the sentence
+ * that names what costs most.  Arithmetic only.
  *
  * A step on W workers is gradients + reduce + update + the rest, each phase as
- * long as its busiest worker takes.  What W workers should make of 1 worker's
- * phase is a W-th of it (gradients of weak scaling: all of it, since they do W
- * times the rows); what they need beyond that is the loss of the phase. */
+ * long as its busiest worker takes.  W workers should need a W-th of 1 worker's
+ * phase (gradients of weak scaling: all of it, since they do W times the rows);
+ * what they need beyond that is the loss of the phase. */
 #include "scale/scaling.h"
 #include "scale/scaling_fail.h"
 
@@ -75,9 +75,11 @@ int scaling_serial(const scaling *s, double *share)
     return 0;
 }
 
-/* ------ The model ------ */
+/* ------ Parts of a step ------ */
 
-double scaling_share(int devices, int workers)
+/* The busiest worker's part of the gradients of all devices: whole ones, or,
+ * with more workers than devices, its even part of the smallest team's one. */
+static double share_of(int devices, int workers)
 {
     int most = (devices + workers - 1) / workers; /* of whole ones */
 
@@ -109,160 +111,13 @@ double scaling_bytes(const ls_work *w, int64_t rows)
            (double)(w->shards * chunks) * w->chunk_bytes;
 }
 
-/* What a guess is made of: what was measured, where it is to run, and on how
- * many workers. */
-typedef struct model {
-    const scaling *s;
-    const scaling_point *p; /* the measured count that it goes on from */
-    scaling_ground on;
-    int workers;
-    bool roof; /* a phase is at the rate of memory */
-} model;
-
-/* Seconds that memory needs for bytes of which a phase on p moved no more than
- * p's own copy would have in the time that was measured. */
-static double least_of(const model *m, double measured, double bytes)
-{
-    double most = measured * m->p->copy_roof;
-
-    if (!(m->on.rate > 0))
-        return 0;
-    return (most > 0 && most < bytes ? most : bytes) / m->on.rate;
-}
-
-static double larger(model *m, double t, double least)
-{
-    if (t >= least)
-        return t;
-    m->roof = true;
-    return least;
-}
-
-/* A phase that workers share, which took `measured` on p. */
-static double shared(model *m, double measured, double bytes)
-{
-    double t = measured * m->p->workers / m->workers;
-
-    return bytes > m->on.cache ? larger(m, t, least_of(m, measured, bytes))
-                               : t;
-}
-
-/* How many times as many devices as were measured are to run. */
-static double times_devices(const model *m)
-{
-    return (double)m->on.devices / m->s->info.devices;
-}
-
-/* What is left to whoever has most of a chunk's rows, which are cut among so
- * many. */
-static double most_rows(const model *m, double workers)
-{
-    const ls_work *w = &m->s->info.work;
-    double shard = ceil((double)m->p->rows / (double)w->shards);
-    double rows = fmin(shard, (double)w->chunk_rows);
-
-    return ceil(rows / fmin(workers, 1 + (double)w->guests)) / rows;
-}
-
-/* The busiest worker's part of the gradients where those that are done help.
- * Behind are those with a device more than others, by a device, or those alone
- * with one where others are two, by half of it. */
-static double aided(const model *m, int devices, int workers)
-{
-    bool more = workers > devices;
-    int behind = more ? 2 * devices - workers : devices % workers;
-    double aid = m->s->info.work.aid, share = scaling_share(devices, workers);
-
-    if (behind <= 0 || !(aid > 0))
-        return share;
-    return share - (more ? 0.5 : 1) / devices * aid *
-                       (1 - most_rows(m, (double)workers / behind));
-}
-
-/* Gradients take as long as the busiest worker's part; what a worker goes
- * through again and again, and caches may hold, is a chunk. */
-static void guess_gradients(model *m, scaling_guess *g)
-{
-    const ls_work *w = &m->s->info.work;
-    const scaling_point *p = m->p;
-    double more = times_devices(m) * fold(m->s, m->workers) /
-                  fold(m->s, p->workers);
-    double all = p->max.gradients * more; /* on as many workers as p has */
-    double chunk = (double)w->chunk_rows * w->row_bytes + w->chunk_bytes;
-    double share = scaling_share(m->on.devices, m->workers), least = 0;
-    double helped = aided(m, m->on.devices, m->workers);
-
-    all /= aided(m, m->s->info.devices, p->workers) * m->on.speed;
-    g->compute = all * share;
-    g->aid = all * (helped - share);
-    if (chunk * m->workers > m->on.cache)
-        least = least_of(m, p->max.gradients * more,
-                         scaling_bytes(w, p->rows) * more);
-    g->memory = larger(m, all * helped, least) - all * helped;
-}
-
-/* A reduction reads every device's gradient and writes one. */
-static double guess_reduce(model *m)
-{
-    double one = m->s->info.work.reduce_bytes / (m->s->info.devices + 1);
-    double more = (m->on.devices + 1.) / (m->s->info.devices + 1);
-    double t = shared(m, m->p->max.reduce * more, one * (m->on.devices + 1));
-
-    return m->on.far_rate > 0 ? larger(m, t, m->on.far * one / m->on.far_rate)
-                              : t;
-}
-
-static double guess_update(model *m)
-{
-    double all = m->p->max.update;
-    double cut = m->s->cut;
-
-    if (cut > 0)
-        return (1 - cut) * all +
-               cut * shared(m, all, m->s->info.work.update_bytes);
-    return all;
-}
-
-/* This machine, as the largest measured count found it. */
-static scaling_ground here(const scaling *s)
-{
-    const scaling_point *p = scaling_best(s);
-
-    return (scaling_ground){.from = p, .devices = s->info.devices, .speed = 1,
-                            .rate = p->copy_roof, .cache = s->cache};
-}
-
-int scaling_model(const scaling *s, const scaling_ground *on, int workers,
-                  scaling_guess *guess)
-{
-    model m = {.s = s, .on = on ? *on : here(s), .workers = workers};
-    scaling_guess g = {0};
-
-    if (workers < 1)
-        return scaling_fail(LS_EINVAL, "a model for %d workers; there must be "
-                            "1 or more", workers);
-    m.p = m.on.from;
-    guess_gradients(&m, &g);
-    g.reduce = guess_reduce(&m);
-    g.update = guess_update(&m);
-    g.nodes_barrier = m.on.nodes_barrier;
-    g.barriers = m.on.barriers + g.nodes_barrier;
-    g.serial = rest(m.p);
-    g.seconds = g.compute + g.aid + g.memory + g.reduce + g.update +
-                g.barriers + g.serial;
-    g.speedup = s->point[0].seconds / g.seconds * fold(s, workers);
-    g.roof = m.roof;
-    *guess = g;
-    return 0;
-}
-
 /* ------ The sentence ------ */
 
-/* What the terms below look at. */
+/* The arguments of the terms below. */
 typedef struct loss {
     const scaling *s;
     const scaling_point *p, *one;
-    double gradients; /* what a perfect division of 1 worker's would take */
+    double gradients; /* 1 worker's, perfectly divided */
 } loss;
 
 static bool has_ranks(const loss *l)
@@ -297,18 +152,17 @@ static double exchange_loss(const loss *l)
     return has_ranks(l) ? update_part(l) + reduce_part(l) : 0;
 }
 
-/* What the busiest worker of the busiest rank has of all devices, as a
- * share. */
+/* The busiest worker's share of all devices, on the busiest rank. */
 static double most_devices(const loss *l)
 {
     int devices = l->s->info.devices, ranks = has_ranks(l) ? l->p->ranks : 1;
     int most = (devices + ranks - 1) / ranks;
 
-    return scaling_share(most, l->p->workers) * most / devices;
+    return share_of(most, l->p->workers) * most / devices;
 }
 
-/* Devices that do not divide by the workers, or workers by the devices: of one
- * rank no more than what was lost, since those that are done help. */
+/* The loss by an uneven deal of devices to workers, or workers to devices: of
+ * one rank no more than what was lost, since those that are done help. */
 static double deal_loss(const loss *l)
 {
     double dealt =

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* What a rank says when all meet. */
+/* A rank's message at a meeting of all. */
 typedef struct word {
     int status, number;
 } word;

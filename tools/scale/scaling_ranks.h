@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ranks of a measurement: of so many the first few train, in turn, and the
- * others wait for them. */
+/* The ranks of a measurement: the first few train, in turn, and the others wait
+ * for them. */
 #ifndef TOOLS_SCALING_RANKS_H
 #define TOOLS_SCALING_RANKS_H
 
@@ -25,7 +25,7 @@ int parties_make(rank_party **party, int *parties,
 /* Is this rank one of them? */
 bool party_has(const rank_party *p, const ls_transport *all);
 
-/* What they are to talk over; NULL: nobody. */
+/* The ranks' transport; NULL: there are no others. */
 const ls_transport *party_link(const rank_party *p);
 
 /* All ranks meet, those too that have had nothing to do, and wait for each

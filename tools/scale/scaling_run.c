@@ -19,7 +19,7 @@ struct sample {
     ls_times mean, max;
 };
 
-/* What a run opens. */
+/* Everything that a run opens. */
 typedef struct rig {
     ls_mesh *mesh;
     ls_pool *pool;
@@ -45,18 +45,12 @@ static int open_pool(const measurement *m, const rank_party *party,
 
     o.workers = workers;
     o.cpus = *party->cpus ? party->cpus : o.cpus;
+    o.pin = true;
     o.details = true; /* the copy roof asks for the caches */
     if ((status = ls_mesh_open(&r->mesh, &o)) < 0)
         return status;
     pool.pin_caller = party->cores > 0;
     return ls_pool_open(&r->pool, r->mesh, m->o.pool ? m->o.pool : &pool);
-}
-
-static double cache_bytes(const ls_mesh *mesh)
-{
-    ls_level l;
-
-    return find_level(mesh, "L3", &l) ? (double)l.most * l.count : 0;
 }
 
 static int open_trainer(const measurement *m, const rank_party *party,
@@ -149,7 +143,7 @@ static void summarise(sample *all, int n, outcome *out)
     }
 }
 
-/* So many steps that a run takes RUN_SECONDS. */
+/* The number of steps that take a run RUN_SECONDS. */
 static int choose_steps(double seconds)
 {
     double n = seconds > 0 ? RUN_SECONDS / seconds : STEPS_MOST;
@@ -204,7 +198,7 @@ static bool is_cut(const ls_trainer *t, const char *name)
     return of_params >= 0 || of_moments >= 0;
 }
 
-/* What of the parameters is cut, and so updated by all workers. */
+/* The share of the parameters that is cut, and so updated by all workers. */
 static double cut_share(const ls_trainer *t)
 {
     double cut = 0, all = 0;
@@ -235,18 +229,14 @@ static void note_trainer(measurement *m, const ls_trainer *t)
 static int measure_roofs(const measurement *m, const rig *r,
                          scaling_point *p)
 {
-    bool core = p->workers == 1 && m->o.core_roof;
-    int status = 0;
+    int status;
 
-    if (p->ranks > 1)
+    if (p->ranks > 1 || m->o.no_roofs)
         return 0;
-    m->s->cache = cache_bytes(r->mesh);
-    if (!m->o.no_roofs || core)
-        status = ls_measure_products(r->pool, p->workers, m->o.precision,
-                                     &p->flops_roof);
-    return status < 0 || m->o.no_roofs
-               ? status
-               : ls_measure_copy(r->pool, p->workers, &p->copy_roof);
+    status = ls_measure_products(r->pool, p->workers, m->o.precision,
+                                 &p->flops_roof);
+    return status < 0 ? status
+                      : ls_measure_copy(r->pool, p->workers, &p->copy_roof);
 }
 
 const rank_party *scaling_party(const measurement *m,

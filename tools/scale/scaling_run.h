@@ -7,7 +7,7 @@
 
 typedef struct sample sample;
 
-/* What a run leaves. */
+/* The outcome of a run. */
 typedef struct outcome {
     char warm[65], state[65]; /* hashes after the first steps, and all */
     int64_t rows;
@@ -34,7 +34,7 @@ const rank_party *scaling_party(const measurement *m,
 int scaling_run_once(measurement *m, scaling_point *p, bool first,
                          outcome *out);
 
-/* What 1 worker makes of the rows of a count, in the first steps. */
+/* The reference: 1 worker on the rows of a count, in the first steps. */
 int scaling_reference(measurement *m, int fold, outcome *out);
 
 #endif

@@ -2,6 +2,7 @@
 /* See change.h.  In checkpoints an option has two names: "--decay-steps", where
  * it is the tool's, and that of the trainer's own option, "decay_steps". */
 #include "train/change.h"
+#include "opt/characters.h"
 #include "opt/opt.h"
 
 #include <fnmatch.h>
@@ -241,5 +242,5 @@ void change_tell(const run *r, const ls_checkpoints *c, int64_t step,
         between = ", ";
     }
     fprintf(stderr, "note: changed from %s; the bits are this run's own\n",
-            out + start);
+            characters_shown(out + start));
 }

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A line of up to so many points: when it is full, two become one, their mean,
- * and from then on each is the mean of twice as many values. */
+/* A line of that many points at most: when it is full, two become one, their
+ * mean, and from then on each is the mean of twice as many values. */
 enum { CURVE_POINTS = 512 };
 
 typedef struct curve_line {
@@ -16,7 +16,7 @@ typedef struct curve_line {
     int64_t each; /* values of a point; 0: 1 */
     double step[CURVE_POINTS], value[CURVE_POINTS];
     double step_sum, value_sum; /* of values that are not yet a point */
-    int64_t waiting;            /* how many these are */
+    int64_t waiting;            /* their number */
 } curve_line;
 
 typedef struct curve {
@@ -26,7 +26,7 @@ typedef struct curve {
 /* A value that is not finite is passed over. */
 void curve_add(curve_line *line, int64_t step, double value);
 
-/* The run is after so many steps again: what came behind is left out. */
+/* The run is after `done` steps again: later points are left out. */
 void curve_back(curve *c, int64_t done);
 
 /* Write an SVG; OPT_GO, or OPT_FAILED after a message. */

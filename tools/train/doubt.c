@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "train/doubt.h"
 #include "opt/opt.h"
+#include "run/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,7 @@ static int open_folder(const char *path)
 /* The entry of a file is on disk when its folder is. */
 static int settle(const char *path, int folder, bool is_done)
 {
-    int error = is_done && fsync(folder) == 0 ? 0 : errno;
+    int error = is_done && output_sync(folder) == 0 ? 0 : errno;
 
     if (folder >= 0)
         close(folder);
@@ -32,7 +33,7 @@ int doubt_put(const char *path)
 {
     int folder = open_folder(path);
     int mark = openat(folder, MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    bool is_there = mark >= 0 && fsync(mark) == 0;
+    bool is_there = mark >= 0 && output_sync(mark) == 0;
 
     if (mark >= 0)
         close(mark);

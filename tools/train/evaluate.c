@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluation during the training. */
 #include "train/evaluate.h"
+#include "opt/characters.h"
 #include "opt/opt.h"
 #include "run/rate.h"
-#include "train/mistakes.h"
+#include "train/stop.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* How often; 0: at the end, if at all. */
+/* The interval of evaluations; 0: at the end, if at all. */
 static int64_t interval(const run *r, const train_settings *s)
 {
     bool epochs = data_holds_rows(&r->data) && r->set.data.epochs;
@@ -43,10 +44,10 @@ int evaluation_check(const run *r, const train_settings *s)
     if (text_eval_batches(&d->text))
         return check_interval(r, s);
     return opt_fail(OPT_WRONG,
-                    "%s: %lld bytes are held out, fewer than "
-                    "--seq-len %lld",
+                    "%s: %lld %s%s held out, fewer than --seq-len %lld",
                     path ? path : r->set.data.path,
-                    (long long)d->text.held.size,
+                    (long long)d->text.held.size, text_unit(d->text.held.in),
+                    d->text.held.size == 1 ? " is" : "s are",
                     (long long)r->set.model.seq_len);
 }
 
@@ -75,6 +76,9 @@ static int sum_batches(evaluation *e, double *loss, double *accuracy)
     for (int64_t i = 0; i < batches && status == OPT_GO; i++) {
         ls_result part;
 
+        status = stop_asked(r, &e->figures.stopped);
+        if (status != OPT_GO || e->figures.stopped)
+            return status;
         status = data_eval_fill(&r->data, i, r->batch);
         if (status == OPT_GO)
             status = opt_check(ls_evaluate(r->trainer, r->batch, &part));
@@ -109,9 +113,9 @@ static void count(evaluation *e, double loss, double accuracy, int64_t done)
     e->accuracy = accuracy;
 }
 
-/* What is printed at the end is of the best weights, with --early-stop, as they
- * are those that are saved, or else of those evaluated last: keep its figures,
- * or the weights, of which they are made then. */
+/* Keep the final figures, or the weights to compute them from.  With
+ * --early-stop they are those of the best weights, which are saved; otherwise
+ * of the last evaluation. */
 static int keep_figures(evaluation *e)
 {
     bool best = e->set->early_stop && evaluation_better(e);
@@ -186,6 +190,11 @@ bool evaluation_enough(const evaluation *e)
     return e->enough;
 }
 
+int evaluation_stopped(const evaluation *e)
+{
+    return e->figures.stopped;
+}
+
 static void print_means(const evaluation *e, double loss, double accuracy)
 {
     printf("  loss %.4f", opt_shown(loss));
@@ -202,24 +211,22 @@ static int figures_now(figures *f)
 
 static int print_line(evaluation *e, int64_t done)
 {
-    double loss, accuracy;
+    double loss = 0, accuracy = 0;
     int status = sum_batches(e, &loss, &accuracy);
 
-    if (status != OPT_GO)
-        return status;
-    if (figures_each(&e->figures) || isnan(accuracy))
+    if (status == OPT_GO && !evaluation_stopped(e) &&
+        (figures_each(&e->figures) || isnan(accuracy)))
         status = figures_now(&e->figures);
-    if (status == OPT_GO && isnan(accuracy))
+    if (status != OPT_GO || evaluation_stopped(e))
+        return status;
+    if (isnan(accuracy))
         accuracy = figures_accuracy(&e->figures);
     printf("[lockstep] eval step %04lld", (long long)done);
     print_means(e, loss, accuracy);
-    if (status == OPT_GO)
-        figures_print(&e->figures);
+    figures_print(&e->figures);
     putchar('\n');
     count(e, loss, accuracy, done);
-    if (status == OPT_GO)
-        status = keep_figures(e);
-    return opt_end(status);
+    return opt_end(keep_figures(e));
 }
 
 int evaluate(evaluation *e, int64_t done)
@@ -232,7 +239,8 @@ int evaluate(evaluation *e, int64_t done)
     back = run_average(e->run, false);
     if (status == OPT_GO)
         status = back;
-    return status == OPT_GO ? lower_rate(e, done) : status;
+    return status == OPT_GO && !evaluation_stopped(e) ? lower_rate(e, done)
+                                                      : status;
 }
 
 /* The figures of the best weights, and where these are. */
@@ -245,7 +253,7 @@ static int print_best(evaluation *e)
     print_means(e, e->best.loss, e->best.accuracy);
     figures_print(&e->figures);
     if (e->score->is_saved && e->set->save)
-        printf("  in %s", e->set->save);
+        printf("  in %s", characters_shown(e->set->save));
     putchar('\n');
     return status;
 }
@@ -270,11 +278,13 @@ static int compute_last(evaluation *e)
     figures *f = &e->figures;
     int status, back;
 
+    if (e->done == 0) /* all steps were made before this run went on */
+        e->done = ls_trainer_step(e->run->trainer);
     if (f->computed)
         return OPT_GO;
     if (f->taken)
         return figures_compute(f);
-    if (!f->of_images || !(e->set->mistakes || e->run->data.normal.classes))
+    if (!f->rows || (f->of_images && !e->run->data.normal.classes))
         return OPT_GO;
     status = run_average(e->run, true);
     if (status == OPT_GO)
@@ -299,12 +309,10 @@ int evaluation_sum(evaluation *e)
     else if (s->is_saved && e->set->early_stop && e->set->save)
         printf("[lockstep] eval best weights are in %s, from before this run "
                "went on; what follows is of the last\n",
-               e->set->save);
+               characters_shown(e->set->save));
     if (status == OPT_GO)
         status = compute_last(e);
-    if (status == OPT_GO)
-        figures_confusion(&e->figures, e->done, e->set->mistakes != NULL);
-    if (status == OPT_GO && e->set->mistakes && run_is_first(e->run))
-        status = mistakes_write(&e->figures, e->set->mistakes);
+    if (status == OPT_GO && !evaluation_stopped(e))
+        figures_confusion(&e->figures, e->done);
     return opt_end(status);
 }

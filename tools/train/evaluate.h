@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The loss, and of rows the accuracy, on what is held out: after every so many
+/* The loss, and the accuracy of rows, on held-out data: at intervals of
  * updates, on all devices, exact for any number of rows and devices. */
 #ifndef TOOLS_EVALUATE_H
 #define TOOLS_EVALUATE_H
@@ -8,7 +8,7 @@
 #include "train/figures.h"
 #include "train/train_settings.h"
 
-/* What evaluations have come to; a run that goes on takes it along. */
+/* The score of evaluations so far; a run that goes on takes it along. */
 typedef struct score {
     ls_early_stop stop; /* by accuracies, or losses */
     ls_plateau plateau; /* by the same */
@@ -49,6 +49,10 @@ bool evaluation_better(const evaluation *e);
 
 /* --early-stop: is it time to end? */
 bool evaluation_enough(const evaluation *e);
+
+/* The signal that cut the last one short, which is then neither told nor kept;
+ * 0: none did. */
+int evaluation_stopped(const evaluation *e);
 
 /* Evaluate with the weights or their average, print the line, and with
  * --plateau set the learning rate that follows. */

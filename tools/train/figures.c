@@ -2,8 +2,10 @@
 /* See figures.h. */
 #include "train/figures.h"
 #include "data/largest.h"
+#include "opt/characters.h"
 #include "run/score.h"
 #include "run/worth.h"
+#include "train/stop.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -90,21 +92,32 @@ int figures_take(figures *f)
                    : OPT_GO;
 }
 
+/* A chunk of rows from `first` on. */
+static int compute_rows(figures *f, int64_t first)
+{
+    int64_t n = f->rows - first < f->chunk ? f->rows - first : f->chunk;
+    int status = read_rows(f, first, n);
+
+    if (status == 0)
+        status = ls_context_set(f->context, "x", LS_F32, f->x, n);
+    if (status == 0)
+        status = ls_context_predict(f->context, f->output, n * f->width,
+                                    f->out + first * f->width);
+    return status;
+}
+
 int figures_compute(figures *f)
 {
-    int status = 0;
+    int status = stop_asked(f->run, &f->stopped);
 
-    for (int64_t i = 0; i < f->rows && status == 0; i += f->chunk) {
-        int64_t n = f->rows - i < f->chunk ? f->rows - i : f->chunk;
-
-        if ((status = read_rows(f, i, n)) == 0)
-            status = ls_context_set(f->context, "x", LS_F32, f->x, n);
-        if (status == 0)
-            status = ls_context_predict(f->context, f->output, n * f->width,
-                                        f->out + i * f->width);
+    for (int64_t i = 0; i < f->rows && status == OPT_GO && !f->stopped;
+         i += f->chunk) {
+        status = opt_check(compute_rows(f, i));
+        if (status == OPT_GO)
+            status = stop_asked(f->run, &f->stopped);
     }
-    f->computed = f->rows && status == 0;
-    return opt_check(status);
+    f->computed = f->rows && status == OPT_GO && !f->stopped;
+    return status;
 }
 
 /* ------ What is printed ------ */
@@ -120,11 +133,12 @@ static void print_numbers(const figures *f)
 
 static void print_classes(const figures *f)
 {
+    ls_column target = {.words = (int)f->width};
+    worth w = worth_of(f->rows, f->width, f->out, f->y, target);
     int64_t k = f->top_k;
 
     if (f->width == 2 && !f->of_images)
-        printf("  AUC %.4f",
-               opt_shown(score_auc_of_two(f->rows, f->out, f->y)));
+        worth_print_rest(&w, w.rest, stdout);
     if (k)
         worth_print_top(k, score_top(f->rows, f->width, f->out, f->y, k),
                         stdout);
@@ -200,7 +214,7 @@ const char *figures_class(const figures *f, int64_t i, char room[FIGURES_NAME])
 
 static void print_cell(const char *text)
 {
-    printf(" %11.11s", text);
+    printf(" %11.11s", characters_shown(text));
 }
 
 static void print_counts(const figures *f, const int64_t *count, int64_t done)
@@ -232,12 +246,12 @@ static bool are_named(const figures *f)
     return data_target(d).words > 0 || d->normal.classes > 0;
 }
 
-void figures_confusion(const figures *f, int64_t done, bool all)
+void figures_confusion(const figures *f, int64_t done)
 {
     const int32_t *label = f->y;
     int64_t count[MOST_SHOWN * MOST_SHOWN] = {0};
 
-    if (!f->computed || f->width > MOST_SHOWN || (!are_named(f) && !all))
+    if (!f->computed || f->width > MOST_SHOWN || !are_named(f))
         return;
     for (int64_t i = 0; i < f->rows; i++)
         count[label[i] * f->width + figures_said(f, i)]++;

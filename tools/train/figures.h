@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a model is worth on the rows held out, by names people know: R2 and RMSE
- * of numbers, AUC of two classes, top-k, and a table of confusions.  For rows
- * in memory, of tables and arrays, and for images. */
+/* Figures of a model on the rows held out, by names people know: R2 and RMSE of
+ * numbers, AUC of two classes, top-k, and a confusion matrix.  For rows in
+ * memory, of tables and arrays, and for images. */
 #ifndef TOOLS_FIGURES_H
 #define TOOLS_FIGURES_H
 
@@ -21,6 +21,7 @@ typedef struct figures {
     int64_t rows, width; /* of the outputs */
     bool taken;          /* the predictor has weights of this run */
     bool computed;       /* y and out are written, by these */
+    int stopped;         /* the signal that cut it short, on whichever rank */
     float *out;          /* (rows, width), those that are printed */
     float *best;         /* the same of figures_keep; NULL: none were kept */
 } figures;
@@ -61,11 +62,10 @@ double figures_accuracy(const figures *f);
 int figures_keep(figures *f);
 int figures_take_back(figures *f);
 
-/* How often which class was taken for which, of a table or of images whose
- * classes have names (or `all`), after `done` updates.
- * Nothing where nothing was computed: a run that went on from a checkpoint and
- * was ended, or had been at its end. */
-void figures_confusion(const figures *f, int64_t done, bool all);
+/* Print the confusion matrix, of a table or of images whose classes have names,
+ * after `done` updates.  Nothing where nothing was computed: a run that went on
+ * from a checkpoint and was ended, or had been at its end. */
+void figures_confusion(const figures *f, int64_t done);
 
 void figures_close(figures *f);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See healing.h. */
 #include "train/healing.h"
+#include "opt/characters.h"
 #include "train/doubt.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 /* ------ a step ------ */
 
-static healing_news news_of(const ls_checks *was, const ls_checks *is)
+static healing_news news_of(const ls_health *was, const ls_health *is)
 {
     return (healing_news){is->checks - was->checks, is->wrong - was->wrong,
                           is->moved - was->moved, is->step, is->worker,
@@ -45,12 +46,18 @@ static int hear(healing *h, launch *l)
     return OPT_GO;
 }
 
-int healing_step(healing *h, launch *l, const ls_trainer *trainer)
+/* All of all steps. */
+static bool checks_all(const run *r)
 {
-    ls_checks was = h->own;
+    return strcmp(r->how.check, "all") == 0 || atof(r->how.check) >= 1;
+}
+
+int healing_step(healing *h, launch *l, const run *r)
+{
+    ls_health was = h->own;
     int status = OPT_GO;
 
-    h->own = ls_trainer_checks(trainer);
+    h->own = ls_trainer_health(r->trainer);
     h->mine = news_of(&was, &h->own);
     h->all = (healing_news){0};
     if (h->own.drawn > was.drawn)
@@ -60,21 +67,18 @@ int healing_step(healing *h, launch *l, const ls_trainer *trainer)
     h->found.checks += h->all.checks;
     h->found.wrong += h->all.wrong;
     h->found.moved += h->all.moved;
+    if (h->all.wrong && !checks_all(r))
+        h->left += h->all.wrong;
     return status;
-}
-
-/* All of all steps. */
-static bool checks_all(const run *r)
-{
-    return strcmp(r->how.check, "all") == 0 || atof(r->how.check) >= 1;
 }
 
 /* Steps that were not drawn may have taken the same core's errors in. */
 static void tell_onset(const healing *h, const train_settings *set)
 {
-    fprintf(stderr, "note: of the %lld steps so far %lld were checked; what "
+    fprintf(stderr, "note: of the %lld step%s so far %lld %s checked; what "
             "this core did in the others stays in the weights.  ",
-            (long long)h->found.steps, (long long)h->found.drawn);
+            (long long)h->found.steps, opt_s(h->found.steps),
+            (long long)h->found.drawn, h->found.drawn == 1 ? "was" : "were");
     if (!set->checkpoint)
         fprintf(stderr, "To be sure, start again without PU %d (--cpus), with "
                 "--checkpoint DIR --heal, which goes back by itself\n",
@@ -82,12 +86,14 @@ static void tell_onset(const healing *h, const train_settings *set)
     else
         fprintf(stderr, "To be sure, end the run, delete what is in %s but "
                 "the oldest, and type the same with --resume --heal, without "
-                "PU %d (--cpus)\n", set->checkpoint, h->own.pu);
+                "PU %d (--cpus)\n", characters_shown(set->checkpoint),
+                h->own.pu);
 }
 
 void healing_tell(const healing *h, const run *r, const train_settings *set)
 {
-    fprintf(stderr, "%s: %s\n", opt_program_name, h->own.text);
+    fprintf(stderr, "%s: %s\n", opt_program_name,
+            characters_shown(h->own.text));
     if (!checks_all(r) && !(set->heal && h->mine.moved))
         tell_onset(h, set);
 }
@@ -194,14 +200,16 @@ int healing_back(healing *h, const run *r, keeper *k, const char *transcript,
     if (status != OPT_GO || !*went)
         return status;
     h->replays = true;
+    h->left = 0;
     h->from = h->same = at->done;
     h->other = -1;
     h->backs++;
     if (run_is_first(r))
         fprintf(stderr, "%s: goes back to step %lld, and computes again what "
-                "%lld steps were, of which not all was checked\n",
+                "%lld step%s, of which not all was checked\n",
                 opt_program_name, (long long)at->done,
-                (long long)(done - at->done));
+                (long long)(done - at->done),
+                done - at->done == 1 ? " was" : "s were");
     return OPT_GO;
 }
 
@@ -219,8 +227,8 @@ int healing_resume(healing *h, launch *l, const run *r, keeper *k,
     status = to_oldest_surely(h, r, k, at, &went);
     if (status == OPT_GO && run_is_first(r))
         fprintf(stderr, "%s: a run was ended while it went back from there: "
-                "goes on from step %lld, the oldest\n", k->folder,
-                (long long)at->done);
+                "goes on from step %lld, the oldest\n",
+                characters_shown(k->folder), (long long)at->done);
     return status;
 }
 
@@ -256,11 +264,12 @@ static void tell_arrival(const healing *h)
 {
     fprintf(stderr, "%s: onset: ", opt_program_name);
     if (h->other < 0)
-        fprintf(stderr, "none: the state after %lld steps is what it was\n",
-                (long long)h->until);
+        fprintf(stderr, "none: the state after %lld step%s is what it was\n",
+                (long long)h->until, opt_s(h->until));
     else
-        fprintf(stderr, "the state after %lld steps is the first that was "
+        fprintf(stderr, "the state after %lld step%s is the first that was "
                 "wrong; that after %lld was right\n", (long long)h->other,
+                opt_s(h->other),
                 (long long)h->same);
     if (h->from > 0)
         fprintf(stderr, "note: not known before step %lld, where the oldest "
@@ -293,8 +302,8 @@ void healing_free(healing *h)
 
 /* ------ the end ------ */
 
-/* How likely a core that errs in a share p of its devices' gradients is in no
- * check of the drawn steps. */
+/* The probability that a core that errs in a share p of its devices' gradients
+ * is in no check of the drawn steps. */
 static double unseen(const healing *h, const run *r, double p)
 {
     int ranks = r->transport ? r->transport->ranks : 1;
@@ -304,12 +313,12 @@ static double unseen(const healing *h, const run *r, double p)
     return pow(1 - p, each * (double)h->found.drawn);
 }
 
-void healing_end(const healing *h, const run *r)
+int healing_end(const healing *h, const run *r)
 {
-    const ls_checks *c = &h->found;
+    const ls_health *c = &h->found;
 
     if (!r->how.check || !*r->how.check)
-        return;
+        return OPT_GO;
     fprintf(stderr, "note: a core that errs in each of its devices' gradients "
             "went unseen with probability %.3g, in one of 10 with %.3g, in "
             "one of 100 with %.3g; faults that all cores share, and memory "
@@ -322,6 +331,12 @@ void healing_end(const healing *h, const run *r)
            (long long)c->wrong, (long long)c->checks, (long long)c->drawn,
            (long long)c->steps);
     if (h->backs)
-        printf(", %lld times gone back", (long long)h->backs);
+        printf(", %lld time%s gone back", (long long)h->backs,
+               opt_s(h->backs));
     putchar('\n');
+    return h->left ? opt_fail(OPT_FAILED, "what the core of %lld wrong "
+                              "computation%s did in steps that were not "
+                              "checked was not undone", (long long)h->left,
+                              opt_s(h->left))
+                   : OPT_GO;
 }

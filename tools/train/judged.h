@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What of a run the referee could not judge in a dispute. */
+/* Parts of a run that the referee could not judge. */
 #ifndef TOOLS_JUDGED_H
 #define TOOLS_JUDGED_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Settings and notes of a run as the library's checkpoints keep them. */
 #include "train/keeper.h"
+#include "opt/characters.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,83 +13,32 @@
 /* ------ What must be the same ------ */
 
 typedef struct list {
-    int count;
-    ls_setting setting[OPT_MAX + 8];
-    char name[OPT_MAX][OPT_VALUE]; /* "--batch" */
-    char room[OPT_MAX][OPT_VALUE];
+    run_list all;
     char sum[20], held[20], every[20];
 } list;
-
-static void add(list *l, const char *name, const char *value)
-{
-    l->setting[l->count++] = (ls_setting){name, value};
-}
 
 /* Evaluations that the learning rate goes by. */
 static void list_evaluation(list *l, const run *r, int64_t every)
 {
     snprintf(l->every, sizeof l->every, "%" PRId64, every);
     snprintf(l->held, sizeof l->held, "%016" PRIx64, r->data.held_sum);
-    add(l, "plateau: --eval-every", l->every);
-    add(l, "plateau: the checksum of the data evaluated on", l->held);
+    run_list_add(&l->all, "plateau: --eval-every", l->every);
+    run_list_add(&l->all, "plateau: the checksum of the data evaluated on",
+                 l->held);
+}
+
+static bool stays(const opt *o)
+{
+    return !o->may_differ;
 }
 
 static void list_settings(list *l, const run *r, const train_settings *s)
 {
-    const opt_program *p = &r->program;
-    const opt_model *of = p->models[r->line.model];
-
-    add(l, "model", of->name);
-    for (int i = 0; i < p->count; i++) {
-        const opt *o = &p->option[i];
-        bool quoted;
-        const char *value;
-
-        if (o->may_differ || !opt_takes(o, of))
-            continue;
-        snprintf(l->name[i], sizeof l->name[i], "--%s", o->name);
-        value = opt_value(o, l->room[i], &quoted);
-        add(l, l->name[i], value ? value : "");
-    }
+    run_list_options(&l->all, r, false, stays);
     snprintf(l->sum, sizeof l->sum, "%016" PRIx64, r->data.sum);
-    add(l, "the checksum of the data", l->sum);
+    run_list_add(&l->all, "the checksum of the data", l->sum);
     if (s->plateau)
         list_evaluation(l, r, s->eval_every);
-    /* Before 0.3.0 a CPU without fused multiply-adds had bits of its own. */
-    add(l, "the maker of products", "any");
-}
-
-/* What may differ from the run that a run goes on from, but not between ranks,
- * which would wait for each other. */
-static void list_course(list *l, const run *r, const train_settings *s,
-                        char text[5][OPT_VALUE])
-{
-    const struct {
-        const char *name;
-        int64_t value;
-    } course[] = {
-        {"steps", r->set.data.steps},
-        {"--eval-every", s->eval_every},
-        {"--checkpoint-every", s->checkpoint ? s->checkpoint_every : -1},
-        {"--resume", s->resume},
-        {"--sample", s->sample}};
-
-    for (int i = 0; i < 5; i++) {
-        snprintf(text[i], OPT_VALUE, "%" PRId64, course[i].value);
-        add(l, course[i].name, text[i]);
-    }
-}
-
-int keeper_compare(const run *r, const train_settings *s)
-{
-    char text[5][OPT_VALUE];
-    list l = {0};
-
-    if (!r->transport)
-        return OPT_GO;
-    list_settings(&l, r, s);
-    list_course(&l, r, s, text);
-    return opt_check(ls_transport_compare(r->transport, l.count, l.setting));
 }
 
 /* ------ Where a run is ------ */
@@ -97,31 +47,31 @@ typedef struct note {
     const char *name;
     size_t at; /* in position */
     bool real; /* a double; or else an int64_t, never negative */
-    bool young; /* checkpoints of earlier versions lack it */
     bool of_files; /* no part of the state */
 } note;
 
 #define AT(member) offsetof(position, member)
 
 static const note notes[] = {
-    {"cursor", AT(done), false, false, false},
-    {"epoch", AT(epoch), false, false, false},
-    {"epoch loss", AT(loss), true, false, false},
-    {"epoch right", AT(right), true, false, false},
-    {"epoch weight", AT(weight), true, false, false},
-    {"metrics", AT(metrics), false, false, true},
-    {"evaluations", AT(score.stop.values), false, false, false},
-    {"best accuracy", AT(score.stop.best), true, false, false},
-    {"best step", AT(score.best_step), false, false, false},
-    {"last accuracy", AT(score.last), true, false, false},
-    {"evaluations since the best", AT(score.stop.since), false, true, false},
-    {"judged by loss", AT(score.by_loss), false, true, false},
-    {"the best is saved", AT(score.is_saved), false, true, true},
-    {"plateau: evaluations", AT(score.plateau.values), false, true, false},
-    {"plateau: since the best", AT(score.plateau.since), false, true, false},
-    {"plateau: rest", AT(score.plateau.rest), false, true, false},
-    {"plateau: best", AT(score.plateau.best), true, true, false},
-    {"plateau: scale", AT(score.plateau.scale), true, true, false},
+    {"cursor", AT(done), false, false},
+    {"epoch", AT(epoch), false, false},
+    {"epoch loss", AT(loss), true, false},
+    {"epoch right", AT(right), true, false},
+    {"epoch weight", AT(weight), true, false},
+    {"metrics", AT(metrics), false, true},
+    {"evaluations", AT(score.stop.values), false, false},
+    {"best accuracy", AT(score.stop.best), true, false},
+    {"best step", AT(score.best_step), false, false},
+    {"last accuracy", AT(score.last), true, false},
+    {"evaluations since the best", AT(score.stop.since), false, false},
+    {"judged by loss", AT(score.by_loss), false, false},
+    {"the best is saved", AT(score.is_saved), false, true},
+    {"an evaluation waits", AT(waits), false, true},
+    {"plateau: evaluations", AT(score.plateau.values), false, false},
+    {"plateau: since the best", AT(score.plateau.since), false, false},
+    {"plateau: rest", AT(score.plateau.rest), false, false},
+    {"plateau: best", AT(score.plateau.best), true, false},
+    {"plateau: scale", AT(score.plateau.scale), true, false},
 };
 enum { NOTES = sizeof notes / sizeof *notes };
 
@@ -194,7 +144,7 @@ static bool read_note(const note *n, const char *text, position *at)
            (n->real || (errno == 0 && *(int64_t *)to >= 0));
 }
 
-/* Each batch is a step, except those whose rows a mask leaves out. */
+/* Each batch is a step, unless a mask leaves out all its rows. */
 static int check_cursor(const run *r, const char *folder, const position *at)
 {
     int64_t step = ls_trainer_step(r->trainer);
@@ -213,8 +163,6 @@ static int read_notes(const keeper *k, const run *r, const char *folder,
     for (int i = 0; i < NOTES; i++) {
         const char *text = ls_checkpoints_note(k->all, notes[i].name);
 
-        if (!text && notes[i].young)
-            continue;
         if (!read_note(&notes[i], text, at))
             return opt_fail(OPT_FAILED,
                             "%s: the checkpoint's note \"%s\" is "
@@ -226,8 +174,8 @@ static int read_notes(const keeper *k, const run *r, const char *folder,
 
 /* ------ */
 
-/* What was read is what was saved: of a state whose options are others now the
- * rate is another one too, and before 0.3.0 there was no root. */
+/* Checks by its root that the state read is the one saved.  With other options
+ * the rate, and so the root, is another one. */
 static int check_root(const keeper *k, const run *r, const char *folder,
                       const position *at)
 {
@@ -236,12 +184,13 @@ static int check_root(const keeper *k, const run *r, const char *folder,
     ls_change change;
     int status = opt_check(keeper_root(r, at, root));
 
-    if (status != OPT_GO || !said || ls_checkpoints_change(k->all, 0, &change))
+    if (status != OPT_GO || ls_checkpoints_change(k->all, 0, &change))
         return status;
-    if (strcmp(root, said) == 0)
+    if (said && strcmp(root, said) == 0)
         return OPT_GO;
     return opt_fail(OPT_FAILED, "%s: the checkpoint's root is %s, but that of "
-                    "what it holds is %s", folder, said, root);
+                    "what it holds is %s", folder, said ? said : "missing",
+                    root);
 }
 
 static int load(keeper *k, const run *r, int64_t *step)
@@ -258,22 +207,18 @@ static void tell_going_on(keeper *k, const run *r, const char *folder,
                           int64_t step, int64_t done)
 {
     int64_t steps = r->set.data.steps;
-    const char *unknown = ls_checkpoints_note(k->all, "not compared");
 
     if (ls_checkpoints_skipped(k->all))
         fprintf(stderr, "note: passed over: %s\n",
-                ls_checkpoints_skipped(k->all));
-    fprintf(stderr, "%s: goes on from step %" PRId64 "\n", folder, step);
-    if (unknown)
-        fprintf(stderr, "note: the checkpoint does not say, so nobody "
-                "compared: %s\n", unknown);
+                characters_shown(ls_checkpoints_skipped(k->all)));
+    fprintf(stderr, "%s: goes on from step %" PRId64 "\n",
+            characters_shown(folder), step);
     change_tell(r, k->all, step, ls_checkpoints_note(k->all, CHANGES),
                 k->changes);
     if (done >= steps)
         fprintf(stderr,
-                "note: the %" PRId64 " steps asked for are done "
-                "already\n",
-                steps);
+                "note: the %" PRId64 " step%s asked for %s done already\n",
+                steps, opt_s(steps), steps == 1 ? "is" : "are");
 }
 
 static int go_on(keeper *k, const run *r, const char *folder, position *at)
@@ -289,6 +234,7 @@ static int go_on(keeper *k, const run *r, const char *folder, position *at)
     if (change_has(k->all, "lr"))
         at->score.plateau = (ls_plateau){0}; /* the new rate is as given */
     k->saved = at->done;
+    k->waits = at->waits;
     k->went_on = true;
     if (run_is_first(r))
         tell_going_on(k, r, folder, step, at->done);
@@ -307,6 +253,7 @@ int keeper_back(keeper *k, const run *r, int64_t before, int64_t *step,
     if ((status = read_notes(k, r, folder, at)) != OPT_GO)
         return status;
     k->saved = at->done;
+    k->waits = at->waits;
     k->went_on = true;
     return check_root(k, r, folder, at);
 }
@@ -336,8 +283,8 @@ int keeper_open(keeper *k, const run *r, const train_settings *s, position *at)
     o.folder = s->checkpoint;
     o.keep = s->keep > INT32_MAX ? 0 : (int)s->keep;
     o.keep_first = s->keep_first || s->heal;
-    o.n_settings = l.count;
-    o.settings = l.setting;
+    o.n_settings = l.all.count;
+    o.settings = l.all.setting;
     o.may_change = change_patterns(r, s->change, patterns);
     status = opt_check(ls_checkpoints_open(&k->all, r->trainer, &o));
     if (status != OPT_GO)
@@ -365,8 +312,9 @@ void keeper_save(keeper *k, const run *r, const position *at,
     int n = NOTES, status;
     char text[NOTES][32], root[65];
 
-    if (at->done == k->saved)
+    if (at->done == k->saved && at->waits == k->waits)
         return;
+    k->waits = at->waits;
     status = keeper_root(r, at, root);
     for (int i = 0; i < NOTES; i++) {
         write_note(&notes[i], at, text[i]);

@@ -11,12 +11,13 @@
 
 #include <lockstep/transcript.h>
 
-/* Where a run is, beside what the trainer knows. */
+/* The position of a run, beside what the trainer knows. */
 typedef struct position {
     int64_t done;               /* batches taken from the data */
     int64_t epoch;              /* of them; for readers */
     double loss, right, weight; /* sums over the epoch so far */
     score score;                /* of evaluations so far */
+    int64_t waits;              /* 1: a signal cut short the one that is due */
     int64_t metrics;            /* bytes of --metrics; 0: none */
 } position;
 
@@ -25,19 +26,17 @@ typedef struct keeper {
     const char *folder;
     int64_t every;       /* batches; 0: at the end only */
     int64_t saved;       /* batches done when it was; -1: never */
+    int64_t waits;       /* and the position's, with it */
     bool went_on;        /* from one of them */
     bool failed;         /* the last one that was heard of */
     bool quiet;          /* another rank writes, and tells */
     char changes[CHANGE_TEXT]; /* of options since the run began; "": none */
 } keeper;
 
-/* Refuse to train with ranks that were told something else. */
-int keeper_compare(const run *r, const train_settings *set);
-
 /* Nothing to do without --checkpoint.  With --resume go on from what there is,
- * *at being where; without, a folder that holds some is refused.  What must be
- * the same when a run goes on is every option of the model whose row does not
- * say that it may differ, and the data itself. */
+ * *at being where; without, a folder that holds some is refused.  The data must
+ * be the same when a run goes on, and every option of the model, unless its row
+ * says that it may differ. */
 int keeper_open(keeper *k, const run *r, const train_settings *set,
                 position *at);
 
@@ -47,8 +46,8 @@ int keeper_open(keeper *k, const run *r, const train_settings *set,
 int keeper_back(keeper *k, const run *r, int64_t before, int64_t *step,
                 position *at);
 
-/* What a run that goes on reads of a position, but where its files are: the
- * program's part of a state's root.  Returns how many there are. */
+/* The numbers of a position that a run goes on with, without the places of
+ * files: the program's part of a state's root.  Returns how many. */
 enum { KEEPER_CONTROLS = 24 };
 int keeper_controls(const run *r, const position *at,
                     ls_control control[KEEPER_CONTROLS]);
@@ -56,8 +55,8 @@ int keeper_controls(const run *r, const position *at,
 /* The root of the state that the run has now; all ranks call it. */
 int keeper_root(const run *r, const position *at, char root[65]);
 
-/* What the checkpoint that a run went on from says of its transcript; NULL:
- * nothing, or the run began. */
+/* The note on its transcript in the checkpoint that a run went on from; NULL:
+ * none, or the run began. */
 const char *keeper_transcript(const keeper *k);
 
 /* Is one to be saved now? */

@@ -4,21 +4,29 @@
  * The run is a list of stages; each goes on, or has said what is wrong and
  * gives the exit status.  Results go to stdout, remarks to stderr. */
 #include "model/adapt.h"
+#include "run/apart.h"
 #include "run/writable.h"
 #include "train/judged.h"
-#include "train/mistakes.h"
-#include "train/prove.h"
+#include "train/publish.h"
 #include "train/session.h"
 #include "train/stop.h"
 #include "train/trials.h"
+#include "train/weights.h"
 
+#include <inttypes.h>
 #include <lockstep/torch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char opt_program_name[] = "lockstep-train";
 
-/* What only the first rank writes, the others do not know of. */
+static int name_published(session *s)
+{
+    return publish_open(&s->set, &s->run);
+}
+
+/* Checks the ranks, and leaves all writing of files to the first one. */
 static int check_ranks(session *s)
 {
     const ls_transport *t = s->launch.transport;
@@ -29,9 +37,7 @@ static int check_ranks(session *s)
     s->saves = set->save != NULL;
     if (!t)
         return run_check_alone(&s->run);
-    if (set->explain)
-        return opt_fail(OPT_WRONG, "--explain is for a single process, not for "
-                        "%d ranks", t->ranks);
+    s->run.launch = &s->launch;
     if (devices && t->ranks > devices)
         return opt_fail(OPT_WRONG, "%d ranks are more than %lld devices; each "
                         "rank needs one", t->ranks, (long long)devices);
@@ -49,43 +55,36 @@ static int check_usage(session *s)
     int status;
 
     /* Options may be another run's, as lockstep-verify passes them on. */
-    r->line.repeats = set->against || set->record || set->prove ||
+    r->data.no_thread = set->record; /* which reads all rows */
+    r->line.repeats = set->against || set->record ||
                       set->stop_at || set->resume;
     status = run_check(r);
-    r->sums = set->checkpoint || set->transcript || set->against;
-    r->sums_held = set->plateau > 0;
+    r->sums = set->checkpoint || set->transcript || set->against ||
+              r->transport;
+    r->sums_held = set->plateau > 0 || r->transport;
     if (status == OPT_GO && set->heal && !run_given(r, "check"))
         return opt_fail(OPT_WRONG, "--heal needs --check");
     if (status == OPT_GO)
         status = change_check(r, set->change);
     if (status == OPT_GO)
-        status = close_look_open(&s->look, r, set);
-    return status == OPT_GO && set->explain ? explain_check(r) : status;
+        status = step_recorder_open(&s->look, r, set);
+    return status;
 }
 
+/* A training may end in the file that it began with, but what needs its base is
+ * not put in its place. */
 static int check_writable(session *s)
 {
-    const train_settings *set = &s->set;
-    const apart_file file[] = {{"--save", set->save, APART_REPLACED},
-                               {set->prove ? "--prove" : "--record",
-                                s->look.path, APART_REPLACED},
-                               {"--trace", set->trace, APART_ASIDE},
-                               {"--plot", set->curve, APART_WRITTEN},
-                               {"--metrics", set->metrics, APART_WRITTEN},
-                               {"--transcript", set->transcript,
-                                APART_WRITTEN},
-                               {"--mistakes", set->mistakes, APART_ASIDE},
-                               {"--tune-file", set->tune_file, APART_WRITTEN},
-                               {"--augment-show",
-                                s->run.set.data.augment_show, APART_ASIDE}};
-    int n = sizeof file / sizeof *file;
-    int status = writable_check_folder(set->checkpoint);
+    const start_settings *start = &s->run.set.start;
+    bool adapters = start->lora && start->lora_save == ADAPT_ALONE;
+    const apart_file word[] = {
+        {"--record", s->look.path, OPT_ASIDE},
+        {"--publish", s->set.published[0], OPT_WRITTEN},
+        {"--publish", s->set.published[1], OPT_WRITTEN}};
+    int status = apart_check(&s->run.line, 3, word,
+                             adapters ? "lora-init" : "init");
 
-    if (status == OPT_GO)
-        status = writable_check(n, file);
-    if (status == OPT_GO)
-        status = writable_check_plot(set->curve);
-    return status == OPT_GO ? run_check_apart(&s->run, n, file) : status;
+    return status == OPT_GO ? writable_check_plot(s->set.curve) : status;
 }
 
 /* ------ Stages before the first step ------ */
@@ -108,13 +107,15 @@ static int open_run(session *s)
         status = run_open_data(r);
     if (status == OPT_GO)
         status = figures_check(r, set->top_k);
-    if (status == OPT_GO && set->mistakes)
-        status = mistakes_check(r);
     if (!run_given(r, "early-stop") && !data_holds_rows(&r->data))
         s->set.early_stop = 0; /* a model's own default */
     if (status == OPT_GO && (set->eval_every || r->set.data.eval_path ||
                              set->early_stop || set->plateau || set->top_k))
         status = evaluation_check(r, set);
+    if (status == OPT_GO && set->sample &&
+        (r->data.text.file.width == 2 || r->set.model.vocab > UINT8_MAX + 1))
+        status = opt_fail(OPT_WRONG, "--sample writes bytes, and the tokens of "
+                          "--data are none");
     if (status != OPT_GO)
         return status;
     if (launch_first(&s->launch)) {
@@ -127,10 +128,8 @@ static int open_run(session *s)
 
 static int open_keeper(session *s)
 {
-    int status = keeper_compare(&s->run, &s->set);
+    int status = keeper_open(&s->keeper, &s->run, &s->set, &s->at);
 
-    if (status == OPT_GO)
-        status = keeper_open(&s->keeper, &s->run, &s->set, &s->at);
     if (status == OPT_GO)
         status = healing_resume(&s->healing, &s->launch, &s->run, &s->keeper,
                                 &s->at);
@@ -161,17 +160,56 @@ static int init(session *s)
     return status == OPT_GO ? adapt_load(s->run.trainer, set) : status;
 }
 
+/* Comes before the transcript, which has the rules' state. */
+static int open_evaluation(session *s)
+{
+    return evaluation_open(&s->eval, &s->run, &s->set, &s->at.score);
+}
+
+/* The parameters as they are; a hash that the caller compares. */
+static int hash_weights(const ls_trainer *t, char hex[65])
+{
+    size_t bytes = (size_t)weights_count(t) * sizeof(float);
+    float *all = malloc(bytes);
+    int status;
+
+    if (!all)
+        return opt_fail(OPT_FAILED, "no memory to compare parameters");
+    if ((status = weights_get(t, all)) == 0)
+        ls_digest(all, bytes, hex);
+    free(all);
+    return opt_check(status);
+}
+
+/* Files that are others on one rank make a training of none of them. */
+static int compare_files(session *s)
+{
+    const data *d = &s->run.data;
+    char sum[20], tested[20], hex[65];
+    const ls_setting all[] = {{"the checksum of the data", sum},
+                              {"the checksum of the data evaluated on", tested},
+                              {"the hash of the parameters", hex}};
+    int status;
+
+    if (!s->launch.transport)
+        return OPT_GO;
+    if ((status = hash_weights(s->run.trainer, hex)) != OPT_GO)
+        return status;
+    snprintf(sum, sizeof sum, "%016" PRIx64, d->sum);
+    snprintf(tested, sizeof tested, "%016" PRIx64, d->held_sum);
+    return launch_compare(&s->launch, 3, all);
+}
+
 static int open_metrics(session *s)
 {
     return metrics_open(&s->metrics, &s->run, s->set.metrics, s->at.metrics,
                         s->at.done);
 }
 
-/* Comes after the metrics, whose first lines are the run's. */
-static int open_recorder(session *s)
+/* Comes after the metrics, which begin with the run's lines. */
+static int open_transcriber(session *s)
 {
-    int status = s->set.prove ? prove_batch(&s->run, s->set.prove, s->look.path)
-                              : session_record(s);
+    int status = session_record(s);
 
     if (status == OPT_GO && (s->set.against || s->set.record) &&
         run_is_first(&s->run))
@@ -204,12 +242,13 @@ static int open_watchdog(session *s)
 
 /* clang-format off */
 static int (*const checks[])(session *s) = {
-    check_ranks, check_usage, check_writable, NULL
+    name_published, check_ranks, check_usage, check_writable, NULL
 };
 
 static int (*const stages[])(session *s) = {
-    open_run, open_keeper, init, open_metrics, open_recorder, open_trace,
-    open_watchdog, session_train, session_finish, NULL
+    open_run, open_keeper, init, compare_files, open_evaluation, open_metrics,
+    open_transcriber, open_trace, open_watchdog, session_train, session_finish,
+    NULL
 };
 /* clang-format on */
 
@@ -228,10 +267,10 @@ static void close_all(session *s)
         fclose(s->metrics.file); /* after a failure, which is the message */
     stall_close(&s->watchdog);
     ls_trace_close(s->trace);
-    explain_free(&s->explain);
     evaluation_close(&s->eval);
     held_close(&s->held);
-    recorder_close(&s->recorder);
+    transcriber_close(&s->transcriber);
+    (void)step_recorder_follow(&s->look, NULL, NULL); /* it differs, say */
     healing_free(&s->healing);
     keeper_close(&s->keeper);
     run_close(&s->run);
@@ -253,6 +292,8 @@ int main(int argc, char **argv)
     for (int i = 0; checks[i] && status == OPT_GO; i++)
         status = checks[i](&s);
     status = launch_agree(&s.launch, status, false);
+    if (status == OPT_GO)
+        status = run_compare(&s.run, &s.launch);
     if (status == OPT_GO && trials_wanted(&s))
         status = trials_run(&s, whole);
     if (status == OPT_GO)

@@ -187,7 +187,7 @@ int metrics_step(metrics *m, const ls_result *r, int64_t rows, double ms)
     return ferror(m->file) ? failed(m) : OPT_GO;
 }
 
-void metrics_check(metrics *m, const ls_checks *c, int rank)
+void metrics_check(metrics *m, const ls_health *c, int rank)
 {
     if (!m->file)
         return;

@@ -24,10 +24,10 @@ int metrics_open(metrics *m, const run *r, const char *path, int64_t keep,
 /* A step of `rows` rows (without padding) that took ms milliseconds. */
 int metrics_step(metrics *m, const ls_result *result, int64_t rows, double ms);
 
-/* What the check of the last step found, on which rank; -1: there are none. */
-void metrics_check(metrics *m, const ls_checks *found, int rank);
+/* The findings of the last step's check, on that rank; -1: there are none. */
+void metrics_check(metrics *m, const ls_health *found, int rank);
 
-/* What a run that went back came to: of the recorded states the one after
+/* The outcome of a run that went back: of the recorded states the one after
  * `same` batches is the last that is the same again, that after `other` the
  * first that is not; -1: all are the same. */
 void metrics_onset(metrics *m, int64_t same, int64_t other);

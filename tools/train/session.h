@@ -6,15 +6,14 @@
 #include "run/launch.h"
 #include "run/progress.h"
 #include "run/run.h"
-#include "train/close_look.h"
+#include "train/step_recorder.h"
 #include "train/curve.h"
 #include "train/evaluate.h"
-#include "train/explain.h"
 #include "train/healing.h"
 #include "train/held.h"
 #include "train/keeper.h"
 #include "train/metrics.h"
-#include "train/recorder.h"
+#include "train/transcriber.h"
 #include "train/stall.h"
 
 typedef struct session {
@@ -26,16 +25,17 @@ typedef struct session {
     ls_trace *trace;
     stall watchdog;
     keeper keeper;
-    recorder recorder;
+    transcriber transcriber;
     healing healing;
     position at;
     evaluation eval;
     held held;
-    explain explain;
-    close_look look;
+    step_recorder look;
     curve curve;
     bool saves;      /* --save: the first rank writes, all prepare it */
+    bool saved;      /* since the run began, or went on */
     bool told_empty; /* of a batch whose weights are all 0 */
+    search search;   /* for options, before */
     int stopped;     /* the signal that ends the run, on whichever rank */
 } session;
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a run ends: what is saved, written and said. */
+/* The end of a run: saving, writing, the last messages. */
 #include "data/normal.h"
 #include "model/adapt.h"
+#include "opt/characters.h"
 #include "run/sample.h"
+#include "train/publish.h"
 #include "train/session.h"
 
 #include <stdio.h>
@@ -14,14 +16,20 @@
 static int write_model(session *s)
 {
     const data *d = &s->run.data;
-    ls_setting note = {NORMAL_KEY, d->images};
+    ls_setting note[2];
+    char head[65];
+    int n = 0;
 
     if (!s->set.save)
         return OPT_GO;
     if (d->table)
-        note = (ls_setting){LS_CODING_NOTE, ls_coding_note(data_coding(d))};
-    return adapt_save(s->run.trainer, &s->run.set.start, s->set.save,
-                      note.value != NULL, &note);
+        note[n++] = (ls_setting){LS_CODING_NOTE,
+                                 ls_coding_note(data_coding(d))};
+    else if (d->images)
+        note[n++] = (ls_setting){NORMAL_KEY, d->images};
+    if (transcriber_head(&s->transcriber, head))
+        note[n++] = (ls_setting){"lockstep.transcript", head};
+    return adapt_save(s->run.trainer, &s->run.set.start, s->set.save, n, note);
 }
 
 int session_save(session *s)
@@ -31,6 +39,7 @@ int session_save(session *s)
     if (!s->saves || status != OPT_GO)
         return status;
     status = write_model(s);
+    s->saved = status == OPT_GO;
     back = run_average(&s->run, false);
     return status == OPT_GO ? back : status;
 }
@@ -57,6 +66,12 @@ static int save_last(session *s)
     return best ? OPT_GO : session_save(s);
 }
 
+/* Were weights on the way better, so that they are the run's? */
+static bool has_best(const session *s)
+{
+    return s->set.early_stop && s->at.score.stop.values;
+}
+
 /* ------ The end ------ */
 
 static int write_curve(session *s)
@@ -74,8 +89,8 @@ static int write_trace(session *s)
     if (!s->trace)
         return OPT_GO;
     if ((lost = ls_trace_dropped(s->trace)) > 0)
-        fprintf(stderr, "note: the trace lacks its first %lld events\n",
-                (long long)lost);
+        fprintf(stderr, "note: the trace lacks its first %lld event%s\n",
+                (long long)lost, opt_s(lost));
     return opt_check(ls_trace_write(s->trace, s->set.trace));
 }
 
@@ -94,7 +109,7 @@ int session_leave(session *s, int status)
         ls_trainer_step(s->run.trainer) > 0 &&
         ls_trainer_check(s->run.trainer) == 0 && save_now(s) == OPT_GO)
         fprintf(stderr, "%s: %s: the parameters after %lld update%s\n",
-                opt_program_name, s->set.save,
+                opt_program_name, characters_shown(s->set.save),
                 (long long)ls_trainer_step(s->run.trainer),
                 opt_s(ls_trainer_step(s->run.trainer)));
     return status;
@@ -125,12 +140,21 @@ static int sample_text(session *s)
 
 /* A run that was stopped has no end: it is gone on with, or compared as far as
  * it came. */
-static int end_recorder(session *s)
+static int end_transcriber(session *s)
 {
     bool whole = !s->stopped && !s->set.stop_at;
+    bool saved = s->set.against ? s->saved : s->saves &&
+                 (!has_best(s) || s->at.score.is_saved);
+    int status = whole &&
+        !has_best(s) ? transcriber_saved(&s->transcriber) : OPT_GO;
 
-    return whole ? recorder_end(&s->recorder, &s->at, s->saves)
-                 : recorder_stop(&s->recorder, &s->at);
+    if (status != OPT_GO)
+        return status;
+    if (!whole)
+        return transcriber_stop(&s->transcriber, &s->at);
+    status = transcriber_end(&s->transcriber, &s->at, saved);
+    return status == OPT_GO && s->set.publish && launch_first(&s->launch)
+               ? publish_write(&s->set) : status;
 }
 
 /* Print the root of runs that keep something which has it too. */
@@ -166,15 +190,15 @@ int session_finish(session *s)
     if (save_last(s) != OPT_GO)
         status = OPT_FAILED;
     if (status == OPT_GO)
-        status = end_recorder(s);
+        status = end_transcriber(s);
     if (status == OPT_GO)
-        status = close_look_close(&s->look);
+        status = step_recorder_close(&s->look);
     if (print_root(s) != OPT_GO)
         return OPT_FAILED;
     if (ls_trainer_hash(s->run.trainer, hex) < 0)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());
     printf("state %s\n", hex);
-    if (launch_first(&s->launch))
-        healing_end(&s->healing, &s->run);
+    if (launch_first(&s->launch) && healing_end(&s->healing, &s->run) != OPT_GO)
+        status = OPT_FAILED;
     return opt_end(status == OPT_GO ? kept : status);
 }

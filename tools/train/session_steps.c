@@ -77,12 +77,12 @@ static int keep(session *s)
     s->at.epoch = run_epoch(&s->run, s->at.done);
     s->at.metrics = metrics_size(&s->metrics);
     keeper_save(&s->keeper, &s->run, &s->at,
-                recorder_note(&s->recorder, note));
+                transcriber_note(&s->transcriber, note));
     ls_mark_end(s->run.pool, mark);
     return OPT_GO;
 }
 
-/* Its loss is no number; say why, once. */
+/* The batch's loss is no number; say why, once. */
 static void tell_empty(session *s, int64_t step)
 {
     progress_clear(&s->bar);
@@ -96,14 +96,14 @@ static void tell_empty(session *s, int64_t step)
  * rate's peak that there was. */
 static int record_evaluation(session *s, double before)
 {
-    recorder *r = &s->recorder;
+    transcriber *r = &s->transcriber;
     double now = s->at.score.plateau.scale;
-    int status = recorder_evaluation(r, &s->at, s->eval.accuracy);
+    int status = transcriber_evaluation(r, &s->at, s->eval.accuracy);
 
     if (status == OPT_GO && now != before)
-        status = recorder_plateau(r, now);
+        status = transcriber_plateau(r, now);
     if (status == OPT_GO && evaluation_enough(&s->eval))
-        status = recorder_stop_event(r, &s->at);
+        status = transcriber_stop_event(r, &s->at);
     return status;
 }
 
@@ -135,28 +135,33 @@ static int evaluate_now(session *s, int64_t done)
     bool saved = so_far->is_saved;
     int status = evaluate(&s->eval, done);
 
+    s->at.waits = evaluation_stopped(&s->eval) != 0;
+    if (s->at.waits)
+        return status;
     if (status == OPT_GO)
         curve_add(&s->curve.evaluation, done, s->at.score.loss);
     if (status == OPT_GO)
         status = record_evaluation(s, before);
-    if (status == OPT_GO && s->set.early_stop && evaluation_better(&s->eval))
-        status = take_best(s, saved && so_far->stop.best == best);
-    return status;
+    if (status != OPT_GO || !s->set.early_stop || !evaluation_better(&s->eval))
+        return status;
+    status = transcriber_saved(&s->transcriber);
+    return status == OPT_GO
+               ? take_best(s, saved && so_far->stop.best == best) : status;
 }
 
 int session_record(session *s)
 {
-    return recorder_open(&s->recorder, &s->run, &s->set, &s->at,
-                         keeper_transcript(&s->keeper));
+    return transcriber_open(&s->transcriber, &s->run, &s->set, &s->at,
+                            keeper_transcript(&s->keeper), &s->search);
 }
 
-/* What is of the run, and not of a step, is as the checkpoint has it; its files
- * are cut back there, as on a resume. */
+/* Reopens the files that are the run's, and not a step's: they are cut back to
+ * the checkpoint, as on a resume. */
 static int reopen(session *s)
 {
     int status = metrics_close(&s->metrics);
 
-    recorder_close(&s->recorder);
+    transcriber_close(&s->transcriber);
     curve_back(&s->curve, s->at.done);
     s->eval.enough = s->eval.best.kept = false;
     if (status == OPT_GO)
@@ -172,7 +177,7 @@ static int go_back(session *s, int64_t done)
     bool went = false;
     int status = metrics_flush(&s->metrics);
 
-    (void)recorder_note(&s->recorder, note); /* it is on disk then */
+    (void)transcriber_note(&s->transcriber, note); /* it is on disk then */
     if (status == OPT_GO)
         status = healing_back(&s->healing, &s->run, &s->keeper,
                               s->set.transcript, &s->at, done, &went);
@@ -185,14 +190,12 @@ static int go_back(session *s, int64_t done)
 /* Compute a step, and tell what its check found on this rank. */
 static int compute(session *s, int64_t step, ls_result *result)
 {
-    int status = close_look_step(&s->look, &s->run, step, result);
+    int status = step_recorder_step(&s->look, &s->run, &s->at, result);
 
-    if (status == OPT_GO)
-        status = explain_end(&s->explain, result);
     if (status != OPT_GO)
         return status;
     result->step = step; /* batches count here, those of weight 0 too */
-    status = healing_step(&s->healing, &s->launch, s->run.trainer);
+    status = healing_step(&s->healing, &s->launch, &s->run);
     if (status == OPT_GO && s->healing.mine.wrong) {
         progress_clear(&s->bar);
         healing_tell(&s->healing, &s->run, &s->set);
@@ -200,8 +203,7 @@ static int compute(session *s, int64_t step, ls_result *result)
     return status;
 }
 
-/* Print and write what a step of so many rows and milliseconds came to, and
- * evaluate after it. */
+/* Print and write the result of a step, with its rows and milliseconds. */
 static int show(session *s, const ls_result *result, int64_t rows, double ms)
 {
     int64_t step = result->step;
@@ -216,10 +218,30 @@ static int show(session *s, const ls_result *result, int64_t rows, double ms)
         status = log_line(s, result);
     if (status == OPT_GO && s->run.model->epochs && s->run.data.batches)
         status = count_epoch(s, result);
-    if (status == OPT_GO && evaluation_due(&s->eval, step + 1)) {
+    return status;
+}
+
+/* Does what follows a step.  Where a signal cuts the evaluation short, the run
+ * that goes on does all of it. */
+static int follow(session *s)
+{
+    int64_t done = s->at.done;
+    int status = OPT_GO;
+
+    if (evaluation_due(&s->eval, done)) {
         progress_clear(&s->bar);
-        status = evaluate_now(s, step + 1);
+        status = evaluate_now(s, done);
     }
+    if (status == OPT_GO && s->at.waits)
+        return OPT_GO;
+    if (status == OPT_GO)
+        status = step_recorder_follow(&s->look, &s->run, &s->at);
+    if (status == OPT_GO)
+        status = transcriber_rest(&s->transcriber, &s->at);
+    if (status == OPT_GO)
+        status = healing_compare(&s->healing, &s->run, &s->at);
+    if (status == OPT_GO && keeper_due(&s->keeper, done))
+        status = keep(s);
     return status;
 }
 
@@ -230,8 +252,6 @@ static int one_step(session *s, int64_t step)
     double start;
     int status = fill(s, step, &rows);
 
-    if (status == OPT_GO && s->set.explain)
-        status = explain_begin(&s->explain, &s->run, step);
     if (status != OPT_GO)
         return status;
     start = opt_seconds();
@@ -241,18 +261,14 @@ static int one_step(session *s, int64_t step)
         return go_back(s, step + 1);
     status = healing_arrive(&s->healing, &s->run, step + 1);
     if (status == OPT_GO)
-        status = recorder_step(&s->recorder, &result);
+        status = transcriber_step(&s->transcriber, &result);
     if (status != OPT_GO)
         return status;
     status = show(s, &result, rows, 1e3 * (opt_seconds() - start));
     s->at.done = step + 1;
+    if (status == OPT_GO)
+        status = follow(s);
     progress_step(&s->bar, step + 1, result.loss, rows);
-    if (status == OPT_GO)
-        status = recorder_rest(&s->recorder, &s->at);
-    if (status == OPT_GO)
-        status = healing_compare(&s->healing, &s->run, &s->at);
-    if (status == OPT_GO && keeper_due(&s->keeper, s->at.done))
-        status = keep(s);
     return status;
 }
 
@@ -292,32 +308,31 @@ int session_train(session *s)
 {
     int status = OPT_GO;
 
-    if ((status = evaluation_open(&s->eval, &s->run, &s->set, &s->at.score)) !=
-        OPT_GO)
-        return status;
     stop_open();
     progress_start(&s->bar, s->at.done, s->run.set.data.steps);
-    if (s->run.set.data.steps == 0 && evaluation_due(&s->eval, 0))
+    if (s->at.waits)
+        status = follow(s);
+    else if (s->run.set.data.steps == 0 && evaluation_due(&s->eval, 0))
         status = evaluate_now(s, 0);
+    s->stopped = evaluation_stopped(&s->eval);
     if (status == OPT_GO && s->at.done == 0 &&
         (s->set.keep_first || s->set.heal))
         status = keep(s);
-    while (s->at.done < last_step(s) && status == OPT_GO &&
+    while (s->at.done < last_step(s) && status == OPT_GO && !s->stopped &&
            !evaluation_enough(&s->eval)) {
         status = one_step(s, s->at.done);
         stall_step(&s->watchdog, s->at.done);
-        s->stopped = stop_signal();
         if (status == OPT_GO)
-            status = launch_most(&s->launch, &s->stopped);
-        if (s->stopped)
-            break; /* a step is done: the run ends as if it were the last */
-    }
+            status = stop_asked(&s->run, &s->stopped);
+    } /* where a signal came, the run ends as if the step were the last */
     if (status == OPT_GO)
         tell_end(s);
     stall_close(&s->watchdog);
     progress_clear(&s->bar);
     if (status == OPT_GO && s->run.set.data.steps)
         status = evaluation_sum(&s->eval);
+    if (!s->stopped)
+        s->stopped = evaluation_stopped(&s->eval);
     if (status == OPT_GO && launch_first(&s->launch))
         tell_waiting(s, opt_seconds() - s->bar.started);
     return status == OPT_GO ? keep(s) : session_leave(s, status);

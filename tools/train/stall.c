@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The watchdog sleeps until a step is overdue, so it costs a wake-up every so
- * many seconds.  It reports after S seconds, then after 2 S, 4 S and so on,
- * and when steps finish again: during a stall it looks ten times in S seconds,
- * so that neither that nor the next stall is told late. */
+/* The watchdog sleeps until a step is overdue, so it costs few wake-ups.  It
+ * reports after S seconds, then after 2 S, 4 S and so on, and when steps finish
+ * again: during a stall it looks ten times in S seconds, so that neither that
+ * nor the next stall is told late. */
 #define _GNU_SOURCE
 
 #include "train/stall.h"
+#include "opt/characters.h"
 #include "opt/opt.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ static void say_doing(FILE *out, const ls_doing *d)
     if (d->device >= 0)
         fprintf(out, " of device %d", d->device);
     if (d->what)
-        fprintf(out, "%s%s", before, d->what);
+        fprintf(out, "%s%s", before, characters_shown(d->what));
 }
 
 static void say_stalled(const stall *s, double seconds)
@@ -47,8 +48,8 @@ static void say_stalled(const stall *s, double seconds)
     ls_doing doing;
 
     flockfile(s->out);
-    fprintf(s->out, "%s: no step finished for %.1f s; %lld are done\n",
-            opt_program_name, seconds, done(s));
+    fprintf(s->out, "%s: no step finished for %.1f s; %lld %s done\n",
+            opt_program_name, seconds, done(s), done(s) == 1 ? "is" : "are");
     for (int w = 0; w < workers; w++) {
         ls_pool_doing(s->pool, w, &doing);
         fprintf(s->out, "  worker %d (PU %d): ", w,
@@ -62,14 +63,14 @@ static void say_stalled(const stall *s, double seconds)
 
 static void say_goes_on(const stall *s)
 {
-    fprintf(s->out, "%s: goes on; %lld steps are done\n", opt_program_name,
-            done(s));
+    fprintf(s->out, "%s: goes on; %lld step%s done\n", opt_program_name,
+            done(s), done(s) == 1 ? " is" : "s are");
     fflush(s->out);
 }
 
 /* ------ The thread ------ */
 
-/* When to look again. */
+/* The time of the next look. */
 static double next_look(const stall *s, double now, double overdue,
                         bool stalled)
 {

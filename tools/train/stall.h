@@ -26,7 +26,7 @@ typedef struct stall {
 int stall_open(stall *s, const ls_pool *pool, const ls_mesh *mesh,
                double seconds, FILE *out);
 
-/* So many steps are done, the last just now. */
+/* `done` steps are done, the last just now. */
 void stall_step(stall *s, int64_t done);
 
 void stall_close(stall *s);

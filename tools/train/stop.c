@@ -13,12 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ctrl-C, kill, and a terminal or a session that went away. */
-static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+/* ctrl-C, kill, a terminal or a session that went away, and what schedulers
+ * send before they kill. */
+static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 enum { ENDS = sizeof ends / sizeof *ends };
 
 static volatile sig_atomic_t caught;
-static char line[160]; /* what the handler says */
+static char line[160]; /* message of the handler */
 
 static void asked(int number)
 {
@@ -55,6 +56,12 @@ void stop_open(void)
 int stop_signal(void)
 {
     return (int)caught;
+}
+
+int stop_asked(const run *r, int *number)
+{
+    *number = stop_signal();
+    return r->launch ? launch_most(r->launch, number) : OPT_GO;
 }
 
 int stop_status(int status)

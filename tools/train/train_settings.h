@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the command line of lockstep-train says beyond the training of a model:
- * what is reported of it, and what is kept. */
+/* Command line settings of lockstep-train beyond the training of a model: its
+ * reports, and what is kept. */
 #ifndef TOOLS_TRAIN_SETTINGS_H
 #define TOOLS_TRAIN_SETTINGS_H
 
@@ -10,14 +10,12 @@ typedef struct train_settings {
     int64_t log_every;  /* 0: never */
     int64_t eval_every; /* 0: see evaluation_due */
     int64_t top_k;      /* 0: not asked for */
-    const char *mistakes; /* a file for the picture; NULL: none */
     int64_t early_stop; /* evaluations; 0: never */
     int64_t plateau;    /* evaluations; 0: never */
     double plateau_factor, plateau_least;
     int64_t plateau_cooldown; /* evaluations */
     int64_t sample;           /* bytes; 0: none */
     double temperature;
-    bool explain; /* the first step */
     int64_t cv;   /* folds; 0: none */
     int64_t tune; /* trials; 0: none */
     const char *tune_file;
@@ -27,11 +25,12 @@ typedef struct train_settings {
     int64_t trace_level;  /* 1: phases, 2: operators too */
     double stall_seconds; /* 0: nobody watches */
     const char *transcript, *against;
+    const char *publish; /* a folder with both; NULL: none */
+    const char *published[2]; /* other files in it */
     int64_t transcript_every; /* batches; 0: by the model's size */
     bool transcript_rows, transcript_gradient; /* of each step */
     const char *record; /* STEP[:DEVICE]; NULL: none */
     bool values;        /* in it */
-    const char *prove;  /* STEP:ELEMENT:A:B:INPUT; NULL: nothing */
     int64_t stop_at;          /* batches; 0: never */
     const char *save;
     const char *checkpoint;   /* a folder */
@@ -43,7 +42,7 @@ typedef struct train_settings {
     const char *change; /* names of options, by commas */
 } train_settings;
 
-/* What is reported; what is kept. */
+/* Options of reports; of what is kept. */
 extern const opt_rows train_report_options, train_keep_options;
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See recorder.h. */
+/* See transcriber.h. */
 #define _GNU_SOURCE
-#include "train/recorder.h"
+#include "train/transcriber.h"
+#include "opt/characters.h"
+#include "run/json_lines.h"
 #include "run/manifest.h"
 
 #include <inttypes.h>
@@ -12,13 +14,13 @@
 #include <string.h>
 
 /* A run that is another one than the file's is a result, not a failure. */
-static int check(const recorder *r, int status)
+static int check(const transcriber *r, int status)
 {
     int64_t same = r->all ? ls_transcript_same(r->all) : -1;
 
     if (status != LS_EDIFFERS)
         return opt_check(status);
-    printf("against differs %s", ls_errmsg());
+    printf("against differs %s", characters_shown(ls_errmsg()));
     if (same >= 0)
         printf("; the state of %lld is the same", (long long)same);
     putchar('\n');
@@ -32,7 +34,7 @@ typedef struct list {
     ls_setting setting[OPT_MAX];
     char name[OPT_MAX][OPT_VALUE];
     char room[OPT_MAX][OPT_VALUE];
-    char file[OPT_MAX][MANIFEST_NAME];
+    char program[OPT_VALUE];
 } list;
 
 static bool is_recorded(const run *r, int i)
@@ -42,25 +44,39 @@ static bool is_recorded(const run *r, int i)
     return opt_takes(o, r->program.models[r->line.model]) && opt_is_recorded(o);
 }
 
-/* What the command line said, and how many devices that came to: the trainer's
- * own options are in every transcript. */
+/* Is an option in the head though nobody gave it?  How many devices there are,
+ * and the seed of data that no file has. */
+static bool is_always(const char *name, bool generated)
+{
+    return strcmp(name, "devices") == 0 ||
+           (generated && strcmp(name, "data-seed") == 0);
+}
+
+/* Lists the command line's settings, and who made the data where no file has
+ * it: the trainer's own options are in every transcript. */
 static void list_settings(list *l, const run *r)
 {
+    bool generated = !r->set.data.path && !r->set.data.x;
+
     for (int i = 0; i < r->program.count; i++) {
         const opt *o = &r->program.option[i];
-        bool devices = strcmp(o->name, "devices") == 0, quoted;
+        bool quoted;
         const char *value;
 
-        if (!is_recorded(r, i) || !(r->line.given[i] || devices))
+        if (!is_recorded(r, i) ||
+            !(r->line.given[i] || is_always(o->name, generated)))
             continue;
         value = opt_value(o, l->room[i], &quoted);
         snprintf(l->name[i], OPT_VALUE, "%s--%s", o->is_file ? "file " : "",
                  o->name);
         l->setting[l->count++] = (ls_setting){
             l->name[i], !value          ? "true"
-                        : o->is_file    ? manifest_name(value, l->file[i])
+                        : o->is_file    ? data_behind(value)
                                         : value};
     }
+    if (generated)
+        l->setting[l->count++] = (ls_setting){"generator",
+                                              "numpy.random.RandomState"};
 }
 
 /* ------ opening ------ */
@@ -72,8 +88,8 @@ static void set_options(ls_transcript_options *o, const run *r, list *l,
 
     list_settings(l, r);
     snprintf(sum, 20, "%016" PRIx64, r->data.sum);
-    o->program = l->room[OPT_MAX - 1];
-    snprintf(l->room[OPT_MAX - 1], OPT_VALUE, "lockstep-train %s",
+    o->program = l->program;
+    snprintf(l->program, sizeof l->program, "lockstep-train %s",
              run_model_name(r));
     o->n_settings = l->count;
     o->settings = l->setting;
@@ -82,28 +98,72 @@ static void set_options(ls_transcript_options *o, const run *r, list *l,
     o->step_flops = work.row_flops * (double)r->data.batch;
 }
 
-/* Has the file's head a root of the rows?  What is wrong with the file is said
- * where it is opened. */
-static bool has_source(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    char *line = NULL;
-    size_t room = 0;
-    json_t *head = NULL;
-    bool has;
+/* ------ a search for options ------ */
 
-    if (f && getline(&line, &room, f) > 0)
-        head = json_loads(line, 0, NULL);
-    has = json_object_get(head, "source") != NULL;
-    json_decref(head);
-    free(line);
-    if (f)
-        fclose(f);
-    return has;
+/* The third line of a file, after the state of the beginning; NULL: it has
+ * none. */
+static int third_line(const char *path, json_t **line)
+{
+    json_lines all;
+    int status = json_lines_open(&all, path);
+
+    *line = NULL;
+    for (int n = 0; n < 3 && status == OPT_GO && (n == 0 || *line); n++) {
+        json_decref(*line);
+        status = json_lines_next(&all, line);
+    }
+    json_lines_close(&all);
+    return status;
 }
 
-int recorder_open(recorder *r, const run *of, const train_settings *set,
-                  const position *at, const char *note)
+static void take_text(char to[SEARCH_TEXT], const json_t *line,
+                      const char *name)
+{
+    const char *said = json_string_value(json_object_get(line, name));
+
+    snprintf(to, SEARCH_TEXT, "%s", said ? said : "");
+}
+
+/* Reads the search that a file is of, if its third line says so. */
+static int read_search(const char *path, search *s)
+{
+    json_t *line;
+    int status = third_line(path, &line);
+    const char *what = json_string_value(json_object_get(line, "what"));
+
+    *s = (search){0};
+    if (what && strcmp(what, "chosen") == 0) {
+        s->is = true;
+        take_text(s->folds, line, "folds");
+        take_text(s->seed, line, "seed");
+        take_text(s->table, line, "table");
+        take_text(s->tried, line, "tried");
+    }
+    json_decref(line);
+    return status;
+}
+
+/* Options were chosen among several: an event says so.  Who compares does not
+ * search again, and takes over what the file says. */
+static int record_search(transcriber *r, const search *of_options)
+{
+    search s = *of_options;
+    int status = r->compares ? read_search(r->path, &s) : OPT_GO;
+    const ls_setting value[SEARCH_VALUES] = {{"folds", s.folds},
+                                             {"seed", s.seed},
+                                             {"table", s.table},
+                                             {"tried", s.tried}};
+
+    if (status != OPT_GO)
+        return status;
+    return s.is ? check(r, ls_transcript_event(r->all, "chosen", SEARCH_VALUES,
+                                               value))
+                : OPT_GO;
+}
+
+int transcriber_open(transcriber *r, const run *of, const train_settings *set,
+                     const position *at, const char *note,
+                     const search *of_options)
 {
     ls_transcript_options o = ls_transcript_defaults();
     ls_control control[KEEPER_CONTROLS];
@@ -112,15 +172,14 @@ int recorder_open(recorder *r, const run *of, const train_settings *set,
     char sum[20], root[65] = "";
     int status, n;
 
-    *r = (recorder){.run = of, .set = set, .compares = set->against != NULL,
+    *r = (transcriber){.run = of, .set = set, .compares = set->against != NULL,
                     .path = set->against ? set->against : set->transcript};
     if (!r->path)
         return OPT_GO;
     if (!(l = calloc(1, sizeof *l)))
         return opt_fail(OPT_FAILED, "out of memory");
     status = manifest_read(&files, of);
-    if (status == OPT_GO && run_is_first(of) &&
-        (!r->compares || has_source(r->path))) /* it reads all rows */
+    if (status == OPT_GO && run_is_first(of)) /* it reads all rows */
         status = data_root(&of->data, root);
     set_options(&o, of, l, sum);
     o.path = r->path;
@@ -141,12 +200,14 @@ int recorder_open(recorder *r, const run *of, const train_settings *set,
     if (status == OPT_GO)
         status = check(r, ls_transcript_open(&r->all, of->trainer, &o, n,
                                              control));
+    if (status == OPT_GO && at->done == 0 && !note)
+        status = record_search(r, of_options);
     manifest_free(&files);
     free(l);
     return status;
 }
 
-void recorder_close(recorder *r)
+void transcriber_close(transcriber *r)
 {
     ls_transcript_close(r->all);
     r->all = NULL;
@@ -154,7 +215,7 @@ void recorder_close(recorder *r)
 
 /* ------ lines ------ */
 
-int recorder_step(recorder *r, const ls_result *result)
+int transcriber_step(transcriber *r, const ls_result *result)
 {
     if (!r->all)
         return OPT_GO;
@@ -170,7 +231,7 @@ static void put_double(char text[20], double x)
              isnan(x) ? UINT64_C(0x7ff8000000000000) : bits);
 }
 
-int recorder_evaluation(recorder *r, const position *at, double accuracy)
+int transcriber_evaluation(transcriber *r, const position *at, double accuracy)
 {
     char loss[20], right[20];
     ls_setting value[] = {{"accuracy", right}, {"loss", loss}};
@@ -182,7 +243,7 @@ int recorder_evaluation(recorder *r, const position *at, double accuracy)
     return check(r, ls_transcript_event(r->all, "evaluation", 2, value));
 }
 
-int recorder_stop_event(recorder *r, const position *at)
+int transcriber_stop_event(transcriber *r, const position *at)
 {
     char since[24];
     ls_setting value = {"since", since};
@@ -193,7 +254,7 @@ int recorder_stop_event(recorder *r, const position *at)
     return check(r, ls_transcript_event(r->all, "stop", 1, &value));
 }
 
-int recorder_plateau(recorder *r, double scale)
+int transcriber_plateau(transcriber *r, double scale)
 {
     char text[20];
     ls_setting value = {"scale", text};
@@ -204,7 +265,7 @@ int recorder_plateau(recorder *r, double scale)
     return check(r, ls_transcript_event(r->all, "plateau", 1, &value));
 }
 
-int recorder_rest(recorder *r, const position *at)
+int transcriber_rest(transcriber *r, const position *at)
 {
     ls_control control[KEEPER_CONTROLS];
 
@@ -214,32 +275,72 @@ int recorder_rest(recorder *r, const position *at)
                         r->all, keeper_controls(r->run, at, control), control));
 }
 
-int recorder_end(recorder *r, const position *at, bool saved)
+int transcriber_saved(transcriber *r)
+{
+    int status = r->all ? run_average(r->run, true) : OPT_GO, back;
+
+    if (!r->all || status != OPT_GO)
+        return status;
+    status = check(r, ls_transcript_saved(r->all));
+    back = run_average(r->run, false);
+    return status == OPT_GO ? back : status;
+}
+
+const char *transcriber_head(const transcriber *r, char sha256[65])
+{
+    if (!r->all)
+        return NULL;
+    ls_transcript_head(r->all, sha256);
+    return sha256;
+}
+
+/* The file that a run of the same lines saved: is it the transcript's, too? */
+static int compare_model(const transcriber *r)
+{
+    char contents[65];
+    int status = ls_transcript_model(r->path, r->set->save);
+
+    if (status == LS_EDIFFERS) {
+        printf("model differs %s\n", ls_errmsg());
+        return RECORDER_OTHER_MODEL;
+    }
+    if (status == 0)
+        status = ls_model_contents(r->set->save, contents);
+    if (status == 0)
+        printf("model same %s\n", contents);
+    return opt_check(status);
+}
+
+int transcriber_end(transcriber *r, const position *at, bool saved)
 {
     ls_control control[KEEPER_CONTROLS];
-    const char *file = saved && !r->compares ? r->set->save : NULL;
+    bool has_file = saved && r->all && r->set->save;
     int status;
 
     if (!r->all)
         return OPT_GO;
     status = check(r, ls_transcript_end(
                           r->all, keeper_controls(r->run, at, control), control,
-                          file));
-    return status == OPT_GO ? recorder_stop(r, at) : status;
+                          has_file && !r->compares ? r->set->save : NULL));
+    if (status == OPT_GO)
+        status = transcriber_stop(r, at);
+    return status == OPT_GO && has_file && r->compares ? compare_model(r)
+                                                       : status;
 }
 
-int recorder_stop(recorder *r, const position *at)
+int transcriber_stop(transcriber *r, const position *at)
 {
     int status;
 
     if (r->all && r->compares)
-        printf("against same %lld batches\n", (long long)at->done);
+        printf("against same %lld batch%s\n", (long long)at->done,
+               opt_es(at->done));
     status = opt_check(ls_transcript_close(r->all));
     r->all = NULL;
     return status;
 }
 
-const char *recorder_note(recorder *r, char note[LS_TRANSCRIPT_NOTE])
+const char *transcriber_note(transcriber *r, char note[LS_TRANSCRIPT_NOTE])
 {
     if (!r->all || r->compares)
         return NULL;

@@ -14,28 +14,70 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char TITLE[] = "trial,score,options\n";
 
-/* A last line that has no end, as a full disk leaves one, is cut off: its trial
- * is made again. */
+/* Ask for two seconds: a search that was killed lets go of its lock only when
+ * its processes are gone. */
+static bool locked_out(int file)
+{
+    const struct timespec pause = {0, 20 * 1000 * 1000};
+
+    for (int i = 0; i < 100; i++) {
+        if (flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+int trial_file_open(const session *s, int *file)
+{
+    const char *path = s->set.tune_file;
+
+    *file = -1;
+    if (!path)
+        return OPT_GO;
+    *file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    if (*file < 0)
+        return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+    return locked_out(*file)
+               ? opt_fail(OPT_FAILED, "%s: another search writes it; "
+                          "--tune-file another file", path)
+               : OPT_GO;
+}
+
+void trial_file_close(const session *s, int file)
+{
+    if (file < 0)
+        return;
+    if (lseek(file, 0, SEEK_END) == 0)
+        unlink(s->set.tune_file);
+    close(file);
+}
+
+/* A last line that has no end, as a full disk leaves one, is cut off, the first
+ * one too: its trial is made again. */
 static int cut_torn(const char *path)
 {
     FILE *f = fopen(path, "r");
     char head[sizeof TITLE] = "";
-    long at = sizeof TITLE - 1, whole = at;
+    long at = f ? (long)fread(head, 1, sizeof TITLE - 1, f) : 0;
+    long whole = at == sizeof TITLE - 1 ? at : 0;
+    bool own = memcmp(head, TITLE, (size_t)at) == 0;
     int byte;
 
-    if (f && fgets(head, sizeof head, f) && !strcmp(head, TITLE))
-        while ((byte = getc(f)) != EOF) {
-            at++;
-            if (byte == '\n')
-                whole = at;
-        }
+    while (f && (byte = getc(f)) != EOF) {
+        at++;
+        if (byte == '\n')
+            whole = at;
+    }
     if (f)
         fclose(f);
-    if (at == whole || truncate(path, whole) == 0)
+    if (!own || at == whole || truncate(path, whole) == 0)
         return OPT_GO;
     return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
 }
@@ -69,16 +111,16 @@ static int read_trial(const session *s, const ls_table *t, int64_t count,
     return OPT_GO;
 }
 
-int trial_file_read(const session *s, int64_t count, bool *known, double *good)
+int trial_file_read(const session *s, int file, int64_t count, bool *known,
+                    double *good)
 {
     const char *path = s->set.tune_file;
+    int status = path ? cut_torn(path) : OPT_GO, next = 0;
     ls_table *t = NULL;
-    int status, next = 0;
 
-    if (!path || access(path, F_OK) < 0)
-        return OPT_GO;
-    if ((status = cut_torn(path)) == OPT_GO)
-        status = opt_check(ls_table_open(&t, path));
+    if (status != OPT_GO || !path || lseek(file, 0, SEEK_END) == 0)
+        return status;
+    status = opt_check(ls_table_open(&t, path));
     if (status == OPT_GO && (ls_table_columns(t) != 3 ||
                              strcmp(ls_table_column(t, 0), "trial") != 0))
         status = opt_fail(OPT_WRONG, "%s: is no file of --tune", path);
@@ -88,27 +130,52 @@ int trial_file_read(const session *s, int64_t count, bool *known, double *good)
     return status == OPT_GO && next < 0 ? opt_check(next) : status;
 }
 
-int trial_file_add(const session *s, int64_t trial, double good)
-{
-    char line[TRIAL_TEXT + 96], options[TRIAL_TEXT], number[32] = "";
-    const char *path = s->set.tune_file;
-    int fd, n;
-    bool wrote;
+enum { TRIAL_LINE = TRIAL_TEXT + 96 };
 
-    if (!path)
-        return OPT_GO;
+/* A trial's line, behind the title where it is the first one; its bytes. */
+static int write_trial(const session *s, int64_t trial, double good, bool first,
+                       char line[TRIAL_LINE])
+{
+    char options[TRIAL_TEXT], number[32] = "";
+
     trial_text(s, trial, options);
     if (isfinite(good))
         snprintf(number, sizeof number, "%.17g", good);
-    if ((fd = open(path, O_WRONLY | O_APPEND | O_CREAT, 0666)) < 0)
-        return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
-    n = snprintf(line, sizeof line, "%s%" PRId64 ",%s,\"%s\"\n",
-                 lseek(fd, 0, SEEK_END) == 0 ? TITLE : "",
-                 trial, number, options);
-    wrote = write(fd, line, (size_t)n) == n;
-    return close(fd) == 0 && wrote
+    return snprintf(line, TRIAL_LINE, "%s%" PRId64 ",%s,\"%s\"\n",
+                    first ? TITLE : "", trial, number, options);
+}
+
+int trial_file_digest(const session *s, int64_t count, const double *good,
+                      char sha256[65])
+{
+    char line[TRIAL_LINE], *text = NULL;
+    size_t bytes = 0;
+    FILE *f = open_memstream(&text, &bytes);
+
+    for (int64_t i = 0; f && i < count; i++) {
+        write_trial(s, i, good[i], i == 0, line);
+        fputs(line, f);
+    }
+    if (!f || fclose(f) != 0) {
+        free(text);
+        return opt_fail(OPT_FAILED, "no memory for the trials");
+    }
+    ls_digest(text, bytes, sha256);
+    free(text);
+    return OPT_GO;
+}
+
+int trial_file_add(const session *s, int file, int64_t trial, double good)
+{
+    char line[TRIAL_LINE];
+    int n;
+
+    if (file < 0)
+        return OPT_GO;
+    n = write_trial(s, trial, good, lseek(file, 0, SEEK_END) == 0, line);
+    return write(file, line, (size_t)n) == n
                ? OPT_GO : opt_fail(OPT_FAILED, "%s: cannot be written: %s",
-                                   path, strerror(errno));
+                                   s->set.tune_file, strerror(errno));
 }
 
 /* ------ In order ------ */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* RealMLP's space of options (Holzmueller et al. 2024, with pytabkit's
  * probabilities), as far as it is one of options here: what of the paper's is
- * left out are two other embeddings of numbers, and a network without scale.
+ * left out are two other embeddings of numbers, a network without scale, and
+ * the options that a recipe or a target does not take.
  * Trial t of a seed has the same options whatever was tried before. */
 #include "train/trials.h"
 
@@ -11,8 +12,8 @@
 
 enum { WORDS = 3, TUNE_KEY = 0x74756e65 };
 
-/* Either one of some words, each with a probability; or 0 with a probability,
- * and else a number between two whose logarithm is uniform. */
+/* One of some words, each with a probability; or 0 with a probability, and else
+ * a number between two, log-uniform. */
 typedef struct choice {
     const char *option;
     const char *word[WORDS];
@@ -51,7 +52,15 @@ static const char *draw(const choice *c, const float *u, char room[32])
     return room;
 }
 
-/* Value i of a trial; NULL: the command line says it. */
+/* Is it one that the recipe, the target or another option leaves without
+ * effect, so that a training refuses it? */
+static bool is_idle(const session *s, const opt *o)
+{
+    return (o->marks & model_table_idle(&s->run.set.model)) ||
+           !opt_is_of_chosen(&s->run.line, o);
+}
+
+/* Value i of a trial; NULL: the command line says it, or nothing does. */
 static const char *value_of(const session *s, int64_t trial, int i, int *at,
                             char room[32])
 {
@@ -59,7 +68,8 @@ static const char *value_of(const session *s, int64_t trial, int i, int *at,
     float u[2];
 
     *at = opt_find(&s->run.program, space[i].option);
-    if (*at < 0 || s->run.line.given[*at])
+    if (*at < 0 || s->run.line.given[*at] ||
+        is_idle(s, &s->run.program.option[*at]))
         return NULL;
     ls_random_uniform(ls_key_fold_in(key, (uint32_t)trial), (uint64_t)(2 * i),
                       2, 0, 1, u);
@@ -84,7 +94,7 @@ static size_t add_given(const run *r, char text[TRIAL_TEXT], size_t used)
         const char *value;
         bool quoted;
 
-        if (!r->line.given[i] || !opt_is_recorded(o))
+        if (!r->line.given[i] || !opt_is_recorded(o) || (o->marks & NO_TRIAL))
             continue;
         value = opt_value(o, room, &quoted);
         used = add(text, used, o->name, value ? value : "");
@@ -111,6 +121,17 @@ void trial_text(const session *s, int64_t trial, char text[TRIAL_TEXT])
     }
     for (char *c = text; *c; c++)
         *c = *c == '"' ? '\'' : *c; /* it is to stand in quotes */
+}
+
+int trial_target(session *s)
+{
+    settings set = s->run.set;
+    data d = {.quiet = s->set.tune || s->set.save};
+    int status = s->run.model->load(&d, &set, &s->run.line);
+
+    s->run.set.model.regression = set.model.regression;
+    data_free(&d);
+    return status;
 }
 
 int trial_store(session *s, int64_t trial)

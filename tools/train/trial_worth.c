@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How good a trial is: see trials.h. */
+/* The worth of a trial: see trials.h. */
 #include "train/trials.h"
 
 #include <stdlib.h>

@@ -4,10 +4,11 @@
  * program does, with what it prints and writes left out, and hands over a
  * number or what was wrong. */
 #include "data/standard_input.h"
+#include "opt/characters.h"
+#include "run/scratch.h"
 #include "train/stop.h"
 #include "train/trials.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_AT_ONCE = 256, SAID = 512, FOLDER = 4096 };
+enum { MOST_AT_ONCE = 256, SAID = 512 };
 enum { MOST_FOLDS = 1000, MOST_TRIALS = 100000, OF_TRIAL = 512 };
 
 typedef struct answer {
@@ -45,10 +46,12 @@ typedef struct trials {
     int (*whole)(session *s);
     int64_t count, folds; /* trials; folds of each, or 0 */
     int64_t jobs, at_once;
+    int64_t failed; /* trials */
+    int file;       /* --tune-file, or -1 */
     job *job;
     bool *known;  /* [count]: from the file */
     double *good; /* [count] */
-    char folder[FOLDER]; /* of the folds' models */
+    scratch models; /* of the folds */
 } trials;
 
 bool trials_wanted(const session *s)
@@ -72,7 +75,7 @@ static void be_quiet(session *s)
 static int train(const trials *t, const job *j, worth *w)
 {
     session *s = t->s;
-    char path[FOLDER + 32];
+    char path[SCRATCH + 32];
     int status = trial_store(s, j->trial);
 
     be_quiet(s);
@@ -84,7 +87,7 @@ static int train(const trials *t, const job *j, worth *w)
         s->run.set.data.fold = j->fold;
         s->run.set.data.folds = t->folds;
         s->set.save = path;
-        snprintf(path, sizeof path, "%s/%lld", t->folder,
+        snprintf(path, sizeof path, "%s/%lld", t->models.folder,
                  (long long)(j - t->job));
     }
     if (status == OPT_GO)
@@ -188,57 +191,85 @@ static bool is_over(const trials *t, int64_t trial)
     return true;
 }
 
-/* What a fold came to; NaN: it failed. */
-static double value_of(const answer *a, bool rest)
+static double value_of(const job *j, bool rest)
 {
-    if (a->status != OPT_GO)
-        return (double)NAN;
-    return rest ? a->worth.rest : a->worth.good;
+    return rest ? j->answer.worth.rest : j->answer.worth.good;
 }
 
-/* The mean of a trial's folds, and their deviation; NaN: one failed. */
-static double mean_of(const trials *t, int64_t trial, double *deviation,
-                      bool rest)
+/* Has a fold the number?  The AUC of rows of one class is none. */
+static bool counts(const trials *t, int64_t i, int64_t trial, bool rest)
 {
-    double sum = 0, squares = 0, n = 0;
+    const job *j = &t->job[i];
 
+    return j->trial == trial &&
+           !(j->answer.worth.is_one && isnan(value_of(j, rest)));
+}
+
+/* The mean of a trial's folds, *n of them, and their deviation. */
+static double mean_of(const trials *t, int64_t trial, double *deviation,
+                      bool rest, int64_t *n)
+{
+    double sum = 0, squares = 0;
+
+    *n = 0;
     for (int64_t i = 0; i < t->jobs; i++)
-        if (t->job[i].trial == trial) {
-            sum += value_of(&t->job[i].answer, rest);
-            n++;
+        if (counts(t, i, trial, rest)) {
+            sum += value_of(&t->job[i], rest);
+            ++*n;
         }
     for (int64_t i = 0; i < t->jobs; i++)
-        if (t->job[i].trial == trial) {
-            double d = value_of(&t->job[i].answer, rest) - sum / n;
+        if (counts(t, i, trial, rest)) {
+            double d = value_of(&t->job[i], rest) - sum / (double)*n;
 
             squares += d * d;
         }
-    *deviation = sqrt(squares / n);
-    return sum / n;
+    *deviation = sqrt(squares / (double)*n);
+    return sum / (double)*n;
 }
 
-static void tell_trial(const trials *t, int64_t trial)
+/* A fold of the trial that failed, the first of them; NULL: none did. */
+static const job *failure_of(const trials *t, int64_t trial)
+{
+    for (int64_t i = 0; i < t->jobs; i++)
+        if (t->job[i].trial == trial && t->job[i].answer.status != OPT_GO)
+            return &t->job[i];
+    return NULL;
+}
+
+static void tell_trial(const trials *t, int64_t trial, const job *failure)
 {
     char text[TRIAL_TEXT];
 
     trial_text(t->s, trial, text);
-    fprintf(stderr, "trial %" PRId64 ": %.4f  %s\n", trial,
-            opt_shown(t->good[trial]), text);
+    if (failure)
+        fprintf(stderr, "trial %" PRId64 ": failed: %s\n", trial,
+                characters_shown(failure->answer.said));
+    else
+        fprintf(stderr, "trial %" PRId64 ": %.4f  %s\n", trial,
+                opt_shown(t->good[trial]), characters_shown(text));
 }
 
 /* A job is over: what does that make of its trial?  The first is the command
- * line's own, so that what is wrong with it is wrong with all. */
+ * line's own, so that what is wrong with it is wrong with all; another's
+ * failure is told, and is no result that a file should hold. */
 static int take(trials *t, const job *j)
 {
+    const job *failure;
     double deviation;
+    int64_t n;
 
     if (j->answer.status != OPT_GO && (!t->s->set.tune || j->trial == 0))
         return opt_fail(j->answer.status, "%s", j->answer.said);
     if (!t->s->set.tune || !is_over(t, j->trial))
         return OPT_GO;
-    t->good[j->trial] = mean_of(t, j->trial, &deviation, false);
-    tell_trial(t, j->trial);
-    return trial_file_add(t->s, j->trial, t->good[j->trial]);
+    failure = failure_of(t, j->trial);
+    t->failed += failure != NULL;
+    t->good[j->trial] = failure ? (double)NAN
+                                : mean_of(t, j->trial, &deviation, false, &n);
+    tell_trial(t, j->trial, failure);
+    return failure ? OPT_GO
+                   : trial_file_add(t->s, t->file, j->trial,
+                                    t->good[j->trial]);
 }
 
 static int run_all(trials *t)
@@ -254,7 +285,8 @@ static int run_all(trials *t)
             continue;
         }
         j = wait_for_one(t);
-        status = j ? take(t, j) : OPT_FAILED;
+        status = j ? take(t, j)
+                   : stop_signal() ? stop_status(OPT_GO) : OPT_FAILED;
     }
     stop_all(t);
     return status;
@@ -262,27 +294,48 @@ static int run_all(trials *t)
 
 /* ------ The end ------ */
 
+/* The mean of the folds that have the number, and its deviation. */
+static double print_mean(const trials *t, bool rest)
+{
+    const worth *w = &t->job[0].answer.worth;
+    double deviation;
+    int64_t n;
+    double mean = mean_of(t, 0, &deviation, rest, &n);
+
+    (rest ? worth_print_rest : worth_print_good)(w, mean, stdout);
+    if (n)
+        printf(rest ? " (%.3g)" : " (%.4f)", opt_shown(deviation));
+    if (n && n < t->folds)
+        printf(" of %" PRId64 " fold%s", n, opt_s(n));
+    return mean;
+}
+
 /* Each fold, then means and deviations. */
 static void print_folds(const trials *t)
 {
-    const worth *w = &t->job[0].answer.worth;
-    double deviation, mean;
-
     for (int64_t i = 0; i < t->folds; i++) {
         printf("[lockstep] fold %" PRId64 " of %" PRId64 "  rows %" PRId64,
                i + 1, t->folds, t->job[i].answer.worth.rows);
         worth_print(&t->job[i].answer.worth, stdout);
         putchar('\n');
     }
-    mean = mean_of(t, 0, &deviation, false);
-    printf("[lockstep] cv %" PRId64 " folds  %s %.4f (%.4f)", t->folds,
-           w->name, opt_shown(mean), opt_shown(deviation));
-    mean = mean_of(t, 0, &deviation, true);
-    if (w->other) {
-        worth_print_rest(w, mean, stdout);
-        printf(" (%.3g)", deviation);
-    }
+    printf("[lockstep] cv %" PRId64 " folds", t->folds);
+    t->good[0] = print_mean(t, false);
+    if (t->job[0].answer.worth.other)
+        print_mean(t, true);
     putchar('\n');
+}
+
+/* A transcript says how the options were found. */
+static int note_search(const trials *t)
+{
+    session *s = t->s;
+
+    s->search.is = true;
+    snprintf(s->search.folds, SEARCH_TEXT, "%" PRId64, t->folds);
+    snprintf(s->search.seed, SEARCH_TEXT, "%" PRId64, s->run.how.seed);
+    snprintf(s->search.tried, SEARCH_TEXT, "%" PRId64, t->count);
+    return trial_file_digest(s, t->count, t->good, s->search.table);
 }
 
 /* Go on with the options of the best trial, of several the first. */
@@ -290,14 +343,22 @@ static int take_best(trials *t)
 {
     char text[TRIAL_TEXT];
     int64_t best = 0;
+    int status = note_search(t);
 
     for (int64_t i = 1; i < t->count; i++)
         if (t->good[i] > t->good[best] || isnan(t->good[best]))
             best = i;
+    if (isnan(t->good[best]))
+        return opt_fail(OPT_FAILED, "--tune: none of %" PRId64 " trial%s has a "
+                        "score", t->count, opt_s(t->count));
+    if (t->failed)
+        fprintf(stderr, "note: %" PRId64 " of %" PRId64 " trial%s failed; "
+                "--tune-file, where there is one, does not have them\n",
+                t->failed, t->count, opt_s(t->count));
     trial_text(t->s, best, text);
     printf("[lockstep] tune best of %" PRId64 ": trial %" PRId64 "  %.4f  %s\n",
-           t->count, best, opt_shown(t->good[best]), text);
-    return trial_store(t->s, best);
+           t->count, best, opt_shown(t->good[best]), characters_shown(text));
+    return status == OPT_GO ? trial_store(t->s, best) : status;
 }
 
 /* ------ The beginning ------ */
@@ -315,9 +376,6 @@ static int check(const session *s)
 {
     const train_settings *set = &s->set;
 
-    if (set->prove)
-        return opt_fail(OPT_WRONG, "--prove trains nothing, so there are no "
-                        "folds or trials");
     if (s->launch.transport)
         return opt_fail(OPT_WRONG, "--cv and --tune are for a single process, "
                         "not for %d ranks", s->launch.transport->ranks);
@@ -371,36 +429,12 @@ static int make_jobs(trials *t)
     t->job = calloc((size_t)(t->count * folds), sizeof *t->job);
     if (!t->known || !t->good || !t->job)
         return opt_fail(OPT_FAILED, "no memory for the trials");
-    status = trial_file_read(t->s, t->count, t->known, t->good);
+    status = trial_file_open(t->s, &t->file);
+    if (status == OPT_GO)
+        status = trial_file_read(t->s, t->file, t->count, t->known, t->good);
     for (int64_t i = 0; i < t->count && status == OPT_GO; i++)
         add_jobs(t, i);
     return status == OPT_GO ? count_at_once(t) : status;
-}
-
-static int open_folder(trials *t)
-{
-    const char *folder = getenv("TMPDIR");
-
-    snprintf(t->folder, FOLDER, "%s/lockstep-folds-XXXXXX",
-             folder && *folder ? folder : "/tmp");
-    return mkdtemp(t->folder) ? OPT_GO
-                              : opt_fail(OPT_FAILED, "%s: %s", t->folder,
-                                         strerror(errno));
-}
-
-/* A process that was ended may have left its file. */
-static void close_folder(const trials *t)
-{
-    DIR *folder = *t->folder ? opendir(t->folder) : NULL;
-    struct dirent *e;
-
-    while (folder && (e = readdir(folder)))
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            unlinkat(dirfd(folder), e->d_name, 0);
-    if (folder) {
-        closedir(folder);
-        rmdir(t->folder);
-    }
 }
 
 /* All processes read the standard input from where the first call puts it. */
@@ -417,27 +451,30 @@ static int read_input(const session *s)
 
 int trials_run(session *s, int (*whole)(session *s))
 {
-    trials t = {.s = s, .whole = whole, .folds = s->set.cv,
+    trials t = {.s = s, .whole = whole, .folds = s->set.cv, .file = -1,
                 .count = s->set.tune ? s->set.tune : 1};
     int status = check(s);
 
     if (status == OPT_GO)
         status = read_input(s);
     if (status == OPT_GO)
+        status = trial_target(s);
+    if (status == OPT_GO)
         status = make_jobs(&t);
     if (status == OPT_GO && t.folds)
-        status = open_folder(&t);
+        status = scratch_open(&t.models, "folds");
     stop_open();
     status = status == OPT_GO ? run_all(&t) : status;
-    close_folder(&t);
+    scratch_close(&t.models);
     if (status == OPT_GO && s->set.tune)
         status = trial_file_sort(s);
     if (status == OPT_GO && s->set.tune)
         status = take_best(&t);
     else if (status == OPT_GO) {
         print_folds(&t);
-        status = s->set.save ? OPT_GO : OPT_DONE;
+        status = s->set.save ? note_search(&t) : OPT_DONE;
     }
+    trial_file_close(s, t.file);
     free(t.known);
     free(t.good);
     free(t.job);

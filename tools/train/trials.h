@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --cv and --tune: the same run several times, each in a process of its own,
- * side by side where cores are free.  How many there are at once changes no
- * result: each is a run as it would be alone. */
+/* --cv (cross-validation) and --tune (random search): a run several times, each
+ * in a process of its own, side by side where cores are free.  The number at
+ * once changes no result: each is a run as it would be alone. */
 #ifndef TOOLS_TRIALS_H
 #define TOOLS_TRIALS_H
 
@@ -25,6 +25,10 @@ enum { TRIAL_TEXT = 1 << 16 };
  * the defaults.  What is longer is cut off, and refused by trials_run. */
 void trial_text(const session *s, int64_t trial, char text[TRIAL_TEXT]);
 
+/* Read the data: which options does the target take, which both need?  What is
+ * noted of them is told where no training follows that does. */
+int trial_target(session *s);
+
 /* Store the options of a trial. */
 int trial_store(session *s, int64_t trial);
 
@@ -36,14 +40,27 @@ int trial_worth(const session *s, worth *w);
 
 /* ------ The file of --tune (trial_file.c) ------ */
 
-/* Read what is known of `count` trials into good[], NaN of one that failed;
- * known[]: which are there.  Refuses a file of other options. */
-int trial_file_read(const session *s, int64_t count, bool *known, double *good);
+/* Open it, and make it where it is not there; *file is -1 where none is wanted.
+ * One that another search has open is refused. */
+int trial_file_open(const session *s, int *file);
+
+/* Read what is known of `count` trials into good[] (NaN: its predictions were
+ * no numbers); known[]: which are there.  Refuses a file of other options. */
+int trial_file_read(const session *s, int file, int64_t count, bool *known,
+                    double *good);
 
 /* Append a trial. */
-int trial_file_add(const session *s, int64_t trial, double good);
+int trial_file_add(const session *s, int file, int64_t trial, double good);
+
+/* The SHA-256 of what the file has, or would have, of the first `count` trials
+ * in their order. */
+int trial_file_digest(const session *s, int64_t count, const double *good,
+                      char sha256[65]);
 
 /* Put what is there in the order of the trials. */
 int trial_file_sort(const session *s);
+
+/* Close it; one without a line goes. */
+void trial_file_close(const session *s, int file);
 
 #endif

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See answers.h. */
 #include "verify/answers.h"
+#include "opt/characters.h"
+#include "opt/json_parts.h"
+#include "opt/opt.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char *const question[QUESTIONS] = {"files", "state", "replay"};
+static const char *const question[QUESTIONS] = {"files", "state", "replay",
+                                                "model"};
 static const char rows[] = "rows of a batch";
 
-/* Who trained says last why rows have no root; a transcript of before there was
- * one has none either. */
+/* Names rows without a root, unless the one who trained says why last; a
+ * transcript of before that has no reason either. */
 static void name_rows(answers *a, const char *source)
 {
     size_t at = strlen(a->unknown);
@@ -34,7 +37,7 @@ static void print_referee(const answers *a)
         printf("referee knows every operator, update and schedule%s%s\n",
                *a->unknown ? ", and not " : "", a->unknown);
     else
-        printf("referee does not know %s\n", a->unknown);
+        printf("referee does not know %s\n", characters_shown(a->unknown));
 }
 
 static void print_text(const answers *a)
@@ -45,35 +48,36 @@ static void print_text(const answers *a)
             printf("%-7s not asked\n", question[i]);
         else
             printf("%-7s %s: %s\n", question[i],
-                   a->of[i].same ? "same" : "differs", a->of[i].text);
+                   a->of[i].same ? "same" : "differs",
+                   characters_shown(a->of[i].text));
 }
 
-static void print_json(const answers *a, const char *source)
+static int print_json(const answers *a, const char *source)
 {
-    json_t *all = json_object();
+    json_t *all = json_pack("{s:b}", "whole", a->whole);
 
     for (int i = 0; i < QUESTIONS; i++)
-        json_object_set_new(all, question[i],
+        all = json_with(all, question[i],
                             a->of[i].is_asked
                                 ? json_pack("{s:b,s:s}", "same", a->of[i].same,
                                             "text", a->of[i].text)
                                 : json_null());
-    json_object_set_new(all, "referee",
+    all = json_with(all, "referee",
                         a->trained
                             ? json_pack("{s:b,s:b,s:s}", "knows", is_known(a),
                                         "rows", source != NULL, "unknown",
                                         a->unknown)
                             : json_null());
-    json_dumpf(all, stdout, JSON_COMPACT);
-    putchar('\n');
-    json_decref(all);
+    return json_print(all, JSON_COMPACT);
 }
 
-void answers_give(answers *a, const char *source, bool json)
+int answers_give(answers *a, const char *source, bool json)
 {
     name_rows(a, source);
+    for (int i = 0; i < QUESTIONS; i++)
+        characters_clean(a->of[i].text);
     if (json)
-        print_json(a, source);
-    else
-        print_text(a);
+        return print_json(a, source);
+    print_text(a);
+    return OPT_GO;
 }

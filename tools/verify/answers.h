@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What lockstep-verify answers to its three questions, and what it says of the
+/* Answers of lockstep-verify to its four questions, and its words on the
  * referee. */
 #ifndef TOOLS_ANSWERS_H
 #define TOOLS_ANSWERS_H
@@ -9,7 +9,10 @@
 #include <stdbool.h>
 
 /* The questions, in the order of the exit statuses that say what differs. */
-enum { FILES, STATE, REPLAY, QUESTIONS, FIRST_STATUS = 3 };
+enum { FILES, STATE, REPLAY, MODEL, QUESTIONS, FIRST_STATUS = 3 };
+
+/* The status of what is the same, but not all that the transcript names. */
+enum { INCOMPLETE = FIRST_STATUS + QUESTIONS };
 
 enum { ANSWER_TEXT = 700 };
 
@@ -21,11 +24,12 @@ typedef struct answer {
 typedef struct answers {
     answer of[QUESTIONS];
     bool trained;
+    bool whole; /* the transcript has its end */
     char unknown[REPLAY_NAMES]; /* to the referee, of what was trained */
 } answers;
 
 /* Print them, as text or as one object of JSON; source: the root of the rows
- * that the transcript has, or NULL. */
-void answers_give(answers *a, const char *source, bool json);
+ * that the transcript has, or NULL.  OPT_FAILED after a message. */
+int answers_give(answers *a, const char *source, bool json);
 
 #endif

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lockstep-verify: is a published training what its transcript says?
  *
- * Three questions are kept apart: are these the published bytes (files), is the
- * state in a checkpoint the committed one (state), and does training again give
- * the same lines (replay).  Each gets a line, "same", "differs: .." or "not
- * asked". */
+ * Four questions are kept apart: are these the published bytes (files), is the
+ * state in a checkpoint the committed one (state), does training again give the
+ * same lines (replay), and the same model (model).  Each gets a line, "same",
+ * "differs: .." or "not asked". */
 #define _GNU_SOURCE
+#include "opt/characters.h"
+#include "opt/json_parts.h"
 #include "opt/opt.h"
-#include "verify/answers.h"
+#include "run/apart.h"
 #include "verify/attest.h"
-#include "verify/dispute.h"
-#include "verify/files.h"
-#include "verify/one_checkpoint.h"
-#include "verify/retrain.h"
-#include "verify/segments.h"
+#include "verify/explained.h"
+#include "verify/questions.h"
 #include "verify/step_record.h"
 
 #include <errno.h>
@@ -21,36 +20,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 const char opt_program_name[] = "lockstep-verify";
-
-typedef struct settings {
-    const char *data, *weights, *checkpoint, *beacon, *attest, *workers;
-    const char *dispute, *referee, *trainer, *record;
-    double wait;
-    bool trace_bits;
-    int64_t from, sample;
-    bool only_bytes, only_state, json;
-} settings;
 
 #define AT(member) offsetof(settings, member)
 
 /* Marks: what an option has a part in, besides the training of one run. */
 enum {
-    TRACE = 1, RECORD = 2, DISPUTE = 4, TWO = 8, BYTES = 16, STATES = 32
+    TRACE = 1, RECORD = 2, TWO = 4, BYTES = 8, STATES = 16, EXPLAIN = 32
 };
 
 /* clang-format off */
 static const opt options[] = {
     { OPT_ROW("data", "PATH", OPT_TEXT, AT(data), NULL, "",
               "the file that the run read, or the folder of several"),
-      .marks = RECORD | DISPUTE | BYTES | STATES },
+      .marks = RECORD | BYTES | STATES, .use = OPT_READ },
     { OPT_ROW("weights", "FILE", OPT_TEXT, AT(weights), NULL, "",
-              "the model that the run saved"), .marks = BYTES },
+              "the model that the run saved"), .marks = BYTES,
+      .use = OPT_READ },
     { OPT_ROW("checkpoint", "DIR", OPT_TEXT, AT(checkpoint), NULL, "",
-              "the run's checkpoints"), .marks = STATES },
+              "the run's checkpoints"), .marks = STATES, .use = OPT_READ },
     { OPT_ROW("from", "STEP", OPT_COUNT, AT(from), NULL, "",
               "train from the checkpoint of so many batches"),
       .needs = "checkpoint", .marks = STATES },
@@ -66,31 +56,25 @@ static const opt options[] = {
     { OPT_ROW("only-state", NULL, OPT_FLAG, AT(only_state), NULL, "",
               "compare the states of the checkpoints; train nothing"),
       .needs = "checkpoint", .marks = STATES },
+    { OPT_ROW("explain", NULL, OPT_FLAG, AT(explain), NULL, "",
+              "say in sentences what the transcript says; compare nothing"),
+      .marks = EXPLAIN },
     { OPT_ROW("attest", "FILE.json", OPT_TEXT, AT(attest), NULL, "",
               "write what was found as an in-toto statement, to sign"),
-      .marks = BYTES | STATES },
-    { OPT_ROW("dispute", "DIR", OPT_TEXT, AT(dispute), NULL, "",
-              "answer for this side; with two files, for both"),
-      .marks = DISPUTE },
-    { OPT_ROW("wait", "S", OPT_REAL, AT(wait), NULL, "3600",
-              "seconds that the other side may take for an answer"),
-      .needs = "dispute", .marks = DISPUTE },
-    { OPT_ROW("referee", "PROGRAM", OPT_TEXT, AT(referee), NULL, "",
-              "who judges the evidence: referee/referee.c, compiled"),
-      .needs = "dispute", .marks = DISPUTE },
+      .not_with = "from", .use = OPT_WRITTEN },
     { OPT_ROW("record", "STEP[:DEVICE]", OPT_TEXT, AT(record), NULL, "",
               "train again up to a step and write its record to the other "
               "file (.lsr)"),
-      .not_with = "dispute", .marks = RECORD },
+      .marks = RECORD },
     { OPT_ROW("trainer", "PROGRAM", OPT_TEXT, AT(trainer), NULL, "",
               "who trains again (the lockstep-train beside this program)"),
-      .marks = RECORD | DISPUTE | STATES },
+      .marks = RECORD | STATES, .use = OPT_READ },
     { OPT_ROW("trace-bits", NULL, OPT_FLAG, AT(trace_bits), NULL, "",
               "of two records (.lsr), the first operator that differs"),
-      .not_with = "dispute", .marks = TRACE },
+      .marks = TRACE },
     { OPT_ROW("workers", "N", OPT_TEXT, AT(workers), NULL, "",
               "threads; never changes a result (min(devices, cores))"),
-      .marks = RECORD | DISPUTE | STATES },
+      .marks = RECORD | STATES },
     { OPT_ROW("json", NULL, OPT_FLAG, AT(json), NULL, "",
               "one object of JSON"), .marks = TWO | BYTES | STATES },
 };
@@ -101,142 +85,97 @@ static const opt_model only = {
     .about = "Train a published run again and compare every line of its "
              "transcript;\nof two transcripts, the first line that differs.",
     .note = "Exit status: 0 the same; 1 it could not be done; 2 wrong usage; "
-            "3 files,\n4 a state, 5 the training differ.",
+            "3 files,\n4 a state, 5 the training, 6 the model differ; 7 the "
+            "same, but not all was compared.",
 };
 static const opt_model *const models[] = {&only};
 
-typedef struct run {
-    opt_program program;
-    settings set;
-    opt_line line;
-    published of;
-    answers answers;
-    int replayed, segments;
-    int differs; /* the exit status that says what does; 0: nothing */
-} run;
-
-/* ------ the questions ------ */
-
-static int ask_files(run *r)
+/* Read a transcript, of a folder and its tar that in it. */
+static int read_one(run *r, const char *path)
 {
-    answer *a = &r->answers.of[FILES];
-
-    a->is_asked = true;
-    return files_compare(&r->of, r->set.data, r->set.weights, &a->same,
-                         a->text);
-}
-
-/* Train from one place to another. */
-static int replay_part(run *r, int64_t first, int64_t last, answer *a)
-{
-    replay part = {.of = &r->of, .data = r->set.data,
-                   .workers = r->set.workers, .trainer = r->set.trainer,
-                   .unknown = r->answers.unknown, .first = first,
-                   .until = last < published_batches(&r->of) || !last
-                                ? last
-                                : -1};
-    bool folder = first || published_part(&r->of, last) >
-                               published_part(&r->of, first);
-    one_checkpoint from;
-    int status = folder ? one_checkpoint_open(&from, r->set.checkpoint, first)
-                        : OPT_GO;
-
-    if (status != OPT_GO)
-        return status;
-    part.checkpoint = folder ? from.folder : NULL;
-    if (!r->of.facts.is_whole)
-        part.until = last;
-    status = replay_run(&part, last, &a->same, a->text);
-    r->answers.trained = true;
-    if (folder)
-        one_checkpoint_close(&from);
-    return status;
-}
-
-/* A state is compared where a run that goes on from it begins. */
-static int ask_state(run *r)
-{
-    answer *a = &r->answers.of[STATE];
-    segments all;
-    int status = segments_find(&all, r->set.checkpoint,
-                               published_batches(&r->of) + 1);
-    int known = 0;
-    char root[65];
-
-    a->is_asked = a->same = true;
-    for (int i = 0; i < all.count && status == OPT_GO && a->same; i++) {
-        int64_t at = all.of[i].first;
-
-        if (at == 0 || (r->set.from && at != r->set.from) ||
-            ls_transcript_root_at(r->of.path, at, root) < 0)
-            continue;
-        known++;
-        status = replay_part(r, at, at, a);
-    }
-    if (status == OPT_GO && a->same && known)
-        snprintf(a->text, sizeof a->text, "%d checkpoint%s %s the committed "
-                 "state", known, known > 1 ? "s" : "", known > 1 ? "have"
-                                                                : "has");
-    else if (status == OPT_GO && a->same)
-        status = opt_fail(OPT_FAILED, "%s: no checkpoint there is of a batch "
-                          "whose state %s has", r->set.checkpoint, r->of.path);
-    segments_free(&all);
-    return status;
-}
-
-static int ask_sample(run *r, answer *a)
-{
-    segments all;
-    int status = segments_find(&all, r->set.checkpoint,
-                               published_batches(&r->of));
-    int k = r->set.sample < all.count ? (int)r->set.sample : all.count;
+    int status = bundle_open(&r->from, path);
 
     if (status == OPT_GO)
-        status = segments_draw(&all, k, r->set.beacon, r->of.facts.file);
-    a->same = true;
-    for (int i = 0; i < k && status == OPT_GO && a->same; i++)
-        status = replay_part(r, all.of[i].first, all.of[i].last, a);
-    r->replayed = k;
-    r->segments = all.count;
-    if (status == OPT_GO && a->same)
-        snprintf(a->text, sizeof a->text, "%d of %d segments, drawn by "
-                 "SHA-256(beacon, digest of the file); if one segment is wrong "
-                 "it went unseen with probability %.3g, if ten are, %.3g", k,
-                 all.count, segments_unseen(&all, k, 1),
-                 segments_unseen(&all, k, 10));
-    segments_free(&all);
+        status = published_open(&r->of, r->from.transcript);
+    if (!r->set.weights)
+        r->set.weights = r->from.model;
     return status;
 }
 
-static int ask_replay(run *r)
+/* Open a transcript, and find the files that its run read. */
+static int open_one(run *r, const char *path)
 {
-    answer *a = &r->answers.of[REPLAY];
+    int status = read_one(r, path);
 
-    a->is_asked = true;
-    if (r->set.sample)
-        return ask_sample(r, a);
-    r->replayed = !r->set.from;
-    r->segments = 1;
-    return replay_part(r, r->set.from, published_batches(&r->of), a);
+    return status == OPT_GO ? files_open(&r->files, &r->of, r->set.data)
+                            : status;
+}
+
+static void close_one(run *r)
+{
+    files_close(&r->files);
+    published_close(&r->of);
+    bundle_close(&r->from);
 }
 
 /* ------ the answers ------ */
 
-static void give_answers(run *r)
+static int give_answers(run *r)
 {
-    answers_give(&r->answers, published_text(&r->of, "source"), r->set.json);
+    bool trains = !r->set.only_bytes && !r->set.only_state;
+    int status;
+
+    r->answers.whole = r->of.facts.is_whole;
+    status = answers_give(&r->answers, published_text(&r->of, "source"),
+                          r->set.json);
+    if (!r->of.facts.is_whole ||
+        (trains && *r->of.facts.model && !r->answers.of[MODEL].is_asked))
+        r->differs = INCOMPLETE;
     for (int i = QUESTIONS - 1; i >= 0; i--)
         if (r->answers.of[i].is_asked && !r->answers.of[i].same)
             r->differs = FIRST_STATUS + i;
+    if (r->differs == INCOMPLETE)
+        fprintf(stderr, r->of.facts.is_whole
+                            ? "note: %s: its model was not compared: the "
+                              "weights were saved before what was trained "
+                              "again\n"
+                            : "note: %s is incomplete: it has no end; the run "
+                              "was stopped, still runs, or the file was cut\n",
+                characters_shown(r->of.path));
+    return status;
 }
 
 /* ------ */
 
+/* A statement is about a model that was compared. */
+static int check_attest(const run *r)
+{
+    if (!r->set.attest || *r->of.facts.model)
+        return OPT_GO;
+    return opt_fail(OPT_FAILED, "%s: names no model that a statement could be "
+                    "about: train with --save", r->of.path);
+}
+
+static int attest(run *r)
+{
+    const char *name = r->set.weights ? r->set.weights : "model";
+    const char *slash = strrchr(name, '/');
+
+    if (!r->set.weights && strcmp(r->of.facts.lockstep, ls_version()) != 0)
+        return opt_fail(OPT_FAILED, "--attest: the model's bytes were not "
+                        "compared, as lockstep %s wrote them: --weights FILE "
+                        "names them", r->of.facts.lockstep);
+    return attest_write(r->set.attest, &r->of, slash ? slash + 1 : name,
+                        &r->how);
+}
+
 static int verify_one(run *r)
 {
     const settings *set = &r->set;
-    int status = published_open(&r->of, r->line.path[0]);
+    int status = open_one(r, r->line.path[0]);
 
+    if (status == OPT_GO)
+        status = check_attest(r);
     if (status == OPT_GO && !set->only_state)
         status = ask_files(r);
     if (status == OPT_GO && set->checkpoint && !set->only_bytes)
@@ -244,27 +183,32 @@ static int verify_one(run *r)
     if (status == OPT_GO && !set->only_bytes && !set->only_state &&
         r->answers.of[FILES].same)
         status = ask_replay(r);
+    if (status == OPT_GO && r->answers.of[REPLAY].same)
+        status = ask_model(r);
     if (status == OPT_GO)
-        give_answers(r);
-    if (status == OPT_GO && !r->of.facts.is_whole)
-        fprintf(stderr, "note: %s has no end: the run was stopped, or still "
-                "runs\n", r->of.path);
+        status = give_answers(r);
     if (status == OPT_GO && set->attest && !r->differs)
-        status = attest_write(set->attest, &r->of,
-                              set->weights ? set->weights : "model",
-                              r->replayed, r->segments);
-    published_close(&r->of);
+        status = attest(r);
+    close_one(r);
     return status;
 }
 
-static void print_two(const ls_transcript_difference *d)
+static int explain(run *r)
+{
+    int status = read_one(r, r->line.path[0]);
+
+    if (status == OPT_GO)
+        explained_print(&r->of);
+    close_one(r);
+    return status;
+}
+
+static int print_two(const ls_transcript_difference *d)
 {
     json_t *all = json_pack("{s:b,s:I,s:s}", "same", d->same, "line",
                             (json_int_t)d->line, "text", d->text);
 
-    json_dumpf(all, stdout, JSON_COMPACT);
-    putchar('\n');
-    json_decref(all);
+    return json_print(all, JSON_COMPACT);
 }
 
 static int verify_two(run *r)
@@ -282,51 +226,14 @@ static int verify_two(run *r)
     if (status != OPT_GO)
         return status;
     if (r->set.json)
-        print_two(&d);
+        status = print_two(&d);
     else if (d.same)
-        printf("same: %lld lines\n", (long long)d.line);
+        printf("same: %lld line%s\n", (long long)d.line, opt_s(d.line));
     else
-        printf("differs: %s\n", d.text);
+        printf("differs: %s\n", characters_shown(d.text));
+    if (!r->set.json && !d.same && d.line > 1)
+        step_record_tell(r->line.path);
     r->differs = d.same ? 0 : FIRST_STATUS + REPLAY;
-    return OPT_GO;
-}
-
-/* One side. */
-static int take_part(run *r, const char *path)
-{
-    dispute d = {.of = {.of = &r->of, .data = r->set.data,
-                        .workers = r->set.workers,
-                        .unknown = r->answers.unknown,
-                        .trainer = r->set.trainer, .until = -1},
-                 .folder = r->set.dispute, .referee = r->set.referee,
-                 .seconds = r->set.wait};
-    bool same = false;
-    int status = published_open(&r->of, path);
-
-    if (status == OPT_GO)
-        status = dispute_run(&d, &same);
-    published_close(&r->of);
-    r->differs = same ? 0 : FIRST_STATUS + REPLAY;
-    return status;
-}
-
-/* Both sides on one machine: the second in a process of its own. */
-static int take_both_parts(run *r)
-{
-    pid_t child = fork();
-    int status, state;
-
-    if (child < 0)
-        return opt_fail(OPT_FAILED, "no process");
-    if (child == 0) {
-        usleep(200000); /* the first file is a */
-        if (!freopen("/dev/null", "w", stdout))
-            _exit(OPT_FAILED);
-        _exit(take_part(r, r->line.path[1]));
-    }
-    status = take_part(r, r->line.path[0]);
-    while (waitpid(child, &state, 0) < 0 && errno == EINTR)
-        ;
     return status;
 }
 
@@ -341,38 +248,38 @@ static int compare_records(run *r)
 
 static int write_record(run *r)
 {
-    replay all = {.of = &r->of, .data = r->set.data, .workers = r->set.workers,
+    replay all = {.of = &r->of, .files = &r->files, .workers = r->set.workers,
                   .trainer = r->set.trainer};
-    int status = r->line.paths ? published_open(&r->of, r->line.path[0])
-                               : OPT_GO;
+    int status = r->line.paths ? open_one(r, r->line.path[0]) : OPT_GO;
 
     if (status == OPT_GO)
         status = step_record_write(&all, r->set.record, &r->line);
-    published_close(&r->of);
+    close_one(r);
     return status;
 }
 
 static int answer_all(run *r)
 {
+    if (r->set.explain)
+        return explain(r);
     if (r->set.trace_bits)
         return compare_records(r);
     if (r->set.record)
         return write_record(r);
-    if (r->set.dispute)
-        return r->line.paths == 2 ? take_both_parts(r)
-                                  : take_part(r, r->line.path[0]);
     return r->line.paths == 2 ? verify_two(r) : verify_one(r);
 }
 
 /* Refuse options that have no part in what is done. */
 static int check_mode(const run *r)
 {
+    if (r->set.explain && r->line.paths == 2)
+        return opt_fail(OPT_WRONG, "--explain takes one transcript");
+    if (r->set.explain)
+        return opt_refuse_others(&r->line, EXPLAIN, "--explain");
     if (r->set.trace_bits)
         return opt_refuse_others(&r->line, TRACE, "--trace-bits");
     if (r->set.record)
         return opt_refuse_others(&r->line, RECORD, "--record");
-    if (r->set.dispute)
-        return opt_refuse_others(&r->line, DISPUTE, "--dispute");
     if (r->line.paths == 2)
         return opt_refuse_others(&r->line, TWO,
                                  "a comparison of two transcripts");
@@ -381,6 +288,20 @@ static int check_mode(const run *r)
     if (r->set.only_state)
         return opt_refuse_others(&r->line, STATES, "--only-state");
     return OPT_GO;
+}
+
+/* --record writes what is named last. */
+static int check_files(const run *r)
+{
+    int last = r->line.paths - 1;
+    apart_file word[2];
+
+    for (int i = 0; i <= last; i++)
+        word[i] = (apart_file){i ? "OTHER.lst" : "RUN.lst", r->line.path[i],
+                               OPT_READ};
+    if (r->set.record && last > 0)
+        word[last] = (apart_file){"--record", r->line.path[last], OPT_ASIDE};
+    return apart_check(&r->line, last + 1, word, NULL);
 }
 
 static int check(const run *r)
@@ -399,7 +320,8 @@ static int check(const run *r)
     if (beacon && (!*beacon || beacon[strspn(beacon, "0123456789abcdef")]))
         return opt_fail(OPT_WRONG, "--beacon %s: it takes digits from 0 to 9 "
                         "and a to f", beacon);
-    return check_mode(r);
+    status = check_mode(r);
+    return status == OPT_GO ? check_files(r) : status;
 }
 
 int main(int argc, char **argv)
@@ -409,7 +331,7 @@ int main(int argc, char **argv)
 
     r.program = (opt_program){.about = only.about, .models = models,
                               .model_count = 1, .paths = 2,
-                              .args = "RUN.lst [OTHER.lst]"};
+                              .args = "RUN.lst|DIR|FILE.tar [OTHER.lst]"};
     opt_add(&r.program, (opt_rows)OPT_ROWS(options), &r.set);
     status = opt_parse(&r.program, argc, argv, &r.line);
     if (status == OPT_GO)

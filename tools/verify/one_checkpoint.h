@@ -4,17 +4,12 @@
 #ifndef TOOLS_ONE_CHECKPOINT_H
 #define TOOLS_ONE_CHECKPOINT_H
 
+#include "run/scratch.h"
+
 #include <stdint.h>
 
-typedef struct one_checkpoint {
-    char folder[64];
-} one_checkpoint;
-
-/* Link the checkpoint of so many batches, one of those in `all`.  OPT_FAILED
- * after a message. */
-int one_checkpoint_open(one_checkpoint *s, const char *all, int64_t batches);
-
-/* Remove the folder and the link, which is not followed. */
-void one_checkpoint_close(one_checkpoint *s);
+/* Link the checkpoint after `batches` batches, one of those in `all`.
+ * OPT_FAILED after a message, and nothing is open. */
+int one_checkpoint_open(scratch *s, const char *all, int64_t batches);
 
 #endif

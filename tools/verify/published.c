@@ -2,13 +2,15 @@
 /* See published.h. */
 #include "verify/published.h"
 #include "opt/opt.h"
+#include "run/json_lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Events that lockstep-train has; and those that a program has alone. */
-static const char *const known[] = {"change", "evaluation", "plateau", "stop"};
+static const char *const known[] = {"change", "chosen", "evaluation", "plateau",
+                                    "saved", "stop"};
 
 static bool is_known(const char *what)
 {
@@ -49,8 +51,14 @@ static bool add_part(published *p, const json_t *line)
     return true;
 }
 
-/* state: of which batches the last line with one is. */
-static bool take_event(published *p, const json_t *line, int64_t state)
+static void keep(json_t **place, json_t *line)
+{
+    json_decref(*place);
+    *place = json_incref(line);
+}
+
+/* state: the batches of the last line that has one. */
+static bool take_event(published *p, json_t *line, int64_t state)
 {
     const char *what = json_string_value(json_object_get(line, "what"));
     int64_t n = json_integer_value(json_object_get(line, "n"));
@@ -58,6 +66,17 @@ static bool take_event(published *p, const json_t *line, int64_t state)
     if (!is_known(what) && !*p->own) {
         snprintf(p->own, sizeof p->own, "%.39s", what);
         p->own_at = n;
+    }
+    if (strcmp(what, "chosen") == 0)
+        keep(&p->chosen, line);
+    if (strcmp(what, "evaluation") == 0) {
+        keep(&p->evaluation, line);
+        p->evaluations++;
+    }
+    if (strcmp(what, "saved") == 0) {
+        p->saved = n;
+        keep(&p->best, p->evaluation);
+        p->saved_by = p->evaluations;
     }
     if (strcmp(what, "change") != 0)
         return true;
@@ -68,18 +87,17 @@ static bool take_event(published *p, const json_t *line, int64_t state)
 }
 
 /* The library has checked the file; these are its lines again. */
-static bool read_lines(published *p, FILE *file)
+static int read_again(published *p)
 {
-    char *text = NULL;
-    size_t room = 0;
-    ssize_t n;
+    json_lines all;
+    json_t *line = NULL;
     int64_t state = -1;
+    int status = json_lines_open(&all, p->path);
     bool good = true;
 
-    while (good && (n = getline(&text, &room, file)) > 0) {
-        json_t *line = json_loadb(text, (size_t)n, 0, NULL);
-
-        if (!p->head && (good = line && add_part(p, line)))
+    while (good && status == OPT_GO &&
+           (status = json_lines_next(&all, &line)) == OPT_GO && line) {
+        if (!p->head && (good = add_part(p, line)))
             p->head = json_incref(line);
         else if (is_kind(line, "state"))
             state = json_integer_value(json_object_get(line, "n"));
@@ -87,34 +105,28 @@ static bool read_lines(published *p, FILE *file)
             good = take_event(p, line, state);
         json_decref(line);
     }
-    free(text);
-    return good && p->head;
-}
-
-static bool read_again(published *p)
-{
-    FILE *file = fopen(p->path, "r");
-    bool good = file && read_lines(p, file);
-
-    if (file)
-        fclose(file);
-    return good;
+    json_lines_close(&all);
+    if (status == OPT_GO && !(good && p->head))
+        status = opt_fail(OPT_FAILED, "%s: cannot be read again: no memory",
+                          p->path);
+    return status;
 }
 
 int published_open(published *p, const char *path)
 {
     int status;
 
-    *p = (published){.path = path};
+    *p = (published){.path = path, .saved = -1};
     status = opt_check(ls_transcript_check(path, &p->facts));
-    if (status == OPT_GO && !read_again(p))
-        status = opt_fail(OPT_FAILED, "%s: cannot be read again", path);
-    return status;
+    return status == OPT_GO ? read_again(p) : status;
 }
 
 void published_close(published *p)
 {
     json_decref(p->head);
+    json_decref(p->chosen);
+    json_decref(p->evaluation);
+    json_decref(p->best);
     for (int i = 0; i < p->parts; i++)
         json_decref(p->part[i].options);
     free(p->part);
@@ -130,6 +142,16 @@ const char *published_option(const published *p, const char *name)
 {
     return json_string_value(
         json_object_get(json_object_get(p->head, "options"), name));
+}
+
+const char *published_trains(const published *p)
+{
+    static const char program[] = "lockstep-train ";
+    const char *text = published_text(p, "program");
+    size_t skipped = sizeof program - 1;
+
+    return strncmp(text, program, skipped) == 0 && text[skipped] != '-'
+               ? text + skipped : NULL;
 }
 
 int published_part(const published *p, int64_t n)

@@ -23,10 +23,15 @@ typedef struct published {
     leg *part;
     char own[40]; /* an event that only its program can repeat; "": none */
     int64_t own_at;
+    int64_t evaluations, saved_by; /* so many, of which that one was the last
+                                      before "saved"; 0: none */
+    json_t *evaluation, *best, *chosen; /* the last line of these, that one, and
+                                           that of a search; or NULL */
+    int64_t saved;  /* batches at the last event "saved"; -1: there is none */
 } published;
 
-/* Read all lines, each of which has the hash of the one before.  OPT_FAILED
- * after a message. */
+/* Read all lines, a hash chain: each has the hash of the one before.
+ * OPT_FAILED after a message. */
 int published_open(published *p, const char *path);
 void published_close(published *p);
 
@@ -34,10 +39,14 @@ void published_close(published *p);
 const char *published_text(const published *p, const char *name);
 const char *published_option(const published *p, const char *name);
 
+/* The model of a run of lockstep-train, as its head names both; NULL: it is
+ * another program's. */
+const char *published_trains(const published *p);
+
 /* The part that batch n is in, or that ends before it. */
 int published_part(const published *p, int64_t n);
 
-/* Its batches at the end. */
+/* The run's batches at the end. */
 int64_t published_batches(const published *p);
 
 #endif

@@ -9,7 +9,7 @@
 const char recorded_file[] = "file ";
 
 /* A run that is not run has the rows of all options. */
-static const opt_program *trainer(void)
+const opt_program *recorded_trainer(void)
 {
     static train_settings set;
     static run r;
@@ -23,7 +23,7 @@ static const opt_program *trainer(void)
 /* Rows of lockstep-train alone are left out of this program's. */
 static const opt *row_of(const char *name)
 {
-    const opt_program *p = trainer();
+    const opt_program *p = recorded_trainer();
     int i = opt_find(p, name);
 
     if (i >= 0)
@@ -42,5 +42,5 @@ bool recorded_option(const char *name)
 
     name += is_file ? skipped : 0;
     o = strncmp(name, "--", 2) == 0 ? row_of(name + 2) : NULL;
-    return o && opt_is_recorded(o) && (o->is_file || !is_file);
+    return o && opt_is_recorded(o) && o->is_file == is_file;
 }

@@ -4,8 +4,8 @@
  * begins with "against" is read. */
 #define _GNU_SOURCE
 #include "verify/retrain.h"
+#include "opt/characters.h"
 #include "opt/opt.h"
-#include "verify/files.h"
 #include "verify/recorded.h"
 
 #include <errno.h>
@@ -50,17 +50,6 @@ static void clear(command *c)
 
 /* ------ the command ------ */
 
-/* "lockstep-train lm" of a head is the program and its model. */
-static const char *model_of(const published *p)
-{
-    static const char program[] = "lockstep-train ";
-    const char *text = published_text(p, "program");
-    size_t skipped = sizeof program - 1;
-
-    return strncmp(text, program, skipped) == 0 && text[skipped] != '-'
-               ? text + skipped : NULL;
-}
-
 /* "--batch", or "file --data" of what the run read; others are the trainer's
  * own, which follow from these. */
 static int add_option(command *c, const replay *r, const char *name,
@@ -77,7 +66,7 @@ static int add_option(command *c, const replay *r, const char *name,
                         "lockstep-train does not write there: it is not "
                         "trained again", r->of->path, name);
     if (is_file) {
-        if (!(path = files_find(r->data, value)))
+        if (!(path = files_option(r->files, name + skipped, value)))
             return OPT_FAILED;
         add(c, "%s=%s", name + skipped, path);
         free(path);
@@ -117,7 +106,7 @@ static void add_changes(command *c, const json_t *before, const json_t *now)
 static int make_command(command *c, const replay *r, const char *program,
                         int part, bool changes)
 {
-    const char *model = model_of(r->of), *name;
+    const char *model = published_trains(r->of), *name;
     json_t *options = r->of->part[part].options, *value;
     int status = OPT_GO;
 
@@ -132,6 +121,8 @@ static int make_command(command *c, const replay *r, const char *program,
             status = add_option(c, r, name, json_string_value(value));
     if (!r->more)
         add(c, "--against=%s", r->of->path);
+    if (!r->more && r->save)
+        add(c, "--save=%s", r->save);
     for (int i = 0; r->more && r->more[i]; i++)
         add(c, "%s", r->more[i]);
     if (r->workers)
@@ -174,8 +165,8 @@ static void start(const command *c, int out)
     memcpy(word, c->word, (size_t)c->count * sizeof *word);
     dup2(out, STDOUT_FILENO);
     execvp(word[0], word);
-    fprintf(stderr, "%s: %s: %s\n", opt_program_name, word[0],
-            strerror(errno));
+    fprintf(stderr, "%s: %s: %s\n", opt_program_name,
+            characters_shown(word[0]), strerror(errno));
     _exit(OPT_FAILED);
 }
 
@@ -212,9 +203,15 @@ static void add_unknown(char *list, char *what)
         sprintf(list + at, "%s%s", at ? between : "", what);
 }
 
-/* What follows "against " of the last such line, and all that the referee does
- * not know. */
-static void read_words(int in, char text[REPLAY_TEXT], char *unknown)
+/* Takes the text behind a word, up to the line's end. */
+static void take_rest(char text[REPLAY_TEXT], const char *rest)
+{
+    snprintf(text, REPLAY_TEXT, "%.*s", (int)strcspn(rest, "\n"), rest);
+}
+
+/* Reads the texts behind "against " and "model " in the last such lines, and
+ * all that the referee does not know. */
+static void read_words(int in, char text[REPLAY_TEXT], const replay *r)
 {
     static const char named[] = "referee does not know ";
     FILE *file = fdopen(in, "r");
@@ -223,17 +220,18 @@ static void read_words(int in, char text[REPLAY_TEXT], char *unknown)
 
     while (file && getline(&line, &room, file) > 0)
         if (strncmp(line, "against ", 8) == 0)
-            snprintf(text, REPLAY_TEXT, "%.*s", (int)strcspn(line + 8, "\n"),
-                     line + 8);
+            take_rest(text, line + 8);
+        else if (strncmp(line, "model ", 6) == 0 && r->model)
+            take_rest(r->model, line + 6);
         else if (strncmp(line, named, sizeof named - 1) == 0)
-            add_unknown(unknown, line + sizeof named - 1);
+            add_unknown(r->unknown, line + sizeof named - 1);
     free(line);
     if (file)
         fclose(file);
 }
 
 static int run(const command *c, int *exit_status, char text[REPLAY_TEXT],
-               char *unknown)
+               const replay *r)
 {
     int pipes[2], state;
     pid_t child;
@@ -243,7 +241,7 @@ static int run(const command *c, int *exit_status, char text[REPLAY_TEXT],
     if (child == 0)
         start(c, pipes[1]);
     close(pipes[1]);
-    read_words(pipes[0], text, unknown);
+    read_words(pipes[0], text, r);
     while (waitpid(child, &state, 0) < 0)
         if (errno != EINTR)
             return opt_fail(OPT_FAILED, "no process: %s", strerror(errno));
@@ -259,8 +257,8 @@ static void take_words(int64_t batches, bool *same, char text[REPLAY_TEXT])
 
     *same = strncmp(text, "same", 4) == 0;
     if (*same && done != batches)
-        snprintf(text, REPLAY_TEXT, "the run came to %" PRId64 " batches, not "
-                 "%" PRId64, done, batches);
+        snprintf(text, REPLAY_TEXT, "the run came to %" PRId64 " batch%s, not "
+                 "%" PRId64, done, opt_es(done), batches);
     else
         memmove(text, rest + 1, strlen(rest));
     *same = *same && done == batches;
@@ -280,7 +278,7 @@ static int run_part(const replay *r, int i, bool changes, int *ended,
     status = make_command(&c, r, r->trainer ? r->trainer : program, i,
                           changes);
     if (status == OPT_GO)
-        status = run(&c, ended, text, r->unknown);
+        status = run(&c, ended, text, r);
     clear(&c);
     return status;
 }
@@ -288,10 +286,11 @@ static int run_part(const replay *r, int i, bool changes, int *ended,
 static int compare_part(const replay *r, int i, bool changes, int64_t batches,
                         bool *same, char text[REPLAY_TEXT])
 {
-    enum { DIFFERS = 5 };
+    enum { DIFFERS = 5, OTHER_MODEL = 6 };
     int ended, status = run_part(r, i, changes, &ended, text);
 
-    if (status == OPT_GO && (!*text || (ended != 0 && ended != DIFFERS)))
+    if (status == OPT_GO && (!*text || (ended != 0 && ended != DIFFERS &&
+                                        ended != OTHER_MODEL)))
         status = opt_fail(OPT_FAILED, "lockstep-train ended with status %d",
                           ended);
     if (status == OPT_GO)
@@ -335,6 +334,7 @@ int replay_run(const replay *r, int64_t batches, bool *same,
         int64_t end = more ? p->part[i + 1].first : batches;
 
         part.until = more ? end : r->until;
+        part.save = more ? NULL : r->save;
         if (!more || end > at)
             status = compare_part(&part, i, changes, end, same, text);
         if (!more)
@@ -353,9 +353,10 @@ int replay_write(const replay *r)
 
     if (status == OPT_GO && r->of->parts > 1)
         status = opt_fail(OPT_FAILED, "%s: options changed after %" PRId64
-                          " batches: a run of several parts is compared, and "
+                          " batch%s: a run of several parts is compared, and "
                           "not made again whole", r->of->path,
-                          r->of->part[1].first);
+                          r->of->part[1].first,
+                          opt_es(r->of->part[1].first));
     if (status == OPT_GO)
         status = run_part(r, 0, false, &ended, text);
     if (status == OPT_GO && ended != 0)
@@ -380,25 +381,6 @@ int replay_record(const replay *r, int64_t step, int device, const char *path,
     more[0] = word;
     part.more = more;
     part.until = step + 1;
-    status = replay_write(&part);
-    free(word);
-    return status;
-}
-
-int replay_evidence(const replay *r, int64_t step, const char *input,
-                    int64_t element, const uint32_t claim[2], const char *path)
-{
-    const char *more[] = {NULL, path, NULL};
-    replay part = *r;
-    char *word = NULL;
-    int status;
-
-    if (asprintf(&word, "--prove=%" PRId64 ":%" PRId64 ":%08" PRIx32 ":%08"
-                 PRIx32 ":%s", step, element, claim[0], claim[1], input) < 0)
-        return opt_fail(OPT_FAILED, "no memory");
-    more[0] = word;
-    part.more = more;
-    part.until = -1;
     status = replay_write(&part);
     free(word);
     return status;

@@ -3,13 +3,13 @@
 #ifndef TOOLS_RETRAIN_H
 #define TOOLS_RETRAIN_H
 
-#include "verify/published.h"
+#include "verify/files.h"
 
 enum { REPLAY_TEXT = 512, REPLAY_NAMES = 1 << 14 };
 
 typedef struct replay {
     const published *of;
-    const char *data;       /* where its files are; or NULL */
+    const files *files;     /* their places */
     const char *workers;    /* for --workers; or NULL */
     const char *checkpoint; /* a folder of one, to begin with; or NULL */
     int64_t first;          /* batches that it has */
@@ -17,14 +17,18 @@ typedef struct replay {
     const char *trainer;    /* the program; NULL: lockstep-train */
     char *unknown;          /* [REPLAY_NAMES]: what the referee does not know,
                                one after the other; or NULL */
+    const char *save;       /* the model's file to write and compare at the
+                               run's end; or NULL */
+    char *model;            /* [REPLAY_TEXT]: "same .." or "differs ..", ""
+                               where it was not compared; or NULL */
     const char *const *more; /* words in the place of --against, ended by NULL;
                                NULL: compare */
 } replay;
 
-/* Train, to so many batches, part by part where options changed between, for
- * which there must be a folder of checkpoints.  *same: every line was the
- * transcript's; text says of how many, or which is not.  OPT_FAILED after a
- * message: it could not be done. */
+/* Train, to that many batches, part by part where options changed between; that
+ * needs a folder of checkpoints. *same: every line was the transcript's; text
+ * says of how many, or which is not.  OPT_FAILED after a message: it could not
+ * be done. */
 int replay_run(const replay *r, int64_t batches, bool *same,
                char text[REPLAY_TEXT]);
 
@@ -34,10 +38,5 @@ int replay_write(const replay *r);
 /* Train up to a step, in one process, and write its record; device -1: all. */
 int replay_record(const replay *r, int64_t step, int device, const char *path,
                   bool values);
-
-/* Write evidence of a word of a step's batch, of an input; where the rows are
- * not judged there is no file, and r->unknown says why. */
-int replay_evidence(const replay *r, int64_t step, const char *input,
-                    int64_t element, const uint32_t claim[2], const char *path);
 
 #endif

@@ -60,22 +60,34 @@ void segments_free(segments *s)
 
 /* ------ drawing ------ */
 
-/* A number below n from the first 16 digits of a hash.  (2^64 is so much larger
- * than n that the remainder favours none by more than 1 in 10^15.) */
-static int number_below(const char *beacon, const char *digest, int counter,
-                        int n)
+/* A number below n from the first 16 digits of a hash; -1: no memory.  (2^64 is
+ * so much larger than n that the remainder favours none by more than 1 in
+ * 10^9.) */
+static int64_t number_below(const char *beacon, const char *digest, int counter,
+                            int64_t n)
 {
-    char text[64], hex[65], *all = NULL, high[17];
-    uint64_t x;
+    char hex[65], *all = NULL;
 
-    snprintf(text, sizeof text, "%d", counter);
-    if (asprintf(&all, "%s %s %s", beacon, digest, text) < 0)
+    if (asprintf(&all, "%s %s %d", beacon, digest, counter) < 0)
         return -1;
     ls_digest(all, strlen(all), hex);
     free(all);
-    snprintf(high, sizeof high, "%.16s", hex);
-    x = strtoull(high, NULL, 16);
-    return (int)(x % (uint64_t)n);
+    hex[16] = 0;
+    return (int64_t)(strtoull(hex, NULL, 16) % (uint64_t)n);
+}
+
+static int64_t length(const segment *x)
+{
+    return x->last - x->first;
+}
+
+int64_t segments_batches(const segments *s, int k)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < k; i++)
+        sum += length(&s->of[i]);
+    return sum;
 }
 
 static int by_place(const void *a, const void *b)
@@ -87,28 +99,52 @@ static int by_place(const void *a, const void *b)
 
 int segments_draw(segments *s, int k, const char *beacon, const char *digest)
 {
-    for (int i = 0; i < k; i++) {
-        int j = number_below(beacon, digest, i, s->count - i);
-        segment drawn;
+    int64_t left = segments_batches(s, s->count);
 
-        if (j < 0)
+    for (int i = 0; i < k; i++) {
+        int64_t at = number_below(beacon, digest, i, left);
+        segment drawn;
+        int j = i;
+
+        if (at < 0)
             return opt_fail(OPT_FAILED, "no memory for segments");
-        drawn = s->of[i + j];
-        s->of[i + j] = s->of[i];
+        while (at >= length(&s->of[j]))
+            at -= length(&s->of[j++]);
+        drawn = s->of[j];
+        memmove(s->of + i + 1, s->of + i, (size_t)(j - i) * sizeof drawn);
         s->of[i] = drawn;
+        left -= length(&drawn);
     }
     qsort(s->of, (size_t)k, sizeof *s->of, by_place);
     return OPT_GO;
 }
 
-double segments_unseen(const segments *s, int k, int wrong)
+int segments_with_end(segments *s, int k, int64_t from)
+{
+    segment end = {0};
+    int n = 0;
+
+    for (int i = 0; i < s->count; i++) {
+        if (s->of[i].last > end.last)
+            end.last = s->of[i].last;
+        if (s->of[i].first < from && s->of[i].first > end.first)
+            end.first = s->of[i].first;
+    }
+    for (int i = 0; i < k; i++)
+        if (s->of[i].last <= end.first)
+            s->of[n++] = s->of[i];
+    s->of[n++] = end;
+    return n;
+}
+
+double segments_unseen(int64_t batches, int64_t trained, int wrong)
 {
     double unseen = 1;
 
-    for (int i = 0; i < k; i++) {
-        double left = s->count - wrong - i;
+    for (int i = 0; i < wrong && i < batches; i++) {
+        double left = (double)(batches - trained - i);
 
-        unseen *= left > 0 ? left / (s->count - i) : 0;
+        unseen *= left > 0 ? left / (double)(batches - i) : 0;
     }
     return unseen;
 }

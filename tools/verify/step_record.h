@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records of a step: of a transcript's run, and the first difference of two. */
+/* Records of a step: of a transcript's run, the first difference of two, and
+ * the step that is to be looked at. */
 #ifndef TOOLS_STEP_RECORD_H
 #define TOOLS_STEP_RECORD_H
 
@@ -14,5 +15,9 @@ int step_record_compare(const opt_line *line, bool *same);
  * the second file; of a run on several ranks, too: they have the bytes of one
  * process. */
 int step_record_write(const replay *r, const char *step, const opt_line *line);
+
+/* Print what finds the step in which two transcripts part, or what judges it:
+ * the one behind the last state that both have. */
+void step_record_tell(char *const path[2]);
 
 #endif

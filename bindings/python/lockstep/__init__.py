@@ -24,10 +24,12 @@ numbers, and x[0:2].  An option that is a constant in C is its word or the
 constant: precision="bf16" or ls.BF16_LAYERS.  ls.c has all functions and
 structs of the headers.
 
-Arrays are float32 or int32 and C-contiguous, and are read where they are:
+Arrays that are float32 or int32 and C-contiguous are read where they are:
 NumPy's, and what shares its memory by DLPack (__dlpack__), as tensors of
-PyTorch do.  Others are refused; ls.array(x) makes one that is good, a copy
-where it must.  A failure raises ls.Error, which has a status and the words of
+PyTorch do.  Others, lists too, are copied when they are given (ls.array(x)
+makes such a copy): floats are rounded to float32, and a number that the input
+cannot hold is refused, as a whole one beyond int32 is, or one that float32 would
+round.  A failure raises ls.Error, which has a status and the words of
 ls_errmsg().  Each call stands alone: what it needs is given to it.
 
 Every call of the library leaves the interpreter's lock (GIL) free, so that
@@ -72,6 +74,9 @@ __all__ = [n for n in builders.__all__ if not hasattr(builtins, n)] + [
 def version():
     """The version of the library, "1.2.3"."""
     return c.ls_version().decode()
+
+
+__version__ = version()
 
 
 def __dir__():

@@ -8,6 +8,7 @@ What is of liblockstep_data is asked of the file beside it, when it is called.
 """
 
 import ctypes as C
+import difflib
 import functools
 import operator
 import os
@@ -24,6 +25,35 @@ except OSError as error:
     raise ImportError(f"lockstep's library cannot be loaded: {error} (the wheel "
                       "brings one; LOCKSTEP_LIBRARY names another)") from None
 P = C.c_void_p
+_REF = type(C.byref(P()))
+_POINTS = P, C.Array, C._Pointer, C._CFuncPtr
+
+
+class Pointer(C.c_void_p):
+    """A pointer as functions return and take it: NULL as None, what ctypes has,
+    an array of NumPy's, or what has something of the library's.  A number would
+    be an address, and is refused."""
+
+    @classmethod
+    def from_param(cls, x):
+        kind = type(x)
+        if x is None or kind is P or kind is _REF or isinstance(x, _POINTS):
+            return x
+        if hasattr(x, "_as_parameter_"):
+            return x._as_parameter_
+        if hasattr(x, "ctypes"):
+            return P(x.ctypes.data)
+        if isinstance(getattr(x, "of", None), C.c_void_p):
+            return x.of
+        raise TypeError(f"a pointer is wanted, not {type(x).__name__}")
+
+
+def near(name, names):
+    """Of names the one that was perhaps meant, or all, for a message."""
+    names = sorted(map(str, names))
+    found = difflib.get_close_matches(str(name), names, 1)
+    return (f'the nearest is "{found[0]}"' if found else
+            "there are " + ", ".join(names) if names else "there are none")
 
 
 def _common(words, end):
@@ -82,9 +112,7 @@ class Text:
 
     @staticmethod
     def from_param(x):
-        if x is None or isinstance(x, (str, bytes, os.PathLike)):
-            return C.c_char_p(encoded(x))
-        raise TypeError(f"a text is wanted, not {type(x).__name__}")
+        return C.c_char_p(encoded(x))
 
 
 class NodeOrNull:
@@ -93,7 +121,7 @@ class NodeOrNull:
     @staticmethod
     def from_param(x):
         if x is None or hasattr(x, "graph"):
-            return P(x and x.of)
+            return x and x.of
         raise TypeError(f"a node is wanted, not {type(x).__name__}")
 
 
@@ -109,10 +137,17 @@ class Value:
 
 def encoded(x):
     x = os.fsencode(x) if isinstance(x, (str, os.PathLike)) else x
-    if isinstance(x, bytes) and b"\0" in x:
+    if not (x is None or isinstance(x, bytes)):
+        raise TypeError(f"a text is wanted, not {type(x).__name__}")
+    if x and b"\0" in x:
         raise ValueError(f"{x!r} has a NUL, at which C would end it")
     return x
 
+
+# What makes one, for a message.
+_AS = {"Optimizer": ", as ls.adam(1e-3) is",
+       "Schedule": ', as ls.schedule("cosine", decay_steps=100) is',
+       "Group": ', as ls.group("head.*", rate=0.1) is'}
 
 _WHOLE = C.c_int, C.c_int64, C.c_uint32, C.c_uint64
 
@@ -134,23 +169,40 @@ class Struct(C.Structure):
     def __setattr__(self, name, value):
         kind = dict(self._fields_).get(name)
         if kind is None:
-            raise TypeError(f"there is no {name} in {type(self).__name__}")
+            raise TypeError(self._lacks(name))
+        try:
+            super().__setattr__(name, self._as(name, kind, value))
+        except (TypeError, ValueError) as e:
+            raise type(e)(f"{name}: {e}") from None
+
+    def _lacks(self, name):
+        kinds = dict(self._fields_)
+        inner = [n for n, kind in kinds.items() if issubclass(kind, Struct)
+                 and name in dict(kind._fields_)]
+        return (f"there is no {name} in {type(self).__name__}; " +
+                (f"its {inner[0]} has one" if inner else near(
+                    name, set(kinds) - {"size"})))
+
+    def _as(self, name, kind, value):
         if name in self.enums:
             value = self.enums[name](value)
         elif kind is C.c_char_p:
-            value = encoded(value)
+            return encoded(value)
         elif kind is P:
-            value = getattr(value, "of", value)
-        elif isinstance(value, (list, tuple)):
-            value = self._array(name, kind, value)
-        elif isinstance(kind, type) and issubclass(kind, Struct):
-            value = kind.made(value)
-        if kind in _WHOLE:
-            value = whole(kind, value).value
-        super().__setattr__(name, value)
+            return value if value is None else C.cast(
+                Pointer.from_param(value), P)
+        elif issubclass(kind, Struct):
+            return kind.made(value)
+        elif (issubclass(kind, (C.Array, C._Pointer)) and
+              isinstance(value, (list, tuple))):
+            return self._array(name, kind, value)
+        return whole(kind, value).value if kind in _WHOLE else value
 
     def _array(self, name, kind, values):
         if issubclass(kind, C.Array):
+            if len(values) > kind._length_:
+                raise ValueError(f"{len(values)} values, and there is room for "
+                                 f"{kind._length_}")
             return kind(*values)
         struct, names = kind._type_, dict(self._fields_)
         count = next(n for n in ("n_" + name, name + "s", name[:-1] + "ies")
@@ -163,6 +215,9 @@ class Struct(C.Structure):
         """x if it is one; or one of a dict, or of a tuple."""
         if isinstance(x, cls):
             return x
+        if not isinstance(x, (dict, list, tuple)):
+            raise TypeError(f"{x!r} is no {cls.__name__}" + _AS.get(
+                cls.__name__, ""))
         return cls(**x) if isinstance(x, dict) else cls(*x)
 
     def __repr__(self):
@@ -172,7 +227,7 @@ class Struct(C.Structure):
             x = x.decode() if isinstance(x, bytes) else x
             x = list(x) if isinstance(x, C.Array) else x
             numbers = x if isinstance(x, list) else [x]
-            if (name not in ("size", "room") and x is not None
+            if (name != "size" and x is not None
                     and not isinstance(x, C._Pointer)
                     and not all(n != n for n in numbers)):
                 shown.append(f"{name}={x!r}")
@@ -180,7 +235,8 @@ class Struct(C.Structure):
 
 
 def declared(f, returns, takes):
-    f.restype, f.argtypes = returns, takes
+    f.restype, *f.argtypes = (Pointer if t is P else t
+                              for t in (returns, *takes))
     return f
 
 

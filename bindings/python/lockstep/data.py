@@ -8,16 +8,22 @@ import threading
 import numpy as np
 
 from . import c
-from .arrays import look, shared
-from .nodes import Alone, Error, called, defaults, do, encoded, opened
+from .arrays import check_shape, good
+from .frames import is_frame, is_missing
+from .nodes import (DTYPES, Error, Owner, called, defaults, do, encoded, near,
+                    opened, owned)
+from .training import Trainer
 
 
-class Source(Alone):
-    """Rows of arrays in memory, which are not copied: arrays by the names of a
-    model's inputs, rows first.  weights: one for each row."""
+class Source(Owner):
+    """Rows of arrays in memory, which are not copied where they are float32 or
+    int32: arrays by the names of a model's inputs, rows first.  weights: one for
+    each row.  dtypes: what others become, by name (Trainer.dtypes for one), if
+    whole numbers are not to be int32 and others float32."""
 
-    def __init__(self, arrays=None, weights=None):
+    def __init__(self, arrays=None, weights=None, dtypes=None):
         self.of, self._held = c.Source(), []
+        self._dtypes = dtypes or {}
         if arrays is not None:
             made = self._arrays(arrays)
             do.source_arrays(C.byref(self.of), len(made),
@@ -52,7 +58,7 @@ class Source(Alone):
         it: augment(flip=True, crop=4)."""
         do.source_augment(C.byref(self.of), C.byref(defaults(
             c.ls_augment_defaults_bytes, c.AugmentOptions,
-            key=c.ls_key_new(seed), **self._normal(options))))
+            key=called(c.ls_key_new, seed), **self._normal(options))))
         return self
 
     @property
@@ -70,37 +76,35 @@ class Source(Alone):
             if name in options:
                 values = np.atleast_1d(options[name]).astype(np.float64)
                 self._held.append(values)
-                options[name] = values.ctypes.data
+                options[name] = values
                 options["channels"] = len(values)
         return options
 
     def _arrays(self, arrays):
         made = []
         for name, x in arrays.items():
-            x = shared(x)
-            dtype, data = look(name, x)
+            x = good(name, x, self._dtypes.get(name))
             self._held.append(x)
-            made.append(c.Array(name, dtype, x.ndim, x.shape, data))
+            made.append(c.Array(name, DTYPES[x.dtype], x.ndim, x.shape, x))
         return made
 
     def _weigh(self, weights):
         if weights is None:
             return
-        weights = shared(weights)
-        if look("weights", weights)[0] != c.F32 or weights.ndim != 1:
-            raise TypeError("weights are float32, one for each row")
+        weights = good("weights", weights, np.float32)
+        check_shape("weights", weights, ())
         self._held.append(weights)
-        do.source_weigh(C.byref(self.of), weights.ctypes.data, len(weights))
+        do.source_weigh(C.byref(self.of), weights, len(weights))
 
     def __len__(self):
         return self.of.rows
 
-    def __del__(self):
-        if hasattr(self, "of"):
+    def _end(self):
+        if self.of is not None:
             c.ls_source_close(C.byref(self.of))
 
 
-class Loader(Alone):
+class Loader(Owner):
     """The batch of every step, made of a Source (or of the arrays of one) while
     the step before is computed: batch `i % len(loader)` of epoch
     `i // len(loader)`, in a shuffled order of each epoch that follows from seed.
@@ -113,11 +117,13 @@ class Loader(Alone):
 
     def __init__(self, trainer, source, batch=0, shuffle=False, seed=0,
                  uneven="error", thread=True):
-        source = source if isinstance(source, Source) else Source(source)
+        owned(trainer, Trainer)
+        if not isinstance(source, Source):
+            source = Source(source, dtypes=trainer.dtypes)
         self.trainer, self._source = trainer, source
         options = defaults(c.ls_loader_defaults_bytes, c.LoaderOptions,
                            batch=batch, shuffle=shuffle, uneven=uneven,
-                           key=c.ls_key_new(seed), no_thread=not thread)
+                           key=called(c.ls_key_new, seed), no_thread=not thread)
         self._of = opened(do.loader_open, trainer.of, C.byref(source.of),
                           C.byref(options))
         source.of = c.Source()  # the loader has it now
@@ -140,7 +146,7 @@ class Loader(Alone):
                 end(getattr(self, name))
                 setattr(self, name, None)
 
-    __del__ = close
+    _end = close
 
     def __len__(self):
         """The batches of an epoch."""
@@ -187,6 +193,15 @@ class Loader(Alone):
         return loss / weight if weight > 0 else float("nan")
 
 
+def notes(path):
+    """The notes of such a file alone."""
+    of = opened(do.archive_open, path)
+    try:
+        return _notes(of)
+    finally:
+        c.ls_archive_close(of)
+
+
 def archive(path):
     """What a safetensors file, a model file or a checkpoint holds: its arrays
     of floats by name, and its notes, texts by name."""
@@ -203,7 +218,7 @@ def _entries(of):
         c.ls_archive_entry_bytes(of, i, C.byref(e), C.sizeof(e))
         if e.dtype in (b"F32", b"F16", b"BF16", b"F64"):
             x = np.empty(tuple(e.shape[:e.rank]), np.float32)
-            do.archive_read(of, i, x.size, x.ctypes.data)
+            do.archive_read(of, i, x.size, x)
             arrays[e.name.decode()] = x
     return arrays
 
@@ -215,7 +230,7 @@ def _notes(of):
     return notes
 
 
-class TableModel(Alone):
+class TableModel(Owner):
     """A model file of a table (lockstep-train --data T.csv --save FILE), which
     answers rows by the names of its columns, from any thread.
 
@@ -228,22 +243,28 @@ class TableModel(Alone):
             c.ls_table_model_defaults_bytes, c.TableModelOptions,
             adapters=adapters)))
         coding = c.ls_table_model_coding(self.of)
-        column, self.columns = c.Column(), []
-        while c.ls_coding_column(coding, len(self.columns), C.byref(column)):
-            self.columns.append(column.name.decode())
+        column, names = c.Column(), []
+        while c.ls_coding_column(coding, len(names), C.byref(column)):
+            names.append(column.name.decode())
+        self.columns = list(dict.fromkeys(names))  # one of dates is several
         c.ls_coding_target(coding, C.byref(column))
         self.target = column.name.decode()
         words = C.cast(column.word or None, C.POINTER(C.c_char_p))
         self.classes = [words[i].decode() for i in range(column.words)]
         self._here = threading.local()
 
-    def __del__(self):
-        if getattr(self, "of", None):
-            c.ls_table_model_close(self.of)
+    def _end(self):
+        c.ls_table_model_close(self.of)
+
+    def __repr__(self):
+        what = f"one of {len(self.classes)} words" if self.classes else "a number"
+        return (f'<TableModel of "{self.target}", {what}, by '
+                f'{", ".join(self.columns)}>')
 
     def predict(self, rows):
-        """Of each row, a dict of columns, the number or the word that is most
-        probable.  A number may be a text, as in a file; None is missing."""
+        """Of each row, a dict of columns (or of all in a frame), the number or
+        the word that is most probable: a text, as a file has it, "0" for 0.  A
+        number and a date may be texts, too; None is missing."""
         out, best = self._ask(rows)
         if not self.classes:
             return out[:, 0].tolist()
@@ -256,22 +277,33 @@ class TableModel(Alone):
         return self._ask(rows)[0]
 
     def _ask(self, rows):
-        rows, names = list(rows), self.columns
+        names = self.columns
+        if is_frame(rows):
+            self._has_columns(rows.columns, "the frame")
+            rows = [dict(zip(names, row)) for row in zip(
+                *(list(rows[name]) for name in names))]
+        rows = list(rows)
         out = np.empty((len(rows), max(1, len(self.classes))))
         best = np.empty(len(rows), np.intc)
         if not rows:
             return out, best
         for i, row in enumerate(rows):
-            for name in names:
-                if name not in row:
-                    raise KeyError(f'row {i + 1} has no column "{name}"')
+            if not hasattr(row, "keys"):
+                raise TypeError(f"row {i + 1} is {type(row).__name__}; rows are "
+                                "dicts of columns, or a frame")
+            self._has_columns(row, f"row {i + 1}")
         cells = [_cell(row[name]) for row in rows for name in names]
         do.table_predict_text(
             self._context(), len(rows), len(names),
             (C.c_char_p * len(names))(*map(encoded, names)),
-            (C.c_char_p * len(cells))(*cells), out.ctypes.data,
-            best.ctypes.data)
+            (C.c_char_p * len(cells))(*cells), out, best)
         return out, best
+
+    def _has_columns(self, there, what):
+        for name in self.columns:
+            if name not in there:
+                raise KeyError(f'{what} has no column "{name}"; '
+                               f"{near(name, there)}")
 
     def _context(self):
         at = getattr(self._here, "context", None)
@@ -280,20 +312,17 @@ class TableModel(Alone):
         return at.of
 
 
-class _TableContext:
+class _TableContext(Owner):
     """One thread's, closed before the model."""
 
     def __init__(self, model):
         self.model = model.of
         self.of = opened(do.table_context_open, model.of, None)
 
-    def __del__(self):
-        if getattr(self, "of", None):
-            c.ls_table_context_close(self.of)
+    def _end(self):
+        c.ls_table_context_close(self.of)
 
 
 def _cell(x):
     """A field as a file has it."""
-    if x is None or x != x:
-        return None
-    return str(x).encode()
+    return None if is_missing(x) else str(x).encode()

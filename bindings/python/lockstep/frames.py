@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the columns of a table become: numbers, in which a missing one is the
-mean (or the median) of those trained on, and a 1 among zeros for a word, zeros
-for one that is missing or was not trained on.  Words are texts, in the order
-that lockstep-train has them in, as are those of a model file's note.
+mean (or the median) of those trained on; a 1 among zeros for a word, zeros for
+one that is missing or was not trained on; and dates several numbers.  Words and
+dates are texts, as lockstep-train reads them in a file, and so is what a model
+file's note says of them.
 
 Frames of pandas, polars and others are known by what they can do: they have
 columns, and x[name] is one that np.asarray takes.  Neither is imported.
 """
 
+import ctypes as C
+import datetime
+import numbers
 import re
 
 import numpy as np
 
+from . import c
+
 _TEXT = ("cat", "enum", "str", "object", "utf8")
+
+# The numbers of a date.
+_PARTS = [name for name, _ in c.Date._fields_]
 
 
 def is_frame(x):
@@ -20,46 +29,95 @@ def is_frame(x):
 
 
 def has_text(x):
-    """Has a frame columns that are no numbers?"""
-    return any(_is_text(x[name]) or _values(x[name]).dtype.kind == "M"
-               for name in x.columns)
+    """Has a frame columns that are no numbers, or an array dates?"""
+    if is_frame(x):
+        return any(_is_text(x[n]) or _is_other(x[n]) for n in x.columns)
+    x = np.asarray(x) if hasattr(x, "dtype") else np.empty(0)
+    return x.dtype.kind == "M" or x.dtype.kind == "O" and any(
+        isinstance(v, datetime.date) for v in x.ravel())
+
+
+def _kind(column):
+    return str(getattr(column, "dtype", "")).lower()
 
 
 def _is_text(column):
-    kind = str(getattr(column, "dtype", "")).lower()
-    return kind.startswith(_TEXT) and not _all_numbers(column)
+    return _kind(column).startswith(_TEXT) and not _all_numbers(column)
 
 
 def _all_numbers(column):
     """Objects may be numbers, as columns of pandas with a pandas.NA are."""
-    if str(column.dtype).lower() != "object":
-        return False
-    return not any(isinstance(v, str) for v in np.asarray(column))
+    return _kind(column) == "object" and not any(
+        isinstance(v, str) for v in np.asarray(column))
 
 
 def _values(column):
+    """Dates with a zone as objects, which know it."""
+    kind = getattr(column, "dtype", None)
+    if getattr(kind, "tz", None) or getattr(kind, "time_zone", None):
+        return np.array(list(column), object)
     return np.asarray(column)
 
 
-def _is_missing(v):
+def _is_other(column):
+    """Dates, or what is neither number nor text."""
+    x = _values(column)
+    return x.dtype.kind in "mM" or x.dtype.kind == "O" and not all(
+        isinstance(v, (str, numbers.Number, np.bool_)) or is_missing(v)
+        for v in x)
+
+
+def is_missing(v):
     if v is None or type(v).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(v, (float, np.floating)) and v != v
 
 
 def _numbers(name, column):
-    """A column as doubles, NaN where one is missing; times as days."""
+    """A column as doubles, NaN where one is missing."""
     x = _values(column)
-    if x.dtype.kind == "M":
-        days = x.astype("M8[us]").astype(np.int64) / 86400e6
-        return np.where(np.isnat(x), np.nan, days)
     if x.dtype.kind == "O":
-        x = [np.nan if _is_missing(v) else v for v in x]
+        x = [np.nan if is_missing(v) else v for v in x]
+    elif x.dtype.kind in "mM":
+        raise ValueError(f'column "{name}" is {x.dtype} and no numbers')
     try:
         return np.asarray(x, np.float64)
     except (TypeError, ValueError) as e:
         raise ValueError(f'column "{name}" is not all numbers, and no column '
                          f"of categories: {e}") from None
+
+
+def _texts(column):
+    """Values as a file has them; None: missing."""
+    x = _values(column)
+    if x.dtype.kind == "M":
+        return np.where(np.isnat(x), None, x.astype("M8[us]").astype(str))
+    return [None if is_missing(v) else word_of(v) for v in x.tolist()]
+
+
+def _date_of(text):
+    """The numbers of a date; None: it is none."""
+    date = c.Date()
+    if not (text.isascii() and text.isprintable() and
+            c.ls_date_read(C.byref(date), text)):
+        return None
+    return [getattr(date, part) for part in _PARTS]
+
+
+def _dates(name, column, of_dates):
+    """(rows, numbers) of a column, NaN where one is missing.  A value that is no
+    date is refused where most are dates, or it is of_dates; else None."""
+    texts = _texts(column)
+    of = {t: _date_of(t) for t in set(texts) if t is not None}
+    other = [i for i, t in enumerate(texts) if t is not None and not of[t]]
+    if not of_dates and 2 * len(other) >= sum(t is not None for t in texts):
+        return None
+    if other:
+        raise ValueError(f'column "{name}": row {other[0] + 1}: '
+                         f'"{texts[other[0]]}" is no date, as 2026-11-25 is')
+    of[None] = [np.nan] * len(_PARTS)
+    return np.array([of[t] for t in texts], np.float64).reshape(
+        -1, len(_PARTS))
 
 
 class Columns:
@@ -70,12 +128,30 @@ class Columns:
         self.names = list(x.columns) if is_frame(x) else None
         count = len(self.names) if self.names else x.shape[1]
         chosen = self._chosen(categorical, count)
-        self.words = []
+        self.places, self.words, self.parts = [], [], []
         for i in range(count):
-            column = self._column(x, i)[1]
-            text = (_is_text(column) if chosen is None and self.names
-                    else bool(chosen) and i in chosen)
-            self.words.append(words_of(column) if text else None)
+            name, column = self._column(x, i)
+            text = (_is_text(column) and bool(self.names) if chosen is None
+                    else i in chosen)
+            for part in self._parts_of(name, column, chosen and i in chosen):
+                self.places.append(i)
+                self.words.append(words_of(column) if text and not part
+                                  else None)
+                self.parts.append(part)
+
+    def _parts_of(self, name, column, of_words):
+        """Of dates the numbers in which rows differ, the days in any case; of
+        anything else None alone."""
+        text = _is_text(column)
+        if (of_words or _kind(column).startswith(("cat", "enum", "time")) or
+                not (text or _is_other(column))):
+            return [None]
+        dates = _dates(name, column, not text)
+        if dates is None:
+            return [None]
+        known = dates[~np.isnan(dates[:, 0])]
+        return [part for part, one in zip(_PARTS, (known != known[:1]).any(0).T)
+                if one or part == "days"]
 
     def _chosen(self, categorical, count):
         if isinstance(categorical, str) and categorical == "from_dtype":
@@ -100,7 +176,7 @@ class Columns:
     def _column(self, x, i):
         if is_frame(x):
             return x.columns[i], x[x.columns[i]]
-        return i, x[:, i]
+        return self.names[i] if self.names else i, x[:, i]
 
     @property
     def width(self):
@@ -110,11 +186,16 @@ class Columns:
     def raw(self, x):
         """(rows, columns) doubles: numbers, or the places of words; NaN where
         one is missing."""
-        parts = []
-        for i, words in enumerate(self.words):
+        parts, dates = [], {}
+        for i, words, part in zip(self.places, self.words, self.parts):
             name, column = self._column(x, i)
-            parts.append(_numbers(name, column) if words is None
-                         else _places(column, words))
+            if part:
+                if i not in dates:
+                    dates[i] = _dates(name, column, True)
+                parts.append(dates[i][:, _PARTS.index(part)])
+            else:
+                parts.append(_numbers(name, column) if words is None
+                             else _places(column, words))
         return np.stack(parts, axis=1) if parts else np.empty((len(x), 0))
 
     def measure(self, raw, robust=False):
@@ -176,12 +257,12 @@ def _order(word):
 
 def words_of(column):
     """The words there are, in order, with their places."""
-    found = {word_of(v) for v in _values(column).tolist() if not _is_missing(v)}
+    found = {word_of(v) for v in _values(column).tolist() if not is_missing(v)}
     return {v: i for i, v in enumerate(sorted(found or {""}, key=_order))}
 
 
 def _places(column, words):
-    return np.array([np.nan if _is_missing(v) else words.get(word_of(v), np.nan)
+    return np.array([np.nan if is_missing(v) else words.get(word_of(v), np.nan)
                      for v in _values(column).tolist()], np.float64)
 
 

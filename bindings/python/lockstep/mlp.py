@@ -14,8 +14,9 @@ from sklearn.utils.validation import (_check_feature_names,
                                       check_array, check_consistent_length,
                                       check_is_fitted, validate_data)
 
-from . import builders, frames, network
+from . import builders, c, frames, network
 from .data import Loader, Source
+from .nodes import Error
 
 
 def is_whole(v):
@@ -112,7 +113,7 @@ class MLP(BaseEstimator):
         be."""
         asked = {} if y is None else {
             "multi_output": True, "y_numeric": self._numeric}
-        if (frames.is_frame(X) and frames.has_text(X)) or self._by_position():
+        if frames.has_text(X) or self._by_position():
             X, y = self._mixed(X, y, reset)
         else:
             checked = validate_data(
@@ -175,6 +176,8 @@ class MLP(BaseEstimator):
         self._network = network.Network(
             self._shape(x, t), self._seed, self._optimizer(rows, weight),
             int(self.devices), network.workers(self.n_jobs, self.devices))
+        if self.early_stopping:
+            self._best = self._network.weights()
 
     def _begin_counts(self):
         rng = check_random_state(self.random_state)
@@ -220,18 +223,28 @@ class MLP(BaseEstimator):
         """The rows to train on, and those that are held out."""
         if not self.early_stopping or self.solver == "lbfgs":
             return (x, t, w), None
-        one_class = self._loss() in ("log_loss", "logistic") and (
-            self.n_outputs_ == 1 or t.ndim == 1)
-        parts = train_test_split(
-            *(a for a in (x, t, w) if a is not None),
-            random_state=self._seed, test_size=self.validation_fraction,
-            stratify=t if one_class else None)
-        train, held = parts[::2], parts[1::2]
+        train, held = self._parts(x, t, w)
         if len(held[0]) < 2:
             raise ValueError("The validation set is too small. Increase "
                              "'validation_fraction' or the size of your "
                              "dataset.")
-        return ((*train, None)[:3], (*held, None)[:3])
+        return train, held
+
+    def _parts(self, x, t, w):
+        """Rows to train on and others, with a part of each class among them
+        where the classes have rows enough."""
+        rows = [a for a in (x, t, w) if a is not None]
+        how = {"random_state": self._seed,
+               "test_size": self.validation_fraction}
+        one_class = not self._numeric and (self.n_outputs_ == 1 or t.ndim == 1)
+        try:
+            parts = train_test_split(*rows, **how,
+                                     stratify=t if one_class else None)
+        except ValueError:
+            if self._loss() == "logistic":  # as scikit-learn refuses it
+                raise
+            parts = train_test_split(*rows, **how)
+        return (*parts[::2], None)[:3], (*parts[1::2], None)[:3]
 
     def _is_new(self, y, incremental):
         """Check what is given; does a new training begin?"""
@@ -244,21 +257,18 @@ class MLP(BaseEstimator):
 
     def _fit(self, X, y, sample_weight, incremental):
         new = self._is_new(y, incremental)
-        begins = new or not incremental
-        x, y = self._rows(X, y, reset=begins)
-        if begins:
+        x, y = self._rows(X, y, reset=new)
+        if new:
             self._columns.measure(x)
         x = self._columns.coded(x)
         t = self._targets(y, new)
         w = self._weights(x, y, sample_weight)
         x, t, w = self._in_order(x, t, w)
-        if not new and x.shape[1] != self._network.shape["inputs"]:
-            raise ValueError(f"warm_start goes on with a model of "
-                             f"{self._network.shape['inputs']} inputs, and "
-                             f"there are {x.shape[1]} now")
         weight = 1 if w is None else w.mean()
         if new:
             self._begin(x, t, len(x), weight)
+        if not incremental:
+            self.n_iter_ = 0
         train = x, t, w
         if not incremental or self._held_out is None:
             train, self._held_out = self._split(x, t, w)
@@ -292,9 +302,26 @@ class MLP(BaseEstimator):
                     self._tell_unfinished()
         except KeyboardInterrupt:
             warnings.warn("Training interrupted by user.")
+        except Error as e:
+            self._diverged(e)
         finally:
             loader.close()
         self._end(incremental)
+
+    def _diverged(self, error):
+        """The best weights there were are good, as scikit-learn has it."""
+        if error.status != c.ENONFINITE:
+            raise error
+        if self._best is None:
+            raise ValueError(
+                "Solver produced non-finite parameter weights. The input data "
+                "may contain large values and need to be preprocessed. "
+                f"({error})") from None
+        warnings.warn("Training ended early, and the best weights so far are "
+                      f"taken: {error}", ConvergenceWarning)
+        self.history_["validation_score"].append(np.nan)
+        self.n_iter_ += 1
+        self._network.set_weights(self._best)
 
     def _tell_unfinished(self):
         warnings.warn("Stochastic Optimizer: Maximum iterations "
@@ -303,9 +330,12 @@ class MLP(BaseEstimator):
 
     def _search(self, rows, weight):
         x, t, w = (a if a is None else np.ascontiguousarray(a) for a in rows)
-        found = network.search(
-            self._network, x, t, w, self.alpha / (len(x) * weight), self.tol,
-            self.max_iter, self.max_fun)
+        try:
+            found = network.search(
+                self._network, x, t, w, self.alpha / (len(x) * weight),
+                self.tol, self.max_iter, self.max_fun)
+        except Error as e:
+            return self._diverged(e)
         self.n_iter_ += min(found.nit, self.max_iter)
         self.t_ += len(x)
         scale = self._loss_scale()
@@ -407,21 +437,32 @@ class MLP(BaseEstimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_network")
 
-    @property
-    def coefs_(self):
-        """Copies of the kernels, layer by layer."""
-        return self._parameters("kernel")
-
-    @property
-    def intercepts_(self):
-        """Copies of the biases, layer by layer."""
-        return self._parameters("bias")
+    coefs_ = property(
+        lambda self: self._parameters("kernel"),
+        lambda self, given: self._set_parameters("kernel", given),
+        doc="Copies of the kernels, layer by layer; set as a whole.")
+    intercepts_ = property(
+        lambda self: self._parameters("bias"),
+        lambda self, given: self._set_parameters("bias", given),
+        doc="The same of the biases.")
 
     def _parameters(self, kind):
         if not hasattr(self, "_network"):
             raise AttributeError("the model was not fitted yet")
         w = self._network.weights()
-        return [w[f"layer_{i}.{kind}"] for i in range(self.n_layers_ - 1)]
+        w = tuple(w[f"layer_{i}.{kind}"] for i in range(self.n_layers_ - 1))
+        for x in w:
+            x.flags.writeable = False
+        return w
+
+    def _set_parameters(self, kind, given):
+        shapes = [x.shape for x in self._parameters(kind)]
+        if [np.shape(x) for x in given] != shapes:
+            raise ValueError(f"these are not of the shapes {shapes}")
+        self._network.set_weights({f"layer_{i}.{kind}": x
+                                   for i, x in enumerate(given)})
+        self._network.trained()
+        self._network.rest()
 
     @property
     def loss_curve_(self):

@@ -124,7 +124,7 @@ class Network:
 
     def weights(self):
         """A copy of the parameters."""
-        t = self._trainer
+        t = self._trainer if self.state else self.trainer
         if t is not None:
             return {n: t[n] for n in t.shapes()}
         return {n: x.copy() for n, x in self.state.items()
@@ -189,8 +189,7 @@ class Network:
         o = self.optimizer
         return {"file": file, "shape": self.shape, "options": self.options,
                 "threads": self.threads, "steps": self.steps,
-                "optimizer": {n: getattr(o, n) for n, *_ in o._fields_
-                              if n != "room"},
+                "optimizer": {n: getattr(o, n) for n, *_ in o._fields_},
                 "moments": {n: x for n, x in self.state.items()
                             if self._is_moment(n)}}
 

@@ -2,14 +2,16 @@
 """Graphs and their nodes, and what the builders in builders.py are made of."""
 
 import ctypes as C
+import json
 import numbers
 import operator
 import os
+import sys
 
 import numpy as np
 
 from . import c, ctypes_of
-from .ctypes_of import encoded  # noqa: F401
+from .ctypes_of import encoded, near  # noqa: F401
 
 
 class Error(RuntimeError):
@@ -53,6 +55,11 @@ class _Do:
 do = _Do()
 
 
+def unknown(what, name, names):
+    """The KeyError of a name that is none of these."""
+    return KeyError(f'there is no {what} "{name}"; {near(name, names)}')
+
+
 def opened(call, *arguments):
     of = C.c_void_p()
     call(C.byref(of), *arguments)
@@ -64,6 +71,26 @@ class Alone:
 
     def __reduce_ex__(self, protocol):
         raise TypeError(f"a {type(self).__name__} cannot be copied or pickled")
+
+
+class Owner(Alone):
+    """What gives that back: _end, which is good before __init__ is done, too."""
+
+    of = None
+
+    def __del__(self, is_over=sys.is_finalizing):
+        try:
+            self._end()
+        except Exception:
+            if not is_over():  # modules are gone then, and memory goes
+                raise
+
+
+def owned(x, kind):
+    """x, which is to be one of this class: another's memory is no such thing."""
+    if not isinstance(x, kind):
+        raise TypeError(f"a {kind.__name__} is wanted, not {type(x).__name__}")
+    return x
 
 
 def defaults(write, struct, **members):
@@ -98,9 +125,9 @@ def made_with_last(f, *given):
     state = C.c_void_p()
     for x in given:
         if hasattr(x, "_obj"):
-            x._obj.last = C.addressof(state)
+            x._obj.last = C.pointer(state)
     y = made(f, *given)
-    return y, Node(y.graph, state.value)
+    return y, Node(y.graph, state)
 
 
 class _Nodes:
@@ -276,20 +303,29 @@ def _part(x, at):
 # ------ graphs ------
 
 DTYPES = {np.dtype(np.float32): c.F32, np.dtype(np.int32): c.I32}
+NUMPY = {c.F32: np.float32, c.I32: np.int32}
 
 
-class Graph(Alone):
+def _dtypes(path):
+    """Of the inputs of a model file, as its note has them."""
+    from .data import notes
+    graph = json.loads(notes(path)["lockstep.graph"])
+    return {n["name"]: np.float32 if n["dtype"] == "f32" else np.int32
+            for n in graph["nodes"] if n["op"] == "input"}
+
+
+class Graph(Owner):
     """A graph to build, or the one that a model file holds.  A builder that
     fails leaves it as it was."""
 
     def __init__(self, path=None):
         self.of = (opened(do.graph_new) if path is None
                    else opened(do.graph_load, os.fspath(path)))
+        self.dtypes = {} if path is None else _dtypes(path)
         c.ls_graph_errors_pass(self.of, True)
 
-    def __del__(self):
-        if getattr(self, "of", None):
-            c.ls_graph_free(self.of)
+    def _end(self):
+        c.ls_graph_free(self.of)
 
     def __repr__(self):
         return f"<Graph of {c.ls_graph_nodes(self.of)} nodes>"
@@ -298,8 +334,11 @@ class Graph(Alone):
         """An array of every batch, by the shape of one of its rows."""
         if np.dtype(dtype) not in DTYPES:
             raise TypeError("inputs are float32 or int32")
-        return Node(self, c.ls_input(self.of, name, DTYPES[np.dtype(dtype)],
-                                     count(shape), whole(shape)))
+        node = Node(self, called(c.ls_input, self.of, name,
+                                 DTYPES[np.dtype(dtype)], count(shape),
+                                 whole(shape)))
+        self.dtypes[name] = dtype
+        return node
 
     def parameter(self, name, shape=(), init=None):
         """A parameter of that shape, the same in every row, which starts at
@@ -353,7 +392,7 @@ class Graph(Alone):
 def initialiser(how):
     """The initialiser of a name of initialisers(), or of a number."""
     if not isinstance(how, str):
-        return c.ls_init_constant(how)
+        return called(c.ls_init_constant, how)
     init = c.Init()
     do.init_named(C.byref(init), how)
     return init
@@ -369,14 +408,14 @@ def initialisers():
 
 def random_init(distribution, scale):
     """Draws of "uniform", "normal" or "truncated_normal" times scale."""
-    return c.ls_init_random(distribution, scale)
+    return called(c.ls_init_random, distribution, scale)
 
 
 def variance_init(distribution, fan, scale):
     """Draws of variance scale / fan, which is "in", "out" or "average"."""
-    return c.ls_init_variance(distribution, fan, scale)
+    return called(c.ls_init_variance, distribution, fan, scale)
 
 
 def orthogonal_init(scale=1.0):
     """scale times an orthogonal matrix."""
-    return c.ls_init_orthogonal(scale)
+    return called(c.ls_init_orthogonal, scale)

@@ -7,12 +7,12 @@ import threading
 import numpy as np
 
 from . import c
-from .arrays import check_rows, lacking, look, shared
-from .nodes import DTYPES, Alone, Graph, do, opened
+from .arrays import check_shape, good, lacking
+from .nodes import NUMPY, Graph, Owner, do, opened, owned, unknown
 from .training import Trainer
 
 
-class Predictor(Alone):
+class Predictor(Owner):
     """Outputs of a Trainer's model as it is now, of a model file, or of a
     Graph, which needs no loss, with the weights of a file or of load_torch;
     from any thread, for any number of rows."""
@@ -28,6 +28,11 @@ class Predictor(Alone):
         self.outputs = self._specs(c.ls_predictor_output)
         self._here = threading.local()
 
+    def __repr__(self):
+        return "<Predictor of %s by %s>" % tuple(
+            ", ".join(f'"{name}" {spec[2]}' for name, spec in of.items())
+            for of in (self.outputs, self.inputs))
+
     def _specs(self, ask):
         specs, s = {}, c.ArraySpec()
         while ask(self.of, len(specs), C.byref(s)):
@@ -35,13 +40,12 @@ class Predictor(Alone):
                                       tuple(s.shape[:s.rank]))
         return specs
 
-    def __del__(self):
-        if getattr(self, "of", None):
-            c.ls_predictor_close(self.of)
+    def _end(self):
+        c.ls_predictor_close(self.of)
 
     def refresh(self, trainer):
         """Take the weights of a trainer as they are now."""
-        do.predictor_refresh(self.of, trainer.of)
+        do.predictor_refresh(self.of, owned(trainer, Trainer).of)
 
     def load_torch(self, path, layers=None):
         """All parameters from a file of a PyTorch state_dict."""
@@ -54,19 +58,20 @@ class Predictor(Alone):
     def predict(self, output, **inputs):
         """The value of an output for every row; each thread has a context."""
         if output not in self.outputs:
-            raise KeyError(output)
+            raise unknown("output", output, self.outputs)
         context, held, rows = *self._context(inputs.keys()), 0
         for name, x in inputs.items():
             if name not in self.inputs:
-                raise KeyError(name)
-            x = shared(x)
-            data = check_rows(name, x, self.inputs[name])
+                raise unknown("input", name, self.inputs)
+            dtype, _, shape = self.inputs[name]
+            x = good(name, x, NUMPY[dtype])
+            check_shape(name, x, shape)
             rows = x.shape[0]
-            do.context_set(context, name, DTYPES[x.dtype], data, rows)
+            do.context_set(context, name, dtype, x, rows)
             held[name] = x
         y = np.empty((rows, *self.outputs[output][2]), np.float32)
         with lacking(inputs, self.inputs):
-            do.context_predict(context, output, y.size, y.ctypes.data)
+            do.context_predict(context, output, y.size, y)
         return y
 
     def _context(self, names):
@@ -78,28 +83,25 @@ class Predictor(Alone):
         return at.of, at.held
 
 
-class Generator(Alone):
+class Generator(Owner):
     """One sequence of tokens, position by position, by an output of a
     Predictor: a new token costs one position and not all."""
 
     def __init__(self, predictor, output):
-        if output not in predictor.outputs:
-            raise KeyError(output)
+        if output not in owned(predictor, Predictor).outputs:
+            raise unknown("output", output, predictor.outputs)
         self._wide = predictor.outputs[output][2][1:]
         self.of = opened(do.generator_open, predictor.of, output)
 
-    def __del__(self):
-        if getattr(self, "of", None):
-            c.ls_generator_close(self.of)
+    def _end(self):
+        c.ls_generator_close(self.of)
 
     def append(self, tokens):
-        """The output at the last of these tokens, int32, which are added."""
-        tokens = shared(tokens)
-        if look("tokens", tokens)[0] != c.I32 or tokens.ndim != 1:
-            raise TypeError("tokens are int32 in one axis")
+        """The output at the last of these tokens, which are added."""
+        tokens = good("tokens", tokens, np.int32)
+        check_shape("tokens", tokens, ())
         y = np.empty(self._wide, np.float32)
-        do.generator_append(self.of, len(tokens), tokens.ctypes.data, y.size,
-                            y.ctypes.data)
+        do.generator_append(self.of, len(tokens), tokens, y.size, y)
         return y
 
     def cut(self, length):
@@ -115,13 +117,12 @@ class Generator(Alone):
         return c.ls_generator_window(self.of)
 
 
-class _Context:
+class _Context(Owner):
     """One thread's; the thread's end closes it."""
 
     def __init__(self, predictor):
         self.of = opened(do.context_open, predictor, None)
         self.held = {}
 
-    def __del__(self):
-        if getattr(self, "of", None):
-            c.ls_context_close(self.of)
+    def _end(self):
+        c.ls_context_close(self.of)

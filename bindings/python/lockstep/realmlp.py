@@ -7,13 +7,12 @@ import ctypes as C
 import json
 
 import numpy as np
-from sklearn.model_selection import train_test_split
 
 from . import c, network
-from .arrays import look, shared
+from .arrays import good
 from .frames import word_of, words_of
 from .mlp import MLP, is_whole
-from .nodes import Graph, defaults, do, opened
+from .nodes import Graph, Owner, defaults, do, opened
 from .training import Trainer
 
 _NOTE = "lockstep.table"
@@ -21,27 +20,36 @@ _NOTE = "lockstep.table"
 
 def note_of(columns, target, name="y"):
     """What columns mean, as a model file has it."""
-    names = columns.names or [f"x{i}" for i in range(len(columns.words))]
-    inputs = [{"name": str(n), "words": list(words)} if words is not None else
-              {"name": str(n), "mean": of[1], "scale": of[2]}
-              for n, words, of in zip(names, columns.words, columns.measured)]
+    inputs = []
+    for i, words, part, of in zip(columns.places, columns.words,
+                                  columns.parts, columns.measured):
+        inputs.append({"name": str(columns.names[i] if columns.names
+                                   else f"x{i}")})
+        if words is not None:
+            inputs[-1]["words"] = list(words)
+            continue
+        if part:
+            inputs[-1]["date"] = part
+        inputs[-1].update(mean=of[1], scale=of[2])
     return json.dumps({"version": 1, "missing": "mean", "inputs": inputs,
                        "target": {"name": name, **target}})
 
 
-class _Recipe:
+class _Recipe(Owner):
     """An ls_realmlp and what it is of."""
+
+    coding = None
 
     def __init__(self, note, width, options):
         width = (C.c_int64 * len(width))(*width)
         self.coding = opened(do.coding_read, note, "this table")
         self.of = opened(do.realmlp_new, self.coding, C.byref(defaults(
             c.ls_realmlp_defaults_bytes, c.RealmlpOptions,
-            width=C.addressof(width), **options)))
+            width=width, **options)))
 
-    def __del__(self):
-        c.ls_realmlp_free(getattr(self, "of", None))
-        c.ls_coding_free(getattr(self, "coding", None))
+    def _end(self):
+        c.ls_realmlp_free(self.of)
+        c.ls_coding_free(self.coding)
 
     def groups(self):
         count = C.c_int()
@@ -86,14 +94,13 @@ class Network(network.Network):
 
     def start(self, x):
         """The first values that depend on the rows."""
-        x = shared(x)
-        dtype, data = look("x", x)
+        x = good("x", x, np.float32)
         t = self.trainer
         do.realmlp_start(
             self.recipe.of, t.of, t.pool, C.byref(defaults(
                 c.ls_trainer_defaults_bytes, c.TrainerOptions,
                 seed=self.options["seed"])),
-            C.byref(c.Array(b"x", dtype, x.ndim, x.shape, data)))
+            C.byref(c.Array(b"x", c.F32, x.ndim, x.shape, x)))
 
     def _write(self, trainer, path):
         do.trainer_save_with(trainer.of, path, C.byref(defaults(
@@ -122,21 +129,13 @@ class Table(MLP):
     # ------ rows ------
 
     def _split(self, x, t, w):
-        parts = [a for a in (x, t, w) if a is not None]
-        how = {"random_state": self._seed,
-               "test_size": self.validation_fraction}
         if len(x) * self.validation_fraction < 1 or len(x) < 5:
             return (x, t, w), None
-        try:
-            parts = train_test_split(*parts, **how,
-                                     stratify=None if self._numeric else t)
-        except ValueError:  # a class has too few rows
-            parts = train_test_split(*parts, **how)
-        return (*parts[::2], None)[:3], (*parts[1::2], None)[:3]
+        return self._parts(x, t, w)
 
-    def _take(self, X, y, sample_weight, new, begins):
+    def _take(self, X, y, sample_weight, new):
         """Raw rows, targets and weights, in an order of their own."""
-        x, y = self._rows(X, y, reset=begins)
+        x, y = self._rows(X, y, reset=new)
         t = self._targets(y, new)
         if not self._numeric:
             t = t.astype(np.int32).reshape(len(t))
@@ -150,18 +149,13 @@ class Table(MLP):
     def _fit(self, X, y, sample_weight, incremental):
         new = self._is_new(y, incremental)
         begins = new or not incremental
-        before = None if new else self._columns
-        x, t, w = self._take(X, y, sample_weight, new, begins)
-        if before is not None:
-            self._columns = before
-            if x.shape[1] != len(before.words):
-                raise ValueError(f"warm_start goes on with a model of "
-                                 f"{len(before.words)} columns, and there are "
-                                 f"{x.shape[1]} now")
+        x, t, w = self._take(X, y, sample_weight, new)
         if new:
             self._begin_counts()
         if begins:
             (x, t, w), self._held_out = self._split(x, t, w)
+        if not incremental:
+            self.n_iter_ = 0
         if new:
             self._measure(x, t)
         x, t = self._columns.coded(x), self._seen(t)
@@ -264,6 +258,13 @@ class Table(MLP):
         return self._is_over()
 
     # ------ what is there then ------
+
+    @property
+    def coefs_(self):
+        raise AttributeError(f"a {type(self).__name__} has layers of other "
+                             "kinds, too, and no list of kernels")
+
+    intercepts_ = coefs_
 
     def _outputs(self, X):
         p = super()._outputs(X)

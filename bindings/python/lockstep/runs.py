@@ -6,7 +6,8 @@ import os
 import struct
 
 from . import c
-from .nodes import Alone, Error, checked, defaults, do, opened
+from .nodes import Error, Owner, checked, defaults, do, opened, owned
+from .training import Trainer
 
 
 def _texts(of):
@@ -21,13 +22,17 @@ def _settings(texts):
 
 def controls_of(numbers):
     """The same of a program's own numbers, int or float."""
-    made = [c.Control(name, int.from_bytes(struct.pack(
-        "<d" if isinstance(x, float) else "<q", x), "little"))
-        for name, x in numbers.items()]
+    try:
+        made = [c.Control(name, int.from_bytes(struct.pack(
+            "<d" if isinstance(x, float) else "<q", x), "little"))
+            for name, x in numbers.items()]
+    except struct.error:
+        raise TypeError("controls are int of 64 bits and float, and these are "
+                        f"{numbers}") from None
     return len(made), (c.Control * max(1, len(made)))(*made)
 
 
-class _Closing(Alone):
+class _Closing(Owner):
     """Something that a trainer's close closes first."""
 
     def __init__(self, trainer, of):
@@ -49,7 +54,7 @@ class _Closing(Alone):
     def __exit__(self, *what):
         self.close()
 
-    def __del__(self):
+    def _end(self):
         try:
             self.close()
         except Error:
@@ -75,8 +80,8 @@ class Checkpoints(_Closing):
         o = defaults(c.ls_checkpoints_defaults_bytes, c.CheckpointsOptions,
                      folder=folder, keep=keep, may_change=may_change,
                      settings=_texts(settings or {}))
-        super().__init__(trainer, opened(do.checkpoints_open, trainer.of,
-                                         C.byref(o)))
+        super().__init__(trainer, opened(do.checkpoints_open,
+                                         owned(trainer, Trainer).of, C.byref(o)))
 
     def close(self):
         """Wait for the one that is being written.  ls.Error: it was not."""
@@ -152,11 +157,13 @@ class Transcript(_Closing):
                      settings=_texts(settings or {}),
                      files=[_file(p) for p in files],
                      **{"from": begin}, **options)
-        super().__init__(trainer, opened(do.transcript_open, trainer.of,
-                                         C.byref(o), m, C.byref(numbers)))
+        super().__init__(trainer, opened(
+            do.transcript_open, owned(trainer, Trainer).of, C.byref(o), m,
+            C.byref(numbers)))
 
     def step(self, result, batch=None, controls=None):
         """Write the line of a step, and the state's where it is due."""
+        result = owned(result, c.Result)
         do.transcript_step(self.of, result.step if batch is None else batch,
                            C.byref(result))
         if c.ls_transcript_is_due(self.of):

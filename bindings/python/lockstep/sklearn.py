@@ -17,11 +17,16 @@ scikit-learn's, and these besides:
                           on it, and there are no more threads
 
 and activations gelu, silu, selu and mish.  A NaN in X is the mean of its column.
+A column of dates (datetime64, date, Timestamp, Period; or texts, as 2026-11-25
+18:30 or with a zone) is the numbers that lockstep-train makes of it, days,
+month, weekday and others (docs/tables.md).  A word that fit did not see is none
+of the words, without a message.
 Numbers are float32.  The rows of fit are put in an order of their own before they
 are shuffled, and a weight that is a whole number stands for so many equal rows
 where all are: so a fit depends on what rows there are, not on how they came.
 partial_fit with early_stopping holds out rows of its first call, and does nothing
 more once n_iter_no_change calls have brought nothing.
+n_iter_ counts the epochs of the last fit, and each partial_fit after it.
 loss_curve_ is the loss without the penalty of alpha; history_ has it with
 learning rates and scores.  With the solver lbfgs the search is SciPy's, in
 doubles, over gradients of lockstep's: its bits are as SciPy's are.
@@ -42,12 +47,14 @@ lockstep-train table trains it: docs/tables.md.  Their parameters:
                           None: none do.  partial_fit then does nothing more,
                           and the best weights are there
     warm_start            fit begins with the weights that are there; what
-                          columns mean stays as it was
+                          columns mean stays as it was, here as above
 
 and class_weight, categorical_features, random_state, verbose, n_jobs and devices
 as above.  A NaN in X is the median of its column.  save_model's file is one that
 lockstep.TableModel and lockstep-predict answer rows by.
 """
+
+import warnings
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
@@ -76,7 +83,13 @@ class _Classifier(ClassifierMixin):
             return np.asarray(y.toarray() if hasattr(y, "toarray") else y,
                               np.float32)
         y = column_or_1d(y, warn=True)
-        unknown = np.setdiff1d(y, self.classes_)
+        there = np.unique(y)
+        if not (new or not self.warm_start or
+                np.array_equal(there, self.classes_)):
+            raise ValueError("warm_start can only be used where `y` has the "
+                             "same classes as in the previous call to fit. "
+                             f"Previously got {self.classes_}, `y` has {there}")
+        unknown = np.setdiff1d(there, self.classes_)
         if len(unknown):
             raise ValueError(f"`y` has classes not in `self.classes_`. "
                              f"`self.classes_` has {self.classes_}. 'y' has "
@@ -118,6 +131,11 @@ class _Classifier(ClassifierMixin):
                 raise ValueError("classes must be passed on the first call to "
                                  "partial_fit.")
             self._announced = classes
+        elif classes is not None and not np.array_equal(np.unique(classes),
+                                                        self.classes_):
+            raise ValueError(f"`classes={classes}` is not the same as on last "
+                             "call to partial_fit, was: "
+                             f"{self.classes_}")
         try:
             return self._fit(X, y, sample_weight, True)
         finally:
@@ -283,6 +301,9 @@ class TableClassifier(_Classifier, Table):
                              "tells one")
         super()._is(y, new)
         self.n_outputs_ = len(self.classes_)
+        if new and self.n_outputs_ == 1:
+            warnings.warn(f"y has one class, {self.classes_[0]}, which is all "
+                          "that the model will tell")
 
 
 class TableRegressor(_Regressor, Table):

@@ -7,9 +7,10 @@ import weakref
 import numpy as np
 
 from . import c, state_dicts
-from .arrays import array, check_shape, lacking, look, shared
+from .arrays import check_shape, good, lacking
 from .c import Group, Result, Schedule
-from .nodes import Alone, Error, Graph, changed, defaults, do, opened
+from .nodes import (DTYPES, Error, Graph, Owner, called, changed, defaults, do,
+                    opened, owned, unknown)
 
 # ------ rates and groups ------
 
@@ -17,7 +18,7 @@ from .nodes import Alone, Error, Graph, changed, defaults, do, opened
 def schedule(kind, **members):
     """A learning rate over time, "cosine" for one, as ls_schedule has it; lists
     of boundaries are [(update, factor), ..]."""
-    return changed(c.ls_schedule_defaults(c.ls_schedule_kind(kind)), members)
+    return changed(c.ls_schedule_defaults(called(c.ls_schedule_kind, kind)), members)
 
 
 def _rate(self, peak, done):
@@ -35,7 +36,7 @@ class EarlyStop(c.EarlyStop):
 
     def take(self, value):
         """Take the value of an evaluation: is it enough now?"""
-        return c.ls_early_stop_take(C.byref(self), value)
+        return called(c.ls_early_stop_take, C.byref(self), value)
 
 
 class Plateau(c.Plateau):
@@ -43,13 +44,12 @@ class Plateau(c.Plateau):
 
     def __init__(self, **members):
         start = c.ls_plateau_defaults()
-        super().__init__(**{n: getattr(start, n) for n, *_ in self._fields_
-                            if n != "room"})
+        super().__init__(**{n: getattr(start, n) for n, *_ in self._fields_})
         changed(self, members)
 
     def take(self, value):
         """Take the value of an evaluation: what multiplies the rate."""
-        return c.ls_plateau_take(C.byref(self), value)
+        return called(c.ls_plateau_take, C.byref(self), value)
 
 
 def group(names, **members):
@@ -70,7 +70,7 @@ def no_decay():
 # ------ training ------
 
 
-class Trainer(Alone):
+class Trainer(Owner):
     """A model with its optimizer, its devices and its workers.
 
     model: a Graph, or the path of a model file, whose weights it begins with.
@@ -88,6 +88,7 @@ class Trainer(Alone):
             options["groups"] = list(groups)
         o = defaults(c.ls_trainer_defaults_bytes, c.TrainerOptions, **options)
         self._inputs, self._outputs = graph.inputs(), graph.outputs()
+        self.dtypes = dict(graph.dtypes)
         self._held, self._users = {}, weakref.WeakSet()
         self._shapes = None
         self._open(graph, o, (devices, workers, axes, cpus, pin))
@@ -95,15 +96,16 @@ class Trainer(Alone):
             self.load(path)
 
     def __repr__(self):
-        return ("<Trainer of %d parameters after %d steps>"
-                % (len(self.shapes()), self.steps) if self._of
+        return ("<Trainer of %d parameters after %d step%s>"
+                % (len(self.shapes()), self.steps, "s"[self.steps == 1:])
+                if self._of
                 else "<Trainer, closed>")
 
     def _open(self, graph, options, machine):
         devices, workers, axes, cpus, pin = machine
         mesh = opened(do.mesh_open, C.byref(defaults(
             c.ls_mesh_defaults_bytes, c.MeshOptions, devices=devices,
-            workers=workers, axes=axes, cpus=cpus)))
+            workers=workers, axes=axes, cpus=cpus, pin=pin)))
         try:
             self.pool = opened(do.pool_open, mesh, C.byref(defaults(
                 c.ls_pool_defaults_bytes, c.PoolOptions, no_pin=not pin)))
@@ -137,7 +139,7 @@ class Trainer(Alone):
         if failed:
             raise failed
 
-    __del__ = close
+    _end = close
 
     def closes_first(self, user):
         """Let something that borrows this be closed before it."""
@@ -155,11 +157,10 @@ class Trainer(Alone):
         self._clear(inputs.keys())
         rows = 0
         for name, x in inputs.items():
-            x = shared(x)
-            dtype, data = look(name, x)
+            x = good(name, x, self.dtypes.get(name))
             check_shape(name, x, self._inputs.get(name))
             rows = x.shape[0]
-            do.batch_set(self._batch, name, dtype, data, rows)
+            do.batch_set(self._batch, name, DTYPES[x.dtype], x, rows)
             self._held[name] = x
         for name in self._inputs:
             if name not in inputs and not optional:
@@ -177,13 +178,12 @@ class Trainer(Alone):
             self._batch = opened(do.batch_open, of)
 
     def _weigh(self, weights, rows):
-        self._weights = weights = shared(weights)
-        if weights is None:
-            do.batch_set_weights(self._batch, None, rows)
-        elif look("weights", weights)[0] != c.F32 or weights.ndim != 1:
-            raise TypeError("weights are float32, one for each row")
-        else:
-            do.batch_set_weights(self._batch, weights.ctypes.data, len(weights))
+        if weights is not None:
+            weights = good("weights", weights, np.float32)
+            check_shape("weights", weights, ())
+            rows = len(weights)
+        self._weights = weights
+        do.batch_set_weights(self._batch, weights, rows)
 
     def step(self, weights=None, /, **inputs):
         """Train on one batch: an array for each input, rows first."""
@@ -202,7 +202,7 @@ class Trainer(Alone):
     def row_losses(self, **inputs):
         """The loss of each row, as evaluate has it for that row alone."""
         loss = np.empty(self._take("row_losses", inputs), np.float32)
-        do.row_losses(self.of, self._batch, loss.size, loss.ctypes.data)
+        do.row_losses(self.of, self._batch, loss.size, loss)
         return loss
 
     def input_gradient(self, name, weights=None, /, train=False, **inputs):
@@ -210,10 +210,9 @@ class Trainer(Alone):
         dropout as in the next step where train."""
         self._take("input_gradient", inputs, weights)
         if name not in inputs:
-            raise KeyError(name)
-        g = np.empty(inputs[name].shape, np.float32)
-        do.input_gradient(self.of, self._batch, train, name, g.size,
-                          g.ctypes.data)
+            raise unknown("input", name, inputs)
+        g = np.empty(self._held[name].shape, np.float32)
+        do.input_gradient(self.of, self._batch, train, name, g.size, g)
         return g
 
     def set_lr(self, lr):
@@ -234,10 +233,10 @@ class Trainer(Alone):
         on."""
         rows = self._take("predict", inputs, optional=True)
         if output not in self._outputs:
-            raise KeyError(output)
+            raise unknown("output", output, self._outputs)
         y = np.empty((rows, *self._outputs[output]), np.float32)
         with lacking(inputs, self._inputs):
-            do.predict(self.of, self._batch, output, y.size, y.ctypes.data)
+            do.predict(self.of, self._batch, output, y.size, y)
         return y
 
     @property
@@ -277,19 +276,28 @@ class Trainer(Alone):
     def __getitem__(self, name):
         """A copy of a parameter, or of a moment such as mu.NAME."""
         y = np.empty(self._shape(name), np.float32)
-        do.trainer_get(self.of, name, y.size, y.ctypes.data)
+        do.trainer_get(self.of, name, y.size, y)
         return y
 
     def __setitem__(self, name, values):
-        y = array(np.broadcast_to(values, self._shape(name)), np.float32)
-        do.trainer_set(self.of, name, y.size, y.ctypes.data)
+        y = self._like(name, values)
+        do.trainer_set(self.of, name, y.size, y)
 
     def _shape(self, name):
         shapes = self._shapes or self.shapes()
         of = name if name in shapes else name.partition(".")[2]
         if of not in shapes:
-            raise KeyError(name)
+            raise unknown("parameter", name, shapes)
         return shapes[of]
+
+    def _like(self, name, values):
+        """Values for a parameter, or one for all of it."""
+        shape, y = self._shape(name), good(name, values, np.float32, axes=0)
+        try:
+            return np.require(np.broadcast_to(y, shape), requirements="CA")
+        except ValueError:
+            raise ValueError(f"{name} has the shape {shape}, and the values "
+                             f"have {y.shape}") from None
 
     def save(self, path):
         """The weights alone, as safetensors."""
@@ -321,11 +329,11 @@ class Trainer(Alone):
         return state_dicts.give(self, state_dict, layers)
 
 
-class Gradients(Alone):
+class Gradients(Owner):
     """The gradients of a trainer in hand; batches: how many are added up."""
 
     def __init__(self, trainer, batches=1):
-        self.trainer = trainer
+        self.trainer = owned(trainer, Trainer)
         self._of = opened(do.gradients_open, trainer.of, batches)
         trainer.closes_first(self)
 
@@ -343,7 +351,7 @@ class Gradients(Alone):
             c.ls_gradients_close(self._of)
             self._of = None
 
-    __del__ = close
+    _end = close
 
     def compute(self, weights=None, /, **inputs):
         """Those of a batch and their mean, without an update."""
@@ -372,17 +380,15 @@ class Gradients(Alone):
     def __getitem__(self, name):
         """A copy of the mean gradient of a parameter."""
         g = np.empty(self.trainer._shape(name), np.float32)
-        do.gradients_get(self.of, name, g.size, g.ctypes.data)
+        do.gradients_get(self.of, name, g.size, g)
         return g
 
     def of_device(self, device, name):
         """A copy of one device's own, before the division."""
         g = np.empty(self.trainer._shape(name), np.float32)
-        do.gradients_get_device(self.of, device, name, g.size,
-                                g.ctypes.data)
+        do.gradients_get_device(self.of, device, name, g.size, g)
         return g
 
     def __setitem__(self, name, values):
-        g = array(np.broadcast_to(values, self.trainer._shape(name)),
-                  np.float32)
-        do.gradients_set(self.of, name, g.size, g.ctypes.data)
+        g = self.trainer._like(name, values)
+        do.gradients_set(self.of, name, g.size, g)

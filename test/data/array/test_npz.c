@@ -83,7 +83,8 @@ START_TEST(reads)
     FAILS(ls_npz_load(&t, in_folder("a.npz"), "z", LS_F32), LS_ENOTFOUND,
           "has no array called \"z\"");
     FAILS(ls_npz_load(&t, in_folder("a.npz"), NULL, LS_F32), LS_ENOTFOUND,
-          "has 3 arrays; name the one that is wanted");
+          "has 3 arrays; name the one that is wanted, as ");
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "a.npz:x"));
     FAILS(ls_npz_load(&t, in_folder("a.npz"), "x", (ls_dtype)9), LS_EINVAL,
           "neither LS_F32 nor LS_I32");
     FAILS(ls_npz_load(&t, in_folder("none.npz"), "x", LS_F32), LS_EIO, "none");

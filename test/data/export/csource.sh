@@ -8,7 +8,7 @@
 # bytes cost.
 train=$top_builddir/lockstep-train
 tool=$top_builddir/lockstep-predict
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 cc=${CC:-cc}
 if ! $cc --version >/dev/null 2>&1; then
@@ -148,7 +148,7 @@ fi
 # targets MODEL.c: one hash.
 targets() {
     # shellcheck disable=SC2086 # levels are words
-    if "$top_srcdir/test/csource_targets.sh" "$1" "${ROWS:-200}" \
+    if "$top_srcdir/test/data/export/csource_targets.sh" "$1" "${ROWS:-200}" \
         ${LEVELS--O2} >"$dir/out" 2>"$dir/err"; then
         pass
     else
@@ -165,7 +165,7 @@ targets "$dir/mlp_8.c"
 if [ "${ROWS:-}" ]; then
     targets "$dir/table.c"
     mkdir "$dir/kinds"
-    LS_CSOURCE_TO=$dir/kinds "$top_builddir/test/test_csource" >"$dir/out" 2>&1 ||
+    LS_CSOURCE_TO=$dir/kinds "$top_builddir/test/data/export/test_csource" >"$dir/out" 2>&1 ||
         fail "sources of each kind"
     for c in "$dir"/kinds/*.c; do
         targets "$c"

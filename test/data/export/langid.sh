@@ -5,9 +5,9 @@
 # knows the languages that it saw.
 build=${top_builddir:-.}
 case $build in /*) ;; *) build=$PWD/$build ;; esac
-top=$(cd "$(dirname "$0")/.." && pwd)
+top=$(cd "$(dirname "$0")/../../.." && pwd)
 tool=$build/lockstep-predict
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 cc=${CC:-cc}
 if ! make --version >/dev/null 2>&1 || ! $cc --version >/dev/null 2>&1; then

@@ -9,7 +9,7 @@
 #include "folder.h"
 #include "output_models.h"
 
-#include "csource/writer.h"
+#include "export/writer.h"
 #include "op/op_table.h"
 
 #include <lockstep/arithmetic.h>
@@ -77,7 +77,7 @@ static ls_node *of_terms(ls_graph *g)
     all[8] = ls_sin(ls_scale_shift(ls_square(x), 1e5, 0));
     all[9] = ls_cos(ls_scale_shift(x, 4, 1));
     all[10] = ls_cos(ls_scale_shift(ls_pow(x, 3), -1e30, 0));
-    all[11] = ls_mish(ls_scale_shift(x, 4, 0));
+    all[11] = ls_mish(ls_hard_swish(ls_scale_shift(x, 4, 0)));
     all[12] = ls_selu(ls_gelu_exact(ls_scale_shift(x, 3, 0)));
     h = ls_concat(all, 13, 0);
     return ls_add(h, ls_scale_shift(ls_exp(ls_scale_shift(h, 30, 0)), 0, 1));
@@ -99,6 +99,7 @@ static ls_node *of_image(ls_graph *g)
 {
     ls_node *x = floats(g, 3, 9, 10, 4);
     ls_conv_options o = ls_conv_defaults();
+    ls_norm_options norm = ls_norm_defaults();
 
     x = ls_relu(ls_conv2d(x, wide(6), (ls_window){3, 3, 1, 1, LS_SAME},
                           "conv1"));
@@ -107,7 +108,9 @@ static ls_node *of_image(ls_graph *g)
     o.groups = 2;
     o.dilation_y = 2;
     o.padding = LS_SAME;
-    x = ls_group_norm(ls_conv2d_with(x, 8, 3, 2, &o, "conv2"), 2, "norm");
+    norm.two_passes = true;
+    x = ls_group_norm_with(ls_conv2d_with(x, 8, 3, 2, &o, "conv2"), 2, &norm,
+                           "norm");
     o = ls_conv_defaults();
     o.groups = 8;
     o.padding = LS_EXPLICIT;
@@ -129,6 +132,7 @@ static ls_node *of_steps(ls_graph *g)
     o.last = &last;
     h = ls_lstm_with(x, wide(20), &o, "lstm");
     norm.epsilon = 0.25;
+    norm.two_passes = true;
     h = ls_layer_norm_with(ls_layer_norm(h, "norm"), &norm, "norm_2");
     h = ls_gru(h, wide(10), "gru");
     o = ls_recurrent_defaults();

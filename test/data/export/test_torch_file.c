@@ -429,7 +429,7 @@ static const char *put_tensors(const char *name, const char *const *tensor,
     return in_folder(name);
 }
 
-static ls_graph *attention_graph(void)
+static ls_graph *attention_graph(bool cross)
 {
     ls_attention_options o = ls_attention_defaults();
     ls_graph *g;
@@ -438,16 +438,18 @@ static ls_graph *attention_graph(void)
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 2, (int64_t[]){3, E});
     o.qkv_bias = o.out_bias = true;
-    x = ls_attention_with(x, 2, &o, "at");
+    x = cross ? ls_cross_attention_with(x, x, NULL, 2, &o, "at")
+              : ls_attention_with(x, 2, &o, "at");
     OK(ls_output(g, x, "y"));
     OK(ls_loss(g, ls_mean_loss(ls_square(x), NULL)));
     return g;
 }
 
-static void hash_of(const char *path, const char *layers, char hash[65])
+static void hash_of(bool cross, const char *path, const char *layers,
+                    char hash[65])
 {
     ls_pool *pool = open_pool(1, 1);
-    run r = open_run(pool, attention_graph(), NULL);
+    run r = open_run(pool, attention_graph(cross), NULL);
 
     spoil(r.trainer);
     OK(ls_trainer_load_torch(r.trainer, path, NULL, layers));
@@ -477,6 +479,10 @@ static const struct {
      {"at.q_proj.weight", "at.k_proj.weight", "at.v_proj.weight",
       "at.q_proj.bias", "at.k_proj.bias", "at.v_proj.bias", "at.o_proj.weight",
       "at.o_proj.bias"}, {E, E, E, E, E, E, E, E}},
+    {NULL,
+     {"at.q_proj_weight", "at.k_proj_weight", "at.v_proj_weight",
+      "at.in_proj_bias", "at.out_proj.weight", "at.out_proj.bias"},
+     {E, E, E, 3 * E, E, E}},
 };
 
 /* Proves that each form of PyTorch's attention gives the weights that the first
@@ -486,17 +492,20 @@ START_TEST(attention)
     static const char *const wide[] = {"at.in_proj_weight", NULL};
     char want[65], got[65];
     ls_pool *pool = open_pool(1, 1);
-    run r = open_run(pool, attention_graph(), NULL);
+    run r = open_run(pool, attention_graph(false), NULL);
 
     folder_open();
-    hash_of(put_tensors("a", attentions[0].tensor, attentions[0].rows), NULL,
-            want);
-    hash_of(put_tensors("b", attentions[_i].tensor, attentions[_i].rows),
-            attentions[_i].layers, got);
-    ck_assert_str_eq(got, want);
+    for (int cross = 0; cross < 2; cross++) {
+        hash_of(cross, put_tensors("a", attentions[0].tensor,
+                                   attentions[0].rows), NULL, want);
+        hash_of(cross, put_tensors("b", attentions[_i].tensor,
+                                   attentions[_i].rows),
+                attentions[_i].layers, got);
+        ck_assert_str_eq(got, want);
+    }
     FAILS(ls_trainer_load_torch(r.trainer, put_tensors("c", wide, (int[]){8}),
                                 "*.query.kernel", NULL), LS_ESHAPE,
-          "queries, keys and values of \"at\" have 12 rows of 4");
+          "queries, keys and values beside \"at.query\" have 12 rows of 4");
     folder_close();
     close_run(&r);
     ls_pool_close(pool);

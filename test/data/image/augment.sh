@@ -4,7 +4,7 @@
 # run went on, another set of images in each epoch, the sheet that shows them,
 # and what is refused.  The images are arrays, so this needs no other library.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 # bytes N: that many, which differ.
 bytes() {
@@ -69,14 +69,6 @@ for model in "mlp --hidden 5" "cnn --channels 4" \
     is "its source" "$(grep -c '[*]share\|[*]other' "$dir/m.c")" 0
 done
 
-run $small --steps 1 --augment $all --augment-show "$dir/s.png"
-is "the sheet" $status 0
-is "is a PNG" "$(head -c 8 "$dir/s.png" | od -An -tx1 | tr -d ' ')" \
-    89504e470d0a1a0a
-cp "$dir/s.png" "$dir/s1.png"
-run $small --steps 1 --augment $all --augment-show "$dir/s.png" --workers 1
-same "and the same again" "$dir/s.png" "$dir/s1.png"
-
 for wrong in turn "is none of flip" crop "is not as crop:4" \
     crop:1.5 "is not as crop:4" rotate:181 "0 to 180" \
     scale:1.2-0.8 "as scale:0.8-1.2" scale:1 "as scale:0.8-1.2" \
@@ -87,7 +79,4 @@ for wrong in turn "is none of flip" crop "is not as crop:4" \
     word=
 done
 expect 2 "--augment is for images of files" cnn --augment flip
-expect 2 "--augment-show needs --augment" $small --augment-show "$dir/s.png"
-expect 2 "named by --x and by --augment-show" $small --augment flip --augment-show "$dir/x.npy" \
-    --steps 1
 finish

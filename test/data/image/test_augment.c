@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Images that change: each change against its formula written once more, what
  * is drawn for a row and what it depends on, the distribution of mixup's share,
- * and functions of one number against the C library's.  Sheets are read back
- * where lockstep reads PNG. */
+ * and functions of one number against the C library's. */
 #define _GNU_SOURCE
-#include "augment/change_image.h"
-#include "augment/real.h"
+#include "image/change_image.h"
+#include "image/real.h"
 #include "calls.h"
 #include "models.h"
-#include "picture/picture.h"
 
 #include <lockstep/images.h>
 
@@ -54,30 +52,30 @@ static float at(const float *image, int64_t y, int64_t x, int64_t c)
 }
 
 /* What a draw makes of `in`; all else of it is nothing. */
-static void change(ls_augment_options *o, ls__draw d)
+static void change(ls_augment_options *o, ls__augmentation d)
 {
     static const int64_t shape[] = {H, W, C};
 
     for (int64_t i = 0; i < SIZE; i++)
         is[i] = in[i] = value(i);
     o->size = sizeof *o;
-    ls__change(o, shape, &d, is, room);
+    ls__change_image(o, shape, &d, is, room);
 }
 
 START_TEST(places)
 {
     ls_augment_options none = {0}, cut = {.cutout = 3};
 
-    change(&none, (ls__draw){.share = 1});
+    change(&none, (ls__augmentation){.share = 1});
     ck_assert_mem_eq(is, in, sizeof in);
     for (int64_t i = 0; i < SIZE; i++) {
         int64_t c = i % C, x = i / C % W, y = i / C / W;
 
-        change(&none, (ls__draw){.down = -2, .right = 3});
+        change(&none, (ls__augmentation){.down = -2, .right = 3});
         HOLDS(is[i] == at(in, y - 2, x + 3, c), "crop, %lld", (long long)i);
-        change(&none, (ls__draw){.flips = true});
+        change(&none, (ls__augmentation){.flips = true});
         HOLDS(is[i] == at(in, y, W - 1 - x, c), "flip, %lld", (long long)i);
-        change(&cut, (ls__draw){.cut_y = -1, .cut_x = 5});
+        change(&cut, (ls__augmentation){.cut_y = -1, .cut_x = 5});
         HOLDS(is[i] == (y < 2 && x >= 5 && x < 8 ? 0 : in[i]), "cutout, %lld",
               (long long)i);
     }
@@ -95,14 +93,14 @@ START_TEST(shades)
     double grey = 0;
     float mean;
 
-    change(&bright, (ls__draw){.brightness = 1.3f});
+    change(&bright, (ls__augmentation){.brightness = 1.3f});
     for (int64_t i = 0; i < SIZE; i++)
         HOLDS(is[i] == range(in[i] * 1.3f), "brightness, %lld", (long long)i);
     for (int64_t i = 0; i < SIZE; i += C)
         grey += (double)(0.2989f * in[i] + 0.587f * in[i + 1] +
                          0.114f * in[i + 2]);
     mean = (float)(grey / (H * W));
-    change(&contrast, (ls__draw){.contrast = 1.6f});
+    change(&contrast, (ls__augmentation){.contrast = 1.6f});
     for (int64_t i = 0; i < SIZE; i++)
         HOLDS(is[i] == range(1.6f * in[i] + (1 - 1.6f) * mean),
               "contrast, %lld", (long long)i);
@@ -121,7 +119,8 @@ START_TEST(turned)
         float cosine = (float)(ls__real_cos(angles[k]) / scales[k]);
         float sine = (float)(ls__real_sin(angles[k]) / scales[k]);
 
-        change(&none, (ls__draw){.turns = true, .cos = cosine, .sin = sine});
+        change(&none, (ls__augmentation){
+            .turns = true, .cos = cosine, .sin = sine});
         for (int64_t i = 0; i < SIZE; i++) {
             int64_t c = i % C, x = i / C % W, y = i / C / W;
             float dy = (float)y - (H - 1) / 2.0f;
@@ -156,7 +155,7 @@ START_TEST(draws)
 
     o.key = ls_key_new(5);
     for (int64_t r = 0; r < 4000; r++) {
-        ls__draw d = ls__draw_row(&o, 50, shape, r / 50, r % 50);
+        ls__augmentation d = ls__augmentation_of(&o, 50, shape, r / 50, r % 50);
         double scale = 1 / hypot((double)d.cos, (double)d.sin);
 
         flips += d.flips;
@@ -189,7 +188,7 @@ START_TEST(shares)
         double mean = 0, square = 0, want = 1 / (8 * a[k] + 4);
 
         for (int64_t r = 0; r < N; r++) {
-            ls__draw d = ls__draw_row(&o, N, shape, 3, r);
+            ls__augmentation d = ls__augmentation_of(&o, N, shape, 3, r);
 
             ck_assert(d.share >= 0 && d.share <= 1);
             mean += (double)d.share / N;
@@ -247,14 +246,14 @@ static void reference(const ls_augment_options *o, int64_t index, float *x,
 {
     static const int64_t shape[] = {H, W, C};
     int64_t e = index / ROWS, r = index % ROWS;
-    ls__draw d = ls__draw_row(o, ROWS, shape, e, r);
-    ls__draw p = ls__draw_row(o, ROWS, shape, e, d.partner);
+    ls__augmentation d = ls__augmentation_of(o, ROWS, shape, e, r);
+    ls__augmentation p = ls__augmentation_of(o, ROWS, shape, e, d.partner);
     float other[SIZE];
 
     memcpy(x, images + r * SIZE, sizeof other);
     memcpy(other, images + d.partner * SIZE, sizeof other);
-    ls__change(o, shape, &d, x, room);
-    ls__change(o, shape, &p, other, room);
+    ls__change_image(o, shape, &d, x, room);
+    ls__change_image(o, shape, &p, other, room);
     for (int64_t i = 0; i < SIZE; i++) {
         x[i] = d.share * x[i] + (1 - d.share) * other[i];
         if (o->channels)
@@ -450,44 +449,6 @@ START_TEST(refused)
 }
 END_TEST
 
-/* ------ Sheets ------ */
-
-START_TEST(sheet)
-{
-    static const int64_t shape[] = {H, W, C}, bad[] = {0, 1, 1};
-    static const char *const caption[] = {"CAT?", "dog 0.5\nsaid", "",
-                                          "\xc3\xa4", "a very long caption", "",
-                                          ""};
-    char path[] = "/tmp/lockstep-sheet-XXXXXX";
-    int fd = mkstemp(path);
-    ls_source s = open_source();
-
-    ck_assert_int_ge(fd, 0);
-    close(fd);
-    ls_source_close(&s);
-    FAILS(ls_images_save(path, 1, bad, images, 1, NULL), LS_EINVAL, "0x1x1");
-    FAILS(ls_images_save(path, 0, shape, images, 1, NULL), LS_EINVAL, "0 im");
-    FAILS(ls_images_save("/dev/null/x", 1, shape, images, 1, NULL), LS_EIO,
-          "/dev/null/x");
-    OK(ls_images_save(path, ROWS, shape, images, 3, caption));
-#ifdef WITH_PICTURES
-    {
-        ls__picture p;
-        const uint8_t *second;
-
-        OK(ls__picture_read(&p, path));
-        ck_assert_int_eq(p.height, 6 + 3 * (16 * H + 2 * 14 + 6));
-        ck_assert_int_eq(p.width, 6 + 3 * (16 * W + 6));
-        second = p.pixels + 3 * (6 * p.width + 6 + 16 * W + 6);
-        for (int c = 0; c < 3; c++)
-            ck_assert_int_eq(second[c], (int)(images[SIZE + c] * 255 + 0.5f));
-        ls__picture_free(&p);
-    }
-#endif
-    unlink(path);
-}
-END_TEST
-
 static Suite *suite(void)
 {
     Suite *s = suite_create("augment");
@@ -505,7 +466,6 @@ static Suite *suite(void)
     tcase_add_test(t, unmixed);
     tcase_add_test(t, mixed_loss);
     tcase_add_test(t, refused);
-    tcase_add_test(t, sheet);
     suite_add_tcase(s, t);
     return s;
 }

@@ -434,6 +434,51 @@ START_TEST(unlabelled)
 }
 END_TEST
 
+/* CIFAR-100 has a coarse label before each fine one, which counts unless 20
+ * classes are asked for; files of CIFAR-10, too, are no set. */
+START_TEST(cifar_100)
+{
+    enum { RECORD = 2 + 3072 };
+    ls_images_options o = ls_images_defaults();
+    ls_source s;
+    bytes ten, all = {.n = 0};
+
+    make_cifar(&ten, 0, 2);
+    for (int r = 0; r < 2; r++) {
+        add_byte(&all, (uint8_t)(7 + r));
+        add_byte(&all, (uint8_t)(90 + r));
+        for (int64_t i = 0; i < 3072; i++)
+            add_byte(&all, pixel(r * 3072 + i));
+    }
+    put_file("train.bin", &all);
+    s = open_images("", false);
+    check_shape(&s, 2, 32, 32, 3);
+    ck_assert_int_eq(s.classes, 100);
+    read_all(&s, true);
+    for (int64_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(labels[i], 91 - i);
+        ck_assert(image[i * 3072 + 1] ==
+                  (float)pixel((1 - i) * 3072 + 1024) / 255);
+    }
+    ls_source_close(&s);
+    o.n_classes = 20;
+    OK(ls_source_images(&s, at("train.bin"), &o));
+    ck_assert_int_eq(s.classes, 20);
+    ck_assert(ls_images_label(&s, 1, &labels[0]));
+    ck_assert_int_eq(labels[0], 8);
+    ls_source_close(&s);
+    put_file("data_batch_1.bin", &ten);
+    put_file("data_batch_2.bin", &all);
+    refuse("", LS_EFORMAT, "data_batch_2.bin: records of CIFAR-100, and other");
+    all.b[RECORD + 1] = 100;
+    put_file("train.bin", &all);
+    refuse("train.bin", LS_EFORMAT, "the label at byte 3075 is 100; CIFAR-100");
+    all.n--;
+    put_file("train.bin", &all);
+    refuse("train.bin", LS_EFORMAT, "CIFAR-10, of 3073, or CIFAR-100, of 3074");
+}
+END_TEST
+
 /* ------ What is refused ------ */
 
 /* Each refusal has its status and names what is wrong. */
@@ -450,7 +495,7 @@ START_TEST(refused)
     put("pic", "hello, world", 12);
     refuse("pic", LS_ENOTFOUND, "where are its labels?");
     put("images", "hello, world", 12);
-    refuse("images", LS_EFORMAT, "begins neither");
+    refuse("images", LS_EFORMAT, "is a text, and not images as .npy or IDX");
     put("images", "", 0);
     refuse("images", LS_EFORMAT, "begins neither");
     put("data_batch_1.bin", "", 0);
@@ -756,6 +801,7 @@ static Suite *suite(void)
     tcase_add_test(t, normalised);
     tcase_add_test(t, variations);
     tcase_add_test(t, unlabelled);
+    tcase_add_test(t, cifar_100);
     tcase_add_test(t, refused);
     tcase_add_loop_test(t, truncated, 0, FORMATS);
     tcase_add_loop_test(t, shrinks, 0, 3);

@@ -7,7 +7,7 @@
 #include "calls.h"
 #include "folder.h"
 #include "models.h"
-#include "picture/fit.h"
+#include "image/fit.h"
 #include "write_pictures.h"
 
 #include <lockstep/images.h>
@@ -367,23 +367,66 @@ static size_t load(const char *name, uint8_t *bytes, size_t room)
     return n;
 }
 
+/* Put the checksum of a chunk's name and n bytes of data behind them. */
+static void seal_chunk(uint8_t *chunk, size_t n)
+{
+    uint32_t crc = 0xffffffff;
+
+    for (size_t i = 0; i < n + 4; i++) {
+        crc ^= chunk[i];
+        for (int k = 0; k < 8; k++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+    }
+    for (int k = 0; k < 4; k++)
+        chunk[n + 4 + (size_t)k] = (uint8_t)(~crc >> (24 - 8 * k));
+}
+
 /* A PNG that says how large it is, and ends where its pixels should begin. */
 static void put_bomb(const char *name, const char *size)
 {
     uint8_t b[41] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR........\10\2\0\0\0"
                     "....\0\0\0\1IDAT";
-    uint32_t crc = 0xffffffff;
 
     memcpy(b + 16, size, 8);
-    for (int i = 12; i < 29; i++) {
-        crc ^= b[i];
-        for (int k = 0; k < 8; k++)
-            crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-    }
-    for (int k = 0; k < 4; k++)
-        b[29 + k] = (uint8_t)(~crc >> (24 - 8 * k));
+    seal_chunk(b + 12, 13);
     put_file(in_folder(name), b, sizeof b);
 }
+
+/* A PNG whose chunk eXIf says how it was held is turned like a JPEG. */
+START_TEST(turned_png)
+{
+    static uint8_t bytes[1 << 14];
+    enum { HEAD = 33, CHUNK = 4 + 4 + 26 + 4 };
+    uint8_t chunk[CHUNK] = "\0\0\0\x1a" "eXIfMM\0*\0\0\0\10\0\1\1\22\0\3\0"
+                           "\0\0\1\0.\0\0\0\0\0\0";
+    uint8_t pixels[2 * 3] = {10, 20, 30, 40, 50, 60};
+    ls__picture p, q, look;
+    FILE *f;
+    size_t n;
+
+    write_png(in_folder("a.png"), 2, 3,
+              &(png_form){PNG_COLOR_TYPE_GRAY, 8, false, 0, 0}, pixels);
+    n = load("a.png", bytes, sizeof bytes);
+    for (int o = 1; o <= 8; o++) {
+        chunk[8 + 19] = (uint8_t)o;
+        seal_chunk(chunk + 4, 26);
+        ck_assert_ptr_nonnull(f = fopen(in_folder("b.png"), "wb"));
+        fwrite(bytes, 1, HEAD, f);
+        fwrite(chunk, 1, CHUNK, f);
+        fwrite(bytes + HEAD, 1, n - HEAD, f);
+        fclose(f);
+        OK(ls__picture_read(&p, in_folder("a.png")));
+        OK(ls__picture_turn(&p, o));
+        OK(ls__picture_read(&q, in_folder("b.png")));
+        OK(ls__picture_look(&look, in_folder("b.png")));
+        ck_assert(p.height == q.height && p.width == q.width);
+        ck_assert(p.height == look.height && p.width == look.width);
+        ck_assert_mem_eq(p.pixels, q.pixels, sizeof pixels);
+        ls__picture_free(&p);
+        ls__picture_free(&q);
+    }
+}
+END_TEST
 
 START_TEST(refused)
 {
@@ -394,11 +437,9 @@ START_TEST(refused)
     put_file(in_folder("empty.png"), "", 0);
     refuse("empty.png", LS_EFORMAT, "is empty");
     put_file(in_folder("text.jpg"), "<html></html>", 13);
-    refuse("text.jpg", LS_EFORMAT, "neither as PNG nor as JPEG");
-    write_jpeg(in_folder("j.png"), H, W,
-               &(jpeg_form){.channels = 3, .quality = 90},
-               rows);
-    refuse("j.png", LS_EFORMAT, "is a JPEG picture, and named as PNG");
+    refuse("text.jpg", LS_EFORMAT, "is a page of the web, and not a PNG or");
+    put_file(in_folder("w.png"), "RIFF\1\2\3\0WEBPVP8 ", 16);
+    refuse("w.png", LS_EFORMAT, "is a WebP picture, and not a PNG or JPEG");
     refuse("none.png", LS_EIO, "No such file");
     put_bomb("wide.png", "\0\0\xff\xff\0\0\xff\xff");
     refuse("wide.png", LS_ENOTSUP, "65535x65535 is too large");
@@ -571,9 +612,55 @@ START_TEST(left_out)
     ck_assert_int_eq(ls_images_left_out(&s), 3);
     check_rows(&s, 5, (int[]){10, 20, 30, 40, 50}, (int[]){0, 0, 1, 1, 1});
     ls_source_close(&s);
-    mkdir(in_folder("c"), 0777);
+}
+END_TEST
+
+/* Counts by reason, with the first name of each; what holds a picture is one
+ * under any name, what systems leave beside them is nobody's, and a class
+ * without pictures is none. */
+START_TEST(why_left_out)
+{
+    static const char webp[] = "RIFF\1\2\3\0WEBPVP8 ";
+    ls_images_options o = ls_images_defaults();
+    const char *first;
+    int64_t files;
+    ls_source s;
+
+    make_folders("");
+    mkdir(in_folder("__MACOSX"), 0777);
+    put_file(in_folder("a/Thumbs.db"), "x", 1);
+    put_file(in_folder("b/desktop.ini"), "x", 1);
+    rename(in_folder("b/2.png"), in_folder("b/2"));
+    OK(ls_source_images(&s, in_folder(""), &o));
+    check_rows(&s, 5, (int[]){10, 20, 30, 40, 50}, (int[]){0, 0, 1, 1, 1});
+    ck_assert_ptr_null(ls_images_left_out_why(&s, 0, &files));
+    ls_source_close(&s);
+    put_file(in_folder("a/v.webp"), webp, sizeof webp);
+    put_file(in_folder("a/w.png"), webp, sizeof webp);
     FAILS(ls_source_images(&s, in_folder(""), &o), LS_EFORMAT,
-          "holds no pictures");
+          "a/v.webp: is a WebP picture");
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "skip_broken"));
+    mkdir(in_folder("aa"), 0777);
+    mkdir(in_folder("ab"), 0777);
+    put_file(in_folder("ab/notes"), "x", 1);
+    FAILS(ls_source_images(&s, in_folder(""), &o), LS_EFORMAT,
+          "aa: holds no pictures");
+    o.skip_broken = true;
+    OK(ls_source_images(&s, in_folder(""), &o));
+    check_rows(&s, 5, (int[]){10, 20, 30, 40, 50}, (int[]){0, 0, 1, 1, 1});
+    ck_assert_str_eq(ls_images_class(&s, 1), "b");
+    ck_assert_ptr_null(ls_images_class(&s, 2));
+    ck_assert_int_eq(ls_images_left_out(&s), 5);
+    ck_assert_ptr_nonnull(first = ls_images_left_out_why(&s, 0, &files));
+    ck_assert_ptr_nonnull(strstr(first, "a/v.webp: is a WebP picture"));
+    ck_assert_int_eq(files, 2);
+    ck_assert_ptr_nonnull(first = ls_images_left_out_why(&s, 1, &files));
+    ck_assert_ptr_nonnull(strstr(first, "ab/notes: is a text"));
+    ck_assert_ptr_nonnull(first = ls_images_left_out_why(&s, 2, &files));
+    ck_assert_str_eq(first, "aa: a folder without pictures");
+    ck_assert_int_eq(files, 2);
+    ck_assert_ptr_null(ls_images_left_out_why(&s, 3, &files));
+    ls_source_close(&s);
 }
 END_TEST
 
@@ -728,7 +815,9 @@ static Suite *suite(void)
     tcase_add_test(t, refused);
     tcase_add_loop_test(t, damaged, 0, 2);
     tcase_add_test(t, folders);
+    tcase_add_test(t, turned_png);
     tcase_add_test(t, left_out);
+    tcase_add_test(t, why_left_out);
     tcase_add_test(t, unlike);
     tcase_add_test(t, threads);
 #else

@@ -7,7 +7,7 @@
 build=${top_builddir:-.}
 case $build in /*) ;; *) build=$PWD/$build ;; esac
 tool=$build/lockstep-train
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 cd "$dir" || exit 1
 
 # Numbers (one is constant), two words, three, and twelve; a target of classes
@@ -42,7 +42,10 @@ is "the last of the best counts" \
 # With a transcript each of them is written; without, the last of several.
 # shellcheck disable=SC2086 # words
 run $short --ignore price --target kind --save kind.st --transcript kind.lst
-same "the last of several is held until the end" kind.st kind1
+# The file then names its transcript, which the other has not.
+sum='"sha256":"[0-9a-f]*"'
+is "the last of several is held until the end" \
+    "$(head -n 1 kind.st | grep -ao "$sum")" "$(head -n 1 kind1 | grep -ao "$sum")"
 # shellcheck disable=SC2086 # words
 run ${short#table } --ignore price --target kind --save kind.st
 same "a file of CSV needs no model's name" kind.st kind1
@@ -192,14 +195,33 @@ for no in "--metrics m" "--plot p.svg" "--trace t" "--transcript t" \
     "--checkpoint c" "--record 1 r.lsr"; do
     expect 2 "${no%% *}: --cv trains the folds alone" $short --cv 2 $no
 done
-expect 2 "--prove trains nothing" $short --cv 2 --prove 1:1:0:1:x e
 # shellcheck disable=SC2086 # words
 run $short --ignore kind --cv 3 --batch 32 --save of-all.st \
     --record 100 of-all.lsr
 is "a model of all rows is made where it is to be saved" \
     "$status $(grep -c ' cv 3 folds  R2 .* RMSE ' out) $(ls of-all.st)" \
     "0 1 of-all.st"
+awk -F, 'NR == 1 || $7 == "big" || !seen++' t.csv >rare.csv
+# shellcheck disable=SC2086 # words
+run $short --data rare.csv --ignore price --target kind --cv 3
+is "the AUC is that of the folds that have both classes" \
+    "$status $(grep -c ' AUC [01][.0-9]* (0) of 1 fold$' out)" "0 1"
+awk -F, 'NR == 1 || $7 == "big"' t.csv >single.csv
+# shellcheck disable=SC2086 # words
+run $short --data single.csv --ignore price --target kind --cv 3
+is "or is not there" "$status $(grep -c 'AUC\|nan' out)" "0 0"
+has "of one class" err '"kind", the target, is "big" in all rows'
 expect 2 "folds of 200 rows" table --data t.csv --cv 300
+awk -F, 'NR > 1 { $8 = 3 } 1' OFS=, t.csv >still.csv
+# shellcheck disable=SC2086 # words
+run $short --data still.csv --ignore kind --cv 2
+is "rows of one value have no R2" \
+    "$status $(grep -c ' R2 - (one value)  RMSE' out) $(grep -c nan out)" "0 3 0"
+tool=$build/lockstep-predict
+run kind1 single.csv --score
+is "those of one class no AUC" \
+    "$status $(grep -c ' AUC - (one class)' out)" "0 1"
+tool=$build/lockstep-train
 expect 2 "there are 2 to" table --data t.csv --cv 1
 expect 2 "no column \"nix\"" table --data t.csv --target nix --cv 2
 
@@ -230,6 +252,82 @@ run ${tune% 4} 2 --tune-file mixed.csv
 { head -n 1 tried.csv; sed -n '2p;3p;4p' tried.csv; } >three.csv
 same "a table is in order in the end, with trials that this search has not" \
     mixed.csv three.csv
+
+# Of each task and recipe the search draws what both take.
+for recipe in td td-s; do
+    for target in kind price; do
+        rm -f drawn.csv
+        # shellcheck disable=SC2086 # words
+        run $short --epochs 1 --ignore side --target $target --tune 3 \
+            --recipe $recipe --tune-file drawn.csv
+        is "a search of $recipe for $target" \
+            "$status $(grep -c '^trial [0-2]: [-0-9.]*  ' err) $(
+                grep -c '^[0-2],[-0-9.]*,' drawn.csv)" "0 3 3"
+        is "draws smoothing for classes, decay for td" \
+            "$(grep -c smoothing drawn.csv) $(grep -c decay drawn.csv)" \
+            "$([ $target = kind ] && echo 2 || echo 0) $(
+                [ $recipe = td ] && echo 2 || echo 0)"
+    done
+done
+# shellcheck disable=SC2086 # words
+run $short --epochs 1 --target kind --optimizer sgd --lr 0.1 --tune 2
+is "nor what the optimizer does not take" "$status $(grep -c decay err)" "0 0"
+
+# What a full disk leaves behind, and a kill before the first line is whole.
+: >empty.csv
+printf 'trial,sc' >begun.csv
+for file in empty begun; do
+    # shellcheck disable=SC2086 # words
+    run $tune --tune-file $file.csv
+    same "an $file file is none" $file.csv tried.csv
+done
+# An error of the command line's own leaves none.
+# shellcheck disable=SC2086 # words
+expect 2 'no column "nix"' $tune --target nix --tune-file nix.csv
+is "no file of a search that had no trial" "$(ls nix.csv 2>/dev/null)" ""
+
+# begin FILE EPOCHS TRIALS: a search in the background that has one trial.
+begin() {
+    # shellcheck disable=SC2086 # words
+    "$tool" ${tune% 4} "$3" --epochs "$2" --hidden 8 --workers 2 \
+        --tune-file "$1" >begun.out 2>begun.err &
+    until [ -f "$1" ] && [ "$(wc -l <"$1")" -ge 2 ]; do
+        kill -0 $! 2>/dev/null || break
+        sleep 0.02
+    done
+}
+begin mine.csv 20 4000
+# shellcheck disable=SC2086 # words
+expect 1 "mine.csv: another search writes it" $tune --tune-file mine.csv
+kill -TERM $!
+wait $!
+is "a search that is asked to end says so" "$?" 143
+has "and why" begun.err "the trials were stopped"
+begin hung.csv 20 4000
+kill -HUP $!
+wait $!
+is "by the signal's number" "$?" 129
+# shellcheck disable=SC2086 # words
+"$tool" $short --ignore price --target kind --cv 3 --epochs 100000 2>cv.err &
+until [ -n "$(ls none)" ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
+kill -TERM $!
+wait $!
+is "so do folds" "$?" 143
+if [ -r "/proc/$$/task/$$/children" ]; then
+    begin lost.csv 100 3
+    until kill -9 "$(cut -d' ' -f1 /proc/$!/task/$!/children)" 2>/dev/null; do
+        kill -0 $! 2>/dev/null || break
+    done
+    wait $!
+    is "a trial that fails is told" "$?" 0
+    has "with the reason" begun.err "trial 1: failed: the process died"
+    has "and counted" begun.err "1 of 3 trials failed"
+    is "and is no result" "$(cut -d, -f1 lost.csv | tr '\n' ' ')" \
+        "trial 0 2 "
+fi
+{ head -n 1 tried.csv; sed -n 's/^\([0-3]\),[^,]*,/\1,,/p' tried.csv; } >none.csv
+# shellcheck disable=SC2086 # words
+expect 1 "none of 4 trials has a score" $tune --tune-file none.csv
 
 # Killed after its first trials, with those that run then.
 # shellcheck disable=SC2086 # words

@@ -8,7 +8,7 @@
 build=${top_builddir:-.}
 case $build in /*) ;; *) build=$PWD/$build ;; esac
 tool=$build/lockstep-train
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 cd "$dir" || exit 1
 
 # y is 100 + 20 times what x was two rows before.
@@ -92,6 +92,19 @@ tool=$build/lockstep-train
 # ------ What is refused ------
 
 series="rnn --devices 1 --units 4 --target y"
+awk -F, -v OFS=, 'NR > 1 {
+    $1 = sprintf("2025-%02d-%02d", (NR - 2) / 28 + 1, (NR - 2) % 28 + 1) } 1' \
+    t.csv >dated.csv
+awk 'NR == 4 { held = $0; next } 1; NR == 5 { print held }' dated.csv >turned.csv
+# shellcheck disable=SC2086 # words
+run $series --data dated.csv --window 6 --steps 2 --save dated.st
+is "dates in order" $status 0
+tool=$build/lockstep-predict
+run dated.st dated.csv
+is "of what is predicted, too" $status 0
+run dated.st turned.csv
+is "are asked for" "$status $(grep -c 'line 5, column 1 "day": "2025-01-03"' err)" "1 1"
+tool=$build/lockstep-train
 # shellcheck disable=SC2086 # words
 {
     expect 2 "--window N says how many rows of t.csv" $series --data t.csv
@@ -114,6 +127,12 @@ series="rnn --devices 1 --units 4 --target y"
         --ignore day --window 6 --valid 0.2 --eval-data t.csv
     expect 2 "--eval-data: 5 rows; a window of 6 and a horizon of 1 need 7" \
         $series --data t.csv --ignore day --window 6 --eval-data few.csv
+    expect 1 'turned.csv: line 5, column 1 "day": "2025-01-03" is before the row' \
+        $series --data turned.csv --window 6
+    expect 1 '{ head -n 1 FILE; tail -n +2 FILE | sort -s -t ' \
+        $series --data turned.csv --window 6 --ignore day
+    expect 1 'turned.csv: line 5, column 1 "day"' $series --data dated.csv \
+        --window 6 --eval-data turned.csv
     expect 2 "--window needs --target" rnn --data t.csv --window 4
     expect 2 "--horizon needs --window" $series --data t.csv --horizon 4
 }

@@ -6,7 +6,6 @@
 #include "fixture.h"
 #include "folder.h"
 
-#include "table/date.h"
 #include <lockstep/columns.h>
 
 #include <math.h>
@@ -215,7 +214,7 @@ static const struct {
 /* days, year, month, day, weekday, yearday, hour; year 0: no date */
 static const struct {
     const char *text;
-    double part[LS__DATE_PARTS - LS__DAYS];
+    ls_date is;
 } dates[] = {
     {"2026-11-25", {20782, 2026, 11, 25, 3, 329, 0}},
     {"1969-12-31", {-1, 1969, 12, 31, 3, 365, 0}},
@@ -238,14 +237,19 @@ static const struct {
 /* Proves what a date becomes, and what is none. */
 START_TEST(test_dates)
 {
-    const double *want = dates[_i].part;
-    double part[LS__DATE_PARTS];
+    const ls_date *want = &dates[_i].is;
+    ls_date date;
 
-    bool is_date = want[LS__YEAR - LS__DAYS] > 0;
-
-    ck_assert_int_eq(ls__date_read(dates[_i].text, part), is_date);
-    for (int i = LS__DAYS; i < LS__DATE_PARTS && is_date; i++)
-        ck_assert_double_eq_tol(part[i], want[i - LS__DAYS], 1e-9);
+    ck_assert_int_eq(ls_date_read(&date, dates[_i].text), want->year > 0);
+    if (want->year == 0)
+        return;
+    ck_assert_double_eq_tol(date.days, want->days, 1e-9);
+    ck_assert_double_eq(date.year, want->year);
+    ck_assert_double_eq(date.month, want->month);
+    ck_assert_double_eq(date.day, want->day);
+    ck_assert_double_eq(date.weekday, want->weekday);
+    ck_assert_double_eq(date.yearday, want->yearday);
+    ck_assert_double_eq_tol(date.hour, want->hour, 1e-9);
 }
 END_TEST
 

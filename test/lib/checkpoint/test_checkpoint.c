@@ -662,12 +662,12 @@ START_TEST(truncated)
 
         for (size_t cut = 0; cut < n; cut += 512) {
             put_file(file_of(2, files[f]), bytes, cut);
-            refused(&w, LS_EFORMAT, "none of the 1 checkpoints");
+            refused(&w, LS_EFORMAT, "of 1 checkpoint none");
         }
         put_file(file_of(2, files[f]), bytes, n - 1);
-        refused(&w, LS_EFORMAT, "none of the 1 checkpoints");
+        refused(&w, LS_EFORMAT, "of 1 checkpoint none");
         unlink(file_of(2, files[f]));
-        refused(&w, LS_EFORMAT, "none of the 1 checkpoints");
+        refused(&w, LS_EFORMAT, "of 1 checkpoint none");
         put_file(file_of(2, files[f]), bytes, n);
         free(bytes);
     }
@@ -708,7 +708,7 @@ START_TEST(flipped)
                           &place);
         ls_random_randint(ls_key_new(i), 1, 1, 0, 8, &bit);
         flip(name, place, bit);
-        refused(&w, LS_EFORMAT, "none of the 1 checkpoints");
+        refused(&w, LS_EFORMAT, "of 1 checkpoint none");
         flip(file_of(2, files[i % 3]), place, bit);
     }
     OK(ls_checkpoints_load(w.saved, &at));

@@ -11,6 +11,7 @@
 #include "lockstep.h"
 
 #include <lockstep/files.h>
+#include <lockstep/table.h>
 
 #include <check.h>
 #include <dirent.h>
@@ -148,6 +149,7 @@ static const int8_t i1[] = {1, -7, 100};
 static const int16_t i2[] = {1, -700, 100};
 static const uint16_t u2[] = {1, 65529, 100};
 static const uint32_t u4[] = {1, 2147483647, 100};
+static const uint64_t u8[] = {1, 2147483647, 100};
 static const uint8_t b1[] = {1, 0, 1};
 
 /* clang-format off */
@@ -163,6 +165,7 @@ static const struct {
     { "f2", 2, f2, { 1, -7, 100 } }, { "i1", 1, i1, { 1, -7, 100 } },
     { "i2", 2, i2, { 1, -700, 100 } }, { "u2", 2, u2, { 1, 65529, 100 } },
     { "u4", 4, u4, { 1, 2147483647, 100 } },
+    { "u8", 8, u8, { 1, 2147483647, 100 } },
 };
 /* clang-format on */
 enum { TYPES = sizeof types / sizeof *types };
@@ -311,6 +314,7 @@ static void refused(int status, ls_dtype as, const char *message)
 START_TEST(npy_ranges)
 {
     const int64_t big[] = {5, 3000000000};
+    const uint64_t most[] = {5, UINT64_MAX};
     const double wide[] = {1, 2, 1e300, 4};
     const float parts[] = {1, 1.5f, NAN, INFINITY, 2147483648.f};
     const double edge[] = {-2147483648., 2147483647., HUGE_VAL};
@@ -318,6 +322,11 @@ START_TEST(npy_ranges)
 
     put_npy(header("<i8", "False", "(2,)"), big, sizeof big);
     refused(LS_ERANGE, LS_I32, "element (1)");
+    put_npy(header("<u8", "False", "(2,)"), most, sizeof most);
+    refused(LS_ERANGE, LS_I32, "element (1)");
+    ck_assert_int_eq(ls_npy_load(&t, path, LS_F32), 0);
+    ck_assert(((float *)t.data)[1] == 18446744073709551616.f);
+    ls_array_free(&t);
     put_npy(header("<f8", "True", "(2, 2)"), wide, sizeof wide);
     refused(LS_ERANGE, LS_F32, "element (0,1)");
     for (int i = 1; i < 5; i++) {
@@ -349,7 +358,7 @@ START_TEST(npy_truncated)
         }
         file[n] = 0;
         put(file, n + 1);
-        refused(LS_EFORMAT, LS_F32, "1 bytes too many");
+        refused(LS_EFORMAT, LS_F32, "1 byte too many");
     }
 }
 END_TEST
@@ -491,8 +500,104 @@ START_TEST(npy_no_file)
     refused(LS_EIO, LS_F32, "not a regular file");
     snprintf(path, sizeof path, "%s/pipe", folder);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
-    refused(LS_EIO, LS_F32, "not a regular file");
+    refused(LS_EIO, LS_F32, "not a regular file: write what the pipe gives");
     unlink(path);
+}
+END_TEST
+
+/* ------ What files are that somebody takes for others ------ */
+
+/* The name of a ZIP archive's first member, of 99 bytes at the most. */
+#define ZIP(name) "PK\3\4aaaaaaaaaaaaaaaaaaaaaa" name
+#define TORCH "\x80\2\x8a\x0al\xfc\x9c\x46\xf9 j"
+
+/* clang-format off */
+static const struct {
+    const char *begins;
+    size_t n;
+    const char *is; /* in the message */
+} foreign[] = {
+#define OF(begins) begins, sizeof begins - 1
+    { OF(ZIP("\x10\0\0\0archive/data.pkl")), "a checkpoint of PyTorch, and" },
+    { OF(TORCH), "safetensors.torch.save_file" },
+    { OF(ZIP("\x13\0\0\0[Content_Types].xml")), "a workbook of" },
+    { OF(ZIP("\x0c\0\0\0xl/a/bcd.xml")), "a workbook of" },
+    { OF(ZIP("\x08\0\0\0mimetypeapplication/vnd.oasis")), "a workbook of" },
+    { OF(ZIP("\x05\0\0\0a.txt")), "a ZIP archive" },
+    { OF(ZIP("\xff\xff\0\0a.txt")), "a ZIP archive" },
+    { OF(ZIP("\x05\0\0\0x.npy")), "an .npz archive" },
+    { OF("\x80\4\x95\0"), "a pickle" },
+    { OF("GGUF\3\0\0\0"), "a GGUF model" },
+    { OF("\x89HDF\r\n\x1a\n\0"), "an HDF5 file" },
+    { OF("\x08\x09\x12\x07pytorch"), "an ONNX model" },
+    { OF("PAR1\x15\0"), "Parquet" },
+    { OF("ARROW1\0\0"), "Arrow table" },
+    { OF("SQLite format 3\0"), "sqlite3 -header -csv" },
+    { OF("BZh91AY&SY\0"), "bunzip2" },
+    { OF("RIFF\1\2\3\0WEBPVP8 "), "a WebP picture" },
+    { OF("BM\1\2\3\4\0\0\0\0"), "a BMP picture" },
+    { OF("\xff\xfe" "a\0,\0"), "iconv -f utf-16" },
+    { OF("version https://git-lfs.github.com/spec/v1\n"), "git lfs pull" },
+    { OF("<!DOCTYPE html>\n"), "a page of the web" },
+    { OF("[\n {\"a\": 1}]\n"), "JSON, and not" },
+    { OF("{\"bits\":1}\n"), "a transcript of lockstep" },
+    { OF("% of iris\n\n@RELATION iris\n"), "ARFF, and not" },
+    { OF("+1 3:0.5 7:-2e-3\n"), "LIBSVM" },
+#undef OF
+};
+/* clang-format on */
+enum { FOREIGN = sizeof foreign / sizeof *foreign };
+
+/* A file of another kind is named by all readers, and what to type; a table may
+ * begin with the letters of another kind. */
+START_TEST(named_formats)
+{
+    const char *is = foreign[_i].is;
+    ls__safetensors in;
+    ls_table *table;
+    FILE *f;
+
+    put((const uint8_t *)foreign[_i].begins, foreign[_i].n);
+    refused(LS_EFORMAT, LS_F32, is);
+    FAILS(ls__safetensors_read(&in, path), LS_EFORMAT, is);
+    FAILS(ls_table_open(&table, path), LS_EFORMAT, is);
+    ck_assert_ptr_nonnull(f = fopen(path, "w"));
+    fputs(&"PAR1,y\n1,2\n\0GIF8,y\n1,2\n\0BMI,y\n1,2\n"[_i % 3 * 12], f);
+    fclose(f);
+    OK(ls_table_open(&table, path));
+    ls_table_close(table);
+    refused(LS_EFORMAT, LS_F32, "and not a .npy array");
+}
+END_TEST
+
+/* A tensor of a type that is not computed with is no reason to refuse all. */
+START_TEST(exotic_types)
+{
+    static const char text[] = "\x42\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"C64\","
+                               "\"shape\":[1],\"data_offsets\":[0,8]}}      "
+                               "      01234567";
+    ls__safetensors in;
+
+    put(text, sizeof text - 1);
+    OK(ls__safetensors_read(&in, path));
+    ck_assert(in.count == 1 && in.entry[0].bytes == 8);
+    ls__safetensors_free(&in);
+}
+END_TEST
+
+/* A safetensors file that is cut off is no other kind of file, and a short one
+ * is read to its end only. */
+START_TEST(unnamed_formats)
+{
+    static const char cut[] = "\xff\0\0\0\0\0\0\0{\"a\"";
+    ls__safetensors in;
+
+    put((const uint8_t *)cut, sizeof cut - 1);
+    FAILS(ls__safetensors_read(&in, path), LS_EFORMAT, "cut off");
+    for (size_t n = 0; n < 8; n++) {
+        put((const uint8_t *)"\x89HDF\r\n\x1a\n", n);
+        FAILS(ls__safetensors_read(&in, path), LS_EFORMAT, "safetensors file");
+    }
 }
 END_TEST
 
@@ -692,6 +797,9 @@ static Suite *suite(void)
     tcase_add_test(in, npy_preamble);
     tcase_add_test(in, npy_flips);
     tcase_add_test(in, npy_no_file);
+    tcase_add_loop_test(in, named_formats, 0, FOREIGN);
+    tcase_add_test(in, unnamed_formats);
+    tcase_add_test(in, exotic_types);
     suite_add_tcase(s, in);
     tcase_add_checked_fixture(out, setup, teardown);
     tcase_add_test(out, safetensors_round);

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -454,21 +455,25 @@ START_TEST(keeps_mode)
 }
 END_TEST
 
-/* A link is refused, with and without a file behind it: neither it nor the file
- * changes. */
-START_TEST(refuses_links)
+/* A link stays one, and the file that it names is replaced, with its mode; one
+ * to nothing is refused. */
+START_TEST(writes_through_links)
 {
     char target[256];
+    ls_archive *a;
     world w;
 
     open_world(&w);
     put_file(in_folder("file"), "mine", 4);
     link_to("file", "link");
     link_to("nothing", "dangling");
-    FAILS(ls_trainer_save(w.r.trainer, in_folder("link")), LS_EIO,
-          "link: is a link");
+    ck_assert_int_eq(chmod(in_folder("file"), 0640), 0);
+    OK(ls_trainer_save(w.r.trainer, in_folder("link")));
+    OK(ls_archive_open(&a, in_folder("file")));
+    ls_archive_close(a);
+    ck_assert_int_eq(mode_of(in_folder("file")), 0640);
     FAILS(ls_trainer_save(w.r.trainer, in_folder("dangling")), LS_EIO,
-          "dangling: is a link");
+          "dangling: is a link to nothing");
     ck_assert_int_gt(readlink(in_folder("link"), target, sizeof target), 0);
     ck_assert(!there("nothing"));
     ck_assert_int_eq(others("link"), 2);
@@ -521,6 +526,34 @@ START_TEST(unguessed)
     ck_assert(there(name));
     close_world(&w);
     check_victim("victim");
+}
+END_TEST
+
+/* What a process that was killed left aside goes when the same file is written
+ * again; what another one writes, and what is called otherwise, stays. */
+START_TEST(removes_what_was_left)
+{
+    static const char *const stays[] = {
+        "m.tmp-fedcba9876543210", "m.tmp-0123456789abcde", "m.tmp-note",
+        "m.tmp-0123456789abcdef0", "n.tmp-0123456789abcdef"};
+    const char *left = "m.tmp-0123456789abcdef";
+    int fd;
+    world w;
+
+    open_world(&w);
+    put_file(in_folder(left), "half", 4);
+    for (int i = 0; i < 5; i++)
+        put_file(in_folder(stays[i]), "mine", 4);
+    fd = open(in_folder(stays[0]), O_WRONLY);
+    ck_assert_int_eq(flock(fd, LOCK_EX | LOCK_NB), 0);
+    OK(ls_trainer_save(w.r.trainer, in_folder("m")));
+    ck_assert(!there(left));
+    for (int i = 0; i < 5; i++)
+        ck_assert(there(stays[i]));
+    close(fd);
+    OK(ls_trainer_save(w.r.trainer, in_folder("m")));
+    ck_assert(!there(stays[0]));
+    close_world(&w);
 }
 END_TEST
 
@@ -614,7 +647,7 @@ START_TEST(refuses_infinite)
     static const struct {
         const char *name, *message;
     } row[] = {
-        {"kernel", "after 1 updates the parameter \"kernel\" is not "
+        {"kernel", "after 1 update the parameter \"kernel\" is not "
                          "finite, first in element 5 of 6"},
         {"mu.kernel", "the mu of the parameter \"kernel\""},
         {"nu.bias", "the nu of the parameter \"bias\""},
@@ -662,7 +695,8 @@ int main(void)
     tcase_add_test(t, moved_far);
     tcase_add_test(t, fork_closes);
     tcase_add_test(t, keeps_mode);
-    tcase_add_test(t, refuses_links);
+    tcase_add_test(t, writes_through_links);
+    tcase_add_test(t, removes_what_was_left);
     tcase_add_test(t, refuses_nothing);
     tcase_add_test(t, unguessed);
     tcase_add_test(t, at_once);

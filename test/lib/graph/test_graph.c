@@ -144,7 +144,8 @@ static runner open_exec(const ls_graph *g, const char *backend_name)
     runner e = {.plan = new_plan(g, backend_name)};
 
     OK(ls__context_open(&e.context, e.plan));
-    e.packed = ls__block((size_t)e.plan->pack_floats * sizeof(float), "packed");
+    e.packed = ls__block((size_t)e.plan->packs.floats * sizeof(float),
+                         "packed");
     ck_assert_ptr_nonnull(e.packed);
     return e;
 }

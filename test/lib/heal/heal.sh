@@ -4,7 +4,7 @@
 # counts, and what is no rate is refused.  Where the library was configured
 # --enable-test-level a core errs, is named, and the state stays.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 small="mlp --steps 12 --batch 24 --devices 8 --workers 3"
 
@@ -110,5 +110,7 @@ run $long --check 0.1 --checkpoint "$dir/told" --checkpoint-every 5
 unset LS_FAULT
 if grep -q 'wrongly' "$dir/err"; then
     has 'what to type' err 'with --resume --heal, without PU'
+    is 'its status' $status 1
+    has 'its last message' err 'was not undone'
 fi
 finish

@@ -4,7 +4,7 @@
 # errs, and the run ends in the hash, transcript and metrics of a sound one.
 # Needs MPI, and a library configured --enable-test-level.
 tool=./lockstep-train
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 if [ -z "${MPIRUN:-}" ]; then
     echo "skipped: built without MPI"

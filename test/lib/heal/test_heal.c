@@ -142,13 +142,13 @@ static int gradient(void *user, int device, const ls_shard *shard,
 }
 
 /* Train; returns the hash, and what the checks found. */
-static ls_checks train_own(bad *b, int workers, double check, char hash[65])
+static ls_health train_own(bad *b, int workers, double check, char hash[65])
 {
     ls_array_spec x = {"x", LS_F32, 0, {0}}, p = {"p", LS_F32, 1, {5000}};
     ls_gradient g = {gradient, b, 1, 1, &x, &p};
     ls_trainer_options o = ls_trainer_defaults();
     float *data = normals(3, ROWS);
-    ls_checks found;
+    ls_health found;
     ls_pool *pool;
     run r;
 
@@ -160,7 +160,7 @@ static ls_checks train_own(bad *b, int workers, double check, char hash[65])
     OK(ls_batch_set(r.batch, "x", LS_F32, data, ROWS));
     for (int i = 0; i < STEPS; i++)
         step(&r);
-    found = ls_trainer_checks(r.trainer);
+    found = ls_trainer_health(r.trainer);
     found.text = "";
     ls_trainer_hash(r.trainer, hash);
     close_run(&r);
@@ -179,7 +179,7 @@ START_TEST(test_own)
     for (int workers = 3; workers <= 8; workers++)
         for (int every = 1; every <= 3; every++) {
             bad b = {.device = DEVICES - 1, .every = every};
-            ls_checks found = train_own(&b, workers, 1, hash);
+            ls_health found = train_own(&b, workers, 1, hash);
 
             ck_assert_str_eq(hash, clean);
             ck_assert(found.wrong > 0);
@@ -241,12 +241,12 @@ typedef struct course {
     double check;
     pthread_mutex_t mutex; /* of what follows */
     char hash[65];
-    ls_checks found;
+    ls_health found;
 } course;
 
 static void note(course *c, const ls_trainer *t, const char *hash)
 {
-    ls_checks found = ls_trainer_checks(t);
+    ls_health found = ls_trainer_health(t);
 
     pthread_mutex_lock(&c->mutex);
     snprintf(c->hash, sizeof c->hash, "%s", hash);
@@ -288,7 +288,7 @@ static int train_on(const ls_transport *transport, void *user)
 }
 
 static int train_graph(int workers, int kind, double check, int steps,
-                       char hash[65], ls_checks *found)
+                       char hash[65], ls_health *found)
 {
     course c = {workers, kind, steps, check, PTHREAD_MUTEX_INITIALIZER, "",
                 {.wrong = 0}};
@@ -301,7 +301,7 @@ static int train_graph(int workers, int kind, double check, int steps,
 
 /* The same over ranks, all of which must succeed. */
 static void train_ranks(int n, int workers, int kind, char hash[65],
-                        ls_checks *found)
+                        ls_health *found)
 {
     course c = {workers, kind, STEPS, 1, PTHREAD_MUTEX_INITIALIZER, "",
                 {.wrong = 0}};
@@ -318,7 +318,7 @@ static void train_ranks(int n, int workers, int kind, char hash[65],
 START_TEST(test_clean)
 {
     char clean[65], hash[65];
-    ls_checks found;
+    ls_health found;
 
     for (int kind = 0; kind < KINDS; kind++) {
         OK(train_graph(1, kind, 0, STEPS, clean, &found));
@@ -339,7 +339,7 @@ END_TEST
 START_TEST(test_bags)
 {
     char clean[65], hash[65];
-    ls_checks found;
+    ls_health found;
 
     for (int kind = BAGS; kind < KINDS; kind++) {
         OK(train_graph(2, kind, 0, 4 * STEPS, clean, &found));
@@ -353,7 +353,7 @@ START_TEST(test_bags)
 }
 END_TEST
 
-/* A trainer without it has no rider, whom a step would ask. */
+/* A trainer without it has no hook, whom a step would ask. */
 START_TEST(test_off)
 {
     ls_trainer_options o = options_of(0);
@@ -364,7 +364,7 @@ START_TEST(test_off)
     for (int i = 0; i < 2; i++) {
         o.check = i ? 1e-9 : 0;
         r = open_run(pool, mlp_graph(), &o);
-        ck_assert_int_eq(r.trainer->rider[0].is != NULL, i);
+        ck_assert_int_eq(r.trainer->hook[0].is != NULL, i);
         ck_assert_int_eq(ls__heal_of(r.trainer) != NULL, i);
         close_run(&r);
     }
@@ -376,7 +376,7 @@ END_TEST
 START_TEST(test_over_ranks)
 {
     char clean[65], hash[65];
-    ls_checks found;
+    ls_health found;
 
     for (int kind = 0; kind < KINDS; kind++) {
         OK(train_graph(1, kind, 0, STEPS, clean, &found));
@@ -394,7 +394,7 @@ END_TEST
 START_TEST(test_rate)
 {
     char hash[65], clean[65];
-    ls_checks found;
+    ls_health found;
 
     OK(train_graph(2, 0, 0, 600, clean, &found));
     OK(train_graph(2, 0, 0.125, 600, hash, &found));
@@ -425,7 +425,7 @@ static int named_after(uint64_t seed, double rate, int most)
     OK(ls_trainer_open_gradient(&r.trainer, pool, &g, &o));
     OK(ls_batch_open(&r.batch, r.trainer));
     OK(ls_batch_set(r.batch, "x", LS_F32, data, ROWS));
-    for (step(&r); n <= most && !ls_trainer_checks(r.trainer).wrong; n++)
+    for (step(&r); n <= most && !ls_trainer_health(r.trainer).wrong; n++)
         step(&r);
     close_run(&r);
     ls_pool_close(pool);
@@ -499,6 +499,14 @@ END_TEST
 
 #ifdef LS_TEST_LEVEL
 
+/* What broken cores are seen to do: a bit, several of a word, a whole vector,
+ * a lane whose bits are stuck. */
+static const struct {
+    int bits, lanes;
+    bool stuck;
+} shape[] = {{1, 1, false}, {5, 1, false}, {5, 16, false}, {3, 1, true},
+             {31, 16, true}};
+
 static ls__fault fault_of(uint32_t i, int workers)
 {
     static const char *const kernel[] = {"gemm",   "pack",       "add",
@@ -510,6 +518,9 @@ static ls__fault fault_of(uint32_t i, int workers)
                    .first = i * 7 % 41, .last = 1 << 30};
 
     snprintf(f.kernel, sizeof f.kernel, "%s", kernel[i % 8]);
+    f.bits = shape[i % 5].bits;
+    f.lanes = shape[i % 5].lanes;
+    f.stuck = shape[i % 5].stuck;
     if (i / 8 % 4 == 3)
         f.last = f.first + 1;
     return f;
@@ -521,7 +532,7 @@ START_TEST(test_levels)
     int64_t most = getenv("LS_LONG") ? 1000000 : 20000, checks = 0;
     int steps = getenv("LS_LONG") ? 400 : STEPS;
     char clean[6][65], hash[65];
-    ls_checks found;
+    ls_health found;
 
     setenv("LS_ISA", "x86-64-v3", 1); /* which packs as "test" does */
     if (ls_isa_check() < 0)
@@ -549,7 +560,7 @@ START_TEST(test_schedules)
     int n = getenv("LS_LONG") ? 500 : 60, fell = 0;
     int each = UNDER_SANITIZER ? 3 : 1;
     char clean[KINDS][65], hash[65];
-    ls_checks found;
+    ls_health found;
 
     ls__fault_set(NULL);
     for (int kind = 0; kind < KINDS; kind++)
@@ -587,17 +598,19 @@ START_TEST(test_repeated)
     } of[] = {{"gemm", 0},   {"digest", 0}, {"tree_sum", 0},
               {"update", 0}, {"pack", 0},   {"update", LAZY}};
     char clean[KINDS][65], hash[65];
-    ls_checks found;
+    ls_health found;
 
     ls__fault_set(NULL);
     for (int kind = 0; kind < KINDS; kind += LAZY)
         OK(train_graph(1, kind, 0, STEPS, clean[kind], &found));
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 5 * 12; i++) {
         ls__fault f = {.worker = i % 2, .pu = -1, .bit = 30, .lane = 3, .p = 1,
-                       .last = 1 << 30};
-        int kind = of[i / 2].kind;
+                       .last = 1 << 30, .bits = shape[i / 12].bits,
+                       .lanes = shape[i / 12].lanes,
+                       .stuck = shape[i / 12].stuck};
+        int kind = of[i / 2 % 6].kind;
 
-        snprintf(f.kernel, sizeof f.kernel, "%s", of[i / 2].kernel);
+        snprintf(f.kernel, sizeof f.kernel, "%s", of[i / 2 % 6].kernel);
         ls__fault_set(&f);
         ck_assert_msg(train_graph(2, kind, 1, STEPS, hash, &found) == 0,
                       "%s: %s", f.kernel, ls_errmsg());

@@ -3,7 +3,7 @@
  * steps: optax's numbers, the same bytes whoever works, and a resumed run. */
 #define _GNU_SOURCE
 #include "folder.h"
-#include "golden/group_updates.h"
+#include "golden.h"
 #include "models.h"
 #include "on_ranks.h"
 #include "pages.h"
@@ -58,6 +58,12 @@ static void check_all(const ls_trainer *t, const char *prefix,
     }
 }
 
+/* Numbers after update i. */
+static const float *after(const char *what, int i)
+{
+    return golden("group_updates", FLOATS, "%s/%d", what, i);
+}
+
 START_TEST(optax)
 {
     ls_gradient gradient = {all_ones, NULL, 1, ARRAYS, arrays, arrays};
@@ -78,18 +84,18 @@ START_TEST(optax)
     o.groups = group;
     OK(ls_trainer_open_gradient(&t, pool, &gradient, &o));
     OK(ls_gradients_open(&g, t, 1));
-    set_all(groups_start[0], t, NULL);
+    set_all(golden("group_updates", FLOATS, "start"), t, NULL);
     for (int i = 0; i < UPDATES; i++) {
-        set_all(groups_gradient[i], NULL, g);
+        set_all(after("gradient", i), NULL, g);
         OK(ls_gradients_apply(g, &r));
-        check_all(t, "", groups_params[i]);
-        check_all(t, "average.", groups_average[i]);
+        check_all(t, "", after("params", i));
+        check_all(t, "average.", after("average", i));
     }
     OK(ls_trainer_use_average(t, true));
-    check_all(t, "", groups_average[UPDATES - 1]);
+    check_all(t, "", after("average", UPDATES - 1));
     FAILS(ls_gradients_apply(g, &r), LS_EINVAL, "nothing was computed");
     OK(ls_trainer_use_average(t, false));
-    check_all(t, "", groups_params[UPDATES - 1]);
+    check_all(t, "", after("params", UPDATES - 1));
     ls_gradients_close(g);
     ls_trainer_close(t);
     ls_pool_close(pool);
@@ -590,12 +596,12 @@ static int pages_after_steps(const char *freeze, bool accumulate)
         int64_t first = slot->offset + SHARED, n = slot->size - 2 * SHARED;
 
         pages += pages_of(r.trainer->grad.device[i] + first, n);
-        pages += pages_of(r.trainer->moment[i] + first, n);
+        pages += pages_of(r.trainer->moments.of[i] + first, n);
         if (accumulate)
             pages += pages_of(r.trainer->grad.later[i] + first, n);
         if (!freeze) {
             check_huge(r.trainer->grad.device[i] + first);
-            check_huge(r.trainer->moment[i] + first);
+            check_huge(r.trainer->moments.of[i] + first);
         }
     }
     free(x);

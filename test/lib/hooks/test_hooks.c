@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Proves what a rider sees of a step: each device's gradient before it is
+/* Proves what a hook sees of a step: each device's gradient before it is
  * reduced, every block that an update changes and no other, and the end with
  * its result, for any number of workers; and that a step that fails has no end.
- * A transcript and a check of gradients would be such riders. */
+ * A transcript and a check of gradients would be such hooks. */
 #include "models.h"
 #include "on_ranks.h"
 #include "reduce/reduce.h"
-#include "train/riders.h"
+#include "train/hooks.h"
 #include "train/trainer.h"
 
 #include <stdatomic.h>
 
 enum { DEVICES = 3, ROWS = 12, IN = 300, HIDDEN = 70, STEPS = 2 };
 
-/* What the rider wrote down. */
+/* What the hook wrote down. */
 typedef struct book {
     const ls_trainer *trainer;
     float *sum;            /* what the devices' gradients are reduced to */
@@ -100,7 +100,7 @@ static void end(void *own, const ls__step *s, const ls_result *result)
     b->wrong += memcmp(b->sum, s->gradient, (size_t)n * sizeof(float)) != 0;
 }
 
-static const ls__rider transcript = {
+static const ls__hook transcript = {
     .name = "transcript", .begin = begin, .end = end, .enter = enter,
     .leave = leave, .ready = ready, .before = before, .changed = changed};
 
@@ -150,7 +150,7 @@ static void open_ride(ride *r, int workers)
     r->book.sum = calloc(DEVICES * n, sizeof(float));
     r->book.before = calloc(n, 1);
     r->book.changed = calloc(n, 1);
-    OK(ls__riders_add(r->trainer->rider, &transcript, &r->book));
+    OK(ls__hooks_add(r->trainer->hook, &transcript, &r->book));
 }
 
 static void close_ride(ride *r)
@@ -206,7 +206,7 @@ START_TEST(stations)
 }
 END_TEST
 
-/* What a rider refuses does not begin; what fails changes nothing and has no
+/* What a hook refuses does not begin; what fails changes nothing and has no
  * end. */
 START_TEST(failures)
 {
@@ -249,26 +249,26 @@ START_TEST(in_hand)
 }
 END_TEST
 
-/* There is room for some riders, and then for no more. */
+/* There is room for some hooks, and then for no more. */
 START_TEST(room)
 {
     ride r;
     int more = 0;
 
     open_ride(&r, 1);
-    while (ls__riders_add(r.trainer->rider, &transcript, &r.book) == 0)
+    while (ls__hooks_add(r.trainer->hook, &transcript, &r.book) == 0)
         more++;
     ck_assert_int_gt(more, 0);
-    FAILS(ls__riders_add(r.trainer->rider, &transcript, &r.book), LS_EINVAL,
-          "riders already");
+    FAILS(ls__hooks_add(r.trainer->hook, &transcript, &r.book), LS_EINVAL,
+          "hooks already");
     close_ride(&r);
 }
 END_TEST
 
 static Suite *suite(void)
 {
-    Suite *s = suite_create("riders");
-    TCase *t = tcase_create("riders");
+    Suite *s = suite_create("hooks");
+    TCase *t = tcase_create("hooks");
 
     tcase_add_loop_test(t, stations, 1, 4);
     tcase_add_test(t, failures);

@@ -102,7 +102,7 @@ static void run_layer(layer *l, const ls__kernel_table *k, int64_t rows,
     for (int i = 0; i < 2; i++)
         r.param[i] = param[i];
     alone_start(&a, &r);
-    op->forward(&r);
+    op->run.forward(&r);
     l->dw = uniform(8, l->graph->params[0]->size);
     l->dbias = uniform(9, ls__width(l->node));
     l->dx = fenced(rows * l->node->in[wide]->size);
@@ -111,7 +111,7 @@ static void run_layer(layer *l, const ls__kernel_table *k, int64_t rows,
     r.dx[wide] = l->dx;
     r.dy = dy;
     r.add = add;
-    op->backward(&r);
+    op->run.backward(&r);
 }
 
 static layer sparse_layer(const lists *l, int64_t n)
@@ -265,7 +265,7 @@ static ls_graph *two_sides(const way *w, bool dense)
         y = ls_concat(both, 2, 1);
     }
     y = ls_flatten(y);
-    y = ls_dense(ls_clipped_relu(y, 1), 1, "out");
+    y = ls_dense(ls_clamp(y, 0, 1), 1, "out");
     OK(ls_loss(g, ls_mean_squared_error(
                       y, ls_input(g, "t", LS_F32, 1, (int64_t[]){1}))));
     return g;

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Proves that a whole training run of every model gives the same bytes at every
 # instruction level, in f32 with our kernels and BLIS's, and with layers in bf16,
-# f32x3 and f32x6; and that a level which is none is refused.  Levels that the CPU lacks are
-# skipped with a message.  Needs only POSIX tools.  LOCKSTEP_TRAIN or
+# and f32x3; and that a level which is none is refused.  Levels that the CPU lacks
+# are skipped with a message.  Needs only POSIX tools.  LOCKSTEP_TRAIN or
 # top_builddir say where the tool is.
 unset LS_ISA BLIS_ARCH_TYPE
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 # run LEVEL ARGS: output in out and err, the metrics without the first line and
 # the timings in rows, the status in $status.
@@ -113,8 +113,8 @@ bf16 lm --vocab 37 --seq-len 20 --d-model 36 --heads 2 --layers 2 --d-ff 50 \
     --rows 64 --batch 16 --steps 3
 bf16 gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 3 \
     --layers 1 --d-ff 50 --batch 16 --steps 3
-f32x6 mlp --rows 80 --d-in 21 --classes 5 --hidden 35,17 --batch 40 --steps 2
-f32x6 cnn --image 7x6x3 --channels 5,7 --classes 6 --batch 8 --steps 2
+f32x3 mlp --rows 80 --d-in 21 --classes 5 --hidden 35,17 --batch 40 --steps 2
+f32x3 cnn --image 7x6x3 --channels 5,7 --classes 6 --batch 8 --steps 2
 f32x3 lm --vocab 37 --seq-len 8 --d-model 36 --heads 2 --layers 1 --d-ff 50 \
     --rows 16 --batch 8 --steps 2
 EOF

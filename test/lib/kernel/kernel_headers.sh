@@ -4,7 +4,7 @@
 # another before it, as the least level of the compiler's machine and, if it
 # asks for them, with AVX2 or AVX-512.
 tool=
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 : >"$dir/out"
 
 # alone HEADER FLAGS: HEADER compiles with nothing before it.

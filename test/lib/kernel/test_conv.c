@@ -165,13 +165,13 @@ static void run_conv(const conv *c, ls__run *r, float *slopes)
     alone a = alone_of(n);
 
     if (c->made)
-        memcpy(a.in.made, c->made, n->op->made);
+        memcpy(a.in.made, c->made, n->op->plan.made);
     alone_start(&a, r);
     if (slopes)
         ((ls__product_made *)a.in.made)->slope_of_x = 0;
     a.chunk.memory = slopes;
-    n->op->forward(r);
-    n->op->backward(r);
+    n->op->run.forward(r);
+    n->op->run.backward(r);
 }
 
 /* What the operator computes at a level, or by a backend that only
@@ -451,8 +451,8 @@ static void check_pooling(pooling_fn pooling, const shape *s)
     want.dy = doubles(ny, r.dy, LS_F32);
     want.y = doubles(ny, NULL, LS_F32);
     want.dx[0] = doubles(nx, NULL, LS_F32);
-    n->op->forward(&r);
-    n->op->backward(&r);
+    n->op->run.forward(&r);
+    n->op->run.backward(&r);
     reference_of(n->op)->forward(&want);
     reference_of(n->op)->backward(&want);
     ck_assert(max_relative(ny, r.y, want.y) <= 1e-5);

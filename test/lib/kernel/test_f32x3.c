@@ -1,31 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Layers in f32x3 and f32x6: every way to compute them gives the bytes of the
- * order in kernel/product.h, f32x6 is nearer to the exact products than f32 and
- * f32x3 than bf16, and training follows.  (Whole runs: isa.sh, verify.sh.) */
+/* Layers in f32x3: every way to compute them gives the bytes of the order in
+ * kernel/product.h, f32x3 is nearer to the exact products than bf16, and
+ * training follows.  (Whole runs: isa.sh, verify.sh.) */
 #include "backends.h"
 #include "base/fpmode.h"
 #include "models.h"
 #include "reference.h"
 
-static const ls_precision split[] = {LS_F32X3_LAYERS, LS_F32X6_LAYERS};
-
 /* ------ The order, of one element ------ */
 
-/* Part `part` of a number: what rounding takes of what is left. */
+/* Part 0: the number rounded; 1: what that leaves, rounded. */
 static float part_of(float x, int part)
 {
-    for (; part > 0; part--)
+    if (part)
         x = normal_or_zero(normal_or_zero(x) - bf16_operand(x));
     return bf16_operand(x);
 }
 
 /* Element (i,j); (pa[s],pb[s]) are the parts of its products, the last one's
  * steps come after all others of a chunk. */
-static float element(const ls__product *g, ls_precision precision, int64_t i,
-                     int64_t j, float c)
+static float element(const ls__product *g, int64_t i, int64_t j, float c)
 {
-    static const int pa[] = {0, 1, 2, 1, 0, 0}, pb[] = {2, 1, 0, 0, 1, 0};
-    int first = precision == LS_F32X3_LAYERS ? 3 : 0;
+    static const int pa[] = {1, 0, 0}, pb[] = {0, 1, 0};
     bool more = g->accumulate;
 
     for (int64_t p = 0; p < g->k; p += 256, more = true) {
@@ -34,7 +30,7 @@ static float element(const ls__product *g, ls_precision precision, int64_t i,
 
         for (int large = 0; large < 2; large++)
             for (int64_t s = p; s < end; s += 32)
-                for (int q = large ? 5 : first; q < 5 + large; q++) {
+                for (int q = 2 * large; q < 2 + large; q++) {
                     for (int64_t k = s; k < s + 32 && k < end; k++)
                         chain_step(&of,
                                    part_of(g->a[i * g->a_row + k * g->a_col],
@@ -119,12 +115,12 @@ static bool same_number(float a, float b)
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
 }
 
-static void check_ways(ls_precision precision, const ls__product *of,
-                       const float *before, const float *want)
+static void check_ways(const ls__product *of, const float *before,
+                       const float *want)
 {
     const ls__backend *be;
 
-    for (int i = 0; (be = maker(precision, i)); i++) {
+    for (int i = 0; (be = maker(LS_F32X3_LAYERS, i)); i++) {
         ls__product g = *of;
         int64_t n = g.m * g.n;
 
@@ -143,17 +139,15 @@ static void check_ways(ls_precision precision, const ls__product *of,
  * numbers of all sorts, stored in all ways. */
 START_TEST(product_bits)
 {
-    ls_precision precision = split[_i / SORTS];
-
     ls__fpmode_set();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
         sizes s = problems[i];
-        ls__product g = product_of(s, _i % SORTS, (int)i + _i);
+        ls__product g = product_of(s, _i, (int)i + _i);
         float *before = uniform(3, s.m * s.n), *want = fenced(s.m * s.n);
 
         for (int64_t e = 0; e < s.m * s.n; e++)
-            want[e] = element(&g, precision, e / s.n, e % s.n, before[e]);
-        check_ways(precision, &g, before, want);
+            want[e] = element(&g, e / s.n, e % s.n, before[e]);
+        check_ways(&g, before, want);
         fences_free();
     }
 }
@@ -184,21 +178,17 @@ static double mean_error(ls_precision precision, sizes s)
     return error / (double)(s.m * s.n);
 }
 
-/* Proves that f32x6 errs less than half as much as f32 does, and that f32x3 is
- * a hundred times nearer than bf16. */
+/* Proves that f32x3 is a hundred times nearer than bf16. */
 START_TEST(nearness)
 {
     sizes s = {64, 64, 256};
-    double f32, x3, x6, bf16;
+    double f32, x3, bf16;
 
     ls__fpmode_set();
     f32 = mean_error(LS_F32_LAYERS, s);
     x3 = mean_error(LS_F32X3_LAYERS, s);
-    x6 = mean_error(LS_F32X6_LAYERS, s);
     bf16 = mean_error(LS_BF16_LAYERS, s);
-    printf("mean errors: f32 %.2g, f32x6 %.2g, f32x3 %.2g, bf16 %.2g\n", f32,
-           x6, x3, bf16);
-    ck_assert(x6 < f32 / 2);
+    printf("mean errors: f32 %.2g, f32x3 %.2g, bf16 %.2g\n", f32, x3, bf16);
     ck_assert(x3 < bf16 / 100 && x3 > f32);
 }
 END_TEST
@@ -257,20 +247,16 @@ static double distance(ls_pool *pool, ls_precision precision, const float *x,
     return sqrt(off / size);
 }
 
-/* Proves that weights trained in f32x6 are nearer to those of double than
- * f32's, and f32x3's than bf16's. */
+/* Proves that weights trained in f32x3 are nearer to those of double than
+ * bf16's. */
 START_TEST(training)
 {
     ls_pool *pool = open_pool(2, 2);
     float *x = normals(1, BATCH * IN), *y = normals(2, BATCH * OUT);
-    double f32 = distance(pool, LS_F32_LAYERS, x, y);
     double x3 = distance(pool, LS_F32X3_LAYERS, x, y);
-    double x6 = distance(pool, LS_F32X6_LAYERS, x, y);
     double bf16 = distance(pool, LS_BF16_LAYERS, x, y);
 
-    printf("weights off by: f32 %.2g, f32x6 %.2g, f32x3 %.2g, bf16 %.2g\n", f32,
-           x6, x3, bf16);
-    ck_assert(x6 < 0.8 * f32);
+    printf("weights off by: f32x3 %.2g, bf16 %.2g\n", x3, bf16);
     ck_assert(x3 < bf16 / 50);
     ls_pool_close(pool);
     free(x);
@@ -286,10 +272,10 @@ START_TEST(refused)
     ls_graph *g = linear_graph(3, 2);
     ls_trainer *t = NULL;
 
-    o.precision = LS_F32X6_LAYERS;
+    o.precision = LS_F32X3_LAYERS;
     o.backend = "blis";
     FAILS(ls_trainer_open(&t, pool, g, &o), LS_ENOTSUP,
-          "backend \"blis\" has no f32x6 products");
+          "backend \"blis\" has no f32x3 products");
     ls_graph_free(g);
     ls_pool_close(pool);
 }
@@ -301,7 +287,7 @@ int main(void)
     TCase *t = tcase_create("split");
 
     tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, product_bits, 0, 2 * SORTS);
+    tcase_add_loop_test(t, product_bits, 0, SORTS);
     tcase_add_test(t, nearness);
     tcase_add_test(t, training);
     tcase_add_test(t, refused);

@@ -340,7 +340,7 @@ START_TEST(test_gate)
     OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
     gate = ls_dense(x, WIDTH, "gate");
-    x = ls_mul(ls_clipped_relu(gate, 1), ls_exp(ls_neg(ls_square(x))));
+    x = ls_mul(ls_clamp(gate, 0, 1), ls_exp(ls_neg(ls_square(x))));
     OK(ls_loss(g, ls_mean_squared_error(
                       ls_dense(x, 1, "out"),
                       ls_input(g, "y", LS_F32, 1, (int64_t[]){1}))));

@@ -112,6 +112,31 @@ START_TEST(numbers)
 }
 END_TEST
 
+/* Proves that a mask of 1 and less is one of 1 and 0, and that nothing of the
+ * gradient goes by it, where it hides, where it shows, and where all is
+ * hidden. */
+START_TEST(mask_takes_no_gradient)
+{
+    float y[2][ROWS * T * D], d[ROWS * T * S];
+    session s;
+
+    open_session(&s, 2, 2, true);
+    for (int k = 0; k < 2; k++) {
+        OK(ls_batch_set(s.run.batch, "mask", LS_F32, s.mask, ROWS));
+        OK(ls_predict(s.run.trainer, s.run.batch, "y", ROWS * T * D, y[k]));
+        OK(ls_input_gradient(s.run.trainer, s.run.batch, true, "mask",
+                             ROWS * T * S, d));
+        for (int i = 0; i < ROWS * T * S; i++) {
+            ck_assert(d[i] == 0);
+            if (s.mask[i] < 1)
+                s.mask[i] = i % 2 ? 0x1.fffffep-1f : -3;
+        }
+    }
+    ck_assert_mem_eq(y[0], y[1], sizeof y[0]);
+    close_session(&s);
+}
+END_TEST
+
 /* Proves that no worker shows, in outputs and in what is trained. */
 START_TEST(same_bytes)
 {
@@ -310,6 +335,7 @@ int main(void)
     TCase *t = tcase_create("cross attention");
 
     tcase_add_loop_test(t, numbers, 0, 2);
+    tcase_add_test(t, mask_takes_no_gradient);
     tcase_add_test(t, same_bytes);
     tcase_add_loop_test(t, of_itself, 0, 2);
     tcase_add_loop_test(t, biases_and_dropout, 0, 4);

@@ -343,6 +343,86 @@ START_TEST(test_shapes)
 }
 END_TEST
 
+/* ------ norms of rows with a large mean ------ */
+
+enum { WIDE = 64, MANY = 128 };
+
+/* The greatest error of y, which are the rows of x less their means, by their
+ * deviations. */
+static double norm_error(const float *x, const float *y)
+{
+    double most = 0;
+
+    for (int i = 0; i < MANY; i++, x += WIDE, y += WIDE) {
+        double mean = 0, var = 0;
+
+        for (int j = 0; j < WIDE; j++)
+            mean += (double)x[j] / WIDE;
+        for (int j = 0; j < WIDE; j++)
+            var += ((double)x[j] - mean) * ((double)x[j] - mean) / WIDE;
+        for (int j = 0; j < WIDE; j++)
+            most = fmax(most, fabs(((double)x[j] - mean) / sqrt(var + 1e-6) -
+                                   (double)y[j]));
+    }
+    return most;
+}
+
+static void norm_outputs(ls_graph *g, ls_norm_options *o, const char *name)
+{
+    ls_node *x = ls_input(g, name, LS_F32, 1, (int64_t[]){WIDE}), *y;
+
+    x = ls_reshape(x, 2, (int64_t[]){WIDE / 4, 4});
+    y = ls_flatten(ls_group_norm_with(x, 1, o, name));
+    x = ls_layer_norm_with(ls_flatten(x), o, name[0] == 'o' ? "p" : "q");
+    OK(ls_output(g, ls_concat((ls_node *[]){x, y}, 2, 0), name));
+}
+
+/* Proves what norms.h says of one pass and of two. */
+START_TEST(test_means)
+{
+    static const struct {
+        float mean;
+        double one, two; /* at the least, at the most */
+    } of[] = {{0, 0, 1e-6}, {10, 4e-6, 4e-6}, {100, 4e-4, 4e-5},
+              {1000, 4e-2, 4e-4}, {10000, 10, 4e-3}};
+    static const char *const names[] = {"one", "two"};
+    ls_norm_options o = ls_norm_defaults();
+    ls_pool *pool = open_pool(1, 1);
+    float x[MANY * WIDE], y[2 * MANY * WIDE], part[MANY * WIDE];
+    ls_graph *g;
+    run r;
+
+    OK(ls_graph_new(&g));
+    for (int k = 0; k < 2; k++) {
+        o.two_passes = k;
+        norm_outputs(g, &o, names[k]);
+    }
+    OK(ls_loss(g, ls_mean_loss(ls_dense(ls_input(g, "z", LS_F32, 1,
+                                                 (int64_t[]){1}), 1, "d"),
+                               NULL)));
+    r = open_run(pool, g, NULL);
+    ls_random_normal(ls_key_new(1), 0, MANY * WIDE, x);
+    for (int i = 0; i < MANY * WIDE; i++)
+        x[i] += of[_i].mean;
+    for (int k = 0; k < 4; k++) {
+        double error;
+
+        OK(ls_batch_set(r.batch, names[k / 2], LS_F32, x, MANY));
+        OK(ls_predict(r.trainer, r.batch, names[k / 2], 2 * MANY * WIDE, y));
+        for (int i = 0; i < MANY; i++)
+            memcpy(part + i * WIDE, y + (2 * i + k % 2) * WIDE,
+                   WIDE * sizeof *y);
+        error = norm_error(x, part);
+        if (k < 2)
+            ck_assert_double_ge(error, of[_i].one);
+        else
+            ck_assert_double_le(error, of[_i].two);
+    }
+    close_run(&r);
+    ls_pool_close(pool);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("modern");
@@ -350,6 +430,7 @@ int main(void)
     int cases = (int)COUNT(golden_modern_lms);
 
     tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, test_means, 0, 5);
     tcase_add_loop_test(t, test_flax, 0, cases);
     tcase_add_loop_test(t, test_workers, 0, cases);
     tcase_add_loop_test(t, test_file, 0, cases);

@@ -8,10 +8,11 @@
 #include "backends.h"
 #include "base/fpmode.h"
 #include "fixture.h"
-#include "golden/sequences.h"
+#include "golden.h"
 #include "layers.h"
 #include "models.h"
 #include "op/op_table.h"
+#include "op/recurrent_layer.h"
 #include "random/init.h"
 #include "random/lane.h"
 
@@ -31,10 +32,9 @@ enum { ROWS = 6, STEPS = 5, IN = 3, UNITS = 4, OUT = 2, UPDATES = 6 };
 static const int32_t lengths[ROWS] = {5, 1, 0, 3, 4, 5};
 
 static const struct {
-    int count;
-    const float *first, *last, *loss;
-} flax[] = {{COUNT(lstm_first), lstm_first, lstm_last, lstm_loss},
-            {COUNT(gru_first), gru_first, gru_last, gru_loss}};
+    const char *name;
+    int count; /* of parameters */
+} flax[] = {{"lstm", 282}, {"gru", 214}};
 
 static ls_graph *flax_graph(layer_fn *layer)
 {
@@ -82,6 +82,10 @@ START_TEST(test_flax)
     ls_trainer_options o = ls_trainer_defaults();
     float *x = uniform(1, ROWS * STEPS * IN);
     float *target = uniform(2, ROWS * STEPS * OUT);
+    const char *name = flax[_i].name;
+    const float *first = golden("sequences", flax[_i].count, "%s/first", name);
+    const float *last = golden("sequences", flax[_i].count, "%s/last", name);
+    const float *loss = golden("sequences", UPDATES, "%s/loss", name);
     run r;
 
     for (int i = 0; i < ROWS * STEPS * IN; i++)
@@ -89,14 +93,13 @@ START_TEST(test_flax)
     o.seed = 7;
     o.optimizer = ls_sgd(0.5);
     r = open_run(pool, flax_graph(layers[_i]), &o);
-    check_params(r.trainer, flax[_i].count, flax[_i].first, 1e-6);
+    check_params(r.trainer, flax[_i].count, first, 1e-6);
     OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
     OK(ls_batch_set(r.batch, "target", LS_F32, target, ROWS));
     OK(ls_batch_set(r.batch, "length", LS_I32, lengths, ROWS));
     for (int s = 0; s < UPDATES; s++)
-        ck_assert_double_eq_tol((double)step(&r).loss, (double)flax[_i].loss[s],
-                                1e-6);
-    check_params(r.trainer, flax[_i].count, flax[_i].last, 2e-6);
+        ck_assert_double_eq_tol((double)step(&r).loss, (double)loss[s], 1e-6);
+    check_params(r.trainer, flax[_i].count, last, 2e-6);
     close_run(&r);
     ls_pool_close(pool);
     fences_free();
@@ -106,22 +109,18 @@ END_TEST
 /* jax.nn.initializers.orthogonal. */
 START_TEST(test_orthogonal)
 {
-    static const struct {
-        int64_t shape[2];
-        const float *want;
-    } rows[] = {{{3, 12}, orthogonal_3_12},
-                {{12, 3}, orthogonal_12_3},
-                {{5, 5}, orthogonal_5_5}};
+    static const int64_t shapes[][2] = {{3, 12}, {12, 3}, {5, 5}};
     float got[36];
 
-    for (int i = 0; i < COUNT(rows); i++) {
-        const int64_t *s = rows[i].shape;
+    for (int i = 0; i < COUNT(shapes); i++) {
+        const int64_t *s = shapes[i];
+        const float *want = golden("sequences", s[0] * s[1], "orthogonal/%d/%d",
+                                   (int)s[0], (int)s[1]);
 
         ls__init_values(ls__init_of(LS__INIT_ORTHOGONAL), ls_key_new(11), 1, 2,
                         s, got);
         for (int64_t k = 0; k < s[0] * s[1]; k++)
-            ck_assert_double_eq_tol((double)got[k], (double)rows[i].want[k],
-                                    1e-6);
+            ck_assert_double_eq_tol((double)got[k], (double)want[k], 1e-6);
     }
 }
 END_TEST
@@ -338,8 +337,8 @@ static void check_level(const scalars *s, const ls_node *n, bool over_x,
     r.dx[1] = fenced(R * s->states * N);
     r.dparam[0] = fenced(N * s->gates * N);
     r.dparam[1] = fenced(s->gates * N);
-    n->op->forward(&r);
-    n->op->backward(&r);
+    n->op->run.forward(&r);
+    n->op->run.backward(&r);
     same("y", R * n->size, r.y, s->y);
     same("dx", gates, r.dx[0], s->dx);
     if (!over_x)
@@ -494,17 +493,19 @@ static const struct {
     int64_t stride;
     ls_padding padding;
     int count;
-    const float *want;
-} convs[] = {{0, LS_CAUSAL, COUNT(conv_causal), conv_causal},
-             {2, LS_CAUSAL, COUNT(conv_causal_2), conv_causal_2},
-             {2, LS_SAME, COUNT(conv_same_2), conv_same_2},
-             {1, LS_VALID, COUNT(conv_valid), conv_valid}};
+    const char *name;
+} convs[] = {{0, LS_CAUSAL, ROWS * 5 * UNITS, "causal"},
+             {2, LS_CAUSAL, ROWS * 3 * UNITS, "causal_2"},
+             {2, LS_SAME, ROWS * 3 * UNITS, "same_2"},
+             {1, LS_VALID, ROWS * 3 * UNITS, "valid"}};
 
 START_TEST(test_conv)
 {
     ls_pool *pool = open_pool(1, 1);
     ls_trainer_options o = ls_trainer_defaults();
     float *x = uniform(1, ROWS * STEPS * IN), *y = fenced(convs[_i].count);
+    const float *want = golden("sequences", convs[_i].count, "conv/%s",
+                               convs[_i].name);
     ls_graph *g;
     ls_node *n;
     run r;
@@ -519,8 +520,7 @@ START_TEST(test_conv)
     OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
     OK(ls_predict(r.trainer, r.batch, "y", convs[_i].count, y));
     for (int i = 0; i < convs[_i].count; i++)
-        ck_assert_double_eq_tol((double)y[i], (double)convs[_i].want[i],
-                                1e-6);
+        ck_assert_double_eq_tol((double)y[i], (double)want[i], 1e-6);
     close_run(&r);
     ls_pool_close(pool);
     fences_free();
@@ -550,7 +550,7 @@ enum { MANY = 280 }; /* rows: chunks of 64 in each of two shards */
 static void read_gates(ls_graph *g)
 {
     for (int i = 0; i < g->node_count; i++)
-        if (g->nodes[i]->op && g->nodes[i]->op->recurrent)
+        if (g->nodes[i]->op && ls__recurrent_kind(g->nodes[i]->op))
             OK(ls_output(g, g->nodes[i]->in[0], g->nodes[i]->name));
 }
 

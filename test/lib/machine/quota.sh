@@ -4,7 +4,7 @@
 # really has, of either version: made here, where root may (else it skips), and
 # removed in the end.  test_quota knows the rest, on files that it makes.
 tool=${LOCKSTEP_INFO:-${top_builddir:-.}/lockstep-info}
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 name=lockstep-test-$$
 group=
 at_end() {
@@ -69,10 +69,14 @@ leaves 1 '*' '0.5 CPUs'
 quota "$group" 100000
 within "$group" cgroup.procs
 leaves 1 '*' '1 CPU '
-# One and a half are two.
+# One and a half are one, and two are two.
 quota "$group" 150000
 within "$group" cgroup.procs
-leaves 2 '*' '1.5 CPUs'
+leaves 1 '*' '1.5 CPUs'
+has "why it is not two" err "rounded down because all workers wait"
+quota "$group" 200000
+within "$group" cgroup.procs
+leaves 2 '*' '2 CPUs'
 
 # A quota above counts too, and the least.
 mkdir "$group/inner"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Quotas are read from a faked proc and sys tree, and turned into usable cores
- * on synthetic machines.  (Real groups: test/info.sh.) */
+ * on synthetic machines.  (Real groups: test/tools/info/info.sh.) */
 #define _GNU_SOURCE /* nftw, mkdtemp, asprintf */
 #include "calls.h"
 #include "mesh/mesh.h"
@@ -43,14 +43,14 @@ static const struct tree {
     int cores;
 } trees[] = {
     {"nothing is there", {{NULL}}, 0, 0, "", 8},
-    {"v2: 1.5 CPUs are two cores",
+    {"v2: 1.5 CPUs are one core",
      {{SELF, "0::/job\n"},
       {MOUNTS, V2},
       {CG "/job/cpu.max", "150000 100000\n"}},
      150000,
      100000,
      CG "/job/cpu.max",
-     2},
+     1},
     {"v2: exactly 2",
      {{SELF, "0::/job\n"},
       {MOUNTS, V2},
@@ -59,12 +59,12 @@ static const struct tree {
      100000,
      CG "/job/cpu.max",
      2},
-    {"v2: 3.5, no end of line",
+    {"v2: 3.5 CPUs are three, no end of line",
      {{SELF, "0::/job"}, {MOUNTS, V2}, {CG "/job/cpu.max", "175000 50000"}},
      175000,
      50000,
      CG "/job/cpu.max",
-     4},
+     3},
     {"v2: half a CPU is one core",
      {{SELF, "0::/job\n"}, {MOUNTS, V2}, {CG "/job/cpu.max", "5000 10000\n"}},
      5000,
@@ -92,7 +92,7 @@ static const struct tree {
      250000,
      100000,
      CG "/a/cpu.max",
-     3},
+     2},
     {"v2: the own is less than the parents'",
      {{SELF, "0::/a/b/c\n"},
       {MOUNTS, V2},
@@ -107,7 +107,7 @@ static const struct tree {
      150000,
      100000,
      CG "/a/cpu.max",
-     2},
+     1},
     {"v2: a neighbour's is not ours",
      {{SELF, "0::/a\n"},
       {MOUNTS, V2},
@@ -122,7 +122,7 @@ static const struct tree {
      150000,
      100000,
      CG "/cpu.max",
-     2},
+     1},
     {"v2: a container that sees the host's names",
      {{SELF, "0::/docker/abc/job\n"},
       {MOUNTS, "30 1 0:28 /docker/abc " CG " rw - cgroup2 cgroup2 rw\n"},
@@ -131,7 +131,7 @@ static const struct tree {
      150000,
      100000,
      CG "/cpu.max",
-     2},
+     1},
     {"v2: a group out of sight",
      {{SELF, "0::/../other\n"},
       {MOUNTS, V2},
@@ -147,7 +147,7 @@ static const struct tree {
      150000,
      100000,
      "/my groups/job/cpu.max",
-     2},
+     1},
     {"v2: a colon in the name of the group",
      {{SELF, "0::/a:b\n"}, {MOUNTS, V2}, {CG "/a:b/cpu.max", "1 1\n"}},
      1,
@@ -179,7 +179,7 @@ static const struct tree {
      350000,
      100000,
      CPU "/a/b/cpu.cfs_quota_us",
-     4},
+     3},
     {"v1: -1 is none, the parent's counts",
      {{SELF, V1_GROUP},
       {MOUNTS, V1},
@@ -190,7 +190,7 @@ static const struct tree {
      25000,
      10000,
      CPU "/a/cpu.cfs_quota_us",
-     3},
+     2},
     {"v1: another controller's group is not looked at",
      {{SELF, V1_GROUP},
       {MOUNTS, V1},
@@ -308,7 +308,7 @@ START_TEST(test_long_lines)
     write_file(root, SELF, "0::/job\n");
     write_file(root, CG "/job/cpu.max", "150000 100000\n");
     q = ls__quota_read(root);
-    ck_assert_int_eq(ls__quota_cores(&q), 2);
+    ck_assert_int_eq(ls__quota_cores(&q), 1);
     memset(lines, '/', 60000); /* the group's name itself */
     memcpy(lines, "0::", 3);
     write_file(root, SELF, lines);
@@ -327,6 +327,8 @@ START_TEST(test_rounding)
                      1);
     ck_assert_int_eq(ls__quota_cores(&(ls__quota){INT64_MAX, 1, ""}),
                      INT32_MAX);
+    ck_assert_int_eq(ls__quota_cores(&(ls__quota){199, 100, ""}), 1);
+    ck_assert_int_eq(ls__quota_cores(&(ls__quota){200, 100, ""}), 2);
     ck_assert_int_eq(ls__quota_cores(&(ls__quota){INT64_MAX, INT64_MAX, ""}),
                      1);
 }
@@ -346,15 +348,18 @@ START_TEST(test_said)
     ck_assert_str_eq(ls_mesh_text(mesh),
                      "8 devices on 3 workers (PU 0-2; oversubscribed)");
     ck_assert_ptr_nonnull(strstr(ls_mesh_cores_text(mesh),
-                                 "2 usable cores: machine 8, cpuset 8, "
+                                 "1 usable core: machine 8, cpuset 8, "
                                  "affinity 8, quota 1.5 CPUs (/tmp/"));
     ck_assert_ptr_nonnull(strstr(ls_mesh_note(mesh, 0), "a quota of 1.5 CPUs"));
+    ck_assert_ptr_nonnull(strstr(ls_mesh_note(mesh, 0), "), rounded down "
+                                 "because all workers wait for one that is "
+                                 "stopped, leaves 1 of 8 cores"));
     ck_assert_ptr_nonnull(strstr(ls_mesh_note(mesh, 1),
-                                 "3 workers share 2 usable cores"));
+                                 "3 workers share 1 usable core "));
     ck_assert_ptr_null(ls_mesh_note(mesh, 2));
     ck_assert_ptr_null(ls_mesh_note(mesh, -1));
     ls_mesh_close(mesh);
-    o.devices = o.workers = 2; /* nobody misses the other cores */
+    o.devices = o.workers = 1; /* nobody misses the other cores */
     ck_assert_int_eq(ls__mesh_open_below(&mesh, &o, root), 0);
     ck_assert_ptr_null(ls_mesh_note(mesh, 0));
     ls_mesh_close(mesh);

@@ -6,7 +6,7 @@
 #include "base/fpmode.h"
 #include "folder.h"
 #include "model/seeds.h"
-#include "model/weights_file.h"
+#include "weights/weights_file.h"
 #include "output_models.h"
 #include "train/trainer.h"
 
@@ -66,7 +66,7 @@ static void train(int i, want *w)
     w->x = fill_batch(r.trainer, r.batch);
     for (int s = 0; s < 3; s++)
         step(&r);
-    w->floats = r.trainer->model.plan->floats;
+    w->floats = r.trainer->model.plan->memory.floats;
     w->in_size = r.trainer->model.input[0].size;
     w->size = ls__plan_output(r.trainer->model.plan, "y")->size;
     ck_assert_int_le(BATCH * w->size, MOST);
@@ -142,7 +142,7 @@ START_TEST(test_alone)
     folder_open();
     train(_i, &w);
     m = open_alone(_i);
-    ck_assert_int_lt(m.plan->floats, w.floats);
+    ck_assert_int_lt(m.plan->memory.floats, w.floats);
     ck_assert_int_eq(m.plan->loss.instr, -1);
     for (int i = 0; i < THREADS; i++) {
         readers[i] = (reader){.model = &m, .want = &w};
@@ -178,7 +178,7 @@ START_TEST(test_memory)
     OK(ls_output(g, x, "y"));
     OK(ls__model_open(&m, g, &o));
     ck_assert_int_eq(m.plan->count, 9);
-    ck_assert_int_eq(m.plan->scratch, 2 * 64 * m.plan->chunk_rows);
+    ck_assert_int_eq(m.plan->memory.scratch, 2 * 64 * m.plan->chunk_rows);
     ls__model_close(&m);
     ls_graph_free(g);
 }

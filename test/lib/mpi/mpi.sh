@@ -4,7 +4,7 @@
 # on a program's own communicator, with each MPI that is installed, whether or
 # not this build was configured with one.
 tool=
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 library=$top_builddir/.libs
 # shellcheck disable=SC2086 # NM may be a name and options
@@ -21,18 +21,18 @@ ranks_anywhere
 # contractions its model has the same bits in C and in Fortran.
 build() {
     "mpicc.$1" -std=gnu11 -O2 -DLS_MPI_PIECE=1000 -I"$top_srcdir/include" \
-        "$top_srcdir/test/mpi_ranks.c" "$top_srcdir/mpi/mpi.c" \
+        "$top_srcdir/test/support/mpi_ranks.c" "$top_srcdir/lib/mpi/mpi.c" \
         -o "$dir/ranks.$1" -L"$library" -llockstep -Wl,-rpath,"$library" \
         >"$dir/out" 2>"$dir/err" &&
         "mpicc.$1" -std=gnu11 -O2 -I"$top_srcdir/include" \
             "$top_srcdir/examples/surrogate_mpi.c" \
-            "$top_srcdir/mpi/mpi.c" -o "$dir/example.$1" \
+            "$top_srcdir/lib/mpi/mpi.c" -o "$dir/example.$1" \
             -L"$library" -llockstep -Wl,-rpath,"$library" \
             >"$dir/out" 2>"$dir/err" &&
         "mpicc.$1" -std=gnu11 -O2 -ffp-contract=off -DBATCHES=6 \
             -I"$top_srcdir/include" \
             "$top_srcdir/examples/lorenz96_mpi.c" \
-            "$top_srcdir/mpi/mpi.c" -o "$dir/lorenz96_mpi.$1" \
+            "$top_srcdir/lib/mpi/mpi.c" -o "$dir/lorenz96_mpi.$1" \
             -L"$library" -llockstep -Wl,-rpath,"$library" \
             >"$dir/out" 2>"$dir/err"
 }
@@ -91,9 +91,9 @@ fortran() {
     name=$(basename "$2" .f90)
     sed 's/batches = 3000/batches = 6/' "$2" >"$objects/$name.f90"
     if "mpicc.$1" -std=gnu11 -I"$top_srcdir/include" \
-        -c "$top_srcdir/mpi/mpi.c" -o "$objects/mpi.o" 2>"$dir/err" &&
-        "mpifort.$1" -O2 -ffp-contract=off -I"$top_builddir/fortran" \
-            -J"$objects" "$top_srcdir/fortran/lockstep_mpi.f90" \
+        -c "$top_srcdir/lib/mpi/mpi.c" -o "$objects/mpi.o" 2>"$dir/err" &&
+        "mpifort.$1" -O2 -ffp-contract=off -I"$top_builddir/bindings/fortran" \
+            -J"$objects" "$top_srcdir/bindings/fortran/lockstep_mpi.f90" \
             "$objects/$name.f90" "$objects/mpi.o" -o "$dir/fortran_$name.$1" \
             -L"$library" -llockstep_fortran -llockstep \
             -Wl,-rpath,"$library" 2>"$dir/err"; then

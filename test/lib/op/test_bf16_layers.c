@@ -241,13 +241,13 @@ static void check_words(const ls__backend *be, const ls_node *n)
                  .backend = be, .kernels = ls__kernels()}, of_words = r;
 
     alone_start(&a, &r);
-    n->op->forward(&r);
+    n->op->run.forward(&r);
     be->products->to_bf16(SEQUENCES * POSITIONS, WIDTH, y, rounded);
-    ck_assert(n->op->may_bf16(&words.in, LS__VALUE));
+    ck_assert(n->op->plan.may_bf16(&words.in, LS__VALUE));
     words.in.is_bf16 = true;
     alone_start(&words, &of_words);
     of_words.y = fenced(ALL / 2);
-    n->op->forward(&of_words);
+    n->op->run.forward(&of_words);
     check_same(of_words.y, rounded, ALL / 2);
     check_same(of_words.stash, r.stash, SEQUENCES * a.in.kept);
     fences_free();
@@ -608,8 +608,8 @@ static void run_conv(const ls__backend *be, alone *a, ls__run *r)
     r->kernels = ls__kernels();
     alone_start(a, r);
     memset(r->scratch, 255, (size_t)a->scratch * sizeof *r->scratch); /* NaN */
-    n->op->forward(r);
-    n->op->backward(r);
+    n->op->run.forward(r);
+    n->op->run.backward(r);
 }
 
 static void same_numbers(const char *what, int64_t n, const float *got,

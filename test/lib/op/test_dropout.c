@@ -175,8 +175,8 @@ static void copy_state(const ls_trainer *from, ls_trainer *to)
 
     memcpy(to->model.value, from->model.value, bytes);
     for (int i = 0; i < 2; i++)
-        if (from->moment[i])
-            memcpy(to->moment[i], from->moment[i], bytes);
+        if (from->moments.of[i])
+            memcpy(to->moments.of[i], from->moments.of[i], bytes);
     to->step = from->step;
 }
 

@@ -28,21 +28,21 @@ static void check_modes(const problem *p, const machine *m, const outputs *base)
         addend = run(p, m, (mode){.addend = true});
         check_addend(p, base, &addend);
     }
-    if (op->dx_over_addend) {
+    if (op->plan.over & LS__OVER_ADDEND) {
         other = run(p, m, (mode){.addend = true, .place = OVER_ADDEND});
         check_equal(p, &addend, &other);
     }
-    if (op->dx_over_dy) {
+    if (op->plan.over & LS__OVER_DY) {
         other = run(p, m, (mode){.addend = true, .place = OVER_DY});
         check_equal(p, &addend, &other);
     }
-    if (op->dx_over_x) {
+    if (op->plan.over & LS__OVER_X) {
         other = run(p, m, (mode){.place = OVER_X});
         check_equal(p, base, &other);
     }
     other = run(p, m, (mode){.add = true});
     check_added(p, &other);
-    if (op->cuts) {
+    if (op->run.cuts) {
         other = run(p, m, (mode){.cut = true});
         check_equal(p, base, &other);
     }
@@ -169,7 +169,7 @@ static ls__instr whole_instr(const problem *p)
     ls__instr in;
 
     if (p->made)
-        memcpy(a.in.made, p->made, op->made);
+        memcpy(a.in.made, p->made, op->plan.made);
     alone_start(&a, &r);
     in = a.in;
     in.y = 1;
@@ -208,8 +208,8 @@ static void check_traffic(const problem *p)
         back += in.dx[k] < 0 ? 0 : 8.0 * (double)n->in[k]->size;
     }
     most += 4.0 * (double)in.kept;
-    if (n->op->picks)
-        most += 4.0 * (double)n->op->picks(n);
+    if (n->op->run.picks)
+        most += 4.0 * (double)n->op->run.picks(n);
     t = ls__instr_traffic(&plan, &in);
     ck_assert_msg(t.forward >= least + !!p->inputs && t.forward <= most,
                   "%s: %g bytes forward, not above %g, to %g", n->op->name,
@@ -219,7 +219,7 @@ static void check_traffic(const problem *p)
                   t.backward, back, 4 * most);
     ck_assert(t.chunk_forward <= of_params);
     ck_assert(t.chunk_forward + t.chunk_backward <= 3 * of_params);
-    ck_assert_msg(!n->params || n->op->picks || t.chunk_backward > 0,
+    ck_assert_msg(!n->params || n->op->run.picks || t.chunk_backward > 0,
                   "%s: no bytes of its parameters", n->op->name);
 }
 

@@ -348,14 +348,14 @@ START_TEST(test_pieces)
     enum { MOST = 12 };
 
     for (int64_t k = 0; k < 20000; k++) {
-        ls__piece piece[MOST];
+        ls__byte_range piece[MOST];
         int32_t at[2 * MOST];
         int n = 1 + (int)(k % MOST);
         bool want = false;
 
         ls_random_randint(ls_key_new(k), 0, 2 * MOST, 0, 60, at);
         for (int i = 0; i < n; i++)
-            piece[i] = (ls__piece){(uintptr_t)at[2 * i],
+            piece[i] = (ls__byte_range){(uintptr_t)at[2 * i],
                                    (uintptr_t)(at[2 * i] + 1 +
                                                at[2 * i + 1] % 9), 0, i};
         for (int i = 0; i < n; i++)

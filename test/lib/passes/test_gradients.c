@@ -364,7 +364,7 @@ START_TEST(test_refused)
     OK(ls_gradients_add(g, s.run.batch));
     FAILS(ls_gradients_apply(g, &r), LS_EINVAL, "not reduced");
     FAILS(ls_gradients_get_device(g, 3, "out.bias", 5, x), LS_EINVAL,
-          "device 3; there are 3");
+          "device 3 of 3");
     OK(ls_gradients_add(g, s.run.batch));
     FAILS(ls_gradients_add(g, s.run.batch), LS_EINVAL, "room for 2");
     OK(ls_gradients_mean(g, &r));
@@ -390,7 +390,8 @@ START_TEST(test_taken)
     set(&s, 0, ROWS);
     OK(ls_gradients_add(s.gradients, s.run.batch));
     step(&s.run);
-    FAILS(ls_gradients_add(s.gradients, s.run.batch), LS_EINVAL, "1 batches");
+    FAILS(ls_gradients_add(s.gradients, s.run.batch), LS_EINVAL,
+          "added up (1)");
     FAILS(ls_gradients_mean(s.gradients, &r), LS_EINVAL, "taken");
     FAILS(ls_gradients_get_device(s.gradients, 0, "out.bias", 5, x), LS_EINVAL,
           "since the trainer's last step");

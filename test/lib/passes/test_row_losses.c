@@ -119,9 +119,9 @@ START_TEST(rows_over_ranks)
 END_TEST
 
 /* Row i of weight 2 has the loss 3 i, from two terms; row 7 fails if asked. */
-static int own_rows(void *user, int device, const ls_shard *shard,
-                    const float *const *params, float *const *grads,
-                    ls_sums *sums)
+static int local_rows(void *user, int device, const ls_shard *shard,
+                      const float *const *params, float *const *grads,
+                      ls_sums *sums)
 {
     const int *fails = user;
 
@@ -140,7 +140,7 @@ START_TEST(own_gradient)
     const ls_array_spec input = {"x", LS_F32, 0, {0}};
     const ls_array_spec param = {"w", LS_F32, 1, {2}};
     int fails = 0;
-    ls_gradient own = {own_rows, &fails, 1, 1, &input, &param};
+    ls_gradient own = {local_rows, &fails, 1, 1, &input, &param};
     ls_pool *pool = open_pool(3, 2);
     float rows[ROWS], got[ROWS];
     run r;

@@ -25,7 +25,7 @@ static int64_t floats_of(const shadow *s, const ls_node *n)
 static int put(shadow *s, int64_t offset, int64_t n)
 {
     ck_assert(offset >= 0 && offset % 16 == 0 &&
-              offset + n <= s->plan->scratch);
+              offset + n <= s->plan->memory.scratch);
     s->last++;
     for (int64_t i = 0; i < n; i++)
         s->tag[offset + i] = s->last;
@@ -105,7 +105,7 @@ static void check_dx(const shadow *s, const ls__instr *in, int k)
     int64_t kept = in->kept * s->plan->chunk_rows;
 
     check_meeting(s, in, k, "dy", in->dy, floats_of(s, in->node),
-                  op->dx_over_dy);
+                  op->plan.over & LS__OVER_DY);
     check_meeting(s, in, k, "stash", in->stash, kept, false);
     for (int j = 0; j < in->inputs; j++) {
         int64_t size = floats_of(s, in->node->in[j]);
@@ -113,10 +113,10 @@ static void check_dx(const shadow *s, const ls__instr *in, int k)
         /* of one node twice, the second adds to what the first has written */
         if (!(j > k && in->node->in[j] == in->node->in[k]))
             check_meeting(s, in, k, "addend", in->addend[j], size,
-                          op->dx_over_addend && j == k);
-        if (op->reads >> j & 1 && in->x[j].input < 0)
+                          op->plan.over & LS__OVER_ADDEND && j == k);
+        if (op->plan.reads >> j & 1 && in->x[j].input < 0)
             check_meeting(s, in, k, "input", in->x[j].offset, size,
-                          op->dx_over_x && j == 0 && k == 0);
+                          op->plan.over & LS__OVER_X && j == 0 && k == 0);
         if (j != k)
             check_meeting(s, in, k, "other gradient", in->dx[j], size, false);
     }
@@ -132,7 +132,7 @@ static void read_backward(const shadow *s, const ls__instr *in)
     if (!n->op->is_loss)
         take(s, in, "dy", in->dy, floats_of(s, n), s->grad[n->id]);
     for (int k = 0; k < in->inputs; k++)
-        if (n->op->reads >> k & 1)
+        if (n->op->plan.reads >> k & 1)
             read_x(s, in, k);
     if (in->stash >= 0)
         take(s, in, "stash", in->stash, in->kept * s->plan->chunk_rows,
@@ -157,7 +157,7 @@ static void walk_backward(shadow *s, const ls__instr *in)
         if (!trains(x)) {
             ck_assert(in->dx[k] < 0);
         } else if (in->dx[k] < 0) { /* dy itself, for the first reader */
-            ck_assert(n->op->passes >> k & 1 && !before);
+            ck_assert(n->op->plan.passes >> k & 1 && !before);
             s->grad[x->id] = s->grad[n->id];
         } else {
             check_dx(s, in, k);
@@ -182,12 +182,12 @@ static void check_scratch(const ls__plan *plan, const ls__instr *in)
                    .rows = plan->chunk_rows, .backward = true,
                    .instr = plan->instr, .count = plan->count, .pack = room};
 
-    if (op->made)
-        again.made = memcpy(ls__arena_new(&arena, 1, op->made), in->made,
-                            op->made);
-    if (op->plan)
-        ck_assert_int_eq(op->plan(&b, &again), 0);
-    ck_assert_int_le(plan->scratch + b.scratch, plan->floats);
+    if (op->plan.made)
+        again.made = memcpy(ls__arena_new(&arena, 1, op->plan.made), in->made,
+                            op->plan.made);
+    if (op->plan.decide)
+        ck_assert_int_eq(op->plan.decide(&b, &again), 0);
+    ck_assert_int_le(plan->memory.scratch + b.scratch, plan->memory.floats);
     ls__arena_free(&arena);
 }
 
@@ -203,7 +203,7 @@ START_TEST(test_memory)
         shadow s = {.plan = plan};
 
         ck_assert_int_eq(plan->chunk_rows, graphs[_i].chunk_rows);
-        s.tag = ls__new((size_t)plan->floats, sizeof *s.tag, "shadow");
+        s.tag = ls__new((size_t)plan->memory.floats, sizeof *s.tag, "shadow");
         ck_assert_ptr_nonnull(s.tag);
         for (int i = 0; i < plan->count; i++) {
             check_scratch(plan, &plan->instr[i]);

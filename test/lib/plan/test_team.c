@@ -96,7 +96,7 @@ typedef struct setting {
     uint32_t seed;
     int devices, workers, accumulate;
     ls_precision precision;
-    ls__cut cut; /* zeros: what takes least */
+    ls__team_cut cut; /* zeros: what takes least */
     bool aid;    /* however little there is to do */
 } setting;
 
@@ -104,8 +104,8 @@ static int64_t team_calls(const ls_trainer *t)
 {
     int64_t calls = 0;
 
-    for (int d = 0; t->team && d < t->devices.count; d++)
-        calls += ls__team_calls(t->team[d]);
+    for (int d = 0; t->source.team && d < t->devices.count; d++)
+        calls += ls__team_calls(t->source.team[d]);
     return calls;
 }
 
@@ -113,18 +113,18 @@ static int64_t aided(const ls_trainer *t)
 {
     int64_t calls = 0;
 
-    for (int d = 0; t->team && d < t->devices.count; d++)
-        calls += ls__team_shared(t->team[d]);
+    for (int d = 0; t->source.team && d < t->devices.count; d++)
+        calls += ls__team_shared(t->source.team[d]);
     return calls;
 }
 
-static void force(const ls_trainer *t, ls__cut cut, bool aid)
+static void force(const ls_trainer *t, ls__team_cut cut, bool aid)
 {
-    for (int d = 0; t->team && d < t->devices.count; d++) {
+    for (int d = 0; t->source.team && d < t->devices.count; d++) {
         ck_assert(t->workers > t->devices.count ||
-                  ls__team_members(t->team[d]) == 1);
-        ls__team_set_always(t->team[d], aid);
-        ls__team_set_cut(t->team[d], cut);
+                  ls__team_members(t->source.team[d]) == 1);
+        ls__team_set_always(t->source.team[d], aid);
+        ls__team_set_cut(t->source.team[d], cut);
     }
 }
 
@@ -210,7 +210,7 @@ static int64_t check(const outcome *want, const setting *s)
  * worker; and that it is cut, unless it is one chunk that is not. */
 START_TEST(cuts)
 {
-    static const ls__cut cut[] = {{2, 1}, {1, 2}, {3, 2}, {4, 1}, {1, 3}};
+    static const ls__team_cut cut[] = {{2, 1}, {1, 2}, {3, 2}, {4, 1}, {1, 3}};
 
     for (int devices = 1; devices <= 2; devices++) {
         setting s = {_i, 1, devices, 1, 1, LS_F32_LAYERS, {0, 0}, false};
@@ -231,7 +231,7 @@ END_TEST
  * gradients that are added up. */
 START_TEST(kinds_of_steps)
 {
-    static const ls__cut cut[] = {{1, 2}, {2, 1}, {2, 3}};
+    static const ls__team_cut cut[] = {{1, 2}, {2, 1}, {2, 3}};
 
     for (int way = 0; way < 2; way++) {
         setting s = {LARGE, 1, 1, 1, way ? 3 : 1,
@@ -299,7 +299,7 @@ START_TEST(model_of_lm)
 {
     static const struct {
         int devices, members;
-        ls__cut cut;
+        ls__team_cut cut;
         double least; /* of the speed-up */
     } all[] = {{1, 2, {2, 1}, 1.99},  {1, 8, {8, 1}, 7.99},
                {1, 3, {3, 1}, 2.6},   {2, 2, {2, 1}, 1.99},
@@ -313,11 +313,11 @@ START_TEST(model_of_lm)
 
     for (size_t i = 0; i < COUNT(all); i++) {
         ls_shard shard = {.rows = 32 / all[i].devices, .train = true};
-        ls__work w = ls__work_begin(r.trainer->context[0],
+        ls__work w = ls__work_begin(r.trainer->source.context[0],
                                     &r.trainer->model.weights, &shard,
                                     r.trainer->grad.param, &sums);
-        ls__cut cut = ls__cut_of(&w, all[i].members);
-        double times = ls__cut_time(&w, (ls__cut){1, 1}) /
+        ls__team_cut cut = ls__cut_of(&w, all[i].members);
+        double times = ls__cut_time(&w, (ls__team_cut){1, 1}) /
                        ls__cut_time(&w, cut);
 
         if (getenv("LS_TEST_TALK"))

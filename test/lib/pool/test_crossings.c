@@ -55,7 +55,7 @@ static int add(atomic_int *p, int x)
 #define ls__barrier_close counted_close
 #define ls__barrier_wait counted_wait
 #define ls__barrier_arrive counted_arrive
-#include "../lib/pool/barrier.c"
+#include "pool/barrier.c"
 
 #include <check.h>
 #include <stdlib.h>

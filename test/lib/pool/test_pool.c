@@ -281,7 +281,7 @@ START_TEST(test_run)
         ck_assert_int_eq(ls_pool_workers(t.pool), workers);
         ck_assert_int_eq(ls_pool_devices(t.pool), 8);
         for (t.given = 1; t.given <= 500; t.given++) {
-            ls__pool_run(t.pool, count, &t);
+            ls__pool_call(t.pool, NULL, count, &t);
             for (int w = 0; w < MOST; w++) {
                 ck_assert_int_eq(t.calls[w], w < workers ? t.given : 0);
                 ck_assert_int_eq(t.seen[w], w < workers ? t.given : 0);
@@ -299,7 +299,7 @@ START_TEST(test_sleep)
 
     for (int i = 1; i <= 5; i++) {
         usleep(30000);
-        ls__pool_run(t.pool, count, &t);
+        ls__pool_call(t.pool, NULL, count, &t);
         for (int w = 0; w < 3; w++)
             ck_assert_int_eq(t.calls[w], i);
     }
@@ -328,8 +328,8 @@ START_TEST(test_pool_barrier)
     for (int workers = 1; workers <= MOST; workers++) {
         tally t = {.pool = pool_of(workers, ls_pool_defaults())};
 
-        ls__pool_run(t.pool, phases, &t);
-        ls__pool_run(t.pool, phases, &t);
+        ls__pool_call(t.pool, NULL, phases, &t);
+        ls__pool_call(t.pool, NULL, phases, &t);
         for (int w = 0; w < workers; w++)
             ck_assert_int_eq(t.wrong[w], 0);
         ls_pool_close(t.pool);
@@ -430,7 +430,7 @@ START_TEST(test_pinning)
         const ls_mesh *mesh = ls__pool_mesh(pool);
         census c;
 
-        ls__pool_run(pool, ask, &c);
+        ls__pool_call(pool, NULL, ask, &c);
         for (int w = 1; w < 5; w++)
             check_pinned(&c, mesh, w);
         if (pin_caller)
@@ -444,6 +444,56 @@ START_TEST(test_pinning)
 }
 END_TEST
 
+/* The pool of one worker, the caller, on these processors; counts where it may
+ * run, and leaves it as it was. */
+static int seats_of_one(const char *cpus, bool pin, char text[128])
+{
+    ls_mesh_options m = {.size = sizeof m, .devices = 2, .workers = 1,
+                         .cpus = cpus, .pin = pin};
+    ls_pool_options o = {.size = sizeof o, .pin_caller = true};
+    ls_mesh *mesh;
+    ls_pool *pool;
+    cpu_set_t before, within, after;
+
+    sched_getaffinity(0, sizeof before, &before);
+    OK(ls_mesh_open(&mesh, &m));
+    snprintf(text, 128, "%s", ls_mesh_text(mesh));
+    OK(ls_pool_open(&pool, mesh, &o));
+    sched_getaffinity(0, sizeof within, &within);
+    ls_pool_close(pool);
+    ls_mesh_close(mesh);
+    sched_getaffinity(0, sizeof after, &after);
+    ck_assert(CPU_EQUAL(&before, &after));
+    return CPU_COUNT(&within);
+}
+
+/* Two programs that leave cores free must not meet on the first ones: a worker
+ * has a core of its own where all are taken, those named, or if it asks. */
+START_TEST(test_shared_machine)
+{
+    ls_mesh_options m = {.size = sizeof m, .devices = 2, .workers = 2,
+                         .pin = true};
+    char text[128], all[32], one[16];
+    int pu[2];
+    ls_mesh *mesh;
+
+    OK(ls_mesh_open(&mesh, &m));
+    if (ls_mesh_usable_cores(mesh) > 1) {
+        pu[0] = ls_mesh_worker_pu(mesh, 0);
+        pu[1] = ls_mesh_worker_pu(mesh, 1);
+        snprintf(all, sizeof all, "%d,%d", pu[0], pu[1]);
+        snprintf(one, sizeof one, "%d", pu[1]);
+        ck_assert_int_eq(seats_of_one(all, false, text), 2);
+        ck_assert_str_eq(text, "2 devices on 1 worker (any of 2 cores)");
+        ck_assert_int_gt(seats_of_one(NULL, false, text), 1);
+        ck_assert_int_eq(seats_of_one(all, true, text), 1);
+        ck_assert_int_eq(seats_of_one(one, false, text), 1);
+        ck_assert_ptr_nonnull(strstr(text, " (PU "));
+    }
+    ls_mesh_close(mesh);
+}
+END_TEST
+
 /* Workers that are not to be pinned may run where the caller could, also when
  * the caller is pinned. */
 START_TEST(test_no_pin)
@@ -454,7 +504,7 @@ START_TEST(test_no_pin)
 
     sched_getaffinity(0, sizeof before, &before);
     ls_pool *pool = pool_of(3, o);
-    ls__pool_run(pool, ask, &c);
+    ls__pool_call(pool, NULL, ask, &c);
     ck_assert(CPU_EQUAL(&c.mask[1], &before));
     ck_assert(CPU_EQUAL(&c.mask[2], &before));
     check_pinned(&c, ls__pool_mesh(pool), 0);
@@ -477,7 +527,7 @@ START_TEST(test_described)
     OK(ls_mesh_open(&mesh, &m));
     OK(ls_pool_open(&pool, mesh, &o));
     ls_mesh_close(mesh);
-    ls__pool_run(pool, ask, &c);
+    ls__pool_call(pool, NULL, ask, &c);
     for (int w = 0; w < 2; w++)
         ck_assert(CPU_EQUAL(&c.mask[w], &before));
     ls_pool_close(pool);
@@ -492,8 +542,8 @@ START_TEST(test_fpmode)
     census c;
 
     ck_assert_int_eq(fesetround(FE_UPWARD), 0);
-    ls__pool_run(pool, ask, &c);
-    ls__pool_run(pool, ask, &c);
+    ls__pool_call(pool, NULL, ask, &c);
+    ls__pool_call(pool, NULL, ask, &c);
     float above = above_one(), tiny = tiny_product();
     fesetround(FE_TONEAREST);
     ck_assert(above > 0.0f && tiny > 0.0f);
@@ -511,7 +561,7 @@ START_TEST(test_signals_and_names)
     ls_pool *pool = pool_of(3, ls_pool_defaults());
     census c;
 
-    ls__pool_run(pool, ask, &c);
+    ls__pool_call(pool, NULL, ask, &c);
     for (int w = 0; w < 3; w++) {
         ck_assert_int_eq(sigismember(&c.blocked[w], SIGTERM), w > 0);
         ck_assert_int_eq(sigismember(&c.blocked[w], SIGUSR1), w > 0);
@@ -532,8 +582,8 @@ START_TEST(test_two_pools)
     for (int i = 0; i < 200; i++) {
         a.given = i;
         b.given = -i;
-        ls__pool_run(a.pool, count, &a);
-        ls__pool_run(b.pool, count, &b);
+        ls__pool_call(a.pool, NULL, count, &a);
+        ls__pool_call(b.pool, NULL, count, &b);
         ck_assert_int_eq(a.seen[1], i);
         ck_assert_int_eq(b.seen[2], -i);
     }
@@ -556,7 +606,7 @@ static void *live(void *arg)
     if (ls_pool_open(&t.pool, mesh, NULL) < 0)
         return "pool";
     for (int i = 0; i < 300; i++)
-        ls__pool_run(t.pool, count, &t);
+        ls__pool_call(t.pool, NULL, count, &t);
     ls_pool_close(t.pool);
     ls_mesh_close(mesh);
     return t.calls[0] == 300 && t.calls[1] == 300 ? NULL : "calls";
@@ -700,6 +750,7 @@ static Suite *suite(void)
     tcase_add_test(pool, test_devices_of);
     tcase_add_test(pool, test_pinning);
     tcase_add_test(pool, test_no_pin);
+    tcase_add_test(pool, test_shared_machine);
     tcase_add_test(pool, test_described);
     tcase_add_test(pool, test_fpmode);
     tcase_add_test(pool, test_signals_and_names);

@@ -212,7 +212,7 @@ static const ls__weights *current(const scene *s)
 
 static size_t packed_bytes(const scene *s)
 {
-    return (size_t)s->predictor->model.plan->pack_floats * sizeof(float);
+    return (size_t)s->predictor->model.plan->packs.floats * sizeof(float);
 }
 
 /* Workers of one node read one copy, those of two read two, each of what is
@@ -486,7 +486,7 @@ int main(void)
     TCase *t = tcase_create("generator");
 
     tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, test_bytes, 0, CASES * (LS_F32X6_LAYERS + 1));
+    tcase_add_loop_test(t, test_bytes, 0, CASES * (LS_F32X3_LAYERS + 1));
     tcase_add_loop_test(t, test_shared, 0, 8);
     tcase_add_loop_test(t, test_nodes, 0, 5);
     tcase_add_loop_test(t, test_own_copies, 0, 2);

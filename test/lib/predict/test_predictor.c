@@ -378,7 +378,7 @@ START_TEST(test_no_inputs)
     OK(ls_context_open(&c, p, NULL));
     OK(ls_context_predict(c, "y", 3, y));
     ck_assert(y[0] == 1 && y[1] == 1 && y[2] == 1);
-    FAILS(ls_context_predict(c, "y", 6, y), LS_ESHAPE, "1 rows of 3");
+    FAILS(ls_context_predict(c, "y", 6, y), LS_ESHAPE, "1 row of 3");
     ls_context_close(c);
     ls_predictor_close(p);
     ls_graph_free(g);

@@ -225,7 +225,7 @@ START_TEST(one_rank_may_have_all)
 }
 END_TEST
 
-START_TEST(a_loader_reads_the_ranks_own_rows)
+START_TEST(a_loader_reads_the_ranks_local_rows)
 {
     plan p = {.rows = LS_ROWS_MOVED, .devices = 4, .micro = 1, .ranks = 3,
               .loaded = true};
@@ -416,7 +416,7 @@ START_TEST(what_is_wrong_on_one_rank_fails_on_all)
         const char *words = r == 1 ? want[how].odd : want[how].other;
 
         ck_assert_msg(out[r].status == want[how].status &&
-                      strstr(out[r].message, words),
+                          strstr(out[r].message, words),
                       "rank %d: %d, %s", r, out[r].status, out[r].message);
     }
     end();
@@ -519,7 +519,7 @@ START_TEST(epochs_are_equally_long)
     for (int r = 0; r < 2; r++) {
         ck_assert_int_eq(out[r].status, LS_EINVAL);
         ck_assert_str_eq(out[r].message, "an epoch has 2 batches of the rows "
-                         "of rank 1, and 3 of rank 0");
+                                         "of rank 1, and 3 of rank 0");
     }
     end();
 }
@@ -527,13 +527,13 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("own_rows");
+    Suite *s = suite_create("local_rows");
     TCase *t = tcase_create("own rows");
 
     tcase_set_timeout(t, 3000);
     tcase_add_loop_test(t, moved_rows_have_the_bytes_of_one_batch, 0, 4);
     tcase_add_test(t, one_rank_may_have_all);
-    tcase_add_test(t, a_loader_reads_the_ranks_own_rows);
+    tcase_add_test(t, a_loader_reads_the_ranks_local_rows);
     tcase_add_loop_test(t, kept_rows_are_devices_filled_up, 0, 4);
     tcase_add_loop_test(t, what_is_wrong_on_one_rank_fails_on_all, 0, WRONG);
     tcase_add_test(t, a_source_that_fails_fails_on_all);

@@ -4,9 +4,9 @@
 #define _GNU_SOURCE /* nftw */
 #include "base/memory.h"
 #include "comma.h"
-#include "rank/agree.h"
-#include "rank/exchange.h"
-#include "rank/link.h"
+#include "ranks/agree.h"
+#include "ranks/exchange.h"
+#include "ranks/link.h"
 #include "on_ranks.h"
 #include "reduce/reduce.h"
 

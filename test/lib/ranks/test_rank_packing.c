@@ -7,8 +7,8 @@
 #include "file/safetensors.h"
 #include "folder.h"
 #include "rank_plans.h"
-#include "together/giving.h"
-#include "together/ranks.h"
+#include "ranks/all_gather.h"
+#include "ranks/ranks.h"
 #include "train/trainer.h"
 #include <lockstep/torch.h>
 
@@ -181,9 +181,9 @@ static int train(const task *k, rank_run *r, ls_checkpoints *c, outcome *o)
 /* Are as many packed as the transport lets it: all, or none? */
 static bool packed_as_planned(const task *k, const ls_trainer *t)
 {
-    int64_t n = ls__giving_packed(t->ranks->giving);
+    int64_t n = ls__all_gather_packed(t->ranks->all_gather);
 
-    return k->knows ? n == t->model.plan->packs && n > 0 : n == 0;
+    return k->knows ? n == t->model.plan->packs.n && n > 0 : n == 0;
 }
 
 static int train_here(const task *k, const ls_transport *t, outcome *o)

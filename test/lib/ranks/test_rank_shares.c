@@ -33,7 +33,7 @@ static int read_moment(const ls_transport *transport, void *user)
         const ls_trainer *t = own.trainer;
 
         s->of[transport->rank] =
-            (int64_t)malloc_usable_size(ls__block_memory(t->moment[0]));
+            (int64_t)malloc_usable_size(ls__block_memory(t->moments.of[0]));
         if (transport->rank == 0)
             s->all = 4 * t->model.params.floats;
         if (transport->rank == 1 &&

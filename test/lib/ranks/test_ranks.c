@@ -3,9 +3,9 @@
  * one machine: losses, norms, metrics, evaluation, predictions and the state
  * hash, and that what differs between ranks, or dies, is named. */
 #include "rank_plans.h"
-#include "together/giving.h"
-#include "together/leaving.h"
-#include "together/ranks.h"
+#include "ranks/all_gather.h"
+#include "ranks/reduce_scatter.h"
+#include "ranks/ranks.h"
 #include "train/trainer.h"
 
 /* ------ A training ------ */
@@ -47,7 +47,7 @@ static bool given_as_planned(const plan *p, const ls_trainer *t)
     int sections = ls__sections(t->owned.floats, t->owned.ranks);
 
     return p->workers != 1 ||
-           ls__giving_early(t->ranks->giving) == sections - 1;
+           ls__all_gather_early(t->ranks->all_gather) == sections - 1;
 }
 
 static bool left_as_planned(const plan *p, const ls_trainer *t)
@@ -56,7 +56,8 @@ static bool left_as_planned(const plan *p, const ls_trainer *t)
         return true;
     return given_as_planned(p, t) &&
            (p->early == ANY ||
-            (ls__leaving_early(t->ranks->leaving) > 0) == (p->early == SOME));
+            (ls__reduce_scatter_early(t->ranks->reduce_scatter) > 0) ==
+                (p->early == SOME));
 }
 
 static int train(const plan *p, ls_pool *pool, outcome *o)

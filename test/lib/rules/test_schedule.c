@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "golden.h"
 #include "golden/schedules.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static ls_schedule golden(size_t i)
+static ls_schedule schedule_of(size_t i)
 {
     return (ls_schedule){
         .kind = golden_schedule[i].kind,
@@ -53,16 +54,17 @@ static int apart(float a, float b)
 START_TEST(test_optax)
 {
     for (size_t i = 0; i < COUNT(golden_schedule); i++) {
-        ls_schedule s = golden(i);
+        ls_schedule s = schedule_of(i);
+        const float *want = golden("schedules", 120, "lr/%zu", i);
         int most = waves(s.kind);
 
-        for (int c = 0; c < GOLDEN_COUNT; c++) {
-            float lr, want = golden_schedule[i].lr[c];
+        for (int c = 0; c < 120; c++) {
+            float lr;
 
             OK(ls_schedule_lr(&s, golden_schedule[i].peak, c, &lr));
-            ck_assert_msg(apart(lr, want) <= most,
+            ck_assert_msg(apart(lr, want[c]) <= most,
                           "schedule %zu after %d updates: %a is not %a", i, c,
-                          (double)lr, (double)want);
+                          (double)lr, (double)want[c]);
         }
     }
 }

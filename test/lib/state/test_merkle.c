@@ -3,7 +3,7 @@
  * are put together byte by byte, for every number of leaves from 0 to 40 and
  * last leaves of any length; and that leaves hashed in any parts, two side by
  * side or one by one, have the same digests. */
-#include "hash/merkle.h"
+#include "state/merkle.h"
 #include "base/sha.h"
 #include "support.h"
 

@@ -112,18 +112,6 @@ static uint32_t bits(float x)
     return x == x ? word : 0;
 }
 
-static ls_optimizer optimizer_of(ls_optimizer_kind kind)
-{
-    const ls_optimizer all[] = {
-        [LS_SGD] = ls_sgd(0.05), [LS_MOMENTUM] = ls_momentum(0.05, 0.9),
-        [LS_NESTEROV] = ls_nesterov(0.05, 0.9), [LS_ADAM] = ls_adam(1e-2),
-        [LS_ADAMW] = ls_adamw(1e-2), [LS_RMSPROP] = ls_rmsprop(1e-2),
-        [LS_ADAGRAD] = ls_adagrad(1e-2), [LS_LION] = ls_lion(1e-3),
-        [LS_AMSGRAD] = ls_amsgrad(1e-2)};
-
-    return all[kind];
-}
-
 /* Weights from 0 to 2, some rows masked. */
 static float *uneven(int64_t rows)
 {
@@ -168,7 +156,7 @@ static void open_trainer(session *s, ls_pool *pool, const setting *c)
 
     o.seed = 42;
     o.keys = c->model->keys;
-    o.optimizer = optimizer_of(c->optimizer);
+    o.optimizer = ls_optimizer_defaults(c->optimizer, 1e-2);
     o.state = c->state;
     o.backend = c->backend;
     o.precision = c->precision;
@@ -603,7 +591,7 @@ static Suite *bits_suite(void)
 
     tcase_add_loop_test(c, workers_and_states, 0, all);
     tcase_add_loop_test(c, bf16_layers, 0, all);
-    tcase_add_loop_test(c, optimizers, LS_SGD, LS_AMSGRAD + 1);
+    tcase_add_loop_test(c, optimizers, 0, optimizer_kinds());
     tcase_add_loop_test(c, device_counts, 0, all);
     tcase_add_loop_test(c, repeated, 0, all);
     tcase_add_loop_test(c, backends, 0, all);

@@ -7,10 +7,10 @@
 #include "models.h"
 #include "plan/team.h"
 #include "pool/pool.h"
-#include "state/looker.h"
 #include "train/copies.h"
 #include "train/device.h"
 #include "train/nodes.h"
+#include "train/hooks.h"
 
 #include <math.h>
 
@@ -151,7 +151,7 @@ static void check_copies(const ls_trainer *t)
 {
     const ls_mesh *mesh = ls__pool_mesh(t->pool);
     const float *first = t->model.weights.packed;
-    size_t bytes = (size_t)t->model.plan->pack_floats * sizeof *first;
+    size_t bytes = (size_t)t->model.plan->packs.floats * sizeof *first;
 
     for (int w = 0; w < t->workers; w++) {
         const float *packed = t->copies.of[w].packed;
@@ -164,28 +164,34 @@ static void check_copies(const ls_trainer *t)
     }
 }
 
-/* The mean gradients that a looker was shown, one after the other. */
+/* The mean gradients that a hook was shown, one after the other. */
 typedef struct seen {
     int step;
     float mean[STEPS + 1][1024];
 } seen;
 
-static void begin_seen(void *user, int calls)
+static int begin_seen(void *own, ls__step *step)
 {
-    seen *s = user;
+    seen *s = own;
 
-    ck_assert_int_eq(calls, 1);
+    ck_assert_int_eq(step->calls, 1);
     s->step++;
+    return 0;
 }
 
-static void see_block(void *user, ls__range block, const float *gradient)
+static void see_block(void *own, const ls__step *step, ls__range block,
+                      bool zeros)
 {
-    seen *s = user;
+    seen *s = own;
 
+    ck_assert(!zeros);
     ck_assert_int_le(block.last, COUNT(s->mean[0]));
-    memcpy(s->mean[s->step] + block.first, gradient + block.first,
-           (size_t)(block.last - block.first) * sizeof *gradient);
+    memcpy(s->mean[s->step] + block.first, step->gradient + block.first,
+           (size_t)(block.last - block.first) * sizeof *step->gradient);
 }
+
+static const ls__hook looks = {.name = "a test", .begin = begin_seen,
+                                .summed = see_block};
 
 /* What a training ends in, and whether its nodes added their own; s NULL:
  * nobody looks. */
@@ -193,7 +199,6 @@ static bool train_graph(ls_graph *graph, seen *s, const char *topology,
                         int devices, int workers, const ls_trainer_options *o,
                         const char *state, char hash[65])
 {
-    ls__looker look = {s, .begin = begin_seen, .block = see_block};
     float *x = normals(1, ROWS * 9);
     int32_t label[ROWS];
     ls_mesh *mesh = open_mesh(topology, devices, workers);
@@ -207,7 +212,7 @@ static bool train_graph(ls_graph *graph, seen *s, const char *topology,
     OK(ls_pool_open(&pool, mesh, NULL));
     r = open_run(pool, graph, o);
     if (s)
-        OK(ls__looker_add(r.trainer, &look));
+        OK(ls__hooks_add(r.trainer->hook, &looks, s));
     OK(ls_state_place(r.trainer, LS_STATE_ALL, state));
     OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
     OK(ls_batch_set(r.batch, "label", LS_I32, label, ROWS));
@@ -218,7 +223,7 @@ static bool train_graph(ls_graph *graph, seen *s, const char *topology,
     if (!(o->check > 0) && !o->check_divergence)
         check_copies(r.trainer);
     if (s)
-        ls__looker_drop(r.trainer, &look);
+        ls__hooks_drop(r.trainer->hook, s);
     close_run(&r);
     ls_pool_close(pool);
     ls_mesh_close(mesh);
@@ -283,10 +288,10 @@ static ls_graph *norms_graph(void)
     return g;
 }
 
-/* Proves that nodes add and copy where riders are that need neither otherwise:
+/* Proves that nodes add and copy where hooks are that need neither otherwise:
  * groups with an average, statistics, whoever looks at the mean, which is shown
  * to the bit; and do not where steps are computed a second time. */
-START_TEST(riders)
+START_TEST(hooks)
 {
     enum { GROUPS, NORMS, LOOKER, CHECK, TWICE, KINDS };
     const ls_group group = ls_group_no_decay();
@@ -318,7 +323,7 @@ START_TEST(riders)
 END_TEST
 
 /* Proves that workers who wrap around on two nodes share two copies, that on
- * one node there are none, and none where the weights are packed by a rider. */
+ * one node there are none, and none where the weights are packed by a hook. */
 START_TEST(copies)
 {
     static const char *const machine[] = {"numa:2 core:1", "core:4"};
@@ -364,15 +369,15 @@ static void run_member(void *user, int worker)
 {
     joined *j = user;
     const ls_trainer *t = j->r->trainer;
-    ls__team *team = t->team[0];
+    ls__team *team = t->source.team[0];
 
     if (worker < t->workers - 1) { /* the leader is the last one */
         ls__team_help(team, t->workers - 1 - worker);
         return;
     }
     ls__team_gather(team, NULL, 0);
-    OK(ls__exec_gradient(t->context[0], ls__device_weights(t, 0), &j->shard,
-                         NULL, &j->sums));
+    OK(ls__exec_gradient(t->source.context[0], ls__device_weights(t, 0),
+                         &j->shard, NULL, &j->sums));
     ls__team_dismiss(team);
 }
 
@@ -389,7 +394,7 @@ static double loss_without(const run *r, const ls_shard *shard, int first,
                            int last)
 {
     const ls_trainer *t = r->trainer;
-    size_t bytes = (size_t)t->model.plan->pack_floats * sizeof(float);
+    size_t bytes = (size_t)t->model.plan->packs.floats * sizeof(float);
 
     for (int w = 0; w < t->workers; w++)
         ls__copies_pack(&t->copies, w, true);
@@ -417,12 +422,12 @@ START_TEST(members)
     for (int w = 0; w < 2; w++)
         ck_assert(ls__device_weights(r.trainer, 0)->near[1 - w] ==
                   r.trainer->copies.of[w].packed);
-    ls__team_set_cut(r.trainer->team[0], (ls__cut){1, 2});
+    ls__team_set_cut(r.trainer->source.team[0], (ls__team_cut){1, 2});
     whole = loss_without(&r, &shard, 0, -1);
     first = loss_without(&r, &shard, 0, 0);
     second = loss_without(&r, &shard, 1, 1);
     none = loss_without(&r, &shard, 0, 1);
-    ck_assert_int_eq(ls__team_calls(r.trainer->team[0]), 4);
+    ck_assert_int_eq(ls__team_calls(r.trainer->source.team[0]), 4);
     ck_assert(first != whole && first != none && first != second);
     ck_assert(second != whole && second != none && whole != none);
     close_run(&r);
@@ -493,7 +498,7 @@ int main(void)
     tcase_add_test(all, links);
     tcase_add_test(all, parts);
     tcase_add_test(all, bits);
-    tcase_add_test(all, riders);
+    tcase_add_test(all, hooks);
     tcase_add_test(all, copies);
     tcase_add_test(all, members);
     tcase_add_test(all, teams);

@@ -130,8 +130,8 @@ START_TEST(test_fresh)
             o.state = (ls_state)state;
             OK(ls_trainer_open_gradient(&t, pool, &g, &o));
             for (int64_t i = 0; i < t->model.params.floats; i++)
-                ck_assert(t->model.value[i] == 0 && t->moment[0][i] == 0 &&
-                          t->moment[1][i] == 0);
+                ck_assert(t->model.value[i] == 0 && t->moments.of[0][i] == 0 &&
+                          t->moments.of[1][i] == 0);
             ls_trainer_close(t);
             ls_pool_close(pool);
         }

@@ -4,7 +4,7 @@
  * run that goes on from it, and is refused by its name; and the header is read,
  * so that a new member fails until somebody says who must have the same. */
 #define _GNU_SOURCE /* nftw */
-#include "disk/file.h"
+#include "file/file.h"
 #include "rules/trainer_rows.h"
 #include "two_runs.h"
 
@@ -157,7 +157,7 @@ static void even_rows(ls_trainer_options *o)
     o->even_rows = true;
 }
 
-static void own_rows(ls_trainer_options *o)
+static void local_rows(ls_trainer_options *o)
 {
     o->rows = LS_ROWS_MOVED;
 }
@@ -231,7 +231,7 @@ static const struct change {
     {"ls_trainer_options", "dropout_key", other_dropout_key, "dropout_key is ",
      "dropout_key is "},
     {"ls_trainer_options", "even_rows", even_rows, "even_rows is 1", NULL},
-    {"ls_trainer_options", "rows", own_rows, "rows is moved", NULL},
+    {"ls_trainer_options", "rows", local_rows, "rows is moved", NULL},
     {"ls_trainer_options", "state", other_ways, NULL, NULL},
     {"ls_trainer_options", "check_divergence", other_ways, NULL, NULL},
     {"ls_trainer_options", "bucket", other_ways, NULL, NULL},

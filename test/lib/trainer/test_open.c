@@ -47,8 +47,8 @@ START_TEST(bad_options)
     adam = ls_adamw(1e-3);
     adam.weight_decay = -1;
     refuses_optimizer(pool, g, adam, "weight_decay is -1");
-    adam.kind = (ls_optimizer_kind)9;
-    refuses_optimizer(pool, g, adam, "kind 9");
+    adam.kind = (ls_optimizer_kind)99;
+    refuses_optimizer(pool, g, adam, "kind 99");
     o.backend = "fast";
     refuses(pool, g, &o, LS_EINVAL, "backend \"fast\" is unknown");
     o = ls_trainer_defaults();

@@ -8,7 +8,7 @@ tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 case $tool in /*) ;; *) tool=$PWD/$tool ;; esac
 train=$tool
 predict=$(dirname "$tool")/lockstep-predict
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 cd "$dir" || exit 1
 
 state() { sed -n 's/^state //p' "$dir/out"; }

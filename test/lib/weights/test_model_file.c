@@ -6,9 +6,9 @@
  * refused. */
 #define _GNU_SOURCE /* nftw */
 #include "all_operators.h"
-#include "disk/file.h"
+#include "file/file.h"
 #include "base/memory.h"
-#include "exchange/graph_json.h"
+#include "model/graph_json.h"
 #include "file/safetensors.h"
 #include "folder.h"
 #include "graph/edit.h"
@@ -83,7 +83,7 @@ static bool names(const char *page, const char *word)
  * these. */
 static bool is_by_rule(const ls__op *op)
 {
-    return op->term > LS__ADD && !op->attributes->name;
+    return op->term > LS__ADD && !op->file.attributes->name;
 }
 
 /* docs/model-file.md names every operator and its attributes. */
@@ -98,7 +98,7 @@ START_TEST(test_page)
     for (const ls__op *const *op = ls__ops; *op; op++) {
         ck_assert_msg(is_by_rule(*op) || names(page, (*op)->name), "no %s",
                       (*op)->name);
-        for (const ls__attribute *a = (*op)->attributes; a && a->name; a++)
+        for (const ls__attribute *a = (*op)->file.attributes; a && a->name; a++)
             ck_assert_msg(names(page, a->name), "%s: no %s", (*op)->name,
                           a->name);
     }

@@ -5,7 +5,7 @@
 # Needs only POSIX tools and gzip.  LOCKSTEP_TRAIN or top_builddir say where the
 # tool is.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 # bytes SCRIPT: numbers that awk prints, as bytes.
 bytes() {
@@ -155,6 +155,17 @@ done
 run $cnn --data "$dir/part" --epochs 3
 same "the same lines of cnn from train60-.." "$dir/out" "$dir/out1"
 
+# CIFAR-100 by its coarse labels, at the second command, too.
+mkdir "$dir/cifar100"
+{ printf '\7\143'; head -c 3072 /dev/zero; } >"$dir/cifar100/train.bin"
+run mlp --data "$dir/cifar100" --classes 20 --batch 1 --devices 1 --steps 9 \
+    --hidden 8 --log-every 0 --save "$dir/coarse.st"
+is "coarse labels" $status 0
+./lockstep-predict "$dir/coarse.st" "$dir/cifar100/train.bin" --score >"$dir/out" \
+    2>"$dir/err"
+is "they are learned" "$(grep -c 'acc 1.0000' "$dir/out")" 1
+./lockstep-predict "$dir/coarse.st" "$dir/cifar100/train.bin" >"$dir/out" 2>"$dir/err"
+is "as class 7" "$(sed -n '2s/,.*//p' "$dir/out")" 7
 # CIFAR-10: two records, as a folder and as a file.
 mkdir "$dir/cifar"
 bytes 'for (r = 0; r < 2; r++) { printf "\\%03o\n", r * 9

@@ -9,9 +9,9 @@
 unset LS_ISA BLIS_ARCH_TYPE
 tool=${LOCKSTEP_INFO:-${top_builddir:-.}/lockstep-info}
 here=$(cd "$(dirname "$0")" && pwd)
-man=$here/../man/lockstep-info.1
+man=$here/../../../docs/man/lockstep-info.1
 groups=
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 at_end() { for g in $groups; do rmdir "$g"; done 2>/dev/null; }
 
 # golden NAME ARGS: stdout, then stderr, are those of golden/info-NAME.txt.
@@ -20,8 +20,8 @@ golden() {
     shift
     run "$@"
     cat "$dir/out" "$dir/err" >"$dir/$name"
-    [ "${GOLDEN:-}" = write ] && cp "$dir/$name" "$here/golden/info-$name.txt"
-    if diff "$here/golden/info-$name.txt" "$dir/$name"; then
+    [ "${GOLDEN:-}" = write ] && cp "$dir/$name" "$here/../../golden/info-$name.txt"
+    if diff "$here/../../golden/info-$name.txt" "$dir/$name"; then
         pass
     else
         fail "golden $name"
@@ -81,10 +81,10 @@ golden 2x64-auto --devices auto \
     --topology "pack:2 numa:1(memory=256GiB) l3:8(size=32MiB) core:8 pu:2"
 golden snc4 --devices 64 \
     --topology "pack:2 numa:4(memory=64GiB) l3:1(size=28MiB) core:14 pu:2"
-golden hybrid --topology "$here/golden/hybrid.xml"
-golden hybrid-3 --topology "$here/golden/hybrid.xml" --workers 3
-golden hybrid-2 --devices 8 --topology "$here/golden/hybrid-2.xml"
-golden asymmetric --devices 10 --topology "$here/golden/asymmetric.xml"
+golden hybrid --topology "$here/../../golden/hybrid.xml"
+golden hybrid-3 --topology "$here/../../golden/hybrid.xml" --workers 3
+golden hybrid-2 --devices 8 --topology "$here/../../golden/hybrid-2.xml"
+golden asymmetric --devices 10 --topology "$here/../../golden/asymmetric.xml"
 golden 720 --devices 720 \
     --topology "pack:4 numa:3(memory=128GiB) core:60 pu:1"
 golden 720-smt --devices 720 --workers 720 \
@@ -197,7 +197,7 @@ for parent in "$(own cpu)" "$(own '')"; do
     has "half a CPU" out "quota 0.5 CPUs (/"
     quota "$group" 150000
     inside "$group" "$tool"
-    has "1.5 CPUs" out "$((all < 2 ? all : 2)) usable core"
+    has "1.5 CPUs" out "1 usable core:"
     make "$group/inner" && inside "$group/inner" "$tool" &&
         has "a parent's quota" out "quota 1.5 CPUs ($group/cpu."
 done

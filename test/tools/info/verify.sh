@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Proves that lockstep-info --verify finds the recorded bytes on every level of
 # this CPU, and that it names the run, the step and the first tensor where the
-# bytes are others.  test/verify_other is the tool with wrong records.
+# bytes are others.  test/support/verify_other is the tool with wrong records.
 unset LS_ISA BLIS_ARCH_TYPE
 tool=${LOCKSTEP_INFO:-${top_builddir:-.}/lockstep-info}
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 "$tool" --version >/dev/null || exit 99
 
@@ -45,16 +45,29 @@ fi
 run --verify --each-core --json
 is 'an object a PU' "$(grep -c \
     "\"level\":\"$best\",\"pu\":[0-9]*,\"at_once\":false" "$dir/out")" "$(nproc)"
-# A library that can err: the PU that does, and no other, is named.
+# A library that can err (--enable-test-level) has one more level: the PU that
+# does, and no other, is named.
 last=$(nproc)
 last=$((last - 1))
 LS_FAULT=gemm,-1,20,-1,1,7,0,1000000,$last
 export LS_FAULT
 run --verify --each-core
 unset LS_FAULT
+"$tool" >"$dir/kernels" 2>/dev/null
+if grep -q '^  test ' "$dir/kernels"; then
+    is 'a fault is found' $status 1
+fi
 if [ $status -ne 0 ] && [ $last -gt 0 ]; then
     has 'the PU that errs' err "PU $last gave other bytes than those recorded"
     is 'a PU that does not' "$(grep -c 'PU 0: .* 0 different' "$dir/out")" 1
+fi
+# One that errs now and then differs from itself, too.
+LS_FAULT=gemm,-1,20,-1,0.001,7,0,1000000,$last
+export LS_FAULT
+run --verify --each-core
+unset LS_FAULT
+if [ $status -ne 0 ]; then
+    has 'it differs from itself' out 'differs from itself in step'
 fi
 run --verify --minutes 0.0001
 is 'for a while' $status 0
@@ -74,7 +87,7 @@ done
 expect 2 '--each-core needs --verify' --each-core
 expect 2 '--minutes needs --verify' --minutes 1
 
-tool=${top_builddir:-.}/test/verify_other
+tool=${top_builddir:-.}/test/support/verify_other
 run --verify --each-core
 is 'other bytes of a core fail' $status 1
 has 'the core' err 'gave other bytes than those recorded in'

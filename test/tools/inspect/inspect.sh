@@ -5,7 +5,7 @@
 # where the tools are.
 train=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 inspect=${LOCKSTEP_INSPECT:-${top_builddir:-.}/lockstep-inspect}
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 # check STATUS TEXT ARGS: the exit status, and a line with TEXT, spaces being
 # one, on either output.

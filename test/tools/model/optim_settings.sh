@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The knobs of a run that evaluates: --plateau lowers the learning rate, --ema
+# The optim_settings of a run that evaluates: --plateau lowers the learning rate, --ema
 # evaluates and saves an average of the weights, --early-stop ends the run; and
 # a run that goes on does what one does that was never interrupted.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 state() { sed -n 's/^state //p' "$dir/out"; }
 losses() { sed -n 's/.*eval step [0-9]* *\(loss [0-9.]*\).*/\1/p' "$dir/out"; }

@@ -7,9 +7,9 @@ build=${top_builddir:-.}
 tool=${LOCKSTEP_TRAIN:-$build/lockstep-train}
 inspect=${LOCKSTEP_INSPECT:-$build/lockstep-inspect}
 info=${LOCKSTEP_INFO:-$build/lockstep-info}
-reseal=${RESEAL:-$build/test/reseal}
+reseal=${RESEAL:-$build/test/support/reseal}
 pid=
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 at_end() { [ -z "$pid" ] || kill -KILL $pid 2>/dev/null; }
 
 linear="linear --devices 2 --workers 1"
@@ -22,6 +22,9 @@ mkfifo "$dir/images-pipe" "$dir/labels-pipe"
 expect 1 "images-pipe: is not a regular file" mlp --data "$dir/images-pipe"
 expect 1 "pipe: is not a regular file" linear --init "$dir/pipe"
 expect 1 "pipe: is not a regular file" linear --x "$dir/pipe" --y "$dir/pipe"
+
+expect 1 "pipe: is not a regular file; - reads a pipe, as COMMAND |" \
+    table --data "$dir/pipe"
 
 # ------ Text that would act on the terminal ------
 
@@ -38,6 +41,80 @@ is "inspect shows what acts as ?" "$(grep -c "a?b?c.*?\\[31m" "$dir/out")" 1
 is "and characters as they are" \
     "$(grep -c "$(printf 'c\303\251')" "$dir/out")" 1
 expect 1 "a?b?c" linear --init "$dir/odd.safetensors"
+
+# Names of columns, classes, files and folders, in all that is printed of them:
+# a carriage return, a new line that begins as a result does, escapes, C1's CSI
+# and a right-to-left override.  raw FILE..: what of these comes through.
+predict=${tool%/*}/lockstep-predict
+raw() {
+    cat "$@" | grep -ac "$(printf '[\001-\010\013-\037\177]')\\|^FORGED\\|$(
+        printf '\302\233')\\|$(printf '\342\200\256')"
+}
+run gpt --data "$tool" --seq-len 4 --d-model 8 --heads 2 --d-ff 8 --layers 1 \
+    --steps 0 --devices 2 --save "$dir/text.st"
+echo "'$predict' '$dir/text.st' --generate 1 --prompt '$name'" >"$dir/say"
+if command -v script >/dev/null; then # a terminal for its output
+    script -qec "sh '$dir/say'" /dev/null >"$dir/out" </dev/null
+    is "text that a model writes" \
+        "$(grep -c "^a?b?c$(printf '\303\251')" "$dir/out")" 1
+fi
+odd=$(printf 'n\033[31m\r\nFORGED \342\200\256\302\233x')
+mkdir "$dir/$odd"
+in=$dir/$odd/$odd
+awk -v odd="$(printf 'c<&\033[7m\r\nFORGED')" 'BEGIN {
+    print "a,\"" odd "\",\"day" odd "\",y"
+    for (i = 0; i < 64; i++)
+        print i % 7 ",\"" (i % 3 ? odd : "v") "\",2024-0" 1 + i % 9 "-03,\"" \
+            (i % 2 ? "no" : odd) "\"" }' >"$in.csv"
+clean() { is "$1 shows names as ?" "$(raw "$dir/out" "$dir/err")" 0; }
+small="--epochs 1 --hidden 4 --devices 2 --batch 32 --log-every 0"
+run table --data "$in.csv" $small --save "$in.st" --checkpoint "$in" \
+    --transcript "$in.lst" --record 0 "$in.lsr"
+is "a table of odd names trains" $status 0
+clean "a training"
+run table --data "$in.csv" $small --checkpoint "$in" --resume --early-stop 1 \
+    --eval-every 1
+clean "a run that goes on"
+run table --data "$in.csv" $small --cv 2
+clean "--cv"
+run table --data "$in.csv" $small --tune 1
+clean "--tune"
+run table --data "$in.csv" $small --seed 1 --against "$in.lst"
+is "another seed" $status 5
+clean "--against"
+tool=$predict
+run "$in.st" "$in.csv" --score --explain --plot "$dir/odd.svg"
+is "odd names are explained" $status 0
+clean "--explain"
+is "a picture has none" "$(raw "$dir/odd.svg")" 0
+has "and is XML" odd.svg "c&lt;&amp;?[7m"
+run "$in.st" "$in"
+clean "a failure"
+tool=$inspect
+run "$in.st"
+clean "lockstep-inspect"
+run --json "$in.st"
+clean "lockstep-inspect --json"
+run "$in.st" "$in/step-000000000002"
+clean "lockstep-inspect of two"
+run "$in.lsr" "$in.lsr"
+clean "lockstep-inspect of records"
+tool=${inspect%/*}/lockstep-verify
+run "$in.lst" --data "$in.csv"
+is "odd names are trained again" $status 0
+clean "lockstep-verify"
+run "$in.lst" --data "$dir/odd.svg"
+clean "lockstep-verify of other data"
+run "$in.lst" --json --only-bytes --data "$dir/odd.svg"
+clean "lockstep-verify --json"
+tool=${inspect%/*}/lockstep-scale
+run table --data "$in.csv" --hidden 4 --batch 32 --steps 1 --repeat 1 \
+    --no-roofs --workers 1 --plot "$dir/odd.svg"
+clean "lockstep-scale"
+tool=$info
+run --topology "$in"
+clean "lockstep-info"
+tool=${LOCKSTEP_TRAIN:-$build/lockstep-train}
 
 # ------ Variables of the environment ------
 

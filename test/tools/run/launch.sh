@@ -6,18 +6,30 @@
 tool=./lockstep-train
 # In memory where there is such a place: a save takes no disk's time there.
 [ -w /dev/shm ] && TMPDIR=/dev/shm && export TMPDIR
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 args="mlp --devices 6 --batch 24 --steps 5 --log-every 1 --seed 3"
 
 # What a launcher says, without one.
-for size in OMPI_COMM_WORLD_SIZE PMI_SIZE SLURM_STEP_NUM_TASKS; do
+for size in OMPI_COMM_WORLD_SIZE MV2_COMM_WORLD_SIZE PMI_SIZE \
+    SLURM_STEP_NUM_TASKS WORLD_SIZE; do
     [ -z "${MPIRUN:-}" ] || break
     tool=./lockstep-scale
-    export $size=3
-    expect 1 "started as one of 3 ranks" linear --devices 2 --steps 1
+    export $size=3 RANK=0
+    expect 1 "started as one of 3 ranks ($size)" linear --devices 2 --steps 1
+    unset RANK
+    [ $size != WORLD_SIZE ] || expect 0 "" linear --devices 2 --steps 1
     unset $size
 done
+if [ -z "${MPIRUN:-}" ]; then
+    PMIX_RANK=0
+    export PMIX_RANK
+    expect 1 "one of several ranks (PMIX_RANK)" linear --devices 2 --steps 1
+    SLURM_STEP_NUM_TASKS=1
+    export SLURM_STEP_NUM_TASKS
+    expect 0 "" linear --devices 2 --steps 1
+    unset PMIX_RANK SLURM_STEP_NUM_TASKS
+fi
 PMI_SIZE=2
 export PMI_SIZE
 if [ -z "${MPIRUN:-}" ]; then
@@ -51,6 +63,12 @@ for ranks in 1 2 4 6; do
     if cmp -s "$dir/alone" "$dir/out"; then pass; else fail "$ranks ranks"; fi
 done
 is "one hash" "$(grep -c '^state [0-9a-f]\{64\}$' "$dir/out")" 1
+printf 'a\0b\0c\0d\0e\0f\0g\0h\0' >"$dir/tokens.bin"
+$MPIRUN -n 2 ./lockstep-train gpt --data "$dir/tokens.bin" --seq-len 8 \
+    --d-model 8 --heads 2 --d-ff 8 --layers 1 --steps 1 --batch 8 --devices 2 \
+    >"$dir/out" 2>"$dir/err"
+is "a note on the data is the first rank's" \
+    "$(grep -c '^note: .*tokens of 16 bits' "$dir/err")" 1
 # Checkpoints: the files of one process, from which any number goes on.
 saved="$args --schedule cosine --optimizer adam --steps 12 --checkpoint-every 3
     --resume"
@@ -74,19 +92,19 @@ is "the file is there" "$(head -c 40 "$dir/failed.st" | wc -c)" 40
 # A transcript of one process, verified by one to five ranks; and written by
 # them, with the roots of rows and gradients, and their leaves by their owners.
 # shellcheck disable=SC2086
-./lockstep-train $args --transcript "$dir/t.lst" --transcript-every 2 \
-    --transcript-rows --transcript-every-gradient >"$dir/alone" 2>"$dir/err"
+hashed="--transcript-every 2 --transcript-rows --transcript-every-gradient"
+# shellcheck disable=SC2086 # words
+./lockstep-train $args --transcript "$dir/t.lst" $hashed >"$dir/alone" 2>"$dir/err"
 root=$(sed -n 's/^root //p' "$dir/alone")
 is "a root" ${#root} 64
 for ranks in 1 2 3 4 5; do
     # shellcheck disable=SC2086
-    $MPIRUN -n $ranks ./lockstep-train $args --against "$dir/t.lst" \
+    $MPIRUN -n $ranks ./lockstep-train $args --against "$dir/t.lst" $hashed \
         >"$dir/out" 2>"$dir/err"
     has "verified by $ranks ranks" out "against same 5 batches"
     rm -rf "$dir/cr"
     # shellcheck disable=SC2086
-    $MPIRUN -n $ranks ./lockstep-train $args --transcript "$dir/r.lst" \
-        --transcript-every 2 --transcript-rows --transcript-every-gradient \
+    $MPIRUN -n $ranks ./lockstep-train $args --transcript "$dir/r.lst" $hashed \
         --checkpoint "$dir/cr" >"$dir/out" 2>"$dir/err"
     same "written by $ranks ranks" "$dir/t.lst" "$dir/r.lst"
     is "the root of $ranks ranks" "$(sed -n 's/^root //p' "$dir/out")" "$root"
@@ -187,11 +205,51 @@ for option in "--bogus" "--devices 2" "--heal"; do
     is "$option: one says so" "$(grep -c '^lockstep-train: ' "$dir/err")" 1
 done
 odd "steps is 6 on rank 1, and 5 on rank 0" "--steps 6" ./lockstep-train $args
-odd "the number of rows of a batch is 12 on rank 1" "--batch 12" \
+is "one rank says so" "$(grep -c 'ranks differ' "$dir/err")" 1
+odd "--batch is 12 on rank 1, and 24 on rank 0" "--batch 12" \
     ./lockstep-train $args
-odd "rows of the data is " "--data-seed 8" ./lockstep-train $args
-odd "the number of rows of the data is 240 on rank 1" "--rows 240" \
-    ./lockstep-train $args
+odd "--rows is 240 on rank 1" "--rows 240" ./lockstep-train $args
+odd "--lr is 0.2 on rank 1, and 0.1 on rank 0" "--lr 0.2" \
+    ./lockstep-scale linear --devices 2 --steps 1
+# Every option that may move a message, given to one rank.
+for option in "--check all" "--stop-at 1" "--transcript $dir/o.lst" \
+    "--against $dir/t.lst" "--save $dir/o.st" "--checkpoint $dir/co" \
+    "--eval-every 2" "--ema 0.9" "--clip-norm 1" "--bucket 4096" \
+    "--state shard" "--data-seed 8"; do
+    name=${option% *}
+    odd "ranks differ: $name is " "$option" ./lockstep-train $args
+done
+# And those that are each rank's own.
+for option in "--workers 1" "--metrics $dir/om" "--log-every 2" \
+    "--trace $dir/ot" "--backend native"; do
+    $MPIRUN -n 2 "$dir/odd" "$option" ./lockstep-train $args >"$dir/out" \
+        2>"$dir/err"
+    is "$option on one rank" $? 0
+done
+
+# Files that one rank has otherwise: the rows in full, whatever they are, those
+# that are evaluated on, and the parameters to begin with.
+head -c 9000 /dev/zero | tr '\0' a >"$dir/text"
+{ head -c 1500 "$dir/text" && printf odd && head -c 7497 "$dir/text"; } \
+    >"$dir/other"
+gpt="./lockstep-train gpt --seq-len 6 --d-model 8 --heads 2 --layers 1 --d-ff 8
+    --steps 2 --batch 8 --devices 4 --log-every 0 --data $dir/text"
+for i in 1 2; do # an odd number in the 71st row
+    { npy '<f4' '(100, 8)' && head -c 2276 /dev/zero && printf "\\$i" &&
+        head -c 923 /dev/zero; } >"$dir/x$i.npy"
+    ./lockstep-train $args --seed $i --save "$dir/m$i" >"$dir/out" 2>"$dir/err"
+done
+{ npy '<i4' '(100,)' && head -c 400 /dev/zero; } >"$dir/y.npy"
+odd "the checksum of the data is " "--data $dir/other" $gpt
+odd "the checksum of the data evaluated on is " "--eval-data $dir/other" \
+    $gpt --eval-data "$dir/text"
+odd "the checksum of the data is " "--x $dir/x2.npy" ./lockstep-train $args \
+    --x "$dir/x1.npy" --y "$dir/y.npy"
+odd "the checksum of the data evaluated on is " "--eval-x $dir/x2.npy" \
+    ./lockstep-train $args --x "$dir/x1.npy" --y "$dir/y.npy" \
+    --eval-x "$dir/x1.npy" --eval-y "$dir/y.npy"
+odd "the hash of the parameters is " "--init $dir/m2" ./lockstep-train $args \
+    --init "$dir/m1"
 
 # A rank that shows its help, or works apart, lets no other one wait.
 for tool in train scale info; do
@@ -211,10 +269,11 @@ odd "rank 1 has other options" "--topology pu:2" ./lockstep-info --devices 2
 
 # lockstep-scale measures the ranks that there are, and fewer of them.
 $MPIRUN -n 3 ./lockstep-scale linear --devices 3 --batch 6 --workers 1 \
-    --repeat 1 --steps 2 --csv "$dir/s.csv" --ranks 3,2 >"$dir/out" 2>"$dir/err"
+    --repeat 1 --steps 2 --json "$dir/s.json" --ranks 3,2 >"$dir/out" 2>"$dir/err"
 is "scaling" $? 0
-is "verified on each count of ranks" "$(cut -d, -f1,3,26 "$dir/s.csv" |
-    tr '\n' ' ')" "workers,verified,ranks 1,1,1 1,1,2 1,1,3 "
+is "verified on each count of ranks" \
+    "$(awk '/"(ranks|verified)":/ { printf "%s", $2 }' "$dir/s.json")" \
+    "1,true,2,true,3,true,"
 is "told once" "$(grep -c '^serial\|strong scaling' "$dir/out")" 1
 $MPIRUN -n 2 ./lockstep-scale linear --ranks 3 >"$dir/out" 2>"$dir/err"
 has "more ranks than started" err "3 are more than the 2 that were started"

@@ -4,8 +4,8 @@
  * returns to the line's start is shorter than the line, and the last one is
  * blank. */
 #define _GNU_SOURCE
-#include "../tools/opt/opt.h"
-#include "../tools/run/progress.h"
+#include "opt/opt.h"
+#include "run/progress.h"
 
 #include <check.h>
 #include <fcntl.h>

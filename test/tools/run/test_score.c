@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that the tools' figures are scikit-learn's, ties and several columns
  * included, and are no number where there is none. */
-#include "../tools/run/score.h"
+#include "run/score.h"
 #include "calls.h"
 #include "golden/scores.h"
 

@@ -8,7 +8,7 @@
 unset SPOIL
 tool=${LOCKSTEP_SCALE:-${top_builddir:-.}/lockstep-scale}
 here=$(dirname "$0")
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 # column N: of the first table, without its head; then a blank between each.
 column() {
@@ -28,8 +28,8 @@ for model in "" lm; do
 done
 run --help
 for name in $(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' "$dir/out"); do
-    if sed 's/\\-/-/g' "$here/../man/lockstep-scale.1" \
-        "$here/../man/lockstep-train.1" | grep -q -e "--$name\b"; then
+    if sed 's/\\-/-/g' "$here/../../../docs/man/lockstep-scale.1" \
+        "$here/../../../docs/man/lockstep-train.1" | grep -q -e "--$name\b"; then
         pass
     else
         fail "--$name is in no manual"
@@ -66,18 +66,17 @@ expect 2 "not a regular file" linear --plot "$dir"
 expect 2 "f.png: --plot writes SVG" linear --plot "$dir/f.png"
 expect 2 "9999 workers on " linear --workers 9999
 has "what would measure them is said" err "--oversubscribe"
-echo kept >"$dir/old.csv"
-expect 2 "none/f.svg" linear --json "$dir/new.json" --csv "$dir/old.csv" \
-    --plot "$dir/none/f.svg"
+echo kept >"$dir/old.json"
+expect 2 "none/f.svg" linear --json "$dir/new.json" --plot "$dir/none/f.svg"
 is "a refusal leaves no file" "$(ls "$dir/new.json" 2>/dev/null)" ""
-is "nor changes one" "$(cat "$dir/old.csv")" kept
+expect 2 "none/f.svg" linear --json "$dir/old.json" --plot "$dir/none/f.svg"
+is "nor changes one" "$(cat "$dir/old.json")" kept
 
 # ------ tables and files ------
 
 # Once with roofs; they take longer than all else, minutes under a sanitizer.
 quick="--repeat 2 --steps 3 --devices 4 --no-roofs"
-run linear ${quick% *} --workers 3,2,2 --json "$dir/f.json" --csv "$dir/f.csv" \
-    --plot "$dir/f.svg"
+run linear ${quick% *} --workers 3,2,2 --json "$dir/f.json" --plot "$dir/f.svg"
 is "linear" $status 0
 is "counts in order, 1 among them" "$(column 1)" "1 2 3 "
 is "the first is its own measure" \
@@ -87,14 +86,9 @@ has "the command" out "lockstep-scale linear --repeat 2"
 has "FLOP" out "128 FLOP and 162 bytes a row"
 has "an operator's share of both" out "dense                  100 %    70 %       1.12"
 has "what an operator is bound by" out " memory"
-has "a model is called one" out "a model, not measured"
 is "no progress without a terminal" "$(grep -c 'run 1 of' "$dir/err")" 0
 has "but what is measured" err "measuring linear: 6 runs"
 has "and how long that takes" err "the first run took"
-is "a line for each count" "$(wc -l <"$dir/f.csv" | tr -d ' ')" 4
-is "as many fields in each" \
-    "$(awk -F, '{ print NF }' "$dir/f.csv" | sort -u)" 27
-is "workers in CSV" "$(cut -d, -f1 "$dir/f.csv" | tr '\n' ' ')" "workers 1 2 3 "
 has "an SVG with an ideal line" f.svg 'class="ideal"'
 is "a bar of four parts for each count" \
     "$(grep -c '<rect class="[a-z]*" .* width="[^1]' "$dir/f.svg")" 12
@@ -125,13 +119,14 @@ is "no bound" "$(grep -c 'bound by\|at the roofs' "$dir/out")" 0
 # ------ ranks ------
 
 run linear $quick --ranks 3,2 --workers 1 --json "$dir/r.json" \
-    --csv "$dir/r.csv" --plot "$dir/r.svg"
+    --plot "$dir/r.svg"
 is "ranks" $status 0
 is "counts of ranks in order" "$(awk '/^ranks/ { t++; next } t == 1 &&
     NF == 0 { exit } t == 1 { print $1 "x" $2 }' "$dir/out" | tr '\n' ' ')" \
     "1x1 2x1 3x1 "
-is "the bytes of one, in CSV" "$(cut -d, -f1,3,26 "$dir/r.csv" | tr '\n' ' ')" \
-    "workers,verified,ranks 1,1,1 1,1,2 1,1,3 "
+is "the bytes of one, in JSON" \
+    "$(awk '/"(ranks|verified)":/ { printf "%s", $2 }' "$dir/r.json")" \
+    "1,true,2,true,3,true,"
 has "a curve for each" r.svg "3 ranks</text>"
 has "a bar for each" r.svg "3x1"
 if command -v jq >/dev/null; then
@@ -144,64 +139,11 @@ run mlp --repeat 1 --steps 1 --no-roofs --workers 1 --ranks 2 --hidden 8 \
 is "ranks, weak" $status 0
 has "a worker's rows for each" out "rows a step and worker, 4 devices: weak"
 
-# ------ predictions ------
+# ------ a report ------
 
-for bad in "pack:2 numa:4 core:100000" "core:5000 pu:1"; do
-    expect 2 "more than 4096 PUs" linear --predict "$bad"
-done
-expect 2 "not a hwloc synthetic description" linear --predict many
-expect 1 "none.xml\": No such file" linear --predict "$dir/none.xml"
-expect 2 "--predict needs a value" linear --predict
-expect 2 "--assume needs --predict" linear --assume core=1
-expect 2 "--assume: \"clock=3\" is not a list" linear --predict core:4 \
-    --assume clock=3
-expect 2 "--assume: node=0 is not a number" linear --predict core:4 \
-    --assume core=1,node=0
-expect 2 "--csv is of one MODEL" --predict core:4 --csv "$dir/none.csv"
+expect 2 "--json is of one MODEL" --report --json "$dir/none.json"
 expect 2 "none/r.json: its folder: No such file" \
     linear --report "$dir/none/r.json"
-
-run linear $quick --workers 1,2 --predict "pack:2 numa:4 core:24" \
-    --json "$dir/p.json" --csv "$dir/p.csv"
-is "a prediction" $status 0
-has "of whom" out \
-    "predicted for pack:2 numa:4 core:24: 192 cores, 8 NUMA nodes, 2 packages, 4 devices"
-has "its terms" out "compute       aid    memory    reduce    update  barriers    serial"
-has "a check of it here" out "on this machine: 1 worker predicted "
-is "a line for each count, in CSV" \
-    "$(cut -d, -f1-3 "$dir/p.csv" | tail -n +2 | tr '\n' ' ')" \
-    "linear,4,1 linear,4,2 linear,4,4 linear,4,8 linear,4,16 linear,4,32 linear,4,64 linear,4,128 linear,4,192 "
-is "as many fields in each, predicted" \
-    "$(awk -F, '{ print NF }' "$dir/p.csv" | sort -u)" 15
-is "the terms add up" "$(awk -F, 'NR > 1 {
-    sum = $8 + $9 + $10 + $11 + $12 + $13 + $14
-    if (sum > $4 * 1.000001 || sum < $4 * 0.999999) print $3 }' \
-    "$dir/p.csv")" ""
-if command -v jq >/dev/null; then
-    is "JSON of a prediction" "$(jq -c '.prediction | [.machine, .cores, .nodes,
-        .packages, .devices, (.rows | length), (.rows[0].terms | keys)]' \
-        "$dir/p.json")" \
-        '["pack:2 numa:4 core:24",192,8,2,4,9,["aid","barriers","compute","memory","reduce","serial","update"]]'
-fi
-
-# An experiment of more devices than are measured: each has the same rows.
-run linear $quick --workers 1 --devices 64 --batch 256 --predict "core:64 pu:2" \
-    --assume core=100,node=50,link=20 --csv "$dir/d.csv"
-is "many devices" $status 0
-has "are measured on few" out "linear, 32 rows a step, 8 devices"
-is "and predicted on all" "$(tail -n 1 "$dir/d.csv" | cut -d, -f2,3)" "64,64"
-# Without roofs too, gradients take as much longer as a core computes less.
-for core in 1000 0.001; do
-    run linear $quick --workers 1 --predict core:2 --assume core=$core \
-        --csv "$dir/$core.csv"
-done
-is "core= counts" "$(cat "$dir/1000.csv" "$dir/0.001.csv" | awk -F, '
-    $3 == 1 { c[n++] = $8 } END { print (c[1] > 1000 * c[0]) }')" 1
-run linear $quick --workers 1 --devices auto --predict "numa:2 core:4" \
-    --csv "$dir/d.csv"
-is "auto: the cores there" "$(tail -n 1 "$dir/d.csv" | cut -d, -f2,3)" "8,8"
-has "nodes meet once more" out "barriers: from 8 workers on one more, where"
-
 run linear $quick --workers 1 --report "$dir/r.json"
 is "a report" $status 0
 run linear $quick --workers 1 --report
@@ -210,9 +152,9 @@ if command -v jq >/dev/null; then
     for file in r.json out; do
         is "what is in $file" "$(jq -c '[.program, (.version | length > 0),
             (.machine | has("levels", "kernels", "usable_cores")),
-            .system.name, (.models | map(.model, .prediction.machine,
-            (.points | length), (.prediction.checks | length)))]' "$dir/$file")" \
-            '["lockstep-scale",true,true,true,true,"Linux",["linear","this machine",1,1]]'
+            .system.name, (.models | map(.model, (.points | length)))]' \
+            "$dir/$file")" \
+            '["lockstep-scale",true,true,true,true,"Linux",["linear",1]]'
     done
 fi
 
@@ -229,7 +171,7 @@ timed() {
         '"repeats": ['"${list%,}"'] }] }'
 }
 
-compare=$here/../bench/compare
+compare=$here/../../../bench/compare
 if command -v python3 >/dev/null; then
     timed 1 1 1.03 1.01 1.5 1.02 >"$dir/before"
     for trial in "1 0" "1.01 0" "1.2 1" "0.8 0"; do
@@ -268,19 +210,18 @@ fi
 
 # ------ other bytes, of a library that is spoilt ------
 
-tool=${LOCKSTEP_SPOILT:-${top_builddir:-.}/test/spoilt_scale}
+tool=${LOCKSTEP_SPOILT:-${top_builddir:-.}/test/support/spoilt_scale}
 for weak in "" --weak; do
     SPOIL=2
     export SPOIL
-    run linear $quick --workers 2,3 $weak --csv "$dir/f.csv"
+    run linear $quick --workers 2,3 $weak --json "$dir/f.json"
     unset SPOIL
     is "other bytes$weak are a failure" $status 1
     has "other bytes$weak" err "2 workers: the state is not that of 1 worker"
     is "other bytes$weak have no speed-up" "$(column 6 | cut -d ' ' -f 2)" "-"
-    is "nor in CSV$weak" "$(sed -n 3p "$dir/f.csv" | cut -d, -f1,3,11,12)" \
-        "2,0,,"
+    is "nor in JSON$weak" "$(awk '/"(verified|speedup)":/ { printf "%s ", $2 }' \
+        "$dir/f.json" | cut -d ' ' -f 3,4)" "false, null,"
     has "marked$weak" out "state differs"
-    is "no model is made of them$weak" "$(grep -c 'a model' "$dir/out")" 0
 done
 
 # ------ the gate of bench/compare ------
@@ -294,7 +235,7 @@ made() {
 }
 
 compare() {
-    python3 "$here/../bench/compare" --folder "$dir/kept" "$@" >"$dir/out" \
+    python3 "$here/../../../bench/compare" --folder "$dir/kept" "$@" >"$dir/out" \
         2>"$dir/err"
 }
 

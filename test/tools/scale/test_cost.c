@@ -3,8 +3,7 @@
  * hand from shapes; and what a step of them comes to. */
 #include "layers.h"
 #include "models.h"
-#include "plan/team.h"
-#include "../tools/scale/scaling.h"
+#include "scale/scaling.h"
 
 /* Floats of an operator: forward and backward, of a row and of a chunk. */
 typedef struct moved {
@@ -174,48 +173,6 @@ START_TEST(steps)
 }
 END_TEST
 
-/* What of a model workers share that are done: nearly all of large dense
- * layers, of convolutions what goes forward, a third; of small ones and of
- * statistics of all rows nothing. */
-START_TEST(aid)
-{
-    static const struct {
-        int64_t n;
-        bool conv, norm;
-        double least, most;
-    } of[] = {{8, false, false, 0, 0}, {256, false, false, .95, 1},
-              {64, true, false, .3, 1. / 3}, {256, false, true, 0, 0}};
-
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        ls_window three = {3, 3, 1, 1, LS_SAME};
-        ls_batch_norm_options norm = ls_batch_norm_defaults();
-        ls_pool *pool = open_pool(3, 1);
-        ls_graph *g;
-        ls_node *x;
-        ls_work w;
-        run r;
-
-        norm.statistics = LS_STATISTICS_OF_BATCH;
-        OK(ls_graph_new(&g));
-        x = of[i].conv ? ls_input(g, "x", LS_F32, 3,
-                                  (int64_t[]){9, 9, of[i].n})
-                       : ls_input(g, "x", LS_F32, 1, &of[i].n);
-        x = of[i].conv ? ls_conv2d(x, of[i].n, three, "c")
-                       : ls_dense(x, of[i].n, "d");
-        if (of[i].norm)
-            x = ls_batch_norm_with(x, &norm, "n");
-        OK(ls_loss(g, ls_mean_loss(of[i].conv ? ls_flatten(x) : x, NULL)));
-        r = open_run(pool, g, NULL);
-        ls_trainer_work(r.trainer, &w);
-        ck_assert_double_ge(w.aid, of[i].least);
-        ck_assert_double_le(w.aid, of[i].most);
-        ck_assert_int_eq(w.guests, LS__GUESTS);
-        close_run(&r);
-        ls_pool_close(pool);
-    }
-}
-END_TEST
-
 static Suite *cost_suite(void)
 {
     Suite *s = suite_create("cost");
@@ -227,7 +184,6 @@ static Suite *cost_suite(void)
     tcase_add_test(t, tables);
     tcase_add_test(t, images);
     tcase_add_test(t, steps);
-    tcase_add_test(t, aid);
     suite_add_tcase(s, t);
     return s;
 }

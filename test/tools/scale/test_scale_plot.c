@@ -3,8 +3,8 @@
  * than their step and speed-ups above the ideal, no bar, dot or line is above
  * the frame's upper end, and the highest one is near it. */
 #define _GNU_SOURCE
-#include "../tools/opt/opt.h"
-#include "../tools/scale/scale_findings.h"
+#include "opt/opt.h"
+#include "scale/scale_findings.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "calls.h"
 #include "models.h"
 #include "on_ranks.h"
-#include "../tools/scale/scaling.h"
+#include "scale/scaling.h"
 
 #include <math.h>
 
@@ -89,7 +89,7 @@ START_TEST(times_of_workers)
                                 all, 1e-9);
     }
     FAILS(ls_trainer_times(r.trainer, 3, &t), LS_EINVAL,
-          "worker 3; there are 3 workers");
+          "worker 3 of 3");
     close_run(&r);
     ls_pool_close(pool);
     free(x);
@@ -247,98 +247,6 @@ START_TEST(advice_of_one)
     m.point[1].verified = false;
     scaling_advise(&m.s);
     ck_assert_ptr_nonnull(strstr(m.s.advice, "nothing to compare"));
-}
-END_TEST
-
-/* Proves the model's terms: devices are dealt whole, memory ends at its roof,
- * the caller's update stays. */
-START_TEST(model)
-{
-    made m = {.s = {.cut = .5, .info = {.devices = 8, .work = {
-                  .reduce_bytes = 8e6, .update_bytes = 1e6}}}};
-    scaling_guess g;
-
-    add(&m, 1, 8, .064, .02, 0);
-    add(&m, 2, 4, .032, .02, .1);
-    OK(scaling_model(&m.s, NULL, 2, &g));
-    ck_assert_double_eq_tol(g.seconds, m.point[1].seconds, 1e-12);
-    OK(scaling_model(&m.s, NULL, 4, &g));
-    ck_assert_double_eq_tol(g.seconds, 2 + .016 + .005 + .01 + .1, 1e-12);
-    ck_assert_double_eq_tol(g.reduce + g.update, .016 + .005 + .01, 1e-12);
-    ck_assert(!g.roof);
-    OK(scaling_model(&m.s, NULL, 5, &g));
-    ck_assert_double_eq_tol(g.seconds - g.reduce - g.update, 2.1, 1e-12);
-    OK(scaling_model(&m.s, NULL, 16, &g));
-    ck_assert_double_eq_tol(g.reduce + g.update, .008 + .00125 + .01, 1e-12);
-    ck_assert_double_eq_tol(g.seconds, .6 + g.reduce + g.update, 1e-12);
-    ck_assert_double_eq_tol(g.speedup, m.point[0].seconds / g.seconds, 1e-12);
-    ck_assert(g.roof);
-    FAILS(scaling_model(&m.s, NULL, 0, &g), LS_EINVAL, "0 workers");
-}
-END_TEST
-
-/* Proves that workers that are done help those that are behind: with the share
- * of operators in which they can, by whole rows, and 15 of them at most; and
- * not where all have as many devices, or teams of two and more. */
-START_TEST(model_of_aid)
-{
-    static const struct {
-        int devices, workers;
-        double chunk_rows, of; /* of the gradients of all devices */
-    } at[] = {
-        {8, 4, 4, 1. / 4},
-        {8, 16, 4, 1. / 16},
-        {8, 20, 4, 1. / 16},
-        {3, 2, 4, (1 + .2 + .8 / 2) / 3},
-        {3, 2, 1, (1 + .2 + .8) / 3},
-        {3, 2, 3, (1 + .2 + .8 * 2 / 3) / 3},
-        {8, 6, 4, (1 + .2 + .8 / 2) / 8},       /* two by six, three each */
-        {8, 12, 4, (.5 + .5 * (.2 + .8 / 2)) / 8}, /* four by twelve */
-        {65, 64, 64, (1 + .2 + .8 / 16) / 65},
-    };
-
-    for (size_t i = 0; i < COUNT(at); i++) {
-        made m = {.s = {.cut = 1, .info = {.devices = at[i].devices, .work = {
-                      .chunk_rows = (int64_t)at[i].chunk_rows, .aid = .8,
-                      .guests = 15,
-                      .shards = at[i].devices}}}};
-        scaling_guess g;
-
-        add(&m, 1, 8, 0, 0, 0);
-        m.point[0].rows = 256 * at[i].devices;
-        OK(scaling_model(&m.s, NULL, at[i].workers, &g));
-        ck_assert_double_eq_tol(g.seconds, 8 * at[i].of, 1e-12);
-        ck_assert_double_eq_tol(
-            g.compute, 8 * scaling_share(at[i].devices, at[i].workers), 1e-12);
-        ck_assert_double_le(g.aid, 0);
-        ck_assert_double_eq_tol(g.seconds, g.compute + g.aid, 1e-12);
-        m.point[0].rows = at[i].devices; /* one each, which nobody can cut */
-        OK(scaling_model(&m.s, NULL, at[i].workers, &g));
-        ck_assert_double_eq(g.aid, 0);
-    }
-}
-END_TEST
-
-/* Proves that gradients that no cache holds end at the copy roof, and that
- * those of small chunks do not. */
-START_TEST(model_of_memory)
-{
-    made m = {.s = {.cut = 1, .cache = 1e6, .info = {.devices = 64, .work = {
-                  .row_bytes = 1e6, .chunk_bytes = 1e7, .chunk_rows = 2,
-                  .shards = 8}}}};
-    scaling_guess g;
-
-    add(&m, 1, 4, 0, 0, 0);
-    OK(scaling_model(&m.s, NULL, 8, &g)); /* 32e6 + 8 * 2 * 10e6 at 1e9 */
-    ck_assert_double_eq_tol(g.seconds, .5, 1e-12);
-    ck_assert(!g.roof);
-    OK(scaling_model(&m.s, NULL, 32, &g));
-    ck_assert_double_eq_tol(g.seconds, .192, 1e-12);
-    ck_assert(g.roof);
-    m.s.cache = 1e9;
-    OK(scaling_model(&m.s, NULL, 32, &g));
-    ck_assert_double_eq_tol(g.seconds, .125, 1e-12);
-    ck_assert(!g.roof);
 }
 END_TEST
 
@@ -653,9 +561,6 @@ static Suite *suite(void)
     tcase_add_test(t, advice);
     tcase_add_test(t, advice_of_one);
     tcase_add_test(t, advice_of_ranks);
-    tcase_add_test(t, model);
-    tcase_add_test(t, model_of_aid);
-    tcase_add_test(t, model_of_memory);
     tcase_add_test(t, measures);
     tcase_add_test(t, refuses_other_bytes);
     tcase_add_test(t, refuses);

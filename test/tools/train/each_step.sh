@@ -6,9 +6,9 @@
 # on, state hash included; and the script of ten lines finds the same hash in
 # the files.  Needs POSIX tools; without python3 the script is not tried.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
-script=$(dirname "$0")/../examples/state_hash.py
+script=$(dirname "$0")/../../../examples/state_hash.py
 [ -w /dev/shm ] && TMPDIR=/dev/shm && export TMPDIR
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 hash_of() {
     command -v python3 >/dev/null || return 0

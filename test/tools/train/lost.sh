@@ -6,8 +6,8 @@
 # end is refused before the training.
 build=${top_builddir:-.}
 case $build in /*) ;; *) build=$PWD/$build ;; esac
-corpus=$(cd "$(dirname "$0")" && pwd)/fuzz/corpus/npy
-. "$(dirname "$0")/shell.sh"
+corpus=$(cd "$(dirname "$0")" && pwd)/../../fuzz/corpus/npy
+. "$(dirname "$0")/../../support/shell.sh"
 cd "$dir" || exit 1
 
 # kept NAME FILE: it holds what it held.
@@ -36,15 +36,6 @@ for option in --save --metrics --plot --trace; do
     expect 2 "is named by --data and by $option" $small $option hard
 done
 kept "a table is not written" table.csv
-for option in --metrics --plot --trace; do
-    # shellcheck disable=SC2086 # words
-    expect 2 "is named by --init and by $option" $small --init model \
-        $option model
-    # shellcheck disable=SC2086 # words
-    expect 2 "is named by --save and by $option" $small --save new \
-        $option ./new
-done
-kept "nor is a model" model
 # shellcheck disable=SC2086 # words
 expect 2 "is named by --init and by --save" $small --init model --lora 1 \
     --save model
@@ -55,10 +46,71 @@ expect 0 "" $small --init again --save again
 differ "a model may be replaced by what it has become" again model
 # shellcheck disable=SC2086 # words
 expect 0 "" $small --metrics /dev/null --plot /dev/null
-# shellcheck disable=SC2086 # words
-expect 2 "link: is a link" $small --save link
-# shellcheck disable=SC2086 # words
-expect 2 "link: is a link" $small --trace link
+
+# One rule for links: the file that one names is written, and the link stays.
+for option in --save --metrics --plot --trace --transcript "--record 0"; do
+    rm -f by-name
+    echo old >target
+    ln -s target by-name
+    # shellcheck disable=SC2086 # words
+    expect 0 "" $small $option by-name
+    is "$option: a link stays one" "$(find by-name -type l)" by-name
+    differ "$option: what it names is written" target table.csv
+    is "$option: in the place of what was there" "$(grep -cx old target)" 0
+    rm target
+    # shellcheck disable=SC2086 # words
+    expect 2 "by-name: is a link to nothing" $small $option by-name
+done
+rm by-name
+
+# walk WORDS KNOWN ARGS: each option of $tool (as its --help has them, behind
+# WORDS) that takes a file or a folder names what KNOWN does.  Behind an output
+# it is refused, whatever the option does; an input stays as it is.
+walk() {
+    words=$1 known=$2
+    shift 2
+    # shellcheck disable=SC2086 # one word or none
+    "$tool" $words --help | sed -En \
+        's/^  (--[a-z0-9-]+) [^ ]*(F\.|FILE|PATH|DIR|PROGRAM).*/\1/p' >options
+    [ "$(wc -l <options)" -ge 5 ] || fail "$words: the options of --help"
+    while read -r option; do
+        needs=
+        case $option in
+        "$known") continue ;; # a mode without outputs
+        --tune-file) needs="--tune 2" ;;
+        --lora-init) needs="--lora 1 --init a" ;;
+        --eval-x) needs="--x a.npy" ;;
+        --eval-y) needs="--x a.npy --eval-x b.npy" ;;
+        esac
+        [ "$tool $option" != "$build/lockstep-predict --plot" ] ||
+            needs=--explain
+        case $known in
+        --*)
+            # shellcheck disable=SC2086 # words
+            expect 2 "one of the two would be lost" $words "$@" $needs \
+                "$known" new.c "$option" ./new.c
+            [ ! -e new.c ] || fail "$known $option: a file is made" ;;
+        *)
+            # shellcheck disable=SC2086 # words
+            run $words "$known" "$@" $needs "$option" "$known"
+            kept "$words: $option does not write $known" "$known" ;;
+        esac
+    done <options
+}
+for model in table cnn linear gpt; do
+    walk $model --metrics
+done
+tool=$build/lockstep-predict
+walk "" --output model table.csv
+walk "" model table.csv
+tool=$build/lockstep-verify
+"$build/lockstep-train" linear --steps 2 --transcript run.lst >out 2>err
+cp run.lst run.lst.was
+walk "" --attest run.lst
+walk "" run.lst
+tool=$build/lockstep-scale
+walk mlp --json
+tool=$build/lockstep-train
 
 # An array of a file is the file.
 cp "$corpus/npz_deflated" d.npz
@@ -108,6 +160,38 @@ expect 0 "" $images --data set --metrics set/metrics --save set/model
 cp table.csv x.csv
 cp table.csv y.csv
 expect 0 "" mlp --data x.csv --target y --batch 32 --steps 1 --metrics y.csv
+
+# Pictures are all files of their folder, and those of checkpoints too.
+mkdir -p pictures/cat pictures/dog kept/step-000000000001
+for picture in pictures/cat/1.png pictures/dog/2.png; do
+    echo picture >$picture
+done
+cp pictures/cat/1.png picture.was
+ln pictures/cat/1.png its-link
+ln -s ../pictures/dog/2.png kept/its-name
+cp picture.was kept/step-000000000001/arrays.safetensors
+for option in --save --metrics --plot --trace --transcript \
+    "--record 0"; do
+    for name in pictures/cat/1.png its-link kept/its-name; do
+        # shellcheck disable=SC2086 # words
+        expect 2 "belongs to what --data names, and" cnn --data pictures \
+            $option $name
+    done
+    # shellcheck disable=SC2086 # words
+    expect 2 "belongs to what --checkpoint names, and" cnn --data set \
+        --checkpoint kept $option kept/step-000000000001/arrays.safetensors
+done
+same "a picture is not written" pictures/cat/1.png picture.was
+same "nor is another" pictures/dog/2.png picture.was
+rm -r kept
+
+# A folder of --publish has files of its own.
+mkdir theirs
+echo mine >theirs/README.md
+cp theirs/README.md readme.was
+# shellcheck disable=SC2086 # words
+expect 2 "theirs/README.md: is there" $small --publish theirs
+same "a file that was there stays" theirs/README.md readme.was
 
 # A run whose first step fails has nothing better than what is there.
 { npy '<f4' '(2, 1)'; printf '\0\0\300\177\0\0\300\177'; } >nan.npy
@@ -239,10 +323,43 @@ wait $pid
 is "SIGTERM ends it" $? 143
 is "and nothing is left" "$(ls ended.txt* 2>/dev/null)" ""
 
+# C source has a header beside it.
+cp model m.h
+cp model m.h.was
+expect 2 "m.h: is named by MODEL and by F.h of --c" m.h --c m.c
+expect 2 "m.h: is named by INPUT and by F.h of --c" model m.h -o x --c m.c
+expect 2 "is named by --onnx and by F.h of --c" model --onnx r.h --c r.c
+kept "a header is not written over a model" m.h
+
+# ------ lockstep-verify ------
+
+tool=$build/lockstep-verify
+expect 2 "is named by RUN.lst and by --attest" run.lst --attest run.lst
+expect 2 "is named by --weights and by --attest" run.lst --weights model \
+    --attest model
+expect 2 "is named by RUN.lst and by --record" --record 1 run.lst run.lst
+expect 2 "belongs to what --data names, and --attest" run.lst --data pictures \
+    --attest pictures/cat/1.png
+kept "a transcript is not written" run.lst
+
+# So do folders of models that a --cv which was killed left.
+mkdir -p scratch/lockstep-folds-abcdef scratch/lockstep-folds-longer-name
+echo half >scratch/lockstep-folds-abcdef/0
+# shellcheck disable=SC2086 # words
+TMPDIR=$PWD/scratch "$build/lockstep-train" $small --cv 2 >out 2>err ||
+    fail "a cross-validation"
+is "what a killed one left is gone" "$(ls scratch)" lockstep-folds-longer-name
+
+# What a run that was killed left beside its output goes with the next.
+echo half >x.csv.tmp-lockstep-0
+"$build/lockstep-predict" model table.csv -o x.csv >out 2>err ||
+    fail "predictions"
+is "what was left is gone" "$(ls x.csv*)" x.csv
+
 # ------ lockstep-scale ------
 
 tool=$build/lockstep-scale
-expect 2 "is named by --json and by --csv" linear --json new --csv ./new
+expect 2 "is named by --json and by --plot" linear --json new --plot ./new
 expect 2 "is named by --data and by --plot" mlp --data table.csv --target y \
     --plot table.csv
 kept "a table is not drawn over" table.csv

@@ -11,7 +11,7 @@ kills=12
 kills=${KILLS:-$kills}
 # In memory where there is such a place: a killed process loses nothing there.
 [ -w /dev/shm ] && TMPDIR=/dev/shm && export TMPDIR
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 at_end() { chmod -R u+w "$dir"; }
 
 # Another backend where there is one.
@@ -167,7 +167,7 @@ expect 0 "note: passed over: $dir/c/$newest/params" $mlp --checkpoint "$dir/c" \
 
 newest=$(ls "$dir/c" | tail -n 1)
 if command -v python3 >/dev/null; then
-    hash=$(python3 "$here/../examples/state_hash.py" "$dir/c/$newest")
+    hash=$(python3 "$here/../../../examples/state_hash.py" "$dir/c/$newest")
     is "the hash by Python" "$hash" "$(state)"
 else
     echo "skipped: no python3 to recompute the hash"

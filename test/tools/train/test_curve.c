@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that --plot's lines keep the mean of what they were given however much
  * that is, that no point leaves the frame, and what is drawn of odd numbers. */
-#include "../tools/train/curve.h"
+#include "train/curve.h"
 #include "calls.h"
 
 #include <check.h>

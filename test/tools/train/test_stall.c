@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <lockstep.h>
 
-#include "../tools/opt/opt.h"
-#include "../tools/train/stall.h"
+#include "opt/opt.h"
+#include "train/stall.h"
 
 enum { MOST = 8 };
 
@@ -64,9 +64,9 @@ static const script scripts[] = {
     {"a stall after steps", 10, 25, {3, 9.5},
      "no step finished for 10.0 s; 2 are done|"},
     {"a stall after a stall", 10, 75, {3, 60},
-     "no step finished for 10.0 s; 1 are done|"
-     "no step finished for 20.0 s; 1 are done|"
-     "no step finished for 40.0 s; 1 are done|"
+     "no step finished for 10.0 s; 1 is done|"
+     "no step finished for 20.0 s; 1 is done|"
+     "no step finished for 40.0 s; 1 is done|"
      "goes on; 2 steps are done|"
      "no step finished for 10.0 s; 2 are done|"},
     {"a short time", 0.5, 2, {0.25, 0.75},

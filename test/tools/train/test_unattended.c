@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "small_model.h"
 
-#include "../tools/train/stall.c"
+#include "train/stall.c"
 #include "base/clock.h"
 
 #include <stdlib.h>

@@ -9,7 +9,7 @@ docs=$(cd "${top_srcdir:-.}/docs" && pwd)
 page=$docs/tutorial.md
 build=$(cd "${top_builddir:-.}" && pwd)
 tool=
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 # pieces LANGUAGE: each fenced block of a language becomes $dir/LANGUAGE.N.
 pieces() {
@@ -53,7 +53,7 @@ page=$docs/tutorial.md
 
 # Python's commands find the module, and the library that was built.
 LOCKSTEP_LIBRARY=$build/.libs/liblockstep.so.2
-PYTHONPATH=$(cd "${top_srcdir:-.}/python" && pwd)
+PYTHONPATH=$(cd "${top_srcdir:-.}/bindings/python" && pwd)
 PYTHONDONTWRITEBYTECODE=1
 export LOCKSTEP_LIBRARY PYTHONPATH PYTHONDONTWRITEBYTECODE
 python=

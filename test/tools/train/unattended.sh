@@ -5,7 +5,7 @@
 # traces.  LOCKSTEP_TRAIN or top_builddir say where the tool is.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 pid=
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 at_end() { [ -z "$pid" ] || kill -KILL $pid 2>/dev/null; }
 
 # says NAME TEXT: it is on stderr.
@@ -88,6 +88,43 @@ rm -f "$dir/m"
 "$tool" linear --devices 4 --steps $((done + 50)) --log-every 1 2>/dev/null \
     | tail -n 51 >"$dir/whole"
 same "the run goes on from the signal" "$dir/out" "$dir/whole"
+
+# A signal within an evaluation ends it; the run that goes on makes it anew.
+{ npy '<f4' '(8, 784)'; head -c 25088 /dev/zero; } >"$dir/few.npy"
+{ npy '<i4' '(8,)'; head -c 32 /dev/zero; } >"$dir/few_y.npy"
+{ npy '<f4' '(12000, 784)'; head -c 37632000 /dev/zero; } >"$dir/many.npy"
+{ npy '<i4' '(12000,)'; head -c 48000 /dev/zero; } >"$dir/many_y.npy"
+as=
+evaluated() {
+    $as "$tool" mlp --x "$dir/few.npy" --y "$dir/few_y.npy" --hidden 512 --steps 2 \
+        --eval-x "$dir/many.npy" --eval-y "$dir/many_y.npy" --log-every 1 \
+        --eval-every 2 --early-stop 9 --checkpoint "$dir/c" "$@"
+}
+rm -rf "$dir/c"
+evaluated --transcript "$dir/whole.lst" >"$dir/whole" 2>"$dir/err"
+for signal in TERM:143 USR1:138 USR2:140; do
+    for _ in 1 2 3 4 5; do # it may be over already
+        rm -rf "$dir/c"
+        { as="exec" && evaluated --transcript "$dir/cut.lst"; } \
+            >"$dir/out" 2>"$dir/err" &
+        pid=$!
+        until grep -q 'step 0001' "$dir/out" || ! kill -0 $pid; do
+            sleep 0.01
+        done 2>/dev/null
+        kill -${signal%:*} $pid
+        end
+        grep -q 'eval step' "$dir/out" || break
+    done
+    is "$signal within an evaluation" $status ${signal#*:}
+    is "it is not ended" "$(grep -c 'eval' "$dir/out")" 0
+    is "the step is kept" "$(ls "$dir/c")" step-000000000002
+    evaluated --transcript "$dir/cut.lst" --resume >"$dir/out" 2>"$dir/err"
+    sed -n '/eval step/,$p' "$dir/whole" >"$dir/rest"
+    same "the run that goes on evaluates" "$dir/rest" "$dir/out"
+    same "and has the transcript" "$dir/whole.lst" "$dir/cut.lst"
+    evaluated --transcript "$dir/cut.lst" --resume >"$dir/out" 2>"$dir/err"
+    is "once" "$(grep -c 'eval step' "$dir/out")" 0
+done
 
 # Of two signals that arrive together the second one ends it.  (The thread
 # sanitizer keeps signals back and hands on one; builds with sanitizers set

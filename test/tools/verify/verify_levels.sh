@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A transcript that is recorded on one instruction level is verified on each
 # other one that the CPU has, by another number of workers.  (Over ranks:
-# test/launch.sh.  Under an emulated one: test/architectures/run.)
+# test/tools/run/launch.sh.  Under an emulated one: test/architectures/run.)
 unset LS_ISA
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 verify=${LOCKSTEP_VERIFY:-${top_builddir:-.}/lockstep-verify}
 [ -w /dev/shm ] && TMPDIR=/dev/shm && export TMPDIR
-. "$(dirname "$0")/shell.sh"
+. "$(dirname "$0")/../../support/shell.sh"
 
 # The levels of this CPU, as the refusal of a bad one names them.
 LS_ISA=none "$tool" linear >"$dir/out" 2>"$dir/err" </dev/null

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Texts that mean a number or a date to a person, and are none to a table: a
+ * column of them would become words without a word said. */
+#ifndef LS_TABLE_LOOKS_H
+#define LS_TABLE_LOOKS_H
+
+#include <stddef.h>
+
+typedef enum ls__look {
+    LS__PLAIN,   /* as none of these */
+    LS__PERCENT, /* "17 %" */
+    LS__MONEY,   /* "$95", "95 €" */
+    LS__GROUPED, /* "4,600", "1 000", "1.234,56" */
+    LS__COMMA,   /* "4,6", where the comma parts fields */
+    LS__DATE,    /* "01/15/2025", "15-Jan-2025", "15.01.25 6:30 PM" */
+    LS__TIME,    /* "18:30" */
+    LS__ABSENT,  /* "None", "-": a value that is missing */
+    LS__LOOKS
+} ls__look;
+
+/* The look of a text that is no number and no date of a table. */
+ls__look ls__looks_like(const char *text);
+
+/* Write what it is, and what one may type to make it what a table has:
+ * "a number with a per cent sign; sed 's/ *%//g' FILE >NEW takes that off".
+ * The column is called name, and fields are parted by separator. */
+void ls__look_hint(const char *text, const char *name, char separator,
+                   size_t size, char *out);
+
+/* The point or the comma of a number that may part thousands: three digits
+ * stand behind it, and before it one to three that begin with no 0.  Else 0. */
+char ls__thousands(const char *text);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Writing the file of a recorded step (record_form.h). */
+#ifndef LS_AUDIT_RECORD_FILE_H
+#define LS_AUDIT_RECORD_FILE_H
+
+#include "audit/record_form.h"
+#include "audit/where.h"
+#include "base/memory.h"
+#include "base/names.h"
+#include "file/file.h"
+#include "model/params.h"
+#include "state/merkle.h"
+
+#include <jansson.h>
+
+typedef struct ls__record_file {
+    ls__aside file;
+    const ls__params *layout; /* of arrays with padding */
+    bool values;
+    int64_t at;               /* bytes that were written */
+    ls__digest *leaf;         /* room for the leaves of an array */
+    int64_t room;
+    ls__record_entry *entry;
+    int64_t entries, most;
+    ls__names known;          /* name -> its place in names, and 1 */
+    ls__arena texts;          /* of known */
+    char *names;
+    size_t bytes, names_room;
+} ls__record_file;
+
+/* LS_EIO, LS_ENOMEM; closed after a failure, too. */
+int ls__record_create(ls__record_file *f, const char *path,
+                      const ls__params *layout, bool values);
+
+/* Write an array.  Of floats each NaN is 7fc00000, a denormal a zero of its
+ * sign and padding 0, and a double's NaN is 7ff8000000000000: where those may
+ * differ, nothing that counts does. */
+int ls__record_array(ls__record_file *f, const ls__where *place,
+                     const void *words, int64_t n, ls__word_kind kind);
+
+/* Write the tail: the file has its name then. */
+int ls__record_finish(ls__record_file *f, const json_t *head);
+
+/* Accepts a cleared one; what was not finished is gone. */
+void ls__record_close(ls__record_file *f);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See record_rows.h. */
+#include "audit/record_rows.h"
+#include "base/assert.h"
+#include "base/error.h"
+#include "base/least.h"
+#include "base/memory.h"
+#include "base/range.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ which rows ------ */
+
+static int check(const ls_record_options *o)
+{
+    int64_t rows = o->source->rows;
+
+    if (o->batches < 0 || o->batch < 1 || (!o->window && o->epoch < 1) ||
+        o->window < 0 || o->window > rows || o->batches > UINT32_MAX)
+        return ls__fail(LS_EINVAL, "a record: batch %lld, of %lld rows, %lld "
+                        "in an epoch, windows of %lld: the source has no such "
+                        "rows", (long long)o->batches, (long long)o->batch,
+                        (long long)o->epoch, (long long)o->window);
+    if (rows > INT32_MAX && (o->shuffle || o->window))
+        return ls__fail(LS_ENOTSUP, "a record: %lld rows, of which a batch is "
+                        "drawn: 2147483647 are the most", (long long)rows);
+    return 0;
+}
+
+/* The permutation of the epoch, as a loader draws it. */
+static int shuffled(ls__record_rows *r, const ls_record_options *o,
+                    int64_t first)
+{
+    int64_t rows = o->source->rows;
+    int32_t *order = ls__new((size_t)rows, sizeof *order, "order of rows");
+    int status = order ? ls_random_permutation(
+                             ls_key_fold_in(o->key, (uint32_t)(o->batches /
+                                                               o->epoch)),
+                             rows, order)
+                       : LS_ENOMEM;
+
+    for (int64_t i = 0; i < r->real && status == 0; i++)
+        r->row[i] = order[first + i];
+    free(order);
+    return status;
+}
+
+static int find_rows(ls__record_rows *r, const ls_record_options *o)
+{
+    int64_t rows = o->source->rows, first = 0;
+
+    if (!o->window)
+        first = o->batches % o->epoch * o->batch;
+    if (first >= rows)
+        return ls__fail(LS_EINVAL, "a record: batch %lld of the epoch begins "
+                        "with row %lld of %lld", (long long)o->batches,
+                        (long long)first, (long long)rows);
+    r->real = o->window ? o->batch : ls__least(o->batch, rows - first);
+    r->row = ls__new((size_t)r->real, sizeof *r->row, "rows of a batch");
+    if (!r->row)
+        return LS_ENOMEM;
+    if (o->shuffle && !o->window)
+        return shuffled(r, o, first);
+    for (int64_t i = 0; i < r->real; i++) {
+        int32_t start = 0;
+
+        if (o->window)
+            ls_random_randint(ls_key_fold_in(o->key, (uint32_t)o->batches),
+                              (uint64_t)i, 1, 0,
+                              (int32_t)(rows - o->window + 1), &start);
+        r->row[i] = o->window ? start : first + i;
+    }
+    return 0;
+}
+
+/* ------ which leaves ------ */
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The leaves in which row i, or its window, lies. */
+static ls__range leaves_of(const ls__record_rows *r, const ls_record_options *o,
+                           int64_t i)
+{
+    int64_t width = r->tree.width, first = r->row[i] * width;
+    int64_t last = first + ls__most(o->window, 1) * width - 1;
+
+    return (ls__range){first / LS__LEAF, last / LS__LEAF + 1};
+}
+
+static int find_leaves(ls__record_rows *r, const ls_record_options *o)
+{
+    int64_t n = 0, kept = 0;
+
+    for (int64_t i = 0; i < r->real; i++)
+        n += leaves_of(r, o, i).last - leaves_of(r, o, i).first;
+    r->leaf = ls__new((size_t)n, sizeof *r->leaf, "leaves of a batch");
+    if (!r->leaf)
+        return LS_ENOMEM;
+    n = 0;
+    for (int64_t i = 0; i < r->real; i++) {
+        ls__range of = leaves_of(r, o, i);
+
+        while (of.first < of.last)
+            r->leaf[n++] = of.first++;
+    }
+    qsort(r->leaf, (size_t)n, sizeof *r->leaf, by_number);
+    for (int64_t i = 0; i < n; i++)
+        if (i == 0 || r->leaf[i] != r->leaf[kept - 1])
+            r->leaf[kept++] = r->leaf[i];
+    r->leaves = r->tree.wants = kept;
+    r->tree.wanted = r->leaf;
+    r->tree.kept = ls__new((size_t)kept, LS__LEAF * sizeof *r->tree.kept,
+                           "leaves of a batch");
+    return r->tree.kept ? 0 : LS_ENOMEM;
+}
+
+/* ------ the tree ------ */
+
+/* All digests, level after level: as many at most as leaves, twice, and one
+ * for each level. */
+static int make_levels(ls__record_rows *r)
+{
+    int64_t n = r->tree.done;
+    ls__digest *at;
+
+    r->level = at = ls__new((size_t)(2 * n + LS__WAY), sizeof *at,
+                            "leaves of rows");
+    if (!at)
+        return LS_ENOMEM;
+    memcpy(at, r->tree.leaf, (size_t)n * sizeof *at);
+    for (; n > 1; n = (n + 1) / 2) {
+        for (int64_t i = 0; i + 1 < n; i += 2)
+            at[n + i / 2] = ls__merkle_pair(at + i);
+        if (n % 2)
+            at[n + n / 2] = at[n - 1];
+        at += n;
+    }
+    return 0;
+}
+
+int ls__record_rows_way(const ls__record_rows *r, int64_t leaf,
+                        ls__digest way[LS__WAY])
+{
+    const ls__digest *at = r->level;
+    int n = 0;
+
+    for (int64_t size = r->tree.done; size > 1; size = (size + 1) / 2) {
+        if ((leaf ^ 1) < size)
+            way[n++] = at[leaf ^ 1];
+        leaf /= 2;
+        at += size;
+    }
+    LS__ASSERT(n <= LS__WAY);
+    return n;
+}
+
+static const ls__digest *root_of(const ls__record_rows *r)
+{
+    const ls__digest *at = r->level;
+
+    for (int64_t size = r->tree.done; size > 1; size = (size + 1) / 2)
+        at += size;
+    return at;
+}
+
+/* ------ */
+
+int ls__record_rows_open(ls__record_rows *r, const ls_record_options *o)
+{
+    int status;
+
+    *r = (ls__record_rows){0};
+    if (!o->source || (status = check(o)) < 0)
+        return o->source ? status : 0;
+    if ((status = ls__row_tree_open(&r->tree, o->source)) == 0)
+        status = find_rows(r, o);
+    if (status == 0)
+        status = find_leaves(r, o);
+    if (status == 0)
+        status = ls__row_tree_hash(&r->tree);
+    return status < 0 ? status : make_levels(r);
+}
+
+void ls__record_rows_close(ls__record_rows *r)
+{
+    ls__row_tree_free(&r->tree);
+    free(r->tree.kept);
+    free(r->row);
+    free(r->leaf);
+    free(r->level);
+    *r = (ls__record_rows){0};
+}
+
+json_t *ls__record_rows_said(const ls__record_rows *r,
+                             const ls_record_options *o)
+{
+    json_t *arrays = json_array(), *all;
+    char key[20], root[65];
+
+    for (int i = 0; i < o->source->n_arrays && arrays; i++)
+        if (json_array_append_new(arrays, json_integer(r->tree.size[i])) < 0) {
+            json_decref(arrays);
+            arrays = NULL;
+        }
+    snprintf(key, sizeof key, "%08" PRIx32 "%08" PRIx32, o->key.word[0],
+             o->key.word[1]);
+    ls__digest_text(root_of(r), root);
+    root[64] = 0;
+    all = json_pack("{s:I,s:I,s:s,s:s,s:I,s:i,s:i,s:I}", "batch",
+                    (json_int_t)o->batch, "batches", (json_int_t)o->epoch,
+                    "key", key, "root", root, "rows",
+                    (json_int_t)o->source->rows, "shuffle", (int)o->shuffle,
+                    "weighted", (int)o->source->weighted, "window",
+                    (json_int_t)o->window);
+    if (json_object_set_new(all, "arrays", arrays) == 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}

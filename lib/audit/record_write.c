@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See record_write.h. */
+#include "audit/record_write.h"
+#include "audit/head.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "model/graph_json.h"
+#include "state/root.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ the head ------ */
+
+/* A list, or an object, with one value more.  NULL: there was no memory, or one
+ * is NULL already; both are freed then. */
+static json_t *listed(json_t *list, json_t *value)
+{
+    if (json_array_append_new(list, value) == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static json_t *with(json_t *all, const char *name, json_t *value)
+{
+    if (json_object_set_new(all, name, value) == 0)
+        return all;
+    json_decref(all);
+    return NULL;
+}
+
+static json_t *slots_of(const ls__params *p)
+{
+    json_t *all = json_array();
+    char shape[LS__SIZES_TEXT];
+
+    for (const ls__slot *s = p->slot; s < p->slot + p->count; s++)
+        all = listed(
+            all, json_pack("{s:I,s:I,s:s,s:s}", "at", (json_int_t)s->offset,
+                           "floats", (json_int_t)s->size, "name", s->name,
+                           "shape", ls__sizes_text(shape, s->rank, s->shape)));
+    return all;
+}
+
+static json_t *control(const char *name, uint64_t bits)
+{
+    char text[20];
+
+    snprintf(text, sizeof text, "%016" PRIx64, bits);
+    return json_pack("[s,s]", name, text);
+}
+
+/* What a state's root is of beside its arrays; without controls where batches
+ * are below 0, as nobody said any. */
+static json_t *side(const ls_trainer *t, int64_t batches, int n,
+                    const ls_control *of)
+{
+    const ls__state is = ls__state_of(t);
+    json_t *controls = json_array(), *all;
+    uint64_t lr;
+
+    memcpy(&lr, &is.lr, sizeof lr);
+    if (batches >= 0)
+        controls = listed(controls, control("lr", lr));
+    for (int i = 0; i < n && batches >= 0; i++)
+        controls = listed(controls, control(of[i].name, of[i].bits));
+    all = with(json_object(), "controls", controls);
+    all = with(all, "batches", json_integer(batches < 0 ? 0 : batches));
+    return with(all, "updates", json_integer(is.step));
+}
+
+/* All but the state after the step. */
+static json_t *head_of(const ls__writing *w, const ls__plan *plan)
+{
+    const ls_record_options *o = w->options;
+    const ls__state is = ls__state_of(w->trainer);
+    json_t *all = json_object(),
+           *before = side(w->trainer, o->batches, o->n_controls, o->controls);
+    char layout[LS__HEX];
+
+    ls__head_layout(is.layout, layout);
+
+    const struct {
+        const char *name;
+        json_t *value;
+    } of[] = {
+        {"bits", json_integer(LS_BITS)},
+        {"device",
+         o->device < 0 ? json_string("all") : json_integer(o->device)},
+        {"devices", json_integer(is.here.of)},
+        {"graph", ls__graph_as_filed(is.graph)},
+        {"kind", json_string("record")},
+        {"layout", json_string(layout)},
+        {"lockstep", json_string(ls_version())},
+        {"maker", json_string("any")},
+        {"micro", json_integer(is.micro)},
+        {"options", ls__head_options(w->trainer)},
+        {"plan", json_integer(plan->chunk_rows)},
+        {"slots", slots_of(is.layout)},
+        {"state", with(json_object(), "before", before)},
+        {"step", json_integer(is.step)},
+        {"values", json_integer(o->values)},
+        {"version", json_integer(LS__RECORD_VERSION)},
+    };
+
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        all = with(all, of[i].name, of[i].value);
+    return o->source ? with(all, "rows", ls__record_rows_said(&w->rows, o))
+                     : all;
+}
+
+/* ------ the arrays ------ */
+
+int ls__writing_begin(ls__writing *w, const ls__plan *plan)
+{
+    const ls_record_options *o = w->options;
+    ls_record *r;
+    int status;
+
+    if (!o->path)
+        return 0;
+    w->record = r = ls__new(1, sizeof *r, "a record");
+    if (!r)
+        return LS_ENOMEM;
+    r->trainer = w->trainer;
+    if ((status = ls__record_rows_open(&w->rows, o)) < 0)
+        return status;
+    if (!(r->head = head_of(w, plan)))
+        return ls__no_memory("a record's head", 0);
+    return ls__record_create(&r->file, o->path,
+                             ls__state_of(w->trainer).layout, o->values);
+}
+
+int ls__writing_array(ls__writing *w, const ls__where *at, void *words,
+                      int64_t n, ls__word_kind kind)
+{
+    if (w->touch)
+        w->touch(w->user, at, words, n);
+    return w->record ? ls__record_array(&w->record->file, at, words, n, kind)
+                     : 0;
+}
+
+/* Write the number of each row of the batch, two words, low first; -1 fills it
+ * up. */
+static int put_numbers(ls__writing *w, int64_t rows)
+{
+    const ls__record_rows *of = &w->rows;
+    ls__where at = {.phase = "batch", .what = "numbers of rows", .rows = rows};
+    uint32_t *word = ls__new((size_t)rows, 2 * sizeof *word, "rows of a batch");
+    int status;
+
+    if (!word)
+        return LS_ENOMEM;
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t row = i < of->real ? of->row[i] : -1;
+
+        word[2 * i] = (uint32_t)row;
+        word[2 * i + 1] = (uint32_t)((uint64_t)row >> 32);
+    }
+    status = ls__writing_array(w, &at, word, 2 * rows, LS__INTEGERS);
+    free(word);
+    return status;
+}
+
+static int put_leaf(ls__writing *w, int64_t i)
+{
+    const ls__record_rows *of = &w->rows;
+    ls__where at = {.phase = "batch", .what = "leaf of the data",
+                    .first = of->leaf[i]};
+    ls__digest way[LS__WAY];
+    int n = ls__record_rows_way(of, of->leaf[i], way);
+    uint32_t word[8 * LS__WAY];
+    int status = ls__writing_array(
+        w, &at, of->tree.kept + i * LS__LEAF,
+        ls__row_tree_words(&of->tree, of->leaf[i]), LS__INTEGERS);
+
+    for (int k = 0; k < 8 * n; k++) {
+        const uint8_t *b = &way[k / 8].byte[4 * (k % 8)];
+
+        word[k] = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 |
+                  (uint32_t)b[2] << 8 | b[3];
+    }
+    at.what = "way of the data";
+    return status < 0 ? status
+                      : ls__writing_array(w, &at, word, 8 * n, LS__INTEGERS);
+}
+
+int ls__writing_rows(ls__writing *w, int64_t rows)
+{
+    int status = 0;
+
+    if (w->rows.real == 0)
+        return 0;
+    if (rows < w->rows.real)
+        return ls__fail(LS_EINVAL, "a record: the batch has %lld rows, of "
+                        "which the source gives %lld", (long long)rows,
+                        (long long)w->rows.real);
+    status = put_numbers(w, rows);
+    for (int64_t i = 0; i < w->rows.leaves && status == 0; i++)
+        status = put_leaf(w, i);
+    return status;
+}
+
+/* ------ the end ------ */
+
+void ls__record_drop(ls_record *r)
+{
+    if (!r)
+        return;
+    ls__record_close(&r->file);
+    json_decref(r->head);
+    free(r);
+}
+
+int ls_record_end(ls_record *r, int64_t batches, int n,
+                  const ls_control *controls)
+{
+    LS__NEED_AS(r, "record", LS_EINVAL);
+
+    int status = ls__controls_check(__func__, n, controls);
+
+    if (status == 0 &&
+        json_object_set_new(json_object_get(r->head, "state"), "after",
+                            side(r->trainer, batches, n, controls)) < 0)
+        status = ls__no_memory("a record's head", 0);
+    if (status == 0)
+        status = ls__record_finish(&r->file, r->head);
+    ls__record_drop(r);
+    return status;
+}

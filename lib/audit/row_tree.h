@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A source's rows as one array of words, row after row, each its arrays and
+ * then its weight, under a Merkle tree. */
+#ifndef LS_AUDIT_ROW_TREE_H
+#define LS_AUDIT_ROW_TREE_H
+
+#include "state/merkle.h"
+#include <lockstep/source.h>
+
+typedef struct ls__row_tree {
+    const ls_source *source;
+    int arrays;       /* with the weight */
+    int64_t width, words; /* of a row, of all rows */
+    int64_t *size;    /* [arrays] */
+    int64_t each;     /* rows that are read at once */
+    int64_t *index;   /* [each] */
+    uint32_t **out;   /* [arrays] */
+    uint32_t *room;   /* leaves that are not full yet */
+    int64_t at, done; /* words in it; leaves hashed */
+    ls__digest *leaf;
+    int64_t wants, taken;  /* leaves whose words are kept, all and so far: */
+    const int64_t *wanted; /* [wants] these, sorted, */
+    uint32_t *kept;        /* [wants][LS__LEAF] their words */
+} ls__row_tree;
+
+/* LS_ENOTSUP: the rows have no root; LS_EINVAL, LS_ENOMEM. */
+int ls__row_tree_open(ls__row_tree *t, const ls_source *source);
+
+/* Read all rows, and hash all leaves.  LS_EUSER. */
+int ls__row_tree_hash(ls__row_tree *t);
+
+void ls__row_tree_free(ls__row_tree *t);
+
+/* The words of a leaf: the last one may have fewer. */
+static inline int64_t ls__row_tree_words(const ls__row_tree *t, int64_t leaf)
+{
+    int64_t left = t->words - leaf * LS__LEAF;
+
+    return left < LS__LEAF ? left : LS__LEAF;
+}
+
+#endif

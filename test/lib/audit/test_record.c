@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Proves records of a step: a recorded step has the bytes of any other, of
+ * random models, sizes, optimizers and devices; and one bit that is flipped
+ * anywhere (an initial value, a row of the batch, a value, something kept, a
+ * gradient, a device's sum, the mean, the rate, a moment) is found again, step,
+ * place, element and both values, from roots and two records alone.  Files that
+ * are no records are refused. */
+#define _GNU_SOURCE
+#include "audit/record_compare.h"
+#include "courses.h"
+#include "on_ranks.h"
+#include "op/op_table.h"
+
+#include <lockstep/transcript.h>
+#include <stdio.h>
+
+/* Each step recorded instead of taken: the same roots. */
+START_TEST(test_same_bytes)
+{
+    course plain = random_course(1000 + (uint32_t)_i), seen = plain;
+
+    take(&plain);
+    seen.recorded = _i % STEPS;
+    take(&seen);
+    ck_assert_int_eq(first_step(&plain, &seen), -1);
+}
+END_TEST
+
+/* Both sides once more, that step written; the first difference. */
+static void locate(course a, course b, int step, ls__two_records *two)
+{
+    a.recorded = b.recorded = step;
+    a.path = in_folder("a.lsr");
+    b.path = in_folder("b.lsr");
+    take(&a);
+    take(&b);
+    OK(ls__record_first(a.path, b.path, two));
+}
+
+static void check_place(const fault *f, const ls__two_records *two)
+{
+    const ls_record_difference *d = two->first;
+    ls__where at, *w = &at;
+
+    ck_assert(!d->same && two->at >= 0);
+    at = ls__record_where(&two->of[0], &two->of[0].entry[two->at]);
+    ck_assert_str_eq(w->phase, phases[f->kind]);
+    ck_assert_str_eq(w->what, f->what);
+    ck_assert_int_eq(w->device, f->where.device);
+    ck_assert_int_eq(d->element, f->element);
+    ck_assert_int_eq(d->a, f->was);
+    ck_assert_int_eq(d->b, f->is);
+    if (f->kind == RATE)
+        return;
+    ck_assert_str_eq(w->op, f->op);
+    ck_assert_str_eq(w->name, f->name);
+    ck_assert_int_eq(w->micro, f->where.micro);
+    ck_assert_int_eq(w->first, f->where.first);
+    ck_assert_int_eq(w->node, f->where.node);
+    ck_assert_int_eq(w->index, f->where.index);
+}
+
+/* Draw faults until one shows in a state: what no state depends on, as what a
+ * relu cuts off, is no fault. */
+static bool try_fault(uint32_t seed, uint32_t *r, kind k)
+{
+    course clean = random_course(seed), spoilt = clean;
+    fault f = {.kind = k, .step = (int)between(r, 0, STEPS - 1),
+               .count = k == RATE || k == MEAN ? 0 : (int)between(r, 0, 40),
+               .draw = draw(r)};
+    ls_record_difference d;
+    ls__two_records two = {.first = &d};
+    int step;
+
+    spoilt.fault = &f;
+    take(&clean);
+    take(&spoilt);
+    step = first_step(&clean, &spoilt);
+    if (step < 0)
+        return false;
+    ck_assert_int_eq(step, f.step);
+    locate(clean, spoilt, step, &two);
+    check_place(&f, &two);
+    ls__two_records_shut(&two);
+    return true;
+}
+
+static void fault_of(uint32_t number)
+{
+    uint32_t r = 77 + 7919 * number;
+    kind k = (kind)(number % KINDS);
+    int tries = 0;
+
+    folder_open();
+    while (!try_fault(number / KINDS * 31 + draw(&r), &r, k))
+        ck_assert_int_lt(++tries, 200);
+    folder_close();
+}
+
+START_TEST(test_fault)
+{
+    fault_of((uint32_t)_i);
+}
+END_TEST
+
+/* Devices that are spread over processes are refused by name. */
+static int record_on_rank(const ls_transport *transport, void *user)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_record_options of = ls_record_defaults();
+    ls_pool *pool = NULL;
+    ls_trainer *t = NULL;
+    ls_batch *batch = NULL;
+    ls_graph *graph = linear_graph(3, 2);
+    ls_result result;
+    int status = pool_with(&pool, 4, 1);
+
+    (void)user;
+    of.path = "no.lsr";
+    o.transport = transport;
+    if (status == 0)
+        status = ls_trainer_open(&t, pool, graph, &o);
+    if (status == 0)
+        status = ls_batch_open(&batch, t);
+    if (status == 0)
+        status = ls_trainer_record(t, batch, &of, &result);
+    ls_batch_close(batch);
+    ls_trainer_close(t);
+    ls_graph_free(graph);
+    ls_pool_close(pool);
+    return status == LS_ENOTSUP && strstr(ls_errmsg(), "several processes")
+               ? 0 : LS_EINVAL;
+}
+
+START_TEST(test_ranks)
+{
+    ls_ranks *all;
+
+    OK(ls_ranks_open(&all, 2, NULL));
+    all_succeed(all, 2, record_on_rank, NULL);
+    ls_ranks_close(all);
+}
+END_TEST
+
+/* ------ what is named before ------ */
+
+static int fill_ones(void *user, const char *name, int rank,
+                     const int64_t *shape, ls_key key, float *out)
+{
+    int64_t n = 1;
+
+    (void)user, (void)name, (void)key;
+    for (int k = 0; k < rank; k++)
+        n *= shape[k];
+    for (int64_t i = 0; i < n; i++)
+        out[i] = 1;
+    return 0;
+}
+
+static int copy_x(void *user, const ls_own_run *r)
+{
+    (void)user;
+    memcpy(r->y, r->x[0], (size_t)(r->rows * r->y_size) * sizeof(float));
+    return 0;
+}
+
+static int copy_dy(void *user, const ls_own_run *r)
+{
+    (void)user;
+    if (r->dx[0])
+        memcpy(r->dx[0], r->dy, (size_t)(r->rows * r->y_size) * sizeof(float));
+    return 0;
+}
+
+enum { WIDE = 1025 };
+
+/* A model with an operator of its own, first values that a function gives, and
+ * an orthogonal matrix that the referee does not make. */
+static ls_graph *own_graph(void)
+{
+    static const ls_own_op copies = {.name = "copies", .inputs = 1,
+                                     .forward = copy_x, .backward = copy_dy};
+    ls_init ones = {.kind = LS_INIT_OWN, .fn = fill_ones};
+    ls_init turned = ls_init_orthogonal(1);
+    ls_graph *g;
+    ls_node *x, *y;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){3});
+    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){2});
+    x = ls_dense(ls_dense(x, WIDE, "in"), WIDE, "wide");
+    x = ls_dense(ls_own(&copies, &x), 2, "out");
+    OK(ls_loss(g, ls_mean_squared_error(x, y)));
+    OK(ls_init_params(g, "in.kernel", &ones));
+    OK(ls_init_params(g, "*wide.kernel", &turned));
+    return g;
+}
+
+/* Each in its turn, and no more. */
+static void names(const ls_trainer *t, int n, const char *const *of)
+{
+    char text[LS_RECORD_TEXT];
+
+    for (int i = 0; i < n; i++) {
+        ck_assert_int_eq(ls_record_unjudged(t, i, text), 1);
+        ck_assert_msg(strstr(text, of[i]) != NULL, "%s: %s", of[i], text);
+    }
+    ck_assert_int_eq(ls_record_unjudged(t, n, text), 0);
+    ck_assert_str_eq(text, "");
+}
+
+/* Proves that what the referee would not judge of a training is named before
+ * it is asked: operators of the program's own, first values that no seed gives
+ * and matrices that are too large; and that of other trainings nothing is. */
+START_TEST(test_unjudged)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_pool *pool = open_pool(2, 1);
+    char text[LS_RECORD_TEXT];
+    run at = open_run(pool, linear_graph(3, 2), &o);
+    const float zero[2] = {0};
+
+    names(at.trainer, 0, NULL);
+    FAILS(ls_record_unjudged(at.trainer, -1, text), LS_EINVAL, "number -1");
+    FAILS(ls_record_unjudged(NULL, 0, text), LS_EINVAL, "trainer");
+    close_run(&at);
+    at = open_run(pool, own_graph(), &o);
+    names(at.trainer, 3, (const char *[]){
+        "operator \"own operator\"",
+        "first values of \"in.kernel\", which a function",
+        "first values of \"wide.kernel\", an orthogonal matrix of 1050625"});
+    OK(ls_trainer_set(at.trainer, "out.bias", 2, zero));
+    names(at.trainer, 2, (const char *[]){
+        "operator \"own operator\"", "first values, which the program set"});
+    OK(ls_trainer_set_step(at.trainer, 1));
+    names(at.trainer, 1, (const char *[]){"operator \"own operator\""});
+    close_run(&at);
+    ls_pool_close(pool);
+}
+END_TEST
+
+/* Proves that every operator and schedule of the library is judged, but of
+ * elementwise operators and of updates only those that were when this was
+ * written and newer ones that the referee was taught; and that an operator of a
+ * program's own is named: none is passed over. */
+START_TEST(test_judges)
+{
+    int terms = 0, updates = 0;
+
+    for (int i = 0; ls__ops[i]; i++) {
+        const char *name = ls__ops[i]->name;
+        bool judged = ls_record_judges("operator", name);
+
+        ck_assert_msg(judged || ls__ops[i]->term, "%s", name);
+        terms += judged && ls__ops[i]->term;
+    }
+    for (int i = 0; ls_optimizer_name((ls_optimizer_kind)i); i++)
+        updates += ls_record_judges("update",
+                                    ls_optimizer_name((ls_optimizer_kind)i));
+    ck_assert_int_ge(terms, 28);
+    ck_assert_int_ge(updates, 9);
+    for (int i = 0; ls_schedule_name((ls_schedule_kind)i); i++)
+        ck_assert(ls_record_judges("schedule",
+                                   ls_schedule_name((ls_schedule_kind)i)));
+    ck_assert(!ls_record_judges("operator", "own operator"));
+    ck_assert(!ls_record_judges("update", "dense"));
+    ck_assert(!ls_record_judges("schedule", "warp"));
+    ck_assert(!ls_record_judges("phase", "sgd"));
+}
+END_TEST
+
+static Suite *record_suite(void)
+{
+    Suite *s = suite_create("record");
+    TCase *t = tcase_create("steps");
+    int each = UNDER_SANITIZER ? 1 : 2; /* faults of each kind */
+
+    tcase_set_timeout(t, 300);
+    tcase_add_loop_test(t, test_same_bytes, 0, long_run() ? 1000 : 6 * each);
+    tcase_add_test(t, test_ranks);
+    tcase_add_test(t, test_judges);
+    tcase_add_loop_test(t, test_fault, 0,
+                        (long_run() ? 25 : each) * KINDS);
+    tcase_add_test(t, test_unjudged);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(record_suite());
+}

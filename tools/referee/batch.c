@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Rows of a batch: those of the data, under their root, that the step draws. */
+#include "batch.h"
+#include "sha.h"
+#include "step.h"
+#include "verdict.h"
+
+#include <stdlib.h>
+
+/* ------ which rows ------ */
+
+/* Number i of those from 0 below `span` that JAX draws. */
+static uint32_t drawn_below(const f32 key[2], uint32_t i, uint32_t span)
+{
+    uint32_t half = 65536 % span, whole = half * half % span;
+    f32 high[2], low[2];
+
+    threefry(key, 0, high);
+    threefry(key, 1, low);
+    return (random_bits(high, i) % span * whole +
+            random_bits(low, i) % span) % span;
+}
+
+/* A row and the word by which it is sorted. */
+typedef struct card {
+    uint32_t word, at, row;
+} card;
+
+static int by_word(const void *a, const void *b)
+{
+    const card *x = a, *y = b;
+
+    if (x->word != y->word)
+        return x->word < y->word ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+enum { CARDS = 1 << 26 }; /* rows that are shuffled, at most */
+
+/* The permutation of n: sorted by random words, more than once where there are
+ * so many that words repeat. */
+static card *permuted(const f32 of_epoch[2], uint32_t n)
+{
+    int rounds = (n > 1) + (n > 1625) + (n > 2642245);
+    card *all = room_of((size_t)n * sizeof *all);
+    f32 key[2], by[2];
+
+    memcpy(key, of_epoch, sizeof key);
+    for (uint32_t i = 0; i < n; i++)
+        all[i].row = i;
+    for (; rounds > 0; rounds--) {
+        threefry(key, 1, by);
+        for (uint32_t i = 0; i < n; i++) {
+            all[i].word = random_bits(by, i);
+            all[i].at = i;
+        }
+        qsort(all, n, sizeof *all, by_word);
+        threefry(key, 0, by);
+        memcpy(key, by, sizeof key);
+    }
+    return all;
+}
+
+/* Rows of the data as a step draws them, from the head. */
+typedef struct claim {
+    int64_t rows, batch, batches, window, width, first;
+    bool shuffle, weighted;
+    f32 key[2];
+    const json *arrays;
+    const char *root;
+    const card *order; /* of the epoch, once it is asked for */
+} claim;
+
+static void read_key(const char *hex, f32 key[2])
+{
+    char part[9] = "";
+
+    for (int i = 0; i < 2 && hex && strlen(hex) == 16; i++) {
+        memcpy(part, hex + 8 * i, 8);
+        key[i] = (f32)strtoul(part, NULL, 16);
+    }
+}
+
+static bool read_claim(const record *r, claim *c)
+{
+    const json *rows = json_get(r->head, "rows");
+
+    memset(c, 0, sizeof *c);
+    c->root = json_text(rows, "root");
+    c->rows = json_whole(rows, "rows", 0);
+    c->batch = json_whole(rows, "batch", 0);
+    c->batches = json_whole(rows, "batches", 0);
+    c->window = json_whole(rows, "window", 0);
+    c->shuffle = json_whole(rows, "shuffle", 0) != 0;
+    c->weighted = json_whole(rows, "weighted", 0) != 0;
+    c->arrays = json_get(rows, "arrays");
+    read_key(json_text(rows, "key"), c->key);
+    c->width = c->weighted;
+    for (const json *j = c->arrays ? c->arrays->first : NULL; j; j = j->next) {
+        int64_t n = json_as_whole(j, 0);
+
+        if (n < 1 || c->width > ATTRIBUTE - n)
+            return false;
+        c->width += n;
+    }
+    if (!c->root || c->rows < 1 || c->rows > 0x7fffffff || c->batch < 1 ||
+        c->batch > c->rows || c->width < 1 || c->window < 0 ||
+        c->window > c->rows || (c->window && c->weighted))
+        return false;
+    if (!c->window && (c->batches < 1 || (c->batches - 1) * c->batch >= c->rows
+                       || (c->shuffle && c->rows > CARDS)))
+        return false;
+    c->first = c->window ? 0 : batches_before() % c->batches * c->batch;
+    return true;
+}
+
+/* Does row i of the batch only fill it up? */
+static bool fills_up(const claim *c, int64_t i)
+{
+    return i >= c->batch || (!c->window && i >= c->rows - c->first);
+}
+
+/* The row of the data that row i is; what fills a batch up is its first row. */
+static int64_t row_of_data(claim *c, int64_t i)
+{
+    uint32_t step = (uint32_t)batches_before();
+    f32 key[2];
+
+    i = fills_up(c, i) ? 0 : i;
+    if (c->window) {
+        threefry(c->key, step, key);
+        return drawn_below(key, (uint32_t)i,
+                           (uint32_t)(c->rows - c->window + 1));
+    }
+    if (!c->shuffle)
+        return c->first + i;
+    if (!c->order) {
+        threefry(c->key, step / (uint32_t)c->batches, key);
+        c->order = permuted(key, (uint32_t)c->rows);
+    }
+    return c->order[c->first + i].row;
+}
+
+/* ------ leaves of the data ------ */
+
+/* A leaf of the data's tree that a record shows, once it stands under the
+ * root. */
+typedef struct shown {
+    int64_t leaf, n;
+    const array *words, *way;
+    uint32_t *x; /* NULL: it was not asked for yet */
+} shown;
+
+typedef struct shows {
+    record *of;
+    claim c;
+    shown *leaf;
+    int64_t count, last;
+    const char *why; /* it is not as it should be */
+} shows;
+
+/* The hash of leaves first .. first+n-1, of which leaf `at` is at hand; the way
+ * is from the leaf up. */
+static bool climb(int64_t first, int64_t n, int64_t at, const uint32_t *way,
+                  int64_t digests, uint32_t hash[8])
+{
+    int64_t left = 1;
+    uint32_t both[16];
+    int is_left;
+
+    if (n == 1)
+        return digests == 0; /* the leaf's hash is in place */
+    if (digests < 1)
+        return false;
+    while (2 * left < n)
+        left *= 2;
+    is_left = at < first + left;
+    if (!climb(is_left ? first : first + left, is_left ? left : n - left, at,
+               way, digests - 1, hash))
+        return false;
+    memcpy(both + 8 * !is_left, hash, 8 * sizeof *hash);
+    memcpy(both + 8 * is_left, way + 8 * (digests - 1), 8 * sizeof *hash);
+    hash_pair(both, hash);
+    return true;
+}
+
+static uint32_t *words_of(record *r, const array *k)
+{
+    uint32_t *x = room_for(k->n + LEAF_WORDS);
+
+    for (int64_t i = 0; i < leaves_of(k); i++)
+        record_leaf(r, k, i, x + i * LEAF_WORDS);
+    return x;
+}
+
+/* Read a leaf, and hold it against the root. */
+static bool open_leaf(shows *s, shown *l)
+{
+    int64_t all = s->c.rows * s->c.width, n = all / LEAF_WORDS;
+    int64_t here = all - l->leaf * LEAF_WORDS;
+    uint32_t hash[8];
+    char hex[65];
+
+    n += all % LEAF_WORDS != 0;
+    here = here < LEAF_WORDS ? here : LEAF_WORDS;
+    if (!l->words || !l->way || l->leaf >= n || l->words->n != here ||
+        l->way->n % 8 || l->way->n > 8 * 64)
+        return false;
+    l->x = words_of(s->of, l->words);
+    hash_words(l->x, (long)here, hash);
+    if (!climb(0, n, l->leaf, words_of(s->of, l->way), l->way->n / 8, hash))
+        return false;
+    sha_hex(hash, hex);
+    return !strcmp(hex, s->c.root);
+}
+
+/* The word of the data, by its number; false: the record does not show it. */
+static bool word_of_data(shows *s, int64_t at, uint32_t *x)
+{
+    int64_t leaf = at / LEAF_WORDS, i = s->last;
+
+    if (i >= s->count || s->leaf[i].leaf != leaf)
+        for (i = 0; i < s->count && s->leaf[i].leaf != leaf; i++)
+            ;
+    if (i == s->count || (!s->leaf[i].x && !open_leaf(s, &s->leaf[i]))) {
+        s->why = text_of("it does not show leaf %lld of the data under their "
+                         "root", (long long)leaf);
+        return false;
+    }
+    s->last = i;
+    *x = s->leaf[i].x[at % LEAF_WORDS];
+    return true;
+}
+
+static bool is_in_batch(const array *k, const char *what)
+{
+    return !strcmp(k->phase, "batch") && !strcmp(k->what, what);
+}
+
+static void find_leaves(shows *s)
+{
+    record *r = s->of;
+
+    s->leaf = room_of((size_t)(r->entries + 1) * sizeof *s->leaf);
+    for (int64_t i = 0; i < r->entries; i++)
+        if (is_in_batch(&r->arrays[i], "leaf of the data")) {
+            s->leaf[s->count].leaf = r->arrays[i].first;
+            s->leaf[s->count].words = &r->arrays[i];
+            if (i + 1 < r->entries &&
+                is_in_batch(&r->arrays[i + 1], "way of the data") &&
+                r->arrays[i + 1].first == r->arrays[i].first)
+                s->leaf[s->count].way = &r->arrays[i + 1];
+            s->count++;
+        }
+}
+
+/* ------ a record's batch ------ */
+
+static bool differs(shows *s, const array *k, int64_t at, uint32_t is,
+                    uint32_t has, int64_t row)
+{
+    s->why = text_of("batch: %s: element %lld is %08x, and row %lld of the "
+                     "data has %08x", k->what, (long long)at, (unsigned)is,
+                     (long long)row, (unsigned)has);
+    return false;
+}
+
+/* An array of the batch, whose words begin so far in a row of the data. */
+static bool is_of_data(shows *s, const array *k, int64_t from, int64_t each)
+{
+    const uint32_t *x = words_of(s->of, k);
+    uint32_t is;
+
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t row = row_of_data(&s->c, i / each);
+
+        if (!word_of_data(s, row * s->c.width + from + i % each, &is))
+            return false;
+        if (x[i] != is)
+            return differs(s, k, i, x[i], is, row);
+    }
+    return true;
+}
+
+static bool are_weights(shows *s, const array *k)
+{
+    const uint32_t *x = words_of(s->of, k);
+
+    for (int64_t i = 0; i < k->n; i++) {
+        int64_t row = row_of_data(&s->c, i);
+        uint32_t is = F(1.0f);
+
+        if (s->c.weighted &&
+            !word_of_data(s, row * s->c.width + s->c.width - 1, &is))
+            return false;
+        if (fills_up(&s->c, i))
+            is = 0;
+        if (x[i] != is)
+            return differs(s, k, i, x[i], is, row);
+    }
+    return true;
+}
+
+static bool are_numbers(shows *s, const array *k)
+{
+    const uint32_t *x = words_of(s->of, k);
+
+    for (int64_t i = 0; i < k->n / 2; i++) {
+        int64_t row = fills_up(&s->c, i) ? -1 : row_of_data(&s->c, i);
+
+        if (((int64_t)x[2 * i + 1] << 32 | x[2 * i]) != row) {
+            s->why = text_of("row %lld of its batch is not row %lld of the "
+                             "data", (long long)i, (long long)row);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_batch(shows *s)
+{
+    const json *size = s->c.arrays->first;
+    int64_t from = 0;
+    bool numbered = false;
+
+    for (int64_t i = 0; i < s->of->entries; i++) {
+        const array *k = &s->of->arrays[i];
+
+        if (strcmp(k->phase, "batch") || !strcmp(k->what, "leaf of the data") ||
+            !strcmp(k->what, "way of the data"))
+            continue;
+        if (!strcmp(k->what, "numbers of rows")) {
+            numbered = true;
+            if (!are_numbers(s, k))
+                return false;
+        } else if (!strcmp(k->what, "weights of rows")) {
+            if (!are_weights(s, k))
+                return false;
+        } else {
+            int64_t each = json_as_whole(size, 0);
+
+            if (each < 1) {
+                s->why = "its batch has more arrays than the data";
+                return false;
+            }
+            if (!is_of_data(s, k, from, each * (s->c.window ? s->c.window : 1)))
+                return false;
+            from += each;
+            size = size->next;
+        }
+    }
+    s->why = "its batch is not whole";
+    return !size && numbered;
+}
+
+int batch_is_of_data(record *r, const char *root, const char **why)
+{
+    shows s = {0};
+
+    s.of = r;
+    *why = NULL;
+    if (!json_get(r->head, "rows") || !r->values)
+        return ROWS_UNKNOWN;
+    if (!read_claim(r, &s.c) || (root && strcmp(root, s.c.root))) {
+        *why = "its rows are not those of the root of the data";
+        return ROWS_OTHERS;
+    }
+    find_leaves(&s);
+    if (check_batch(&s))
+        return ROWS_OF_DATA;
+    *why = s.why;
+    return ROWS_OTHERS;
+}
+
+/* ------ rows of a device ------ */
+
+f32 batch_makes(void)
+{
+    const array *all = whole("batch", of->what);
+    int64_t each = of->rows > 0 ? of->n / of->rows : 0;
+
+    if (of == all)
+        return unknown("rows of data that have no root: the data that one "
+                            "side read are others, or its memory");
+    if (!all || each < 1 || of->first > all->n / each ||
+        of->first * each + element >= all->n)
+        return unknown(of->what);
+    return word(all->x + of->first * each + element);
+}

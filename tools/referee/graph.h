@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The graph in a record's head, as the referee understands it by itself. */
+#ifndef REFEREE_GRAPH_H
+#define REFEREE_GRAPH_H
+
+#include "record.h"
+
+/* Take in nodes and parameters of the first record's head. */
+void graph_read(void);
+
+/* Words are read from now on, of that record. */
+void words_begin(record *r);
+
+#endif

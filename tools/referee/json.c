@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See json.h. */
+#include "json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 256, DEEPEST = 32 };
+
+struct json_block {
+    struct json_block *next;
+    int used;
+    json value[BLOCK];
+};
+
+typedef struct reader {
+    const char *at, *end;
+    char *room; /* for texts: they are no longer than what they are read from */
+    json_doc *doc;
+    int depth;
+} reader;
+
+static json *new_value(reader *r, int type)
+{
+    struct json_block *b = r->doc->blocks;
+    json *j;
+
+    if (!b || b->used == BLOCK) {
+        b = calloc(1, sizeof *b);
+        if (!b)
+            return NULL;
+        b->next = r->doc->blocks;
+        r->doc->blocks = b;
+    }
+    j = &b->value[b->used++];
+    j->type = type;
+    return j;
+}
+
+static void skip(reader *r)
+{
+    while (r->at < r->end && strchr(" \t\r\n", *r->at) && *r->at)
+        r->at++;
+}
+
+/* ------ texts ------ */
+
+static int hex4(reader *r)
+{
+    int x = 0;
+
+    if (r->end - r->at < 4)
+        return -1;
+    for (int i = 0; i < 4; i++) {
+        char c = *r->at++;
+        const char *digits = "0123456789abcdef", *d;
+
+        d = strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c);
+        if (!c || !d)
+            return -1;
+        x = 16 * x + (int)(d - digits);
+    }
+    return x;
+}
+
+static int put_utf8(reader *r, long x)
+{
+    if (x <= 0 || (x >= 0xd800 && x < 0xe000))
+        return 0;
+    if (x < 0x80) {
+        *r->room++ = (char)x;
+    } else if (x < 0x800) {
+        *r->room++ = (char)(0xc0 | x >> 6);
+        *r->room++ = (char)(0x80 | (x & 63));
+    } else if (x < 0x10000) {
+        *r->room++ = (char)(0xe0 | x >> 12);
+        *r->room++ = (char)(0x80 | (x >> 6 & 63));
+        *r->room++ = (char)(0x80 | (x & 63));
+    } else {
+        *r->room++ = (char)(0xf0 | x >> 18);
+        *r->room++ = (char)(0x80 | (x >> 12 & 63));
+        *r->room++ = (char)(0x80 | (x >> 6 & 63));
+        *r->room++ = (char)(0x80 | (x & 63));
+    }
+    return 1;
+}
+
+static int escape(reader *r)
+{
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+    const char *c;
+    long x, low;
+
+    if (r->at == r->end)
+        return 0;
+    if (*r->at != 'u') {
+        c = *r->at ? strchr(from, *r->at++) : NULL;
+        if (c)
+            *r->room++ = to[c - from];
+        return c != NULL;
+    }
+    r->at++;
+    x = hex4(r);
+    if (x >= 0xd800 && x < 0xdc00) {
+        if (r->end - r->at < 6 || r->at[0] != '\\' || r->at[1] != 'u')
+            return 0;
+        r->at += 2;
+        low = hex4(r);
+        if (low < 0xdc00 || low > 0xdfff)
+            return 0;
+        x = 0x10000 + ((x - 0xd800) << 10) + (low - 0xdc00);
+    }
+    return put_utf8(r, x);
+}
+
+/* Behind the quote that opens it. */
+static const char *read_text(reader *r)
+{
+    const char *text = r->room;
+
+    while (r->at < r->end && *r->at != '"') {
+        if ((unsigned char)*r->at < 32)
+            return NULL;
+        if (*r->at != '\\')
+            *r->room++ = *r->at++;
+        else if (r->at++, !escape(r))
+            return NULL;
+    }
+    if (r->at == r->end)
+        return NULL;
+    r->at++;
+    *r->room++ = 0;
+    return text;
+}
+
+/* ------ values ------ */
+
+static json *read_value(reader *r);
+
+/* A list's or an object's members, up to its end. */
+static json *read_members(reader *r, int type)
+{
+    json *all = new_value(r, type), **last = all ? &all->first : NULL;
+    char close = type == JSON_LIST ? ']' : '}';
+    const char *key = NULL;
+
+    skip(r);
+    if (!all || ++r->depth > DEEPEST)
+        return NULL;
+    if (r->at < r->end && *r->at == close)
+        return r->at++, r->depth--, all;
+    for (;;) {
+        skip(r);
+        if (type == JSON_OBJECT) {
+            if (r->at == r->end || *r->at++ != '"' || !(key = read_text(r)))
+                return NULL;
+            skip(r);
+            if (r->at == r->end || *r->at++ != ':')
+                return NULL;
+        }
+        *last = read_value(r);
+        if (!*last)
+            return NULL;
+        (*last)->key = key;
+        last = &(*last)->next;
+        skip(r);
+        if (r->at == r->end || (*r->at != ',' && *r->at != close))
+            return NULL;
+        if (*r->at++ == close)
+            break;
+    }
+    r->depth--;
+    return all;
+}
+
+static json *read_number(reader *r)
+{
+    size_t n = 0;
+    json *j;
+
+    while (r->at + n < r->end && r->at[n] && strchr("+-.0123456789eE",
+                                                    r->at[n]))
+        n++;
+    if (n == 0 || n > 40 || !(j = new_value(r, JSON_NUMBER)))
+        return NULL;
+    memcpy(r->room, r->at, n);
+    r->room[n] = 0;
+    j->text = r->room;
+    r->room += n + 1;
+    r->at += n;
+    return j;
+}
+
+static json *read_any(reader *r)
+{
+    static const char *const names[] = {"null", "false", "true"};
+    json *j;
+
+    for (int i = 0; i < 3; i++)
+        if ((size_t)(r->end - r->at) >= strlen(names[i]) &&
+            !memcmp(r->at, names[i], strlen(names[i]))) {
+            r->at += strlen(names[i]);
+            return new_value(r, i);
+        }
+    if (*r->at == '"') {
+        r->at++;
+        if (!(j = new_value(r, JSON_TEXT)) || !(j->text = read_text(r)))
+            return NULL;
+        return j;
+    }
+    if (*r->at == '[' || *r->at == '{')
+        return read_members(r, *r->at++ == '[' ? JSON_LIST : JSON_OBJECT);
+    return read_number(r);
+}
+
+static json *read_value(reader *r)
+{
+    const char *from;
+    json *j;
+
+    skip(r);
+    from = r->at;
+    if (r->at == r->end || !(j = read_any(r)))
+        return NULL;
+    j->from = from;
+    j->to = r->at;
+    return j;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A key that is there twice could mean two things. */
+static int has_twice(const json *of)
+{
+    size_t n = 0, i = 0;
+    const char **key;
+    int twice = 0;
+
+    for (const json *j = of->first; j; j = j->next) {
+        if (j->first && has_twice(j))
+            return 1;
+        n++;
+    }
+    if (of->type != JSON_OBJECT || n < 2)
+        return 0;
+    if (!(key = malloc(n * sizeof *key)))
+        return 1;
+    for (const json *j = of->first; j; j = j->next)
+        key[i++] = j->key;
+    qsort(key, n, sizeof *key, by_key);
+    for (i = 1; i < n; i++)
+        twice |= !strcmp(key[i - 1], key[i]);
+    free(key);
+    return twice;
+}
+
+json *json_read(const char *text, size_t n, json_doc *doc)
+{
+    reader r = {text, text + n, NULL, doc, 0};
+
+    memset(doc, 0, sizeof *doc);
+    /* A number without blanks takes a zero more than it is read from. */
+    r.room = doc->texts = malloc(2 * n + 2);
+    doc->root = doc->texts ? read_value(&r) : NULL;
+    skip(&r);
+    if (!doc->root || r.at != r.end || has_twice(doc->root)) {
+        json_free(doc);
+        return NULL;
+    }
+    return doc->root;
+}
+
+void json_free(json_doc *doc)
+{
+    while (doc->blocks) {
+        struct json_block *next = doc->blocks->next;
+
+        free(doc->blocks);
+        doc->blocks = next;
+    }
+    free(doc->texts);
+    memset(doc, 0, sizeof *doc);
+}
+
+/* ------ asking ------ */
+
+const json *json_get(const json *of, const char *key)
+{
+    const json *j = of && of->type == JSON_OBJECT ? of->first : NULL;
+
+    while (j && strcmp(j->key, key))
+        j = j->next;
+    return j;
+}
+
+const char *json_text(const json *of, const char *key)
+{
+    const json *j = json_get(of, key);
+
+    return j && j->type == JSON_TEXT ? j->text : NULL;
+}
+
+int64_t json_as_whole(const json *j, int64_t usual)
+{
+    char *end;
+    long long n;
+
+    if (!j || j->type != JSON_NUMBER || strlen(j->text) > 18)
+        return usual;
+    n = strtoll(j->text, &end, 10);
+    return *end ? usual : n;
+}
+
+int64_t json_whole(const json *of, const char *key, int64_t usual)
+{
+    return json_as_whole(json_get(of, key), usual);
+}
+
+static const json *past(const json *j, const char *but)
+{
+    return j && but && j->key && !strcmp(j->key, but) ? j->next : j;
+}
+
+int json_same(const json *a, const json *b, const char *but)
+{
+    if (!a || !b || a->type != b->type)
+        return a == b;
+    if (a->text || b->text)
+        return !strcmp(a->text, b->text);
+    for (a = past(a->first, but), b = past(b->first, but); a && b;
+         a = past(a->next, but), b = past(b->next, but))
+        if ((a->key && strcmp(a->key, b->key)) || !json_same(a, b, NULL))
+            return 0;
+    return a == b;
+}

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Convolutions and poolings. */
+#include "operators.h"
+
+/* A window over an image (in_h,in_w,c): h by w windows come out. */
+typedef struct window {
+    int64_t kh, kw, sy, sx, dy, dx, top, left, taps;
+    int64_t in_h, in_w, c, h, w;
+} window;
+
+enum { SAME, VALID, CAUSAL, EXPLICIT };
+
+/* The pixels of padding before an axis. */
+static int64_t padding_of(int64_t kind, int64_t in, int64_t out, int64_t k,
+                          int64_t gap, int64_t s, int64_t explicit)
+{
+    int64_t reach = (k - 1) * gap + 1, missing = (out - 1) * s + reach - in;
+
+    switch (kind) {
+    case SAME: return missing > 0 ? missing / 2 : 0;
+    case CAUSAL: return reach - 1;
+    case EXPLICIT: return explicit;
+    default: return 0;
+    }
+}
+
+static int64_t positive(const asked *q, const char *name)
+{
+    int64_t n = integer(q, name, 1);
+
+    return n > 0 ? n : 1;
+}
+
+static bool find_window(const asked *q, window *w)
+{
+    int64_t in[MOST_RANK], out[MOST_RANK];
+    int64_t kind = integer(q, "padding", VALID);
+
+    if (axes(q->from->shape, in) != 3 || axes(q->n->shape, out) != 3)
+        return false;
+    w->kh = positive(q, "height");
+    w->kw = positive(q, "width");
+    w->sy = positive(q, "stride_y");
+    w->sx = positive(q, "stride_x");
+    w->dy = positive(q, "dilation_y");
+    w->dx = positive(q, "dilation_x");
+    w->in_h = in[0];
+    w->in_w = in[1];
+    w->c = in[2];
+    w->h = out[0];
+    w->w = out[1];
+    if (w->kh > (1 << 20) / w->kw)
+        return false;
+    w->taps = w->kh * w->kw;
+    w->top = padding_of(kind, w->in_h, w->h, w->kh, w->dy, w->sy,
+                        integer(q, "top", 0));
+    w->left = padding_of(kind, w->in_w, w->w, w->kw, w->dx, w->sx,
+                         integer(q, "left", 0));
+    return true;
+}
+
+/* Where the first channel of tap t of window o, of all images, stands; -1:
+ * outside. */
+static int64_t pixel(const window *w, int64_t o, int64_t t)
+{
+    int64_t y = o / w->w % w->h * w->sy - w->top + t / w->kw * w->dy;
+    int64_t x = o % w->w * w->sx - w->left + t % w->kw * w->dx;
+
+    if (y < 0 || y >= w->in_h || x < 0 || x >= w->in_w)
+        return -1;
+    return ((o / w->w / w->h * w->in_h + y) * w->in_w + x) * w->c;
+}
+
+/* The window that has pixel p, of all images, as its tap t; -1: there is
+ * none. */
+static int64_t window_at(const window *w, int64_t p, int64_t t)
+{
+    int64_t i = p / w->in_w % w->in_h + w->top - t / w->kw * w->dy;
+    int64_t j = p % w->in_w + w->left - t % w->kw * w->dx;
+
+    if (i < 0 || j < 0 || i % w->sy || j % w->sx || i / w->sy >= w->h ||
+        j / w->sx >= w->w)
+        return -1;
+    return (p / w->in_w / w->in_h * w->h + i / w->sy) * w->w + j / w->sx;
+}
+
+/* ------ convolution ------ */
+
+/* in, out: channels of a group.  What is multiplied is collected, and then
+ * continues the sum, as the kernels do a row of a window or a rectangle. */
+typedef struct conv {
+    const asked *q;
+    window w;
+    int64_t in, out, wide; /* wide: all that come out */
+    place weight, bias;
+    bool has_sum;
+    f32 sum, *a, *b;
+    int64_t n;
+} conv;
+
+/* One group, and windows without gaps. */
+static bool is_plain(const conv *v)
+{
+    return v->in == v->w.c && v->w.dy == 1 && v->w.dx == 1;
+}
+
+/* Each channel by itself: what is multiplied may be rounded, and sums are those
+ * of f32 in any precision. */
+static bool is_depthwise(const conv *v)
+{
+    return v->w.c > 1 && v->in == 1 && v->out == 1;
+}
+
+static void begin(conv *v, int64_t most, const f32 *before)
+{
+    v->a = room_for(most);
+    v->b = room_for(most);
+    v->has_sum = before != NULL;
+    v->sum = before ? *before : 0;
+}
+
+static void push(conv *v, f32 a, f32 b)
+{
+    bool rounds = is_depthwise(v) && is_bf16();
+
+    v->a[v->n] = rounds ? to_bf16(a) : a;
+    v->b[v->n++] = rounds ? to_bf16(b) : b;
+}
+
+static void flush(conv *v)
+{
+    const f32 *before = v->has_sum ? &v->sum : NULL;
+
+    if (v->n)
+        v->sum = is_depthwise(v) ? f32_product(before, v->a, v->b, v->n)
+                                 : multiplied(before, v->a, v->b, v->n);
+    v->has_sum = v->has_sum || v->n;
+    v->n = 0;
+}
+
+/* In bf16 each row of a window is filled up with zeros to whole steps. */
+static void end_row(conv *v)
+{
+    if (is_bf16() && is_plain(v))
+        flush(v);
+}
+
+static f32 or_zero(place x, bool there) { return there ? word(x) : 0; }
+
+static f32 conv_y(conv *v)
+{
+    const asked *q = v->q;
+    int64_t o = q->at % v->wide, first = o / v->out * v->in;
+
+    begin(v, v->w.taps * v->in, NULL);
+    for (int64_t t = 0; t < v->w.taps; t++) {
+        int64_t at = pixel(&v->w, q->at / v->wide, t);
+
+        for (int64_t i = 0; i < v->in; i++)
+            push(v, or_zero(q->x + at + first + i, at >= 0),
+                 word(v->weight + (t * v->in + i) * v->wide + o));
+        if ((t + 1) % v->w.kw == 0)
+            end_row(v);
+    }
+    flush(v);
+    return after_layer(v->bias ? f_add(v->sum, word(v->bias + o)) : v->sum);
+}
+
+/* Go through the taps in reverse order. */
+static f32 conv_dx(conv *v)
+{
+    const asked *q = v->q;
+    int64_t c = q->at % v->w.c, first = c / v->in * v->out;
+
+    begin(v, v->w.taps * v->out, NULL);
+    for (int64_t t = v->w.taps - 1; t >= 0; t--) {
+        int64_t o = window_at(&v->w, q->at / v->w.c, t);
+
+        for (int64_t i = first; i < first + v->out; i++)
+            push(v, or_zero(q->dy + o * v->wide + i, o >= 0),
+                 word(v->weight + (t * v->in + c % v->in) * v->wide + i));
+        if (t % v->w.kw == 0)
+            end_row(v);
+    }
+    flush(v);
+    return plus_others(q, v->sum);
+}
+
+/* Add what window o gives to a weight, or to a bias (k -1). */
+static void see(conv *v, int64_t o, int64_t k)
+{
+    const asked *q = v->q;
+    int64_t c = q->at % v->wide, at = k < 0 ? 0 : pixel(&v->w, o, k / v->in);
+
+    push(v, k < 0 ? F(1.0f) : or_zero(q->x + at + c / v->out * v->in +
+                                          k % v->in, at >= 0),
+         word(q->dy + o * v->wide + c));
+}
+
+/* The windows of a rectangle, in blocks of two by two. */
+static void see_rectangle(conv *v, int64_t image, int64_t y, int64_t x,
+                          int64_t high, int64_t wide, int64_t k)
+{
+    const window *w = &v->w;
+    int64_t across = (wide + 1) / 2;
+
+    for (int64_t p = 0; p < high * (wide + 1); p++) {
+        int64_t i = y + p / 4 / across * 2 + p % 4 / 2;
+        int64_t j = x + p / 4 % across * 2 + p % 2;
+
+        if (i < y + high && i < w->h && j < x + wide && j < w->w)
+            see(v, (image * w->h + i) * w->w + j, k);
+    }
+}
+
+/* The order of a weight's sum: rectangles of an image, each at most 256 pixels
+ * in an even number of whole rows. */
+static void see_all(conv *v, int64_t k, bool is_column)
+{
+    const window *w = &v->w;
+    int64_t wide = w->w < 128 ? w->w : 128, high = 256 / wide / 2 * 2;
+
+    for (int64_t image = 0; image < v->q->rows; image++)
+        for (int64_t i = 0; i < w->h; i += high)
+            for (int64_t j = 0; j < w->w; j += wide) {
+                see_rectangle(v, image, i, j, high, wide, k);
+                if (!is_column) {
+                    flush(v);
+                    continue;
+                }
+                v->sum = column(v->has_sum ? &v->sum : NULL, v->b, v->n);
+                v->has_sum = true;
+                v->n = 0;
+            }
+}
+
+/* That of bf16: the pixels two rows at a time.  Of two blocks of two by two
+ * pixels beside each other the left one has the even places, the right one the
+ * odd ones. */
+static void see_twos(conv *v, int64_t k)
+{
+    const window *w = &v->w;
+    int64_t two = (w->w + 3) / 4, twos = (w->h + 1) / 2;
+
+    for (int64_t p = 0; p < v->q->rows * twos * two * 8; p++) {
+        int64_t i = p / 8 / two % twos * 2 + p % 8 / 4;
+        int64_t j = p / 8 % two * 4 + p % 2 * 2 + p % 4 / 2;
+
+        if (i < w->h && j < w->w)
+            see(v, (p / 8 / two / twos * w->h + i) * w->w + j, k);
+        else
+            push(v, 0, 0);
+        if ((p + 1) % (8 * two) == 0)
+            flush(v);
+    }
+}
+
+static f32 conv_dparam(conv *v, bool bias)
+{
+    int64_t k = bias ? -1 : v->q->at / v->wide, row = 8 * (v->w.w / 4 + 1);
+
+    begin(v, row > 256 ? row : 256, sum_before(v->q));
+    if (is_bf16() && is_plain(v) && !is_depthwise(v))
+        see_twos(v, k);
+    else
+        see_all(v, k, bias && !is_bf16());
+    return v->sum;
+}
+
+f32 conv_makes(const asked *q)
+{
+    int64_t groups = positive(q, "groups");
+    conv v;
+
+    memset(&v, 0, sizeof v);
+    v.q = q;
+    v.wide = q->width;
+    v.in = q->in / groups;
+    v.out = q->width / groups;
+    v.bias = param_of(q, 1, q->width);
+    if (!find_window(q, &v.w) || v.in < 1 || v.out < 1 ||
+        v.wide > ATTRIBUTE / v.in / v.w.kh / v.w.kw)
+        return unknown("conv2d");
+    v.weight = param_of(q, 0, v.w.taps * v.in * v.wide);
+    if (!v.weight || (param(q->n, 1) && !v.bias))
+        return unknown("conv2d");
+    if (is_y())
+        return conv_y(&v);
+    if (is_dx(q, 0))
+        return conv_dx(&v);
+    return is_dparam(q, 0) || is_dparam(q, 1) ? conv_dparam(&v, of->index == 1)
+                                              : unknown("conv2d");
+}
+
+/* ------ poolings ------ */
+
+/* Take the pixels of window o that are in the image; returns how many.  tap:
+ * of each. */
+static int64_t take_window(const asked *q, const window *w, int64_t o,
+                           int64_t channel, f32 *x, int64_t *tap)
+{
+    int64_t n = 0;
+
+    spend(w->taps);
+    for (int64_t t = 0; t < w->taps; t++) {
+        int64_t at = pixel(w, o, t);
+
+        if (at < 0)
+            continue;
+        tap[n] = t;
+        x[n++] = word(q->x + at + channel);
+    }
+    return n;
+}
+
+/* Of k taps, `gap` apart from `at` on, those before `end`; inside: and not
+ * before 0. */
+static int64_t taps_before(int64_t at, int64_t gap, int64_t k, int64_t end,
+                           bool inside)
+{
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < k; i++)
+        n += at + i * gap < end && (!inside || at + i * gap >= 0);
+    return n;
+}
+
+/* 1 / what the mean of window o divides by: pixels outside are left out where
+ * they are beyond the padding, and where it says so. */
+static f32 share(const asked *q, const window *w, int64_t o)
+{
+    bool inside = integer(q, "inside", 0), ceil = integer(q, "ceil", 0);
+    int64_t more_y = ceil ? integer(q, "bottom", 0) : (w->kh - 1) * w->dy + 1;
+    int64_t more_x = ceil ? integer(q, "right", 0) : (w->kw - 1) * w->dx + 1;
+    int64_t y = o / w->w % w->h * w->sy - w->top;
+    int64_t x = o % w->w * w->sx - w->left;
+    int64_t n = taps_before(y, w->dy, w->kh, w->in_h + (inside ? 0 : more_y),
+                            inside) *
+                taps_before(x, w->dx, w->kw, w->in_w + (inside ? 0 : more_x),
+                            inside);
+
+    spend(w->kh + w->kw);
+    return f_div(F(1.0f), f_int(n));
+}
+
+/* The value, or which tap of a window is the largest. */
+static f32 pool_y(const asked *q, const window *w, bool is_max)
+{
+    int64_t o = q->at / w->c, *tap = (int64_t *)(void *)room_for(2 * w->taps);
+    f32 *x = room_for(w->taps), sum = 0;
+    int64_t n = take_window(q, w, o, q->at % w->c, x, tap);
+
+    if (is_max)
+        return is_y() ? x[top_at(x, n)] : f_int(tap[top_at(x, n)]);
+    for (int64_t i = 0; i < n; i++)
+        sum = f_add(sum, x[i]);
+    return f_mul(sum, share(q, w, o));
+}
+
+/* Add what each window that the pixel is in gives to it, in their order. */
+static f32 pool_dx(const asked *q, const window *w, bool is_max)
+{
+    int64_t c = q->at % w->c, *tap = (int64_t *)(void *)room_for(2 * w->taps);
+    f32 *x = room_for(w->taps), sum = 0;
+
+    for (int64_t t = w->taps - 1; t >= 0; t--) {
+        int64_t o = window_at(w, q->at / w->c, t), n;
+        f32 d;
+
+        if (o < 0)
+            continue;
+        d = word(q->dy + o * w->c + c);
+        if (is_max) {
+            n = take_window(q, w, o, c, x, tap);
+            sum = f_add(sum, tap[top_at(x, n)] == t ? d : 0);
+        } else {
+            sum = f_add(sum, f_mul(d, share(q, w, o)));
+        }
+    }
+    return plus_others(q, sum);
+}
+
+f32 pool_makes(const asked *q)
+{
+    bool is_max = strcmp(q->n->op, "max_pool") == 0;
+    window w;
+
+    if (!find_window(q, &w))
+        return unknown(q->n->op);
+    if (is_y() || (is_what("kept") && has_rows(of, q->rows, q->size)))
+        return pool_y(q, &w, is_max);
+    return is_dx(q, 0) ? pool_dx(q, &w, is_max) : unknown(q->n->op);
+}

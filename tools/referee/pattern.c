@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See pattern.h. */
+#include "pattern.h"
+
+#include <string.h>
+
+/* Is c one of those behind "["?  Goes on behind the "]"; -1: there is none. */
+static int is_among(const char **pattern, char c)
+{
+    const char *p = *pattern;
+    int others = *p == '!' || *p == '^', found = 0;
+
+    p += others;
+    for (int first = 1; first || *p != ']'; first = 0) {
+        char low = *p;
+
+        if (!low || low == '\\' || (low == '[' && strchr(":=.", p[1])))
+            return -1;
+        p++;
+        if (*p == '-' && p[1] && p[1] != ']') {
+            found |= c >= low && c <= p[1];
+            p += 2;
+        } else {
+            found |= c == low;
+        }
+    }
+    *pattern = p + 1;
+    return found != others;
+}
+
+/* The last `*` may take one character more wherever the rest does not match. */
+static int fits(const char *p, const char *end, const char *name)
+{
+    const char *star = NULL, *from = NULL;
+
+    for (;;) {
+        int is = p < end && *p == '?' && *name;
+
+        if (p < end && *p == '*') {
+            star = ++p;
+            from = name;
+            continue;
+        }
+        if (p == end && !*name)
+            return 1;
+        if (is) {
+            p++;
+        } else if (p < end && *p == '[' && *name) {
+            p++;
+            is = is_among(&p, *name);
+        } else if (p < end && *name) {
+            p += *p == '\\' && p + 1 < end;
+            is = *p++ == *name;
+        }
+        if (is < 0)
+            return -1;
+        if (is) {
+            name++;
+        } else if (star && *from) {
+            p = star;
+            name = ++from;
+        } else {
+            return 0;
+        }
+    }
+}
+
+int pattern_fits(const char *pattern, const char *name)
+{
+    const char *end = pattern + strlen(pattern);
+    int others = *pattern == '!', in = others && pattern[1] == '(' &&
+                                       end[-1] == ')', is;
+
+    pattern += others + in;
+    end -= in;
+    for (const char *p = pattern; p < end; p++)
+        if (strchr("(|)", *p))
+            return -1;
+    is = fits(pattern, end, name);
+    return is < 0 ? -1 : is != others;
+}

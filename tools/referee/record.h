@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A record of one step (docs/transcript.md, "Records of a step"): its head, its
+ * arrays, their leaves.  A file that is no record is refused (verdict.h); of an
+ * array only what is asked for is read, and held against its leaf's hash. */
+#ifndef REFEREE_RECORD_H
+#define REFEREE_RECORD_H
+
+#include "find.h"
+#include "json.h"
+
+#include <stdio.h>
+
+typedef struct record {
+    const char *path;
+    FILE *file;
+    int64_t bytes, tail, entries;
+    json_doc doc;
+    const json *head;
+    const char *head_text; /* texts of the tail: head, index, names */
+    array *arrays;
+    int values; /* words follow the hashes of leaves */
+} record;
+
+extern record records[2]; /* of the first side, and of the second */
+
+void record_open(record *r, const char *path);
+void record_close(record *r);
+
+static inline int64_t leaves_of(const array *k)
+{
+    return k->n / LEAF_WORDS + (k->n % LEAF_WORDS != 0);
+}
+
+/* The hashes of leaves first .. first+n-1. */
+void record_hashes(record *r, const array *k, int64_t first, int64_t n,
+                   uint8_t *hash);
+
+/* The words of a leaf; returns how many. */
+int64_t record_leaf(record *r, const array *k, int64_t leaf,
+                    uint32_t x[LEAF_WORDS]);
+
+/* The root of the tree of an array's leaves. */
+void record_root(record *r, const array *k, uint32_t root[8]);
+
+#endif

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* See transcript.h. */
+#include "transcript.h"
+#include "numbers.h"
+#include "sha.h"
+#include "step.h"
+#include "verdict.h"
+
+#include <stdlib.h>
+
+enum { MOST_LINE = 1 << 24 };
+
+transcript transcripts[2];
+
+/* ------ reading ------ */
+
+/* The next line, without its end; 0: there is none. */
+static size_t read_line(transcript *t, char **line, size_t *room)
+{
+    size_t n = 0;
+    int c;
+
+    while ((c = getc(t->file)) != EOF && c != '\n') {
+        if (n + 1 >= *room) {
+            char *more = room_of(*room ? 2 * *room : 4096);
+
+            if (n > MOST_LINE)
+                refuse("%s: a line is too long", t->path);
+            if (n)
+                memcpy(more, *line, n);
+            *line = more;
+            *room = *room ? 2 * *room : 4096;
+        }
+        (*line)[n++] = (char)c;
+    }
+    if (c == EOF && n)
+        refuse("%s: its last line has no end", t->path);
+    return n;
+}
+
+static void set_option(transcript *t, const char *name, const char *value)
+{
+    int i = 0;
+
+    while (i < t->options && strcmp(t->option[i][0], name))
+        i++;
+    if (i == t->options && value && t->options++ == 512)
+        refuse("%s: has more than 512 options", t->path);
+    if (i < t->options) {
+        t->option[i][0] = text_of("%s", name);
+        t->option[i][1] = value ? text_of("%s", value) : NULL;
+    }
+}
+
+/* A run that went on with other options says which. */
+static void follow(transcript *t, const json *line)
+{
+    const json *from = json_get(line, "from"), *to = json_get(line, "to");
+
+    for (const json *j = from ? from->first : NULL; j; j = j->next)
+        if (j->key)
+            set_option(t, j->key, NULL);
+    for (const json *j = to ? to->first : NULL; j; j = j->next)
+        if (j->key && j->type == JSON_TEXT)
+            set_option(t, j->key, j->text);
+}
+
+static const char *copy(const json *line, const char *key)
+{
+    const char *text = json_text(line, key);
+
+    return text ? text_of("%s", text) : NULL;
+}
+
+static void take_step(transcript *t, const json *line)
+{
+    t->loss = copy(line, "loss");
+    t->lr = copy(line, "lr");
+    t->norm = copy(line, "norm");
+    t->weight = copy(line, "weight");
+    t->rows = copy(line, "rows");
+    t->gradient = copy(line, "gradient");
+    t->updated = json_whole(line, "updated", 0) == 1;
+}
+
+/* Short steps share a line: of one alone the root is that of its words. */
+static void take_steps(transcript *t, const json *line)
+{
+    t->in_many = 1;
+    if (json_whole(line, "first", -1) == json_whole(line, "last", -2))
+        t->alone = copy(line, "root");
+}
+
+/* Take in a line up to the state after the step.  Before it the last state
+ * counts, after it the first: between them something was set or changed. */
+static void take_line(transcript *t, const json *line, int64_t before,
+                      int64_t after)
+{
+    const char *kind = json_text(line, "kind");
+    int64_t n = json_whole(line, "n", -1);
+
+    if (!kind)
+        refuse("%s: a line of no kind", t->path);
+    if (!strcmp(kind, "state") && n == before)
+        t->before = copy(line, "root");
+    else if (!strcmp(kind, "state") && n == after && !t->after)
+        t->after = copy(line, "root");
+    else if (!strcmp(kind, "step") && n == before)
+        take_step(t, line);
+    else if (!strcmp(kind, "steps") &&
+             json_whole(line, "first", INT64_MAX) <= before &&
+             json_whole(line, "last", -1) >= before)
+        take_steps(t, line);
+    else if (!strcmp(kind, "event") && n <= before && json_text(line, "what") &&
+             !strcmp(json_text(line, "what"), "change"))
+        follow(t, line);
+}
+
+static void take_head(transcript *t, const json *line)
+{
+    const json *options = json_get(line, "options");
+
+    if (!json_text(line, "kind") || strcmp(json_text(line, "kind"), "head") ||
+        json_whole(line, "version", 0) != 2)
+        refuse("%s: is no transcript of version 2", t->path);
+    t->head = line;
+    for (const json *j = options ? options->first : NULL; j; j = j->next)
+        if (j->type == JSON_TEXT)
+            set_option(t, j->key, j->text);
+}
+
+void transcript_read(transcript *t, const char *path, int64_t before,
+                     int64_t after)
+{
+    char prev[65] = "", *line = NULL;
+    size_t room = 0, n;
+    int64_t lines = 0;
+
+    memset(prev, '0', 64);
+    t->path = path;
+    t->file = fopen(path, "rb");
+    if (!t->file)
+        refuse("%s: cannot be opened", path);
+    while ((n = read_line(t, &line, &room)) > 0) {
+        json_doc *doc = lines ? &t->line_doc : &t->head_doc;
+        const json *j;
+        uint32_t hash[8];
+        sha s;
+
+        if (!lines) {
+            char *kept = room_of(n + 1);
+
+            line = memcpy(kept, line, n);
+            room = 0; /* the head's text lives on */
+        }
+        j = json_read(line, n, doc);
+        if (!j || !json_text(j, "prev") || strcmp(json_text(j, "prev"), prev))
+            refuse("%s, line %lld: is no line behind the one before", path,
+                   (long long)lines + 1);
+        if (lines)
+            take_line(t, j, before, after);
+        else
+            take_head(t, j);
+        sha_begin(&s);
+        sha_add(&s, line, n);
+        sha_add(&s, "\n", 1);
+        sha_end(&s, hash);
+        sha_hex(hash, prev);
+        if (lines++)
+            json_free(&t->line_doc);
+    }
+    if (!t->head)
+        refuse("%s: is empty", path);
+}
+
+void transcript_close(transcript *t)
+{
+    if (t->file)
+        fclose(t->file);
+    json_free(&t->head_doc);
+    json_free(&t->line_doc);
+    memset(t, 0, sizeof *t);
+}
+
+/* ------ heads ------ */
+
+static const char *option_in(const transcript *t, const char *name)
+{
+    for (int i = 0; i < t->options; i++)
+        if (!strcmp(t->option[i][0], name))
+            return t->option[i][1];
+    return NULL;
+}
+
+static const char *const of_heads[] = {"bits", "devices", "layout", "maker",
+                                       "micro", "plan"};
+enum { OF_HEADS = sizeof of_heads / sizeof *of_heads };
+
+const char *head_differs(const transcript *t, const record *r)
+{
+    const json *graph = json_get(r->head, "graph");
+    const json *options = json_get(r->head, "options");
+    const char *claim = json_text(t->head, "graph");
+    uint32_t hash[8];
+    char hex[65];
+    sha s;
+
+    for (int i = 0; i < OF_HEADS; i++)
+        if (!json_same(json_get(t->head, of_heads[i]),
+                       json_get(r->head, of_heads[i]), NULL))
+            return text_of("\"%s\" of its record's head is not that of its "
+                           "transcript", of_heads[i]);
+    sha_begin(&s);
+    if (graph)
+        sha_add(&s, graph->from, (size_t)(graph->to - graph->from));
+    sha_end(&s, hash);
+    sha_hex(hash, hex);
+    if (!claim || strcmp(claim, hex))
+        return "its record is of another graph than its transcript";
+    for (const json *j = options ? options->first : NULL; j; j = j->next)
+        if (j->type != JSON_TEXT || !option_in(t, j->key) ||
+            strcmp(option_in(t, j->key), j->text))
+            return text_of("option \"%.100s\" of its record is not that of its "
+                           "transcript", j->key ? j->key : "");
+    return NULL;
+}
+
+int transcripts_match(const transcript *a, const transcript *b)
+{
+    for (int i = 0; i < OF_HEADS; i++)
+        if (!json_same(json_get(a->head, of_heads[i]),
+                       json_get(b->head, of_heads[i]), NULL))
+            return 0;
+    for (int i = 0; i < a->options; i++) {
+        const char *other = option_in(b, a->option[i][0]);
+
+        if (a->option[i][1] && (!other || strcmp(a->option[i][1], other)))
+            return 0;
+    }
+    for (int i = 0; i < b->options; i++)
+        if (b->option[i][1] && !option_in(a, b->option[i][0]))
+            return 0;
+    return json_same(json_get(a->head, "graph"), json_get(b->head, "graph"),
+                     NULL) &&
+           json_same(json_get(a->head, "source"), json_get(b->head, "source"),
+                     NULL);
+}
+
+/* ------ states ------ */
+
+static int add_controls(sha *s, const json *list)
+{
+    int64_t n = 0;
+
+    for (const json *j = list ? list->first : NULL; j; j = j->next)
+        n++;
+    sha_number(s, (uint64_t)n);
+    for (const json *j = n ? list->first : NULL; j; j = j->next) {
+        const json *name = j->type == JSON_LIST ? j->first : NULL;
+        const json *bits = name ? name->next : NULL;
+
+        if (!bits || name->type != JSON_TEXT || bits->type != JSON_TEXT ||
+            strlen(bits->text) != 16)
+            return 0;
+        sha_add(s, name->text, strlen(name->text) + 1);
+        sha_number(s, strtoull(bits->text, NULL, 16));
+    }
+    return n > 0;
+}
+
+/* The root of the state in a record; 0: it has no controls. */
+static int state_root(record *r, const char *phase, char hex[65])
+{
+    const json *state = json_get(json_get(r->head, "state"), phase);
+    int64_t count = 0;
+    uint32_t hash[8];
+    uint8_t bytes[32];
+    sha s;
+    int known;
+
+    for (int64_t i = 0; i < r->entries; i++)
+        count += !strcmp(r->arrays[i].phase, phase);
+    sha_begin(&s);
+    sha_add(&s, "lockstep state 1", 17);
+    sha_number(&s, (uint64_t)json_whole(state, "updates", -1));
+    sha_number(&s, (uint64_t)json_whole(state, "batches", -1));
+    sha_number(&s, (uint64_t)count);
+    for (int64_t i = 0; i < r->entries; i++) {
+        const array *k = &r->arrays[i];
+        const char *name = strcmp(k->what, "parameters") ? k->what : "";
+
+        if (strcmp(k->phase, phase))
+            continue;
+        sha_add(&s, name, strlen(name) + 1);
+        sha_number(&s, (uint64_t)k->n);
+        record_root(r, k, hash);
+        sha_digest(hash, bytes);
+        sha_add(&s, bytes, 32);
+    }
+    known = add_controls(&s, json_get(state, "controls"));
+    sha_add(&s, "\2", 1);
+    sha_end(&s, hash);
+    sha_hex(hash, hex);
+    return known;
+}
+
+static const char *state_differs(record *r, const char *phase,
+                                 const char *claim, const char **missing)
+{
+    char hex[65];
+
+    if (!claim || !state_root(r, phase, hex)) {
+        *missing = text_of("%s has no %s the step", r->path,
+                           claim ? strcmp(phase, "after") ? "controls before"
+                                                         : "controls after"
+                                : strcmp(phase, "after")
+                                      ? "state line in its transcript before"
+                                      : "state line in its transcript after");
+        return NULL;
+    }
+    return strcmp(claim, hex)
+               ? text_of("the state %s the step in its record has root %s, and "
+                         "its transcript says %s", phase, hex, claim) : NULL;
+}
+
+/* ------ the step's line ------ */
+
+static const array *scalar(const record *r, const char *what)
+{
+    for (int64_t i = 0; i < r->entries; i++)
+        if (!strcmp(r->arrays[i].phase, "rule") &&
+            !strcmp(r->arrays[i].what, what))
+            return &r->arrays[i];
+    return NULL;
+}
+
+static f32 canonical(f32 x)
+{
+    return f_nan(x) ? NAN32 : f_zero(x) ? x & 0x80000000u : x;
+}
+
+static int is_word(record *r, const char *what, const char *claim, int negative)
+{
+    const array *k = scalar(r, what);
+    uint32_t x[LEAF_WORDS];
+
+    if (!k || k->n != 1 || !claim)
+        return 1;
+    record_leaf(r, k, 0, x);
+    return canonical(negative ? f_neg(x[0]) : x[0]) ==
+           canonical((f32)strtoul(claim, NULL, 16));
+}
+
+/* The root of the rows: a leaf for each device and its micro-batches. */
+static int are_rows(record *r, const char *claim)
+{
+    uint32_t *node = room_of((size_t)(r->entries + 1) * 32), x[LEAF_WORDS];
+    int64_t n = 0;
+    char hex[65];
+
+    for (int64_t i = 0; i < r->entries;) {
+        const array *k = &r->arrays[i];
+        int64_t device = k->device, micro = k->micro;
+        sha s;
+
+        if (strcmp(k->phase, "rows")) {
+            i++;
+            continue;
+        }
+        sha_begin(&s);
+        sha_number(&s, (uint64_t)k->rows);
+        for (; i < r->entries && !strcmp(r->arrays[i].phase, "rows") &&
+               r->arrays[i].device == device && r->arrays[i].micro == micro;
+             i++) {
+            k = &r->arrays[i];
+            for (int64_t l = 0; l < leaves_of(k) &&
+                                strncmp(k->what, "key of node", 11); l++) {
+                int64_t m = record_leaf(r, k, l, x);
+
+                for (int64_t j = 0; j < m; j++)
+                    sha_word(&s, x[j]);
+            }
+        }
+        sha_add(&s, "", 1);
+        sha_end(&s, node + 8 * n++);
+    }
+    if (n != devices_of_step() * micro_of_step())
+        return 1; /* of some devices only, or of shards without rows */
+    for (; n > 1; n = (n + 1) / 2)
+        for (int64_t i = 0; i < n; i += 2)
+            if (i + 1 < n)
+                hash_pair(node + 8 * i, node + 4 * i);
+            else
+                memmove(node + 4 * i, node + 8 * i, 32);
+    sha_hex(node, hex);
+    return !strcmp(hex, claim);
+}
+
+static int is_gradient(record *r, const char *claim)
+{
+    uint32_t hash[8];
+    char hex[65];
+
+    for (int64_t i = 0; i < r->entries; i++)
+        if (!strcmp(r->arrays[i].what, "mean gradient")) {
+            record_root(r, &r->arrays[i], hash);
+            sha_hex(hash, hex);
+            return !strcmp(hex, claim);
+        }
+    return 1;
+}
+
+static int is_loss(const transcript *t, record *r)
+{
+    f32 loss;
+    f64 weight;
+
+    if (!t->loss || !t->weight || !loss_of_step(r, &loss, &weight))
+        return 1;
+    return canonical(loss) == canonical((f32)strtoul(t->loss, NULL, 16)) &&
+           weight == strtoull(t->weight, NULL, 16);
+}
+
+static f32 word_in(record *r, const char *what)
+{
+    uint32_t x[LEAF_WORDS];
+
+    return record_leaf(r, scalar(r, what), 0, x) ? x[0] : 0;
+}
+
+/* The root of a line that has one step: a word that says which of six are none
+ * zeros, and these. */
+static int is_alone(const transcript *t, record *r)
+{
+    uint32_t x[7] = {0}, hash[8];
+    f64 weight;
+    char hex[65];
+    int n = 1;
+    sha s;
+
+    if (!scalar(r, "-lr") || !scalar(r, "norm") ||
+        !loss_of_step(r, &x[2], &weight))
+        return 1;
+    x[1] = f_neg(word_in(r, "-lr"));
+    x[3] = (uint32_t)weight;
+    x[4] = (uint32_t)(weight >> 32);
+    x[5] = word_in(r, "norm");
+    x[6] = 1; /* one that updates nothing has other words */
+    for (int i = 1; i < 7; i++)
+        if (x[i]) {
+            x[0] |= (uint32_t)1 << (i - 1);
+            x[n++] = x[i];
+        }
+    sha_begin(&s);
+    for (int i = 0; i < n; i++)
+        sha_word(&s, x[i]);
+    sha_end(&s, hash);
+    sha_hex(hash, hex);
+    return !strcmp(hex, t->alone) || !weight;
+}
+
+static const char *step_differs(const transcript *t, record *r,
+                                const char **missing)
+{
+    if (!t->loss && !t->alone) {
+        *missing = text_of(t->in_many ? "%s has the step in a line of many"
+                                      : "%s has no line of the step", t->path);
+        return NULL;
+    }
+    if (t->alone)
+        return !r->values || is_alone(t, r)
+                   ? NULL : "the step in its record is not that of its "
+                            "transcript";
+    if (!r->values || !t->updated)
+        return NULL;
+    if (!is_word(r, "-lr", t->lr, 1))
+        return "the learning rate in its record is not that of its transcript";
+    if (!is_word(r, "norm", t->norm, 0))
+        return "the norm in its record is not that of its transcript";
+    if (!is_loss(t, r))
+        return "loss or weight in its record is not that of its transcript";
+    if (t->rows && !are_rows(r, t->rows))
+        return "the rows in its record are not those of its transcript";
+    if (t->gradient && !is_gradient(r, t->gradient))
+        return "the gradient in its record is not that of its transcript";
+    return NULL;
+}
+
+const char *transcript_differs(const transcript *t, record *r,
+                               const char **missing)
+{
+    const char *why = state_differs(r, "before", t->before, missing);
+
+    if (!why)
+        why = state_differs(r, "after", t->after, missing);
+    return why ? why : step_differs(t, r, missing);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A transcript (docs/transcript.md), as far as a side is bound to it: its head,
+ * and the lines around one step.  A file that is none is refused. */
+#ifndef REFEREE_TRANSCRIPT_H
+#define REFEREE_TRANSCRIPT_H
+
+#include "record.h"
+
+typedef struct transcript {
+    const char *path;
+    FILE *file;
+    json_doc head_doc, line_doc; /* line: the one at hand */
+    const json *head;
+    const char *option[512][2]; /* as they are at the step: name and value */
+    int options;
+    /* Texts of the lines around the step; NULL: it has none. */
+    const char *before, *after, *loss, *lr, *norm, *weight, *rows, *gradient;
+    const char *alone; /* the root of a line of steps that has it alone */
+    int in_many;  /* the step stands in a line of many */
+    int updated;
+} transcript;
+
+extern transcript transcripts[2];
+
+void transcript_read(transcript *t, const char *path, int64_t before,
+                     int64_t after);
+void transcript_close(transcript *t);
+
+/* What of the record's head is not as in that of the transcript; NULL:
+ * nothing. */
+const char *head_differs(const transcript *t, const record *r);
+
+/* What else of the record is not as the transcript has it; NULL: nothing.
+ * *missing: what could not be compared, or NULL. */
+const char *transcript_differs(const transcript *t, record *r,
+                               const char **missing);
+
+/* Are two of one training, up to the step? */
+int transcripts_match(const transcript *a, const transcript *b);
+
+#endif
