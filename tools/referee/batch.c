@@ -308,7 +308,7 @@ static bool are_numbers(shows *s, const array *k)
     for (int64_t i = 0; i < k->n / 2; i++) {
         int64_t row = fills_up(&s->c, i) ? -1 : row_of_data(&s->c, i);
 
-        if (((int64_t)x[2 * i + 1] << 32 | x[2 * i]) != row) {
+        if (((uint64_t)x[2 * i + 1] << 32 | x[2 * i]) != (uint64_t)row) {
             s->why = text_of("row %lld of its batch is not row %lld of the "
                              "data", (long long)i, (long long)row);
             return false;

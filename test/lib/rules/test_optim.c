@@ -162,8 +162,8 @@ static void train_rule(const golden_rule *row, const ls__kernel_table *level,
     const ls_optimizer *o = &row->rule;
 
     memcpy(state[0], golden("rules", SIZE, "start"), sizeof state[0]);
-    for (int i = SIZE; i < STATE * SIZE; i++)
-        state[0][i] = ls__optim_start(o);
+    for (int i = 0; i < (STATE - 1) * SIZE; i++)
+        state[1 + i / SIZE][i % SIZE] = ls__optim_start(o);
     for (int n = 0; n < TURNS; n++) {
         ls__rule rule = ls__optim_rule(o, (float)o->lr, n + 1);
         float g[SIZE];
