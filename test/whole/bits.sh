@@ -14,7 +14,7 @@ bits=$(sed -n 's/^#define LS_BITS //p' \
 
 is "the contract's title" "$(sed -n 1p "$top_srcdir/docs/contract.md")" \
     "# The contract of bits, version $bits"
-for file in tools/info/verify_hashes.c test/architectures/hashes tools/referee/vectors.txt; do
+for file in tools/info/verify_hashes.txt test/architectures/hashes tools/referee/vectors.txt; do
     sum=$(sha256sum "$top_srcdir/$file" | cut -c1-64)
     is "$file under LS_BITS $bits" "$bits $file $sum" \
         "$(grep "^$bits $file " "$known")"

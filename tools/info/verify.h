@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Short trainings with known results: the promise of bits, in the user's hands.
- * verify_runs.c has the runs, verify_hashes.c their results where the library
- * was made, verify.c compares. */
+ * verify_runs.c has the runs, verify_hashes.txt their results where the library
+ * was made (verify_table is written of it), verify.c compares. */
 #ifndef VERIFY_H
 #define VERIFY_H
 
