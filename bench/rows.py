@@ -143,17 +143,6 @@ def linear_step(name, workers, *more):
                        *more])
 
 
-def microgpt(width, windows=1):
-    """The model by lockstep, on one worker, and by hand."""
-    def side(name, hand):
-        command = ["{build}/bench-small_gpt", "--width", str(width), "--hand",
-                   str(hand), "--windows", str(windows)]
-        return Side(name, command, agree=2, alone=command)
-    batch = f" batch {windows}" if windows > 1 else ""
-    return Row(f"microgpt {width}{batch}", 33, 13,
-               [side("lockstep", 0), side("by hand", 1)], against("by hand"))
-
-
 def recurrent(cell):
     def here(workers):
         return ["{build}/bench-recurrent", "--cell", cell, "--workers",
@@ -426,8 +415,6 @@ ROWS = [
         linear_step("1 worker", 1, "--empty", "1"),
         linear_step("2 workers", 2, "--empty", "1"),
     ]),
-    *(microgpt(width) for width in (16, 32, 64, 128)),
-    *(microgpt(width, 16) for width in (16, 32, 64, 128)),
     recurrent("lstm"),
     recurrent("gru"),
     sparse("sparse", 64),
