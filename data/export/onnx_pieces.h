@@ -29,7 +29,7 @@ typedef struct ls__onnx_row {
 /* Rows with a function: operators with parameters, images and attention. */
 extern const ls__onnx_row ls__onnx_layers[];
 
-/* What a text says, of a node. */
+/* The node that a formula of the table, as "Mul(x, 2)", writes for n. */
 const char *ls__onnx_text(ls__onnx *o, const ls__net_node *n, const char *text);
 
 /* Input k of a node. */

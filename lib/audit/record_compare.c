@@ -289,7 +289,7 @@ static bool differs(ls__two_records *p, const char *phase, const char *name,
     return true;
 }
 
-/* What a state has beside its arrays: the first that differs, where both sides
+/* The first difference in what a state has beside its arrays, where both sides
  * say it. */
 static void compare_sides(ls__two_records *p, const char *phase)
 {

@@ -25,7 +25,7 @@ enum { LS__WAY = 64 }; /* digests at most */
 int ls__record_rows_open(ls__record_rows *rows, const ls_record_options *o);
 void ls__record_rows_close(ls__record_rows *rows);
 
-/* What the head says of them: a new object; NULL: no memory. */
+/* The rows' entry in the record's head: a new object; NULL: no memory. */
 json_t *ls__record_rows_said(const ls__record_rows *rows,
                              const ls_record_options *o);
 

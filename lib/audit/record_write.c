@@ -52,8 +52,8 @@ static json_t *control(const char *name, uint64_t bits)
     return json_pack("[s,s]", name, text);
 }
 
-/* What a state's root is of beside its arrays; without controls where batches
- * are below 0, as nobody said any. */
+/* A state's root is of these, too, beside its arrays; without controls where
+ * batches are below 0, as nobody said any. */
 static json_t *side(const ls_trainer *t, int64_t batches, int n,
                     const ls_control *of)
 {

@@ -15,7 +15,8 @@
  * matrix that the referee makes. */
 enum { ORTHOGONAL = 5, MATRIX = 1 << 20 };
 
-/* What tools/referee has functions for; its own list is `referee --rules`. */
+/* Operators that tools/referee has functions for: `referee --rules` prints its
+ * own list. */
 static const char *const operators[] = {
     "dense", "matmul", "conv2d", "max_pool", "avg_pool", "layer_norm",
     "rms_norm", "group_norm", "batch_norm", "dropout", "round_bf16", "softmax",

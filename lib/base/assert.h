@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the library takes to be true, whatever a program does: LS__ASSERT(x)
- * says so, and ends the program with file, line and condition where it is not.
- * A call that a program gets wrong is a status (base/error.h), never this.
+/* Invariants, which hold whatever a program does: LS__ASSERT(x) states one, and
+ * ends the program with file, line and condition where it is not so.  A call
+ * that a program gets wrong is a status (base/error.h), never this.
  *
  * Asserted in builds for tests alone: configure's --enable-assertions, which
  * sanitizers and --enable-test-level bring.  What is installed does nothing

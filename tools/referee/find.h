@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an element of a recorded step was made of, found in both records: nobody
- * tells where a number stands but the graph. */
+/* Operands of an element of a recorded step, found in both records: the graph
+ * alone tells where a number stands. */
 #ifndef REFEREE_FIND_H
 #define REFEREE_FIND_H
 
@@ -10,7 +10,7 @@
 
 /* ------ records ------ */
 
-/* Where a word stands: its offset in the file / 4, the same in both records; 0:
+/* A word's place: its offset in the file / 4, the same in both records; 0:
  * nowhere. */
 typedef int64_t place;
 

@@ -134,7 +134,7 @@ static void check_heads(void)
                records[0].path);
 }
 
-/* What is not compared is said, once the verdict is. */
+/* Comparisons that could not be made, told after the verdict. */
 static const char *missing;
 
 static void check_sides(int published)
@@ -292,7 +292,7 @@ static void print_claims(f32 is, int verdict)
     printf(": %s", verdicts[verdict]);
 }
 
-/* Where x86-64 and arm64 differ, arm64's number too. */
+/* arm64's number too, where it differs from x86-64's. */
 static void print_corner(f32 is)
 {
     f32 other = made(TINY_BEFORE);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What comes between the gradients of devices and the update: a device's sum,
- * the mean of all, its norm. */
+/* The reduction, between the gradients of devices and the update: a device's
+ * sum, the mean of all, its norm. */
 #include "graph.h"
 #include "step.h"
 

@@ -10,7 +10,7 @@
 
 /* ------ single precision (numbers.c) ------ */
 
-/* What the contract means by +, x, fused multiply-add, / and the square root.
+/* The contract's +, x, fused multiply-add, / and the square root.
  * Round to nearest, ties to even; denormals are zeros where they are read, and
  * a result is a zero of its sign if it is below 2^-126 after rounding as if
  * exponents had no end (x86-64) or, with TINY_BEFORE, before rounding (arm64).

@@ -2,7 +2,7 @@
 /* Matrix products. */
 #include "operators.h"
 
-/* Where weight (k,j) stands, and the strides to the next k and the next j. */
+/* Place of weight (k,j), and the strides to the next k and the next j. */
 typedef struct weights {
     place w;
     int64_t by_k, by_j;

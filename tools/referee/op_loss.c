@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a device's rows sum up to: its loss, of terms or of means, and the
- * weight of the terms.  In double, in order of rows, micro-batches by
+/* Sums over a device's rows: its loss, of terms or of means, and the weight of
+ * the terms.  In double, in order of rows, micro-batches by
  * themselves. */
 #include "operators.h"
 
@@ -28,8 +28,8 @@ static f64 weight_of(const array *w, int64_t row)
     return w ? d_from(word(w->x + row)) : D(1.0);
 }
 
-/* Where row `row` of what a node, or an input, gave to a micro-batch stands;
- * *k: the array that had the row before it, or NULL. */
+/* Place of row `row` of what a node, or an input, gave to a micro-batch; *k:
+ * the array that had the row before it, or NULL. */
 static place row_of(const said *n, int64_t micro, int64_t row, int64_t each,
                     const array **k)
 {
@@ -116,8 +116,8 @@ static place input_row(loss *l, int k, int64_t micro, int64_t row)
     return row_of(l->in[k], micro, row, l->each[k], &l->at[k]);
 }
 
-/* What a row gives: the sum of its numbers, times those of input 1 where it has
- * one. */
+/* A row's part of the loss: the sum of its numbers, times those of input 1
+ * where it has one. */
 static f64 mean_row(loss *l, int64_t micro, int64_t row)
 {
     place y = input_row(l, 0, micro, row);
@@ -132,7 +132,7 @@ static f64 mean_row(loss *l, int64_t micro, int64_t row)
     return sum;
 }
 
-/* What its terms weigh: how many they are, or of labels are not below 0. */
+/* The weight of a row's terms: their count, or of labels those not below 0. */
 static f64 row_terms(loss *l, int64_t micro, int64_t row)
 {
     bool next = strcmp(l->n->op, "next token") == 0;

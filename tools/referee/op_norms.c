@@ -190,7 +190,7 @@ static f32 group_dx(const asked *q, const group *g, int64_t list)
                                            0), g->n, at));
 }
 
-/* What element `at` of x gives to its channel's scale or bias. */
+/* The term of element `at` of x in its channel's scale or bias. */
 static f32 group_gives(const asked *q, const group *g, int64_t at, bool scale)
 {
     place s = g->kept + 2 * (at / q->size * g->groups +

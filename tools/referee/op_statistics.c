@@ -9,8 +9,8 @@
 
 static const char found[] = "statistics", joined[] = "statistics of all";
 
-/* What rows have of a channel: the sum of their weights, the mean, and the sum
- * of w (x - mean)^2. */
+/* A channel's statistics over rows: the sum of their weights, the mean, and the
+ * sum of w (x - mean)^2. */
 typedef struct moments {
     f64 weight, mean, square;
 } moments;
@@ -82,7 +82,7 @@ static moments together(moments a, moments b)
 
 static f64 variance(moments m) { return d_div(m.square, m.weight); }
 
-/* What counts for the rows of a channel. */
+/* A channel's numbers for the rows. */
 typedef struct norm {
     f32 mean, r, factor;
 } norm;

@@ -113,8 +113,9 @@ f32 flat_makes(const asked *q)
     return q->size == q->in_size ? from_place(q, q->at) : unknown(q->n->op);
 }
 
-/* How a row of the value looks at a row of x: the extents of both, and of each
- * axis of x the axis of the value (-1: it stands still) and where it begins. */
+/* The map from a row of the value to a row of x: the extents of both, and of
+ * each axis of x the axis of the value (-1: it stands still) and where it
+ * begins. */
 typedef struct view {
     int rank, from;
     int64_t in[MOST_RANK], out[MOST_RANK], first[MOST_RANK], axis[MOST_RANK];
@@ -221,7 +222,7 @@ f32 reverse_makes(const asked *q)
 
 /* ------ bags ------ */
 
-/* What stands in a bag: an index, the place that has it, its value. */
+/* An entry of a bag: an index, the place that has it, its value. */
 typedef struct entry {
     uint32_t index;
     int64_t at;

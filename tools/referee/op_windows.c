@@ -59,7 +59,7 @@ static bool find_window(const asked *q, window *w)
     return true;
 }
 
-/* Where the first channel of tap t of window o, of all images, stands; -1:
+/* Place of the first channel of tap t of window o, of all images; -1:
  * outside. */
 static int64_t pixel(const window *w, int64_t o, int64_t t)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What schedules give: a learning rate, and what is left of the weight decay
+/* Schedules: the learning rate of a step, and what is left of the weight decay
  * and of the rate of dropout. */
 #include "step.h"
 #include "verdict.h"

@@ -21,7 +21,7 @@ static inline f32 half_of(f64 x) /* the element's word of a double */
     return (f32)(x >> (element % 2 ? 0 : 32));
 }
 
-/* What an update reads; moments are changed, and the parameter returned. */
+/* Operands of an update; moments are changed, and the parameter returned. */
 typedef struct update {
     f32 g, lr, p, m[3];
     f32 r1, r2; /* 1 / (1 - b^n) */
@@ -41,7 +41,7 @@ f32 rate_makes(void);    /* rate.c: learning rates, shares of schedules */
 f32 start_makes(void);   /* start.c: first values */
 f32 batch_makes(void);   /* batch.c: rows of a device, of the batch */
 
-/* What is known by these names, for those who ask before. */
+/* Names of the optimizers and schedules that are known. */
 extern const char *const update_names[];
 int rate_is_known(const char *name);
 void rates_print(void);

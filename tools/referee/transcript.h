@@ -26,11 +26,11 @@ void transcript_read(transcript *t, const char *path, int64_t before,
                      int64_t after);
 void transcript_close(transcript *t);
 
-/* What of the record's head is not as in that of the transcript; NULL:
+/* Names what differs between the heads of record and transcript; NULL:
  * nothing. */
 const char *head_differs(const transcript *t, const record *r);
 
-/* What else of the record is not as the transcript has it; NULL: nothing.
+/* Names what else differs between record and transcript; NULL: nothing.
  * *missing: what could not be compared, or NULL. */
 const char *transcript_differs(const transcript *t, record *r,
                                const char **missing);

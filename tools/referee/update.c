@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a step leaves: parameters and moments after the update, the average of
- * the weights. */
+/* The state after a step: parameters and moments after the update, the average
+ * of the weights. */
 #include "step.h"
 #include "pattern.h"
 
@@ -96,7 +96,7 @@ f32 update_by(const char *kind, update *u)
 
 /* ------ groups of parameters ------ */
 
-/* How a parameter is trained, after groups and schedules. */
+/* A parameter's optimizer, after groups and schedules. */
 typedef struct way {
     bool is_own, is_frozen; /* some group has it; it stands still */
     f64 rate, decay;

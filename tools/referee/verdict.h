@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the referee ends: a status, and a line that says why. */
+/* The end of the referee: a status, and a line that says why. */
 #ifndef REFEREE_VERDICT_H
 #define REFEREE_VERDICT_H
 

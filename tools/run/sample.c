@@ -228,7 +228,7 @@ static int64_t draw(const sampler *m, int64_t i)
                                  m->logits, (float)s->temperature);
 }
 
-/* Where text goes; a character waits until it is whole. */
+/* The file that a text goes to; a character waits until it is whole. */
 typedef struct output {
     FILE *file;
     bool is_terminal;
