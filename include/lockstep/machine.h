@@ -73,50 +73,6 @@ static inline bool ls_mesh_kind(const ls_mesh *mesh, int i, ls_core_kind *kind)
     return ls_mesh_kind_bytes(mesh, i, kind, sizeof *kind);
 }
 
-/* Traffic of a training step over the link from one NUMA node to another.  Each
- * pair is what would be read without the measures below, and what is read.  No
- * byte of a result depends on it.
- *
- * Gradients, in floats of 4 bytes for each parameter of the model: a device's
- * gradient lies on the node of its worker, and each worker adds all of them
- * over an equal part of the parameters.  Where it makes less cross the links,
- * the workers of a node first add the gradients of its own devices, and only
- * these sums are read elsewhere.  Who shares the device of a worker on another
- * node reads its gradient once more.
- *
- * Weights, likewise, as products read them: packed for the forward pass and
- * for the backward one, an equal part by each worker.  Workers below one L3
- * would read all of it together for each chunk of rows; instead the workers of
- * a node pack them for themselves, which reads parameters once a step.
- *
- * Rows, as a share of the batch: it would lie where its loader made it.
- *
- * Positions of a generator that workers share (ls_generator_share), in floats
- * for each parameter: each worker reads an equal part of the packed weights.
- * They would lie where the first worker is; instead each node copies them once
- * for a sequence. */
-typedef struct ls_link {
-    int from, to;  /* nodes as in ls_place; the reader sits on `to` */
-    bool packages; /* they lie in different packages */
-    double flat;   /* floats, if all gradients were added at once, */
-    double floats; /* and as they are added */
-    double weights_flat; /* floats for a chunk, if nodes shared them packed, */
-    double weights;      /* and for a step, as each node packs its own */
-    double rows_flat;    /* of the batch, if it lay on one node, */
-    double rows;         /* and as loaders place it: 0 */
-    double position_flat; /* floats for a position, of one copy, */
-    double position;      /* and as each node has its own: 0 */
-} ls_link;
-
-/* Stores link i = 0, 1, .. between nodes that workers sit on and returns true;
- * false past the last, where all sit on one, or without memory. */
-LS_API bool ls_mesh_link_bytes(const ls_mesh *mesh, int i, ls_link *link,
-                               size_t size);
-static inline bool ls_mesh_link(const ls_mesh *mesh, int i, ls_link *link)
-{
-    return ls_mesh_link_bytes(mesh, i, link, sizeof *link);
-}
-
 #ifdef __cplusplus
 }
 #endif

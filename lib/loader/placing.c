@@ -3,6 +3,7 @@
  * writes to them wherever they lie. */
 #include "loader/placing.h"
 #include "base/assert.h"
+#include "mesh/neighbours.h"
 #include "pool/call.h"
 #include "state/trainer_state.h"
 #include <lockstep/machine.h>
@@ -34,9 +35,8 @@ void ls__placing_touch(const ls_trainer *t, void *array, size_t bytes,
 {
     const ls__state is = ls__state_of(t);
     area a = {ls__pool_mesh(is.pool), array, bytes / (size_t)shards, shards};
-    ls_link link;
 
     LS__ASSERT(bytes % (size_t)shards == 0);
-    if (is.here.of == ls_mesh_devices(a.mesh) && ls_mesh_link(a.mesh, 0, &link))
+    if (is.here.of == ls_mesh_devices(a.mesh) && ls__mesh_has_nodes(a.mesh))
         (void)ls__pool_call(is.pool, NULL, touch, &a);
 }

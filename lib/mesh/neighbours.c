@@ -24,3 +24,13 @@ int ls__mesh_groups(const ls_mesh *mesh, ls__below below, ls__group *group)
     LS__ASSERT(group[n - 1].worker + group[n - 1].workers == mesh->workers);
     return n;
 }
+
+bool ls__mesh_has_nodes(const ls_mesh *mesh)
+{
+    int w = 1;
+
+    while (w < mesh->workers && part_of(mesh, w, LS__BELOW_NODE) ==
+                                    part_of(mesh, 0, LS__BELOW_NODE))
+        w++;
+    return w < mesh->workers;
+}

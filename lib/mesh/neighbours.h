@@ -19,4 +19,7 @@ typedef struct ls__group {
  * their number. */
 int ls__mesh_groups(const ls_mesh *mesh, ls__below below, ls__group *group);
 
+/* Do workers sit on several NUMA nodes? */
+bool ls__mesh_has_nodes(const ls_mesh *mesh);
+
 #endif

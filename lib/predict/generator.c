@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "kernel/kernel.h"
+#include "mesh/neighbours.h"
 #include "plan/team.h"
 #include "pool/pool.h"
 #include "predict/predictor.h"
@@ -142,9 +143,8 @@ static void make_copies(ls_generator *g)
     static const ls__weights none;
     const ls_mesh *mesh = ls__pool_mesh(g->pool);
     const ls__plan *plan = g->predictor->model.plan;
-    ls_link link;
 
-    if (!plan->packs.floats || g->length || !ls_mesh_link(mesh, 0, &link) ||
+    if (!plan->packs.floats || g->length || !ls__mesh_has_nodes(mesh) ||
         atomic_flag_test_and_set(&g->predictor->copied))
         return;
     g->copies = &g->predictor->copies;

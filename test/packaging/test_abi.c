@@ -287,19 +287,6 @@ END_TEST
         FILLED(call); \
     } while (0)
 
-/* Two NUMA nodes have a link. */
-static void fill_link(void)
-{
-    ls_mesh_options o = ls_mesh_defaults();
-    ls_mesh *mesh;
-
-    o.topology = "numa:2 core:2";
-    o.devices = 4;
-    OK(ls_mesh_open(&mesh, &o));
-    RESULT(ls_link, ck_assert(ls_mesh_link(mesh, 0, &g.it)));
-    ls_mesh_close(mesh);
-}
-
 /* Proves the same of all other structs that the library fills. */
 START_TEST(other_results)
 {
@@ -309,7 +296,6 @@ START_TEST(other_results)
     open_world(&w);
     RESULT(ls_place, ck_assert(ls_mesh_place(w.mesh, 1, &g.it)));
     RESULT(ls_level, ck_assert(ls_mesh_level(w.mesh, 0, &g.it)));
-    fill_link();
     RESULT(ls_core_kind, ck_assert(ls_mesh_kind(w.mesh, 0, &g.it)));
     RESULT(ls_cost, ck_assert(ls_trainer_cost(w.trainer, 0, &g.it)));
     RESULT(ls_work, ls_trainer_work(w.trainer, &g.it));

@@ -12,9 +12,6 @@ typedef struct info_settings {
     int64_t devices; /* 0: the usable cores */
     int64_t workers; /* 0: as many as are of use */
     const char *cpus, *topology;
-    int64_t params; /* of a model whose steps are counted, */
-    int64_t chunks; /* that a worker goes through, */
-    double rows;    /* and MB of the batch */
     bool measure;
     bool json;
     bool verify, each_core;

@@ -25,29 +25,6 @@ static json_t *json_workers(const info *r)
     return list;
 }
 
-/* Bytes of a step that are read over each. */
-static json_t *json_links(const info *r)
-{
-    double bytes = 4 * (double)r->set.params, rows = 1e6 * r->set.rows;
-    json_t *list = json_array();
-    ls_link l;
-
-    for (int i = 0; ls_mesh_link(r->mesh, i, &l); i++)
-        list = json_and(
-            list, json_pack("{s:i, s:i, s:b, s:f, s:f, s:f, s:f, s:f, s:f, "
-                            "s:f, s:f}",
-                            "from", l.from, "to", l.to, "packages", l.packages,
-                            "at_once", bytes * l.flat, "by_nodes",
-                            bytes * l.floats, "weights_shared",
-                            bytes * l.weights_flat * (double)r->set.chunks,
-                            "weights_copied", bytes * l.weights,
-                            "rows_on_one", rows * l.rows_flat, "rows_placed",
-                            rows * l.rows, "position_shared",
-                            bytes * l.position_flat, "position_copied",
-                            bytes * l.position));
-    return list;
-}
-
 static json_t *json_roofs(const info *r)
 {
     json_t *list = json_array();
@@ -66,10 +43,8 @@ int info_print_json(const info *r)
                           "version", ls_version());
 
     json_t *machine = machine_json(r->mesh, !r->set.topology);
-    json_t *plan = json_pack(
-        "{s:i, s:o, s:I, s:o}", "devices", ls_mesh_devices(r->mesh), "workers",
-        json_workers(r), "params", (json_int_t)r->set.params, "links",
-        json_links(r));
+    json_t *plan = json_pack("{s:i, s:o}", "devices", ls_mesh_devices(r->mesh),
+                             "workers", json_workers(r));
     int failed = json_object_update_new(o, machine);
 
     failed |= json_object_update_new(o, plan);

@@ -121,96 +121,6 @@ static void print_map(const info *r)
     }
 }
 
-/* ------ Links between NUMA nodes ------ */
-
-/* Columns of a link's traffic, before and after: of a step, and of a position
- * of a generator. */
-enum { COUNTS = 8, OF_STEP = 6 };
-
-typedef struct counted {
-    double mb[COUNTS];
-} counted;
-
-static counted count(const info *r, const ls_link *l)
-{
-    double mb = 4e-6 * (double)r->set.params, chunks = (double)r->set.chunks;
-
-    return (counted){{mb * l->flat, mb * l->floats,
-                      mb * chunks * l->weights_flat, mb * l->weights,
-                      r->set.rows * l->rows_flat, r->set.rows * l->rows,
-                      mb * l->position_flat, mb * l->position}};
-}
-
-static void print_counts(const counted *c)
-{
-    for (int i = 0; i < OF_STEP; i++)
-        printf("  %10.4g", c->mb[i]);
-    putchar('\n');
-}
-
-/* Do two links go on one line? */
-static bool is_next(const ls_link *a, const ls_link *b)
-{
-    return b->from == a->from && b->to == a->to + 1 &&
-           b->packages == a->packages && b->flat == a->flat &&
-           b->floats == a->floats && b->weights_flat == a->weights_flat &&
-           b->weights == a->weights && b->rows_flat == a->rows_flat;
-}
-
-static void print_link(const info *r, const ls_link *first, const ls_link *last)
-{
-    counted c = count(r, first);
-
-    printf("  %-9d", first->from);
-    print_range(first->to, last->to, 1, 9);
-    printf("  %8s", first->packages ? "yes" : "no");
-    print_counts(&c);
-}
-
-static void print_links_head(const info *r)
-{
-    printf("\nlinks: MB that a step reads over each, of %lld parameters, "
-           "%lld chunk%s of rows a worker,\n%g MB of rows\n",
-           (long long)r->set.params, (long long)r->set.chunks,
-           opt_s(r->set.chunks), r->set.rows);
-    printf("  %-9s  %-9s  %8s  %22s  %22s  %22s\n", "", "", "",
-           "gradients       ", "weights        ", "rows         ");
-    printf("  %-9s  %-9s  %8s  %10s  %10s  %10s  %10s  %10s  %10s\n",
-           "from node", "to node", "packages", "at once", "by nodes", "shared",
-           "copied", "on one", "placed");
-}
-
-static void print_links(const info *r)
-{
-    ls_link first, last, next;
-    ls_level nodes;
-    counted sum = {{0}};
-
-    if (!ls_mesh_link(r->mesh, 0, &first)) {
-        if (find_level(r->mesh, "numa", &nodes) && nodes.count > 1)
-            puts("\nlinks: a step reads nothing over any, for all workers sit "
-                 "on one NUMA node");
-        return;
-    }
-    print_links_head(r);
-    last = first;
-    for (int i = 0; ls_mesh_link(r->mesh, i, &next); last = next, i++) {
-        counted c = count(r, &next);
-
-        for (int k = 0; k < COUNTS; k++)
-            sum.mb[k] += c.mb[k];
-        if (i == 0 || is_next(&last, &next))
-            continue;
-        print_link(r, &first, &last);
-        first = next;
-    }
-    print_link(r, &first, &last);
-    printf("  %-9s  %-9s  %8s", "all", "", "");
-    print_counts(&sum);
-    printf("  all, a position of generated tokens: %.4g MB of weights shared, "
-           "%.4g copied\n", sum.mb[OF_STEP], sum.mb[OF_STEP + 1]);
-}
-
 static const char *say_isa(const ls_isa *isa)
 {
     const char *asked = getenv("LS_ISA");
@@ -262,8 +172,6 @@ void info_print(const info *r)
         seats_print(&r->seats);
     else
         print_map(r);
-    if (!r->seats.of)
-        print_links(r);
     if (!r->set.topology)
         print_kernels();
     print_roofs(r);

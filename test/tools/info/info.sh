@@ -91,8 +91,8 @@ golden 720-smt --devices 720 --workers 720 \
     --topology "pack:2 numa:3(memory=256GiB) l3:1(size=200MiB) core:60 pu:2"
 golden one --topology "core:1 pu:1"
 golden 2x96 --devices 192 --topology "pack:2 numa:1 l3:12(size=32MiB) core:8"
-golden 4-nodes --devices 192 --params 3400000 --topology "pack:2 numa:4 core:24"
-golden team --devices 3 --workers 12 --chunks 4 --topology "numa:2 core:6"
+golden 4-nodes --devices 192 --topology "pack:2 numa:4 core:24"
+golden team --devices 3 --workers 12 --topology "numa:2 core:6"
 
 # ------ this machine ------
 
