@@ -12,7 +12,6 @@
 #define _GNU_SOURCE
 #include "run/apart.h"
 #include "opt/json_parts.h"
-#include "run/writable.h"
 #include "scale/scale.h"
 #include "scale/scale_report.h"
 #include "train/train_settings.h"
@@ -34,9 +33,6 @@ static const opt own_options[] = {
               "counts to measure, 1 is added (1,2,4.. cores)") },
     { OPT_ROW("ranks", "A,B,..", OPT_TEXT, AT(ranks), NULL, "",
               "counts of ranks, 1 is added: of mpirun's, or made here") },
-    { OPT_ROW("network", "GBIT", OPT_REAL, AT(network), NULL, "",
-              "Gb/s that each rank sends, of ranks made here"),
-      .needs = "ranks" },
     { OPT_ROW("oversubscribe", NULL, OPT_FLAG, AT(oversubscribe), NULL, "",
               "measure counts of far more workers than cores, too") },
     { OPT_ROW("weak", NULL, OPT_FLAG, AT(weak), NULL, "",
@@ -52,9 +48,6 @@ static const opt own_options[] = {
       .not_with = "ranks", .alone = "/dev/stdout", .use = OPT_WRITTEN },
     { OPT_ROW("json", "FILE.json", OPT_TEXT, AT(json), NULL, "",
               "write all numbers as JSON"), .marks = OF_MODEL,
-      .use = OPT_WRITTEN },
-    { OPT_ROW("plot", "FILE.svg", OPT_TEXT, AT(plot), NULL, "",
-              "draw speed-up and times"), .marks = OF_MODEL,
       .use = OPT_WRITTEN },
 };
 /* clang-format on */
@@ -104,7 +97,6 @@ static int check_usage(scale *s)
 /* Open the ranks that a launcher started, or threads. */
 static int open_ranks(scale *s)
 {
-    ls_ranks_options o = {.bandwidth = 1e9 / 8 * s->set.network};
     int asked = most(s->ranks, s->n_ranks), status;
 
     s->transport = s->launch.transport;
@@ -114,9 +106,6 @@ static int open_ranks(scale *s)
     if (s->transport && asked > s->transport->ranks)
         return opt_fail(OPT_WRONG, "--ranks: %d are more than the %d that were "
                         "started", asked, s->transport->ranks);
-    if (s->transport && o.bandwidth > 0)
-        return opt_fail(OPT_WRONG, "--network is for ranks that --ranks makes, "
-                        "not for those of a launcher");
     if (s->transport)
         return OPT_GO;
     if (asked == 1)
@@ -124,7 +113,7 @@ static int open_ranks(scale *s)
     if (asked > SCALE_RANKS)
         return opt_fail(OPT_WRONG, "--ranks: %d ranks are more than the %d "
                         "that one process may have", asked, SCALE_RANKS);
-    status = ls_ranks_open(&s->threads, asked, &o);
+    status = ls_ranks_open(&s->threads, asked, NULL);
     if (status < 0)
         return opt_check(status);
     s->transport = ls_ranks_transport(s->threads, 0);
@@ -133,9 +122,7 @@ static int open_ranks(scale *s)
 
 static int check_writable(scale *s)
 {
-    int status = apart_check(&s->run.line, 0, NULL, NULL);
-
-    return status == OPT_GO ? writable_check_plot(s->set.plot) : status;
+    return apart_check(&s->run.line, 0, NULL, NULL);
 }
 
 /* A rank without devices is refused.  Where not said, there are as many as one
@@ -211,18 +198,6 @@ static int make_findings(scale *s)
     return findings_make(r, s->scaling);
 }
 
-static int write_files(scale *s)
-{
-    const findings *r = &s->findings;
-    int status = OPT_GO;
-
-    if (s->set.json)
-        status = scale_json(r, s->set.json);
-    if (s->set.plot && status == OPT_GO)
-        status = scale_plot(r, s->set.plot);
-    return status;
-}
-
 /* Tells the reasons to doubt the numbers. */
 static void doubt(const findings *r)
 {
@@ -261,7 +236,7 @@ static int show(scale *s)
     if (!s->set.report || strcmp(s->set.report, "/dev/stdout"))
         scale_table(&s->findings);
     doubt(&s->findings);
-    status = write_files(s);
+    status = s->set.json ? scale_json(&s->findings, s->set.json) : OPT_GO;
     if (s->set.report &&
         !(s->models = json_and(s->models, findings_json(&s->findings))))
         status = opt_fail(OPT_FAILED, "no memory for the report");

@@ -11,11 +11,9 @@
 typedef struct scale_settings {
     const char *workers; /* counts, "1,2,4"; NULL: up to the cores */
     const char *ranks;   /* likewise; NULL: up to those that there are */
-    double network;     /* Gb/s of each; 0: as fast as memory */
     bool weak, no_roofs, oversubscribe;
     int64_t repeats, steps; /* steps 0: about half a second of them */
-    const char *json, *plot;
-    const char *report;
+    const char *json, *report;
 } scale_settings;
 
 enum { SCALE_COUNTS = 64, SCALE_RANKS = 64 };

@@ -28,7 +28,7 @@ const char opt_program_name[] = "lockstep-verify";
 
 /* Marks: what an option has a part in, besides the training of one run. */
 enum {
-    TRACE = 1, RECORD = 2, TWO = 4, BYTES = 8, STATES = 16, EXPLAIN = 32
+    RECORD = 1, TWO = 2, BYTES = 4, STATES = 8, EXPLAIN = 16
 };
 
 /* clang-format off */
@@ -69,9 +69,6 @@ static const opt options[] = {
     { OPT_ROW("trainer", "PROGRAM", OPT_TEXT, AT(trainer), NULL, "",
               "who trains again (the lockstep-train beside this program)"),
       .marks = RECORD | STATES, .use = OPT_READ },
-    { OPT_ROW("trace-bits", NULL, OPT_FLAG, AT(trace_bits), NULL, "",
-              "of two records (.lsr), the first operator that differs"),
-      .marks = TRACE },
     { OPT_ROW("workers", "N", OPT_TEXT, AT(workers), NULL, "",
               "threads; never changes a result (min(devices, cores))"),
       .marks = RECORD | STATES },
@@ -237,15 +234,6 @@ static int verify_two(run *r)
     return status;
 }
 
-static int compare_records(run *r)
-{
-    bool same = false;
-    int status = step_record_compare(&r->line, &same);
-
-    r->differs = same ? 0 : FIRST_STATUS + REPLAY;
-    return status;
-}
-
 static int write_record(run *r)
 {
     replay all = {.of = &r->of, .files = &r->files, .workers = r->set.workers,
@@ -262,8 +250,6 @@ static int answer_all(run *r)
 {
     if (r->set.explain)
         return explain(r);
-    if (r->set.trace_bits)
-        return compare_records(r);
     if (r->set.record)
         return write_record(r);
     return r->line.paths == 2 ? verify_two(r) : verify_one(r);
@@ -276,8 +262,6 @@ static int check_mode(const run *r)
         return opt_fail(OPT_WRONG, "--explain takes one transcript");
     if (r->set.explain)
         return opt_refuse_others(&r->line, EXPLAIN, "--explain");
-    if (r->set.trace_bits)
-        return opt_refuse_others(&r->line, TRACE, "--trace-bits");
     if (r->set.record)
         return opt_refuse_others(&r->line, RECORD, "--record");
     if (r->line.paths == 2)

@@ -12,7 +12,6 @@
 typedef struct settings {
     const char *data, *weights, *checkpoint, *beacon, *attest, *workers;
     const char *trainer, *record;
-    bool trace_bits;
     int64_t from, sample;
     bool only_bytes, only_state, explain, json;
 } settings;

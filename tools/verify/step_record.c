@@ -10,22 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int step_record_compare(const opt_line *line, bool *same)
-{
-    ls_record_difference d;
-    int status;
-
-    if (line->paths != 2)
-        return opt_fail(OPT_WRONG, "--trace-bits compares two records of a "
-                        "step, as lockstep-train --record writes them");
-    status = opt_check(ls_record_compare(line->path[0], line->path[1], &d));
-    if (status != OPT_GO)
-        return status;
-    record_option_show(&d);
-    *same = d.same;
-    return OPT_GO;
-}
-
 int step_record_write(const replay *r, const char *step, const opt_line *line)
 {
     int64_t batches = published_batches(r->of), n;

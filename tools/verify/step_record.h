@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records of a step: of a transcript's run, the first difference of two, and
- * the step that is to be looked at. */
+/* The record of a step of a transcript's run, and the step that is to be looked
+ * at. */
 #ifndef TOOLS_STEP_RECORD_H
 #define TOOLS_STEP_RECORD_H
 
 #include "opt/opt.h"
 #include "verify/retrain.h"
-
-/* Print where two files first differ.  OPT_WRONG, OPT_FAILED after a
- * message. */
-int step_record_compare(const opt_line *line, bool *same);
 
 /* Train again up to a step, "STEP" or "STEP:DEVICE", and write its record to
  * the second file; of a run on several ranks, too: they have the bytes of one

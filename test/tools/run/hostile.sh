@@ -109,7 +109,7 @@ run "$in.lst" --json --only-bytes --data "$dir/odd.svg"
 clean "lockstep-verify --json"
 tool=${inspect%/*}/lockstep-scale
 run table --data "$in.csv" --hidden 4 --batch 32 --steps 1 --repeat 1 \
-    --no-roofs --workers 1 --plot "$dir/odd.svg"
+    --no-roofs --workers 1
 clean "lockstep-scale"
 tool=$info
 run --topology "$in"

@@ -55,28 +55,26 @@ expect 2 "--repeat: \"0\" is not" linear --repeat 0
 expect 2 "--ranks: \"2,\" is not a list" linear --ranks 2,
 expect 2 "--ranks: 65 ranks are more than the 64" linear --ranks 65
 expect 2 "--devices 4: 5 ranks are more than that" linear --devices 4 --ranks 5
-expect 2 "--network needs --ranks" linear --network 1
 expect 2 "--steps: \"0\" is not" linear --steps 0
 expect 2 "--b1 is for --optimizer adam" linear --b1 0.9
 expect 2 "gpt needs --data" gpt --workers 1
 expect 2 "Need at least 2 devices" lm --devices 1
 expect 2 "none/f.json: its folder: No such file" \
     linear --json "$dir/none/f.json"
-expect 2 "not a regular file" linear --plot "$dir"
-expect 2 "f.png: --plot writes SVG" linear --plot "$dir/f.png"
+expect 2 "not a regular file" linear --json "$dir"
 expect 2 "9999 workers on " linear --workers 9999
 has "what would measure them is said" err "--oversubscribe"
 echo kept >"$dir/old.json"
-expect 2 "none/f.svg" linear --json "$dir/new.json" --plot "$dir/none/f.svg"
+expect 2 "none/f.svg" linear --json "$dir/new.json" --report "$dir/none/f.svg"
 is "a refusal leaves no file" "$(ls "$dir/new.json" 2>/dev/null)" ""
-expect 2 "none/f.svg" linear --json "$dir/old.json" --plot "$dir/none/f.svg"
+expect 2 "none/f.svg" linear --json "$dir/old.json" --report "$dir/none/f.svg"
 is "nor changes one" "$(cat "$dir/old.json")" kept
 
 # ------ tables and files ------
 
 # Once with roofs; they take longer than all else, minutes under a sanitizer.
 quick="--repeat 2 --steps 3 --devices 4 --no-roofs"
-run linear ${quick% *} --workers 3,2,2 --json "$dir/f.json" --plot "$dir/f.svg"
+run linear ${quick% *} --workers 3,2,2 --json "$dir/f.json"
 is "linear" $status 0
 is "counts in order, 1 among them" "$(column 1)" "1 2 3 "
 is "the first is its own measure" \
@@ -89,9 +87,6 @@ has "what an operator is bound by" out " memory"
 is "no progress without a terminal" "$(grep -c 'run 1 of' "$dir/err")" 0
 has "but what is measured" err "measuring linear: 6 runs"
 has "and how long that takes" err "the first run took"
-has "an SVG with an ideal line" f.svg 'class="ideal"'
-is "a bar of four parts for each count" \
-    "$(grep -c '<rect class="[a-z]*" .* width="[^1]' "$dir/f.svg")" 12
 if command -v jq >/dev/null; then
     is "JSON" "$(jq -c '[.model, .devices, .repeats, .steps,
         (.points | map(.workers, .verified, (.repeats | length))),
@@ -102,13 +97,6 @@ if command -v jq >/dev/null; then
         (.points | map(.gradient_rate > 0) | unique)]' "$dir/f.json")" \
         '[162,["dense",114,"squared error",48],"memory",[true]]'
 fi
-if command -v xmllint >/dev/null; then
-    if xmllint --noout "$dir/f.svg" 2>"$dir/err"; then
-        pass
-    else
-        fail "the SVG is not well-formed"
-    fi
-fi
 
 run linear $quick --workers 1
 is "without roofs" $status 0
@@ -118,8 +106,7 @@ is "no bound" "$(grep -c 'bound by\|at the roofs' "$dir/out")" 0
 
 # ------ ranks ------
 
-run linear $quick --ranks 3,2 --workers 1 --json "$dir/r.json" \
-    --plot "$dir/r.svg"
+run linear $quick --ranks 3,2 --workers 1 --json "$dir/r.json"
 is "ranks" $status 0
 is "counts of ranks in order" "$(awk '/^ranks/ { t++; next } t == 1 &&
     NF == 0 { exit } t == 1 { print $1 "x" $2 }' "$dir/out" | tr '\n' ' ')" \
@@ -127,15 +114,13 @@ is "counts of ranks in order" "$(awk '/^ranks/ { t++; next } t == 1 &&
 is "the bytes of one, in JSON" \
     "$(awk '/"(ranks|verified)":/ { printf "%s", $2 }' "$dir/r.json")" \
     "1,true,2,true,3,true,"
-has "a curve for each" r.svg "3 ranks</text>"
-has "a bar for each" r.svg "3x1"
 if command -v jq >/dev/null; then
     is "JSON of ranks" "$(jq -c '[(.points | map(.ranks, .verified)),
         (.points | map(.state) | unique | length)]' "$dir/r.json")" \
         '[[1,true,2,true,3,true],1]'
 fi
 run mlp --repeat 1 --steps 1 --no-roofs --workers 1 --ranks 2 --hidden 8 \
-    --rows 256 --devices 4 --weak --network 10
+    --rows 256 --devices 4 --weak
 is "ranks, weak" $status 0
 has "a worker's rows for each" out "rows a step and worker, 4 devices: weak"
 
@@ -203,9 +188,8 @@ is "gpt, weak" $status 0
 run linear $quick --workers 1
 cores=$(sed -n '2{s/ usable core.*//;s/.* //p;}' "$dir/out")
 if [ "${cores:-0}" -ge 1 ] && [ "$cores" -lt 32 ]; then
-    run linear $quick --workers "$cores,$((cores + 1))" --plot "$dir/f.svg"
+    run linear $quick --workers "$cores,$((cores + 1))"
     is "marked in each table" "$(grep -c ' oversubscribed$' "$dir/out")" 4
-    has "marked in the plot" f.svg ">$((cores + 1))*<"
 fi
 
 # ------ other bytes, of a library that is spoilt ------

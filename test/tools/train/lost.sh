@@ -359,10 +359,10 @@ is "what was left is gone" "$(ls x.csv*)" x.csv
 # ------ lockstep-scale ------
 
 tool=$build/lockstep-scale
-expect 2 "is named by --json and by --plot" linear --json new --plot ./new
-expect 2 "is named by --data and by --plot" mlp --data table.csv --target y \
-    --plot table.csv
-kept "a table is not drawn over" table.csv
+expect 2 "is named by --report and by --json" linear --json new --report ./new
+expect 2 "is named by --data and by --json" mlp --data table.csv --target y \
+    --json table.csv
+kept "a table is not written over" table.csv
 
 is "nothing is left aside" "$(find . -name '*.tmp-*')" ""
 finish
