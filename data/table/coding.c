@@ -192,9 +192,11 @@ ls__cell ls__table_cell(const ls_table *t, int i)
 const char *ls__cell_word(const ls__cell *cell, char room[LS__WORD])
 {
     double x, again;
+    ls__number n;
 
-    if (!ls__number_value(cell->text, cell->comma, &x))
+    if (!ls__number_read(cell->text, cell->comma, &n) || n.longer)
         return cell->text;
+    x = n.value;
     if (x == floor(x) && fabs(x) < 1e15) { /* 10, not 1e+01 */
         snprintf(room, LS__WORD, "%.0f", x + 0.0);
         return room;

@@ -74,7 +74,8 @@ typedef struct ls__cell {
 ls__cell ls__table_cell(const ls_table *t, int i);
 
 /* The word of a cell: of a number the shortest text that reads back, 10 for a
- * whole one, so that 1 and 1.0 are one class.  In room or the cell's own. */
+ * whole one, so that 1 and 1.0 are one class; of one with more digits than a
+ * double keeps, as ids have them, its own.  In room or the cell's own. */
 enum { LS__WORD = 32 };
 const char *ls__cell_word(const ls__cell *cell, char room[LS__WORD]);
 

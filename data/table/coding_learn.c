@@ -113,6 +113,16 @@ static int look_at_all(ls__learner *l, int64_t *rows)
 
 /* ------ What they are ------ */
 
+/* "; it may be a number with ..", where a text looks like one. */
+static const char *may_be(const ls__learner *l, const char *text,
+                          const char *name, char room[LS__MESSAGE])
+{
+    size_t n = (size_t)snprintf(room, LS__MESSAGE, "; it may be ");
+
+    ls__look_hint(text, name, l->t->csv.separator, LS__MESSAGE - n, room + n);
+    return room[n] ? room : "";
+}
+
 /* A column of dates or numbers has something else in a row. */
 static int mixed(const ls__learner *l, const ls__column_survey *s,
                  const char *name, bool dates)
@@ -120,14 +130,13 @@ static int mixed(const ls__learner *l, const ls__column_survey *s,
     const char *text = dates ? s->other : s->text;
     char hint[LS__MESSAGE];
 
-    ls__look_hint(text, name, l->t->csv.separator, sizeof hint, hint);
     return ls__fail(LS_EFORMAT, "%s: line %lld: \"%s\" is no %s, as %lld of "
-                    "the %lld values of \"%s\" are%s%s", path_of(l),
+                    "the %lld values of \"%s\" are%s", path_of(l),
                     (long long)(dates ? s->other_line : s->text_line),
                     text, dates ? "date" : "number",
                     (long long)(dates ? s->dates : s->numbers),
                     (long long)ls__values(s), name,
-                    *hint ? "; it may be " : "", hint);
+                    may_be(l, text, name, hint));
 }
 
 /* Values look like numbers or dates, and are none. */
@@ -136,10 +145,10 @@ static int marked(const ls__learner *l, const ls__column_survey *s,
 {
     char hint[LS__MESSAGE];
 
-    ls__look_hint(s->look, name, l->t->csv.separator, sizeof hint, hint);
+    ls__look_hint(s->looked, name, l->t->csv.separator, sizeof hint, hint);
     return ls__fail(LS_EFORMAT, "%s: line %lld, column \"%.40s\": \"%s\" (and "
                     "%lld more) looks like %s", path_of(l),
-                    (long long)s->look_line, name, s->look,
+                    (long long)s->look_line, name, s->looked,
                     (long long)s->looks - 1, hint);
 }
 
@@ -147,13 +156,15 @@ static int too_many(const ls__learner *l, const ls__column_survey *s,
                     const char *name)
 {
     bool most = s->words.count > LS__MOST_WORDS;
+    char hint[LS__MESSAGE];
 
     return ls__fail(LS_EFORMAT, "%s: column \"%s\" has %s%d different words in "
                     "%lld rows, \"%.80s\" in line %lld; %signore leaves the "
-                    "column out", path_of(l), name, most ? "more than " : "",
+                    "column out%s", path_of(l), name, most ? "more than " : "",
                     most ? LS__MOST_WORDS : s->words.count,
                     (long long)ls__values(s), s->text,
-                    (long long)s->text_line, l->p);
+                    (long long)s->text_line, l->p,
+                    may_be(l, s->looked, name, hint));
 }
 
 static int refuse_missing(const ls__learner *l, const ls__column_survey *s,
@@ -171,13 +182,6 @@ static int refuse_missing(const ls__learner *l, const ls__column_survey *s,
                     (long long)(ls__values(s) + s->missing), l->p, l->p);
 }
 
-/* A few words, none of them a number or a date: they may be meant as words. */
-static bool is_few(const ls__column_survey *s)
-{
-    return s->words.count <= LS__FEW_WORDS && !s->numbers &&
-           ls__looks_like(s->look) != LS__DATE;
-}
-
 static int check_input(const ls__learner *l, const ls__column_survey *s,
                        const char *name)
 {
@@ -185,7 +189,7 @@ static int check_input(const ls__learner *l, const ls__column_survey *s,
         return refuse_missing(l, s, name);
     if (ls__is_of_dates(s))
         return 0;
-    if (ls__is_marked(s) && !l->c->window && !is_few(s))
+    if (ls__is_marked(s) && !l->c->window && !ls__may_be_words(s))
         return marked(l, s, name);
     if (s->dates > ls__values(s) / 2 || (s->dates && ls__is_absent(s)))
         return mixed(l, s, name, true);
@@ -277,6 +281,7 @@ static int check_classes(const ls__learner *l, const ls__column_survey *s,
 {
     const char *more = s->words.count > LS__MOST_WORDS ? "more than " : "";
     int count = *more ? LS__MOST_WORDS : s->words.count;
+    char hint[LS__MESSAGE];
 
     if (!s->texts && *s->part)
         return ls__fail(LS_EINVAL, "%stask classification: %s: line %lld, "
@@ -288,12 +293,13 @@ static int check_classes(const ls__learner *l, const ls__column_survey *s,
     if (!ls__has_many(s, s->texts ? 2 : ROWS_OF_CLASS))
         return 0;
     return ls__fail(LS_EINVAL, "%starget: %s: column \"%s\" has %s%d "
-                    "different %s in %lld rows, too many for classes; %s%s",
+                    "different %s in %lld rows, too many for classes; %s%s%s",
                     l->p, path_of(l), name, more, count,
                     s->texts ? "words" : "numbers", (long long)ls__values(s),
                     s->texts ? "" : l->p,
                     s->texts ? "name another column"
-                             : "task regression predicts them");
+                             : "task regression predicts them",
+                    may_be(l, s->looked, name, hint));
 }
 
 static int check_target(const ls__learner *l, const ls__column_survey *s,
@@ -310,7 +316,7 @@ static int check_target(const ls__learner *l, const ls__column_survey *s,
                         l->c->window ? "" : "missing-target drop leaves them "
                                             "out");
     if (s->texts && task != LS_TABLE_CLASSIFICATION && ls__is_marked(s) &&
-        (!is_few(s) || l->c->window))
+        (!ls__may_be_words(s) || l->c->window))
         return marked(l, s, name);
     if (s->texts && task == LS_TABLE_REGRESSION)
         return no_numbers(l, s, name);
@@ -350,14 +356,6 @@ static int make_columns(ls__learner *l)
     return l->c->column ? 0 : LS_ENOMEM;
 }
 
-/* Nothing of it can be mended: it has no values, or a word for each row. */
-static bool is_useless(const ls__column_survey *s)
-{
-    return !ls__values(s) ||
-           (s->texts > s->numbers && !ls__is_marked(s) && !ls__is_absent(s) &&
-            s->dates <= ls__values(s) / 2);
-}
-
 enum { NAMES = 200 };
 
 static void add_name(char names[NAMES], const char *name)
@@ -388,7 +386,7 @@ static int refuse_all(ls__learner *l, int first)
         mean |= gap && !out;
         n += gap || out;
         if (out)
-            add_name(is_useless(&l->s[i]) ? names : mend, name);
+            add_name(ls__is_useless(&l->s[i]) ? names : mend, name);
     }
     if (n < 2)
         return ls__fail(LS_EFORMAT, "%s", said);

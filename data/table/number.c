@@ -5,8 +5,9 @@
 #include "table/number.h"
 #include "base/real_text.h"
 
-#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { DIGITS = 15, TENS = 22 };
 
@@ -16,6 +17,7 @@ static const double ten[TENS + 1] = {
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 typedef struct number {
+    const char *text; /* behind the sign */
     bool negative;
     uint64_t digits; /* the first DIGITS of them, leading zeros apart */
     int count;       /* of digits */
@@ -51,11 +53,25 @@ static const char *read_exponent(const char *p, int *out)
     return p;
 }
 
+/* The bytes of a minus: ASCII's, or Unicode's, a dash, or that of full width,
+ * with which programs for texts write it. */
+static size_t minus(const char *text)
+{
+    static const char other[] = "\xe2\x88\x92\xe2\x80\x93\xef\xbc\x8d";
+
+    for (size_t i = 0; (*text & 0x80) && i < sizeof other - 1; i += 3)
+        if (!strncmp(text, other + i, 3))
+            return 3;
+    return *text == '-';
+}
+
 /* All of the text, or nothing. */
 static bool read_number(const char *p, bool comma, number *n)
 {
-    *n = (number){.negative = *p == '-'};
-    p += *p == '-' || *p == '+';
+    size_t sign = minus(p);
+
+    p += sign ? sign : *p == '+';
+    *n = (number){.text = p, .negative = sign > 0};
     p = read_digits(p, n, 0);
     if (*p == '.' || (comma && *p == ','))
         p = read_digits(p + 1, n, 1);
@@ -66,17 +82,18 @@ static bool read_number(const char *p, bool comma, number *n)
     return p && !*p;
 }
 
-static bool ask(const char *text, double *out)
+/* Does a whole number have digits that a double has not? */
+static bool is_longer(const char *text, const number *n, double x)
 {
-    double x;
+    char room[TENS + 4];
 
-    if (!ls__real_value(text, &x) || x - x != 0)
-        return false;
-    *out = x;
-    return true;
+    text += strspn(text, "0");
+    return n->all > DIGITS && text[strspn(text, "0123456789")] == 0 &&
+           (n->count > TENS + 1 ||
+            (snprintf(room, sizeof room, "%.0f", x), strcmp(room, text) != 0));
 }
 
-bool ls__number_value(const char *text, bool comma, double *out)
+bool ls__number_read(const char *text, bool comma, ls__number *out)
 {
     int64_t magnitude;
     number n;
@@ -85,10 +102,21 @@ bool ls__number_value(const char *text, bool comma, double *out)
     if (!read_number(text, comma, &n))
         return false;
     magnitude = n.exponent < 0 ? -(int64_t)n.exponent : n.exponent;
-    if (n.count > DIGITS || magnitude > TENS)
-        return ask(text, out);
-    x = (double)n.digits;
-    x = n.exponent < 0 ? x / ten[magnitude] : x * ten[magnitude];
-    *out = n.negative ? -x : x;
+    if (n.count <= DIGITS && magnitude <= TENS)
+        x = n.exponent < 0 ? (double)n.digits / ten[magnitude]
+                           : (double)n.digits * ten[magnitude];
+    else if (!ls__real_value(n.text, &x) || x - x != 0)
+        return false;
+    *out = (ls__number){n.negative ? -x : x, is_longer(n.text, &n, x)};
+    return true;
+}
+
+bool ls__number_value(const char *text, bool comma, double *out)
+{
+    ls__number n;
+
+    if (!ls__number_read(text, comma, &n))
+        return false;
+    *out = n.value;
     return true;
 }

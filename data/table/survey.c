@@ -7,13 +7,19 @@
 #include <stdio.h>
 #include <string.h>
 
-static void look_at_marks(ls__column_survey *s, const ls__cell *cell)
+/* The first such cell. */
+static void keep(const ls__cell *cell, char *text, size_t size, int64_t *line)
 {
-    double x;
+    if (*line)
+        return;
+    *line = ls_table_line(cell->table);
+    snprintf(text, size, "%s", cell->text);
+}
 
+static void look_at_marks(ls__column_survey *s, const ls__cell *cell, double x)
+{
     if (strpbrk(cell->text, ".,") == NULL) {
-        if (ls__number_value(cell->text, false, &x) && fabs(x) > s->most)
-            s->most = fabs(x);
+        s->most = fmax(s->most, fabs(x));
     } else if (cell->comma && ls__thousands(cell->text)) {
         if (!s->thousands++)
             snprintf(s->thousand, sizeof s->thousand, "%s", cell->text);
@@ -25,32 +31,41 @@ static void look_at_marks(ls__column_survey *s, const ls__cell *cell)
 /* A text that is no date. */
 static void look_at_text(ls__column_survey *s, const ls__cell *cell)
 {
-    ls__look look = ls__looks_like(cell->text);
+    ls__around around;
+    ls__look look = ls__looks_like(cell->text, &around);
 
-    if (look == LS__ABSENT && !s->absent++) {
-        s->absent_line = ls_table_line(cell->table);
-        snprintf(s->gone, sizeof s->gone, "%s", cell->text);
-    } else if (look != LS__ABSENT && look != LS__PLAIN && !s->looks++) {
-        s->look_line = ls_table_line(cell->table);
-        snprintf(s->look, sizeof s->look, "%s", cell->text);
+    if (look == LS__ABSENT) {
+        s->absent++;
+        if (ls__table_missing(cell->text))
+            keep(cell, s->quoted, sizeof s->quoted, &s->quoted_line);
+    } else if (look != LS__PLAIN) {
+        if (!s->looks++) {
+            s->look = look;
+            s->around = around;
+        }
+        keep(cell, s->looked, sizeof s->looked, &s->look_line);
+        s->alike += !strcmp(around.before, s->around.before) &&
+                    !strcmp(around.behind, s->around.behind);
     }
 }
 
 /* A number that is not whole is no class. */
 static void look_at_number(ls__column_survey *s, const ls__cell *cell,
-                           const char *text)
+                           const ls__number *n, const char *text)
 {
-    double x = 0;
+    double x = n->value;
 
     s->numbers++;
-    if (*s->part || !ls__number_value(cell->text, cell->comma, &x))
+    if (n->longer)
+        keep(cell, s->longer, sizeof s->longer, &s->longer_line);
+    if (*s->part)
         return;
     s->counted += s->numbers > 1 ? x == s->last + 1 : x == 0 || x == 1;
     s->last = x;
     if (x == floor(x))
         return;
-    snprintf(s->part, sizeof s->part, "%s", text);
     s->part_line = ls_table_line(cell->table);
+    snprintf(s->part, sizeof s->part, "%s", text);
 }
 
 /* Is it one? */
@@ -66,9 +81,8 @@ static bool look_for_date(ls__column_survey *s, const ls__cell *cell)
             s->varies[i] |= part[i] != s->first[i];
         }
         s->dates++;
-    } else if (!s->other_line) {
-        s->other_line = ls_table_line(cell->table);
-        snprintf(s->other, sizeof s->other, "%s", cell->text);
+    } else {
+        keep(cell, s->other, sizeof s->other, &s->other_line);
     }
     return is;
 }
@@ -77,6 +91,7 @@ int ls__survey_look(ls__column_survey *s, const ls__cell *cell)
 {
     char room[LS__WORD];
     const char *text;
+    ls__number n;
     bool date;
 
     if (cell->missing) {
@@ -86,14 +101,12 @@ int ls__survey_look(ls__column_survey *s, const ls__cell *cell)
     }
     date = look_for_date(s, cell);
     text = ls__cell_word(cell, room);
-    if (text == room) {
-        look_at_number(s, cell, text);
-        look_at_marks(s, cell);
+    if (ls__number_read(cell->text, cell->comma, &n)) {
+        look_at_number(s, cell, &n, text);
+        look_at_marks(s, cell, n.value);
     } else {
-        if (!s->texts++) {
-            s->text_line = ls_table_line(cell->table);
-            snprintf(s->text, sizeof s->text, "%s", text);
-        }
+        s->texts++;
+        keep(cell, s->text, sizeof s->text, &s->text_line);
         if (!date)
             look_at_text(s, cell);
     }

@@ -20,8 +20,13 @@ typedef struct ls__column_survey {
     ls__words words;     /* of all that is not missing, up to one too many */
     int64_t looks, absent; /* texts that look like numbers or dates; like a
                               value that is missing */
-    int64_t look_line, absent_line; /* the first of them */
-    char look[48], gone[16];
+    ls__look look;     /* of the first of them */
+    ls__around around; /* what stands around it, */
+    int64_t alike;     /* and in how many the same */
+    int64_t look_line, longer_line, quoted_line; /* of the first of each */
+    char looked[48];
+    char longer[48]; /* a number with more digits than a double keeps */
+    char quoted[8];  /* "NA", which is missing without its quotes */
     int64_t thousands, decimals; /* numbers as 1.050; others with a mark */
     char thousand[16];
     double most; /* the largest number without a mark */
@@ -75,6 +80,23 @@ static inline bool ls__has_many(const ls__column_survey *s, int rows)
     return s->words.count > LS__MOST_WORDS ||
            (s->words.count > LS__FEW_WORDS &&
             s->words.count > ls__values(s) / rows);
+}
+
+/* A few words, none of them a number or a date, or names with a number, as
+ * seats are: they may be meant as words. */
+static inline bool ls__may_be_words(const ls__column_survey *s)
+{
+    return (s->words.count <= LS__FEW_WORDS && !s->numbers &&
+            s->look != LS__DATE) || s->look == LS__NAMED ||
+           (s->look == LS__UNIT && s->alike <= s->looks / 2);
+}
+
+/* Nothing of it can be mended: it has no values, or a word for each row. */
+static inline bool ls__is_useless(const ls__column_survey *s)
+{
+    return !ls__values(s) ||
+           (s->texts > s->numbers && !ls__is_marked(s) && !ls__is_absent(s) &&
+            s->dates <= ls__values(s) / 2);
 }
 
 #endif

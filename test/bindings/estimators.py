@@ -218,6 +218,42 @@ def check_holes():
     raises("string", ours.MLPRegressor().fit, words, y)
     raises("columns", clone(a).set_params(categorical_features=[9]).fit,
            words, y)
+    masked = np.ma.masked_array(X, np.isnan(x))
+    for of in ours.MLPRegressor(max_iter=1), ours.TableRegressor(**SMALL):
+        raises("X has a mask", of.fit, masked, y)
+        raises("y has a mask", of.fit, X, masked[:, 0])
+        raises("X has a mask", of.fit(X, y).predict, masked)
+        assert of.fit(np.ma.masked_array(X), y) is of
+    raises("sample_weight has a mask", ours.MLPRegressor().fit, X, y,
+           abs(masked[:, 0]))
+
+
+def check_looks():
+    """Words that look like numbers are told; ids are not one for their floats."""
+    try:
+        import pandas
+    except ImportError:
+        print("skipped: no pandas")
+        return
+    y, n = TARGETS["number"][1], [str(100 + i % 9) for i in range(120)]
+    m = ours.MLPRegressor(max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for look in "%s", "%s kg", "$%s", "CHF %s", "(%s)", "1,%s", "-%s %%":
+            f = pandas.DataFrame({"a": [look % v for v in n], "b": X[:, 0]})
+            raises('column "a" is of words, and', clone(m).fit, f, y)
+            clone(m).set_params(categorical_features=["a"]).fit(f, y)
+            clone(m).fit(f.astype({"a": "category"}), y)
+        for look in "Q%s", "%s-7", "a", "v%s.1":
+            f = pandas.DataFrame({"a": [look.replace("%s", v) for v in n],
+                                  "b": X[:, 0]})
+            clone(m).fit(f, y)
+    f = pandas.DataFrame({"a": ["1234567890123456789" + v for v in n],
+                          "b": ["\u2212" + v for v in n]})
+    m = clone(m).set_params(categorical_features=["a", "b"]).fit(f, y)
+    assert [len(words) for words in m._columns.words] == [9, 9]
+    assert list(m._columns.words[1])[0] == "-108"
 
 
 def check_frames():
@@ -580,6 +616,7 @@ if __name__ == "__main__":
     check_shown()
     check_dates(sys.argv[2])
     check_holes()
+    check_looks()
     check_frames()
     check_searches()
     check_files()

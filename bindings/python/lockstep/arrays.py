@@ -16,6 +16,14 @@ def array(x, dtype=None):
     return good("the array", x, dtype, axes=0)
 
 
+def unmasked(name, x):
+    """x, unless a mask hides values of it, which nobody would look at."""
+    if np.ma.is_masked(x):
+        raise TypeError(f"{name} has a mask; x.filled(numpy.nan) makes missing "
+                        "values of what it hides, x.filled(0) zeros")
+    return x
+
+
 def good(name, x, dtype=None, axes=1):
     """x where it is as the library reads it, else a copy that is."""
     if (type(x) is np.ndarray and x.dtype in DTYPES and x.ndim >= axes and
@@ -23,10 +31,8 @@ def good(name, x, dtype=None, axes=1):
         return x
     if not isinstance(x, np.ndarray) and hasattr(x, "__dlpack__"):
         x = np.from_dlpack(x)
-    if isinstance(x, np.ma.MaskedArray):
-        raise TypeError(f"{name} has a mask, which nobody would look at")
     try:
-        x = np.asarray(x)
+        x = np.asarray(unmasked(name, x))
     except ValueError as e:
         raise ValueError(f"{name} is no array: {e}") from None
     if x.dtype.kind not in "biuf":

@@ -13,6 +13,7 @@ import ctypes as C
 import datetime
 import numbers
 import re
+import warnings
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def _is_other(column):
 
 
 def is_missing(v):
-    if v is None or type(v).__name__ in ("NAType", "NaTType"):
+    if v is None or v is np.ma.masked or type(v).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(v, (float, np.floating)) and v != v
 
@@ -134,10 +135,13 @@ class Columns:
             text = (_is_text(column) and bool(self.names) if chosen is None
                     else i in chosen)
             for part in self._parts_of(name, column, chosen and i in chosen):
+                words = words_of(column) if text and not part else None
                 self.places.append(i)
-                self.words.append(words_of(column) if text and not part
-                                  else None)
+                self.words.append(words)
                 self.parts.append(part)
+                if words and not chosen and not _kind(column).startswith(
+                        ("cat", "enum")):
+                    _tell_looks(name, words)
 
     def _parts_of(self, name, column, of_words):
         """Of dates the numbers in which rows differ, the days in any case; of
@@ -240,12 +244,32 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I | re.A)
 
 def word_of(v):
     """A value as lockstep-train reads it in a file: 1 and "1.0" are one word."""
-    if isinstance(v, str) and _NUMBER.fullmatch(v):
-        v = float(v)
+    if isinstance(v, str):
+        text = re.sub("^[\u2212\u2013\uff0d]", "-", v)  # minus, dash
+        if not _NUMBER.fullmatch(text):
+            return v
+        if text.lstrip("+-").isdecimal() and float(text) != int(text):
+            return v
+        v = float(text)
     if isinstance(v, (int, float, np.number)) and not isinstance(v, bool):
+        if isinstance(v, numbers.Integral) and float(v) != int(v):
+            return str(v)
         v = float(v)
         return f"{v + 0:.0f}" if v % 1 == 0 and abs(v) < 1e15 else repr(v)
     return str(v)
+
+
+# "5", "1,000", "(12)", "$5", "CHF 5", "5 kg", and no "Q1" or "18-25".
+_LOOKS = re.compile(r"\(?([^\w\s]{1,3}|[A-Z]{3})?\s?[-+]?\d[\d.,'_\s]*\D{0,12}")
+
+
+def _tell_looks(name, words):
+    """A column of words most of which look like numbers."""
+    looks = [w for w in words if _LOOKS.fullmatch(w)]
+    if 2 * len(looks) > len(words):
+        warnings.warn(f'column "{name}" is of words, and "{looks[0]}" looks like '
+                      "a number; x.astype(float) makes numbers where nothing "
+                      "stands around them, x.astype(\"category\") means words")
 
 
 def _order(word):

@@ -15,6 +15,7 @@ from sklearn.utils.validation import (_check_feature_names,
                                       check_is_fitted, validate_data)
 
 from . import builders, c, frames, network
+from .arrays import unmasked
 from .data import Loader, Source
 from .nodes import Error
 
@@ -111,6 +112,7 @@ class MLP(BaseEstimator):
     def _rows(self, X, y=None, reset=False):
         """X as numbers and places of words, and y checked, where it is to
         be."""
+        unmasked("X", X), unmasked("y", y)
         asked = {} if y is None else {
             "multi_output": True, "y_numeric": self._numeric}
         if frames.has_text(X) or self._by_position():
@@ -145,7 +147,8 @@ class MLP(BaseEstimator):
         """The weights of rows, or None where all are 1."""
         w = None
         if sample_weight is not None:
-            w = _check_sample_weight(sample_weight, X, dtype=np.float64,
+            w = _check_sample_weight(unmasked("sample_weight", sample_weight),
+                                     X, dtype=np.float64,
                                      ensure_non_negative=True)
         if getattr(self, "class_weight", None) is not None:
             of_class = compute_sample_weight(self.class_weight, y)

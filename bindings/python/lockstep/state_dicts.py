@@ -14,6 +14,7 @@ import tempfile
 
 import numpy as np
 
+from .arrays import unmasked
 from .nodes import Error, do
 
 _NAMES = {"<f2": "F16", "<f4": "F32", "<f8": "F64", "<i2": "I16", "<i4": "I32",
@@ -28,7 +29,7 @@ _SECOND = re.compile(r"(^|\.)bias_hh_l\d+")
 
 def _numpy(x):
     if not hasattr(x, "detach"):
-        return np.asarray(x)
+        return np.asarray(unmasked("a tensor", x))
     x = x.detach()
     return (x.float() if x.is_floating_point() else x).cpu().numpy()
 

@@ -24,7 +24,6 @@ awk 'BEGIN { print "a,b,same,side,colour,town,kind,price"
 short="table --data t.csv --epochs 24 --devices 2 --hidden 32,32 --seed 1"
 
 for w in 1 2 3; do
-    # shellcheck disable=SC2086 # words
     run $short --ignore price --target kind --workers $w --save kind.st
     is "classes are trained on" $status 0
     [ $w = 1 ] && cp out out1 && cp kind.st kind1
@@ -40,22 +39,18 @@ is "the last of the best counts" \
         tail -n 1)" \
     "$(sed -n 's/.*eval best acc .* at step \([0-9]*\),.*/\1/p' out1)"
 # With a transcript each of them is written; without, the last of several.
-# shellcheck disable=SC2086 # words
 run $short --ignore price --target kind --save kind.st --transcript kind.lst
 # The file then names its transcript, which the other has not.
 sum='"sha256":"[0-9a-f]*"'
 is "the last of several is held until the end" \
     "$(head -n 1 kind.st | grep -ao "$sum")" "$(head -n 1 kind1 | grep -ao "$sum")"
-# shellcheck disable=SC2086 # words
 run ${short#table } --ignore price --target kind --save kind.st
 same "a file of CSV needs no model's name" kind.st kind1
-# shellcheck disable=SC2086 # words
 run --data=t.csv ${short#*t.csv} --ignore price --target kind --save kind.st
 same "however it is named" kind.st kind1
 is "they are learned" "$(echo "$best" | awk '{ print ($1 > 0.9) }')" 1
 
 # The last column is predicted unless told otherwise, in its own unit.
-# shellcheck disable=SC2086 # words
 run $short --ignore kind --batch 32 --save price.st
 is "numbers" "$status $(grep -c 'eval best step .* R2 0.9' out)" "0 1"
 tool=$build/lockstep-predict
@@ -74,7 +69,6 @@ tool=$build/lockstep-train
 
 # ------ The smaller recipe ------
 
-# shellcheck disable=SC2086 # words
 run $short --ignore price --target kind --recipe td-s --save small.st
 is "td-s" $status 0
 is "learns too" "$(sed -n 's/.*eval best acc \([0-9.]*\) .*/\1/p' out |
@@ -91,7 +85,6 @@ tool=$build/lockstep-train
 # ------ Several networks side by side ------
 
 for w in 1 3; do
-    # shellcheck disable=SC2086 # words
     run $short --ignore price --target kind --ensemble 3 --workers $w \
         --save three.st
     is "three are trained" $status 0
@@ -100,7 +93,6 @@ for w in 1 3; do
 done
 is "they learn" "$(sed -n 's/.*eval best acc \([0-9.]*\) .*/\1/p' out |
     awk '{ print ($1 > 0.9) }')" 1
-# shellcheck disable=SC2086 # words
 run $short --ignore kind --batch 32 --ensemble 2 --save two.st
 is "numbers too" "$status $(grep -c 'eval best step .* R2 0.9' out)" "0 1"
 tool=$build/lockstep-inspect
@@ -172,7 +164,6 @@ TMPDIR=$dir/none
 export TMPDIR
 expect 1 "$dir/none/lockstep-folds-" table --data t.csv --cv 2
 mkdir none
-# shellcheck disable=SC2086 # words
 run $short --ignore price --target kind --cv 5
 is "five folds" "$status $(grep -c '^.lockstep. fold [1-5] of 5  rows 40  acc' \
     out)" "0 5"
@@ -184,36 +175,30 @@ is "their mean is theirs, and so is the deviation" "$(awk '/ fold / {
     }' out)" 1
 is "what was learned holds for rows that no training saw" \
     "$(awk '/ cv / { print ($6 > 0.75) }' out)" 1
-# shellcheck disable=SC2086 # words
 run $short --ignore price --target kind --cv 5 --workers 3
 same "the same with more workers, and fewer processes" out folds
 "$tool" ${short#table --data t.csv} --model table --data - --ignore price \
     --target kind --cv 5 <t.csv >out 2>err
 same "each process reads the standard input" out folds
-# shellcheck disable=SC2086 # words
 for no in "--metrics m" "--plot p.svg" "--trace t" "--transcript t" \
     "--checkpoint c" "--record 1 r.lsr"; do
     expect 2 "${no%% *}: --cv trains the folds alone" $short --cv 2 $no
 done
-# shellcheck disable=SC2086 # words
 run $short --ignore kind --cv 3 --batch 32 --save of-all.st \
     --record 100 of-all.lsr
 is "a model of all rows is made where it is to be saved" \
     "$status $(grep -c ' cv 3 folds  R2 .* RMSE ' out) $(ls of-all.st)" \
     "0 1 of-all.st"
 awk -F, 'NR == 1 || $7 == "big" || !seen++' t.csv >rare.csv
-# shellcheck disable=SC2086 # words
 run $short --data rare.csv --ignore price --target kind --cv 3
 is "the AUC is that of the folds that have both classes" \
     "$status $(grep -c ' AUC [01][.0-9]* (0) of 1 fold$' out)" "0 1"
 awk -F, 'NR == 1 || $7 == "big"' t.csv >single.csv
-# shellcheck disable=SC2086 # words
 run $short --data single.csv --ignore price --target kind --cv 3
 is "or is not there" "$status $(grep -c 'AUC\|nan' out)" "0 0"
 has "of one class" err '"kind", the target, is "big" in all rows'
 expect 2 "folds of 200 rows" table --data t.csv --cv 300
 awk -F, 'NR > 1 { $8 = 3 } 1' OFS=, t.csv >still.csv
-# shellcheck disable=SC2086 # words
 run $short --data still.csv --ignore kind --cv 2
 is "rows of one value have no R2" \
     "$status $(grep -c ' R2 - (one value)  RMSE' out) $(grep -c nan out)" "0 3 0"
@@ -227,7 +212,6 @@ expect 2 "no column \"nix\"" table --data t.csv --target nix --cv 2
 
 tune="table --data t.csv --epochs 2 --devices 2 --ignore price --target kind
     --batch 64 --tune 4"
-# shellcheck disable=SC2086 # words
 run $tune --tune-file tried.csv --save best.st
 is "a search ends in the best" "$status $(grep -c 'tune best of 4: trial' out)" \
     "0 1"
@@ -236,18 +220,15 @@ is "each trial is kept" "$(grep -c '^[0-3],0[.0-9]*,\"' tried.csv)" 4
 is "the first has no options of its own" \
     "$(grep -c '^0,.*--lr' tried.csv) $(grep -c '^[1-3],.*--lr' tried.csv)" "0 3"
 head -n 3 tried.csv >some.csv
-# shellcheck disable=SC2086 # words
 run $tune --tune-file some.csv --save again.st
 grep 'tune\|state' out >again
 same "a search goes on from its file" again searched
 same "to the same model" best.st again.st
 same "and the same file" some.csv tried.csv
 { head -n 3 tried.csv; printf '3,0.5,"--da'; } >torn.csv
-# shellcheck disable=SC2086 # words
 run $tune --tune-file torn.csv
 same "a line that was never written whole is made again" torn.csv tried.csv
 { head -n 1 tried.csv; sed -n '4p;2p' tried.csv; } >mixed.csv
-# shellcheck disable=SC2086 # words
 run ${tune% 4} 2 --tune-file mixed.csv
 { head -n 1 tried.csv; sed -n '2p;3p;4p' tried.csv; } >three.csv
 same "a table is in order in the end, with trials that this search has not" \
@@ -257,7 +238,6 @@ same "a table is in order in the end, with trials that this search has not" \
 for recipe in td td-s; do
     for target in kind price; do
         rm -f drawn.csv
-        # shellcheck disable=SC2086 # words
         run $short --epochs 1 --ignore side --target $target --tune 3 \
             --recipe $recipe --tune-file drawn.csv
         is "a search of $recipe for $target" \
@@ -269,7 +249,6 @@ for recipe in td td-s; do
                 [ $recipe = td ] && echo 2 || echo 0)"
     done
 done
-# shellcheck disable=SC2086 # words
 run $short --epochs 1 --target kind --optimizer sgd --lr 0.1 --tune 2
 is "nor what the optimizer does not take" "$status $(grep -c decay err)" "0 0"
 
@@ -277,18 +256,15 @@ is "nor what the optimizer does not take" "$status $(grep -c decay err)" "0 0"
 : >empty.csv
 printf 'trial,sc' >begun.csv
 for file in empty begun; do
-    # shellcheck disable=SC2086 # words
     run $tune --tune-file $file.csv
     same "an $file file is none" $file.csv tried.csv
 done
 # An error of the command line's own leaves none.
-# shellcheck disable=SC2086 # words
 expect 2 'no column "nix"' $tune --target nix --tune-file nix.csv
 is "no file of a search that had no trial" "$(ls nix.csv 2>/dev/null)" ""
 
 # begin FILE EPOCHS TRIALS: a search in the background that has one trial.
 begin() {
-    # shellcheck disable=SC2086 # words
     "$tool" ${tune% 4} "$3" --epochs "$2" --hidden 8 --workers 2 \
         --tune-file "$1" >begun.out 2>begun.err &
     until [ -f "$1" ] && [ "$(wc -l <"$1")" -ge 2 ]; do
@@ -297,7 +273,6 @@ begin() {
     done
 }
 begin mine.csv 20 4000
-# shellcheck disable=SC2086 # words
 expect 1 "mine.csv: another search writes it" $tune --tune-file mine.csv
 kill -TERM $!
 wait $!
@@ -307,7 +282,6 @@ begin hung.csv 20 4000
 kill -HUP $!
 wait $!
 is "by the signal's number" "$?" 129
-# shellcheck disable=SC2086 # words
 "$tool" $short --ignore price --target kind --cv 3 --epochs 100000 2>cv.err &
 until [ -n "$(ls none)" ] || ! kill -0 $! 2>/dev/null; do sleep 0.02; done
 kill -TERM $!
@@ -326,25 +300,20 @@ if [ -r "/proc/$$/task/$$/children" ]; then
         "trial 0 2 "
 fi
 { head -n 1 tried.csv; sed -n 's/^\([0-3]\),[^,]*,/\1,,/p' tried.csv; } >none.csv
-# shellcheck disable=SC2086 # words
 expect 1 "none of 4 trials has a score" $tune --tune-file none.csv
 
 # Killed after its first trials, with those that run then.
-# shellcheck disable=SC2086 # words
 "$tool" $tune --tune-file killed.csv >killed.out 2>&1 &
 until [ -f killed.csv ] && [ "$(wc -l <killed.csv)" -ge 2 ]; do
     kill -0 $! 2>/dev/null || break
     sleep 0.02
 done
 { kill -9 $! && wait $!; } 2>/dev/null
-# shellcheck disable=SC2086 # words
 run $tune --tune-file killed.csv --save again.st
 same "a search that was killed goes on to the same file" killed.csv tried.csv
 same "and to the same model" again.st best.st
-# shellcheck disable=SC2086 # words
 run $tune --cv 2
 is "a search by folds" "$status $(grep -c 'tune best of 4' out)" "0 1"
-# shellcheck disable=SC2086 # words
 expect 2 "had the options" $tune --tune-file tried.csv --seed 5
 expect 2 "nothing is held back" table --data t.csv --tune 2 --valid 0 --epochs 1
 cp t.csv other.csv
@@ -359,16 +328,12 @@ is "nothing is left behind" "$(ls none)" ""
 awk -F, 'NR == FNR { n[$7]++; next } FNR == 1 { print $0 ",w" }
     FNR > 1 { printf "%s,%.17g\n", $0, 200 / (2 * n[$7]) }' t.csv t.csv >w.csv
 whole="--valid 0 --ignore price --target kind --hidden 8 --epochs 8 --devices 2"
-# shellcheck disable=SC2086 # words
 run table --data w.csv --weight-column w $whole --save weighed.st
 is "a column of weights" $status 0
-# shellcheck disable=SC2086 # words
 run table --data t.csv --class-weights balanced $whole --save even.st
 same "is what classes that weigh the same are" weighed.st even.st
-# shellcheck disable=SC2086 # words
 run table --data t.csv $whole --save plain.st
 is "and not what rows that do are" "$(cmp -s weighed.st plain.st; echo $?)" 1
-# shellcheck disable=SC2086 # words
 run $short --data w.csv --target kind --ignore price --weight-column w --cv 2 \
     --class-weights balanced
 is "folds and classes that weigh the same go with it" $status 0
@@ -376,21 +341,17 @@ awk '{ for (i = 0; i < 300; i++)
         printf "%s,", NR == 1 ? "a_column_that_is_left_out_" i : i % 7
     print }' w.csv >wide.csv
 names=$(head -n 1 wide.csv | sed 's/,a,b,.*//')
-# shellcheck disable=SC2086 # words
 run table --data wide.csv --weight-column w $whole --save wide.st --ignore \
     "price,$names"
 same "however long the names are that are ignored" weighed.st wide.st
 wide="table --data wide.csv --epochs 1 --devices 1 --hidden 8 --tune 2 --ignore"
-# shellcheck disable=SC2086 # words
 run $wide "$names" --tune-file long.csv
 is "a trial's options stand behind long ones, too" \
     "$status $(grep -c '^1,.*--lr 0' long.csv)" "0 1"
-# shellcheck disable=SC2086 # words
 expect 2 "had the options" $wide "$names" --tune-file long.csv --seed 5
 for _ in 1 2 3; do
     names=$names,$names
 done
-# shellcheck disable=SC2086 # words
 expect 2 "--tune: the options have more than 65024 bytes" $wide "$names"
 sed '7s/,[0-9.]*$/,-1/' w.csv >minus.csv
 expect 1 "line 7: a row cannot weigh -1" table --data minus.csv --target kind \
@@ -407,10 +368,8 @@ is "missing values are refused" "$status $(grep -c 'line 5, column "a"' err)" \
 run table --data gaps.csv --ignore price --target kind --epochs 2 --devices 2 \
     --missing mean
 is "or become the median, or no word" $status 0
-# shellcheck disable=SC2086 # words
 run $short --ignore kind --eval-data t.csv
 is "another table to evaluate on" "$status $(grep -c 'eval step' out)" "0 24"
-# shellcheck disable=SC2086 # words
 run $short --ignore kind --valid 0 --save all.st
 is "nothing held back" "$status $(grep -c 'eval' out)" "0 0"
 expect 2 "table needs --data FILE.csv" table

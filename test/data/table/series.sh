@@ -20,7 +20,6 @@ small="rnn --data t.csv --target y --ignore day --window 6 --units 8 --layers 1 
     --devices 2 --batch 24 --lr 0.01 --log-every 0 --valid 0.2"
 
 for w in 1 2; do
-    # shellcheck disable=SC2086 # words
     run $small --epochs 30 --workers $w --save s.st
     is "a series is trained on" $status 0
     [ $w = 1 ] && cp out out1 && cp s.st s1
@@ -96,7 +95,6 @@ awk -F, -v OFS=, 'NR > 1 {
     $1 = sprintf("2025-%02d-%02d", (NR - 2) / 28 + 1, (NR - 2) % 28 + 1) } 1' \
     t.csv >dated.csv
 awk 'NR == 4 { held = $0; next } 1; NR == 5 { print held }' dated.csv >turned.csv
-# shellcheck disable=SC2086 # words
 run $series --data dated.csv --window 6 --steps 2 --save dated.st
 is "dates in order" $status 0
 tool=$build/lockstep-predict
@@ -105,7 +103,6 @@ is "of what is predicted, too" $status 0
 run dated.st turned.csv
 is "are asked for" "$status $(grep -c 'line 5, column 1 "day": "2025-01-03"' err)" "1 1"
 tool=$build/lockstep-train
-# shellcheck disable=SC2086 # words
 {
     expect 2 "--window N says how many rows of t.csv" $series --data t.csv
     expect 1 'line 2, column "day": "d0" is no number, and a series has' \

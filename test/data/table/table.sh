@@ -24,7 +24,6 @@ small="mlp --data t.csv --hidden 16 --devices 2 --batch 24 --lr 0.01 --log-every
 # ------ Classes ------
 
 for w in 1 2 3; do
-    # shellcheck disable=SC2086 # words
     run $small --target kind --ignore price --valid 0.25 --epochs 40 \
         --workers $w --save kind.st
     is "classes are trained on" $status 0
@@ -40,13 +39,11 @@ is "what is confused adds up to the rows and the accuracy" \
     "$(awk '/confusion/ { on = NR } on && NR > on + 1 && NR < on + 4 {
         for (i = 2; i <= NF; i++) { n += $i; if (i == NR - on) right += $i } }
         END { printf "%d %.4f", n, right / n }' out1)" "30 $acc"
-# shellcheck disable=SC2086 # words
 run $small --target kind --ignore price --valid 0.25 --epochs 2 --data-seed 8
 differ "other rows are held back with another seed" out out1
 # Whole numbers are classes called by the number: 1.0 and 1 are one.
 awk -F, '{ s = $1 < 2 ? "1.0" : $1 < 3 ? "1" : $1 < 4 ? "2" : "10"
     print $0 "," (NR == 1 ? "stars" : s) }' t.csv >stars.csv
-# shellcheck disable=SC2086 # words
 run $small --data stars.csv --target stars --ignore kind,price,colour \
     --task classification --epochs 60 --valid 0.2 --save stars.st
 is "numbers as classes" $status 0
@@ -65,13 +62,10 @@ expect 2 "--task classification: odd.csv: line 3, column \"half\": $said; --task
 said='30 different numbers in 120 rows, too many for classes; --task regression'
 expect 2 "--target: odd.csv: column \"n\" has $said" mlp --data odd.csv --target n --task classification
 expect 2 '--classes: "n" is a number' mlp --data odd.csv --target n --classes 3
-# shellcheck disable=SC2086 # words
 run $small --target colour --ignore kind,price --valid 0.2 --epochs 3 --top-k 2
 is "top-k" "$(grep -c 'acc [0-9.]*  top-2 [0-9.]*$' out)" 3
-# shellcheck disable=SC2086 # words
 run $small --target colour --epochs 3 --valid 0.2
 cp out even
-# shellcheck disable=SC2086 # words
 run $small --target colour --epochs 3 --valid 0.2 --class-weights balanced
 is "class weights" $status 0
 awk -F, 'NR == 1 || $3 != "red" || NR % 2' t.csv >skew.csv
@@ -104,7 +98,6 @@ expect 1 "labels from 0 to 2, but the 2 classes are counted from 0 to 1" \
 
 # ------ Numbers ------
 
-# shellcheck disable=SC2086 # words
 run $small --target price --ignore kind --valid 0.25 --epochs 150 --save p.st
 is "numbers are trained on" $status 0
 is "their figures" \
@@ -190,19 +183,16 @@ tool=$build/lockstep-train
 
 # ------ Early stops ------
 
-# shellcheck disable=SC2086 # words
 run $small --target price --ignore kind --valid 0.25 --epochs 400 --lr 0.1 \
     --early-stop 4 --save best.st
 is "it stops early" "$(grep -c 'eval none better in 4: the end' out)" 1
 best=$(sed -n 's/.*eval best loss [0-9.]* at step 0*\([0-9]*\), .*/\1/p' out)
 last=$(sed -n 's/.*eval step 0*\([0-9]*\) .*/\1/p' out | tail -n 1)
 is "four evaluations after the best" "$((last - best))" 16
-# shellcheck disable=SC2086 # words
 run $small --target price --ignore kind --valid 0.25 --steps "$best" --lr 0.1 \
     --save there.st
 same "what is saved is the best" best.st there.st
 for save in "--save last.st" ""; do
-    # shellcheck disable=SC2086 # words
     run $small --target price --ignore kind --valid 0.25 \
         --epochs "$((last / 4))" --lr 0.1 $save
     is "a better step is lost without the option: told with '$save'" \
@@ -213,10 +203,8 @@ expect 2 "nothing is held out" mlp --data t.csv --target price --early-stop 3
 
 # What is printed at the end is of the weights that are saved: the figures of
 # their own evaluation, and confusions that the file gives on all rows, too.
-# shellcheck disable=SC2086 # words
 stops="$small --data stars.csv --target kind --ignore price --valid 0.5 \
     --lr 0.1 --eval-every 3"
-# shellcheck disable=SC2086 # words
 run $stops --epochs 90 --early-stop 5 --save best.st
 best=$(sed -n 's/.*eval best acc .* at step 0*\([0-9]*\), .*/\1/p' out)
 last=$(sed -n 's/.*eval step 0*\([0-9]*\) .*/\1/p' out | tail -n 1)
@@ -224,35 +212,28 @@ is "it has stopped after the best" "$((last > best))" 1
 line=$(sed -n "s/.*eval step 0*$best  loss/loss/p" out)
 has "the figures of the best" out "eval best step 00$best  $line  in best.st"
 sed -n '/confusion/,/^state/p' out | grep -v state >best.txt
-# shellcheck disable=SC2086 # words
 run $stops --steps "$best"
 sed -n '/confusion/,/^state/p' out | grep -v state >there.txt
 same "the confusions of the best" best.txt there.txt
 has "and the step" best.txt "confusion at step 00$best: a line"
 
 # A run that goes on knows whether the best is saved.
-# shellcheck disable=SC2086 # words
 run $stops --steps "$((best + 6))" --early-stop 5 --save on.st \
     --checkpoint stops
-# shellcheck disable=SC2086 # words
 run $stops --epochs 90 --early-stop 5 --save on.st \
     --checkpoint stops --resume
 has "that the best is from before" out "eval best weights are in on.st, from before this run"
 has "and whose confusions these are" out "confusion at step 00$last: a line"
 same "and leaves it" on.st best.st
 rm -f on.st
-# shellcheck disable=SC2086 # words
 run $stops --steps "$((best + 6))" --checkpoint unsaved
-# shellcheck disable=SC2086 # words
 run $stops --epochs 90 --early-stop 5 --save on.st \
     --checkpoint unsaved --resume
 is "what was never saved is not left out" "$status $(test -s on.st && echo there)" \
     "0 there"
 # One that had ended shows its figures again.
-# shellcheck disable=SC2086 # words
 run $small --target kind --valid 0.25 --epochs 2 --checkpoint ended
 cp out before
-# shellcheck disable=SC2086 # words
 run $small --target kind --valid 0.25 --epochs 2 --checkpoint ended --resume
 is "an end again" "$status $(tail -n 1 out)" "0 $(tail -n 1 before)"
 has "with the best" out "eval best acc"
@@ -260,13 +241,11 @@ is "and the confusions" "$(grep confusion out)" "$(grep confusion before)"
 
 # ------ Pictures ------
 
-# shellcheck disable=SC2086 # words
 run $small --target price --ignore kind --valid 0.25 --epochs 3 --plot curve.svg
 is "a picture of two lines" "$status $(grep -c '<polyline' curve.svg)" "0 2"
 expect 2 "no/where.svg" mlp --data t.csv --target price --plot no/where.svg
 expect 2 "curve.PNG: --plot writes SVG; name a file that ends in .svg" \
     mlp --data t.csv --target price --plot curve.PNG
-# shellcheck disable=SC2086 # words
 run $small --target price --ignore kind --epochs 1 --plot v1.curve
 is "any other name will do" "$status $(test -s v1.curve && echo there)" \
     "0 there"
@@ -317,10 +296,8 @@ awk 'NR % 9 != 5' t.csv >labelled.csv
 drop="$small --target price --epochs 3"
 expect 1 "the value is missing, and this is the target" mlp \
     --data unlabelled.csv --target price
-# shellcheck disable=SC2086 # words
 run $drop --data labelled.csv
 grep -v '^waited' out >labelled
-# shellcheck disable=SC2086 # words
 run $drop --data unlabelled.csv --missing-target drop
 has "rows without a target are counted" err \
     "note: rows without a target are left out: 13"
@@ -330,18 +307,14 @@ expect 1 "none.csv: no row has a target" mlp --data none.csv --target b \
     --missing-target drop
 
 awk 'NR == 1 { print "," $0; next } { print NR - 2 "," $0 }' t.csv >index.csv
-# shellcheck disable=SC2086 # words
 run $drop --data index.csv
 has "an index is noticed" err 'note: "column 1" has no name and counts the rows'
-# shellcheck disable=SC2086 # words
 run $drop --data index.csv --ignore "column 1"
 is "unless it is left out" "$(grep -c 'counts the rows' err)" 0
 cp out ignored
-# shellcheck disable=SC2086 # words
 run $drop
 same "as if it were not there" out ignored
 awk 'NR == 1 { print "," $0; next } { print NR % 7 "," $0 }' t.csv >named.csv
-# shellcheck disable=SC2086 # words
 run $drop --data named.csv
 is "other numbers without a name are none" "$(grep -c 'counts the rows' err)" 0
 
@@ -352,7 +325,6 @@ awk 'BEGIN { print "colour,kind" >"words.csv"; print "kind,note,colour" >"eval.c
         k = i % 3 == 0 || i % 7 == 0 ? "big" : "small"
         print c "," k >"words.csv"; print k ",x" i "," c >"eval.csv" } }'
 words="mlp --data words.csv --target kind --hidden 8 --devices 2 --batch 24"
-# shellcheck disable=SC2086 # words
 run $words --epochs 2 --eval-data eval.csv --log-every 0 --save words.st
 is "another table is evaluated on, after each epoch" \
     "$status $(grep -c 'eval step .* acc ' out)" "0 2"
@@ -426,7 +398,6 @@ awk 'BEGIN { print "when,n,cost"; for (i = 0; i < 120; i++) {
         10 + 5 * (i % 7 == 4) + 3 * (m == 3) + i % 5 } }' >days.csv
 days="mlp --data days.csv --target cost --hidden 32 --devices 2 --batch 24
     --lr 0.01 --epochs 200 --log-every 0"
-# shellcheck disable=SC2086 # words
 run $days --save days.st
 is "dates become numbers" "$status $(grep -c \
     '"when" is of dates, which become numbers: days, month, day, weekday, yearday$' \
@@ -442,14 +413,12 @@ is "of another form, too" "$status $(wc -l <out | tr -d ' ')" "0 2"
 expect 1 'line 2, column 1 "when": "2026-02-29" is no date, as 2026-11-25 is' \
     days.st next.csv
 tool=$build/lockstep-train
-# shellcheck disable=SC2086 # words
 run $days --epochs 1 --ignore when
 is "or are left out" "$status $(grep -c 'is of dates' err)" "0 0"
 { cat days.csv; echo "soon,1,2"; } >soon.csv
 expect 1 'line 122: "soon" is no date, as 120 of the 121 values of "when" are' \
     mlp --data soon.csv --target cost
 { cat days.csv; echo ",1,2"; } >late.csv
-# shellcheck disable=SC2086 # words
 run $days --epochs 1 --data late.csv --missing mean
 is "one may be missing" "$status" 0
 run rnn --data days.csv --target cost --window 7 --steps 1 --units 4 --devices 2 \
@@ -516,17 +485,24 @@ cells() {
 short="mlp --hidden 2 --devices 1 --steps 1 --target y --data"
 while IFS='!' read -r format looks; do
     cells odd.csv "$format"
-    # shellcheck disable=SC2086 # words
     expect 1 "looks like $looks" $short odd.csv
-    # shellcheck disable=SC2086 # words
     expect 1 "looks like $looks" ${short% --target*} --target a --data odd.csv
 done <<'END'
-m.N%!a number with a per cent sign; sed 's/ *%//g' FILE >NEW
-$mN!a number with a currency's sign
--md.N €!a number with a currency's sign
+m.N%!a number with "%" behind it; sed -E
+$mN!a number with "$" before it; sed -E
+-US$mN!a number with "US$" before it; sed -E
+-md.N €!a number with "€" behind it; sed -E
+mN ft3!a number with "ft3" behind it; sed -E
+~mN kg!a number with "~..kg" around it; sed -E
+(m.N)!a negative number; sed -E
+m.N-!a negative number; sed -E
+- m.N!a negative number; sed -E
+m_N!a number with marks between thousands; python3 -c
+"1m,10,N"!a number with marks between thousands; python3 -c
+٣N!a number in other digits than 0 to 9; python3 -c
 "m,N"!a number with marks between thousands; python3 -c
 m N!a number with marks between thousands; python3 -c
-m N!a number with marks between thousands; sed
+m N!a number with a blank that is none of ASCII; sed
 "-m.N,d"!a number with marks between thousands; python3 -c
 "m,dN"!a number with a comma for the point; python3 -c
 M/D/2N!a date, which is 2025-01-31 or
@@ -535,27 +511,58 @@ d-jan-2N!a date, which is 2025-01-31 or
 2025.M.D 6:30!a date, which is 2025-01-31 or
 M:D!a time of day
 END
-# What the hint says makes a table of it.
-cells odd.csv 'm.N%'
-sed 's/ *%//g' odd.csv >right.csv
-# shellcheck disable=SC2086 # words
-run $short right.csv
-is "per cent signs taken off" $status 0
-cells odd.csv 'm %'
-# shellcheck disable=SC2086 # words
-run $short odd.csv
-has "a few words are words" err \
-    'note: "a" is taken for words, and "1 %" in line 2 looks like a number with'
-for format in td.m m-d d.m.N.7 v1.m-rcd 'd rooms'; do
+# What the hint says makes the table of plain numbers, in columns that lie side by
+# side, in quotes or not, and with the ends of lines that Windows has.
+twice() { awk -F, '{ print $2 "," $0 "," $2 }' "$1" | sed '1s/.*/p,q,a,y,z/'; }
+while IFS='!' read -r format as; do
     cells odd.csv "$format"
-    # shellcheck disable=SC2086 # words
+    twice odd.csv >wide.csv
+    { sed 1q wide.csv; sed '1d; s/,\([^,]*\)$/,"\1"/; s/$/\r/' wide.csv; } >odd.csv
+    run $short odd.csv
+    sed -n "s/.* looks like .*; \(sed.*\) FILE >NEW.*/\1 odd.csv/p; s/.* looks like \
+.*; \(python3.*\) <FILE >NEW.*/\1 <odd.csv/p" err >typed.sh
+    sh typed.sh >right.csv
+    cells plain.csv "$as"
+    twice plain.csv >wide.csv
+    sed 's/"//g; s/\r//; 1d' right.csv >bare
+    sed 1d wide.csv | cmp -s - bare
+    is "$format becomes $as by what is said" $? 0
+done <<'END'
+m.N%!m.N
+m.N kg!m.N
+~mN!mN
+-US$ mN!-mN
+(m.N)!-m.N
+m.N-!-m.N
+- mN!-mN
+m N!mN
+٣N!3N
+[mN]!mN
+END
+for format in 'm %' 'CHF m' 'Rs. m' "m'"; do
+    cells odd.csv "$format"
+    run $short odd.csv
+    has "$format may be words" err 'note: "a" is taken for words, and '
+done
+cells odd.csv '−m.N'
+cells plain.csv '-m.N'
+for file in odd plain; do
+    run $short $file.csv --save $file.st
+done
+same "a minus of Unicode is one" odd.st plain.st
+cells odd.csv 'CHF mN'
+expect 1 'leaves the column out; it may be a number with "CHF" before it' \
+    $short odd.csv
+expect 2 'too many for classes; name another column; it may be a number with' \
+    ${short% --target*} --target a --data odd.csv
+for format in td.m m-d d.m.N.7 v1.m-rcd Qm m/d; do
+    cells odd.csv "$format"
     run $short odd.csv
     is "$format is no number" "$(grep -c 'looks like' err)" 0
 done
 cells de.csv 'D.M.2025 13:30'
 cells iso.csv '2025-M-DT13:30'
 for file in de iso; do
-    # shellcheck disable=SC2086 # words
     run $short $file.csv --save $file.st
 done
 same "days before months, with points, are dates" de.st iso.st
@@ -563,21 +570,17 @@ same "days before months, with points, are dates" de.st iso.st
 # A point or a comma between thousands, where the other is in the file.
 awk 'BEGIN { print "p;q;y"; for (i = 0; i < 60; i++)
     print (i % 2 ? 900 + i : "1.0" 10 + i) ";" i ",5;" i % 5 }' >de.csv
-# shellcheck disable=SC2086 # words
 expect 1 "line 2, column 2 \"q\": \"0,5\" has a comma where line 2 has a point" \
     $short de.csv
 has "and how it is read" err 'sep=";", thousands=".", decimal=","'
 awk -F';' '{ print $2 ";" $1 ";" $3 }' de.csv >turned.csv
-# shellcheck disable=SC2086 # words
 expect 1 '"1.010" has a point where line 2 has a comma, and one of them parts' \
     $short turned.csv
 sed 's/,5;/;/' de.csv >whole.csv
-# shellcheck disable=SC2086 # words
 run $short whole.csv
 has "alone it may be either" err 'note: "p": 1.010 is read with decimals; if'
 awk '{ gsub(/;/, "\t"); gsub(/\./, "!"); gsub(/,/, "."); gsub(/!/, ",") } 1' \
     de.csv >en.tsv
-# shellcheck disable=SC2086 # words
 expect 1 'has a point where line 2 has a comma' $short en.tsv
 has "the other way round" err 'sep="\t", thousands=","'
 
@@ -596,14 +599,12 @@ is "names may be numbers" $status 0
 
 # Dialects.
 cells plain.csv N
-# shellcheck disable=SC2086 # words
 run $short plain.csv --save plain.st
 { echo 'sep=;'; tr , ';' <plain.csv; } >sep.csv
 { printf '\357\273\277sep=|\r\n'; tr , '|' <plain.csv; } >marked.csv
 tr , '|' <plain.csv >pipe.csv
 sed 's/$/,/' plain.csv >end.csv
 for file in sep marked pipe end; do
-    # shellcheck disable=SC2086 # words
     run $short $file.csv --save $file.st
     same "$file.csv is the same table" plain.st $file.st
 done
@@ -622,28 +623,43 @@ expect 1 "iconv -f utf-16 -t utf-8 makes one" table --data wide.csv
 printf 'a,y\n\200,1\n' >cp1252.csv
 expect 1 "iconv -f cp1252 -t utf-8" table --data cp1252.csv
 
+# Ids of more digits than a number keeps: as classes each is one.
+cells long.csv 900719925474099N
+run $short long.csv
+has "digits that are lost" err 'in line 2 has more digits than a number keeps; if it is a name'
+awk -F, -v OFS=, 'NR > 1 { $2 = "1234567890123456789" NR % 2 } 1' plain.csv >ids.csv
+run ${short% --target*} --task classification --target a --data ids.csv --save ids.st
+tool=$build/lockstep-predict
+run ids.st ids.csv
+is "and classes are told apart" "$(head -n 1 out)" \
+    "a,p_12345678901234567890,p_12345678901234567891"
+tool=$build/lockstep-train
+
+# NA in quotes is a word, and said to be one.
+awk -F, -v OFS=, 'NR > 1 { $2 = NR % 3 ? "UK" : "\"NA\"" } 1' plain.csv >na.csv
+run $short na.csv
+has "NA in quotes" err "note: \"a\": \"NA\" in line 3 has quotes, so it is a word; sed 's/\"NA\"//g'"
+awk -F, -v OFS=, 'NR > 1 { $2 = NR % 3 ? NR : "\"NA\"" } 1' plain.csv >na.csv
+expect 1 'is no number, as 40 of the 60 values of "a" are; it may be a missing' \
+    $short na.csv
+
 # Words for missing values, and all columns that need something.
 for word in None - NaT '#N/A' '<NA>' N/D; do
     awk -F, -v OFS=, -v w="$word" 'NR > 1 && NR % 3 { $2 = w } 1' plain.csv \
         >gone.csv
-    # shellcheck disable=SC2086 # words
     expect 1 "it may be a missing value, which is an empty field here" $short gone.csv
     sed -E ":a;s@(^|[,])$word([,]|\$)@\1\2@;ta" gone.csv >empty.csv
-    # shellcheck disable=SC2086 # words
     run $short empty.csv --missing mean
     is "$word taken out" $status 0
 done
 awk 'BEGIN { print "id,age,name,nix,y"; for (i = 0; i < 60; i++)
     print i + 1 "," (i % 9 ? i : "") ",n" i ",," i % 7 }' >all.csv
-# shellcheck disable=SC2086 # words
 expect 1 'all 3 such columns: --missing mean --ignore "name,nix"' $short all.csv
-# shellcheck disable=SC2086 # words
 run $short all.csv --missing mean --ignore "name,nix"
 is "which is enough" $status 0
 has "a column that counts the rows" err \
     'note: "id" counts the rows, as an index does; --ignore "id"'
 awk -F, 'NR > 1 { $3 = 5 } { print $2 "," $3 }' plain.csv >const.csv
-# shellcheck disable=SC2086 # words
 run $short const.csv
 has "nothing to learn" err 'note: "y", the target, is "5" in all rows, so there'
 
@@ -651,7 +667,6 @@ has "nothing to learn" err 'note: "y", the target, is "5" in all rows, so there'
 
 embed="$small --target price --epochs 100 --missing mean --text-columns"
 for w in 1 2; do
-    # shellcheck disable=SC2086 # words
     run $embed embed:2 --valid 0.25 --workers $w --save e$w.st
     is "words are embedded" $status 0
 done
@@ -659,17 +674,13 @@ same "the same file on 2 workers" e1.st e2.st
 is "what they tell is learned" "$(sed -n \
     's/.*eval step 0400 .*R2 \([0-9.]*\) .*/\1/p' out |
     awk '{ print ($1 > 0.95) }')" 1
-# shellcheck disable=SC2086 # words
 run $embed embed --ignore kind --epochs 1 --save half.st
-# shellcheck disable=SC2086 # words
 run $embed onehot --epochs 1 --save one.st
-# shellcheck disable=SC2086 # words
 run $small --target price --epochs 1 --missing mean --save none.st
 same "onehot is what is done unless told otherwise" one.st none.st
 
 # Seed 0 of nnx.Rngs: nnx.Embed(3, 2), nnx.Embed(2, 2) and nnx.Linear(6, 16)
 # begin with these, the least and the largest.
-# shellcheck disable=SC2086 # words
 run $embed embed:2 --epochs 1 --lr 0 --save start.st
 tool=$build/lockstep-inspect
 run start.st
@@ -679,14 +690,10 @@ is "tables start as those of Flax" \
 tool=$build/lockstep-train
 
 # In two halves: the checkpoint knows it.
-# shellcheck disable=SC2086 # words
 run $embed embed:2 --epochs 2 --save whole.st
-# shellcheck disable=SC2086 # words
 run $embed embed:2 --epochs 1 --checkpoint kept
-# shellcheck disable=SC2086 # words
 run $embed embed:2 --epochs 2 --checkpoint kept --resume --save two.st
 same "a run that goes on" two.st whole.st
-# shellcheck disable=SC2086 # words
 run $embed embed:3 --epochs 3 --checkpoint kept --resume
 is "with other widths it does not" "$status $(grep -c text-columns err)" "2 1"
 
@@ -717,17 +724,14 @@ run e1.st --onnx e.onnx
 is "ONNX of it" "$status $(cat out) $(head -c 1 e.onnx | od -An -tx1)" "0   08"
 tool=$build/lockstep-train
 for width in "" 0 x 1.5 -1 1025 99999999999999999999 1,2; do
-    # shellcheck disable=SC2086 # words
     run $embed "embed:$width"
     is "a width of \"$width\"" \
         "$status $(grep -c -e "--text-columns: \"$width\" has" err)" "2 1"
 done
 for how in words embedded one onehot:3; do
-    # shellcheck disable=SC2086 # words
     expect 2 "--text-columns: \"$how\" is none of onehot|embed|embed:WIDTH" \
         $embed $how
 done
-# shellcheck disable=SC2086 # words
 expect 2 "--text-columns: t.csv has no column of text to embed" $embed embed \
     --ignore kind,colour
 expect 2 "--text-columns needs --target" mlp --text-columns embed
