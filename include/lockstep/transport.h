@@ -4,9 +4,8 @@
  *
  * A transport only moves bytes; it never adds.  Every sum is made by lockstep
  * in the order of one tree over all devices, so that a model has the same
- * bytes on any number of ranks.  There are three kinds: that over MPI
- * (lockstep/mpi.h), the ranks in one process below, which are for tests, and a
- * program's own. */
+ * bytes on any number of ranks.  There are two kinds: that over MPI
+ * (lockstep/mpi.h), and a program's own. */
 #ifndef LOCKSTEP_TRANSPORT_H
 #define LOCKSTEP_TRANSPORT_H
 
@@ -78,47 +77,6 @@ LS_API int ls_transport_cpus(const ls_transport *transport, const char *cpus,
  * ranks x 2^k.  The quotient is what a step sends over what it must send.
  * LS_EINVAL: more ranks than devices. */
 LS_API int ls_transport_sums(int ranks, int devices);
-
-/* ------ Ranks in one process ------ */
-
-/* Ranks that are threads of one process, for tests: each rank is used by a
- * thread of its own, with a mesh, a pool and a trainer of its own. */
-typedef struct ls_ranks ls_ranks;
-
-/* Faults of a rank. */
-typedef enum ls_rank_fault {
-    LS_RANK_SOUND = 0,
-    LS_RANK_DIES,   /* its calls fail, and its messages are lost */
-    LS_RANK_STALLS, /* its messages are never delivered */
-    LS_RANK_LIES    /* one bit of each of its messages is wrong */
-} ls_rank_fault;
-
-/* Faults and delays between ranks. */
-typedef struct ls_ranks_options {
-    double delay;        /* seconds each message takes */
-    double bandwidth;    /* bytes a second that a rank sends; 0: no limit */
-    int64_t shuffle;     /* not 0: a seed; each message takes up to `delay`
-                            more, so that those of different ranks overtake */
-    double patience;     /* of each transport */
-    ls_rank_fault fault; /* of one of the ranks */
-    int rank;            /* that rank */
-    int64_t posts;       /* the messages that it has posted before the fault */
-} ls_ranks_options;
-
-/* Make as many ranks; options NULL: sound, as fast as memory.  LS_EINVAL: a
- * count that is not 1 .. 1024, or an option that makes no sense.  LS_ENOMEM. */
-LS_API int ls_ranks_open(ls_ranks **ranks, int count,
-                         const ls_ranks_options *options);
-
-/* The transport of a rank, which lives as long as the ranks; NULL: no such
- * rank. */
-LS_API const ls_transport *ls_ranks_transport(const ls_ranks *ranks, int rank);
-
-/* The number of bytes that a rank has posted so far. */
-LS_API int64_t ls_ranks_sent(const ls_ranks *ranks, int rank);
-
-/* Free the ranks, once all trainers with these transports are closed. */
-LS_API void ls_ranks_close(ls_ranks *ranks);
 
 #ifdef __cplusplus
 }

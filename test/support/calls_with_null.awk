@@ -9,7 +9,6 @@
 BEGIN {
     n = split("mesh pool graph node trainer batch checkpoints loader archive " \
               "shards gradients predictor context generator trace " \
-              "ranks " \
               "transport table source array buffers sharding gradient own_op " \
               "checkpoints_options save_options pmap_fn gradients_fn " \
               "coding table_data table_model table_context transcript " \

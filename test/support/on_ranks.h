@@ -5,6 +5,7 @@
 #define TEST_ON_RANKS_H
 
 #include "calls.h"
+#include "thread_ranks.h"
 
 #include <pthread.h>
 
@@ -29,7 +30,7 @@ static inline void *start_rank(void *arg)
 }
 
 /* Run a function on every rank and leave what each said in out. */
-static inline void on_ranks(ls_ranks *all, int n,
+static inline void on_ranks(ranks_here *all, int n,
                             int (*body)(const ls_transport *t, void *user),
                             void *user,
                             rank_body out[RANKS])
@@ -38,7 +39,7 @@ static inline void on_ranks(ls_ranks *all, int n,
 
     for (int r = 0; r < n; r++) {
         out[r] = (rank_body){.run = body, .user = user,
-                             .transport = ls_ranks_transport(all, r)};
+                             .transport = ranks_transport(all, r)};
         ck_assert_int_eq(pthread_create(&thread[r], NULL, start_rank, &out[r]),
                          0);
     }
@@ -47,7 +48,7 @@ static inline void on_ranks(ls_ranks *all, int n,
 }
 
 /* ... all of which must succeed. */
-static inline void all_succeed(ls_ranks *all, int n,
+static inline void all_succeed(ranks_here *all, int n,
                                int (*body)(const ls_transport *t, void *user),
                                void *user)
 {

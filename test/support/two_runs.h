@@ -84,9 +84,9 @@ static inline int open_rank(const ls_transport *transport, void *user)
 static inline void on_two_ranks(recipe *r, const char *said)
 {
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
 
-    OK(ls_ranks_open(&all, 2, NULL));
+    OK(ranks_open(&all, 2, NULL));
     on_ranks(all, 2, open_rank, r, out);
     for (int i = 0; i < 2; i++) {
         ck_assert_msg(out[i].status == (said ? LS_EINVAL : 0),
@@ -95,7 +95,7 @@ static inline void on_two_ranks(recipe *r, const char *said)
         ck_assert_msg(!said || strstr(out[i].message, said),
                       "\"%s\" does not say \"%s\"", out[i].message, said);
     }
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 
 /* ------ a checkpoint, and a run that goes on ------ */

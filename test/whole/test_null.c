@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* fork */
 #include "folder.h"
 #include "small_model.h"
+#include "thread_ranks.h"
 
 #include <lockstep/columns.h>
 #include <lockstep/onnx.h>
@@ -47,7 +48,7 @@ static struct {
     ls_transcript *transcript;
     ls_control *control;
     ls_record *record; /* which a refused end takes */
-    ls_ranks *ranks;
+    ranks_here *ranks; /* of the transport */
     const ls_transport *transport;
     ls_table *table;
     ls_coding *coding;
@@ -106,7 +107,7 @@ static const char *const means_something[] = {
     "ls_pool_open options", "ls_predictor_load_torch layers",
     "ls_predictor_open_graph weights", "ls_reverse lengths",
     "ls_realmlp_new options",
-    "ls_ranks_open options", "ls_reduce_scatter axis",
+    "ls_reduce_scatter axis",
     "ls_sharding_data_parallel data_axis", "ls_source_images options",
     "ls_source_pictures options",
     "ls_sparse_dense values", "ls_sparse_dense_with options",
@@ -422,15 +423,15 @@ static void give_rest(void)
     OK(ls_trace_open(&given.trace, given.pool, NULL));
     give_transcript();
     give_record();
-    OK(ls_ranks_open(&given.ranks, 1, NULL));
-    given.transport = ls_ranks_transport(given.ranks, 0);
+    OK(ranks_open(&given.ranks, 1, NULL));
+    given.transport = ranks_transport(given.ranks, 0);
 }
 
 static void take_back(void)
 {
     ls_trace_close(given.trace);
     ls_transcript_close(given.transcript);
-    ls_ranks_close(given.ranks);
+    ranks_close(given.ranks);
     ls_source_close(given.source);
     ls_loader_close(given.loader);
     ls_shards_free(given.shards);

@@ -527,18 +527,18 @@ static int run_rank(const ls_transport *link, void *user)
 
 static int run_ranks(int which)
 {
-    const ls_ranks_options o = {.patience = 30};
+    const ranks_options o = {.patience = 30};
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
     int status;
 
     short_rank = which;
     shared_path = in_folder("s");
     spared = true;
     nftw(shared_path, folder_remove, 8, FTW_DEPTH | FTW_PHYS);
-    status = ls_ranks_open(&all, 2, &o);
+    status = ranks_open(&all, 2, &o);
     on_ranks(all, 2, run_rank, NULL, out);
-    ls_ranks_close(all);
+    ranks_close(all);
     spared = false;
     if (status == 0 && out[!which].status < 0)
         status = ls_error(out[!which].status, out[!which].message);

@@ -4,11 +4,8 @@
  *
  * The measurement is scaling.c's; this gives it the trainer that lockstep-train
  * would train, and shows what it found.  A count with another state than one
- * worker's has no speed-up, and the exit status is 1.
- *
- * Ranks are those that mpirun started.  Without it --ranks makes them, as
- * threads of this process: each has a `scale` of its own, and they measure the
- * cost of a model that is cut over ranks on one machine. */
+ * worker's has no speed-up, and the exit status is 1.  Ranks are those that
+ * mpirun started. */
 #define _GNU_SOURCE
 #include "run/apart.h"
 #include "opt/json_parts.h"
@@ -32,7 +29,7 @@ static const opt own_options[] = {
     { OPT_ROW("workers", "A,B,..", OPT_TEXT, AT(workers), NULL, "",
               "counts to measure, 1 is added (1,2,4.. cores)") },
     { OPT_ROW("ranks", "A,B,..", OPT_TEXT, AT(ranks), NULL, "",
-              "counts of ranks, 1 is added: of mpirun's, or made here") },
+              "counts of ranks of mpirun's, 1 is added (1,2,4.. all)") },
     { OPT_ROW("oversubscribe", NULL, OPT_FLAG, AT(oversubscribe), NULL, "",
               "measure counts of far more workers than cores, too") },
     { OPT_ROW("weak", NULL, OPT_FLAG, AT(weak), NULL, "",
@@ -94,30 +91,21 @@ static int check_usage(scale *s)
     return status;
 }
 
-/* Open the ranks that a launcher started, or threads. */
+/* Take the ranks that a launcher started. */
 static int open_ranks(scale *s)
 {
-    int asked = most(s->ranks, s->n_ranks), status;
+    int asked = most(s->ranks, s->n_ranks);
+    int all = s->launch.transport ? s->launch.transport->ranks : 1;
 
     s->transport = s->launch.transport;
     if (s->transport && s->set.report)
         return opt_fail(OPT_WRONG, "--report is for one process, not for "
                         "ranks");
-    if (s->transport && asked > s->transport->ranks)
+    if (asked > all)
         return opt_fail(OPT_WRONG, "--ranks: %d are more than the %d that were "
-                        "started", asked, s->transport->ranks);
-    if (s->transport)
-        return OPT_GO;
-    if (asked == 1)
-        return run_check_alone(&s->run);
-    if (asked > SCALE_RANKS)
-        return opt_fail(OPT_WRONG, "--ranks: %d ranks are more than the %d "
-                        "that one process may have", asked, SCALE_RANKS);
-    status = ls_ranks_open(&s->threads, asked, NULL);
-    if (status < 0)
-        return opt_check(status);
-    s->transport = ls_ranks_transport(s->threads, 0);
-    return OPT_GO;
+                        "started; mpirun -n %d lockstep-scale .. starts them",
+                        asked, all, asked);
+    return s->transport ? OPT_GO : run_check_alone(&s->run);
 }
 
 static int check_writable(scale *s)
@@ -302,7 +290,6 @@ static int measure_model(scale *s, int argc, char **argv)
     scaling_free(s->scaling);
     findings_free(&s->findings);
     run_close(&s->run);
-    ls_ranks_close(s->threads);
     return status;
 }
 

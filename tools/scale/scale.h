@@ -16,7 +16,7 @@ typedef struct scale_settings {
     const char *json, *report;
 } scale_settings;
 
-enum { SCALE_COUNTS = 64, SCALE_RANKS = 64 };
+enum { SCALE_COUNTS = 64 };
 
 typedef struct scale {
     run run;
@@ -25,7 +25,6 @@ typedef struct scale {
     settings asked;    /* rows and model as the command line has them */
     int n_workers, n_ranks; /* counts of them, */
     int workers[SCALE_COUNTS], ranks[SCALE_COUNTS];
-    ls_ranks *threads;             /* ranks made here; NULL: none */
     const ls_transport *transport; /* between ranks; NULL: there are none */
     int status; /* of what failed inside of the measurement */
     others others;

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "scale/scale.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,54 +119,7 @@ static int measure_rank(scale *s)
     o.repeats = (int)s->set.repeats;
     o.steps = (int)s->set.steps;
     status = scaling_run(&s->scaling, &o);
-    status = s->status != OPT_GO ? s->status : opt_check(status);
-    if (status != OPT_GO && s->transport && !s->launch.transport)
-        s->transport->abort(s->transport->user, "another rank failed");
-    return status; /* where they are a launcher's, launch_close ends them */
-}
-
-/* A rank that is a thread. */
-static void *start_rank(void *arg)
-{
-    scale *s = arg;
-
-    (void)measure_rank(s);
-    return NULL;
-}
-
-/* All ranks of this process, the first one here. */
-static int measure_threads(scale *s)
-{
-    int n = s->threads ? s->transport->ranks : 1, started = 1, status = OPT_GO;
-    scale *other = calloc((size_t)n, sizeof *other);
-    pthread_t thread[SCALE_RANKS];
-
-    for (; other && started < n && status == OPT_GO; started++) {
-        scale *o = &other[started];
-
-        *o = (scale){.run = s->run, .set = s->set, .asked = s->asked,
-                     .n_workers = s->n_workers, .n_ranks = s->n_ranks};
-        memset(&o->run.data, 0, sizeof o->run.data);
-        memcpy(o->workers, s->workers, sizeof o->workers);
-        memcpy(o->ranks, s->ranks, sizeof o->ranks);
-        o->transport = ls_ranks_transport(s->threads, started);
-        if (pthread_create(&thread[started], NULL, start_rank, o) != 0) {
-            status = opt_fail(OPT_FAILED, "a thread cannot be started");
-            s->transport->abort(s->transport->user, "a rank is missing");
-            break;
-        }
-    }
-    if (!other)
-        status = opt_fail(OPT_FAILED, "out of memory");
-    if (status == OPT_GO)
-        status = measure_rank(s);
-    while (started-- > 1) {
-        pthread_join(thread[started], NULL);
-        data_free(&other[started].run.data);
-        scaling_free(other[started].scaling);
-    }
-    free(other);
-    return status;
+    return s->status != OPT_GO ? s->status : opt_check(status);
 }
 
 int scale_measure(scale *s)
@@ -176,7 +128,7 @@ int scale_measure(scale *s)
 
     s->tells = isatty(STDERR_FILENO) && launch_first(&s->launch);
     others_start(&s->others);
-    status = measure_threads(s);
+    status = measure_rank(s);
     if (s->tells)
         fprintf(stderr, "\r%40s\r", "");
     s->findings.others = others_used(&s->others);

@@ -134,11 +134,11 @@ static int record_on_rank(const ls_transport *transport, void *user)
 
 START_TEST(test_ranks)
 {
-    ls_ranks *all;
+    ranks_here *all;
 
-    OK(ls_ranks_open(&all, 2, NULL));
+    OK(ranks_open(&all, 2, NULL));
     all_succeed(all, 2, record_on_rank, NULL);
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 END_TEST
 

@@ -437,16 +437,16 @@ END_TEST
 /* Take the course on so many ranks; 0: on none. */
 static void take_on(int ranks, course *c)
 {
-    ls_ranks *all;
+    ranks_here *all;
 
     if (!ranks) {
         OK(take(NULL, c));
         return;
     }
     c->workers = 1;
-    OK(ls_ranks_open(&all, ranks, NULL));
+    OK(ranks_open(&all, ranks, NULL));
     all_succeed(all, ranks, take, c);
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 
 START_TEST(any_ranks)
@@ -515,13 +515,13 @@ START_TEST(mistakes_of_one_rank)
         "checkpoints need a folder"};
     rank_body out[RANKS];
     wrong w = {.how = _i};
-    ls_ranks *all;
+    ranks_here *all;
 
     snprintf(w.path, sizeof w.path, "%s", in_folder("mistake"));
     snprintf(w.folder, sizeof w.folder, "%s", in_folder("c"));
-    OK(ls_ranks_open(&all, 2, &(ls_ranks_options){.patience = 20}));
+    OK(ranks_open(&all, 2, &(ranks_options){.patience = 20}));
     on_ranks(all, 2, mistake, &w, out);
-    ls_ranks_close(all);
+    ranks_close(all);
     for (int k = 0; k < 2; k++) {
         ck_assert_msg(out[k].status == LS_EINVAL &&
                       strstr(out[k].message, words[_i]), "rank %d: %d, %s", k,

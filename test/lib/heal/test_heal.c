@@ -305,11 +305,11 @@ static void train_ranks(int n, int workers, int kind, char hash[65],
 {
     course c = {workers, kind, STEPS, 1, PTHREAD_MUTEX_INITIALIZER, "",
                 {.wrong = 0}};
-    ls_ranks *all;
+    ranks_here *all;
 
-    OK(ls_ranks_open(&all, n, NULL));
+    OK(ranks_open(&all, n, NULL));
     all_succeed(all, n, train_on, &c);
-    ls_ranks_close(all);
+    ranks_close(all);
     memcpy(hash, c.hash, sizeof c.hash);
     *found = c.found;
 }

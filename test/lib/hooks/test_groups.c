@@ -229,11 +229,11 @@ START_TEST(bytes)
     ck_assert_mem_eq(&first, &other, sizeof first);
     p.expected = &first;
     for (int ranks = 2; ranks <= 3; ranks++) {
-        ls_ranks *all;
+        ranks_here *all;
 
-        OK(ls_ranks_open(&all, ranks, NULL));
+        OK(ranks_open(&all, ranks, NULL));
         all_succeed(all, ranks, train_rank, &p);
-        ls_ranks_close(all);
+        ranks_close(all);
     }
     free_plan(&p);
 }
@@ -447,13 +447,13 @@ static int step_wide(const ls_transport *transport, void *user)
 /* Bytes that a rank sends when two of them open a trainer and take a step. */
 static int64_t sent(const char *freeze)
 {
-    ls_ranks *all;
+    ranks_here *all;
     int64_t n;
 
-    OK(ls_ranks_open(&all, 2, NULL));
+    OK(ranks_open(&all, 2, NULL));
     all_succeed(all, 2, step_wide, (void *)freeze);
-    n = ls_ranks_sent(all, 0);
-    ls_ranks_close(all);
+    n = ranks_sent(all, 0);
+    ranks_close(all);
     return n;
 }
 

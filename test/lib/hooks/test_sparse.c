@@ -766,14 +766,14 @@ START_TEST(test_lazy_ranks)
 
     hash_of(&s.way, &o, false, want);
     for (int n = 2; n <= 3; n++) {
-        ls_ranks *all;
+        ranks_here *all;
 
-        OK(ls_ranks_open(&all, n, NULL));
+        OK(ranks_open(&all, n, NULL));
         s.next = 0;
         all_succeed(all, n, lazy_rank, &s);
         for (int r = 0; r < n; r++)
             ck_assert_str_eq(s.hash[r], want);
-        ls_ranks_close(all);
+        ranks_close(all);
     }
 }
 END_TEST

@@ -236,11 +236,11 @@ START_TEST(test_on_ranks)
     c.workers = 1;
     OK(train(&c, NULL));
     for (int n = 1; n <= 3; n++) {
-        ls_ranks *all;
+        ranks_here *all;
 
-        OK(ls_ranks_open(&all, n, NULL));
+        OK(ranks_open(&all, n, NULL));
         all_succeed(all, n, train_rank, &c);
-        ls_ranks_close(all);
+        ranks_close(all);
     }
 }
 END_TEST

@@ -47,7 +47,7 @@ static void refused_by_checkpoint(const ls__facts f[2], const char *said)
     json_decref(now);
 }
 
-static void refused_by_ranks(ls_ranks *all, ls__facts f[2], const char *said)
+static void refused_by_ranks(ranks_here *all, ls__facts f[2], const char *said)
 {
     rank_body out[RANKS];
 
@@ -88,7 +88,7 @@ static void change(const ls__attribute *a, void *at)
 }
 
 /* The graph's facts against those of the same with one attribute changed. */
-static void check_attribute(ls_graph *g, ls_ranks *all, const ls__facts *was,
+static void check_attribute(ls_graph *g, ranks_here *all, const ls__facts *was,
                             ls_node *n, const ls__attribute *a)
 {
     ls_graph *other;
@@ -113,10 +113,10 @@ START_TEST(test_attributes)
 {
     ls_graph *g = all_operators();
     ls__facts was = {.count = 0};
-    ls_ranks *all;
+    ranks_here *all;
 
     ls__graph_facts(g, false, &was);
-    OK(ls_ranks_open(&all, 2, NULL));
+    OK(ranks_open(&all, 2, NULL));
     for (int i = 0; i < g->node_count; i++) {
         const ls__op *op = g->nodes[i]->op;
 
@@ -127,7 +127,7 @@ START_TEST(test_attributes)
     for (int i = 0; ls__ops[i]; i++)
         ck_assert_msg(has_op(g, ls__ops[i]), "%s is not among them",
                       ls__ops[i]->name);
-    ls_ranks_close(all);
+    ranks_close(all);
     ls__facts_free(&was);
     ls_graph_free(g);
 }

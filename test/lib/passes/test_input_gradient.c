@@ -188,15 +188,15 @@ static int on_rank(const ls_transport *transport, void *user)
 START_TEST(over_ranks)
 {
     float right[MOST];
-    ls_ranks *all;
+    ranks_here *all;
     session s;
 
     open_session(&s, 0, 1, 1, NULL);
     gradient(&s, 0, 1, right);
     close_session(&s);
-    OK(ls_ranks_open(&all, _i, NULL));
+    OK(ranks_open(&all, _i, NULL));
     all_succeed(all, _i, on_rank, right);
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 END_TEST
 

@@ -109,12 +109,12 @@ static int on_rank(const ls_transport *transport, void *user)
 START_TEST(rows_over_ranks)
 {
     float right[ROWS];
-    ls_ranks *all;
+    ranks_here *all;
 
     make_right(false, right);
-    OK(ls_ranks_open(&all, _i, NULL));
+    OK(ranks_open(&all, _i, NULL));
     all_succeed(all, _i, on_rank, right);
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 END_TEST
 

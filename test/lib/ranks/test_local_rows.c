@@ -165,11 +165,11 @@ static int train_rank(const ls_transport *link, void *user)
 
 static void on(const plan *p)
 {
-    ls_ranks *all;
+    ranks_here *all;
 
-    OK(ls_ranks_open(&all, p->ranks, NULL));
+    OK(ranks_open(&all, p->ranks, NULL));
     all_succeed(all, p->ranks, train_rank, (void *)p);
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 
 /* Cut ROWS over ranks; numbers are drawn, and a rank may have none. */
@@ -333,7 +333,7 @@ START_TEST(kept_rows_are_devices_filled_up)
               .weighted = _i / 2 % 2};
     static const int splits[][4] = {
         {0, ROWS}, {0, 20, ROWS}, {0, 14, 28, ROWS}, {0, 12, 25, ROWS}};
-    ls_ranks *all;
+    ranks_here *all;
 
     make();
     for (size_t k = 0; k < sizeof splits / sizeof *splits; k++) {
@@ -344,9 +344,9 @@ START_TEST(kept_rows_are_devices_filled_up)
             p.split[1][1] = 13; /* another step, other numbers */
         memset(&expected, 0, sizeof expected);
         train_filled(&p, &expected);
-        OK(ls_ranks_open(&all, p.ranks, NULL));
+        OK(ranks_open(&all, p.ranks, NULL));
         all_succeed(all, p.ranks, keep_rank, &p);
-        ls_ranks_close(all);
+        ranks_close(all);
     }
     end();
 }
@@ -405,13 +405,13 @@ START_TEST(what_is_wrong_on_one_rank_fails_on_all)
         {LS_EINVAL, "not NULL", "x: rank 1 failed: invalid argument"},
         {LS_EINVAL, "-3 rows", "weights: rank 1 failed: invalid argument"}};
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
     int how = _i;
 
     make();
-    OK(ls_ranks_open(&all, 2, &(ls_ranks_options){.patience = 20}));
+    OK(ranks_open(&all, 2, &(ranks_options){.patience = 20}));
     on_ranks(all, 2, wrong_rank, &how, out);
-    ls_ranks_close(all);
+    ranks_close(all);
     for (int r = 0; r < 2; r++) {
         const char *words = r == 1 ? want[how].odd : want[how].other;
 
@@ -493,12 +493,12 @@ static int failing_rank(const ls_transport *link, void *user)
 START_TEST(a_source_that_fails_fails_on_all)
 {
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
 
     make();
-    OK(ls_ranks_open(&all, 2, &(ls_ranks_options){.patience = 20}));
+    OK(ranks_open(&all, 2, &(ranks_options){.patience = 20}));
     on_ranks(all, 2, failing_rank, NULL, out);
-    ls_ranks_close(all);
+    ranks_close(all);
     ck_assert_int_eq(out[1].status, LS_EUSER);
     ck_assert_int_eq(out[0].status, LS_EINVAL);
     ck_assert_msg(strstr(out[0].message, "x: rank 1 failed"), "%s",
@@ -510,12 +510,12 @@ END_TEST
 START_TEST(epochs_are_equally_long)
 {
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
 
     make();
-    OK(ls_ranks_open(&all, 2, NULL));
+    OK(ranks_open(&all, 2, NULL));
     on_ranks(all, 2, short_rank, NULL, out);
-    ls_ranks_close(all);
+    ranks_close(all);
     for (int r = 0; r < 2; r++) {
         ck_assert_int_eq(out[r].status, LS_EINVAL);
         ck_assert_str_eq(out[r].message, "an epoch has 2 batches of the rows "

@@ -76,18 +76,18 @@ END_TEST
 /* What ranks send arrives, with delays and overtaking and slow lines too. */
 START_TEST(test_transport)
 {
-    static const ls_ranks_options row[] = {
+    static const ranks_options row[] = {
         {0}, {.delay = 1e-3}, {.bandwidth = 1e6},
         {.delay = 1e-3, .shuffle = 7, .bandwidth = 1e7}};
-    ls_ranks *all;
+    ranks_here *all;
 
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         for (int n = 1; n <= RANKS; n += 1 + n / 4) {
-            OK(ls_ranks_open(&all, n, &row[i]));
+            OK(ranks_open(&all, n, &row[i]));
             all_succeed(all, n, check, NULL);
-            ck_assert_ptr_null(ls_ranks_transport(all, n));
-            ck_assert_ptr_null(ls_ranks_transport(all, -1));
-            ls_ranks_close(all);
+            ck_assert_ptr_null(ranks_transport(all, n));
+            ck_assert_ptr_null(ranks_transport(all, -1));
+            ranks_close(all);
         }
 }
 END_TEST
@@ -95,11 +95,11 @@ END_TEST
 /* A transport that changes a bit is found, by the rank that received it. */
 START_TEST(test_lie)
 {
-    ls_ranks_options o = {.fault = LS_RANK_LIES, .rank = 1};
+    ranks_options o = {.fault = RANK_LIES, .rank = 1};
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
 
-    OK(ls_ranks_open(&all, 3, &o));
+    OK(ranks_open(&all, 3, &o));
     on_ranks(all, 3, check, NULL, out);
     ck_assert_int_eq(out[1].status, 0);
     for (int r = 0; r < 3; r += 2) {
@@ -107,7 +107,7 @@ START_TEST(test_lie)
         ck_assert_ptr_nonnull(strstr(out[r].message,
                                      "changed what rank 1 sent"));
     }
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 END_TEST
 
@@ -116,18 +116,18 @@ END_TEST
 START_TEST(test_dead)
 {
     static const struct {
-        ls_rank_fault fault;
+        rank_fault fault;
         const char *words;
-    } row[] = {{LS_RANK_DIES, "rank 2 has died"},
-               {LS_RANK_STALLS, "rank 2 did not answer for 1 seconds"}};
+    } row[] = {{RANK_DIES, "rank 2 has died"},
+               {RANK_STALLS, "rank 2 did not answer for 1 seconds"}};
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
 
     for (int i = 0; i < 2; i++) {
-        ls_ranks_options o = {.fault = row[i].fault, .rank = 2, .posts = 2,
+        ranks_options o = {.fault = row[i].fault, .rank = 2, .posts = 2,
                               .patience = 1};
 
-        OK(ls_ranks_open(&all, 4, &o));
+        OK(ranks_open(&all, 4, &o));
         on_ranks(all, 4, check, NULL, out);
         for (int r = 1; r < 4; r++) {
             ck_assert_int_eq(out[r].status, LS_EIO);
@@ -135,7 +135,7 @@ START_TEST(test_dead)
                 ck_assert_msg(strstr(out[r].message, row[i].words), "%s",
                               out[r].message);
         }
-        ls_ranks_close(all);
+        ranks_close(all);
     }
 }
 END_TEST
@@ -157,14 +157,14 @@ static int end_or_wait(const ls_transport *t, void *user)
 START_TEST(test_abort)
 {
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
 
-    OK(ls_ranks_open(&all, 3, NULL));
+    OK(ranks_open(&all, 3, NULL));
     on_ranks(all, 3, end_or_wait, NULL, out);
     ck_assert_int_eq(out[0].status, LS_EIO);
     ck_assert_ptr_nonnull(strstr(out[0].message,
                                  "rank 1 ended the run: the disk is full"));
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 END_TEST
 
@@ -181,37 +181,37 @@ static int send_short(const ls_transport *t, void *user)
 /* Two ends that do not agree on a size find out. */
 START_TEST(test_sizes)
 {
-    ls_ranks_options o = {.patience = 1};
+    ranks_options o = {.patience = 1};
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
 
-    OK(ls_ranks_open(&all, 2, &o));
+    OK(ranks_open(&all, 2, &o));
     on_ranks(all, 2, send_short, NULL, out);
     ck_assert_int_eq(out[0].status, LS_EIO);
     ck_assert_ptr_nonnull(strstr(out[0].message,
                                  "of 4 bytes where 8 were wanted"));
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 END_TEST
 
 /* What cannot be is refused before anything is made. */
 START_TEST(test_refused)
 {
-    const ls_ranks_options slow = {.delay = -1}, other = {.rank = 2};
+    const ranks_options slow = {.delay = -1}, other = {.rank = 2};
     ls_transport t = {.ranks = 2, .rank = 2};
-    ls_ranks *all;
+    ranks_here *all;
 
-    FAILS(ls_ranks_open(&all, 0, NULL), LS_EINVAL, "0 ranks");
-    FAILS(ls_ranks_open(&all, 1025, NULL), LS_EINVAL, "1 to 1024");
+    FAILS(ranks_open(&all, 0, NULL), LS_EINVAL, "0 ranks");
+    FAILS(ranks_open(&all, 1025, NULL), LS_EINVAL, "1 to 1024");
     FAILS(ls_transport_sums(1, INT32_MAX), LS_EINVAL, "2147483647 devices");
     ck_assert_int_eq(ls_transport_sums(1, 1 << 29), 1);
-    FAILS(ls_ranks_open(&all, 2, &slow), LS_EINVAL, "delay -1");
-    FAILS(ls_ranks_open(&all, 2, &other), LS_EINVAL, "rank 2 of 2");
+    FAILS(ranks_open(&all, 2, &slow), LS_EINVAL, "delay -1");
+    FAILS(ranks_open(&all, 2, &other), LS_EINVAL, "rank 2 of 2");
     FAILS(ls_transport_check(NULL), LS_EINVAL, "NULL");
     FAILS(ls_transport_check(&t), LS_EINVAL, "rank 2 of 2");
     t.rank = 1;
     FAILS(ls_transport_check(&t), LS_EINVAL, "lacks a function");
-    ls_ranks_close(NULL);
+    ranks_close(NULL);
 }
 END_TEST
 
@@ -332,7 +332,7 @@ static int sum_over_ranks(const ls_transport *t, void *user)
 START_TEST(test_exchange)
 {
     static const int64_t length[] = {N, 48, 16};
-    ls_ranks *all;
+    ranks_here *all;
     sum s;
 
     for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
@@ -340,9 +340,9 @@ START_TEST(test_exchange)
         for (s.devices = 1; s.devices <= DEVICES; s.devices++) {
             define(&s);
             for (int r = 1; r <= 5 && r <= s.devices; r++) {
-                OK(ls_ranks_open(&all, r, NULL));
+                OK(ranks_open(&all, r, NULL));
                 all_succeed(all, r, sum_over_ranks, &s);
-                ls_ranks_close(all);
+                ranks_close(all);
             }
         }
         free_sum(&s);
@@ -397,22 +397,22 @@ END_TEST
  * other. */
 START_TEST(test_overtaking)
 {
-    ls_ranks_options o = {.delay = 2e-4, .shuffle = 3, .bandwidth = 1e9};
-    ls_ranks *all;
+    ranks_options o = {.delay = 2e-4, .shuffle = 3, .bandwidth = 1e9};
+    ranks_here *all;
     sum s;
 
     make_sum(&s, LONG);
     s.devices = DEVICES;
     define(&s);
     for (int r = 2; r < 5; r++) {
-        OK(ls_ranks_open(&all, r, NULL));
+        OK(ranks_open(&all, r, NULL));
         all_succeed(all, r, sum_over_ranks, &s);
-        ls_ranks_close(all);
+        ranks_close(all);
     }
     for (; o.shuffle < 6; o.shuffle++) {
-        OK(ls_ranks_open(&all, 5, &o));
+        OK(ranks_open(&all, 5, &o));
         all_succeed(all, 5, sum_over_ranks, &s);
-        ls_ranks_close(all);
+        ranks_close(all);
     }
     free_sum(&s);
 }
@@ -425,7 +425,7 @@ START_TEST(test_bytes)
     static const struct {
         int devices, ranks;
     } row[] = {{8, 2}, {8, 4}, {12, 3}, {6, 3}, {5, 5}, {8, 8}, {7, 1}};
-    ls_ranks *all;
+    ranks_here *all;
     sum s;
 
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -435,12 +435,12 @@ START_TEST(test_bytes)
         make_sum(&s, n);
         s.devices = row[i].devices;
         define(&s);
-        OK(ls_ranks_open(&all, ranks, NULL));
+        OK(ranks_open(&all, ranks, NULL));
         all_succeed(all, ranks, sum_over_ranks, &s);
         for (int r = 0; r < ranks; r++)
-            ck_assert_int_eq(ls_ranks_sent(all, r),
+            ck_assert_int_eq(ranks_sent(all, r),
                              2 * n * (ranks - 1) / ranks * 4);
-        ls_ranks_close(all);
+        ranks_close(all);
         free_sum(&s);
     }
 }
@@ -477,12 +477,12 @@ static int gather_records(const ls_transport *t, void *user)
 /* Records of devices and of blocks reach every rank. */
 START_TEST(test_records)
 {
-    ls_ranks *all;
+    ranks_here *all;
 
     for (int r = 1; r <= RANKS; r++) {
-        OK(ls_ranks_open(&all, r, NULL));
+        OK(ranks_open(&all, r, NULL));
         all_succeed(all, r, gather_records, NULL);
-        ls_ranks_close(all);
+        ranks_close(all);
     }
 }
 END_TEST
@@ -511,10 +511,10 @@ static int agree(const ls_transport *t, void *user)
 START_TEST(test_agree)
 {
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
     int odd = -1;
 
-    OK(ls_ranks_open(&all, 4, NULL));
+    OK(ranks_open(&all, 4, NULL));
     all_succeed(all, 4, agree, &odd);
     odd = 2;
     on_ranks(all, 4, agree, &odd, out);
@@ -523,7 +523,7 @@ START_TEST(test_agree)
         ck_assert_ptr_nonnull(strstr(out[r].message,
                                      "seed is 5 on rank 2, and 4 on rank 0"));
     }
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 END_TEST
 
@@ -570,17 +570,17 @@ START_TEST(test_many_facts)
         "number 700 is 1 on rank 1, and 0 on rank 0", "long is aaa",
         "rank 1 has more here, where rank 0 has nothing"};
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
     int none = 3;
 
-    OK(ls_ranks_open(&all, 3, NULL));
+    OK(ranks_open(&all, 3, NULL));
     all_succeed(all, 3, agree_on_many, &none);
     on_ranks(all, 3, agree_on_many, &_i, out);
     for (int r = 0; r < 3; r++) {
         ck_assert_int_eq(out[r].status, LS_EINVAL);
         ck_assert_msg(strstr(out[r].message, said[_i]), "%s", out[r].message);
     }
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 END_TEST
 

@@ -87,15 +87,15 @@ static int walk_rank(const ls_transport *transport, void *user)
 /* ranks 0: without a transport. */
 static void walk_on(leg *l, int ranks)
 {
-    ls_ranks *all;
+    ranks_here *all;
 
     if (ranks == 0) {
         OK(walk_rank(NULL, l));
         return;
     }
-    OK(ls_ranks_open(&all, ranks, NULL));
+    OK(ranks_open(&all, ranks, NULL));
     all_succeed(all, ranks, walk_rank, l);
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 
 static const char *const kept[] = {"params.safetensors",
@@ -144,7 +144,7 @@ START_TEST(test_checkpoint_failures)
     rank_body out[RANKS];
     plan p = new_plan(4);
     leg l = {.plan = p, .folder = "none/c", .from = -1, .to = 2, .every = 1};
-    ls_ranks *all;
+    ranks_here *all;
 
     ck_assert_int_eq(system("rm -rf c-fail"), 0);
     for (int k = 0; k < 3; k++) {
@@ -152,14 +152,14 @@ START_TEST(test_checkpoint_failures)
             "cannot be made", "which is odd on rank 1, and even on rank 0",
             "seed is 9, but was 0 in the checkpoint"};
 
-        OK(ls_ranks_open(&all, 3, NULL));
+        OK(ranks_open(&all, 3, NULL));
         on_ranks(all, 3, walk_rank, &l, out);
         for (int r = 0; r < 3; r++) {
             ck_assert_msg(strstr(out[r].message, words[k]), "%s",
                           out[r].message);
             ck_assert_int_eq(out[r].status, k ? LS_EINVAL : LS_EIO);
         }
-        ls_ranks_close(all);
+        ranks_close(all);
         l.folder = "c-fail";
         l.plan.odd = k == 0 ? 1 : -1;
         if (k == 1) {
@@ -216,20 +216,20 @@ START_TEST(test_every_death)
     leg l = {.plan = p, .folder = "c-every"};
     char whole[65];
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
 
     ck_assert_int_eq(system("rm -rf c-every"), 0);
-    OK(ls_ranks_open(&all, 2, NULL));
+    OK(ranks_open(&all, 2, NULL));
     all_succeed(all, 2, say_all, &l);
-    ls_ranks_close(all);
+    ranks_close(all);
     memcpy(whole, l.hash, sizeof whole);
     for (int64_t n = 0; failed; n++) {
-        ls_ranks_options o = {.fault = LS_RANK_DIES, .patience = 60,
+        ranks_options o = {.fault = RANK_DIES, .patience = 60,
                               .rank = dies, .posts = n};
 
-        OK(ls_ranks_open(&all, 2, &o));
+        OK(ranks_open(&all, 2, &o));
         on_ranks(all, 2, say_all, &l, out);
-        ls_ranks_close(all);
+        ranks_close(all);
         failed = (out[0].status < 0) + (out[1].status < 0);
         deaths += failed > 0;
         for (int r = 0; r < 2; r++)
@@ -269,19 +269,19 @@ START_TEST(test_deaths)
 
         for (bool ended = false; !ended;) {
             int ranks = 2 + (int)draw(&seed, 4);
-            ls_ranks_options o = {.fault = LS_RANK_DIES, .patience = 60,
+            ranks_options o = {.fault = RANK_DIES, .patience = 60,
                                   .rank = (int)draw(&seed, (uint32_t)ranks),
                                   .posts = draw(&seed, (uint32_t)(30 * ranks))};
             rank_body out[RANKS];
-            ls_ranks *all;
+            ranks_here *all;
 
-            OK(ls_ranks_open(&all, ranks, &o));
+            OK(ranks_open(&all, ranks, &o));
             on_ranks(all, ranks, walk_rank, &l, out);
             ended = true;
             for (int r = 0; r < ranks; r++)
                 ended = ended && out[r].status == 0;
             deaths += !ended;
-            ls_ranks_close(all);
+            ranks_close(all);
         }
         ck_assert_str_eq(l.hash, whole.hash);
         same_checkpoint("c-whole", "c-death", 12);

@@ -257,7 +257,7 @@ static void save_torch(void)
 START_TEST(test_packed)
 {
     static task k;
-    ls_ranks *all;
+    ranks_here *all;
 
     k = (task){.plan = new_wide_plan(4), .change = row[_i]};
     k.plan.options.average = 0.5;
@@ -272,9 +272,9 @@ START_TEST(test_packed)
         k.knows = i != 1;
         k.plan.topology = i == 2 ? "numa:2 core:1" : NULL;
         ranks_folder = in_folder((const char *[]){"two", "three", "nodes"}[i]);
-        OK(ls_ranks_open(&all, i == 1 ? 3 : 2, NULL));
+        OK(ranks_open(&all, i == 1 ? 3 : 2, NULL));
         all_succeed(all, i == 1 ? 3 : 2, train_rank, &k);
-        ls_ranks_close(all);
+        ranks_close(all);
     }
     folder_close();
     free_plan(&k.plan);

@@ -50,11 +50,11 @@ START_TEST(test_moments)
 {
     shares s = {.plan = new_wide_plan(4)};
     int64_t sum = 0;
-    ls_ranks *all;
+    ranks_here *all;
 
-    OK(ls_ranks_open(&all, 3, NULL));
+    OK(ranks_open(&all, 3, NULL));
     all_succeed(all, 3, read_moment, &s);
-    ls_ranks_close(all);
+    ranks_close(all);
     for (int r = 0; r < 3; r++)
         sum += s.of[r];
     ck_assert_int_ge(sum, s.all);
@@ -93,12 +93,12 @@ START_TEST(test_roots)
 {
     roots s = {.plan = new_plan(RANKS)};
     char one[65];
-    ls_ranks *all;
+    ranks_here *all;
 
     for (int ranks = 1; ranks <= RANKS; ranks++) {
-        OK(ls_ranks_open(&all, ranks, NULL));
+        OK(ranks_open(&all, ranks, NULL));
         all_succeed(all, ranks, find_root, &s);
-        ls_ranks_close(all);
+        ranks_close(all);
         if (ranks == 1)
             memcpy(one, s.root[0], sizeof one);
         for (int r = 0; r < ranks; r++)
@@ -113,7 +113,7 @@ END_TEST
 /* Bytes that each rank sends in a step. */
 typedef struct traffic {
     plan plan;
-    const ls_ranks *all;
+    const ranks_here *all;
     int64_t floats, blocks, sent[RANKS];
 } traffic;
 
@@ -127,10 +127,10 @@ static int count_step(const ls_transport *transport, void *user)
 
     p.options.transport = transport;
     status = rank_open(&own, &p);
-    c->sent[rank] = -ls_ranks_sent(c->all, rank);
+    c->sent[rank] = -ranks_sent(c->all, rank);
     if (status == 0)
         status = ls_step(own.trainer, own.batch, &r);
-    c->sent[rank] += ls_ranks_sent(c->all, rank);
+    c->sent[rank] += ranks_sent(c->all, rank);
     if (status == 0 && rank == 0) {
         c->floats = own.trainer->model.params.floats;
         c->blocks = p.options.clip_norm > 0 ? ls__reduce_blocks(c->floats) : 0;
@@ -147,14 +147,14 @@ START_TEST(test_traffic)
     for (int ranks = 1; ranks <= 6; ranks++) {
         traffic c = {.plan = new_wide_plan(2 * ranks)};
         int64_t sum = 0, besides;
-        ls_ranks *all;
+        ranks_here *all;
 
         c.plan.options.clip_norm = _i ? 0.5 : 0;
         c.plan.options.accumulate = _i ? 2 : 1;
-        OK(ls_ranks_open(&all, ranks, NULL));
+        OK(ranks_open(&all, ranks, NULL));
         c.all = all;
         all_succeed(all, ranks, count_step, &c);
-        ls_ranks_close(all);
+        ranks_close(all);
         for (int r = 0; r < ranks; r++)
             sum += c.sent[r];
         besides = (int64_t)sizeof(ls__report) * c.plan.devices + 8 * ranks +
@@ -278,11 +278,11 @@ START_TEST(test_feed)
     for (int ranks = 1; ranks <= 5; ranks += 2) {
         feed g = {.plan = f.plan, .rows = f.rows, .batch = f.batch,
                   .shuffle = f.shuffle, .uneven = f.uneven};
-        ls_ranks *all;
+        ranks_here *all;
 
-        OK(ls_ranks_open(&all, ranks, NULL));
+        OK(ranks_open(&all, ranks, NULL));
         all_succeed(all, ranks, feed_rank, &g);
-        ls_ranks_close(all);
+        ranks_close(all);
         ck_assert_str_eq(g.hash, f.hash);
         for (int r = 1; r < ranks; r++) {
             ck_assert_int_lt(g.asked[r], f.asked[0]);
@@ -311,17 +311,17 @@ START_TEST(test_other_data)
     feed f = {.plan = new_plan(6), .rows = other_data[_i].rows,
               .batch = other_data[_i].batch, .spoilt = other_data[_i].spoilt,
               .uneven = LS_UNEVEN_PAD};
-    ls_ranks *all;
+    ranks_here *all;
 
     f.plan.odd = 1;
-    OK(ls_ranks_open(&all, 3, NULL));
+    OK(ranks_open(&all, 3, NULL));
     on_ranks(all, 3, feed_rank, &f, out);
     for (int r = 0; r < 3; r++) {
         ck_assert_msg(strstr(out[r].message, other_data[_i].words), "%s",
                       out[r].message);
         ck_assert_int_eq(out[r].status, LS_EINVAL);
     }
-    ls_ranks_close(all);
+    ranks_close(all);
     free_plan(&f.plan);
 }
 END_TEST
@@ -346,7 +346,7 @@ static int find_place(const ls_transport *t, void *user)
 START_TEST(test_places)
 {
     ls_mesh *mesh;
-    ls_ranks *all;
+    ranks_here *all;
     int cores;
 
     OK(ls_mesh_open(&mesh, NULL));
@@ -354,9 +354,9 @@ START_TEST(test_places)
     for (int ranks = 1; ranks <= RANKS; ranks++) {
         places p = {0};
 
-        OK(ls_ranks_open(&all, ranks, NULL));
+        OK(ranks_open(&all, ranks, NULL));
         all_succeed(all, ranks, find_place, &p);
-        ls_ranks_close(all);
+        ranks_close(all);
         for (int r = 0; r < ranks; r++) {
             ck_assert_int_eq(p.own[r], ranks <= cores);
             ck_assert_int_eq(*p.list[r] != 0, ranks > 1 && ranks <= cores);

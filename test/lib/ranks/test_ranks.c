@@ -116,13 +116,13 @@ static void train_alone(plan *p, outcome *o)
     p->expected = o;
 }
 
-static void train_on(plan *p, int ranks, const ls_ranks_options *options)
+static void train_on(plan *p, int ranks, const ranks_options *options)
 {
-    ls_ranks *all;
+    ranks_here *all;
 
-    OK(ls_ranks_open(&all, ranks, options));
+    OK(ranks_open(&all, ranks, options));
     all_succeed(all, ranks, train_rank, p);
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 
 static const struct {
@@ -178,7 +178,7 @@ END_TEST
 START_TEST(test_network)
 {
     static outcome expected;
-    ls_ranks_options o = {.delay = 1e-4, .shuffle = 5, .bandwidth = 1e8};
+    ranks_options o = {.delay = 1e-4, .shuffle = 5, .bandwidth = 1e8};
     plan p = new_plan(6);
 
     train_alone(&p, &expected);
@@ -206,7 +206,7 @@ START_TEST(test_buckets)
         int devices, ranks, accumulate;
     } cut[] = {{4, 1, 1}, {4, 2, 2}, {6, 3, 1}, {6, 4, 1}, {12, 5, 2}};
     static outcome expected;
-    ls_ranks_options slow = {.delay = 5e-5, .shuffle = 9, .bandwidth = 3e8};
+    ranks_options slow = {.delay = 5e-5, .shuffle = 9, .bandwidth = 3e8};
     int one_in = long_run() ? 1 : UNDER_SANITIZER ? 5 : 3;
 
     for (size_t i = 0; i < sizeof cut / sizeof *cut; i++) {
@@ -336,19 +336,19 @@ START_TEST(test_differences)
 {
     rank_body out[RANKS];
     plan p = new_plan(4);
-    ls_ranks *all;
+    ranks_here *all;
 
     other_graph = mlp_graph();
     p.odd = 2;
     p.tell = difference[_i].tell;
-    OK(ls_ranks_open(&all, 3, &(ls_ranks_options){.patience = 60}));
+    OK(ranks_open(&all, 3, &(ranks_options){.patience = 60}));
     on_ranks(all, 3, train_rank, &p, out);
     for (int r = 0; r < 3; r++) {
         ck_assert_int_eq(out[r].status, difference[_i].status);
         ck_assert_msg(strstr(out[r].message, difference[_i].words), "%s",
                       out[r].message);
     }
-    ls_ranks_close(all);
+    ranks_close(all);
     ls_graph_free(other_graph);
     free_plan(&p);
 }
@@ -510,7 +510,7 @@ START_TEST(test_mistakes)
 {
     plan p = new_plan(4);
     char hex[65];
-    ls_ranks *all;
+    ranks_here *all;
     rank_run r;
 
     ls_graph_free((ls_graph *)p.graph);
@@ -523,9 +523,9 @@ START_TEST(test_mistakes)
     rank_close(&r);
     p.odd = 2;
     p.expected = (struct outcome *)hex;
-    OK(ls_ranks_open(&all, 3, &(ls_ranks_options){.patience = 20}));
+    OK(ranks_open(&all, 3, &(ranks_options){.patience = 20}));
     all_succeed(all, 3, mistake_rank, &p);
-    ls_ranks_close(all);
+    ranks_close(all);
     free_plan(&p);
 }
 END_TEST
@@ -535,16 +535,16 @@ START_TEST(test_too_many)
 {
     rank_body out[RANKS];
     plan p = new_plan(2);
-    ls_ranks *all;
+    ranks_here *all;
 
-    OK(ls_ranks_open(&all, 3, NULL));
+    OK(ranks_open(&all, 3, NULL));
     on_ranks(all, 3, train_rank, &p, out);
     for (int r = 0; r < 3; r++) {
         ck_assert_int_eq(out[r].status, LS_EINVAL);
         ck_assert_ptr_nonnull(strstr(out[r].message, "3 ranks are more than 2 "
                                      "devices"));
     }
-    ls_ranks_close(all);
+    ranks_close(all);
     free_plan(&p);
 }
 END_TEST
@@ -556,16 +556,16 @@ START_TEST(test_bad_row)
 {
     rank_body out[RANKS];
     plan p = new_plan(4);
-    ls_ranks *all;
+    ranks_here *all;
 
     ((float *)p.x)[(p.rows - 1) * IN] = (float)INFINITY;
-    OK(ls_ranks_open(&all, 2, NULL));
+    OK(ranks_open(&all, 2, NULL));
     on_ranks(all, 2, train_rank, &p, out);
     for (int r = 0; r < 2; r++) {
         ck_assert_int_eq(out[r].status, LS_ENONFINITE);
         ck_assert_ptr_nonnull(strstr(out[r].message, "on device 3"));
     }
-    ls_ranks_close(all);
+    ranks_close(all);
     free_plan(&p);
 }
 END_TEST
@@ -575,22 +575,22 @@ END_TEST
 START_TEST(test_dead)
 {
     for (int64_t posts = 3; posts < 48; posts += 11) {
-        ls_ranks_options o = {.fault = LS_RANK_DIES, .rank = 1,
+        ranks_options o = {.fault = RANK_DIES, .rank = 1,
                               .posts = posts, .patience = 5};
         rank_body out[RANKS];
         plan p = posts % 2 ? new_wide_plan(4) : new_plan(4);
-        ls_ranks *all;
+        ranks_here *all;
 
         p.options.bucket = 1; /* so that some messages leave early */
         p.workers = 1;
-        OK(ls_ranks_open(&all, 3, &o));
+        OK(ranks_open(&all, 3, &o));
         on_ranks(all, 3, train_rank, &p, out);
         for (int r = 0; r < 3; r++) {
             ck_assert_int_eq(out[r].status, LS_EIO);
             ck_assert_msg(strstr(out[r].message, "rank 1 has died"), "%s",
                           out[r].message);
         }
-        ls_ranks_close(all);
+        ranks_close(all);
         free_plan(&p);
     }
 }

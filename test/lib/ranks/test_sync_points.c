@@ -115,12 +115,12 @@ static int run_rank(const ls_transport *transport, void *user)
 static void together(const run_of *of, int ranks, outcome *out)
 {
     world w = {of, out};
-    ls_ranks *all;
+    ranks_here *all;
 
     memset(out, 0, (size_t)ranks * sizeof *out);
-    OK(ls_ranks_open(&all, ranks, NULL));
+    OK(ranks_open(&all, ranks, NULL));
     all_succeed(all, ranks, run_rank, &w);
-    ls_ranks_close(all);
+    ranks_close(all);
 }
 
 /* ------ The tests ------ */

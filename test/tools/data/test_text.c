@@ -167,15 +167,15 @@ START_TEST(reads_its_own)
 {
     char path[64];
     reading r = {path, {0}};
-    ls_ranks *all;
+    ranks_here *all;
 
     write_text(path);
-    OK(ls_ranks_open(&all, 2, NULL));
+    OK(ranks_open(&all, 2, NULL));
     all_succeed(all, 2, read_steps, &r);
     for (int k = 0; k < 2; k++)
         ck_assert_int_eq(r.bytes[k],
                          SOME + (STEPS * BATCH / 2 + BATCH) * WINDOW);
-    ls_ranks_close(all);
+    ranks_close(all);
     unlink(path);
 }
 END_TEST

@@ -274,6 +274,9 @@ is "scaling" $? 0
 is "verified on each count of ranks" \
     "$(awk '/"(ranks|verified)":/ { printf "%s", $2 }' "$dir/s.json")" \
     "1,true,2,true,3,true,"
+is "counts of ranks in order" "$(awk '/^ranks/ { t++; next } t == 1 &&
+    NF == 0 { exit } t == 1 { print $1 "x" $2 }' "$dir/out" | tr '\n' ' ')" \
+    "1x1 2x1 3x1 "
 is "told once" "$(grep -c '^serial\|strong scaling' "$dir/out")" 1
 $MPIRUN -n 2 ./lockstep-scale linear --ranks 3 >"$dir/out" 2>"$dir/err"
 has "more ranks than started" err "3 are more than the 2 that were started"

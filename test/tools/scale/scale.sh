@@ -53,8 +53,7 @@ for bad in 65537 1,99999999999999999999; do
 done
 expect 2 "--repeat: \"0\" is not" linear --repeat 0
 expect 2 "--ranks: \"2,\" is not a list" linear --ranks 2,
-expect 2 "--ranks: 65 ranks are more than the 64" linear --ranks 65
-expect 2 "--devices 4: 5 ranks are more than that" linear --devices 4 --ranks 5
+expect 2 "2 are more than the 1 that were started; mpirun -n 2" linear --ranks 2
 expect 2 "--steps: \"0\" is not" linear --steps 0
 expect 2 "--b1 is for --optimizer adam" linear --b1 0.9
 expect 2 "gpt needs --data" gpt --workers 1
@@ -103,26 +102,6 @@ is "without roofs" $status 0
 is "no copy" "$(awk '/ copy$/ { t = 1; next } t { print $NF; exit }' \
     "$dir/out")" -
 is "no bound" "$(grep -c 'bound by\|at the roofs' "$dir/out")" 0
-
-# ------ ranks ------
-
-run linear $quick --ranks 3,2 --workers 1 --json "$dir/r.json"
-is "ranks" $status 0
-is "counts of ranks in order" "$(awk '/^ranks/ { t++; next } t == 1 &&
-    NF == 0 { exit } t == 1 { print $1 "x" $2 }' "$dir/out" | tr '\n' ' ')" \
-    "1x1 2x1 3x1 "
-is "the bytes of one, in JSON" \
-    "$(awk '/"(ranks|verified)":/ { printf "%s", $2 }' "$dir/r.json")" \
-    "1,true,2,true,3,true,"
-if command -v jq >/dev/null; then
-    is "JSON of ranks" "$(jq -c '[(.points | map(.ranks, .verified)),
-        (.points | map(.state) | unique | length)]' "$dir/r.json")" \
-        '[[1,true,2,true,3,true],1]'
-fi
-run mlp --repeat 1 --steps 1 --no-roofs --workers 1 --ranks 2 --hidden 8 \
-    --rows 256 --devices 4 --weak
-is "ranks, weak" $status 0
-has "a worker's rows for each" out "rows a step and worker, 4 devices: weak"
 
 # ------ a report ------
 

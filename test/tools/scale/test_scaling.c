@@ -478,14 +478,14 @@ static int run_on(const ls_transport *t, void *user)
 START_TEST(measures_ranks)
 {
     for (int weak = 0; weak < 2; weak++) {
-        ls_ranks *all;
+        ranks_here *all;
         found *f = calloc(3, sizeof *f);
 
         for (int r = 0; r < 3; r++) {
             f[r].weak = weak;
             f[r].roofs = !weak && !UNDER_SANITIZER;
         }
-        OK(ls_ranks_open(&all, 3, NULL));
+        OK(ranks_open(&all, 3, NULL));
         all_succeed(all, 3, run_on, f);
         ck_assert_int_eq(f->points, 6);
         for (int i = 0; i < 6; i++) {
@@ -505,7 +505,7 @@ START_TEST(measures_ranks)
         for (int r = 1; r < 3; r++)
             ck_assert_int_eq(memcmp(f[r].point, f->point, sizeof f->point), 0);
         ck_assert_int_lt(f[2].own.opened, f[0].own.opened);
-        ls_ranks_close(all);
+        ranks_close(all);
         free(f);
     }
 }
@@ -517,24 +517,24 @@ START_TEST(refuses_of_ranks)
 {
     scaling_options o = {0};
     rank_body out[RANKS];
-    ls_ranks *all;
+    ranks_here *all;
     found *f = calloc(3, sizeof *f);
     scaling *s;
 
     f[1].own.spoil = 1;
-    OK(ls_ranks_open(&all, 3, NULL));
+    OK(ranks_open(&all, 3, NULL));
     all_succeed(all, 3, run_on, f);
     for (int i = 0; i < 6; i++)
         ck_assert_int_eq(f->point[i].verified, i != 2 && i != 4);
-    ls_ranks_close(all);
+    ranks_close(all);
     memset(f, 0, 3 * sizeof *f);
     f[2].own.refuse = 1;
-    OK(ls_ranks_open(&all, 3, NULL));
+    OK(ranks_open(&all, 3, NULL));
     on_ranks(all, 3, run_on, f, out);
     for (int r = 0; r < 3; r++)
         ck_assert_int_lt(out[r].status, 0);
     o.open = open_own;
-    o.transport = ls_ranks_transport(all, 0);
+    o.transport = ranks_transport(all, 0);
     FAILS(scaling_run(&s, &o), LS_EINVAL, "open_on");
     o.open_on = open_on;
     o.n_ranks = 1;
@@ -542,7 +542,7 @@ START_TEST(refuses_of_ranks)
     FAILS(scaling_run(&s, &o), LS_EINVAL, "4 ranks: there must be 1 to 3");
     o.ranks = NULL;
     FAILS(scaling_run(&s, &o), LS_EINVAL, "1 counts of ranks are given");
-    ls_ranks_close(all);
+    ranks_close(all);
     free(f);
 }
 END_TEST

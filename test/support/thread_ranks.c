@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks that are threads of one process, with faults on demand.
+/* See thread_ranks.h.
  *
  * A lane goes from one rank to another and holds what was sent and what is
  * wanted, both in order.  The receiver copies when it tests, as soon as the
  * oldest message is due, and lets go of both; the sender sees that it is gone.
  * Each lane has a lock, so ranks that wait for each other do not meet. */
+#include "thread_ranks.h"
 #include "base/assert.h"
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include <lockstep/transport.h>
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -17,8 +16,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MOST = 1024 };
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* One half of a message. */
 typedef struct post {
@@ -42,7 +50,7 @@ typedef struct lane {
 
 /* A rank's own end, which its thread alone uses; others read its atomics. */
 typedef struct end {
-    ls_ranks *all;
+    ranks_here *all;
     ls_transport transport;
     double free_at; /* when its line has sent what was posted */
     uint64_t random;
@@ -52,9 +60,9 @@ typedef struct end {
     char reason[LS__MESSAGE];
 } end;
 
-struct ls_ranks {
+struct ranks_here {
     int count;
-    ls_ranks_options options;
+    ranks_options options;
     lane *lane; /* [from * count + to] */
     end *end;
     pthread_mutex_t mutex; /* of the two below */
@@ -107,9 +115,9 @@ static int fail(end *e, const char *format, ...)
     return LS_EIO;
 }
 
-static bool faulty(const end *e, ls_rank_fault fault)
+static bool faulty(const end *e, rank_fault fault)
 {
-    const ls_ranks_options *o = &e->all->options;
+    const ranks_options *o = &e->all->options;
 
     return o->fault == fault && o->rank == e->transport.rank &&
            e->posts >= o->posts;
@@ -127,10 +135,10 @@ static double chance(end *e)
 /* The time at which a message that is sent now has arrived. */
 static double due(end *e, int64_t bytes)
 {
-    const ls_ranks_options *o = &e->all->options;
-    double now = ls__seconds(), takes = o->delay;
+    const ranks_options *o = &e->all->options;
+    double now = seconds(), takes = o->delay;
 
-    if (faulty(e, LS_RANK_STALLS))
+    if (faulty(e, RANK_STALLS))
         return 1e300;
     if (o->bandwidth > 0) {
         e->free_at = (e->free_at > now ? e->free_at : now) +
@@ -146,7 +154,7 @@ static int alive(end *e)
     int by, status = 0;
 
     /* Both orders relaxed: nothing else is read through this news. */
-    if (faulty(e, LS_RANK_DIES))
+    if (faulty(e, RANK_DIES))
         atomic_store_explicit(&e->gone, true, memory_order_relaxed);
     if (atomic_load_explicit(&e->gone, memory_order_relaxed))
         return fail(e, "rank %d has died", e->transport.rank);
@@ -214,7 +222,7 @@ static int send_to(void *user, int to, int64_t bytes, const void *data)
     atomic_fetch_add_explicit(&e->sent, bytes, memory_order_relaxed);
     return post_to(l, &l->sent, (post){.from = data, .bytes = bytes,
                                        .due = due(e, bytes),
-                                       .lie = faulty(e, LS_RANK_LIES)});
+                                       .lie = faulty(e, RANK_LIES)});
 }
 
 static int receive_from(void *user, int from, int64_t bytes, void *data)
@@ -277,7 +285,7 @@ static const char *reason(void *user)
 static int test(void *user, int *rank)
 {
     end *e = user;
-    double now = ls__seconds();
+    double now = seconds();
     int status = alive(e), all = 1;
 
     for (int r = 0; r < e->all->count && status >= 0; r++) {
@@ -304,7 +312,7 @@ static int left(void *user, int from)
 static void end_all(void *user, const char *why)
 {
     end *e = user;
-    ls_ranks *all = e->all;
+    ranks_here *all = e->all;
 
     pthread_mutex_lock(&all->mutex);
     if (all->ended_by < 0) {
@@ -316,7 +324,7 @@ static void end_all(void *user, const char *why)
 
 /* ------ opening and closing ------ */
 
-static int check_options(int count, const ls_ranks_options *o)
+static int check_options(int count, const ranks_options *o)
 {
     if (count < 1 || count > MOST)
         return ls__fail(LS_EINVAL, "%d ranks; there may be 1 to %d", count,
@@ -324,7 +332,7 @@ static int check_options(int count, const ls_ranks_options *o)
     if (!(o->delay >= 0) || !(o->bandwidth >= 0) || !(o->patience >= 0))
         return ls__fail(LS_EINVAL, "ranks: delay %g, bandwidth %g or patience "
                         "%g is negative", o->delay, o->bandwidth, o->patience);
-    if ((int)o->fault < LS_RANK_SOUND || o->fault > LS_RANK_LIES ||
+    if ((int)o->fault < RANK_SOUND || o->fault > RANK_LIES ||
         o->rank < 0 || o->rank >= count || o->posts < 0)
         return ls__fail(LS_EINVAL, "ranks: fault %d of rank %d of %d after "
                         "%lld posts", (int)o->fault, o->rank, count,
@@ -332,7 +340,7 @@ static int check_options(int count, const ls_ranks_options *o)
     return 0;
 }
 
-static void start_end(ls_ranks *all, int rank)
+static void start_end(ranks_here *all, int rank)
 {
     end *e = &all->end[rank];
 
@@ -346,13 +354,11 @@ static void start_end(ls_ranks *all, int rank)
         .reason = reason, .left = left};
 }
 
-int ls_ranks_open(ls_ranks **ranks, int count, const ls_ranks_options *options)
+int ranks_open(ranks_here **ranks, int count, const ranks_options *options)
 {
-    LS__NEED(ranks);
-
-    ls_ranks_options o = options ? *options : (ls_ranks_options){0};
+    ranks_options o = options ? *options : (ranks_options){0};
     int status = check_options(count, &o);
-    ls_ranks *all;
+    ranks_here *all;
 
     if (status < 0)
         return status;
@@ -364,7 +370,7 @@ int ls_ranks_open(ls_ranks **ranks, int count, const ls_ranks_options *options)
                         "lanes between ranks");
     all->end = ls__new((size_t)count, sizeof *all->end, "ranks");
     if (!all->lane || !all->end) {
-        ls_ranks_close(all);
+        ranks_close(all);
         return LS_ENOMEM;
     }
     all->count = count;
@@ -377,20 +383,18 @@ int ls_ranks_open(ls_ranks **ranks, int count, const ls_ranks_options *options)
     return 0;
 }
 
-const ls_transport *ls_ranks_transport(const ls_ranks *ranks, int rank)
+const ls_transport *ranks_transport(const ranks_here *ranks, int rank)
 {
-    LS__NEED_OR(ranks, NULL);
     return rank < 0 || rank >= ranks->count ? NULL
                                             : &ranks->end[rank].transport;
 }
 
-int64_t ls_ranks_sent(const ls_ranks *ranks, int rank)
+int64_t ranks_sent(const ranks_here *ranks, int rank)
 {
-    LS__NEED_OR(ranks, 0);
     return atomic_load_explicit(&ranks->end[rank].sent, memory_order_relaxed);
 }
 
-void ls_ranks_close(ls_ranks *all)
+void ranks_close(ranks_here *all)
 {
     if (!all)
         return;
