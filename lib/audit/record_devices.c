@@ -150,8 +150,8 @@ static int run_part(ls__recording *r, int part)
     const ls_trainer *t = s->trainer;
     ls__context *context = r->own.context[r->device];
     ls_shard shard = ls__step_shard(s, r->device, r->micro);
-    ls__turn turn = ls__turn_of(s, 0, r->device, r->micro);
-    float **grads = ls__turn_grads(s, &turn);
+    ls__micro_batch mb = ls__micro_batch_of(s, 0, r->device, r->micro);
+    float **grads = ls__micro_batch_grads(s, &mb);
     ls_sums sums = {.correct = __builtin_nan("")};
     int surveys = r->own.plan->surveys.n, status = 0;
 
@@ -170,8 +170,8 @@ static int run_part(ls__recording *r, int part)
     if (part < 2 * surveys)
         return status;
     ls__trained_clear(&t->trained, &t->model.params, grads);
-    turn.status = status;
-    ls__turn_ends(s, &turn);
+    mb.status = status;
+    ls__micro_batch_ends(s, &mb);
     return status;
 }
 

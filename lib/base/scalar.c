@@ -104,25 +104,25 @@ float ls__cosf(float x)
 
 /* ------ pairs of doubles ------ */
 
-typedef struct pair {
+typedef struct dd {
     double hi, lo;
-} pair;
+} dd;
 
 static const double ln2_hi = 0x1.62e42fefa39efp-1;
 static const double ln2_lo = 0x1.abc9e3b39803fp-56;
 
 /* a + b exactly, |a| >= |b|. */
-static pair fast_sum(double a, double b)
+static dd fast_sum(double a, double b)
 {
     double s = a + b;
-    return (pair){s, b - (s - a)};
+    return (dd){s, b - (s - a)};
 }
 
 /* a + b exactly. */
-static pair sum(double a, double b)
+static dd sum(double a, double b)
 {
     double s = a + b, t = s - a;
-    return (pair){s, (a - (s - t)) + (b - t)};
+    return (dd){s, (a - (s - t)) + (b - t)};
 }
 
 /* The upper 26 bits of a; what is left fits in 26 too. */
@@ -133,28 +133,28 @@ static double upper(double a)
 }
 
 /* a * b exactly, for products between 2^-960 and 2^990. */
-static pair product(double a, double b)
+static dd product(double a, double b)
 {
     double p = a * b, ah = upper(a), bh = upper(b), al = a - ah, bl = b - bh;
-    return (pair){p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
+    return (dd){p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
 }
 
-static pair pair_add(pair a, pair b)
+static dd dd_add(dd a, dd b)
 {
-    pair s = sum(a.hi, b.hi);
+    dd s = sum(a.hi, b.hi);
     return fast_sum(s.hi, s.lo + (a.lo + b.lo));
 }
 
-static pair pair_mul(pair a, pair b)
+static dd dd_mul(dd a, dd b)
 {
-    pair p = product(a.hi, b.hi);
+    dd p = product(a.hi, b.hi);
     return fast_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
 }
 
-static pair pair_div(pair a, pair b)
+static dd dd_div(dd a, dd b)
 {
     double q = a.hi / b.hi;
-    pair p = product(q, b.hi);
+    dd p = product(q, b.hi);
     double rest = ((a.hi - p.hi) - p.lo) + (a.lo - q * b.lo);
     return fast_sum(q, rest / b.hi);
 }
@@ -180,17 +180,17 @@ static double split(double x, int *e)
 
 /* log m = 2 atanh(s) = 2 (s + s^3/3 + s^5/5 + ...), s = (m-1) / (m+1), where
  * |s| < 0.172; s and s^2/3 are pairs, the rest is below 2^-12 of s. */
-static pair log_near_1(double m)
+static dd log_near_1(double m)
 {
-    pair s = pair_div((pair){m - 1.0, 0.0}, sum(m, 1.0));
-    pair s2 = pair_mul(s, s);
+    dd s = dd_div((dd){m - 1.0, 0.0}, sum(m, 1.0));
+    dd s2 = dd_mul(s, s);
     double rest = 0.0;
     for (int k = 23; k >= 5; k -= 2)
         rest = rest * s2.hi + 1.0 / k;
-    pair third = pair_div(s2, (pair){3.0, 0.0});
-    pair factor = pair_add(third, (pair){s2.hi * s2.hi * rest, 0.0});
-    pair y = pair_add(s, pair_mul(s, factor));
-    return (pair){2.0 * y.hi, 2.0 * y.lo};
+    dd third = dd_div(s2, (dd){3.0, 0.0});
+    dd factor = dd_add(third, (dd){s2.hi * s2.hi * rest, 0.0});
+    dd y = dd_add(s, dd_mul(s, factor));
+    return (dd){2.0 * y.hi, 2.0 * y.lo};
 }
 
 double ls__log(double x)
@@ -202,20 +202,20 @@ double ls__log(double x)
         return (double)NAN;
     if (x == (double)INFINITY)
         return x;
-    pair y = log_near_1(split(x, &e));
-    y = pair_add(pair_mul((pair){e, 0.0}, (pair){ln2_hi, ln2_lo}), y);
+    dd y = log_near_1(split(x, &e));
+    y = dd_add(dd_mul((dd){e, 0.0}, (dd){ln2_hi, ln2_lo}), y);
     return y.hi + y.lo;
 }
 
 float ls__pow_n(float base, int64_t n)
 {
-    pair power = {1.0, 0.0}, square = {(double)base, 0.0};
+    dd power = {1.0, 0.0}, square = {(double)base, 0.0};
 
     LS__ASSERT(n >= 0);
     for (; n > 0 && power.hi != 0.0; n /= 2) {
         if (n % 2)
-            power = pair_mul(power, square);
-        square = pair_mul(square, square);
+            power = dd_mul(power, square);
+        square = dd_mul(square, square);
     }
     return (float)(power.hi + power.lo);
 }

@@ -369,7 +369,7 @@ static int check_order(const reader *r)
 }
 
 /* Elements as this machine has them. */
-static void turn_data(const ls__safetensors *f)
+static void swap_bytes(const ls__safetensors *f)
 {
     char *at = f->data;
 
@@ -396,7 +396,7 @@ static int read_data(reader *r)
         f->entry[f->count].data = f->data + r->place[f->count].first;
     }
     status = check_ours(r);
-    turn_data(f);
+    swap_bytes(f);
     return status;
 }
 

@@ -276,13 +276,13 @@ static int begin(void *own, ls__step *s)
     s->checked = true;
     s->fates = false; /* all blocks are written and summed */
     h->jury = (ls__jury){.workers = h->workers, .cores = count_cores(h),
-                         .turn = 1};
+                         .shift = 1};
     if (h->workers > 1)
-        h->jury.turn += (int)(key.word[1] % (uint32_t)(h->workers - 1));
+        h->jury.shift += (int)(key.word[1] % (uint32_t)(h->workers - 1));
     h->jury.elsewhere = ls__pool_pu(h->pool, 0) < 0 ||
                         ls__pool_spare_pu(h->pool) >= 0;
     LS__ASSERT(h->workers == 1 ||
-               (h->jury.turn >= 1 && h->jury.turn < h->workers));
+               (h->jury.shift >= 1 && h->jury.shift < h->workers));
     h->tied = 0;
     memset(h->healer, 0, (size_t)h->workers * sizeof *h->healer);
     draw_blocks(h, key);

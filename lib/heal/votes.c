@@ -42,7 +42,7 @@ int ls__votes_voter(const ls__jury *of, const ls__ballot *b, int owner,
         return owner;
     if (others == 1)
         return voter_of_two(b, owner, round);
-    return (owner + 1 + (of->turn + round - 2) % others) % of->workers;
+    return (owner + 1 + (of->shift + round - 2) % others) % of->workers;
 }
 
 static bool decide_two(const ls__ballot *b, int rounds, uint64_t *right)

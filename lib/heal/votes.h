@@ -20,7 +20,7 @@ typedef struct ls__ballot {
 
 /* The order of those who compute. */
 typedef struct ls__jury {
-    int workers, turn; /* worker w is checked by w + turn, 1 .. workers-1 */
+    int workers, shift; /* worker w is checked by w + shift, 1 .. workers-1 */
     int cores;         /* on how many different ones they run */
     bool elsewhere;    /* witnesses run on a core that no worker has; or else
                           one on the owner's, one on the next worker's */

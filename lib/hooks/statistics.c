@@ -89,17 +89,17 @@ static void start(const statistics *a, double *next)
                 (double)a->model->value[a->list[i].slot->offset + j];
 }
 
-static void leave(void *own, ls__step *s, ls__turn *turn)
+static void leave(void *own, ls__step *s, ls__micro_batch *mb)
 {
     const statistics *a = own;
-    const ls__context *c = a->context[turn->device];
-    double *next = a->next + (a->devices.first + turn->device) * a->values;
+    const ls__context *c = a->context[mb->device];
+    double *next = a->next + (a->devices.first + mb->device) * a->values;
     int last = -1;
 
-    LS__ASSERT(ls__span_has(a->devices, a->devices.first + turn->device));
+    LS__ASSERT(ls__span_has(a->devices, a->devices.first + mb->device));
     if (!s->pass->train)
         return;
-    if (!turn->later)
+    if (!mb->later)
         start(a, next);
     for (int i = 0; i < a->count; i++) {
         const ls__instr *in = instr_of(a, a->list[i].survey);

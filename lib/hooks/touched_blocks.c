@@ -125,20 +125,20 @@ static void end(void *own, const ls__step *s, const ls_result *result)
         m->hold = result->updated;
 }
 
-static void enter(void *own, ls__step *s, const ls__turn *turn)
+static void enter(void *own, ls__step *s, const ls__micro_batch *mb)
 {
     const all_blocks *m = own;
 
     if (s->fates)
-        ls__context_touched(m->context[turn->device], &m->device[turn->device]);
+        ls__context_touched(m->context[mb->device], &m->device[mb->device]);
 }
 
-static void leave(void *own, ls__step *s, ls__turn *turn)
+static void leave(void *own, ls__step *s, ls__micro_batch *mb)
 {
     const all_blocks *m = own;
 
     if (s->fates)
-        ls__context_touched(m->context[turn->device], NULL);
+        ls__context_touched(m->context[mb->device], NULL);
 }
 
 /* May the sum of a block wait for the update?  It is finite if no device has a

@@ -295,16 +295,16 @@ static int begin(void *own, ls__step *s)
     return status;
 }
 
-static void leave(void *own, ls__step *s, ls__turn *turn)
+static void leave(void *own, ls__step *s, ls__micro_batch *mb)
 {
     const watch *w = own;
     uint8_t digest[32];
 
-    if (turn->later || !s->pass->train || turn->status < 0)
+    if (mb->later || !s->pass->train || mb->status < 0)
         return;
-    digest_of(w, turn->device, digest);
-    ls__step_report_of(s, turn->device)->diverged =
-        memcmp(digest, w->digest[turn->device], sizeof digest) != 0;
+    digest_of(w, mb->device, digest);
+    ls__step_report_of(s, mb->device)->diverged =
+        memcmp(digest, w->digest[mb->device], sizeof digest) != 0;
 }
 
 const ls__hook ls__watch = {.name = "watch", .wants = wants,

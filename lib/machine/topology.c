@@ -263,16 +263,16 @@ static int load(hwloc_topology_t handle, const ls__topology_options *o)
 /* ------ Which PUs, in which order ------ */
 
 /* A PU of the machine, and by what it is ordered. */
-typedef struct seat {
+typedef struct entry {
     int nth;  /* PU of its core that is not shut out, from 0 */
     int slow; /* its core's kind, 0 is the fastest */
     int at;   /* in logical order */
     hwloc_obj_t pu;
-} seat;
+} entry;
 
 static int by_worth(const void *a, const void *b)
 {
-    const seat *x = a, *y = b;
+    const entry *x = a, *y = b;
 
     if (x->nth != y->nth)
         return x->nth < y->nth ? -1 : 1;
@@ -294,10 +294,10 @@ int ls__topology_slow(const ls__topology *t, struct hwloc_obj *pu)
     return efficiency < 0 ? 0 : kinds - 1 - efficiency;
 }
 
-/* Fill seats with the PUs of a set (NULL: all) in logical order, PUs of a core
- * side by side; returns their number and counts the cores.  A machine that
+/* Fill entries with the PUs of a set (NULL: all) in logical order, PUs of a
+ * core side by side; returns their number and counts the cores.  A machine that
  * reports no cores counts its PUs. */
-static int take(const ls__topology *t, hwloc_const_bitmap_t set, seat *seats,
+static int take(const ls__topology *t, hwloc_const_bitmap_t set, entry *entries,
                 int *cores)
 {
     hwloc_obj_t pu = NULL, last = NULL;
@@ -314,7 +314,7 @@ static int take(const ls__topology *t, hwloc_const_bitmap_t set, seat *seats,
         last = core;
         *cores += nth == 0;
         LS__ASSERT(n < hwloc_get_nbobjs_by_type(t->handle, HWLOC_OBJ_PU));
-        seats[n] = (seat){.nth = nth, .slow = ls__topology_slow(t, pu),
+        entries[n] = (entry){.nth = nth, .slow = ls__topology_slow(t, pu),
                           .at = n, .pu = pu};
         n++;
     }
@@ -336,39 +336,40 @@ static void ask_affinity(const ls__topology *t, hwloc_bitmap_t may)
     hwloc_bitmap_free(mask);
 }
 
-/* Count the cores that each limit leaves; the seats of the last stay. */
-static int limit(ls__topology *t, const char *cpus, seat *seats)
+/* Count the cores that each limit leaves; the entries of the last stay. */
+static int limit(ls__topology *t, const char *cpus, entry *entries)
 {
     hwloc_bitmap_t may = hwloc_bitmap_alloc(), set = hwloc_bitmap_alloc();
     int status = may && set ? 0 : ls__no_memory("topology", sizeof(void *));
 
     if (status == 0) {
         ask_affinity(t, may);
-        take(t, NULL, seats, &t->limits.machine);
-        take(t, hwloc_topology_get_allowed_cpuset(t->handle), seats,
+        take(t, NULL, entries, &t->limits.machine);
+        take(t, hwloc_topology_get_allowed_cpuset(t->handle), entries,
              &t->limits.cpuset);
-        t->pus = take(t, may, seats, &t->limits.affinity);
+        t->pus = take(t, may, entries, &t->limits.affinity);
         t->limits.chosen = t->limits.affinity;
     }
     if (status == 0 && cpus)
         status = ls__cpus_choose(t, cpus, may, set);
     if (status == 0 && cpus)
-        t->pus = take(t, set, seats, &t->limits.chosen);
+        t->pus = take(t, set, entries, &t->limits.chosen);
     hwloc_bitmap_free(may);
     hwloc_bitmap_free(set);
     return status;
 }
 
-static void order_seats(ls__topology *t, seat *seats)
+static void order_entries(ls__topology *t, entry *entries)
 {
     LS__ASSERT(t->pus >= t->limits.chosen && t->limits.chosen >= 1);
-    qsort(seats, (size_t)t->pus, sizeof *seats, by_worth);
+    qsort(entries, (size_t)t->pus, sizeof *entries, by_worth);
     for (int i = 0; i < t->pus; i++) {
-        t->pu[i] = (int)seats[i].pu->os_index;
-        t->place[i] = ls__machine_place(t, seats[i].pu);
-        t->place[i].kind = seats[i].slow;
+        t->pu[i] = (int)entries[i].pu->os_index;
+        t->place[i] = ls__machine_place(t, entries[i].pu);
+        t->place[i].kind = entries[i].slow;
     }
-    while (t->fast < t->limits.chosen && seats[t->fast].slow == seats[0].slow)
+    while (t->fast < t->limits.chosen &&
+           entries[t->fast].slow == entries[0].slow)
         t->fast++;
 }
 
@@ -376,16 +377,16 @@ static int find_cores(ls__topology *t, const char *cpus)
 {
     int found = hwloc_get_nbobjs_by_type(t->handle, HWLOC_OBJ_PU);
     size_t n = found > 0 ? (size_t)found : 0;
-    seat *seats = ls__new(n, sizeof *seats, "topology");
+    entry *entries = ls__new(n, sizeof *entries, "topology");
     int status = LS_ENOMEM;
 
     t->pu = ls__new(n, sizeof *t->pu, "topology");
     t->place = ls__new(n, sizeof *t->place, "topology");
-    if (seats && t->pu && t->place)
-        status = limit(t, cpus, seats);
+    if (entries && t->pu && t->place)
+        status = limit(t, cpus, entries);
     if (status == 0 && t->pus)
-        order_seats(t, seats);
-    free(seats);
+        order_entries(t, entries);
+    free(entries);
     if (status == 0 && !t->pus)
         return ls__fail(LS_ENOTSUP, "topology: no usable core");
     return status;

@@ -5,8 +5,8 @@
  * whenever it has passed a turn.  So the generations of a gate count turns, and
  * writes before a gate was opened are seen by those who waited for it.
  *
- * A guest (work stealing) takes a place behind the members by adding itself to
- * `guests`, which fails once that is closed; so the leader, who closes it,
+ * A helper (work stealing) takes a place behind the members by adding itself to
+ * `helpers`, which fails once that is closed; so the leader, who closes it,
  * knows all who came.
  * Only gates of places that are taken are opened, and a place remembers what
  * was seen of its gate, for whoever has it next. */
@@ -26,11 +26,11 @@ enum {
 
 _Static_assert((int)LS__HELPERS < (int)CLOSED, "a closed team is full");
 
-/* A member's place, or a guest's. */
+/* A member's place, or a helper's. */
 typedef struct member {
     _Alignas(64) ls__gate start;  /* opened by the leader alone */
     unsigned seen;                /* of start, by the member */
-    float *scratch;               /* a guest's; NULL: it is in the context */
+    float *scratch;               /* a helper's; NULL: it is in the context */
     _Alignas(64) ls__gate passed; /* opened by this member alone, as is */
     ls__gate done;
     unsigned from, was;           /* their generations when the call began */
@@ -54,9 +54,9 @@ typedef struct call {
 } call;
 
 struct ls__team {
-    _Alignas(64) atomic_uint guests; /* in the first places; from CLOSED on,
+    _Alignas(64) atomic_uint helpers; /* in the first places; from CLOSED on,
                                         nobody may come */
-    unsigned most; /* guests that are of use; written before it is opened */
+    unsigned most; /* helpers that are of use; written before it is opened */
     const ls_pool *pool;
     int members;
     bool here;     /* they are; the leader's */
@@ -65,7 +65,7 @@ struct ls__team {
     bool always;   /* likewise */
     int64_t calls, shared;
     call call;
-    member *member; /* the guests' behind the members' */
+    member *member; /* the helpers' behind the members' */
 };
 
 int ls__team_open(ls__team **team, const ls_pool *pool, int members)
@@ -76,7 +76,7 @@ int ls__team_open(ls__team **team, const ls_pool *pool, int members)
 
     if (!t)
         return LS_ENOMEM;
-    atomic_init(&t->guests, CLOSED);
+    atomic_init(&t->helpers, CLOSED);
     t->pool = pool;
     t->members = members;
     t->member = (member *)(t + 1);
@@ -320,12 +320,12 @@ static int parts_of(const ls__work *c, int most)
     return (int)((units - 1) / each + 1);
 }
 
-/* The number of workers, with the leader, of a team that guests may come to. */
+/* The number of workers, with the leader, of a team that helpers may join. */
 static int workers_of(ls__team *t)
 {
     /* acquire: places are as those who had them last left them */
     return t->members +
-           (int)atomic_load_explicit(&t->guests, memory_order_acquire);
+           (int)atomic_load_explicit(&t->helpers, memory_order_acquire);
 }
 
 bool ls__team_share(const ls__work *c, const ls__instr *in, bool back)
@@ -347,7 +347,7 @@ bool ls__team_share(const ls__work *c, const ls__instr *in, bool back)
 
 /* ------ the leader and the others ------ */
 
-/* Let guests come, if they would be of use. */
+/* Let helpers join, if they would be of use. */
 static void invite(ls__team *t, const ls__plan *plan, int64_t rows)
 {
     int64_t most = ls__least(ls__least(rows, plan->chunk_rows) - 1,
@@ -358,8 +358,8 @@ static void invite(ls__team *t, const ls__plan *plan, int64_t rows)
         return;
     t->plan = plan;
     t->most = (unsigned)most;
-    /* release: a guest that sees it open sees the number of places, too */
-    atomic_store_explicit(&t->guests, 0, memory_order_release);
+    /* release: a helper that sees it open sees the number of places, too */
+    atomic_store_explicit(&t->helpers, 0, memory_order_release);
 }
 
 void ls__team_gather(ls__team *t, const ls__plan *plan, int64_t rows)
@@ -378,7 +378,7 @@ void ls__team_dismiss(ls__team *t)
     if (!t)
         return;
     /* acquire: the places of those who came are as they were left */
-    n = atomic_exchange_explicit(&t->guests, CLOSED, memory_order_acquire);
+    n = atomic_exchange_explicit(&t->helpers, CLOSED, memory_order_acquire);
     t->here = false;
     t->plan = NULL;
     t->call.run = NULL;
@@ -406,32 +406,32 @@ void ls__team_help(ls__team *t, int number)
     }
 }
 
-/* The team that has the fewest guests; NULL: none wants any. */
+/* The team that has the fewest helpers; NULL: none wants any. */
 static ls__team *least_visited(ls__team *const *team, int teams, int at,
-                               unsigned *guests)
+                               unsigned *helpers)
 {
     ls__team *found = NULL;
 
-    *guests = CLOSED;
+    *helpers = CLOSED;
     for (int i = 1; i < teams; i++) {
         ls__team *t = team[(at + i) % teams];
-        unsigned has = atomic_load_explicit(&t->guests, memory_order_acquire);
+        unsigned has = atomic_load_explicit(&t->helpers, memory_order_acquire);
 
-        if (has < *guests && has < t->most) {
-            *guests = has;
+        if (has < *helpers && has < t->most) {
+            *helpers = has;
             found = t;
         }
     }
     return found;
 }
 
-void ls__team_visit(ls__team *const *team, int teams, int at, float *scratch)
+void ls__team_steal(ls__team *const *team, int teams, int at, float *scratch)
 {
     unsigned has;
 
     for (ls__team *t; (t = least_visited(team, teams, at, &has));)
         if (atomic_compare_exchange_strong_explicit(
-                &t->guests, &has, has + 1, memory_order_acq_rel,
+                &t->helpers, &has, has + 1, memory_order_acq_rel,
                 memory_order_relaxed)) {
             t->member[t->members + (int)has].scratch = scratch;
             ls__team_help(t, t->members + (int)has);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A team: several workers on what one worker, its leader, runs.  Members are
  * there from the beginning of a phase to its end: where workers are more than
- * devices, those without one.  Guests (work stealing) come when they are done
+ * devices, those without one.  Helpers (work stealing) come when they are done
  * with their own devices, and stay until the leader is done with his.
  *
  * Members run whole chunks at the same time, each in memory of its own.  Chunks
@@ -32,7 +32,7 @@ void ls__team_close(ls__team *team);
 
 int ls__team_members(const ls__team *team);
 
-/* The leader's: members are there from now on until it dismisses them.  Guests
+/* The leader's: members are there from now on until it dismisses them.  Helpers
  * may come if a shard of `rows` rows of this plan is worth it (plan NULL: they
  * may not).  NULL: there is no team. */
 void ls__team_gather(ls__team *team, const ls__plan *plan, int64_t rows);
@@ -44,10 +44,10 @@ bool ls__team_is_here(const ls__team *team);
 /* Help, as member 1 or above, until the leader lets them go. */
 void ls__team_help(ls__team *team, int member);
 
-/* Steal work: be a guest of the team that has the fewest, those behind number
+/* Steal work: be a helper of the team that has the fewest, those behind number
  * `at` first, until it is dismissed, and so on until no team wants any.  Nobody
- * else uses the guest's own memory, for operators of the plan, meanwhile. */
-void ls__team_visit(ls__team *const *team, int teams, int at, float *scratch);
+ * else uses the helper's own memory, for operators of the plan, meanwhile. */
+void ls__team_steal(ls__team *const *team, int teams, int at, float *scratch);
 
 /* The work on a chunk, called by every member that has rows of it. */
 typedef void ls__chunk_fn(const ls__work *chunk, const void *how);
@@ -68,7 +68,7 @@ typedef struct ls__team_cut {
 
 /* The number of shards cut so far, and of operators by themselves.  For tests:
  * from now on cut shards so, as far as may be, whatever takes least; and cut
- * operators however small, after a yield, so that a guest comes. */
+ * operators however small, after a yield, so that a helper comes. */
 int64_t ls__team_calls(const ls__team *team);
 int64_t ls__team_shared(const ls__team *team);
 void ls__team_set_cut(ls__team *team, ls__team_cut cut);

@@ -7,24 +7,24 @@
 
 enum {
     LEAST = 1 << 16, /* operations of a chunk that pay a call of the team */
-    MEETING = 1 << 14 /* operations in the time of a meeting of few */
+    BARRIER = 1 << 14 /* operations in the time of a barrier of few */
 };
 
 /* The time of one chunk cut into `parts` parts, in operations. */
 static double chunk_time(const ls__plan *plan, int64_t rows, int parts)
 {
     int64_t each = (rows - 1) / parts + 1, unit = plan->unit;
-    double meetings = 3.0 * plan->count * MEETING;
+    double barriers = 3.0 * plan->count * BARRIER;
 
     if (parts == 1)
         return plan->work.row * (double)rows;
     if (rows < parts)
         return (plan->work.row - plan->work.split + plan->work.split / parts) *
-                   (double)rows + meetings;
+                   (double)rows + barriers;
     each = (each - 1) / unit * unit + unit;
     each = each < rows ? each : rows;
     return (plan->work.row - plan->work.cut) * (double)rows +
-           plan->work.cut * (double)each + meetings;
+           plan->work.cut * (double)each + barriers;
 }
 
 static int64_t chunks_of(const ls__work *w)

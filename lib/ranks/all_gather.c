@@ -136,7 +136,7 @@ static void count(void *own, ls__step *s, int worker, int sections)
 }
 
 const ls__hook ls__all_gather_hook = {
-    .name = "giving", .wants = ls__ranks_share, .open = open_all_gather,
+    .name = "all-gather", .wants = ls__ranks_share, .open = open_all_gather,
     .close = close_all_gather, .begin = begin, .passed = count};
 
 /* The first weights that are not packed yet, with their parameter among the

@@ -20,16 +20,16 @@
 #include <string.h>
 
 /* The rows received of an input, or of the weights. */
-typedef struct room {
+typedef struct received {
     char *data;
     int64_t bytes; /* room */
-} room;
+} received;
 
 struct ls__own {
     int ranks;
     int64_t *border; /* [ranks+1] rank r has rows border[r] .. border[r+1]-1 */
     int64_t *said;   /* [ranks] its number of rows, or its status */
-    room *room;      /* [inputs+1] */
+    received *room;  /* [inputs+1] */
 };
 
 /* ------ opening ------ */
@@ -200,7 +200,7 @@ static int rank_of_shard(const ls_trainer *t, int64_t shard)
 static int make_room(ls_batch *b, int64_t i, int64_t bytes)
 {
     const ls_trainer *t = b->trainer;
-    room *r = &b->own->room[i];
+    received *r = &b->own->room[i];
     int64_t rows = 0;
     size_t n;
     char *more;
@@ -273,7 +273,7 @@ static int post(ls_batch *b, int64_t i, const char *data, int64_t bytes)
     return status;
 }
 
-/* Places this rank's shards in its own rows. */
+/* Places this rank's shards in its local rows. */
 static void keep(ls_batch *b, int64_t i, const char *data, int64_t bytes)
 {
     const ls_trainer *t = b->trainer;

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 /* A place where a rank may run: two are equal if every byte is. */
-typedef struct seat {
+typedef struct spot {
     char machine[64];
     char mask[65]; /* the hash of its PUs */
-} seat;
+} spot;
 
 /* One text for all processes of a running kernel, in containers too. */
 static void name_machine(char name[64])
@@ -67,7 +67,7 @@ static void write_list(const ls_mesh *mesh, int first, int last, char *list,
         *list = 0;
 }
 
-static int deal(const ls_transport *t, const seat *of, const ls_mesh *mesh,
+static int deal(const ls_transport *t, const spot *of, const ls_mesh *mesh,
                 char *list, size_t room)
 {
     int ranks = 0, mine = 0, cores = ls_mesh_workers(mesh);
@@ -89,7 +89,7 @@ static int deal(const ls_transport *t, const seat *of, const ls_mesh *mesh,
 static int meet(const ls_transport *t, const ls_mesh *mesh, char *list,
                 size_t room)
 {
-    seat *of = ls__new((size_t)t->ranks, sizeof *of, "places of ranks");
+    spot *of = ls__new((size_t)t->ranks, sizeof *of, "places of ranks");
     int status;
 
     if (!of)

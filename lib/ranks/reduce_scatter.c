@@ -391,45 +391,47 @@ static void after(void *user, int instr)
 }
 
 /* The last micro-batch of a device. */
-static bool is_last(const ls__step *s, const ls__turn *turn)
+static bool is_last(const ls__step *s, const ls__micro_batch *mb)
 {
-    return s->pass->reduces && turn->micro == s->micro - 1;
+    return s->pass->reduces && mb->micro == s->micro - 1;
 }
 
-static sweep sweep_of(ls__reduce_scatter *l, ls__step *s, const ls__turn *turn)
+static sweep sweep_of(ls__reduce_scatter *l, ls__step *s,
+                      const ls__micro_batch *mb)
 {
-    return (sweep){l, s, turn->worker, turn->device, 0, turn->room,
-                   turn->later};
+    return (sweep){l, s, mb->worker, mb->device, 0, mb->room,
+                   mb->later};
 }
 
-static void enter(void *own, ls__step *s, const ls__turn *turn)
+static void enter(void *own, ls__step *s, const ls__micro_batch *mb)
 {
     ls__reduce_scatter *l = own;
-    sweep *w = &l->sweep[turn->worker];
+    sweep *w = &l->sweep[mb->worker];
 
-    if (!is_last(s, turn))
+    if (!is_last(s, mb))
         return;
-    *w = sweep_of(l, s, turn);
+    *w = sweep_of(l, s, mb);
     if (l->leaves_early && !s->checked)
-        ls__context_after(l->context[turn->device], after, w);
+        ls__context_after(l->context[mb->device], after, w);
 }
 
-static void leave(void *own, ls__step *s, ls__turn *turn)
+static void leave(void *own, ls__step *s, ls__micro_batch *mb)
 {
     ls__reduce_scatter *l = own;
 
-    if (!is_last(s, turn))
+    if (!is_last(s, mb))
         return;
     if (l->leaves_early && !s->checked)
-        ls__context_after(l->context[turn->device], NULL, NULL);
+        ls__context_after(l->context[mb->device], NULL, NULL);
     if (s->trainer->joint) /* a worker's devices take turns */
-        l->sweep[turn->worker] = sweep_of(l, s, turn);
-    count_to(&l->sweep[turn->worker], l->sections);
-    turn->added = true;
+        l->sweep[mb->worker] = sweep_of(l, s, mb);
+    count_to(&l->sweep[mb->worker], l->sections);
+    mb->added = true;
 }
 
 const ls__hook ls__reduce_scatter_hook = {
-    .name = "leaving", .wants = ls__ranks_share, .open = open_reduce_scatter,
+    .name = "reduce-scatter", .wants = ls__ranks_share,
+    .open = open_reduce_scatter,
     .close = close_reduce_scatter, .begin = begin, .enter = enter,
     .leave = leave};
 

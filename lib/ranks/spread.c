@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-static int judge(const ls__word *of, int ranks, int me)
+static int first_failure(const ls__word *of, int ranks, int me)
 {
     for (int r = 0; r < ranks; r++)
         if (of[r].status < 0)
@@ -27,7 +27,7 @@ static int agree(const ls_transport *link, int status, ls__word *of)
     if (status < 0)
         snprintf(mine->message, sizeof mine->message, "%s", ls_errmsg());
     status = ls__link_gather_each(link, of, sizeof *of);
-    return status < 0 ? status : judge(of, link->ranks, link->rank);
+    return status < 0 ? status : first_failure(of, link->ranks, link->rank);
 }
 
 int ls__spread_agree(const ls_trainer *t, int status)

@@ -139,7 +139,7 @@ static void cut(ls_batch *b, int64_t i, const char *data, int64_t rows)
             data + bytes * ls__least(s * each, rows);
 }
 
-/* Whatever is wrong with this rank's own rows, the others hear of it; a rank
+/* Whatever is wrong with this rank's local rows, the others hear of it; a rank
  * that has none may have no memory for them either. */
 static int set_own(ls_batch *b, const ls__input *in, const char *name,
                    ls_dtype dtype, int64_t n, const void *data, int64_t rows)
@@ -210,7 +210,7 @@ static int check_weights(const float *weights, int64_t rows)
     return 0;
 }
 
-/* Set weights of the rank's own rows: all ranks give weights, or none does. */
+/* Set weights of the rank's local rows: all ranks give weights, or none. */
 static int set_own_weights(ls_batch *b, const float *weights, int64_t rows)
 {
     const ls_trainer *t = b->trainer;

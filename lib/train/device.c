@@ -166,8 +166,8 @@ void ls__device_steal(const ls__step *s, int worker, int device,
     if (!team_of(s, device))
         return;
     began = s->notes.lap ? ls__seconds() : 0;
-    ls__track_phase(ls__track_here(), "aid", -1);
-    ls__team_visit(t->source.team, t->devices.count, device,
+    ls__track_phase(ls__track_here(), "work stealing", -1);
+    ls__team_steal(t->source.team, t->devices.count, device,
                    ls__context_memory(t->source.context[device], member) +
                        t->model.plan->memory.scratch);
     if (s->notes.lap)

@@ -62,13 +62,13 @@ typedef struct ls__needs {
 } ls__needs;
 
 /* A device's micro-batch, on its worker. */
-typedef struct ls__turn {
+typedef struct ls__micro_batch {
     int worker, device, micro;
-    int room;    /* of ls__gradients.later, that is this turn's */
+    int room;    /* of ls__gradients.later, that is its own */
     bool later;  /* its gradient is there, to be added to the device's */
     bool added;  /* a hook has done so */
     int status;  /* of the gradient function, when it has run */
-} ls__turn;
+} ls__micro_batch;
 
 /* The fate of a block in the reduction. */
 typedef enum ls__fate {
@@ -100,8 +100,8 @@ typedef struct ls__hook {
     /* The step is over, and this is its result; not called where it failed. */
     void (*end)(void *own, const ls__step *s, const ls_result *result);
 
-    void (*enter)(void *own, ls__step *s, const ls__turn *turn);
-    void (*leave)(void *own, ls__step *s, ls__turn *turn);
+    void (*enter)(void *own, ls__step *s, const ls__micro_batch *mb);
+    void (*leave)(void *own, ls__step *s, ls__micro_batch *mb);
     /* The gradient of a device is complete, and not reduced yet; the sum of
      * some devices may stand in it, unless `whole`. */
     void (*ready)(void *own, ls__step *s, int worker, int device);

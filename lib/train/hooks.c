@@ -84,14 +84,14 @@ void ls__hooks_end(const ls__step *s, const ls_result *result)
 
 /* ------ a device ------ */
 
-void ls__hooks_enter(ls__step *s, const ls__turn *turn)
+void ls__hooks_enter(ls__step *s, const ls__micro_batch *mb)
 {
-    TELL(s, enter, s, turn);
+    TELL(s, enter, s, mb);
 }
 
-void ls__hooks_leave(ls__step *s, ls__turn *turn)
+void ls__hooks_leave(ls__step *s, ls__micro_batch *mb)
 {
-    TELL(s, leave, s, turn);
+    TELL(s, leave, s, mb);
 }
 
 void ls__hooks_ready(ls__step *s, int worker, int device)

@@ -20,8 +20,8 @@ void ls__hooks_drop(ls__riding *from, const void *own);
 /* The stations. */
 int ls__hooks_begin(ls__step *s);
 void ls__hooks_end(const ls__step *s, const ls_result *result);
-void ls__hooks_enter(ls__step *s, const ls__turn *turn);
-void ls__hooks_leave(ls__step *s, ls__turn *turn);
+void ls__hooks_enter(ls__step *s, const ls__micro_batch *mb);
+void ls__hooks_leave(ls__step *s, ls__micro_batch *mb);
 void ls__hooks_ready(ls__step *s, int worker, int device);
 ls__fate ls__hooks_fate(const ls__step *s, ls__range block);
 void ls__hooks_summed(const ls__step *s, ls__range block, bool zeros);

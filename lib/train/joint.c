@@ -152,13 +152,13 @@ static void run_part(ls__step *s, int worker, int device, int micro, int part)
 {
     const ls_trainer *t = s->trainer;
     ls_shard shard = ls__step_shard(s, device, micro);
-    ls__turn turn = ls__turn_of(s, worker, device, micro);
+    ls__micro_batch mb = ls__micro_batch_of(s, worker, device, micro);
     bool last = part == ls__plan_parts(t->model.plan) - 1;
     ls_sums sums = {.correct = __builtin_nan("")};
-    float **grads = ls__turn_grads(s, &turn);
+    float **grads = ls__micro_batch_grads(s, &mb);
 
     if (part == 0)
-        ls__hooks_enter(s, &turn);
+        ls__hooks_enter(s, &mb);
     if (part == 0 && !shard.rows)
         ls__device_nothing(&t->model, grads, &sums);
     ls__exec_part(t->source.context[device], ls__device_weights(t, device),
@@ -169,7 +169,7 @@ static void run_part(ls__step *s, int worker, int device, int micro, int part)
     if (!last)
         return;
     ls__trained_clear(&t->trained, &t->model.params, grads);
-    ls__turn_ends(s, &turn);
+    ls__micro_batch_ends(s, &mb);
 }
 
 static bool run_micro(ls__step *s, int worker, ls__range mine, int micro,

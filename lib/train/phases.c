@@ -28,33 +28,34 @@ bool ls__phase_prepare(ls__step *s, int worker)
 
 /* The first micro-batch is written to the device's gradient, a later one to
  * the worker's and added. */
-ls__turn ls__turn_of(const ls__step *s, int worker, int device, int micro)
+ls__micro_batch ls__micro_batch_of(const ls__step *s, int worker, int device,
+                                  int micro)
 {
-    return (ls__turn){worker, device, micro,
-                      ls__device_later(s->trainer, worker, device),
-                      .later = s->before + micro > 0};
+    return (ls__micro_batch){worker, device, micro,
+                             ls__device_later(s->trainer, worker, device),
+                             .later = s->before + micro > 0};
 }
 
-float **ls__turn_grads(const ls__step *s, const ls__turn *turn)
+float **ls__micro_batch_grads(const ls__step *s, const ls__micro_batch *mb)
 {
     const ls_trainer *t = s->trainer;
     int n = t->model.params.count;
 
-    LS__ASSERT(turn->device >= 0 && turn->device < t->devices.count);
+    LS__ASSERT(mb->device >= 0 && mb->device < t->devices.count);
     if (!s->pass->train)
         return NULL;
-    return turn->later ? t->grad.later_param + turn->room * n
-                       : t->grad.param + turn->device * n;
+    return mb->later ? t->grad.later_param + mb->room * n
+                       : t->grad.param + mb->device * n;
 }
 
-void ls__turn_ends(ls__step *s, ls__turn *turn)
+void ls__micro_batch_ends(ls__step *s, ls__micro_batch *mb)
 {
     const ls_trainer *t = s->trainer;
 
-    ls__hooks_leave(s, turn);
-    if (s->pass->train && turn->later && !turn->added)
-        ls__trained_add(&t->trained, t->grad.later[turn->room],
-                        t->grad.device[turn->device]);
+    ls__hooks_leave(s, mb);
+    if (s->pass->train && mb->later && !mb->added)
+        ls__trained_add(&t->trained, t->grad.later[mb->room],
+                        t->grad.device[mb->device]);
 }
 
 static int run_micro(ls__step *s, ls__context *context, int worker, int device,
@@ -62,15 +63,15 @@ static int run_micro(ls__step *s, ls__context *context, int worker, int device,
 {
     const ls_trainer *t = s->trainer;
     ls_shard shard = ls__step_shard(s, device, micro);
-    ls__turn turn = ls__turn_of(s, worker, device, micro);
+    ls__micro_batch mb = ls__micro_batch_of(s, worker, device, micro);
     ls_sums sums = {.correct = __builtin_nan("")};
 
-    ls__hooks_enter(s, &turn);
-    turn.status = ls__device_run(t, context, device, &shard,
-                                 ls__turn_grads(s, &turn), &sums);
+    ls__hooks_enter(s, &mb);
+    mb.status = ls__device_run(t, context, device, &shard,
+                                 ls__micro_batch_grads(s, &mb), &sums);
     ls__sums_add(total, &sums, t->model.metrics);
-    ls__turn_ends(s, &turn);
-    return turn.status;
+    ls__micro_batch_ends(s, &mb);
+    return mb.status;
 }
 
 void ls__gradients_in(ls__step *s, ls__context *context, int worker,

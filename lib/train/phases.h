@@ -22,9 +22,10 @@ void ls__gradients_in(ls__step *s, ls__context *context, int worker,
 /* A device's micro-batch: its gradients by parameters in the order of
  * declaration, NULL in a pass that does not train; and its end, which adds them
  * to the device's. */
-ls__turn ls__turn_of(const ls__step *s, int worker, int device, int micro);
-float **ls__turn_grads(const ls__step *s, const ls__turn *turn);
-void ls__turn_ends(ls__step *s, ls__turn *turn);
+ls__micro_batch ls__micro_batch_of(const ls__step *s, int worker, int device,
+                                  int micro);
+float **ls__micro_batch_grads(const ls__step *s, const ls__micro_batch *mb);
+void ls__micro_batch_ends(ls__step *s, ls__micro_batch *mb);
 
 /* Runs a shard of a device in a pass that does not train, one shard after the
  * other; a status other than 0 ends the pass. */

@@ -35,21 +35,21 @@ static int begin(void *own, ls__step *s)
     return b->status;
 }
 
-static void enter(void *own, ls__step *s, const ls__turn *turn)
+static void enter(void *own, ls__step *s, const ls__micro_batch *mb)
 {
     book *b = own;
 
     (void)s;
-    if (turn->device == 0)
+    if (mb->device == 0)
         b->turns[0]++;
 }
 
-static void leave(void *own, ls__step *s, ls__turn *turn)
+static void leave(void *own, ls__step *s, ls__micro_batch *mb)
 {
     book *b = own;
 
     (void)s;
-    if (turn->device == 0)
+    if (mb->device == 0)
         b->turns[1]++;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Several workers on one shard: the members of a team, where workers are more
- * than devices, and guests, who aid a worker that is behind.  Proves that
+ * than devices, and helpers, who steal work of one that is behind.  Proves that
  * losses, evaluations, gradients by an input and states have the same bytes for
  * every number of workers and every way to cut a shard among them, for models
- * of every kind of operator; that members and guests do run them; and that with
- * no more workers than devices a team has no member but its leader. */
+ * of every kind of operator; that members and helpers do run them; and that
+ * with no more workers than devices a team has no member but its leader. */
 #include "record_models.h"
 #include "plan/team.h"
 #include "train/trainer.h"
@@ -14,7 +14,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-enum { TIMES = UNDER_SANITIZER ? 1 : 4, /* that guests are tried */
+enum { TIMES = UNDER_SANITIZER ? 1 : 4, /* that helpers are tried */
        STEPS = 2, ROWS = 75, LARGE = MODELS, TIED, KINDS };
 
 /* ------ Models and what they are given ------ */
@@ -97,7 +97,7 @@ typedef struct setting {
     int devices, workers, accumulate;
     ls_precision precision;
     ls__team_cut cut; /* zeros: what takes least */
-    bool aid;    /* however little there is to do */
+    bool steals; /* however little there is to do */
 } setting;
 
 static int64_t team_calls(const ls_trainer *t)
@@ -118,12 +118,12 @@ static int64_t aided(const ls_trainer *t)
     return calls;
 }
 
-static void force(const ls_trainer *t, ls__team_cut cut, bool aid)
+static void force(const ls_trainer *t, ls__team_cut cut, bool steals)
 {
     for (int d = 0; t->source.team && d < t->devices.count; d++) {
         ck_assert(t->workers > t->devices.count ||
                   ls__team_members(t->source.team[d]) == 1);
-        ls__team_set_always(t->source.team[d], aid);
+        ls__team_set_always(t->source.team[d], steals);
         ls__team_set_cut(t->source.team[d], cut);
     }
 }
@@ -178,7 +178,7 @@ static outcome outcome_of(const setting *s)
     options.accumulate = s->accumulate;
     options.precision = s->precision;
     r = open_run(pool, g, &options);
-    force(r.trainer, s->cut, s->aid);
+    force(r.trainer, s->cut, s->steals);
     train(&r, &f, &o);
     close_run(&r);
     free_feed(&f);
@@ -197,9 +197,9 @@ static int64_t check(const outcome *want, const setting *s)
                   "%016" PRIx64 ", not %016" PRIx64, s->kind, s->devices,
                   s->workers, s->cut.groups, s->cut.parts, (double)o.loss[1],
                   (double)want->loss[1], o.by_input, want->by_input);
-    ck_assert_msg(o.calls > 0 || s->cut.parts == 1 || s->aid,
+    ck_assert_msg(o.calls > 0 || s->cut.parts == 1 || s->steals,
                   "model %d: no team ran a shard", s->kind);
-    ck_assert_msg(o.input_calls != 0 || s->cut.parts == 1 || s->aid,
+    ck_assert_msg(o.input_calls != 0 || s->cut.parts == 1 || s->steals,
                   "model %d: no team ran one for an input", s->kind);
     return o.aided;
 }
@@ -252,7 +252,7 @@ END_TEST
  * operator, but who is done first is the machine's affair; so it is tried
  * again until somebody was.  A team may always be last, and few rows may not be
  * cut at all. */
-START_TEST(aid)
+START_TEST(stealing)
 {
     static const struct { int devices, workers; } all[] = {{3, 2}, {5, 3},
                                                            {2, 3}};
@@ -342,7 +342,7 @@ int main(void)
 
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, cuts, 0, KINDS);
-    tcase_add_loop_test(t, aid, 0, KINDS);
+    tcase_add_loop_test(t, stealing, 0, KINDS);
     tcase_add_test(t, kinds_of_steps);
     tcase_add_test(t, model_of_lm);
     tcase_add_loop_test(t, numbers_of_workers, 0, 2);
