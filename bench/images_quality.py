@@ -19,7 +19,7 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EVALUATION = re.compile(r"step (\d+)  ?loss ([\d.]+)  ?acc(?:uracy)? ([\d.]+)")
-RECIPE = ["--batch", "64", "--l2", "5e-4", "--no-decay",
+RECIPE = ["--batch", "64", "--optimizer", ":l2=5e-4,no-decay",
           "--augment", "flip,crop:4", "--mean", "0.4914,0.4822,0.4465",
           "--std", "0.247,0.2435,0.2616", "--log-every", "0"]
 

@@ -131,8 +131,7 @@ def adapters():
         found.agree = 1
         return found
     sides = [side("all weights"), side("adapters", "--lora", "8"),
-             side("adapters on kernels", "--lora", "8",
-                  "--lora-on", "*.kernel")]
+             side("adapters on kernels", "--lora", "8:on=*.kernel")]
     return Row("adapters", 33, 11, sides, [
         Ratio(f"{s.name} / all", s.name, "all weights") for s in sides[1:]],
         init="gpt", start=train("", "gpt", 2, 2, *text).command)

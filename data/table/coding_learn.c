@@ -313,7 +313,7 @@ static int check_target(const ls__learner *l, const ls__column_survey *s,
                         "%s%s%s", path_of(l), (long long)s->missing_line, name,
                         (long long)s->missing, ls__s(s->missing),
                         l->c->window ? "" : "; ", l->c->window ? "" : l->p,
-                        l->c->window ? "" : "missing-target drop leaves them "
+                        l->c->window ? "" : "missing :target=drop leaves them "
                                             "out");
     if (s->texts && task != LS_TABLE_CLASSIFICATION && ls__is_marked(s) &&
         (!ls__may_be_words(s) || l->c->window))

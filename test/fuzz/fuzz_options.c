@@ -30,6 +30,31 @@ static void check_values(const run *r)
     }
 }
 
+static bool is_given(const opt_line *line, int i)
+{
+    return line->given[i];
+}
+
+/* The one spelling of an option and its parts is read as the same. */
+static void check_words(run *r)
+{
+    for (int i = 0; i < r->program.count; i++) {
+        char *text = NULL, *again = NULL;
+
+        if (opt_is_part(&r->program.option[i]))
+            continue;
+        text = opt_spelt(&r->line, i, is_given);
+        r->line.used = 0;
+        if (text && *text && opt_take_word(&r->line, i, text) != OPT_GO)
+            abort();
+        again = opt_spelt(&r->line, i, is_given);
+        if (text && again && strcmp(text, again) != 0)
+            abort();
+        free(text);
+        free(again);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     char *text = copy_of(bytes, size), *words[WORDS + 2] = {"fuzz"};
@@ -50,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         check_values(&r);
         if (run_check(&r) == OPT_GO)
             (void)rate_read(&r.how, &r.set.data, room, &schedule);
+        check_words(&r);
     }
     free(text);
     return 0;
@@ -60,9 +86,10 @@ int main(void)
 {
     static const char mlp[] = "mlp\n--devices=4\n--hidden\n512,512\n--lr\n"
                               "1e-3\n--optimizer\nadamw\n--schedule=cosine\n"
-                              "--warmup\n10\n--seed\n-1",
-                      lm[] = "lm\n--schedule\npiecewise\n--boundaries\n"
-                             "100:0.1,200:0.1\n--state=mlp.*=1\n--batch\n32";
+                              "--schedule\n:warmup=10,end=1e-5\n--seed\n-1",
+                      lm[] = "lm\n--schedule\npiecewise:"
+                             "boundaries=100:0.1,,200:0.1\n--state="
+                             "mlp.*=1\n--batch\n32";
 
     if (!freopen("/dev/null", "w", stdout) ||
         !freopen("/dev/null", "w", stderr))

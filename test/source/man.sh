@@ -121,6 +121,13 @@ options()
     "$@" --help | grep -o '^ *--[a-z][a-z0-9-]*' | tr -d ' '
 }
 
+# parts TOOL [MODEL]: the parts of their values, "--schedule :warmup"
+parts()
+{
+    "$@" --help | awk '/^  --/ { word = $1 }
+        /^    :/ { sub(/=.*/, "", $1); print word, $1 }'
+}
+
 # pages TOOL: where its options are
 pages()
 {
@@ -141,6 +148,12 @@ check()
             status=1
         fi
     done
+    parts "$@" | while read -r part; do
+        # shellcheck disable=SC1003,SC2002,SC2046 # names are words
+        cat $(pages "$tool") | tr -d '\\' | grep -q -e "$part\([^a-z-]\|\$\)" ||
+            echo "${tool##*/}.1 does not name $part"
+    done >"$dir/missing"
+    [ ! -s "$dir/missing" ] || { cat "$dir/missing"; status=1; }
     [ "$(options "$@" | wc -l)" -gt 2 ] || {
         echo "$* has no --help"
         status=1

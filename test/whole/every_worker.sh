@@ -40,9 +40,9 @@ resnet --depth 8 --width 8 --image 8x8x3 --classes 3 --batch 16
 resnet --depth 8 --width 8 --image 8x8x3 --classes 3 --batch 16 --norm group
 resnet --depth 8 --width 8 --image 8x8x3 --classes 3 --batch 16 --precision bf16
 gpt --data text --seq-len 24 --d-model 32 --heads 2 --layers 2 --d-ff 48 --batch 16 --sample 20
-gpt --data text --seq-len 24 --d-model 32 --heads 4 --layers 1 --d-ff 48 --batch 16 --norm rms --positions rotary --ffn swiglu --kv-heads 2 --tie
-rnn --data text --seq-len 16 --d-model 16 --units 24 --batch 16 --cell lstm --dropout 0.1
-rnn --data text --seq-len 16 --d-model 16 --units 24 --batch 16 --cell gru
+gpt --data text --seq-len 24 --d-model 32 --heads 4:kv=2 --layers 1 --d-ff 48 --batch 16 --norm rms --positions rotary --ffn swiglu --tie
+rnn --data text --seq-len 16 --d-model 16 --batch 16 --cell lstm:units=24 --dropout 0.1
+rnn --data text --seq-len 16 --d-model 16 --batch 16 --cell gru:units=24
 EOS
 
 # one NAME ARGS: what a run prints and its metrics, in $1.lines.
@@ -77,14 +77,12 @@ done
 # proved ARGS: transcripts and records of every number of workers are those of
 # one; where statistics are of all devices' rows there are no records.
 proved() {
-    run "$@" --workers 1 --transcript t1.lst --transcript-every 1 \
-        --transcript-every-gradient
+    run "$@" --workers 1 --transcript t1.lst:every=1,gradient
     is "$*: a transcript" $status 0
     run "$@" --workers 1 --record 1 r1.lsr
     recorded=$status
     for w in $workers; do
-        run "$@" --workers "$w" --against t1.lst --transcript-every 1 \
-            --transcript-every-gradient
+        run "$@" --workers "$w" --against t1.lst --transcript :every=1,gradient
         is "$* on $w workers: its transcript" $status 0
         [ $recorded -eq 0 ] || continue
         run "$@" --workers "$w" --record 1 r.lsr

@@ -51,7 +51,7 @@ ends() {
     shift
     for every in 0 1 3 16; do
         anew
-        agree "$ends, N $every" "$@" --transcript-every $every
+        agree "$ends, N $every" "$@" --transcript :every=$every
         is "$ends: the root is that of any N" "${first:=$root}" "$root"
     done
 }
@@ -60,19 +60,19 @@ ends "the end" $evaluated --steps 20
 ends "early stop" $evaluated --steps 200 --early-stop 2 --lr 0.2 \
     --save "$dir/best.st"
 has "early stop" out "none better in 2: the end"
-ends "plateau" $evaluated --steps 40 --plateau 1 --plateau-factor 0.5 --lr 0.2
+ends "plateau" $evaluated --steps 40 --plateau 1:factor=0.5 --lr 0.2
 ends "nothing to do" $evaluated --steps 0
 
 # Stopped, and gone on: the transcript and the root of the unbroken run.
 anew
-agree "the unbroken run" $evaluated --steps 40 --transcript-every 4
+agree "the unbroken run" $evaluated --steps 40 --transcript :every=4
 whole=$root
 cp "$dir/t.lst" "$dir/whole.lst"
 for stop in 8 11; do
     anew
-    agree "stopped at $stop" $evaluated --steps 40 --transcript-every 4 \
+    agree "stopped at $stop" $evaluated --steps 40 --transcript :every=4 \
         --stop-at $stop
-    agree "gone on from $stop" $evaluated --steps 40 --transcript-every 4 --resume
+    agree "gone on from $stop" $evaluated --steps 40 --transcript :every=4 --resume
     is "gone on from $stop: root" "$root" "$whole"
     same "gone on from $stop" "$dir/t.lst" "$dir/whole.lst"
 done
@@ -82,8 +82,8 @@ done
 # waits for it, and has its line in the transcript when the run is gone on with.
 begin() {
     anew
-    "$tool" $mlp --steps 100000 --checkpoint "$dir/c" --checkpoint-every 3 \
-        --transcript "$dir/t.lst" --transcript-every 1 "$@" \
+    "$tool" $mlp --steps 100000 --checkpoint "$dir/c":every=3 \
+        --transcript "$dir/t.lst":every=1 "$@" \
         >"$dir/out" 2>"$dir/err" </dev/null &
     pid=$!
     while kill -0 $pid 2>/dev/null && [ ! -d "$dir/c/step-000000000006" ]; do
@@ -92,7 +92,7 @@ begin() {
 }
 
 # A signal, wherever it comes, ends with a checkpoint.
-begin --keep 0
+begin --checkpoint :keep=0
 kill -TERM $pid
 wait $pid 2>/dev/null
 root=$(sed -n 's/^root //p' "$dir/out")
@@ -101,7 +101,7 @@ is "a signal: checkpoint" "$(newest)" "$root"
 is "a signal: transcript" "$(last_root "$dir/t.lst")" "$root"
 
 # Killed, at whatever moment: the checkpoint's root is the transcript's.
-begin --keep 0
+begin --checkpoint :keep=0
 kill -9 $pid 2>/dev/null
 wait $pid 2>/dev/null
 if grep -q "\"root\":\"$(newest)\"" "$dir/t.lst"; then
@@ -113,7 +113,7 @@ fi
 # The state of the beginning has one root, with an average and a plateau, too.
 anew
 run $evaluated --steps 4 --plateau 2 --transcript "$dir/z.lst"
-run $evaluated --steps 4 --plateau 2 --checkpoint "$dir/c" --keep-first
+run $evaluated --steps 4 --plateau 2 --checkpoint "$dir/c":first
 zero=$(sed -n 's/.*"n":0,.*"root":"\([0-9a-f]*\)".*/\1/p' "$dir/z.lst")
 is "a root of the beginning" ${#zero} 64
 is "transcript and checkpoint of the beginning" "$zero" \

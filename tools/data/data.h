@@ -145,7 +145,7 @@ typedef struct table_file {
                             there is none */
 } table_file;
 
-/* --missing, --missing-target. */
+/* --missing, and its part target. */
 enum { DATA_REFUSE, DATA_MEAN, DATA_DROP };
 
 /* The coding of the table's columns; NULL: there is no table. */

@@ -131,9 +131,9 @@ const opt_model model_resnet = {
             "and classes\nfollow it.  A folder's test set, or --eval-data, is "
             "evaluated after each epoch.\n--depth is 6n+2: three stages of n "
             "blocks, with --width channels and twice and\nfour times as many; "
-            "global average pooling; shortcuts without parameters.\n--l2 "
-            "5e-4 --no-decay pulls kernels alone; --ema, --augment and "
-            "--smoothing\ngo with it.",
+            "global average pooling; shortcuts without parameters.\n"
+            "--optimizer :l2=5e-4,no-decay pulls kernels alone; --ema, "
+            "--augment and --smoothing\ngo with it.",
     .impl = &resnet,
     .own = own,
 };

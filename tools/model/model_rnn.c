@@ -132,9 +132,9 @@ const opt_model model_rnn = {
             "zeros, and a dense layer predicts the\nnext byte.\n--data F.csv "
             "--target COLUMN --window N is a series, a row for each point in\n"
             "time: all columns, standardised, of N rows go through the layers, "
-            "and a dense\nlayer predicts the target --horizon rows after the "
-            "last.  --valid 0.2 holds\nthe last fifth of the rows back to "
-            "evaluate on; --eval-data is another table.",
+            "and a dense\nlayer predicts the target --window :horizon rows "
+            "after the last.  --valid\n0.2 holds the last fifth of the rows "
+            "back to evaluate on; --eval-data is another\ntable.",
     .impl = &rnn,
     .own = own_rnn,
 };

@@ -173,9 +173,10 @@ static const model table = {
 static const opt_start own[] = {
     {"hidden", "256,256,256"}, {"activation", "selu"}, {"dropout", "0.15"},
     {"batch", "256"}, {"epochs", "256"}, {"valid", "0.2"},
-    {"optimizer", "adamw"}, {"lr", "0.04"}, {"b2", "0.95"},
-    {"weight-decay", "0.02"}, {"schedule", "coslog"},
-    {"decay-schedule", "flat-cosine"}, {"dropout-schedule", "flat-cosine"},
+    {"optimizer", "adamw"}, {"lr", "0.04"}, {"optimizer:b2", "0.95"},
+    {"optimizer:weight-decay", "0.02"}, {"schedule", "coslog"},
+    {"optimizer:decay-schedule", "flat-cosine"},
+    {"dropout:schedule", "flat-cosine"},
     {"early-stop", "1000000"}, {"log-every", "0"}, {NULL, NULL},
 };
 

@@ -137,7 +137,7 @@ static const model lm = {
     .build = lm_build,
 };
 
-#define ADAPTED {"lora-on", "*.query.kernel,*.value.kernel"}
+#define ADAPTED {"lora:on", "*.query.kernel,*.value.kernel"}
 
 static const opt_start own_lm[] = {
     {"seed", "42"}, {"data-seed", "1234"}, {"rows", "8192"}, {"batch", "32"},
@@ -214,7 +214,7 @@ const opt_model model_gpt = {
             "hold them, are read, too; --vocab\nsays how many there are.  With "
             "--eval-data all of --data is trained on.  The\nmodel is lm's "
             "with a mask; --norm rms --positions rotary --ffn swiglu\n"
-            "--kv-heads N --tie make it one as Llama is.",
+            "--heads :kv=N --tie make it one as Llama is.",
     .impl = &gpt,
     .own = own_gpt,
 };

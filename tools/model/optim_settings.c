@@ -53,12 +53,15 @@ static const struct family {
                            optim_settings_schedule_has, schedule_set},
 };
 
-/* "decay_rate" is --decay-rate. */
+/* "decay_rate" is the part schedule:decay-rate, and "end_lr" schedule:end. */
 static bool same_name(const char *member, const char *name)
 {
+    const char *colon = strchr(name, ':');
+
+    name = colon ? colon + 1 : name;
     while (*member && (*member == *name || (*member == '_' && *name == '-')))
         member++, name++;
-    return !*member && !*name;
+    return !*name && (!*member || strcmp(member, "_lr") == 0);
 }
 
 /* The option of a kind by its name; false: it has none. */
@@ -146,6 +149,29 @@ static const char *about_text(opt_program *p, const struct family *f,
     return at > begin ? opt_keep(p, text) : o->about;
 }
 
+/* Dashes for underscores, in a text that lives as long as the program. */
+static const char *old_name(opt_program *p, const char *member)
+{
+    char text[OPT_VALUE];
+
+    snprintf(text, sizeof text, "%s", member);
+    for (char *at = text; (at = strchr(at, '_'));)
+        *at = '-';
+    return opt_keep(p, text);
+}
+
+/* The name of the part, of an old name. */
+static const char *new_name(opt_program *p, const struct family *f,
+                            const char *old)
+{
+    const char *end = strstr(old, "-lr");
+    char text[OPT_VALUE];
+
+    snprintf(text, sizeof text, "%s:%.*s", f->name,
+             (int)(end ? end - old : (ptrdiff_t)strlen(old)), old);
+    return opt_keep(p, text);
+}
+
 static bool is_decay(const char *name)
 {
     return !strcmp(name, "weight_decay") || !strcmp(name, "l2");
@@ -158,13 +184,14 @@ void optim_settings_add(opt_program *p, optim_settings_of of,
     ls_option o;
 
     for (int i = 0; i < SETTINGS && option_at(f, i, &o); i++) {
+        const char *was = old_name(p, o.name);
         opt row = {
-            OPT_ROW(opt_keep_name(p, o.name), "X", OPT_REAL,
+            OPT_ROW(new_name(p, f, was), "X", OPT_REAL,
                     (size_t)i * sizeof(double), NULL,
                     start_text(p, o.start), about_text(p, f, &o)),
             .least = o.least, .below = o.below, .range = o.range,
             .of = f->name, .fits = f->has, .required = isnan(o.start),
-            .may_change = true,
+            .may_change = true, .kept_as = o.name, .was = was,
             .marks = is_decay(o.name) ? OF_DECAY : 0,
         };
 
@@ -172,16 +199,27 @@ void optim_settings_add(opt_program *p, optim_settings_of of,
     }
 }
 
-/* Was --NAME on the command line, or has the model a default of its own? */
-static bool given(const opt_line *line, const char *member)
+/* Is a name that of an option of the family? */
+static bool is_named(const struct family *f, const char *member,
+                     const char *name)
+{
+    size_t n = strlen(f->name);
+
+    return strncmp(name, f->name, n) == 0 && name[n] == ':' &&
+           same_name(member, name);
+}
+
+/* Was the part on the command line, or has the model a default of its own? */
+static bool given(const opt_line *line, const struct family *f,
+                  const char *member)
 {
     const opt_program *p = line->program;
     const opt_start *own = p->models[line->model]->own;
 
     for (int i = 0; i < p->count; i++)
-        if (line->given[i] && same_name(member, p->option[i].name))
+        if (line->given[i] && is_named(f, member, p->option[i].name))
             return true;
-    while (own && own->name && !same_name(member, own->name))
+    while (own && own->name && !is_named(f, member, own->name))
         own++;
     return own && own->name;
 }
@@ -193,7 +231,7 @@ void optim_settings_settle(double *values, optim_settings_of of, int64_t kind,
     ls_option o;
 
     for (int i = 0; f->option(kind, i, &o); i++)
-        if (!o.whole && !isnan(o.start) && !given(line, o.name))
+        if (!o.whole && !isnan(o.start) && !given(line, f, o.name))
             values[place_of(f, o.name)] = o.start;
 }
 

@@ -24,7 +24,7 @@ typedef double optim_settings[SETTINGS];
 const char *optim_settings_optimizer(int64_t kind);
 const char *optim_settings_schedule(int64_t kind);
 
-/* Does a kind have an option?  (opt.fits; name as in "--decay-rate".) */
+/* Does a kind have an option?  (opt.fits; name as in "schedule:decay-rate".) */
 bool optim_settings_optimizer_has(int64_t kind, const char *name);
 bool optim_settings_schedule_has(int64_t kind, const char *name);
 

@@ -182,7 +182,7 @@ void opt_add(opt_program *p, opt_rows rows, void *settings)
     }
 }
 
-static char *keep(opt_program *p, const char *text)
+const char *opt_keep(opt_program *p, const char *text)
 {
     size_t n = strlen(text) + 1;
     char *copy = p->room + p->used;
@@ -190,20 +190,6 @@ static char *keep(opt_program *p, const char *text)
     assert(n <= sizeof p->room - p->used);
     p->used += n;
     return memcpy(copy, text, n);
-}
-
-const char *opt_keep(opt_program *p, const char *text)
-{
-    return keep(p, text);
-}
-
-const char *opt_keep_name(opt_program *p, const char *text)
-{
-    char *name = keep(p, text);
-
-    for (char *at = name; (at = strchr(at, '_'));)
-        *at = '-';
-    return name;
 }
 
 int opt_find(const opt_program *p, const char *name)
@@ -281,12 +267,13 @@ static bool follows(const char *next)
 static int take(opt_line *line, const char *name, const char *value,
                 const char **next)
 {
-    int i = opt_find(line->program, name);
+    int i = strchr(name, ':') ? -1 : opt_find(line->program, name);
     const opt *o = i < 0 ? NULL : &line->program->option[i];
     char room[OPT_ARG];
 
     if (!o)
-        return opt_unknown_option(line, name);
+        return opt_unknown_option(line, name, value || !follows(*next) ? value
+                                                                       : *next);
     if (!opt_takes(o, line->program->models[line->model]))
         return foreign_option(line, o);
     if (o->type == OPT_FLAG && value)
@@ -300,8 +287,7 @@ static int take(opt_line *line, const char *name, const char *value,
             return opt_fail(OPT_WRONG, "--%s needs a value: %s", name,
                             opt_arg(o, room));
     }
-    line->given[i] = true;
-    return opt_store(o, value);
+    return opt_take_word(line, i, value);
 }
 
 static bool is_help(const char *arg)

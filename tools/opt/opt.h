@@ -3,6 +3,11 @@
  * or, where the table of models is one without a name, without MODEL; and a
  * program that asks for paths takes them among the options.
  *
+ * A value may have parts, "--schedule cosine:warmup=100,end=1e-5": a row each,
+ * "schedule:warmup".  ":warmup=100" alone leaves the word as it is; the option
+ * may be there again.  Of an option with parts a ':' in the word stands twice,
+ * and a ',' in a part's value.
+ *
  * A row says everything about an option: its name, what its value looks like
  * and where it is stored, which models and programs take it, its default, its
  * line of --help, which other options it goes with, and whether it must be the
@@ -15,8 +20,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-enum { OPT_MAX = 192, OPT_VALUE = 64, OPT_ROOM = 2048 };
+enum { OPT_MAX = 192, OPT_VALUE = 64, OPT_ROOM = 4096, OPT_TEXTS = 20480 };
 
 typedef enum opt_type {
     OPT_FLAG,    /* bool: no value */
@@ -59,7 +65,7 @@ typedef enum opt_use {
 } opt_use;
 
 struct opt {
-    const char *name;  /* without the dashes */
+    const char *name;  /* without the dashes; of a part "option:part" */
     const char *arg;   /* as --help shows the value; NULL: the words, or none */
     opt_type type;
     size_t at; /* offset in the settings that opt_add binds it to */
@@ -79,6 +85,8 @@ struct opt {
 
     const char *only;     /* the program that takes it; NULL: all that have the
                              row in their tables */
+    const char *was;      /* its name in transcripts and checkpoints before it
+                             became a part; or NULL */
     bool may_differ;      /* from the run that a run goes on from */
     bool is_replayed;     /* though it may: who trains again must have it */
     bool is_file;         /* an OPT_TEXT that names what a run reads, which its
@@ -151,10 +159,9 @@ typedef struct opt_program {
  * settings (all zero bytes at first); those of others are borrowed. */
 void opt_add(opt_program *program, opt_rows rows, void *settings);
 
-/* A copy of a text that lives as long as the program, which must not be moved;
- * and the same with dashes for underscores. */
+/* A copy of a text that lives as long as the program, which must not be
+ * moved. */
 const char *opt_keep(opt_program *program, const char *text);
-const char *opt_keep_name(opt_program *program, const char *text);
 
 /* The rest of the command line, besides the values in the settings. */
 typedef struct opt_line {
@@ -165,6 +172,8 @@ typedef struct opt_line {
                      effect */
     int paths;
     char **path; /* the first words of argv, which these replace */
+    size_t used;
+    char room[OPT_TEXTS]; /* of words and of values of parts */
 } opt_line;
 
 /* Results of a tool's functions: go on, or end with exit status 1 or 2, or,
@@ -180,6 +189,9 @@ int opt_parse(const opt_program *program, int argc, char **argv,
 
 /* Has the chosen word of `of` an option, if it is for some of them alone? */
 bool opt_is_of_chosen(const opt_line *line, const opt *option);
+
+/* Has the line one of the options that an option needs, if it needs any? */
+bool opt_has_needed(const opt_line *line, const opt *option);
 
 /* OPT_WRONG, and a message, for options that do not go together. */
 int opt_check_together(const opt_line *line);
@@ -203,6 +215,59 @@ bool opt_given(const opt_line *line, const char *name);
 
 /* The option of a name, by its position; -1: there is none. */
 int opt_find(const opt_program *program, const char *name);
+
+/* ------ Words with parts ------ */
+
+/* Is a row that of a part of a word?  And of this option's? */
+static inline bool opt_is_part(const opt *option)
+{
+    return strchr(option->name, ':') != NULL;
+}
+
+static inline bool opt_is_part_of(const opt *part, const opt *word)
+{
+    size_t n = strlen(word->name);
+
+    return strncmp(part->name, word->name, n) == 0 && part->name[n] == ':';
+}
+
+/* The part's own name, or the option's. */
+static inline const char *opt_own_name(const opt *option)
+{
+    const char *colon = strchr(option->name, ':');
+
+    return colon ? colon + 1 : option->name;
+}
+
+/* The option's name without that of the part, for "%.*s". */
+static inline int opt_word_bytes(const opt *option)
+{
+    return (int)strcspn(option->name, ":");
+}
+
+bool opt_has_parts(const opt_program *program, const opt *word);
+
+/* The row of what a transcript of old called so; -1: there is none. */
+int opt_find_old(const opt_program *program, const char *name);
+
+/* Store what a command line says of option i, its parts too, and mark them as
+ * given.  OPT_WRONG after a message. */
+int opt_take_word(opt_line *line, int i, const char *text);
+
+/* The one spelling of an option and of those of its parts that are wanted and
+ * have a value, to be freed: "cosine:warmup=100", ":warmup=100" where the word
+ * is not wanted, "" for nothing.  NULL: no memory. */
+typedef bool opt_wanted(const opt_line *line, int i);
+char *opt_spelt(const opt_line *line, int i, opt_wanted *wanted);
+
+/* A text in which a character stands twice; to be freed, NULL: no memory. */
+char *opt_doubled(const char *text, char twice);
+
+/* A part of a text in that spelling: the bytes of its name, and its value or
+ * NULL; *text goes on to the next.  Before the first it is at the end of the
+ * word, which opt_word_end gives. */
+const char *opt_word_end(const char *text);
+bool opt_next_part(const char **text, const char **name, size_t *bytes);
 
 /* Must whoever trains again have it as it was? */
 static inline bool opt_is_recorded(const opt *option)
@@ -268,8 +333,11 @@ bool opt_is_bare(const opt_program *program);
 void opt_takers(const opt_program *program, const opt *option, size_t size,
                 char *out);
 
-/* OPT_WRONG after a message with the nearest known names. */
-int opt_unknown_option(const opt_line *line, const char *name);
+/* OPT_WRONG after a message with the nearest known names, or with the spelling
+ * of what is a part now; value: what follows it, or NULL. */
+int opt_unknown_option(const opt_line *line, const char *name,
+                       const char *value);
+int opt_unknown_part(const opt_line *line, const opt *word, const char *name);
 int opt_unknown_model(const opt_program *program, const char *name);
 
 /* ------ Messages ------ */

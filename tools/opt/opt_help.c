@@ -34,13 +34,12 @@ static void wrap(const char *text)
     putchar('\n');
 }
 
-/* " sgd|adam", on another line from a word on that does not fit; gives the
+/* "sgd|adam", on another line from a word on that does not fit; gives the
  * column after it. */
 static int put_arg(int column, const char *arg)
 {
-    int begin = column + 1;
+    int begin = column;
 
-    column += printf(" ");
     while (*arg) {
         int n = (int)strcspn(arg, "|");
 
@@ -54,10 +53,12 @@ static int put_arg(int column, const char *arg)
 }
 
 /* "  --steps N          text", the text on lines of its own when the left side
- * is long. */
+ * is long; "    :warmup=N        text" of a part. */
 static void help_line(const char *name, const char *arg, const char *text)
 {
-    int n = printf("  --%s", name);
+    const char *part = strchr(name, ':');
+    int n = part ? printf("    %s%s", part, arg ? "=" : "")
+                 : printf("  --%s%s", name, arg ? " " : "");
 
     if (arg)
         n = put_arg(n, arg);
@@ -102,6 +103,22 @@ static void option_line(const opt_program *p, const opt *o,
     help_line(o->name, opt_arg(o, room), text);
 }
 
+/* Those that the model takes, of a word its parts behind it. */
+static void option_lines(const opt_program *p, const opt_model *model)
+{
+    for (int i = 0; i < p->count; i++) {
+        const opt *word = &p->option[i];
+
+        if (opt_is_part(word) || (model && !opt_takes(word, model)))
+            continue;
+        option_line(p, word, model);
+        for (int k = 0; k < p->count; k++)
+            if (opt_is_part_of(&p->option[k], word) &&
+                (!model || opt_takes(&p->option[k], model)))
+                option_line(p, &p->option[k], model);
+    }
+}
+
 int opt_help(const opt_program *p, int i)
 {
     const opt_model *model = i < 0 ? NULL : p->models[i];
@@ -116,9 +133,7 @@ int opt_help(const opt_program *p, int i)
         printf("\n%s\n", model->note);
     puts(model ? "\nOptions, defaults in parentheses:"
                : "\nOptions, in parentheses the models that take them:");
-    for (int k = 0; k < p->count; k++)
-        if (!model || opt_takes(&p->option[k], model))
-            option_line(p, &p->option[k], model);
+    option_lines(p, model);
     if (!opt_is_bare(p))
         help_line("model", "MODEL", "the same as the word MODEL");
     help_line("help", NULL, "this text");

@@ -4,6 +4,7 @@
 #include "opt/opt.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ------ The nearest ------ */
@@ -103,7 +104,7 @@ static const char *related(const opt_program *p, const opt_model *model,
         const opt *o = &p->option[i];
         size_t n = strlen(o->name);
 
-        if (opt_takes(o, model) &&
+        if (opt_takes(o, model) && !opt_is_part(o) &&
             ((strncmp(name, o->name, n) == 0 && name[n] == '-') ||
              is_told(o->help, words)))
             return o->name;
@@ -111,21 +112,63 @@ static const char *related(const opt_program *p, const opt_model *model,
     return NULL;
 }
 
+/* What was an option once, and is a part of a word. */
+static int tell_part(const opt *o, const char *name, const char *value)
+{
+    bool flag = o->type == OPT_FLAG;
+    char *twice = opt_doubled(value ? value : o->arg ? o->arg : "VALUE", ',');
+    int status = opt_fail(OPT_WRONG, "--%s is a part of --%.*s: type --%.*s "
+                          ":%s%s%s", name, opt_word_bytes(o), o->name,
+                          opt_word_bytes(o), o->name, opt_own_name(o),
+                          flag ? "" : "=", flag || !twice ? "" : twice);
+
+    free(twice);
+    return status;
+}
+
+/* "schedule:warmup", as messages have it, or an old name. */
+static int part_named(const opt_program *p, const char *name)
+{
+    return strchr(name, ':') ? opt_find(p, name) : opt_find_old(p, name);
+}
+
+int opt_unknown_part(const opt_line *line, const opt *word, const char *name)
+{
+    const opt_program *p = line->program;
+    char list[512] = "";
+    size_t at = 0;
+
+    for (int i = 0; i < p->count && at < sizeof list; i++)
+        if (opt_is_part_of(&p->option[i], word) &&
+            opt_takes(&p->option[i], p->models[line->model]))
+            at += (size_t)snprintf(list + at, sizeof list - at, "%s%s",
+                                   at ? ", " : "",
+                                   opt_own_name(&p->option[i]));
+    return opt_fail(OPT_WRONG, "--%s: \"%s\" is none of its parts: %s%s",
+                    word->name, name, list,
+                    word->type == OPT_TEXT ? "; a ':' in a name stands twice"
+                                           : "");
+}
+
 /* An extra or missing letter is likelier than half a word that was left out. */
-int opt_unknown_option(const opt_line *line, const char *name)
+int opt_unknown_option(const opt_line *line, const char *name,
+                       const char *value)
 {
     const opt_program *p = line->program;
     const opt_model *model = p->models[line->model];
     hint h = hint_for(name);
+    int part = part_named(p, name);
     const char *near;
 
+    if (part >= 0)
+        return tell_part(&p->option[part], name, value);
     if (whose(p, name))
         return opt_fail(OPT_WRONG, "unknown option --%s; it is one of %s",
                         name, whose(p, name));
     show(&h, "--", "help");
     show(&h, "--", "version");
     for (int i = 0; i < p->count; i++)
-        if (opt_takes(&p->option[i], model))
+        if (opt_takes(&p->option[i], model) && !opt_is_part(&p->option[i]))
             show(&h, "--", p->option[i].name);
     near = related(p, model, name);
     if (near && h.best > 1 && !h.begun)

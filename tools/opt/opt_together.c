@@ -84,6 +84,13 @@ static bool has_needed(const opt_line *line, const opt *o, size_t size,
     return has;
 }
 
+bool opt_has_needed(const opt_line *line, const opt *o)
+{
+    char names[128];
+
+    return !o->needs || has_needed(line, o, sizeof names, names);
+}
+
 /* One of its model and its words, or else --help shows what there is. */
 static int check_needs(const opt_line *line, const opt *o)
 {

@@ -356,14 +356,30 @@ def data_sum(arrays):
 # What this program knows; other options of the command line are refused.
 KNOWN = {'x', 'y', 'rows', 'd-in', 'd-out', 'classes', 'hidden', 'activation',
          'dropout', 'batch', 'steps', 'epochs', 'shuffle', 'no-shuffle', 'lr',
-         'optimizer', 'momentum', 'b1', 'b2', 'eps', 'weight-decay',
-         'schedule', 'warmup', 'decay-steps', 'end-lr', 'clip-norm', 'ema',
-         'seed', 'data-seed', 'devices', 'transcript-every'}
+         'optimizer', 'optimizer:momentum', 'optimizer:b1', 'optimizer:b2',
+         'optimizer:eps', 'optimizer:weight-decay', 'schedule',
+         'schedule:warmup', 'schedule:decay-steps', 'schedule:end',
+         'clip-norm', 'ema', 'seed', 'data-seed', 'devices',
+         'transcript:every',
+         # Parts of words that were options once:
+         'momentum', 'b1', 'b2', 'eps', 'weight-decay', 'warmup',
+         'decay-steps', 'end-lr', 'transcript-every'}
 OWN = {'linear': {'rows': 64, 'd-in': 8, 'd-out': 4, 'steps': 1},
        'mlp': {'rows': 4096, 'd-in': 64, 'classes': 10, 'hidden': '512,512',
                'batch': 128, 'epochs': 10}}
 MOMENTS = {'sgd': [], 'momentum': ['trace'], 'nesterov': ['trace'],
            'adam': ['mu', 'nu'], 'adamw': ['mu', 'nu']}
+
+
+def named(name, value):
+    """What an option of the head says: itself, and parts of its value."""
+    bare = name.removeprefix('file ').removeprefix('--')
+    if bare not in ('optimizer', 'schedule', 'transcript'):
+        return [bare]
+    word, _, parts = value.partition(':')
+    return ([bare] if word else []) + [
+        bare + ':' + part.partition('=')[0] for part in parts.split(',')
+        if parts]
 
 
 class Run:
@@ -374,10 +390,9 @@ class Run:
         if program[:-1] != ['lockstep-train'] or program[-1] not in OWN:
             raise Refused('program "%s"' % head['program'])
         self.head, self.model, self.said = head, program[-1], head['options']
-        for name in self.said:
-            bare = name.removeprefix('file ').removeprefix('--')
-            if '--' in name and bare not in KNOWN:
-                raise Refused('option "%s"' % name)
+        for name, value in self.said.items():
+            if '--' in name and not KNOWN.issuperset(named(name, value)):
+                raise Refused('option "%s %s"' % (name, value))
         for name, only in (('accumulate', '1'), ('precision', 'f32'),
                            ('mean', 'exact'), ('groups', '0'), ('keys', 'nnx'),
                            ('dropout_key', 'of the seed')):

@@ -150,7 +150,7 @@ static int add_any(manifest *m, const run *r, const char *option,
     return status == OPT_GO ? add_labels(m, r, option, path) : status;
 }
 
-int manifest_read(manifest *m, const run *r)
+int manifest_read(manifest *m, const run *r, bool of_old)
 {
     int status = OPT_GO;
 
@@ -162,7 +162,9 @@ int manifest_read(manifest *m, const run *r)
         char *path = value && *value ? data_file(value) : NULL;
 
         if (value && *value)
-            status = path ? add_any(m, r, o->name, path) : no_memory();
+            status = path ? add_any(m, r, of_old && o->was ? o->was : o->name,
+                                    path)
+                          : no_memory();
         free(path);
     }
     return status;

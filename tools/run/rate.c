@@ -34,15 +34,15 @@ static int read_boundaries(const char *text, ls_boundary *room, int *count)
         if (at && !*at)
             return OPT_GO;
         if (!at || *at != ',')
-            return opt_fail(OPT_WRONG, "--boundaries: \"%s\" is not "
+            return opt_fail(OPT_WRONG, "--schedule:boundaries: \"%s\" is not "
                             "STEP:FACTOR,STEP:FACTOR,...", text);
     }
-    return opt_fail(OPT_WRONG, "--boundaries: \"%s\" has more than %d", text,
-                    RATE_BOUNDARIES);
+    return opt_fail(OPT_WRONG, "--schedule:boundaries: \"%s\" has more than %d",
+                    text, RATE_BOUNDARIES);
 }
 
-/* The steps of --decay-steps, or the whole run.  Where that is no step at all,
- * any number will do. */
+/* The steps of schedule:decay-steps, or the whole run.  Where that is no step
+ * at all, any number will do. */
 static int64_t decay_steps(const run_settings *s, int64_t steps)
 {
     if (s->decay_steps)

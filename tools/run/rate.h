@@ -15,10 +15,11 @@ enum { RATE_BOUNDARIES = 64 };
 int rate_read(const run_settings *s, const data_settings *d,
               ls_boundary room[RATE_BOUNDARIES], ls_schedule *out);
 
-/* The peak: --lr, or with --scale-lr what the rule makes of it. */
+/* The peak: --lr, or with --lr :scale what the rule makes of it. */
 double rate_peak(const run_settings *s, const data_settings *d);
 
-/* The schedule of a share, --decay-schedule or --dropout-schedule, over all
+/* The schedule of a share, --optimizer :decay-schedule or
+ * --dropout :schedule, over all
  * steps. */
 ls_schedule rate_share(int64_t kind, const data_settings *d);
 

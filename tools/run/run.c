@@ -334,8 +334,8 @@ static int open_trainer(run *r, const ls_trainer_options *o)
     return opt_check_usage(status);
 }
 
-/* The groups that --freeze and --no-decay ask for; their names are in `text`,
- * which the caller frees. */
+/* The groups that --freeze and optimizer:no-decay ask for; their names are in
+ * `text`, which the caller frees. */
 typedef struct groups {
     ls_group group[MOST_GROUPS + MODEL_GROUPS];
     int count;

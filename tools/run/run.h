@@ -76,9 +76,10 @@ typedef struct run_list {
 
 void run_list_add(run_list *l, const char *name, const char *value);
 
-/* Add those of the model that are wanted.  For ranks a file counts only as
- * given or not, since each may have it elsewhere. */
-void run_list_options(run_list *l, const run *r, bool of_ranks,
+/* Add those of the model that are wanted, parts as options of their own, by the
+ * names that they had before if of_old.  For ranks a file counts only as given
+ * or not, since each may have it elsewhere. */
+void run_list_options(run_list *l, const run *r, bool of_ranks, bool of_old,
                       bool (*wanted)(const opt *o));
 
 /* All ranks call it: refuse to train if they were told different things. */

@@ -10,7 +10,7 @@ void run_list_add(run_list *l, const char *name, const char *value)
     l->setting[l->count++] = (ls_setting){name, value};
 }
 
-void run_list_options(run_list *l, const run *r, bool of_ranks,
+void run_list_options(run_list *l, const run *r, bool of_ranks, bool of_old,
                       bool (*wanted)(const opt *o))
 {
     const opt_program *p = &r->program;
@@ -28,7 +28,8 @@ void run_list_options(run_list *l, const run *r, bool of_ranks,
             value = r->line.given[i] ? "given" : NULL;
         if (!value)
             value = of_ranks ? "not given" : "";
-        snprintf(l->name[i], sizeof l->name[i], "--%s", o->name);
+        snprintf(l->name[i], sizeof l->name[i], "--%s",
+                 of_old && o->was ? o->was : o->name);
         run_list_add(l, l->name[i], value);
     }
 }
@@ -47,7 +48,7 @@ int run_compare(const run *r, launch *with)
         return OPT_GO;
     if (!l)
         return opt_fail(OPT_FAILED, "no memory to compare options");
-    run_list_options(l, r, true, moves_messages);
+    run_list_options(l, r, true, false, moves_messages);
     status = launch_compare(with, l->count, l->setting);
     free(l);
     return status;

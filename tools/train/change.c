@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See change.h.  In checkpoints an option has two names: "--decay-steps", where
- * it is the tool's, and that of the trainer's own option, "decay_steps". */
+/* See change.h.  In checkpoints an option has two names, that of its row,
+ * "--schedule:decay-steps", and that of the trainer's own option,
+ * "decay_steps". */
 #include "train/change.h"
 #include "opt/characters.h"
 #include "opt/opt.h"
@@ -42,6 +43,16 @@ static void append(char list[CHANGE_TEXT], const char *name)
 
 /* ------ What may change ------ */
 
+/* Names are those of options: one stands for its parts, too. */
+static void append_option(char list[CHANGE_TEXT], const opt *o)
+{
+    char name[OPT_VALUE];
+
+    snprintf(name, sizeof name, "%.*s", opt_word_bytes(o), o->name);
+    if (!holds(list, name))
+        append(list, name);
+}
+
 static void list_changeable(const run *r, char list[CHANGE_TEXT])
 {
     const opt_program *p = &r->program;
@@ -50,16 +61,23 @@ static void list_changeable(const run *r, char list[CHANGE_TEXT])
     for (int i = 0; i < p->count; i++)
         if (p->option[i].may_change &&
             opt_takes(&p->option[i], p->models[r->line.model]))
-            append(list, p->option[i].name);
+            append_option(list, &p->option[i]);
 }
 
+/* An option that may change, or that has parts which may. */
 static int check_name(const run *r, const char *name)
 {
-    int i = opt_find(&r->program, name);
-    const opt *o = i < 0 ? NULL : &r->program.option[i];
     char list[CHANGE_TEXT];
+    bool may = false;
 
-    if (o && (o->may_change || o->may_differ))
+    for (int i = 0; i < r->program.count; i++) {
+        const opt *o = &r->program.option[i];
+
+        may |= (o->may_change || o->may_differ) &&
+               strncmp(o->name, name, strlen(name)) == 0 &&
+               (size_t)opt_word_bytes(o) == strlen(name);
+    }
+    if (may)
         return OPT_GO;
     list_changeable(r, list);
     return opt_fail(OPT_WRONG, "--change: \"%s\" is none of %s", name, list);
@@ -84,17 +102,21 @@ static const char *kept_as(const opt *o, char room[OPT_VALUE])
     return room;
 }
 
-/* --decay-steps was not given, so it is the number of steps. */
+/* It was not given, so it is the number of steps. */
 static bool follows_steps(const run *r, const opt *o)
 {
-    return strcmp(o->name, "decay-steps") == 0 && !run_given(r, o->name);
+    return strcmp(o->name, "schedule:decay-steps") == 0 &&
+           !run_given(r, o->name);
 }
 
-/* May be another: an option, and those that are for its words, or follow from
- * it: --change schedule, --change steps. */
+/* May be another: an option, its parts, and what follows from it: --change
+ * schedule, --change steps. */
 static bool may_be_another(const run *r, const char *list, const opt *o)
 {
-    return holds(list, o->name) || holds(list, o->of) ||
+    char name[OPT_VALUE];
+
+    snprintf(name, sizeof name, "%.*s", opt_word_bytes(o), o->name);
+    return holds(list, name) ||
            (follows_steps(r, o) &&
             (holds(list, "steps") || holds(list, "epochs")));
 }
@@ -157,24 +179,24 @@ static void list_changed(const run *r, const ls_checkpoints *c,
             *list = 0;
             return;
         }
-        if (!holds(list, o->name) && !holds(list, o->of))
-            append(list, o->name);
+        append_option(list, o);
     }
 }
 
-/* "--decay-steps 320 keeps it; " where the number of steps was the default. */
+/* "; --schedule :decay-steps=320 keeps it", where the number was that of the
+ * steps. */
 static void put_default(const run *r, const ls_checkpoints *c,
                         char out[CHANGE_TEXT])
 {
     ls_change change;
 
     *out = 0;
-    if (run_given(r, "decay-steps"))
+    if (run_given(r, "schedule:decay-steps"))
         return;
     for (int i = 0; ls_checkpoints_change(c, i, &change); i++)
         if (strcmp(change.name, "decay_steps") == 0 && change.is)
-            snprintf(out, CHANGE_TEXT, "; --decay-steps %s keeps the schedule "
-                     "as it was", change.was);
+            snprintf(out, CHANGE_TEXT, "; --schedule :decay-steps=%s keeps "
+                     "the schedule as it was", change.was);
 }
 
 int change_refused(const run *r, const ls_checkpoints *c)
@@ -187,6 +209,17 @@ int change_refused(const run *r, const ls_checkpoints *c)
         return opt_fail(OPT_WRONG, "%s", ls_errmsg());
     return opt_fail(OPT_WRONG, "%s%s; --change %s goes on with bits of its "
                     "own", ls_errmsg(), hint, list);
+}
+
+bool change_is_of_old(const run *r, const ls_checkpoints *c)
+{
+    ls_change change;
+
+    for (int i = 0; ls_checkpoints_change(c, i, &change); i++)
+        if (strncmp(change.name, "--", 2) == 0 &&
+            opt_find_old(&r->program, change.name + 2) >= 0)
+            return true;
+    return false;
 }
 
 bool change_has(const ls_checkpoints *c, const char *name)

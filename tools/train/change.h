@@ -17,6 +17,9 @@ int change_check(const run *r, const char *list);
 const char *change_patterns(const run *r, const char *list,
                             char room[CHANGE_TEXT]);
 
+/* Did the last load find the name of an option that is a part by now? */
+bool change_is_of_old(const run *r, const ls_checkpoints *c);
+
 /* Did the last load find another option of that name? */
 bool change_has(const ls_checkpoints *c, const char *name);
 

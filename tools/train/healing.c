@@ -81,12 +81,12 @@ static void tell_onset(const healing *h, const train_settings *set)
             (long long)h->found.drawn, h->found.drawn == 1 ? "was" : "were");
     if (!set->checkpoint)
         fprintf(stderr, "To be sure, start again without PU %d (--cpus), with "
-                "--checkpoint DIR --heal, which goes back by itself\n",
-                h->own.pu);
+                "--checkpoint DIR --check RATE:heal, which goes back by "
+                "itself\n", h->own.pu);
     else
         fprintf(stderr, "To be sure, end the run, delete what is in %s but "
-                "the oldest, and type the same with --resume --heal, without "
-                "PU %d (--cpus)\n", characters_shown(set->checkpoint),
+                "the oldest, and type the same with --resume --check :heal, "
+                "without PU %d (--cpus)\n", characters_shown(set->checkpoint),
                 h->own.pu);
 }
 
@@ -273,7 +273,7 @@ static void tell_arrival(const healing *h)
                 (long long)h->same);
     if (h->from > 0)
         fprintf(stderr, "note: not known before step %lld, where the oldest "
-                "checkpoint is; --keep-first keeps the beginning\n",
+                "checkpoint is; --checkpoint :first keeps the beginning\n",
                 (long long)h->from);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --check: what the checks of a run found, told when it happens and summed at
- * the end, with what they cannot have seen.  --heal: what the core did in steps
- * that were not checked is undone: the run goes back to its oldest checkpoint,
- * computes again on the other cores, and finds where it went wrong. */
+ * the end, with what they cannot have seen.  Its part heal: what the core did
+ * in steps that were not checked is undone: the run goes back to its oldest
+ * checkpoint, computes again on the other cores, and finds where it went
+ * wrong. */
 #ifndef TOOLS_HEALING_H
 #define TOOLS_HEALING_H
 

@@ -32,9 +32,10 @@ static bool stays(const opt *o)
     return !o->may_differ;
 }
 
-static void list_settings(list *l, const run *r, const train_settings *s)
+static void list_settings(list *l, const run *r, const train_settings *s,
+                          bool of_old)
 {
-    run_list_options(&l->all, r, false, stays);
+    run_list_options(&l->all, r, false, of_old, stays);
     snprintf(l->sum, sizeof l->sum, "%016" PRIx64, r->data.sum);
     run_list_add(&l->all, "the checksum of the data", l->sum);
     if (s->plateau)
@@ -198,6 +199,10 @@ static int load(keeper *k, const run *r, int64_t *step)
     ls_change change;
     int status = ls_checkpoints_load(k->all, step);
 
+    k->is_old = !k->is_old && status == LS_EINVAL &&
+                change_is_of_old(r, k->all);
+    if (k->is_old)
+        return OPT_GO;
     if (status == LS_EINVAL && ls_checkpoints_change(k->all, 0, &change))
         return change_refused(r, k->all);
     return opt_check(status);
@@ -226,7 +231,7 @@ static int go_on(keeper *k, const run *r, const char *folder, position *at)
     int64_t step = -1;
     int status = load(k, r, &step);
 
-    if (status != OPT_GO || step < 0)
+    if (status != OPT_GO || step < 0 || k->is_old)
         return status;
     if ((status = read_notes(k, r, folder, at)) != OPT_GO ||
         (status = check_root(k, r, folder, at)) != OPT_GO)
@@ -268,29 +273,43 @@ static int refuse_others(const keeper *k, const char *folder)
                     "goes on from there", folder, n, n == 1 ? "" : "s");
 }
 
-int keeper_open(keeper *k, const run *r, const train_settings *s, position *at)
+/* Open the folder, with the names that options had before if of_old. */
+static int open_folder(keeper *k, const run *r, const train_settings *s,
+                       bool of_old)
 {
     ls_checkpoints_options o = ls_checkpoints_defaults();
     char patterns[CHANGE_TEXT];
     list l = {0};
-    int status;
 
-    *k = (keeper){.every = s->checkpoint_every, .saved = -1,
-                  .quiet = !run_is_first(r), .folder = s->checkpoint};
-    if (!s->checkpoint)
-        return OPT_GO;
-    list_settings(&l, r, s);
+    list_settings(&l, r, s, of_old);
     o.folder = s->checkpoint;
     o.keep = s->keep > INT32_MAX ? 0 : (int)s->keep;
     o.keep_first = s->keep_first || s->heal;
     o.n_settings = l.all.count;
     o.settings = l.all.setting;
     o.may_change = change_patterns(r, s->change, patterns);
-    status = opt_check(ls_checkpoints_open(&k->all, r->trainer, &o));
-    if (status != OPT_GO)
+    return opt_check(ls_checkpoints_open(&k->all, r->trainer, &o));
+}
+
+/* A checkpoint of old has other names of what are parts now, and keeps them. */
+int keeper_open(keeper *k, const run *r, const train_settings *s, position *at)
+{
+    int status;
+
+    *k = (keeper){.every = s->checkpoint_every, .saved = -1,
+                  .quiet = !run_is_first(r), .folder = s->checkpoint};
+    if (!s->checkpoint)
+        return OPT_GO;
+    status = open_folder(k, r, s, false);
+    if (status != OPT_GO || !s->resume)
+        return status == OPT_GO ? refuse_others(k, s->checkpoint) : status;
+    status = go_on(k, r, s->checkpoint, at);
+    if (status != OPT_GO || !k->is_old)
         return status;
-    return s->resume ? go_on(k, r, s->checkpoint, at)
-                     : refuse_others(k, s->checkpoint);
+    ls_checkpoints_close(k->all);
+    k->all = NULL;
+    status = open_folder(k, r, s, true);
+    return status == OPT_GO ? go_on(k, r, s->checkpoint, at) : status;
 }
 
 bool keeper_due(const keeper *k, int64_t done)

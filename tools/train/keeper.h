@@ -29,6 +29,7 @@ typedef struct keeper {
     int64_t waits;       /* and the position's, with it */
     bool went_on;        /* from one of them */
     bool failed;         /* the last one that was heard of */
+    bool is_old;         /* they name options that are parts by now */
     bool quiet;          /* another rank writes, and tells */
     char changes[CHANGE_TEXT]; /* of options since the run began; "": none */
 } keeper;

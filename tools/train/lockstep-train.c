@@ -63,7 +63,8 @@ static int check_usage(session *s)
               r->transport;
     r->sums_held = set->plateau > 0 || r->transport;
     if (status == OPT_GO && set->heal && !run_given(r, "check"))
-        return opt_fail(OPT_WRONG, "--heal needs --check");
+        return opt_fail(OPT_WRONG, "--check:heal needs a rate: --check "
+                          "0.01:heal");
     if (status == OPT_GO)
         status = change_check(r, set->change);
     if (status == OPT_GO)
@@ -82,7 +83,7 @@ static int check_writable(session *s)
         {"--publish", s->set.published[0], OPT_WRITTEN},
         {"--publish", s->set.published[1], OPT_WRITTEN}};
     int status = apart_check(&s->run.line, 3, word,
-                             adapters ? "lora-init" : "init");
+                             adapters ? "lora:init" : "init");
 
     return status == OPT_GO ? writable_check_plot(s->set.curve) : status;
 }
@@ -150,7 +151,7 @@ static int init(session *s)
     if (!set->init || s->keeper.went_on)
         return OPT_GO;
     if (set->init_names && set->init_layout != INIT_TORCH)
-        return opt_fail(OPT_WRONG, "--init-names is for --init-layout torch");
+        return opt_fail(OPT_WRONG, "--init:names is for --init:layout torch");
     if (set->init_layout == INIT_TORCH)
         status = ls_trainer_load_torch(s->run.trainer, set->init, names,
                                        set->init_names);

@@ -39,32 +39,48 @@ static void put_text(FILE *file, const char *text)
 
 /* ------ The first line ------ */
 
-static void put_options(FILE *file, const run *r)
+/* Options have their parts, of a word those that are of use with it. */
+static bool is_told(const opt_line *line, int i)
+{
+    const opt *o = &line->program->option[i];
+
+    return opt_takes(o, line->program->models[line->model]) &&
+           opt_is_of_chosen(line, o) &&
+           (!opt_is_part(o) || opt_has_needed(line, o));
+}
+
+static int put_options(FILE *file, const run *r)
 {
     const char *comma = "";
 
     for (int i = 0; i < r->program.count; i++) {
         const opt *o = &r->program.option[i];
-        char room[OPT_VALUE];
+        char room[OPT_VALUE], *spelt;
         bool quoted;
         const char *value = opt_value(o, room, &quoted);
 
-        if (!opt_takes(o, r->program.models[r->line.model]) || !value)
+        if (opt_is_part(o) || !is_told(&r->line, i) || !value)
             continue;
+        if (!(spelt = opt_spelt(&r->line, i, is_told)))
+            return opt_fail(OPT_FAILED, "no memory for the options of a file");
         fprintf(file, "%s\"%s\":", comma, o->name);
-        if (quoted)
-            put_text(file, value);
+        if (quoted || strcmp(spelt, value) != 0)
+            put_text(file, spelt);
         else
             fputs(value, file);
+        free(spelt);
         comma = ",";
     }
+    return OPT_GO;
 }
 
-static void put_header(FILE *file, const run *r)
+static int put_header(FILE *file, const run *r)
 {
+    int status;
+
     fprintf(file, "{\"program\":\"%s\",\"model\":\"%s\",\"options\":{",
             opt_program_name, run_model_name(r));
-    put_options(file, r);
+    status = put_options(file, r);
     fprintf(file,
             "},\"devices\":%d,\"workers\":%d,\"bits\":\"portable\",",
             ls_mesh_devices(r->mesh), ls_mesh_workers(r->mesh));
@@ -74,6 +90,7 @@ static void put_header(FILE *file, const run *r)
             ls_version());
     put_text(file, __VERSION__);
     fputs("}}\n", file);
+    return status;
 }
 
 /* Does a line end there? */
@@ -138,8 +155,7 @@ int metrics_open(metrics *m, const run *r, const char *path, int64_t keep,
     m->file = fopen(m->path, "w");
     if (!m->file)
         return failed(m);
-    put_header(m->file, r);
-    return metrics_flush(m);
+    return put_header(m->file, r) == OPT_GO ? metrics_flush(m) : OPT_FAILED;
 }
 
 /* ------ Steps ------ */

@@ -170,7 +170,7 @@ static int reopen(session *s)
     return status == OPT_GO ? session_record(s) : status;
 }
 
-/* Go back, with --heal, once a fault was found, on whichever rank. */
+/* Go back, with --check :heal, once a fault was found, on whichever rank. */
 static int go_back(session *s, int64_t done)
 {
     char note[LS_TRANSCRIPT_NOTE];
@@ -182,8 +182,8 @@ static int go_back(session *s, int64_t done)
         status = healing_back(&s->healing, &s->run, &s->keeper,
                               s->set.transcript, &s->at, done, &went);
     if (status == OPT_GO && !went)
-        return opt_fail(OPT_FAILED, "--heal: %s holds no checkpoint to go back "
-                        "to", s->set.checkpoint);
+        return opt_fail(OPT_FAILED, "--check:heal: %s holds no checkpoint to "
+                        "go back to", s->set.checkpoint);
     return status == OPT_GO ? reopen(s) : status;
 }
 

@@ -50,7 +50,7 @@ int step_recorder_step(step_recorder *c, const run *r, const position *at,
 
     if (at->done != c->step)
         return opt_check(ls_step(r->trainer, r->batch, result));
-    (void)step_recorder_follow(c, NULL, NULL); /* --heal takes it again */
+    (void)step_recorder_follow(c, NULL, NULL); /* it is taken again */
     o.path = c->path;
     o.device = c->device;
     o.values = c->values;

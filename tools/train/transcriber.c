@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A run that is another one than the file's is a result, not a failure. */
 static int check(const transcriber *r, int status)
@@ -31,17 +32,26 @@ static int check(const transcriber *r, int status)
 
 typedef struct list {
     int count;
-    ls_setting setting[OPT_MAX];
-    char name[OPT_MAX][OPT_VALUE];
+    ls_setting setting[2 * OPT_MAX];
+    char name[2 * OPT_MAX][OPT_VALUE];
     char room[OPT_MAX][OPT_VALUE];
+    char *spelt[OPT_MAX];
     char program[OPT_VALUE];
 } list;
 
-static bool is_recorded(const run *r, int i)
+static void free_list(list *l)
 {
-    const opt *o = &r->program.option[i];
+    for (int i = 0; l && i < OPT_MAX; i++)
+        free(l->spelt[i]);
+    free(l);
+}
 
-    return opt_takes(o, r->program.models[r->line.model]) && opt_is_recorded(o);
+static bool is_recorded(const opt_line *line, int i)
+{
+    const opt *o = &line->program->option[i];
+
+    return line->given[i] && opt_is_recorded(o) && !o->is_file &&
+           opt_takes(o, line->program->models[line->model]);
 }
 
 /* Is an option in the head though nobody gave it?  How many devices there are,
@@ -52,31 +62,69 @@ static bool is_always(const char *name, bool generated)
            (generated && strcmp(name, "data-seed") == 0);
 }
 
+static bool always(const opt_line *line, int i)
+{
+    (void)line;
+    (void)i;
+    return true;
+}
+
+static void add(list *l, const char *before, const char *name,
+                const char *value)
+{
+    snprintf(l->name[l->count], OPT_VALUE, "%s--%s", before, name);
+    l->setting[l->count] = (ls_setting){l->name[l->count], value};
+    l->count++;
+}
+
+/* Row i as transcripts of old have it, or the file that it names. */
+static void add_row(list *l, const run *r, int i, bool of_old)
+{
+    const opt *o = &r->program.option[i];
+    bool quoted;
+    const char *value = opt_value(o, l->room[i], &quoted);
+
+    add(l, o->is_file ? "file " : "", of_old && o->was ? o->was : o->name,
+        !value ? "true" : o->is_file ? data_behind(value) : value);
+}
+
+/* An option with its parts in the one spelling. */
+static int add_word(list *l, const run *r, int i, bool generated)
+{
+    const opt *o = &r->program.option[i];
+    opt_wanted *wanted = is_always(o->name, generated) ? always : is_recorded;
+
+    if (opt_is_part(o))
+        return OPT_GO;
+    if (!(l->spelt[i] = opt_spelt(&r->line, i, wanted)))
+        return opt_fail(OPT_FAILED, "no memory for the options of a "
+                        "transcript");
+    if (*l->spelt[i])
+        add(l, "", o->name, l->spelt[i]);
+    return OPT_GO;
+}
+
 /* Lists the command line's settings, and who made the data where no file has
  * it: the trainer's own options are in every transcript. */
-static void list_settings(list *l, const run *r)
+static int list_settings(list *l, const run *r, bool of_old)
 {
     bool generated = !r->set.data.path && !r->set.data.x;
+    int status = OPT_GO;
 
-    for (int i = 0; i < r->program.count; i++) {
+    for (int i = 0; i < r->program.count && status == OPT_GO; i++) {
         const opt *o = &r->program.option[i];
-        bool quoted;
-        const char *value;
 
-        if (!is_recorded(r, i) ||
-            !(r->line.given[i] || is_always(o->name, generated)))
-            continue;
-        value = opt_value(o, l->room[i], &quoted);
-        snprintf(l->name[i], OPT_VALUE, "%s--%s", o->is_file ? "file " : "",
-                 o->name);
-        l->setting[l->count++] = (ls_setting){
-            l->name[i], !value          ? "true"
-                        : o->is_file    ? data_behind(value)
-                                        : value};
+        if (r->line.given[i] && o->is_file)
+            add_row(l, r, i, of_old);
+        if (!of_old)
+            status = add_word(l, r, i, generated);
+        else if (is_recorded(&r->line, i) || is_always(o->name, generated))
+            add_row(l, r, i, true);
     }
     if (generated)
         l->setting[l->count++] = (ls_setting){"generator",
                                               "numpy.random.RandomState"};
+    return status;
 }
 
 /* ------ opening ------ */
@@ -86,7 +134,6 @@ static void set_options(ls_transcript_options *o, const run *r, list *l,
 {
     ls_work work;
 
-    list_settings(l, r);
     snprintf(sum, 20, "%016" PRIx64, r->data.sum);
     o->program = l->program;
     snprintf(l->program, sizeof l->program, "lockstep-train %s",
@@ -98,17 +145,16 @@ static void set_options(ls_transcript_options *o, const run *r, list *l,
     o->step_flops = work.row_flops * (double)r->data.batch;
 }
 
-/* ------ a search for options ------ */
+/* ------ the file that is compared with, or goes on ------ */
 
-/* The third line of a file, after the state of the beginning; NULL: it has
- * none. */
-static int third_line(const char *path, json_t **line)
+/* Line `which` of a file, from 1 on; NULL: it has none. */
+static int read_line(const char *path, int which, json_t **line)
 {
     json_lines all;
     int status = json_lines_open(&all, path);
 
     *line = NULL;
-    for (int n = 0; n < 3 && status == OPT_GO && (n == 0 || *line); n++) {
+    for (int n = 0; n < which && status == OPT_GO && (n == 0 || *line); n++) {
         json_decref(*line);
         status = json_lines_next(&all, line);
     }
@@ -124,11 +170,29 @@ static void take_text(char to[SEARCH_TEXT], const json_t *line,
     snprintf(to, SEARCH_TEXT, "%s", said ? said : "");
 }
 
-/* Reads the search that a file is of, if its third line says so. */
+/* Does the head name options that are parts by now? */
+static bool is_of_old(const run *r, const char *path)
+{
+    const char *name;
+    json_t *head = NULL, *value;
+    bool old = false;
+
+    if (access(path, R_OK) == 0 && read_line(path, 1, &head) == OPT_GO)
+        json_object_foreach (json_object_get(head, "options"), name, value)
+            old |= strncmp(name, "--", 2) == 0 &&
+                   opt_find_old(&r->program, name + 2) >= 0;
+    json_decref(head);
+    return old;
+}
+
+/* ------ a search for options ------ */
+
+/* Reads the search that a file is of, if its third line says so, after the
+ * state of the beginning. */
 static int read_search(const char *path, search *s)
 {
     json_t *line;
-    int status = third_line(path, &line);
+    int status = read_line(path, 3, &line);
     const char *what = json_string_value(json_object_get(line, "what"));
 
     *s = (search){0};
@@ -170,6 +234,7 @@ int transcriber_open(transcriber *r, const run *of, const train_settings *set,
     manifest files = {0};
     list *l;
     char sum[20], root[65] = "";
+    bool of_old;
     int status, n;
 
     *r = (transcriber){.run = of, .set = set, .compares = set->against != NULL,
@@ -178,7 +243,10 @@ int transcriber_open(transcriber *r, const run *of, const train_settings *set,
         return OPT_GO;
     if (!(l = calloc(1, sizeof *l)))
         return opt_fail(OPT_FAILED, "out of memory");
-    status = manifest_read(&files, of);
+    of_old = (r->compares || note) && is_of_old(of, r->path);
+    status = manifest_read(&files, of, of_old);
+    if (status == OPT_GO)
+        status = list_settings(l, of, of_old);
     if (status == OPT_GO && run_is_first(of)) /* it reads all rows */
         status = data_root(&of->data, root);
     set_options(&o, of, l, sum);
@@ -203,7 +271,7 @@ int transcriber_open(transcriber *r, const run *of, const train_settings *set,
     if (status == OPT_GO && at->done == 0 && !note)
         status = record_search(r, of_options);
     manifest_free(&files);
-    free(l);
+    free_list(l);
     return status;
 }
 

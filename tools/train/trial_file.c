@@ -46,7 +46,7 @@ int trial_file_open(const session *s, int *file)
         return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
     return locked_out(*file)
                ? opt_fail(OPT_FAILED, "%s: another search writes it; "
-                          "--tune-file another file", path)
+                          "--tune :file=another", path)
                : OPT_GO;
 }
 
@@ -99,8 +99,8 @@ static int read_trial(const session *s, const ls_table *t, int64_t count,
     trial_text(s, trial, options);
     if (strcmp(options, ls_table_text(t, 2)) != 0)
         return opt_fail(OPT_WRONG, "%s: trial %" PRId64 " had the options "
-                        "\"%s\", and would have \"%s\" now: --tune-file "
-                        "another file", path, trial, ls_table_text(t, 2),
+                        "\"%s\", and would have \"%s\" now: --tune "
+                        ":file=another", path, trial, ls_table_text(t, 2),
                         options);
     if (!ls_table_missing(t, 1) && ls_table_number(t, 1, &found) < 0)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { WORDS = 3, TUNE_KEY = 0x74756e65 };
@@ -24,7 +25,7 @@ typedef struct choice {
 static const choice space[] = {
     {.option = "lr", .low = 0.02, .high = 0.3},
     {"dropout", {"0", "0.15", "0.3"}, {0.3, 0.5, 0.2}, 0, 0, 0},
-    {"weight-decay", {"0", "0.02"}, {0.5, 0.5}, 0, 0, 0},
+    {"optimizer:weight-decay", {"0", "0.02"}, {0.5, 0.5}, 0, 0, 0},
     {"activation", {"relu", "selu", "mish"}, {1. / 3, 1. / 3, 1. / 3}, 0, 0, 0},
     {"hidden", {"256,256,256", "64,64,64,64,64", "512"}, {0.6, 0.2, 0.2},
      0, 0, 0},
@@ -79,25 +80,33 @@ static const char *value_of(const session *s, int64_t trial, int i, int *at,
 static size_t add(char text[TRIAL_TEXT], size_t used, const char *name,
                   const char *value)
 {
-    size_t more = (size_t)snprintf(text + used, TRIAL_TEXT - used, "%s--%s %s",
-                                   used ? " " : "", name, value);
+    const char *part = strchr(name, ':');
+    size_t more = (size_t)snprintf(text + used, TRIAL_TEXT - used,
+                                   "%s--%.*s %s%s%s", used ? " " : "",
+                                   (int)strcspn(name, ":"), name,
+                                   part ? part : "", part ? "=" : "", value);
 
     return used + more < TRIAL_TEXT ? used + more : TRIAL_TEXT - 1;
 }
 
-/* Options that change what a training is, files among them. */
+/* Does an option change what a training is?  Files do. */
+static bool is_changing(const opt_line *line, int i)
+{
+    const opt *o = &line->program->option[i];
+
+    return line->given[i] && opt_is_recorded(o) && !(o->marks & NO_TRIAL);
+}
+
 static size_t add_given(const run *r, char text[TRIAL_TEXT], size_t used)
 {
     for (int i = 0; i < r->program.count; i++) {
         const opt *o = &r->program.option[i];
-        char room[OPT_VALUE];
-        const char *value;
-        bool quoted;
+        char *value = opt_is_part(o) ? NULL
+                                     : opt_spelt(&r->line, i, is_changing);
 
-        if (!r->line.given[i] || !opt_is_recorded(o) || (o->marks & NO_TRIAL))
-            continue;
-        value = opt_value(o, room, &quoted);
-        used = add(text, used, o->name, value ? value : "");
+        if (value && *value)
+            used = add(text, used, o->name, value);
+        free(value);
     }
     return used;
 }

@@ -47,7 +47,7 @@ typedef struct trials {
     int64_t count, folds; /* trials; folds of each, or 0 */
     int64_t jobs, at_once;
     int64_t failed; /* trials */
-    int file;       /* --tune-file, or -1 */
+    int file;       /* --tune :file, or -1 */
     job *job;
     bool *known;  /* [count]: from the file */
     double *good; /* [count] */
@@ -353,7 +353,7 @@ static int take_best(trials *t)
                         "score", t->count, opt_s(t->count));
     if (t->failed)
         fprintf(stderr, "note: %" PRId64 " of %" PRId64 " trial%s failed; "
-                "--tune-file, where there is one, does not have them\n",
+                "--tune :file, where there is one, does not have them\n",
                 t->failed, t->count, opt_s(t->count));
     trial_text(t->s, best, text);
     printf("[lockstep] tune best of %" PRId64 ": trial %" PRId64 "  %.4f  %s\n",

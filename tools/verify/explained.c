@@ -103,6 +103,32 @@ static void tell_options(const json_t *options, const char *what)
     putchar('\n');
 }
 
+/* Does a word have a part of that name? */
+static bool has_part(const char *text, const char *part)
+{
+    const char *name;
+    size_t bytes;
+
+    text = opt_word_end(text);
+    while (opt_next_part(&text, &name, &bytes))
+        if (strlen(part) == bytes && strncmp(part, name, bytes) == 0)
+            return true;
+    return false;
+}
+
+/* Transcripts of old have parts as options. */
+static bool is_given(const published *p, const opt *o)
+{
+    char name[OPT_VALUE], was[OPT_VALUE];
+    const char *word;
+
+    snprintf(name, sizeof name, "--%.*s", opt_word_bytes(o), o->name);
+    snprintf(was, sizeof was, "--%s", o->was ? o->was : "");
+    word = published_option(p, name);
+    return published_option(p, was) ||
+           (word && (!opt_is_part(o) || has_part(word, opt_own_name(o))));
+}
+
 /* Tells the options that were not given, as they decide as much. */
 static void tell_defaults(const published *p)
 {
@@ -118,12 +144,10 @@ static void tell_defaults(const published *p)
     printf("Options with their defaults (of lockstep %s):", ls_version());
     for (int i = 0; i < trainer->count; i++) {
         const opt *o = &trainer->option[i];
-        char given[OPT_VALUE];
         const char *start = opt_default(o, model);
 
-        snprintf(given, sizeof given, "--%s", o->name);
         if (opt_takes(o, model) && opt_is_recorded(o) && !o->is_file &&
-            *start && !published_option(p, given))
+            *start && !is_given(p, o))
             printf(" --%s %s", o->name, start);
     }
     putchar('\n');

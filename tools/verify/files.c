@@ -124,7 +124,7 @@ static char *option_of(const char *role)
     if (asprintf(&text, "%s%.*s", recorded_file, (int)strcspn(role, " "),
                  role) < 0)
         return NULL;
-    if (recorded_option(text))
+    if (recorded_option(text, NULL))
         option = strdup(text + strlen(recorded_file));
     free(text);
     return option;

@@ -57,25 +57,36 @@ static int add_option(command *c, const replay *r, const char *name,
 {
     size_t skipped = strlen(recorded_file);
     bool is_file = strncmp(name, recorded_file, skipped) == 0;
-    char *path;
+    char *path, *word;
 
     if (!is_file && strncmp(name, "--", 2) != 0)
         return OPT_GO;
-    if (!recorded_option(name))
+    if (!value || !recorded_option(name, value))
         return opt_fail(OPT_FAILED, "%s: names the option \"%s\", which "
-                        "lockstep-train does not write there: it is not "
-                        "trained again", r->of->path, name);
-    if (is_file) {
-        if (!(path = files_option(r->files, name + skipped, value)))
-            return OPT_FAILED;
-        add(c, "%s=%s", name + skipped, path);
-        free(path);
-    } else if (strcmp(value, "true") == 0) {
-        add(c, "%s", name);
-    } else if (strcmp(value, "false") != 0) {
-        add(c, "%s=%s", name, value);
-    }
+                        "lockstep-train does not write there%s: it is not "
+                        "trained again", r->of->path, name,
+                        value && strchr(value, ':') ? " with such parts" : "");
+    if (strcmp(value, "false") == 0)
+        return OPT_GO;
+    path = is_file ? files_option(r->files, name + skipped, value) : NULL;
+    if (is_file && !path)
+        return OPT_FAILED;
+    word = recorded_word(name, path ? path : value);
+    add(c, "%s", word ? word : "");
+    c->failed |= !word;
+    free(word);
+    free(path);
     return OPT_GO;
+}
+
+/* The option of a recorded name, "--schedule" of "--warmup", behind a comma. */
+static size_t put_name(char *out, size_t size, bool comma, const char *name)
+{
+    const opt *o = recorded_row(name);
+
+    return (size_t)snprintf(out, size, "%s%.*s", comma ? "," : "",
+                            o ? opt_word_bytes(o) : (int)strlen(name + 2),
+                            o ? o->name : name + 2);
 }
 
 /* Add --change, with the names of what differs between two objects. */
@@ -94,8 +105,7 @@ static void add_changes(command *c, const json_t *before, const json_t *now)
 
             if (strncmp(name, "--", 2) == 0 && at < sizeof list &&
                 !(a && b && (side || json_equal(a, b))))
-                at += (size_t)snprintf(list + at, sizeof list - at, "%s%s",
-                                       at ? "," : "", name + 2);
+                at += put_name(list + at, sizeof list - at, at > 0, name);
         }
     }
     add(c, "--change=%s", list);
@@ -128,9 +138,10 @@ static int make_command(command *c, const replay *r, const char *program,
     if (r->workers)
         add(c, "--workers=%s", r->workers);
     if (r->checkpoint) {
-        add(c, "--checkpoint=%s", r->checkpoint);
-        add(c, "--checkpoint-every=0");
-        add(c, "--keep=0");
+        char *twice = opt_doubled(r->checkpoint, ':');
+
+        add(c, "--checkpoint=%s:every=0,keep=0", twice ? twice : "");
+        free(twice);
         add(c, "--resume");
     }
     if (changes)

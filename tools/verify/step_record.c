@@ -52,7 +52,7 @@ void step_record_tell(char *const path[2])
         last = a[same].batches - 1;
         if (step < last)
             printf("next: it is one of steps %" PRId64 " to %" PRId64
-                   ": train again with --transcript-every 1, and compare\n",
+                   ": train again with --transcript :every=1, and compare\n",
                    step, last);
         else
             printf("next: of both lockstep-verify --record %" PRId64 " RUN.lst "

@@ -27,9 +27,9 @@ best=$(sed -n 's/.*eval best acc 0*\([0-9.]*\) .*/\1/p' "$dir/out")
 is "it learns" "$(awk "BEGIN { print ($best > .5) }")" 1
 # shellcheck disable=SC2086
 for fit in fit stretch; do
-    run cnn --data "$dir/pets" --image 16x16x3 --image-fit $fit --valid 0.25 \
+    run cnn --data "$dir/pets" --image 16x16x3:fit=$fit --valid 0.25 \
         --epochs 8 $small
-    is "--image-fit $fit" $status 0
+    is "--image :fit=$fit" $status 0
     if [ "$(state)" != "$one" ]; then pass; else fail "other pixels"; fi
 done
 # shellcheck disable=SC2086
@@ -42,7 +42,7 @@ expect 1 "2 channels; there are" cnn --data "$dir/pets" --image 8x8x2
 expect 2 "is no size as 32x32x3" cnn --data "$dir/pets" --image 8by8
 expect 2 "--valid and --eval-data exclude" cnn --data "$dir/pets" \
     --image 8x8x3 --valid 0.1 --eval-data "$dir/pets"
-expect 2 "is none of crop|fit|stretch" cnn --data "$dir/pets" --image-fit cut
+expect 2 "is none of crop|fit|stretch" cnn --data "$dir/pets" --image :fit=cut
 
 # ------ A transcript has the list of all pictures ------
 
@@ -228,8 +228,8 @@ expect 1 "test/cow: there is no class of that name" cnn --data "$dir/sets" \
     --image 16x16x3 --epochs 1 $small
 ask "$dir/m1.safetensors" "$dir/sets" --score
 is "a class that was not trained on" $status 2
-expect 2 "--image-fit needs --data" mlp --x "$dir/none.npy" \
-    --y "$dir/none.npy" --image-fit fit
+expect 2 "--image:fit needs --data" mlp --x "$dir/none.npy" \
+    --y "$dir/none.npy" --image :fit=fit
 echo "a,b
 1,2" >"$dir/t.csv"
 expect 2 "is for images of files" mlp --data "$dir/t.csv" --target b \

@@ -212,7 +212,7 @@ expect 2 "no column \"nix\"" table --data t.csv --target nix --cv 2
 
 tune="table --data t.csv --epochs 2 --devices 2 --ignore price --target kind
     --batch 64 --tune 4"
-run $tune --tune-file tried.csv --save best.st
+run $tune --tune :file=tried.csv --save best.st
 is "a search ends in the best" "$status $(grep -c 'tune best of 4: trial' out)" \
     "0 1"
 grep 'tune\|state' out >searched
@@ -220,16 +220,16 @@ is "each trial is kept" "$(grep -c '^[0-3],0[.0-9]*,\"' tried.csv)" 4
 is "the first has no options of its own" \
     "$(grep -c '^0,.*--lr' tried.csv) $(grep -c '^[1-3],.*--lr' tried.csv)" "0 3"
 head -n 3 tried.csv >some.csv
-run $tune --tune-file some.csv --save again.st
+run $tune --tune :file=some.csv --save again.st
 grep 'tune\|state' out >again
 same "a search goes on from its file" again searched
 same "to the same model" best.st again.st
 same "and the same file" some.csv tried.csv
 { head -n 3 tried.csv; printf '3,0.5,"--da'; } >torn.csv
-run $tune --tune-file torn.csv
+run $tune --tune :file=torn.csv
 same "a line that was never written whole is made again" torn.csv tried.csv
 { head -n 1 tried.csv; sed -n '4p;2p' tried.csv; } >mixed.csv
-run ${tune% 4} 2 --tune-file mixed.csv
+run ${tune% 4} 2 --tune :file=mixed.csv
 { head -n 1 tried.csv; sed -n '2p;3p;4p' tried.csv; } >three.csv
 same "a table is in order in the end, with trials that this search has not" \
     mixed.csv three.csv
@@ -239,7 +239,7 @@ for recipe in td td-s; do
     for target in kind price; do
         rm -f drawn.csv
         run $short --epochs 1 --ignore side --target $target --tune 3 \
-            --recipe $recipe --tune-file drawn.csv
+            --recipe $recipe --tune :file=drawn.csv
         is "a search of $recipe for $target" \
             "$status $(grep -c '^trial [0-2]: [-0-9.]*  ' err) $(
                 grep -c '^[0-2],[-0-9.]*,' drawn.csv)" "0 3 3"
@@ -256,24 +256,24 @@ is "nor what the optimizer does not take" "$status $(grep -c decay err)" "0 0"
 : >empty.csv
 printf 'trial,sc' >begun.csv
 for file in empty begun; do
-    run $tune --tune-file $file.csv
+    run $tune --tune :file=$file.csv
     same "an $file file is none" $file.csv tried.csv
 done
 # An error of the command line's own leaves none.
-expect 2 'no column "nix"' $tune --target nix --tune-file nix.csv
+expect 2 'no column "nix"' $tune --target nix --tune :file=nix.csv
 is "no file of a search that had no trial" "$(ls nix.csv 2>/dev/null)" ""
 
 # begin FILE EPOCHS TRIALS: a search in the background that has one trial.
 begin() {
     "$tool" ${tune% 4} "$3" --epochs "$2" --hidden 8 --workers 2 \
-        --tune-file "$1" >begun.out 2>begun.err &
+        --tune :file="$1" >begun.out 2>begun.err &
     until [ -f "$1" ] && [ "$(wc -l <"$1")" -ge 2 ]; do
         kill -0 $! 2>/dev/null || break
         sleep 0.02
     done
 }
 begin mine.csv 20 4000
-expect 1 "mine.csv: another search writes it" $tune --tune-file mine.csv
+expect 1 "mine.csv: another search writes it" $tune --tune :file=mine.csv
 kill -TERM $!
 wait $!
 is "a search that is asked to end says so" "$?" 143
@@ -300,26 +300,26 @@ if [ -r "/proc/$$/task/$$/children" ]; then
         "trial 0 2 "
 fi
 { head -n 1 tried.csv; sed -n 's/^\([0-3]\),[^,]*,/\1,,/p' tried.csv; } >none.csv
-expect 1 "none of 4 trials has a score" $tune --tune-file none.csv
+expect 1 "none of 4 trials has a score" $tune --tune :file=none.csv
 
 # Killed after its first trials, with those that run then.
-"$tool" $tune --tune-file killed.csv >killed.out 2>&1 &
+"$tool" $tune --tune :file=killed.csv >killed.out 2>&1 &
 until [ -f killed.csv ] && [ "$(wc -l <killed.csv)" -ge 2 ]; do
     kill -0 $! 2>/dev/null || break
     sleep 0.02
 done
 { kill -9 $! && wait $!; } 2>/dev/null
-run $tune --tune-file killed.csv --save again.st
+run $tune --tune :file=killed.csv --save again.st
 same "a search that was killed goes on to the same file" killed.csv tried.csv
 same "and to the same model" again.st best.st
 run $tune --cv 2
 is "a search by folds" "$status $(grep -c 'tune best of 4' out)" "0 1"
-expect 2 "had the options" $tune --tune-file tried.csv --seed 5
+expect 2 "had the options" $tune --tune :file=tried.csv --seed 5
 expect 2 "nothing is held back" table --data t.csv --tune 2 --valid 0 --epochs 1
 cp t.csv other.csv
-expect 2 "is no file of --tune" table --data t.csv --tune 2 --tune-file other.csv
-expect 2 "t.csv" table --data t.csv --tune 2 --tune-file t.csv
-expect 2 "none-such" table --data t.csv --tune 2 --tune-file none-such/f.csv
+expect 2 "is no file of --tune" table --data t.csv --tune 2:file=other.csv
+expect 2 "t.csv" table --data t.csv --tune 2:file=t.csv
+expect 2 "none-such" table --data t.csv --tune 2:file=none-such/f.csv
 is "before the first trial" "$(grep -c '^trial' err)" 0
 is "nothing is left behind" "$(ls none)" ""
 
@@ -345,10 +345,10 @@ run table --data wide.csv --weight-column w $whole --save wide.st --ignore \
     "price,$names"
 same "however long the names are that are ignored" weighed.st wide.st
 wide="table --data wide.csv --epochs 1 --devices 1 --hidden 8 --tune 2 --ignore"
-run $wide "$names" --tune-file long.csv
+run $wide "$names" --tune :file=long.csv
 is "a trial's options stand behind long ones, too" \
     "$status $(grep -c '^1,.*--lr 0' long.csv)" "0 1"
-expect 2 "had the options" $wide "$names" --tune-file long.csv --seed 5
+expect 2 "had the options" $wide "$names" --tune :file=long.csv --seed 5
 for _ in 1 2 3; do
     names=$names,$names
 done

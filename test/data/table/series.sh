@@ -16,7 +16,7 @@ awk 'BEGIN { print "day,x,y"
     for (i = 0; i < 240; i++)
         printf "d%d,%.4f,%.4f\n", i, sin(i * i / 90), \
             100 + 20 * (i < 2 ? 0 : sin((i - 2) * (i - 2) / 90)) }' >t.csv
-small="rnn --data t.csv --target y --ignore day --window 6 --units 8 --layers 1 \
+small="rnn --data t.csv --target y --ignore day --window 6 --cell :units=8 --layers 1 \
     --devices 2 --batch 24 --lr 0.01 --log-every 0 --valid 0.2"
 
 for w in 1 2; do
@@ -61,7 +61,7 @@ tool=$build/lockstep-train
 # ------ Other kinds ------
 
 cut -d, -f3 t.csv >y.csv
-run rnn --data y.csv --target y --window 5 --horizon 3 --cell gru --units 4 \
+run rnn --data y.csv --target y --window 5:horizon=3 --cell gru:units=4 \
     --layers 2 --devices 1 --epochs 1 --valid 0.1 --save y.st
 is "the target alone, three rows ahead" "$status $(grep -c 'eval step' out)" \
     "0 1"
@@ -70,12 +70,12 @@ run y.st y.csv
 is "and its predictions" "$status $(wc -l <out | tr -d ' ')" "0 237"
 tool=$build/lockstep-train
 run rnn --data hole.csv --target y --ignore day --window 4 --missing mean \
-    --units 4 --devices 1 --steps 2
+    --cell :units=4 --devices 1 --steps 2
 is "means in the place of missing values" $status 0
 
 # Another table is evaluated on, after each epoch; all of the first is trained on.
 { head -n 1 t.csv; tail -n 48 t.csv; } >later.csv
-run rnn --data t.csv --target y --ignore day --window 6 --units 4 --devices 1 \
+run rnn --data t.csv --target y --ignore day --window 6 --cell :units=4 --devices 1 \
     --epochs 2 --eval-data later.csv --save later.st
 is "a table of its own" "$status $(grep -c 'eval step .* RMSE' out)" "0 2"
 rmse=$(sed -n 's/.* RMSE \([0-9.]*\)$/\1/p' out | tail -n 1)
@@ -90,7 +90,7 @@ tool=$build/lockstep-train
 
 # ------ What is refused ------
 
-series="rnn --devices 1 --units 4 --target y"
+series="rnn --devices 1 --cell :units=4 --target y"
 awk -F, -v OFS=, 'NR > 1 {
     $1 = sprintf("2025-%02d-%02d", (NR - 2) / 28 + 1, (NR - 2) % 28 + 1) } 1' \
     t.csv >dated.csv
@@ -110,7 +110,7 @@ tool=$build/lockstep-train
     expect 2 "240 rows; a window of 240 and a horizon of 1 need 241" $series \
         --data t.csv --ignore day --window 240
     expect 2 "192 rows to train on without those that --valid holds back" \
-        $series --data t.csv --ignore day --window 190 --horizon 3 --valid 0.2
+        $series --data t.csv --ignore day --window 190:horizon=3 --valid 0.2
     expect 2 "--valid: holds back 48 rows; a window of 50 and a horizon of 1 need 51 at" \
         $series --data t.csv --ignore day --window 50 --valid 0.2
     expect 1 'line 9, column "x": the value is missing, as in 1 of 240 rows' \
@@ -131,6 +131,6 @@ tool=$build/lockstep-train
     expect 1 'turned.csv: line 5, column 1 "day"' $series --data dated.csv \
         --window 6 --eval-data turned.csv
     expect 2 "--window needs --target" rnn --data t.csv --window 4
-    expect 2 "--horizon needs --window" $series --data t.csv --horizon 4
+    expect 2 "--window:horizon needs --window" $series --data t.csv --window :horizon=4
 }
 finish

@@ -298,13 +298,13 @@ expect 1 "the value is missing, and this is the target" mlp \
     --data unlabelled.csv --target price
 run $drop --data labelled.csv
 grep -v '^waited' out >labelled
-run $drop --data unlabelled.csv --missing-target drop
+run $drop --data unlabelled.csv --missing :target=drop
 has "rows without a target are counted" err \
     "note: rows without a target are left out: 13"
 same "and left out" out labelled
 { echo "a,b"; echo "1,"; echo "2,NA"; } >none.csv
 expect 1 "none.csv: no row has a target" mlp --data none.csv --target b \
-    --missing-target drop
+    --missing :target=drop
 
 awk 'NR == 1 { print "," $0; next } { print NR - 2 "," $0 }' t.csv >index.csv
 run $drop --data index.csv
@@ -421,7 +421,7 @@ expect 1 'line 122: "soon" is no date, as 120 of the 121 values of "when" are' \
 { cat days.csv; echo ",1,2"; } >late.csv
 run $days --epochs 1 --data late.csv --missing mean
 is "one may be missing" "$status" 0
-run rnn --data days.csv --target cost --window 7 --steps 1 --units 4 --devices 2 \
+run rnn --data days.csv --target cost --window 7 --steps 1 --cell :units=4 --devices 2 \
     --save week.st
 is "a series has them, too" "$status" 0
 
@@ -466,7 +466,7 @@ expect 1 "has no column except the target" mlp --data id.csv --target y \
     --ignore id
 expect 1 "the data set is empty" mlp --data head.csv --target kind
 { cat t.csv; echo "1,1,red,,1"; } >none.csv
-expect 1 "this is the target (1 such row); --missing-target drop leaves them" \
+expect 1 "this is the target (1 such row); --missing :target=drop leaves" \
     mlp --data none.csv --target kind
 
 # ------ Numbers, dates and names that are written otherwise ------

@@ -28,8 +28,8 @@ static const struct kind {
      "table --data @/t.csv --target c --hidden 4 --epochs 2 --devices 2 "
      "--early-stop 1", NULL},
     {NULL, "gpt --data @/text --seq-len 8 --d-model 8 --heads 2 --layers 1 "
-     "--d-ff 8 --batch 4 --steps 3 --devices 2 --transcript-rows "
-     "--transcript-every-gradient --transcript-every 2 --accumulate 2 "
+     "--d-ff 8 --batch 4 --steps 3 --devices 2 --transcript :rows "
+     "--transcript :gradient,every=2 --accumulate 2 "
      "--clip-norm 1", NULL, NULL},
     {NULL, "cnn --x @/x.npy --y @/y.npy --channels 2 --devices 2 --batch 6 "
      "--epochs 1 --augment flip,crop:2", NULL, NULL},
@@ -40,19 +40,19 @@ static const struct kind {
      "--batch 4 --steps 1 --devices 1 --save @/base.st",
      "gpt --data @/text --seq-len 8 --d-model 8 --heads 2 --layers 1 --d-ff 8 "
      "--batch 4 --steps 3 --devices 1 --init @/base.st --lora 2 "
-     "--lora-save merged", NULL, NULL},
+     "--lora :save=merged", NULL, NULL},
     {"linear --steps 6 --devices 2 --checkpoint @/c --stop-at 3 "
-     "--transcript @/run.lst --transcript-every 1 >@/none",
+     "--transcript @/run.lst:every=1 >@/none",
      "linear --steps 6 --devices 2 --checkpoint @/c --resume "
-     "--transcript-every 1", "linear --steps 6 --devices 2 "
-     "--transcript-every 1", NULL},
-    {"linear --steps 6 --devices 2 --transcript-every 1 --checkpoint @/c "
+     "--transcript :every=1", "linear --steps 6 --devices 2 "
+     "--transcript :every=1", NULL},
+    {"linear --steps 6 --devices 2 --transcript :every=1 --checkpoint @/c "
      "--stop-at 3 --transcript @/run.lst",
-     "linear --steps 6 --devices 2 --transcript-every 1 --checkpoint @/c "
+     "linear --steps 6 --devices 2 --transcript :every=1 --checkpoint @/c "
      "--resume --change lr --lr 0.5",
-     "linear --steps 6 --devices 2 --transcript-every 1 --checkpoint @/d "
+     "linear --steps 6 --devices 2 --transcript :every=1 --checkpoint @/d "
      "--resume --change lr --lr 0.5",
-     "linear --steps 6 --devices 2 --transcript-every 1 --checkpoint @/d "
+     "linear --steps 6 --devices 2 --transcript :every=1 --checkpoint @/d "
      "--stop-at 3 --against @/forged.lst"},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };

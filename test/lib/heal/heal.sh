@@ -37,17 +37,17 @@ if grep -q 'wrongly' "$dir/err"; then
 fi
 unset LS_FAULT
 
-# The oldest stays, from the beginning on; --heal wants the options it goes by.
-run $small --checkpoint "$dir/first" --checkpoint-every 2 --keep-first
+# The oldest stays, from the beginning on; --check :heal wants the options it goes by.
+run $small --checkpoint "$dir/first":every=2,first
 is 'what is kept' "$(ls "$dir/first" | tr '\n' ' ')" \
     'step-000000000000 step-000000000008 step-000000000010 step-000000000012 '
-expect 2 '--heal needs --check' $small --heal --checkpoint "$dir/none"
-expect 2 '--heal needs --checkpoint' $small --heal --check 0.1
+expect 2 '--check:heal needs a rate' $small --check :heal --checkpoint "$dir/none"
+expect 2 '--check:heal needs --checkpoint' $small --check 0.1:heal
 
 # A core that errs from some step on, long before it is found: the run goes back
 # to the beginning and ends as a sound one does, transcript and metrics too.
 # (A worker that no other PU takes stays, and nothing is undone.)
-long="mlp --steps 40 --batch 24 --devices 8 --workers 2 --transcript-every 4"
+long="mlp --steps 40 --batch 24 --devices 8 --workers 2 --transcript :every=4"
 run $long --transcript "$dir/clean.lst" --metrics "$dir/clean"
 state=$(grep '^state' "$dir/out")
 went=0
@@ -58,9 +58,8 @@ for worker in 0 1; do
         LS_FAULT=gemm,$worker,20,-1,1,7,$first,1000000
         export LS_FAULT
         rm -rf "$dir/heal$worker"
-        run $long --check 0.1 --heal --transcript "$dir/$worker.lst" \
-            --metrics "$dir/$worker" --checkpoint "$dir/heal$worker" \
-            --checkpoint-every 5
+        run $long --check 0.1:heal --transcript "$dir/$worker.lst" \
+            --metrics "$dir/$worker" --checkpoint "$dir/heal$worker":every=5
         unset LS_FAULT
         is 'the status of a run that healed' $status 0
         grep -q 'onset: none' "$dir/err" || break
@@ -82,8 +81,7 @@ done
 # whatever is left of the younger ones, in which there are errors.
 LS_FAULT=gemm,1,20,-1,1,7,400,1000000
 export LS_FAULT
-run $long --transcript "$dir/bad.lst" --checkpoint "$dir/bad" --keep-first \
-    --checkpoint-every 10
+run $long --transcript "$dir/bad.lst" --checkpoint "$dir/bad":first,every=10
 unset LS_FAULT
 for left in 4 3 1; do
     rm -rf "$dir/killed"
@@ -93,8 +91,8 @@ for left in 4 3 1; do
         rm -r "$dir/killed/$gone"
     done
     touch "$dir/killed/going-back"
-    run $long --resume --checkpoint "$dir/killed" --checkpoint-every 10 \
-        --keep-first --transcript "$dir/killed.lst"
+    run $long --resume --checkpoint "$dir/killed":every=10,first \
+        --transcript "$dir/killed.lst"
     is "$left left: the status" $status 0
     has "$left left: where it goes on" err 'goes on from step 0, the oldest'
     is "$left left: the state" "$(grep '^state' "$dir/out")" "$state"
@@ -106,10 +104,10 @@ done
 # Without it the run says what to type.
 LS_FAULT=gemm,1,20,-1,1,7,400,1000000
 export LS_FAULT
-run $long --check 0.1 --checkpoint "$dir/told" --checkpoint-every 5
+run $long --check 0.1 --checkpoint "$dir/told":every=5
 unset LS_FAULT
 if grep -q 'wrongly' "$dir/err"; then
-    has 'what to type' err 'with --resume --heal, without PU'
+    has 'what to type' err 'with --resume --check :heal, without PU'
     is 'its status' $status 1
     has 'its last message' err 'was not undone'
 fi

@@ -13,7 +13,7 @@ fi
 ranks_anywhere
 
 args="mlp --steps 30 --batch 24 --devices 8 --workers 2 --hidden 32 --d-in 16"
-healing="--check 0.2 --heal --checkpoint-every 5"
+healing="--check 0.2:heal --checkpoint :every=5"
 
 # The second rank errs.  On two cores each of two ranks would have one, and no
 # other to move to: so the first one is bound to one, and the other shares both.
@@ -41,7 +41,7 @@ on() {
     status=$?
 }
 
-run $args --transcript "$dir/clean.lst" --transcript-every 4
+run $args --transcript "$dir/clean.lst":every=4
 state=$(grep '^state' "$dir/out")
 
 for n in 2 3; do
@@ -58,8 +58,8 @@ for n in 2 3; do
         "$(grep -c '^check 0 of' "$dir/out")" 0
 
     # shellcheck disable=SC2086
-    on $n $args $healing --checkpoint "$dir/ck$n" --transcript "$dir/$n.lst" \
-        --transcript-every 4 --metrics "$dir/metrics$n"
+    on $n $args $healing --checkpoint "$dir/ck$n" \
+        --transcript "$dir/$n.lst":every=4 --metrics "$dir/metrics$n"
     is "$n ranks: the status of a run that healed" $status 0
     if ! grep -q 'its work moves' "$dir/err"; then
         echo "$n ranks: nothing was undone: rank 1 has no other core"

@@ -98,13 +98,13 @@ f32 lm --vocab 37 --seq-len 20 --d-model 36 --heads 2 --layers 2 --d-ff 50 \
     --rows 64 --batch 16 --steps 4
 f32 gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 3 \
     --layers 2 --d-ff 50 --batch 16 --steps 4 --eval-every 2 --sample 20 \
-    --schedule cosine --warmup 1 --decay-steps 4
+    --schedule cosine:warmup=1,decay-steps=4
 f32 gpt --data $dir/text --vocab 128 --seq-len 13 --d-model 36 --heads 6 \
     --layers 2 --d-ff 50 --batch 16 --steps 4 --norm rms --positions rotary \
-    --ffn swiglu --kv-heads 2 --tie --residual-dropout 0.1
-f32 rnn --data $dir/text --vocab 128 --seq-len 13 --d-model 9 --units 21 \
+    --ffn swiglu --heads :kv=2 --tie --dropout :residual=0.1
+f32 rnn --data $dir/text --vocab 128 --seq-len 13 --d-model 9 --cell :units=21 \
     --batch 16 --steps 4 --eval-every 2 --sample 20
-f32 rnn --data $dir/text --vocab 128 --seq-len 13 --d-model 9 --units 21 \
+f32 rnn --data $dir/text --vocab 128 --seq-len 13 --d-model 9 --cell :units=21 \
     --batch 16 --steps 4 --cell gru
 bf16 mlp --rows 200 --d-in 21 --classes 5 --hidden 35,17 --batch 40 --epochs 1
 bf16 cnn --image 11x9x3 --channels 5,7,18 --classes 6 --batch 16 --steps 3

@@ -26,16 +26,16 @@ gpt="gpt --seq-len 12 --d-model 32 --heads 2 --layers 1 --d-ff 48 --batch 16
     --devices 4 --log-every 0"
 # shellcheck disable=SC2086 # words
 run $gpt --data hello --steps 150 --lr 0.003 --save base
-lora="$gpt --data jello --lr 0.01 --init base --lora 4 --lora-on *.kernel"
+lora="$gpt --data jello --lr 0.01 --init base --lora 4:on=*.kernel"
 set -f
 # shellcheck disable=SC2086 # words
 run $lora --steps 100 --save alone --workers 1
 one=$(state)
 # shellcheck disable=SC2086 # words
-run $lora --steps 100 --save whole --lora-save model --workers 2
+run $lora --steps 100 --save whole --lora :save=model --workers 2
 is "the same for all workers" "$(state)" "$one"
 # shellcheck disable=SC2086 # words
-run $lora --steps 100 --save merged --lora-save merged
+run $lora --steps 100 --save merged --lora :save=merged
 is "whatever is saved" "$(state)" "$one"
 is "adapters alone are small" \
     "$(($(wc -c <base) > 4 * $(wc -c <alone)))" 1
@@ -54,7 +54,7 @@ is "a run that goes on" "$(state)" "$one"
 
 # A run may begin with adapters; without steps they are as they were.
 # shellcheck disable=SC2086 # words
-run $lora --steps 0 --lora-init alone --save again
+run $lora --steps 0 --lora :init=alone --save again
 same "adapters go around" alone again
 
 # shellcheck disable=SC2086 # words
@@ -62,19 +62,19 @@ expect 2 "lora" $lora --steps 1 --lora 0
 # shellcheck disable=SC2086 # words
 expect 2 "it must be 1 to 32" $lora --steps 1 --lora 33
 # shellcheck disable=SC2086 # words
-expect 2 "alpha 0 is not" $lora --steps 1 --lora-alpha 0
+expect 2 "alpha 0 is not" $lora --steps 1 --lora :alpha=0
 # shellcheck disable=SC2086 # words
-expect 2 "\"none\" matches no weights" $lora --steps 1 --lora-on none
+expect 2 "\"none\" matches no weights" $lora --steps 1 --lora :on=none
 # shellcheck disable=SC2086 # words
 expect 2 "--lora needs --init" $gpt --data jello --lora 4
 # shellcheck disable=SC2086 # words
-expect 2 "--lora-save needs --lora" $gpt --data jello --lora-save merged
+expect 2 "--lora:save needs --lora" $gpt --data jello --lora :save=merged
 # shellcheck disable=SC2086 # words
 expect 1 "has rank 4 and alpha 16, not 3 and 16" $lora --lora 3 --steps 0 \
-    --lora-init alone
+    --lora :init=alone
 # shellcheck disable=SC2086 # words
 expect 1 "adapters of another base" $lora --init merged --steps 0 \
-    --lora-init alone
+    --lora :init=alone
 tool=$predict
 expect 1 "adapters of another base" merged --lora alone --generate 3
 expect 1 "holds no adapters" base --lora base --generate 3
@@ -106,7 +106,7 @@ save_all() {
         name=$kind
         [ $kind = model ] && name=whole
         [ $kind = adapters ] && name=alone
-        run "$@" --init base --lora 1 --lora-on '*.kernel' --lora-save $kind \
+        run "$@" --init base --lora 1:on='*.kernel',save=$kind \
             --save $name
         is "saves $kind" $status 0
     done

@@ -174,9 +174,11 @@ bytes 'for (r = 0; r < 2; r++) { printf "\\%03o\n", r * 9
         printf "\n" } }' >"$dir/cifar/data_batch_1.bin"
 is "CIFAR-10's records" "$(wc -c <"$dir/cifar/data_batch_1.bin" | tr -d ' ')" \
     6146
-for no in "--image-fit fit" --skip-broken; do
+for no in --image:fit --skip-broken; do
+    how=$no
+    [ $no = --skip-broken ] || how="--image :fit=fit"
     # shellcheck disable=SC2086 # words
-    expect 2 "${no%% *} is for folders of pictures" mlp --data "$dir/cifar" $no
+    expect 2 "$no is for folders of pictures" mlp --data "$dir/cifar" $how
 done
 run mlp --data "$dir/cifar" --batch 2 --devices 2 --steps 2 --hidden 8
 is "CIFAR-10 is trained on" $status 0

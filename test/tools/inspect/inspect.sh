@@ -31,8 +31,8 @@ safetensors() {
     cat
 }
 
-run="linear --steps 2 --optimizer momentum --momentum 0 --devices 2"
-"$train" $run --save "$dir/p" --checkpoint "$dir/c" --checkpoint-every 1 \
+run="linear --steps 2 --optimizer momentum:momentum=0 --devices 2"
+"$train" $run --save "$dir/p" --checkpoint "$dir/c":every=1 \
     >"$dir/out" 2>"$dir/err" || exit 99
 state=$(sed -n 's/^state //p' "$dir/out")
 one=c/step-000000000001 two=c/step-000000000002

@@ -265,8 +265,8 @@ for one in "--norm batch-of-shard" "--norm group" "--smoothing 0.1" "--depth 14"
     run $small --steps 3 --log-every 1 --accumulate 2 $one
     differ "resnet $one" "$dir/out" "$dir/batch"
 done
-files="resnet --depth 8 --x $images --y $y --batch 20 --devices 4 --l2 5e-4 \
---no-decay --ema 0.5"
+files="resnet --depth 8 --x $images --y $y --batch 20 --devices 4 \
+--optimizer :l2=5e-4,no-decay --ema 0.5"
 # shellcheck disable=SC2086 # words
 any_workers "resnet from files" $files --epochs 3
 below "resnet learns" "$(sed -n 's/Epoch 3: Loss=\(.*\),.*/\1/p' "$dir/out1")" \
@@ -308,15 +308,15 @@ is "gpt prints steps and evaluations" \
     "step 0000|eval step 0002|step 0003|eval step 0004|"
 # shellcheck disable=SC2086 # words
 any_workers "gpt with dropout" $tiny --steps 4 --eval-every 2 --dropout 0.2
-modern="--norm rms --positions rotary --ffn swiglu --kv-heads 1 --tie"
+modern="--norm rms --positions rotary --ffn swiglu --heads :kv=1 --tie"
 # shellcheck disable=SC2086 # words
 any_workers "a modern gpt" $tiny $modern --steps 4 --eval-every 2 --sample 30
 cp "$dir/out" "$dir/modern"
 # shellcheck disable=SC2086 # words
 any_workers "with dropout of what is added" $tiny $modern --steps 4 \
-    --eval-every 2 --sample 30 --residual-dropout 0.2
-differ "--residual-dropout drops" "$dir/out" "$dir/modern"
-for one in "--norm rms" "--positions rotary" "--ffn swiglu" "--kv-heads 1" \
+    --eval-every 2 --sample 30 --dropout :residual=0.2
+differ "--dropout :residual drops" "$dir/out" "$dir/modern"
+for one in "--norm rms" "--positions rotary" "--ffn swiglu" "--heads :kv=1" \
     "--tie" "--start gpt2" "--norm-epsilon 1e-5" "--norm rms --norm-epsilon 1e-5"
 do
     # shellcheck disable=SC2086 # words
@@ -339,7 +339,7 @@ run $tiny $modern --steps 150 --lr 0.003 --eval-every 150 --sample 64 \
 below "it learns what was held out" \
     "$(sed -n 's/.*eval step 0150  loss //p' "$dir/out")" 0.1
 # shellcheck disable=SC2086 # words
-expect 2 "2 heads cannot share 3" $tiny --kv-heads 3
+expect 2 "2 heads cannot share 3" $tiny --heads :kv=3
 # shellcheck disable=SC2086 # words
 expect 2 "heads of an even width" $tiny --positions rotary --d-model 6
 # shellcheck disable=SC2086 # words
@@ -353,7 +353,7 @@ is "gpt says what it learned" "$(grep -c '^hello, world$' "$dir/out")" 5
 # ------ rnn ------
 
 for cell in lstm gru; do
-    small="rnn --data $dir/hello --seq-len 12 --d-model 12 --units 24 --batch 16 \
+    small="rnn --data $dir/hello --seq-len 12 --d-model 12 --cell :units=24 --batch 16 \
         --devices 4 --cell $cell"
     # shellcheck disable=SC2086 # words
     any_workers "rnn, $cell" $small --steps 4 --eval-every 2 --sample 30 \

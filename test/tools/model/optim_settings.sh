@@ -19,7 +19,7 @@ five="$table --eval-every 5"
 
 # ------ lower rates on a plateau ------
 
-lower="--plateau 1 --plateau-factor 0.5 --plateau-cooldown 1"
+lower="--plateau 1:factor=0.5,cooldown=1"
 run $five --steps 60 $lower --metrics "$dir/m"
 want=$(state)
 times=$(grep -c 'none better in 1: the learning rate is times' "$dir/out")
@@ -34,7 +34,7 @@ run $five --steps 60 $lower --metrics "$dir/n" --checkpoint "$dir/p" --resume
 is "a run that goes on" "$(state)" "$want"
 is "has the same rates" "$(rates "$dir/n")" "$(rates "$dir/m")"
 
-run $five --steps 60 --plateau 1 --plateau-factor 0.5 --plateau-least 0.5 \
+run $five --steps 60 --plateau 1:factor=0.5,least=0.5 \
     --metrics "$dir/l"
 is "no lower than the least" "$(rates "$dir/l" | grep -c '0.05 $')" 1
 run $five --steps 20 --plateau 3
@@ -42,24 +42,24 @@ with=$(state)
 run $five --steps 20
 is "no plateau changes nothing" "$with" "$(state)"
 
-expect 2 "--plateau is 0, but was 1 in the checkpoint; --change plateau," \
+expect 2 "--plateau is 0, but was 1 in the checkpoint; --change plateau goes" \
     $five --steps 70 --checkpoint "$dir/p" --resume
 expect 2 "plateau: --eval-every is 4, but was 5 in the checkpoint; --change \
 plateau goes on" $table --eval-every 4 --steps 70 $lower \
     --checkpoint "$dir/p" --resume
 expect 0 "note: changed from step 60: --plateau 2 (was 1); the bits are" \
-    $five --steps 62 --plateau 2 --plateau-factor 0.5 --plateau-cooldown 1 \
+    $five --steps 62 --plateau 2:factor=0.5,cooldown=1 \
     --checkpoint "$dir/p" --resume --change plateau --metrics "$dir/n"
 expect 0 "lr 0.2 (was 0.1)" $five --steps 64 --plateau 2 --lr 0.2 \
-    --plateau-factor 0.5 --plateau-cooldown 1 --checkpoint "$dir/p" --resume \
+    --plateau :factor=0.5,cooldown=1 --checkpoint "$dir/p" --resume \
     --change lr --metrics "$dir/n"
 is "a new rate is as it is given" "$(tail -n 1 "$dir/n" | grep -c '"lr":0.2,')" 1
 expect 2 "--plateau: nothing is evaluated before the end; --eval-every says" \
     $table --steps 60 --plateau 1
 expect 2 "--plateau: nothing is held out" linear --plateau 1 --eval-every 0
-expect 2 "--plateau-factor needs --plateau above 0" $five --plateau-factor 0.5 \
+expect 2 "--plateau:factor needs --plateau above 0" $five --plateau :factor=0.5 \
     --plateau 0
-expect 2 "0 to below 1" $five --plateau 1 --plateau-factor 1
+expect 2 "0 to below 1" $five --plateau 1:factor=1
 
 # ------ an average of the weights ------
 
@@ -94,15 +94,16 @@ is "a sample of the average" $status 0
 
 # ------ options without effect ------
 
-expect 2 "--decay-schedule needs --l2 above 0" $five --decay-schedule linear
-expect 2 "--no-decay needs --weight-decay above 0" $five --optimizer lion \
-    --weight-decay 0 --no-decay
-expect 2 "--dropout-schedule needs --dropout above 0" $five \
-    --dropout-schedule linear --checkpoint "$dir/no" --resume
-expect 2 "--dropout-schedule needs --dropout or --residual-dropout above 0" gpt \
-    --data "$0" --dropout-schedule linear
-expect 2 "--dropout-schedule has no effect on linear" linear \
-    --dropout-schedule linear
+expect 2 "--optimizer:decay-schedule needs --optimizer:l2 above 0" $five \
+    --optimizer :decay-schedule=linear
+expect 2 "--optimizer:no-decay needs --optimizer:weight-decay above 0" $five \
+    --optimizer lion:weight-decay=0,no-decay
+expect 2 "--dropout:schedule needs --dropout above 0" $five \
+    --dropout :schedule=linear --checkpoint "$dir/no" --resume
+expect 2 "--dropout:schedule needs --dropout or --dropout:residual above 0" gpt \
+    --data "$0" --dropout :schedule=linear
+expect 2 "--dropout is not an option of linear" linear \
+    --dropout :schedule=linear
 expect 2 "--temperature needs --sample above 0" gpt --data "$0" --temperature 1
 expect 2 "--bucket is for several ranks, and there is one" linear --bucket 9
 expect 2 "--top-k: nothing is held out" cnn --steps 1 --top-k 2
@@ -111,13 +112,13 @@ expect 2 "--early-stop: nothing is evaluated before the end" gpt --data "$0" \
     --early-stop 2
 expect 2 "--valid is for files" lm --valid 0.2
 expect 2 "--smoothing is for classes" table --data "$dir/t.csv" --smoothing 0.2
-for no in "--weight-decay 1" --no-decay "--decay-schedule linear"; do
+for no in weight-decay=1 no-decay decay-schedule=linear; do
     # shellcheck disable=SC2086 # words
-    expect 2 "${no%% *} has no effect on --recipe td-s" table \
-        --data "$dir/t.csv" --recipe td-s $no
+    expect 2 "--optimizer:${no%%=*} has no effect on --recipe td-s" table \
+        --data "$dir/t.csv" --recipe td-s --optimizer :$no
 done
-expect 2 "--dropout-schedule needs --dropout" table --data "$dir/t.csv" \
-    --recipe td-s --dropout-schedule linear
+expect 2 "--dropout:schedule needs --dropout" table --data "$dir/t.csv" \
+    --recipe td-s --dropout :schedule=linear
 expect 2 "--missing needs --target" rnn --data "$0" --missing mean
 
 # ------ the end ------

@@ -111,7 +111,7 @@ train gpt $text --heads 2 --layers 1 --d-ff 48 --steps 150 --lr 0.003 \
     --sample 90
 sed '$d' out >said # less the line of the state
 # shellcheck disable=SC2086 # words
-train rnn $text --units 24 --layers 1 --steps 60 --lr 0.02 --sample 90
+train rnn $text --cell :units=24 --layers 1 --steps 60 --lr 0.02 --sample 90
 sed '$d' out >said.rnn
 
 run gpt.safetensors --generate 90 --seed 9

@@ -42,7 +42,7 @@ judged() {
 train() {
     name=$1 step=$2
     shift 2
-    "$tool" "$@" --transcript "$dir/$name.lst" --transcript-every 1 \
+    "$tool" "$@" --transcript "$dir/$name.lst":every=1 \
         >"$dir/out" 2>"$dir/err" || fail "$name is trained"
     "$tool" "$@" --record "$step" "$dir/$name.lsr" --values \
         >"$dir/out" 2>"$dir/err" || fail "$name is recorded"
@@ -171,7 +171,7 @@ bound "a step in a line of many" 4 "not compared: " a a many many
 sed "/\"kind\":\"state\",\"n\":6,/s/\"root\":\"[0-9a-f]*/\"root\":\"$digits/" "$dir/many.lst" >"$dir/edited"
 "$forge" chain "$dir/edited" "$dir/lies.lst"
 is "one of several steps" "$(next "$dir/many.lst" "$dir/lies.lst")" \
-    "next: it is one of steps 0 to 5: train again with --transcript-every 1, and compare"
+    "next: it is one of steps 0 to 5: train again with --transcript :every=1, and compare"
 
 # A row that has a denormal: what is read of it is a zero, and both say so.
 printf 'x,y\n1e-40,1\n1,2\n-1e-41,0\n.5,1\n' >"$dir/t.csv"

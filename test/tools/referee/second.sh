@@ -45,21 +45,21 @@ refuse() {
 
 cp "$filed/x.npy" "$filed/y.npy" "$dir" || exit 99
 x="--x $dir/x.npy --y $dir/y.npy"
-small="--hidden 5,4 --devices 3 --batch 16 --transcript-every 2"
+small="--hidden 5,4 --devices 3 --batch 16 --transcript :every=2"
 
 # options NAME: of a filed run.
 options() {
     case $1 in
     linear) echo "linear" ;;
     steps) echo "linear --steps 9 --batch 20 --devices 5 --optimizer nesterov" \
-        "--lr 0.03 --clip-norm 0.4 --schedule linear --warmup 3" ;;
+        "--lr 0.03 --clip-norm 0.4 --schedule linear:warmup=3" ;;
     classes) echo "mlp --rows 40 --d-in 6 --classes 3 $small --epochs 2" \
         "--optimizer adam --ema 0.9" ;;
     files) echo "mlp $x $small --epochs 2 --optimizer adamw --dropout 0.25" \
-        "--clip-norm 0.5 --schedule cosine --end-lr 1e-4 --warmup 2" ;;
+        "--clip-norm 0.5 --schedule cosine:end=1e-4,warmup=2" ;;
     step) echo "mlp --rows 6 --d-in 3 --classes 3 --hidden 4 --devices 2" \
         "--batch 6 --steps 1 --dropout 0.25 --optimizer adamw --lr 0.01" \
-        "--clip-norm 0.5 --schedule cosine --decay-steps 9" ;;
+        "--clip-norm 0.5 --schedule cosine:decay-steps=9" ;;
     esac
 }
 
@@ -77,9 +77,11 @@ for name in linear steps classes files step; do
     [ -z "${LS_MAKE-}" ] || cp "$dir/$name.lst" "$filed"
     agree "$name, filed" "$filed/$name.lst"
     agree "$name, made here" "$dir/$name.lst" --model "$dir/$name.st"
-    # A later version may have written it: all else is the same.
-    sed 1d "$filed/$name.lst" | sed 's/"\(prev\|model\)":"[^"]*",*//g' >"$dir/a"
-    sed 1d "$dir/$name.lst" | sed 's/"\(prev\|model\)":"[^"]*",*//g' >"$dir/b"
+    # A later version may have written it, with other words for options, whose
+    # hash is in the model: all else is the same.
+    own='s/"\(prev\|model\|contents\)":"[^"]*",*//g'
+    sed 1d "$filed/$name.lst" | sed "$own" >"$dir/a"
+    sed 1d "$dir/$name.lst" | sed "$own" >"$dir/b"
     same "$name: the lines are those that are filed" "$dir/a" "$dir/b"
 done
 
@@ -120,8 +122,8 @@ with open(folder + '/drawn', 'w') as out:
         batch = r.randint(520, 600) if rows > 512 else r.randint(4, 20)
         print('mlp --x %s/x%d.npy --y %s/y%d.npy --hidden %s --devices %d '
               '--batch %d --epochs %d --lr %s --optimizer %s --schedule %s '
-              '--warmup %d --clip-norm %s --dropout %s --ema %s --seed %d '
-              '--data-seed %d --transcript-every 1 %s' % (
+              '--schedule :warmup=%d --clip-norm %s --dropout %s --ema %s --seed %d '
+              '--data-seed %d --transcript :every=1 %s' % (
                   folder, i, folder, i,
                   ','.join(str(r.randint(2, 12))
                            for _ in range(r.randint(1, 3))),

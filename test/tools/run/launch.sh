@@ -70,7 +70,7 @@ $MPIRUN -n 2 ./lockstep-train gpt --data "$dir/tokens.bin" --seq-len 8 \
 is "a note on the data is the first rank's" \
     "$(grep -c '^note: .*tokens of 16 bits' "$dir/err")" 1
 # Checkpoints: the files of one process, from which any number goes on.
-saved="$args --schedule cosine --optimizer adam --steps 12 --checkpoint-every 3
+saved="$args --schedule cosine --optimizer adam --steps 12 --checkpoint :every=3
     --resume"
 # shellcheck disable=SC2086
 ./lockstep-train $saved --checkpoint "$dir/c1" >"$dir/alone" 2>"$dir/err"
@@ -92,7 +92,7 @@ is "the file is there" "$(head -c 40 "$dir/failed.st" | wc -c)" 40
 # A transcript of one process, verified by one to five ranks; and written by
 # them, with the roots of rows and gradients, and their leaves by their owners.
 # shellcheck disable=SC2086
-hashed="--transcript-every 2 --transcript-rows --transcript-every-gradient"
+hashed="--transcript :every=2,rows,gradient"
 # shellcheck disable=SC2086 # words
 ./lockstep-train $args --transcript "$dir/t.lst" $hashed >"$dir/alone" 2>"$dir/err"
 root=$(sed -n 's/^root //p' "$dir/alone")
@@ -141,12 +141,12 @@ go_on() {
     done >"$dir/levels"
     # shellcheck disable=SC2086
     $MPIRUN -n "$1" "$dir/rank" "$dir" ./lockstep-train $saved --steps 60 \
-        --decay-steps 60 --checkpoint "$dir/ck" --log-every 0 \
+        --schedule :decay-steps=60 --checkpoint "$dir/ck" --log-every 0 \
         >"$dir/out" 2>"$dir/err" &
     launcher=$!
 }
 # shellcheck disable=SC2086
-./lockstep-train $saved --steps 60 --decay-steps 60 --log-every 0 \
+./lockstep-train $saved --steps 60 --schedule :decay-steps=60 --log-every 0 \
     --checkpoint "$dir/cw" >"$dir/alone" 2>"$dir/err"
 killed=0 runs=0
 while [ $killed -lt "$kills" ] && [ $runs -lt $((20 * kills + 20)) ]; do
@@ -198,7 +198,7 @@ odd "lockstep-train: rank 1 of 2: unknown option --bogus" "--bogus" \
 odd "lockstep-info: unknown option --bogus" --bogus ./lockstep-info --devices 2
 wrong=1
 # What is wrong with all of them is said once.
-for option in "--bogus" "--devices 2" "--heal"; do
+for option in "--bogus" "--devices 2" "--check :heal"; do
     # shellcheck disable=SC2086
     $MPIRUN -n 3 ./lockstep-train $args $option >"$dir/out" 2>"$dir/err"
     is "$option is wrong" $? 2

@@ -106,8 +106,7 @@ expect 2 "unknown option --threads; did you mean --workers?" lm --threads 1
 expect 2 "is not a finite number from 0 up; fractions stand behind a point" \
     linear --lr 0,1
 expect 2 "unknown option --dev; did you mean --devices?" linear --dev 2
-expect 2 "did you mean --transcript or --transcript-every or --transcript-rows" \
-    linear --transc c
+expect 2 "did you mean --transcript?" linear --transc c
 expect 2 "unknown model \"gptt\"; did you mean gpt?" help gptt
 expect 2 "--steps needs a value: N" linear --steps
 expect 2 "--allow-single takes no value" lm --allow-single=1
@@ -125,16 +124,16 @@ done
 for bad in -1 "" nan inf 1e999 0x1p3 1,5 "1 "; do
     expect 2 "--lr: \"$bad\" is not a finite number" linear "--lr=$bad"
 done
-expect 2 "--b1: \"1\" is not a number from 0 to below 1" lm --b1 1
+expect 2 "--optimizer:b1: \"1\" is not a number from 0 to below 1" lm --optimizer :b1=1
 expect 2 "--data-seed: \"-1\" is not" lm --data-seed -1
 expect 2 "\"tiger\" is none of sgd|momentum|" lm --optimizer tiger
 expect 2 "\"cuda\" is none of native|" lm --backend cuda
 expect 2 "--steps and --epochs exclude" linear --steps 1 --epochs 1
 expect 2 "--batch and --batch-per-device exclude" \
     linear --batch 8 --batch-per-device 1
-expect 2 "--momentum is for --optimizer momentum" linear --momentum 0.9
-expect 2 "--weight-decay is for --optimizer adamw" \
-    linear --optimizer adam --weight-decay 0.1
+expect 2 "--optimizer:momentum is for --optimizer momentum" linear --optimizer :momentum=0.9
+expect 2 "--optimizer:weight-decay is for --optimizer adamw" \
+    linear --optimizer adam:weight-decay=0.1
 expect 2 "--x and --y go together" linear --x x.npy
 expect 2 "--state: \"split\" is none of replicate, shard" lm --state split
 
@@ -297,7 +296,7 @@ for backend in $backends; do
     same "same lines with $backend" "$dir/out" "$dir/out1"
 done
 header='^{"program":"lockstep-train","model":"lm","options":{.*'
-header=$header'"batch":8,"steps":6,.*"optimizer":"adamw".*},"devices":4,'
+header=$header'"batch":8,"steps":6,.*"optimizer":"adamw:.*},"devices":4,'
 header=$header'"workers":1,"bits":"portable","versions":{"lockstep":"0\..*}}$'
 is "the header names the run" "$(sed 1q "$dir/m1" | grep -c "$header")" 1
 if command -v jq >/dev/null; then
@@ -306,6 +305,41 @@ if command -v jq >/dev/null; then
     is "jq parses the metrics" "$(jq -r .step "$dir/m" | tr '\n' ' ')" \
         "null 0 1 2 "
 fi
+
+# ------ words with parts ------
+
+# An option may be there again, and a part may stand alone; old names are told.
+small4="linear --steps 4 --transcript $dir/w.lst"
+# words: what the transcript says of an option
+words() { sed -n "1s/.*\"--$1\":\"\([^\"]*\)\".*/\1/p" "$dir/w.lst"; }
+for way in "cosine:warmup=1,end=1e-3" "cosine:end=0.001 --schedule :warmup=1" \
+    ":warmup=1 --schedule cosine:end=1e-03"; do
+    rm -f "$dir/w.lst"
+    run $small4 --schedule $way
+    is "--schedule $way: one spelling" "$(words schedule)" \
+        "cosine:warmup=1,end=0.001"
+done
+rm -f "$dir/w.lst"
+run $small4 --optimizer :l2=0.1,no-decay
+is "a part alone" "$(words optimizer)" ":l2=0.1,no-decay"
+was="--warm""up" # names of old
+expect 2 "$was is a part of --schedule: type --schedule :warmup=9" linear $was 9
+expect 2 "type --lora :on=a,,b" lm --lora""-on=a,b
+expect 2 "type --optimizer :no-decay" linear --no""-decay --steps 4
+expect 2 "type --schedule :warmup=9" linear --schedule:warmup 9
+expect 2 '"warmpu" is none of its parts: warmup, decay-steps,' linear \
+    --schedule cosine:warmpu=1
+expect 2 '"" is none of its parts' linear --schedule cosine:
+expect 2 '"" is none of its parts' linear --schedule cosine:warmup=1,
+expect 2 "--schedule:warmup is there twice" linear --schedule :warmup=1,warmup=2
+expect 2 "--schedule:warmup needs a value: warmup=N" linear --schedule :warmup
+expect 2 "--optimizer:no-decay takes no value" linear --optimizer :no-decay=1
+expect 2 "--heads:kv is not an option of lm (it is for gpt)" lm --heads 4:kv=2
+expect 2 "--schedule: \"\" is none of" linear --schedule ""
+expect 2 "a ':' in a name stands twice" linear --transcript "$dir/a:b.lst"
+run linear --steps 4 --transcript "$dir/a::b,c.lst:every=2"
+is "a name with a colon and a comma" "$(head -n 1 "$dir/a:b,c.lst" |
+    grep -c '"--transcript":":every=2"')" 1
 
 # ------ schedules, clipping ------
 
@@ -318,52 +352,53 @@ rates() {
 is "linear" "$(rates --schedule linear)" \
     "0.1 0.080000006 0.060000002 0.04 0.02 "
 is "linear with a warm-up" \
-    "$(rates --schedule linear --warmup 2 --decay-steps 4 --end-lr 0.02)" \
+    "$(rates --schedule linear:warmup=2,decay-steps=4,end=0.02)" \
     "0 0.05 0.099999994 0.06 0.02 "
 is "cosine with a warm-up" \
-    "$(rates --schedule cosine --warmup 1 --end-lr 0.05)" \
+    "$(rates --schedule cosine:warmup=1,end=0.05)" \
     "0 0.1 0.092677675 0.075 0.05732233 "
 is "exponential" \
-    "$(rates --schedule exponential --decay-rate 0.5 --decay-steps 1)" \
+    "$(rates --schedule exponential:decay-rate=0.5,decay-steps=1)" \
     "0.1 0.05 0.025 0.0125 0.00625 "
-is "piecewise" "$(rates --schedule piecewise --boundaries 1:0.5,4:2e1)" \
+is "piecewise" "$(rates --schedule piecewise:boundaries=1:0.5,,4:2e1)" \
     "0.1 0.05 0.05 0.05 1 "
-is "polynomial" "$(rates --schedule polynomial --power 2)" \
+is "polynomial" "$(rates --schedule polynomial:power=2)" \
     "0.1 0.064 0.036000002 0.015999999 0.0039999997 "
-is "cosine-restarts" "$(rates --schedule cosine-restarts --decay-steps 2 \
-    --restart-factor 0.5)" "0.1 0.049999997 0.05 0.024999999 0.025 "
-is "cosine-restarts, longer ones" "$(rates --schedule cosine-restarts \
-    --decay-steps 1 --cycle-factor 2)" "0.1 0.1 0.049999997 0.1 0.08535534 "
-is "one-cycle" "$(rates --schedule one-cycle --pct-start 0.25 --div-factor 10)" \
+is "cosine-restarts" "$(rates --schedule cosine-restarts:decay-steps=2,restart-factor=0.5)" \
+    "0.1 0.049999997 0.05 0.024999999 0.025 "
+is "cosine-restarts, longer ones" "$(rates --schedule cosine-restarts:decay-steps=1,cycle-factor=2)" \
+    "0.1 0.1 0.049999997 0.1 0.08535534 "
+is "one-cycle" "$(rates --schedule one-cycle:pct-start=0.25,div-factor=10)" \
     "0.009999998 0.099999994 0.08535548 0.050000492 0.014645515 "
-is "linear-one-cycle" "$(rates --schedule linear-one-cycle --pct-start 0.25 \
-    --div-factor 10 --pct-final 0.8)" "0.01 0.099999994 0.06999999 0.039999995 0.01 "
-is "warm-restarts" "$(rates --schedule warm-restarts --warmup 1 \
-    --decay-steps 2)" "0 0.1 0 0.1 0 "
-is "--scale-lr" "$(rates --scale-lr)" "0.2 0.2 0.2 0.2 0.2 "
+is "linear-one-cycle" \
+    "$(rates --schedule linear-one-cycle:pct-start=0.25,div-factor=10,pct-final=0.8)" \
+    "0.01 0.099999994 0.06999999 0.039999995 0.01 "
+is "warm-restarts" "$(rates --schedule warm-restarts:warmup=1,decay-steps=2)" "0 0.1 0 0.1 0 "
+is "--lr :scale" "$(rates --lr :scale)" "0.2 0.2 0.2 0.2 0.2 "
 is "no steps, no schedule to fail" \
-    "$(rates --schedule cosine --warmup 9 --steps 0; echo $status)" "0"
-expect 2 "--schedule piecewise needs --boundaries" linear --schedule piecewise
-expect 2 "needs --decay-rate" linear --schedule exponential
-expect 2 "--end-lr is for --schedule linear, cosine" linear --end-lr 0.1
-expect 2 "--boundaries is for" lm --schedule cosine --boundaries 1:1
+    "$(rates --schedule cosine:warmup=9 --steps 0; echo $status)" "0"
+expect 2 "--schedule piecewise needs --schedule:boundaries" linear \
+    --schedule piecewise
+expect 2 "needs --schedule:decay-rate" linear --schedule exponential
+expect 2 "--schedule:end is for --schedule linear, cosine" linear --schedule :end=0.1
+expect 2 "--schedule:boundaries is for" lm --schedule cosine:boundaries=1:1
 for bad in 2 2: :1 '2:1,' ,2:1 2:nan 2:-1 2:0x1 -2:1 99999999999999999999:1; do
-    expect 2 "--boundaries: \"$bad\" is not STEP:FACTOR" \
-        linear --schedule piecewise "--boundaries=$bad"
+    expect 2 "--schedule:boundaries: \"$bad\" is not STEP:FACTOR" \
+        linear --schedule "piecewise:boundaries=$(echo "$bad" | sed 's/,/,,/g')"
 done
 expect 2 "boundary 1 at update 2" \
-    linear --schedule piecewise --boundaries 2:1,2:1
-expect 2 "within the warm-up of 9" linear --schedule cosine --warmup 9
-expect 2 "needs --power" linear --schedule polynomial
-expect 2 "one-cycle: a warm-up of 2" linear --schedule one-cycle --warmup 2
-expect 2 "--cycle-factor is for --schedule cosine-restarts" linear \
-    --schedule cosine --cycle-factor 2
+    linear --schedule piecewise:boundaries=2:1,,2:1
+expect 2 "within the warm-up of 9" linear --schedule cosine:warmup=9
+expect 2 "needs --schedule:power" linear --schedule polynomial
+expect 2 "one-cycle: a warm-up of 2" linear --schedule one-cycle:warmup=2
+expect 2 "--schedule:cycle-factor is for --schedule cosine-restarts" linear \
+    --schedule cosine:cycle-factor=2
 expect 2 "restart-factor: \"2\" is not a number above 0, at most 1" linear \
-    --schedule cosine-restarts --restart-factor 2
+    --schedule cosine-restarts:restart-factor=2
 expect 2 "clip norm 1e-44" linear --clip-norm 1e-44
 expect 2 "clip value 1e-44" linear --clip-value 1e-44
-expect 2 "--l2 is for --optimizer sgd, momentum, nesterov, adam, rmsprop, " \
-    linear --optimizer adamw --l2 1
+expect 2 "--optimizer:l2 is for --optimizer sgd, momentum, nesterov, adam, rmsprop, " \
+    linear --optimizer adamw:l2=1
 
 # ------ arrays of .npz files ------
 
@@ -420,20 +455,20 @@ state() {
 is "all are trained" "$(moved)" bias
 is "a bias is frozen" "$(moved --freeze 'b*')" kernel
 is "biases without decay" \
-    "$([ "$(state --weight-decay 0.5 --no-decay)" = \
-        "$(state --weight-decay 0.5)" ] && echo same)" ""
-expect 2 "--no-decay needs --weight-decay above 0" mlp --optimizer adamw \
-    --weight-decay 0 --no-decay
-is "l2 without biases" "$([ "$(state --optimizer adam --l2 0.5 --no-decay)" = \
-    "$(state --optimizer adam --l2 0.5)" ] && echo same)" ""
-is "no l2 at all" "$(state --optimizer adam --l2 0)" "$(state --optimizer adam)"
-is "l2 is no decoupled decay" "$([ "$(state --optimizer adam --l2 0.5)" = \
-    "$(state --weight-decay 0.5)" ] && echo same)" ""
+    "$([ "$(state --optimizer :weight-decay=0.5,no-decay)" = \
+        "$(state --optimizer :weight-decay=0.5)" ] && echo same)" ""
+expect 2 "--optimizer:no-decay needs --optimizer:weight-decay above 0" mlp \
+    --optimizer adamw:weight-decay=0,no-decay
+is "l2 without biases" "$([ "$(state --optimizer adam:l2=0.5,no-decay)" = \
+    "$(state --optimizer adam:l2=0.5)" ] && echo same)" ""
+is "no l2 at all" "$(state --optimizer adam:l2=0)" "$(state --optimizer adam)"
+is "l2 is no decoupled decay" "$([ "$(state --optimizer adam:l2=0.5)" = \
+    "$(state --optimizer :weight-decay=0.5)" ] && echo same)" ""
 expect 2 'group "x*": matches no parameter' linear --freeze 'x*'
 expect 2 'all 2 parameters are frozen' linear --freeze 'bias,kernel'
 expect 2 'has an empty pattern' linear --freeze 'bias,'
 
-scheduled="$small --steps 6 --schedule cosine --warmup 2 --clip-norm 0.5"
+scheduled="$small --steps 6 --schedule cosine:warmup=2 --clip-norm 0.5"
 run $scheduled --workers 1 --metrics "$dir/m1"
 cp "$dir/out" "$dir/out1"
 is "the norm is in the metrics" "$(grep -c '"grad_norm":[0-9.]*,"rows"' \
@@ -476,15 +511,15 @@ torch=$(dirname "$0")/../../golden/torch.safetensors
 plain="mlp --d-in 48 --hidden 5 --classes 3 --steps 0 --rows 8 --batch 8"
 run $plain
 alone=$(sed -n 's/^state //p' "$dir/out")
-run $plain --init "$torch" --init-layout torch --init-names layers.0=features.3 \
-    --init-only 'layers.0.*'
+run $plain \
+    --init "$torch":layout=torch,names=layers.0=features.3,only='layers.0.*'
 is "parameters of PyTorch's" "$status $(grep -c "$alone" "$dir/out")" "0 0"
 expect 1 'has no tensor "layers.0.bias" for the parameter' \
-    $plain --init "$torch" --init-layout torch
+    $plain --init "$torch":layout=torch
 expect 1 'is none of the 4 parameters' $plain --init "$torch"
-expect 2 "--init-names is for --init-layout torch" $plain --init "$torch" \
-    --init-layout flax --init-names a=b
-expect 2 "--init-layout needs --init" $plain --init-layout torch
+expect 2 "--init:names is for --init:layout torch" $plain \
+    --init "$torch":layout=flax,names=a=b
+expect 2 "--init:layout needs --init" $plain --init :layout=torch
 
 run $small --steps 0 --save "$dir/a" --workers 3 --state shard
 same "the same parameters, the same file" "$dir/a" "$dir/b"
@@ -503,8 +538,8 @@ is "nothing is left beside it" "$(find "$dir" -name '*.tmp-*')" ""
 run $small --steps 0 --save "$dir/a"
 run $small --steps 0 --seed 5 --init "$dir/a" --save "$dir/b"
 same "--init starts from what --save wrote" "$dir/a" "$dir/b"
-expect 1 "matches no parameter" $small --init "$dir/a" --init-only none
-expect 2 "--init-only needs --init" $small --init-only 'x'
+expect 1 "matches no parameter" $small --init "$dir/a":only=none
+expect 2 "--init:only needs --init" $small --init :only='x'
 expect 1 "No such file" $small --init "$dir/none"
 expect 1 "is none of the" linear --init "$dir/a"
 head -c 1000 "$dir/a" >"$dir/cut"

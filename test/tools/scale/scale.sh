@@ -55,7 +55,7 @@ expect 2 "--repeat: \"0\" is not" linear --repeat 0
 expect 2 "--ranks: \"2,\" is not a list" linear --ranks 2,
 expect 2 "2 are more than the 1 that were started; mpirun -n 2" linear --ranks 2
 expect 2 "--steps: \"0\" is not" linear --steps 0
-expect 2 "--b1 is for --optimizer adam" linear --b1 0.9
+expect 2 "--optimizer:b1 is for --optimizer adam" linear --optimizer :b1=0.9
 expect 2 "gpt needs --data" gpt --workers 1
 expect 2 "Need at least 2 devices" lm --devices 1
 expect 2 "none/f.json: its folder: No such file" \

@@ -35,7 +35,7 @@ each() {
     shift
     rm -rf "$dir/all"
     "$tool" "$@" >"$dir/want" 2>"$dir/err" || fail "$name"
-    "$tool" "$@" --checkpoint "$dir/all" --checkpoint-every 1 --keep 0 \
+    "$tool" "$@" --checkpoint "$dir/all":every=1,keep=0 \
         >"$dir/out" 2>"$dir/err"
     drop_root "$dir/out"
     same "$name: checkpoints change nothing" "$dir/out" "$dir/want"
@@ -77,7 +77,7 @@ idx train-labels-idx1-ubyte 050 1 40 1 "i * i % 3"
 idx t10k-images-idx3-ubyte 025 3 21 20 "(p % 3 == i * i % 3) * 99 + p"
 idx t10k-labels-idx1-ubyte 025 1 21 1 "i * i % 3"
 
-all="--devices 2 --accumulate 2 --schedule cosine --warmup 3 --clip-norm 1
+all="--devices 2 --accumulate 2 --schedule cosine:warmup=3 --clip-norm 1
     --log-every 2"
 images="--data $dir/i --batch 16 --uneven pad --epochs 3 --dropout 0.2"
 text="--seq-len 8 --d-model 16 --heads 2 --layers 1 --d-ff 16 --batch 16"
@@ -87,10 +87,10 @@ text="--seq-len 8 --d-model 16 --heads 2 --layers 1 --d-ff 16 --batch 16"
     each mlp mlp $all --rows 64 --batch 16 --shuffle --dropout 0.2 \
         --hidden 9,7 --epochs 2
     each adagrad mlp --rows 64 --batch 16 --hidden 9 --steps 6 --log-every 2 \
-        --optimizer adagrad --l2 0.01 --clip-value 0.01 --devices 2 \
-        --schedule cosine-restarts --decay-steps 2 --cycle-factor 2
+        --optimizer adagrad:l2=0.01 --clip-value 0.01 --devices 2 \
+        --schedule cosine-restarts:decay-steps=2,cycle-factor=2
     each lion mlp --rows 64 --batch 16 --hidden 9 --steps 5 --log-every 2 \
-        --optimizer lion --schedule one-cycle --decay-steps 5 --devices 2
+        --optimizer lion --schedule one-cycle:decay-steps=5 --devices 2
     each "mlp on images" mlp $all $images --hidden 9
     each cnn cnn $all --image 8x8x3 --channels 4,5 --batch 8 --steps 5 \
         --dropout 0.2
@@ -99,9 +99,9 @@ text="--seq-len 8 --d-model 16 --heads 2 --layers 1 --d-ff 16 --batch 16"
     each gpt gpt $all $text --data "$script" --steps 6 --dropout 0.1 \
         --eval-every 2 --sample 20
     each "modern gpt" gpt $all $text --data "$script" --steps 6 --norm rms \
-        --positions rotary --ffn swiglu --kv-heads 1 --tie \
-        --residual-dropout 0.1 --eval-every 2 --sample 20
-    each rnn rnn --devices 2 --data "$script" --seq-len 9 --d-model 8 --units 9 \
+        --positions rotary --ffn swiglu --heads :kv=1 --tie \
+        --dropout :residual=0.1 --eval-every 2 --sample 20
+    each rnn rnn --devices 2 --data "$script" --seq-len 9 --d-model 8 --cell :units=9 \
         --batch 8 --steps 5 --dropout 0.1 --eval-every 2
 }
 

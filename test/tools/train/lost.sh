@@ -70,15 +70,17 @@ walk() {
     words=$1 known=$2
     shift 2
     # shellcheck disable=SC2086 # one word or none
-    "$tool" $words --help | sed -En \
-        's/^  (--[a-z0-9-]+) [^ ]*(F\.|FILE|PATH|DIR|PROGRAM).*/\1/p' >options
+    "$tool" $words --help | awk '/^  --/ { word = $1 }
+        /^  --[a-z0-9-]+ [^ ]*(F\.|FILE|PATH|DIR|PROGRAM)/ { print word }
+        /^    :[a-z]+=[^ ]*(F\.|FILE|PATH|DIR|PROGRAM)/ {
+            print word, substr($1, 1, index($1, "=")) }' >options
     [ "$(wc -l <options)" -ge 5 ] || fail "$words: the options of --help"
-    while read -r option; do
+    while read -r option part; do
         needs=
-        case $option in
+        case $option$part in
         "$known") continue ;; # a mode without outputs
-        --tune-file) needs="--tune 2" ;;
-        --lora-init) needs="--lora 1 --init a" ;;
+        --tune:file=) needs="--tune 2" ;;
+        --lora:init=) needs="--lora 1 --init a" ;;
         --eval-x) needs="--x a.npy" ;;
         --eval-y) needs="--x a.npy --eval-x b.npy" ;;
         esac
@@ -88,11 +90,11 @@ walk() {
         --*)
             # shellcheck disable=SC2086 # words
             expect 2 "one of the two would be lost" $words "$@" $needs \
-                "$known" new.c "$option" ./new.c
+                "$known" new.c "$option" "$part./new.c"
             [ ! -e new.c ] || fail "$known $option: a file is made" ;;
         *)
             # shellcheck disable=SC2086 # words
-            run $words "$known" "$@" $needs "$option" "$known"
+            run $words "$known" "$@" $needs "$option" "$part$known"
             kept "$words: $option does not write $known" "$known" ;;
         esac
     done <options
@@ -308,7 +310,7 @@ else
 fi
 
 # A signal takes along what is not whole.
-"$build/lockstep-train" rnn --data table.csv --seq-len 4 --units 8 --layers 1 \
+"$build/lockstep-train" rnn --data table.csv --seq-len 4 --cell :units=8 --layers 1 \
     --batch 4 --devices 2 --steps 1 --log-every 0 --save says >out 2>err ||
     fail "a model that says something"
 "$tool" says --generate 1000000000 -o ended.txt 2>err &

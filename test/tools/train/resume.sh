@@ -20,14 +20,14 @@ with_blis && other=blis
 
 state() { sed -n 's/^state //p' "$dir/out"; }
 
-mlp="mlp --rows 256 --hidden 40,30 --batch 32 --epochs 40 --schedule cosine
-    --warmup 20 --clip-norm 1 --accumulate 2 --devices 2 --log-every 0"
+mlp="mlp --rows 256 --hidden 40,30 --batch 32 --epochs 40 \
+    --schedule cosine:warmup=20 --clip-norm 1 --accumulate 2 --devices 2 --log-every 0"
 
 # ------ wrong usage ------
 
 run linear --steps 1
 expect 2 "--resume needs --checkpoint" linear --resume
-expect 2 "--keep needs --checkpoint" linear --keep 2
+expect 2 "--checkpoint:keep needs --checkpoint" linear --checkpoint :keep=2
 expect 2 "none/c: its folder: No such file" linear --checkpoint "$dir/none/c"
 expect 2 "-: is not a file; /dev/stdout is the standard" linear --metrics -
 expect 2 "-: is not a file; /dev/stdout is the standard" linear --save -
@@ -37,7 +37,7 @@ expect 2 "-: is not a file; /dev/stdout is the standard" linear --save -
 run $mlp --metrics "$dir/m"
 want=$(state)
 steps "$dir/m" >"$dir/steps"
-run $mlp --checkpoint "$dir/c" --checkpoint-every 7
+run $mlp --checkpoint "$dir/c":every=7
 is "checkpoints change nothing" "$(state)" "$want"
 is "three are kept" "$(ls -A "$dir/c" | wc -l | tr -d ' ')" 3
 expect 2 "holds 3 checkpoints already" $mlp --checkpoint "$dir/c"
@@ -46,7 +46,7 @@ is "at the end nothing is left to do" "$(state)" "$want"
 expect 0 "note: the 320 steps asked for are done already" $mlp --resume \
     --checkpoint "$dir/c"
 
-run linear --steps 4 --checkpoint-every 1 --keep 4294967297 --checkpoint "$dir/k"
+run linear --steps 4 --checkpoint :every=1,keep=4294967297 --checkpoint "$dir/k"
 is "a large number of them is all" "$(ls "$dir/k" | wc -l | tr -d ' ')" 4
 
 # ------ contradictions ------
@@ -66,6 +66,29 @@ expect 2 "devices is 4, but was 2" $mlp --checkpoint "$dir/c" --resume \
 expect 2 "decay_steps is 400, but was 320" $mlp --checkpoint "$dir/c" \
     --resume --epochs 50
 
+# ------ a checkpoint of a version that had parts as options ------
+
+reseal=${RESEAL:-${top_builddir:-.}/test/support/reseal}
+old="mlp --rows 64 --hidden 8 --batch 16 --schedule cosine:warmup=2,decay-steps=9"
+run $old --steps 9
+whole=$(state)
+run $old --steps 4 --checkpoint "$dir/old"
+json=$dir/old/step-000000000004/checkpoint.json
+chmod u+w "$json"
+sed 's/"--\(plateau\|lora\|init\|image\|missing\|transcript\):/"--\1-/
+    s/-gradient"/-every-gradient"/; s/"--schedule:end"/"--end-lr"/
+    s/"--lr:scale"/"--scale-lr"/; s/"--dropout:schedule"/"--dropout-schedule"/
+    s/"--[a-z]*:\([a-z0-9-]*\)"/"--\1"/' "$json" >"$dir/json"
+is "it names options" "$(grep -c '"--warm[u]p": "2"' "$dir/json")" 1
+cat "$dir/json" >"$json"
+"$reseal" "$json" || fail "no seal in $json"
+cp -r "$dir/old" "$dir/old2"
+run $old --steps 9 --checkpoint "$dir/old" --resume
+has "it goes on" err "goes on from step 4"
+is "to the same end" "$(state)" "$whole"
+expect 2 "warmup is 3, but was 2" $old --steps 11 --schedule :warmup=3 \
+    --checkpoint "$dir/old2" --resume
+
 # ------ changes that are asked for ------
 
 ten="mlp --rows 512 --d-in 8 --classes 3 --hidden 8 --schedule cosine"
@@ -78,38 +101,41 @@ go_on() {
     shift 2
     expect "$expected" "$said" $ten --checkpoint "$dir/copy" --resume "$@"
 }
-go_on 2 "decay_steps is 20, but was 10 in the checkpoint; --decay-steps 10 keeps\
- the schedule as it was; --change decay-steps goes on" --steps 20
-go_on 0 "goes on from step 10" --steps 20 --decay-steps 10
+go_on 2 "decay_steps is 20, but was 10 in the checkpoint; --schedule :decay-steps=10 \
+keeps the schedule as it was; --change schedule goes on" --steps 20
+go_on 0 "goes on from step 10" --steps 20 --schedule :decay-steps=10
 is "nothing was changed" "$(grep -c changed "$dir/err")" 0
 go_on 0 "note: changed from step 10: decay_steps 20 (was 10)" --steps 20 \
     --change steps
 go_on 0 "decay_steps 48 (was 10)" --epochs 12 --change epochs
-go_on 2 "decay_steps is 30, but was 10" --steps 20 --decay-steps 30 --change steps
+go_on 2 "decay_steps is 30, but was 10" --steps 20 --schedule :decay-steps=30 \
+    --change steps
 go_on 2 "lr is 0.01, but was 0.001 in the checkpoint; --change lr goes on" \
     --steps 10 --lr 0.01
 go_on 2 "--change lr,schedule,clip-norm goes on with bits of its own" \
     --steps 20 --lr 0.01 --clip-norm 1 --schedule linear
-go_on 2 "--l2 is 0.1, but was 0 in the checkpoint; --change l2 goes on" \
-    --steps 10 --l2 0.1
+go_on 2 "--optimizer:l2 is 0.1, but was 0 in the checkpoint; --change optimizer\
+ goes on"     --steps 10 --optimizer :l2=0.1
 go_on 2 "--clip-value is 1, but was 0 in the checkpoint; --change clip-value\
  goes on" --steps 10 --clip-value 1
-go_on 0 "l2 0.1 (was not set)" --steps 10 --l2 0.1 --change l2
+go_on 0 "l2 0.1 (was not set)" --steps 10 --optimizer :l2=0.1 \
+    --change optimizer
 go_on 2 "lr is 0.01, but was 0.001" --steps 10 --lr 0.01 --hidden 9
 is "a change that may not be gets no advice" "$(grep -c goes "$dir/err")" 0
 go_on 2 "lr is 0.01, but was" --steps 20 --lr 0.01 --change schedule
-go_on 2 "--change: \"batch\" is none of lr,l2,momentum," --change lr,batch
+go_on 2 "--change: \"batch\" is none of lr,optimizer,schedule," --change lr,batch
 go_on 2 "--change: \"\" is none of lr," --change lr,
 expect 2 "--change needs --resume" $ten --checkpoint "$dir/copy" --change lr
 go_on 0 "note: changed from step 10: lr 0.01 (was 0.001), decay_steps 20 (was \
 10); the bits are this run's own" --steps 20 --lr 0.01 --change lr,schedule
 changed=$(state)
-go_on 0 "" --steps 15 --lr 0.01 --decay-steps 20 --change lr,schedule,log-every
+go_on 0 "" --steps 15 --lr 0.01 --schedule :decay-steps=20 \
+    --change lr,schedule,log-every
 expect 0 "goes on from step 15" $ten --checkpoint "$dir/copy" --resume --steps 20 \
     --lr 0.01 --workers 1
 is "a changed run goes on like any" "$(state)" "$changed"
-go_on 0 "schedule piecewise (was cosine)" --schedule piecewise --steps 15 \
-    --boundaries 12:0.5 --change schedule
+go_on 0 "schedule piecewise (was cosine)" --steps 15 \
+    --schedule piecewise:boundaries=12:0.5 --change schedule
 expect 0 "boundary 12 not set (was 0.5)" $ten --checkpoint "$dir/copy" --resume \
     --steps 20 --change schedule
 is "all changes are recorded" "$(grep -c '"changes": "step 10: schedule .*; step 15: ' \
@@ -134,7 +160,7 @@ expect 2 "the checksum of the data is" mlp --data "$dir/$i" --resume \
 expect 2 "precision is bf16, but was f32" $mlp --checkpoint "$dir/c" \
     --resume --precision bf16
 expect 0 "goes on" $mlp --checkpoint "$dir/c" --resume --epochs 50 \
-    --decay-steps 320 --log-every 3 --workers 2 --state shard \
+    --schedule :decay-steps=320 --log-every 3 --workers 2 --state shard \
     --backend "$other"
 
 # ------ what comes with it ------
@@ -161,7 +187,7 @@ is "metrics of both steps" "$(grep -c '"step"' "$dir/j")" 2
 newest=$(ls "$dir/c" | tail -n 1)
 printf x >>"$dir/c/$newest/params.safetensors"
 expect 0 "note: passed over: $dir/c/$newest/params" $mlp --checkpoint "$dir/c" \
-    --resume --epochs 50 --decay-steps 320
+    --resume --epochs 50 --schedule :decay-steps=320
 
 # ------ the ten lines of Python ------
 
@@ -177,7 +203,7 @@ fi
 
 run $mlp --precision bf16
 bf16=$(state)
-run $mlp --precision bf16 --epochs 11 --decay-steps 320 --checkpoint "$dir/b"
+run $mlp --precision bf16 --epochs 11 --schedule :decay-steps=320 --checkpoint "$dir/b"
 cp -R "$dir/b" "$dir/moved"
 expect 0 "goes on from step 88" $mlp --precision bf16 --checkpoint "$dir/b" \
     --resume --workers 2
@@ -208,7 +234,7 @@ while [ $killed -lt "$kills" ] && [ $i -lt $((10 * kills)) ]; do
     place=shard
     [ $((i % 3)) -eq 0 ] && place=replicate
     timeout -s KILL "0.$(printf %03d "$(random)")" "$tool" $mlp --resume \
-        --checkpoint "$dir/c" --checkpoint-every 2 --metrics "$dir/m" \
+        --checkpoint "$dir/c":every=2 --metrics "$dir/m" \
         --workers $workers --state $place >"$dir/out" 2>"$dir/err"
     status=$?
     grep -q 'goes on' "$dir/err" && began=$((began + 1))
@@ -231,10 +257,10 @@ echo "$killed of $i runs killed; $began had gone on from a checkpoint"
 
 # ------ where it cannot be written ------
 
-run $mlp --epochs 7 --decay-steps 320 --checkpoint "$dir/d"
+run $mlp --epochs 7 --schedule :decay-steps=320 --checkpoint "$dir/d"
 # A limit on what files may hold is as good as a full disk.
 (ulimit -f 8 && run $mlp --checkpoint "$dir/d" --resume --save "$dir/s" \
-    --checkpoint-every 50 && [ $status -eq 1 ] &&
+    --checkpoint :every=50 && [ $status -eq 1 ] &&
     grep -q 'params.safetensors: writing failed' "$dir/err" &&
     grep -q "the training goes on" "$dir/err" &&
     grep -q "$dir/s: writing failed" "$dir/err" &&

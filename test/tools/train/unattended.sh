@@ -74,7 +74,7 @@ done
 # With checkpoints the step is saved, and the run goes on from there as if
 # nothing had been.
 rm -rf "$dir/c"
-start --checkpoint "$dir/c" --checkpoint-every 1000000000 --trace "$dir/t"
+start --checkpoint "$dir/c":every=1000000000 --trace "$dir/t"
 kill -TERM $pid
 end
 is "SIGTERM with checkpoints ends with" $status 143
@@ -156,7 +156,7 @@ says "what is kept is said" "$dir/s: the parameters after 2 updates"
 "$tool" linear $data --steps 2 --save "$dir/again" >/dev/null 2>&1
 same "the last good state is kept" "$dir/s" "$dir/again"
 is "the metrics hold the good steps" "$(grep -c '"step"' "$dir/m")" 2
-"$tool" linear $data --steps 3 --checkpoint "$dir/n" --checkpoint-every 1 \
+"$tool" linear $data --steps 3 --checkpoint "$dir/n":every=1 \
     >"$dir/out" 2>"$dir/err"
 is "a loss that is not finite fails with checkpoints" $? 1
 is "those of the good steps stay" "$(ls "$dir/n" | tr '\n' ' ')" \
@@ -199,15 +199,15 @@ exec 3<&-
 
 # ------ Traces, and options that make no sense ------
 
-expect 2 "--trace-level needs --trace" linear --trace-level 2
-run linear --metrics "$dir/m"
-has "a level is a number" m '"trace-level":1,'
-expect 2 "\"3\" is none of 1|2" linear --trace "$dir/t" --trace-level 3
+expect 2 "--trace:level needs --trace" linear --trace :level=2
+run linear --trace "$dir/u" --metrics "$dir/m"
+has "a level is told" m '/u:level=1",'
+expect 2 "\"3\" is none of 1|2" linear --trace "$dir/t":level=3
 expect 2 "--stall-seconds" linear --stall-seconds -1
 expect 2 "not a regular file" linear --trace /dev/null
 expect 2 "No such file" linear --trace "$dir/none/t"
 
-"$tool" linear --steps 3 --trace "$dir/t" --trace-level 2 >"$dir/out" \
+"$tool" linear --steps 3 --trace "$dir/t":level=2 >"$dir/out" \
     2>"$dir/err"
 json "$dir/t"
 for name in gradients reduce update barrier step data dense loss rows/s \

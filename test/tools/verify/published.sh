@@ -22,8 +22,8 @@ printf x >>"$dir/mlp/model.safetensors"
 is "another model is found" $? 3
 
 file=$top_srcdir/examples/published/lm.lst
-lm="lm --steps 60 --clip-norm 1 --schedule cosine --warmup 10 --log-every 0
-    --transcript-every 16"
+lm="lm --steps 60 --clip-norm 1 --schedule cosine:warmup=10 --log-every 0
+    --transcript :every=16"
 
 "$verify" "$file" --only-bytes >"$dir/out" 2>"$dir/err"
 is "the file is whole" $? 0

@@ -24,11 +24,11 @@ while [ $i -lt 400 ]; do
 done >"$dir/text"
 
 # More than 10^8 FLOP a batch, so that each step has a line of its own.
-wide="mlp --hidden 512,512 --rows 256 --batch 64 --steps 40 --schedule cosine
-    --warmup 8 --clip-norm 1 --accumulate 2 --devices 2 --ema 0.9
+wide="mlp --hidden 512,512 --rows 256 --batch 64 --steps 40
+    --schedule cosine:warmup=8 --clip-norm 1 --accumulate 2 --devices 2 --ema 0.9
     --log-every 0"
 thin="mlp --hidden 48,48${wide#*512,512}" # the same in less time
-mlp="$thin --transcript-every 1" # and a state after each step
+mlp="$thin --transcript :every=1" # and a state after each step
 gpt="gpt --data $dir/text --seq-len 16 --d-model 16 --heads 2 --layers 1
     --d-ff 32 --batch 8 --steps 24 --devices 2 --dropout 0.1 --eval-every 10
     --log-every 0"
@@ -67,7 +67,7 @@ is "short steps share lines" "$(wc -l <"$dir/linear.lst" | tr -d ' ')" 6
 
 # A step that is recorded too, one that is checked, and another placement give
 # the same roots; each of these reduces in its own way.
-more="--transcript-rows --transcript-every-gradient"
+more="--transcript :rows,gradient"
 for model in "$thin" "$gpt" "$linear"; do
     name=${model%% *}
     run $model $more --transcript "$dir/a.lst" --workers 1
@@ -81,28 +81,28 @@ for model in "$thin" "$gpt" "$linear"; do
     done
     ask 0 "replay  same: " "$dir/a.lst" --data "$dir/text"
 done
-run $thin --transcript-rows --transcript "$dir/a.lst"
+run $thin --transcript :rows --transcript "$dir/a.lst"
 run $thin --against "$dir/a.lst"
 is "rows that the options do not ask for" $status 5
 has "rows that the options do not ask for" out \
-    "options --transcript-rows is true in the file, missing here"
-run $thin --transcript-rows --against "$dir/a.lst"
+    "options --transcript is :rows in the file, missing here"
+run $thin --transcript :rows --against "$dir/a.lst"
 is "rows that they ask for" $status 0
-expect 2 "--transcript-rows needs --transcript" $thin --transcript-rows
+expect 2 "--transcript:rows needs --transcript" $thin --transcript :rows
 
 # ------ a run that was killed ------
 
 run $wide --transcript "$dir/wide.lst" --save "$dir/mlp.st"
 for every in 3 7; do
     rm -rf "$dir/c" "$dir/killed.lst"
-    "$tool" $wide --checkpoint "$dir/c" --checkpoint-every $every --resume \
+    "$tool" $wide --checkpoint "$dir/c":every=$every --resume \
         --transcript "$dir/killed.lst" --workers 1 --save "$dir/mlp.st" \
         >"$dir/out" 2>"$dir/err" </dev/null &
     pid=$!
     sleep 0.1
     kill -9 $pid 2>/dev/null
     wait $pid 2>/dev/null
-    run $wide --checkpoint "$dir/c" --checkpoint-every $every --resume \
+    run $wide --checkpoint "$dir/c":every=$every --resume \
         --transcript "$dir/killed.lst" --workers 2 --save "$dir/mlp.st"
     same "killed and gone on" "$dir/wide.lst" "$dir/killed.lst"
 done
@@ -135,7 +135,7 @@ run $thin --checkpoint "$dir/c" --stop-at 14 --transcript "$dir/s.lst"
 run $thin --checkpoint "$dir/c" --resume --change lr,clip-norm --lr 0.003 \
     --clip-norm 0.5 --transcript "$dir/s.lst" --stop-at 20
 run $thin --lr 0.003 --clip-norm 0.5 --steps 50 --checkpoint "$dir/c" --resume \
-    --change steps --transcript "$dir/s.lst" --keep 0
+    --change steps --transcript "$dir/s.lst" --checkpoint :keep=0
 is "changed twice" "$(grep -c '"what":"change"' "$dir/s.lst")" 2
 holds "from and to" grep -q \
     '"from":{"--clip-norm":"1".*"to":{"--clip-norm":"0.5","--lr":"0.003"' \
@@ -164,7 +164,7 @@ ask 0 "replay  same: " "$dir/p.lst" --data "$dir/t.csv"
 { cat "$dir/t.csv"; echo "3,4,"; } >"$dir/lacks.csv"
 lacks="mlp --data $dir/lacks.csv --target c --hidden 8 --batch 24 --devices 2
     --steps 4"
-run $lacks --missing-target drop --transcript "$dir/lacks.lst"
+run $lacks --missing :target=drop --transcript "$dir/lacks.lst"
 ask 0 "replay  same: 4 batches" "$dir/lacks.lst" --data "$dir/lacks.csv"
 
 # What a program did by itself is named, not passed over.
@@ -254,11 +254,11 @@ for data in away away/deep/renamed.md; do
     ask 0 "replay  same: " "$dir/gpt.lst" --data "$dir/$data"
 done
 rm -rf "$dir/c" "$dir/o"
-run $thin --checkpoint "$dir/c" --keep 0 --transcript "$dir/e.lst" \
-    --transcript-every 8 --checkpoint-every 8 --save "$dir/thin.st"
-run $thin --checkpoint "$dir/o" --keep 0 --checkpoint-every 8 --lr 0.002
-run $thin --checkpoint "$dir/p" --keep 0 --checkpoint-every 8 --init "$dir/thin.st" \
-    --transcript "$dir/q.lst" --transcript-every 8
+run $thin --checkpoint "$dir/c":keep=0,every=8 \
+    --transcript "$dir/e.lst":every=8 --save "$dir/thin.st"
+run $thin --checkpoint "$dir/o":keep=0,every=8 --lr 0.002
+run $thin --checkpoint "$dir/p":keep=0,every=8 --init "$dir/thin.st" \
+    --transcript "$dir/q.lst":every=8
 ask 0 "state   same: 5 checkpoints have the committed state" "$dir/e.lst" \
     --only-state --checkpoint "$dir/c"
 ask 0 "state   same: 1 checkpoint has" "$dir/e.lst" --checkpoint "$dir/c" \
@@ -295,11 +295,11 @@ ask 1 "is a safetensors file, and not a transcript" "$dir/mlp.st"
 
 # Options without effect are refused, but where a run is trained again: it may be
 # of a version that took them.
-run linear --no-decay --dropout-schedule linear --steps 4 --stop-at 3 \
-    --transcript "$dir/idle.lst" --transcript-every 1
+run linear --optimizer :no-decay,decay-schedule=linear --steps 4 --stop-at 3 \
+    --transcript "$dir/idle.lst":every=1
 ask 7 "has no end" "$dir/idle.lst"
 ask 0 "" --record 1 "$dir/idle.lst" "$dir/idle.lsr"
-run linear --no-decay --dropout-schedule linear --steps 4
+run linear --optimizer :no-decay,decay-schedule=linear --steps 4
 is "they are refused" $status 2
 
 # ------ two files, and a statement ------
@@ -388,7 +388,7 @@ $cc -O2 -std=c99 "$top_srcdir"/tools/referee/*.c -o "$dir/referee" \
 judged() {
     name=$1 step=$2
     shift 2
-    run "$@" --transcript "$dir/rows.lst" --transcript-every 1
+    run "$@" --transcript "$dir/rows.lst":every=1
     is "$name: a transcript" $status 0
     run "$@" --record "$step" "$dir/rows.lsr" --values
     "$dir/referee" "$dir/rows.lsr" "$dir/rows.lsr" "$dir/rows.lst" "$dir/rows.lst" \
@@ -416,7 +416,7 @@ done
 grep -q '"what":"plateau"' "$dir/rows.lst" || fail "a rate that falls"
 sed '/"first":7,/s/"root":"[0-9a-f]\{8\}/"root":"00000000/' "$dir/rows.lst" >"$dir/wrong.lst"
 rm "$dir/rows.lsr"
-run $watched --against "$dir/wrong.lst" --transcript-every 1 --record 7 "$dir/rows.lsr"
+run $watched --against "$dir/wrong.lst" --transcript :every=1 --record 7 "$dir/rows.lsr"
 is "a step that differs" $status 5
 is "and has its record" "$(ls "$dir" | grep -c '^rows.lsr')$(head -n 1 "$dir/rows.lsr")" \
     "1lockstep record"

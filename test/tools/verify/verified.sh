@@ -139,7 +139,7 @@ small="mlp --data $dir/t.csv --target c --hidden 6 --batch 24 --devices 2
 run $small --transcript "$dir/lora.lst" --save "$dir/lora.st"
 is "adapters train" $status 0
 ask 0 "model   same: " "$dir/lora.lst" --data "$dir" --weights "$dir/lora.st"
-run $small --lora-save merged --save "$dir/merged.st"
+run $small --lora :save=merged --save "$dir/merged.st"
 claim "$dir/lora.lst" "$dir/merged.st"
 ask 6 "model   differs: " "$dir/forged.lst" --data "$dir" \
     --weights "$dir/merged.st"
@@ -213,7 +213,7 @@ ask 1 "names no model" "$dir/cut.lst" --data "$dir/t.csv" \
 # ------ statements and samples ------
 
 run mlp --hidden 8 --rows 64 --batch 16 --devices 2 --steps 40 \
-    --transcript-every 4 --checkpoint "$dir/c" --keep 0 --checkpoint-every 8 \
+    --transcript :every=4 --checkpoint "$dir/c":keep=0,every=8 \
     --transcript "$dir/s.lst" --save "$dir/s.st"
 sample="--checkpoint $dir/c --beacon 8a5f09d1"
 ask 0 "model   same: " "$dir/s.lst" $sample --sample 1 --attest "$dir/a.json"
@@ -343,10 +343,10 @@ gpt="gpt --data $dir/text --seq-len 8 --d-model 8 --heads 2 --layers 1 --d-ff 16
 honest linear --steps 20 --devices 3
 honest $gpt --dropout 0.1
 if [ "${LS_LONG:-0}" != 0 ]; then
-    for how in "--optimizer sgd" "--optimizer adamw --weight-decay 0.1" \
-        "--ema 0.9" "--schedule cosine --warmup 2" "--clip-norm 1" \
-        "--accumulate 2" "--precision bf16" "--transcript-rows" \
-        "--transcript-every-gradient" "--early-stop 2" "--plateau 1"; do
+    for how in "--optimizer sgd" "--optimizer adamw:weight-decay=0.1" \
+        "--ema 0.9" "--schedule cosine:warmup=2" "--clip-norm 1" \
+        "--accumulate 2" "--precision bf16" "--transcript :rows" \
+        "--transcript :gradient" "--early-stop 2" "--plateau 1"; do
         honest $table --steps 12 $how
         case $how in
         --early* | --plateau*) ;;

@@ -24,7 +24,7 @@ for model in "$mlp" "$lm" "$cnn"; do
     for level in $levels; do
         rm -f "$dir/t.lst"
         LS_ISA=$level "$tool" $model --log-every 0 --workers 2 \
-            --transcript-every 2 --transcript-every-gradient \
+            --transcript :every=2,gradient \
             --transcript "$dir/t.lst" >"$dir/out" 2>"$dir/err" </dev/null
         is "${model%% *} on $level" $? 0
         for other in $levels; do
