@@ -71,7 +71,8 @@ static int read_descr(cursor *c)
     c->npy->type = ls__npy_find_type(word + 1);
     return c->npy->type ? 0
                         : refuse(c, "descr is none of f2, f4, f8, i1, i2, i4, "
-                                    "i8, u1, u2, u4, u8, b1");
+                                    "i8, u1, u2, u4, u8, b1 (x.astype(\"f4\") "
+                                    "makes the second)");
 }
 
 static int read_fortran(cursor *c)

@@ -26,6 +26,11 @@ static int take_shape(ls__images *im, const char *path, int rank,
     if (rank < 3 || rank > 4)
         return ls__fail(LS_ESHAPE, "%s: images are (N,H,W) or (N,H,W,C), not "
                         "%s", path, text);
+    if (rank == 4 && (shape[1] == 1 || shape[1] == 3) && shape[3] > 4 &&
+        shape[2] == shape[3]) /* as PyTorch has them */
+        return ls__fail(LS_ESHAPE, "%s: images are (N,H,W,C), and %s is "
+                        "(N,C,H,W); numpy.save(NEW, x.transpose(0, 2, 3, 1)) "
+                        "turns them", path, text);
     if (shape[0] < 1 || size < 1 || size > MOST_PIXELS ||
         (rank == 4 && shape[3] > MOST_CHANNELS))
         return ls__fail(LS_ESHAPE, "%s: %s: no images, or too large ones",

@@ -230,9 +230,9 @@ static const format formats[] = {
      .n = 23, .magic = "version https://git-lfs", .is_text = true},
     {"a page of the web", "take the link to the file itself",
      .looks = is_page, .is_text = true},
-    {"a record of a step of lockstep", SWAPPED, .n = 16,
-     .magic = "lockstep record\n"},
-    {"a transcript of lockstep", SWAPPED, .n = 8,
+    {"a record of a step of lockstep", "lockstep-inspect FILE OTHER compares "
+     "two", .n = 16, .magic = "lockstep record\n"},
+    {"a transcript of lockstep", "lockstep-verify FILE checks it", .n = 8,
      .magic = "{\"bits\":", .right = LS__LINES, .is_text = true},
     {"JSON", "in Python, pandas.read_json(FILE).to_csv(NEW, index=False) makes "
      "CSV of a table", .looks = is_json, .right = LS__LINES, .is_text = true},

@@ -4,6 +4,7 @@
 #include "data/data.h"
 #include "opt/opt.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,12 +92,31 @@ int data_shape(const char *path, int64_t shape[LS_MAX_RANK])
     return status;
 }
 
+/* The first of its numbers that is none. */
+static void tell_infinite(const ls_array *t, const char *path)
+{
+    const float *x = t->data;
+    int64_t n = t->shape[0], i = 0;
+
+    for (int k = 1; k < t->rank; k++)
+        n *= t->shape[k];
+    if (t->dtype != LS_F32)
+        return;
+    while (i < n && isfinite(x[i]))
+        i++;
+    if (i < n)
+        opt_note("%s: row %lld has %g among its numbers, and a loss of it is "
+                 "none; numpy.nan_to_num makes numbers of such", path,
+                 (long long)(i / (n / t->shape[0])), opt_shown((double)x[i]));
+}
+
 static int load(ls_array *t, const char *name, const char *path, ls_dtype as,
                 int rank)
 {
     if (load_array(t, path, as) < 0)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());
     make_column(t, rank);
+    tell_infinite(t, path);
     if (t->rank == rank)
         return OPT_GO;
     opt_fail(OPT_FAILED, "%s: %d %s, but %s needs %d, rows first", path,

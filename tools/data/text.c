@@ -103,6 +103,9 @@ static int find_width(text_file *f, int64_t vocab)
         return status;
     for (size_t i = 1; i < n; i += 2)
         high |= some[i];
+    if (n > 1 && (!memcmp(some, "\xff\xfe", 2) || !memcmp(some, "\xfe\xff", 2)))
+        return opt_fail(OPT_FAILED, "%s: is a text in UTF-16; iconv -f utf-16 "
+                        "-t utf-8 makes one that is read", f->path);
     if (high && vocab <= UINT8_MAX + 1) {
         opt_note("%s: has bytes of 0, and is read as bytes all the same; of "
                  "tokens of 16 bits, as nanoGPT's, --vocab says how many there "

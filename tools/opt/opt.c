@@ -287,6 +287,9 @@ static int take(opt_line *line, const char *name, const char *value,
             return opt_fail(OPT_WRONG, "--%s needs a value: %s", name,
                             opt_arg(o, room));
     }
+    if (line->given[i] && o->type != OPT_FLAG && *value != ':')
+        opt_note("--%s is given more than once, and the last one counts, %s",
+                 name, value);
     return opt_take_word(line, i, value);
 }
 

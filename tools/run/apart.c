@@ -37,7 +37,7 @@ static bool same_name(const char *a, const char *b)
     return same;
 }
 
-static bool same_file(const char *a, const char *b)
+bool apart_same(const char *a, const char *b)
 {
     struct stat x, y;
     bool is_a = stat(a, &x) == 0, is_b = stat(b, &y) == 0;
@@ -86,7 +86,7 @@ char *apart_labels(const char *images)
 static bool are_labels(const char *images, const char *path)
 {
     char *labels = apart_labels(images);
-    bool same = labels && same_file(labels, path);
+    bool same = labels && apart_same(labels, path);
 
     free(labels);
     return same;
@@ -189,7 +189,7 @@ static bool may_be_one(const files *all, const apart_file *a,
         return true;
     return (a->use == OPT_REPLACED && is_begun(all, b)) ||
            (b->use == OPT_REPLACED && is_begun(all, a)) ||
-           !same_file(a->path, b->path);
+           !apart_same(a->path, b->path);
 }
 
 static bool is_part(const apart_file *of, const apart_file *file)

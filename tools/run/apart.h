@@ -26,6 +26,9 @@ typedef struct apart_file {
 int apart_check(const opt_line *line, int words, const apart_file *word,
                 const char *begun);
 
+/* Are two paths one file? */
+bool apart_same(const char *a, const char *b);
+
 /* Has a file of a folder's sets of images and labels such a name? */
 bool apart_is_of_set(const char *name);
 

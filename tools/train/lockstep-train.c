@@ -98,6 +98,15 @@ static void tell_batch(const data *d)
                 d->rows == 1 ? "is" : "are", (long long)d->rows);
 }
 
+static void tell_evaluation(const data_settings *s)
+{
+    if ((s->eval_path && apart_same(s->eval_path, s->path)) ||
+        (s->eval_x && apart_same(s->eval_x, s->x)))
+        opt_note("the rows of --eval-%s are those trained on, so figures say "
+                 "little; --valid 0.2 holds others back",
+                 s->eval_path ? "data" : "x");
+}
+
 static int open_run(session *s)
 {
     const train_settings *set = &s->set;
@@ -122,6 +131,7 @@ static int open_run(session *s)
     if (launch_first(&s->launch)) {
         run_talk(r);
         tell_batch(&r->data);
+        tell_evaluation(&r->set.data);
     }
     status = run_open_pool(r);
     return status == OPT_GO ? run_open_trainer(r) : status;
@@ -301,5 +311,6 @@ int main(int argc, char **argv)
         status = whole(&s);
     close_all(&s);
     status = launch_close(&s.launch, status);
-    return status == OPT_DONE ? 0 : stop_status(status);
+    status = status == OPT_DONE ? OPT_GO : stop_status(status);
+    return opt_end(status); /* folds and trials may be all that was printed */
 }

@@ -51,7 +51,8 @@ def _write(path, arrays):
     for name, x in arrays.items():
         kind = x.dtype.newbyteorder("<").str
         if kind not in _NAMES:
-            raise TypeError(f"{name} is {x.dtype}, which no file holds")
+            more = f'; is state_dict["{name}"] meant?' if kind == "|O" else ""
+            raise TypeError(f"{name} is {x.dtype}, which no file holds{more}")
         head[name] = {"dtype": _NAMES[kind], "shape": list(x.shape),
                       "data_offsets": [at, at + x.nbytes]}
         at += x.nbytes

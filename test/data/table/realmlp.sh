@@ -197,6 +197,9 @@ awk -F, 'NR == 1 || $7 == "big"' t.csv >single.csv
 run $short --data single.csv --ignore price --target kind --cv 3
 is "or is not there" "$status $(grep -c 'AUC\|nan' out)" "0 0"
 has "of one class" err '"kind", the target, is "big" in all rows'
+"$tool" $short --ignore kind --cv 2 >/dev/full 2>err
+is "folds that nobody can read are a failure" $? 1
+has "of the standard output" err "standard output: No space left"
 expect 2 "folds of 200 rows" table --data t.csv --cv 300
 awk -F, 'NR > 1 { $8 = 3 } 1' OFS=, t.csv >still.csv
 run $short --data still.csv --ignore kind --cv 2

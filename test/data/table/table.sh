@@ -325,6 +325,9 @@ awk 'BEGIN { print "colour,kind" >"words.csv"; print "kind,note,colour" >"eval.c
         k = i % 3 == 0 || i % 7 == 0 ? "big" : "small"
         print c "," k >"words.csv"; print k ",x" i "," c >"eval.csv" } }'
 words="mlp --data words.csv --target kind --hidden 8 --devices 2 --batch 24"
+run $words --epochs 1 --eval-data ./words.csv --seed 1 --seed 2
+has "an option twice" err 'note: --seed is given more than once, and the last one counts, 2'
+has "rows trained on" err 'note: the rows of --eval-data are those trained on,'
 run $words --epochs 2 --eval-data eval.csv --log-every 0 --save words.st
 is "another table is evaluated on, after each epoch" \
     "$status $(grep -c 'eval step .* acc ' out)" "0 2"

@@ -326,6 +326,15 @@ done
 expect 1 "the weight of row 0 is -1" linear --x "$dir/x8.npy" \
     --y "$dir/x8.npy" --mask "$dir/negative.npy"
 
+# A number that is none is named by its row, whatever its batch.
+{ npy '<f4' '(8, 3)'; head -c 64 /dev/zero; printf '\0\0\300\177'; head -c 28 /dev/zero
+} >"$dir/nan.npy"
+expect 1 "nan.npy: row 5 has nan among its numbers" mlp --x "$dir/nan.npy" \
+    --y "$dir/negative.npy" --task regression
+run linear --x "$dir/x8.npy" --y "$dir/x8.npy" --eval-x "$dir/x8.npy" \
+    --eval-y "$dir/x8.npy" --steps 1
+has "rows trained on" err "note: the rows of --eval-x are those trained on"
+
 # ------ What is refused ------
 
 expect 2 "--data and --x exclude" mlp --data "$dir/idx" --x "$dir/x8.npy" \

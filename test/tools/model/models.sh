@@ -249,6 +249,9 @@ expect 2 "--epochs is for files" cnn --epochs 2
 expect 2 "images of 5x4x3 where --image says 5x4x1" cnn --x "$images" \
     --y "$y" --image 5x4x1
 expect 1 "images are (N,H,W) or (N,H,W,C)" cnn --x "$x" --y "$y"
+{ npy '|u1' '(2, 3, 8, 8)'; head -c 384 /dev/zero; } >"$dir/chw.npy"
+expect 1 "images are (N,H,W,C), and (2,3,8,8) is (N,C,H,W); numpy.save(NEW, x.tr" \
+    cnn --x "$dir/chw.npy" --y "$y"
 expect 2 "(32,32,1000000000) is no shape of a row; it has 1 to 2147483647" cnn \
     --channels 1000000000
 expect 2 "max_pool \"conv2\": a window of 2 by 2 does not fit into an image of 1 by 1" \
@@ -419,6 +422,9 @@ expect 2 "--sample writes bytes" gpt --data "$dir/tokens.bin" --sample 5
 printf 'a\0b\1' >"$dir/high.bin"
 run gpt --data "$dir/high.bin" --seq-len 2 --steps 1 --batch 8 --vocab 256
 has "bytes of 0" err "is read as bytes all the same; of tokens of 16 bits"
+printf '\377\376a\0\n\0' >"$dir/utf16"
+expect 1 "is a text in UTF-16; iconv -f utf-16 -t utf-8 makes one" gpt \
+    --data "$dir/utf16"
 expect 2 "token 1 is 354; --vocab 354 needs tokens below that" \
     gpt --data "$dir/high.bin" --vocab 354
 expect 2 "--seq-len 64" gpt --data "$dir/high.bin" --vocab 355
