@@ -8,6 +8,7 @@
  * mpirun started. */
 #define _GNU_SOURCE
 #include "run/apart.h"
+#include "run/writable.h"
 #include "opt/json_parts.h"
 #include "scale/scale.h"
 #include "scale/scale_report.h"
@@ -45,6 +46,12 @@ static const opt own_options[] = {
       .not_with = "ranks", .alone = "/dev/stdout", .use = OPT_WRITTEN },
     { OPT_ROW("json", "FILE.json", OPT_TEXT, AT(json), NULL, "",
               "write all numbers as JSON"), .marks = OF_MODEL,
+      .use = OPT_WRITTEN },
+    { OPT_ROW("csv", "FILE.csv", OPT_TEXT, AT(csv), NULL, "",
+              "write a line for each count"), .marks = OF_MODEL,
+      .use = OPT_WRITTEN },
+    { OPT_ROW("plot", "FILE.svg", OPT_TEXT, AT(plot), NULL, "",
+              "draw speed-up and times"), .marks = OF_MODEL,
       .use = OPT_WRITTEN },
 };
 /* clang-format on */
@@ -110,7 +117,9 @@ static int open_ranks(scale *s)
 
 static int check_writable(scale *s)
 {
-    return apart_check(&s->run.line, 0, NULL, NULL);
+    int status = apart_check(&s->run.line, 0, NULL, NULL);
+
+    return status == OPT_GO ? writable_check_plot(s->set.plot) : status;
 }
 
 /* A rank without devices is refused.  Where not said, there are as many as one
@@ -213,6 +222,18 @@ static int refuse_state(const scaling_point *p)
                     "worker, so there is no speed-up", ranks, p->workers);
 }
 
+static int write_files(const scale *s)
+{
+    const findings *r = &s->findings;
+    int status = s->set.json ? scale_json(r, s->set.json) : OPT_GO;
+
+    if (s->set.csv && status == OPT_GO)
+        status = scale_csv(r, s->set.csv);
+    if (s->set.plot && status == OPT_GO)
+        status = scale_plot(r, s->set.plot);
+    return status;
+}
+
 /* The first rank shows what all of them know; a report on stdout is alone
  * there. */
 static int show(scale *s)
@@ -224,7 +245,7 @@ static int show(scale *s)
     if (!s->set.report || strcmp(s->set.report, "/dev/stdout"))
         scale_table(&s->findings);
     doubt(&s->findings);
-    status = s->set.json ? scale_json(&s->findings, s->set.json) : OPT_GO;
+    status = write_files(s);
     if (s->set.report &&
         !(s->models = json_and(s->models, findings_json(&s->findings))))
         status = opt_fail(OPT_FAILED, "no memory for the report");

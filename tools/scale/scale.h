@@ -13,7 +13,7 @@ typedef struct scale_settings {
     const char *ranks;   /* likewise; NULL: up to those that there are */
     bool weak, no_roofs, oversubscribe;
     int64_t repeats, steps; /* steps 0: about half a second of them */
-    const char *json, *report;
+    const char *json, *csv, *plot, *report;
 } scale_settings;
 
 enum { SCALE_COUNTS = 64 };

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The findings as JSON.  Numbers that do not exist are null. */
+/* The findings as JSON, where numbers that do not exist are null, and their
+ * points as CSV, where these are empty. */
 #include "opt/json_parts.h"
 #include "opt/opt.h"
+#include "run/output.h"
 #include "run/output_json.h"
 #include "scale/scale_report.h"
 
 #include <jansson.h>
 #include <math.h>
+#include <stddef.h>
+#include <stdio.h>
 
 static json_t *real(double x)
 {
@@ -122,4 +126,74 @@ int scale_put_json(json_t *o, const char *path)
 int scale_json(const findings *r, const char *path)
 {
     return scale_put_json(findings_json(r), path);
+}
+
+/* ------ CSV ------ */
+
+#define OF_POINT(member) offsetof(scaling_point, member), 0
+#define OF_RATE(member) offsetof(finding_rate, member), 1
+
+/* Columns that are real numbers, of a point or its rates, in their order. */
+static const struct {
+    const char *name;
+    size_t at;
+    bool of_rate;
+} columns[] = {
+    {"seconds", OF_POINT(seconds)},
+    {"least", OF_POINT(least)},
+    {"most", OF_POINT(most)},
+    {"steps_per_second", OF_RATE(steps)},
+    {"rows_per_second", OF_RATE(rows)},
+    {"tokens_per_second", OF_RATE(tokens)},
+    {"speedup", OF_POINT(speedup)},
+    {"efficiency", OF_POINT(efficiency)},
+    {"flops", OF_POINT(flops)},
+    {"flops_roof", OF_POINT(flops_roof)},
+    {"reduce_rate", OF_POINT(reduce_rate)},
+    {"update_rate", OF_POINT(update_rate)},
+    {"copy_roof", OF_POINT(copy_roof)},
+    {"gradients", OF_POINT(mean.gradients)},
+    {"reduce", OF_POINT(mean.reduce)},
+    {"update", OF_POINT(mean.update)},
+    {"waiting", OF_POINT(mean.waiting)},
+    {"gradients_max", OF_POINT(max.gradients)},
+    {"reduce_max", OF_POINT(max.reduce)},
+    {"update_max", OF_POINT(max.update)},
+    {"waiting_max", OF_POINT(max.waiting)},
+    {"gradient_rate", OF_POINT(gradient_rate)},
+};
+
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static void put_line(FILE *f, const scaling_point *p, const finding_rate *rate)
+{
+    fprintf(f, "%d,%d,%d,%d,%lld", p->workers, p->ranks, p->oversubscribed,
+            p->verified, (long long)p->rows);
+    for (int i = 0; i < COLUMNS; i++) {
+        const char *from = columns[i].of_rate ? (const char *)rate
+                                              : (const char *)p;
+        const double *x = (const double *)(const void *)(from + columns[i].at);
+
+        if (isfinite(*x))
+            fprintf(f, ",%.9g", *x);
+        else
+            fputc(',', f);
+    }
+    fputc('\n', f);
+}
+
+int scale_csv(const findings *r, const char *path)
+{
+    output o;
+    int status = output_open(&o, path);
+
+    if (status != OPT_GO)
+        return output_close(&o, status);
+    fputs("workers,ranks,oversubscribed,verified,rows", o.file);
+    for (int i = 0; i < COLUMNS; i++)
+        fprintf(o.file, ",%s", columns[i].name);
+    fputc('\n', o.file);
+    for (int i = 0; i < r->points; i++)
+        put_line(o.file, &r->point[i], &r->rate[i]);
+    return output_close(&o, status);
 }

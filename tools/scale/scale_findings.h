@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Findings of lockstep-scale, and the two forms they are shown in.  All that
+/* Findings of lockstep-scale, and the four forms they are shown in.  All that
  * is shown is computed before (scale_findings.c); a form only lays it out. */
 #ifndef TOOLS_SCALE_FINDINGS_H
 #define TOOLS_SCALE_FINDINGS_H
@@ -71,7 +71,10 @@ static inline int findings_hands(const scaling_point *p)
 /* Print on stdout. */
 void scale_table(const findings *r);
 
-/* Write a file; OPT_GO, or OPT_FAILED after a message. */
+/* Write a file: all of it, a line for each point, or an SVG; OPT_GO, or
+ * OPT_FAILED after a message. */
 int scale_json(const findings *r, const char *path);
+int scale_csv(const findings *r, const char *path);
+int scale_plot(const findings *r, const char *path);
 
 #endif

@@ -61,6 +61,7 @@ expect 2 "Need at least 2 devices" lm --devices 1
 expect 2 "none/f.json: its folder: No such file" \
     linear --json "$dir/none/f.json"
 expect 2 "not a regular file" linear --json "$dir"
+expect 2 "f.png: --plot writes SVG" linear --plot "$dir/f.png"
 expect 2 "9999 workers on " linear --workers 9999
 has "what would measure them is said" err "--oversubscribe"
 echo kept >"$dir/old.json"
@@ -73,7 +74,8 @@ is "nor changes one" "$(cat "$dir/old.json")" kept
 
 # Once with roofs; they take longer than all else, minutes under a sanitizer.
 quick="--repeat 2 --steps 3 --devices 4 --no-roofs"
-run linear ${quick% *} --workers 3,2,2 --json "$dir/f.json"
+run linear ${quick% *} --workers 3,2,2 --json "$dir/f.json" --csv "$dir/f.csv" \
+    --plot "$dir/f.svg"
 is "linear" $status 0
 is "counts in order, 1 among them" "$(column 1)" "1 2 3 "
 is "the first is its own measure" \
@@ -83,6 +85,15 @@ has "the command" out "lockstep-scale linear --repeat 2"
 has "FLOP" out "128 FLOP and 162 bytes a row"
 has "an operator's share of both" out "dense                  100 %    70 %       1.12"
 has "what an operator is bound by" out " memory"
+is "workers in CSV" "$(cut -d, -f1 "$dir/f.csv" | tr '\n' ' ')" "workers 1 2 3 "
+is "as many fields in each line" \
+    "$(awk -F, '{ print NF }' "$dir/f.csv" | sort -u)" 27
+is "of the names of JSON" "$(sed '1!d; s/_max//g; s/,/\n/g' "$dir/f.csv" |
+    while read -r name; do grep -q "\"$name\":" "$dir/f.json" || echo "$name"
+    done)" tokens_per_second
+is "an SVG with an ideal line and a bar of four parts for each count" \
+    "$(grep -c 'class="ideal"' "$dir/f.svg") $(grep -c \
+        '<rect class="[a-z]*" .* width="[^1]' "$dir/f.svg")" "1 12"
 is "no progress without a terminal" "$(grep -c 'run 1 of' "$dir/err")" 0
 has "but what is measured" err "measuring linear: 6 runs"
 has "and how long that takes" err "the first run took"
@@ -177,13 +188,15 @@ tool=${LOCKSTEP_SPOILT:-${top_builddir:-.}/test/support/spoilt_scale}
 for weak in "" --weak; do
     SPOIL=2
     export SPOIL
-    run linear $quick --workers 2,3 $weak --json "$dir/f.json"
+    run linear $quick --workers 2,3 $weak --json "$dir/f.json" \
+        --csv "$dir/f.csv"
     unset SPOIL
     is "other bytes$weak are a failure" $status 1
     has "other bytes$weak" err "2 workers: the state is not that of 1 worker"
     is "other bytes$weak have no speed-up" "$(column 6 | cut -d ' ' -f 2)" "-"
     is "nor in JSON$weak" "$(awk '/"(verified|speedup)":/ { printf "%s ", $2 }' \
         "$dir/f.json" | cut -d ' ' -f 3,4)" "false, null,"
+    is "nor in CSV$weak" "$(sed -n 3p "$dir/f.csv" | cut -d, -f1,4,12,13)" "2,0,,"
     has "marked$weak" out "state differs"
 done
 
