@@ -302,6 +302,12 @@ public:
         return ls_parameter(get(), name, static_cast<int>(shape.size()),
                             shape.begin());
     }
+    node constant(const char *name,
+                  std::initializer_list<std::int64_t> shape = {})
+    {
+        return ls_constant(get(), name, static_cast<int>(shape.size()),
+                           shape.begin());
+    }
     graph &output(const node &n, const char *name)
     {
         check(ls_output(get(), n, name));

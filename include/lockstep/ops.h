@@ -221,6 +221,11 @@ LS_API ls_node *ls_gru_with(ls_node *x, int64_t n,
 LS_API ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
                              const int64_t *shape);
 
+/* The same of numbers that no optimizer moves: a mask, a table of sines.  They
+ * are zeros until ls_init_params, ls_trainer_set or a file says more. */
+LS_API ls_node *ls_constant(ls_graph *graph, const char *name, int rank,
+                            const int64_t *shape);
+
 /* ------ Weights that layers share ------ */
 
 /* Weight tying: the parameter `name` ("head.kernel") of a layer that is built
@@ -236,6 +241,13 @@ LS_API ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
  * there twice is an error. */
 LS_API int ls_tie(ls_graph *graph, const char *name, const char *with,
                   bool transposed);
+
+/* ------ Names of others ------ */
+
+/* The parameter `name` ("fc.kernel") of a layer that is built later is called
+ * `as` ("fc.weight") instead, in files, patterns and messages.  LS_EINVAL: a
+ * layer has declared `name` already, or `as` is empty; LS_ENOMEM. */
+LS_API int ls_rename(ls_graph *graph, const char *name, const char *as);
 
 /* ------ Images: x (H,W,C), channels last ------ */
 

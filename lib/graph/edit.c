@@ -124,7 +124,7 @@ static void move_params(ls_graph *g, int last, int params)
             n->tie[k] = tie_place(g, last, params, n->tie[k]);
         }
     place_names(g, last, params, &g->param_names);
-    place_names(g, last, params, &g->ties);
+    place_names(g, last, params, &g->ties.names);
     for (int i = 0; i < params; i++) {
         ls__param **to = g->params + last + 1, *own =
             g->params[g->param_count - 1];

@@ -32,7 +32,9 @@ void ls_graph_free(ls_graph *graph)
     free(graph->inputs);
     free(graph->outputs);
     ls__names_free(&graph->param_names);
-    ls__names_free(&graph->ties);
+    ls__names_free(&graph->ties.names);
+    ls__names_free(&graph->renames.names);
+    free(graph->renames.as);
     ls__names_free(&graph->param_scopes);
     ls__names_free(&graph->stream_scopes);
     ls__arena_free(&graph->arena);

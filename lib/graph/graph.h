@@ -48,6 +48,8 @@ struct ls_node {
                                       are its positions now; else 0 */
     int tie[LS__MAX_PARAMS];       /* param[k] is another node's too: its index
                                       + 1, negative for its transpose; or 0 */
+    const char *called[LS__MAX_PARAMS]; /* what param[k] shall be called; NULL:
+                                           as its operator says */
 };
 
 /* Is its first parameter another's, transposed? */
@@ -113,9 +115,16 @@ struct ls_graph {
     ls__stream **streams; /* likewise */
     int stream_count, stream_capacity;
     ls__names param_names;   /* its index + 1 */
-    ls__names ties;          /* ls_tie: with which index + 1, negative for its
+    struct {                 /* ls_tie: */
+        ls__names names;     /* with which index + 1, negative for its
                                 transpose */
-    int open_ties;           /* whose name no layer has declared yet */
+        int open;            /* whose name no layer has declared yet */
+    } ties;
+    struct {                 /* ls_rename: */
+        ls__names names;     /* which of `as`, + 1 */
+        const char **as;
+        int count, capacity;
+    } renames;
     ls__names param_scopes;  /* a count of parameters in each scope */
     ls__names stream_scopes; /* and of streams */
     int requests; /* of keys, for parameters and streams: nnx counts them */

@@ -38,6 +38,7 @@ static ls_node *copy_node(ls_graph *to, const ls_node *from)
         !ls__node_own(n, &to->arena))
         return NULL;
     n->graph = to;
+    memset(n->called, 0, sizeof n->called); /* texts of the other's */
     for (int k = 0; k < LS__MAX_INPUTS; k++)
         LS__ASSERT(!from->in[k] || from->in[k]->id < from->id);
     for (int k = 0; k < LS__MAX_INPUTS; k++)

@@ -90,14 +90,14 @@ static int tie_to(ls_graph *g, const char *name, const char *with,
     if (!(index = *is_there))
         return no_such(name, with);
     if (!(is_there = ls__names_number(&g->param_names, kept)) ||
-        !(tie = ls__names_number(&g->ties, kept)))
+        !(tie = ls__names_number(&g->ties.names, kept)))
         return LS_ENOMEM;
     if (*is_there || *tie)
         return ls__fail(LS_EINVAL, "ls_tie: parameter \"%s\" is %s already: "
                         "call it before the layer, and once", name,
                         *tie ? "tied" : "there");
     *tie = transposed ? -index : index;
-    g->open_ties++;
+    g->ties.open++;
     return 0;
 }
 
@@ -113,6 +113,51 @@ int ls_tie(ls_graph *graph, const char *name, const char *with, bool transposed)
     if (status < 0)
         ls__graph_failed(graph, status);
     return status;
+}
+
+int ls_rename(ls_graph *graph, const char *name, const char *as)
+{
+    LS__NEED(graph);
+
+    const char *kept, *new;
+    int *is_there, *which, status;
+
+    LS__NEED_STANDING(graph, name);
+    LS__NEED_STANDING(graph, as);
+    if (!(kept = ls__arena_text(&graph->arena, name)) ||
+        !(new = ls__arena_text(&graph->arena, as)) ||
+        !(is_there = ls__names_number(&graph->param_names, kept)))
+        status = LS_ENOMEM;
+    else if (*is_there || !*new)
+        status = ls__fail(LS_EINVAL, "ls_rename: parameter \"%s\" %s", name,
+                          *new ? "is there already: call it before the layer"
+                               : "needs a name");
+    else if (!(which = ls__names_number(&graph->renames.names, kept)))
+        status = LS_ENOMEM;
+    else if ((status = ls__graph_append(
+                  (void ***)(void *)&graph->renames.as, &graph->renames.count,
+                  &graph->renames.capacity, (void *)(uintptr_t)new)) == 0)
+        *which = graph->renames.count;
+    if (status < 0)
+        ls__graph_failed(graph, status);
+    return status;
+}
+
+/* Take the name that the node, or ls_rename, has for a parameter. */
+static int rename_param(const ls_node *n, ls__param *p)
+{
+    ls_graph *g = n->graph;
+    int *which;
+
+    if (n->called[n->params]) {
+        p->name = n->called[n->params];
+    } else if (g->renames.count) {
+        if (!(which = ls__names_number(&g->renames.names, p->name)))
+            return LS_ENOMEM;
+        if (*which)
+            p->name = g->renames.as[*which - 1];
+    }
+    return 0;
 }
 
 /* Is the other parameter, or its transpose, what the node declares? */
@@ -166,16 +211,16 @@ static int find_tie(ls_graph *g, const char *name, int *tie)
 {
     int *said;
 
-    if (!g->open_ties)
+    if (!g->ties.open)
         return 0;
-    if (!(said = ls__names_number(&g->ties, name)))
+    if (!(said = ls__names_number(&g->ties.names, name)))
         return LS_ENOMEM;
-    if (*said && ls__undo_note(g, &g->ties, name, *said) < 0)
+    if (*said && ls__undo_note(g, &g->ties.names, name, *said) < 0)
         return LS_ENOMEM;
     *tie = *said;
     *said = 0;
-    g->open_ties -= *tie != 0;
-    LS__ASSERT(g->open_ties >= 0);
+    g->ties.open -= *tie != 0;
+    LS__ASSERT(g->ties.open >= 0);
     return 0;
 }
 
@@ -207,7 +252,8 @@ ls_node *ls__node_param(ls_node *node, const char *name, ls__init init,
     int tie = node->tie[node->params]; /* as the graph's file says */
 
     if (!p || !(p->name = ls__path(g, node->name, name)) ||
-        (!tie && find_tie(g, p->name, &tie) < 0)) /* as ls_tie said */
+        (!tie && find_tie(g, p->name, &tie) < 0) || /* as ls_tie said */
+        (!tie && rename_param(node, p) < 0))
         return ls__graph_failed(g, LS_ENOMEM);
     p->rank = rank;
     memcpy(p->shape, shape, (size_t)rank * sizeof *shape);

@@ -29,7 +29,7 @@ void ls__undo_mark(ls_graph *g, ls_node *const *in)
     u->params = g->param_count;
     u->streams = g->stream_count;
     u->requests = g->requests;
-    u->open_ties = g->open_ties;
+    u->open_ties = g->ties.open;
     for (int i = 0; i < LS__MAX_INPUTS; i++) {
         u->in[i] = in ? in[i] : NULL;
         u->limit[i] = u->in[i] ? u->in[i]->limit : 0;
@@ -94,7 +94,7 @@ void ls__undo_take_back(ls_graph *g)
     g->param_count = u->params;
     g->stream_count = u->streams;
     g->requests = u->requests;
-    g->open_ties = u->open_ties;
+    g->ties.open = u->open_ties;
     for (int i = 0; i < LS__MAX_INPUTS; i++)
         if (u->in[i])
             u->in[i]->limit = u->limit[i];

@@ -177,6 +177,21 @@ static int skip_requests(const reader *r)
     return 0;
 }
 
+/* What parameters of the node are called, which ls_rename may have said. */
+static int read_names(const reader *r, ls_node *n)
+{
+    const json_t *names = json_object_get(r->json, "parameters");
+
+    for (int k = 0; k < LS__MAX_PARAMS; k++) {
+        const char *name = json_string_value(json_array_get(names, (size_t)k));
+
+        if (name && *name && !n->tie[k] &&
+            !(n->called[k] = ls__arena_text(&r->graph->arena, name)))
+            return LS_ENOMEM;
+    }
+    return 0;
+}
+
 /* Parameters of the node that are those of nodes before it. */
 static int read_tied(const reader *r, ls_node *n)
 {
@@ -222,7 +237,8 @@ static int read_operator(const reader *r, const char *op_name, const char *name)
                    : ls__node_source(r->graph, op, name);
     if (!n)
         return refused(r);
-    if ((status = read_attributes(r, n)) < 0 || (status = read_tied(r, n)) < 0)
+    if ((status = read_attributes(r, n)) < 0 ||
+        (status = read_tied(r, n)) < 0 || (status = read_names(r, n)) < 0)
         return status;
     return ls__node_done(n) ? 0 : refused(r);
 }

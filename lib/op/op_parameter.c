@@ -8,6 +8,7 @@
 
 typedef struct parameter {
     ls__extents shape;
+    bool is_constant; /* no optimizer moves it */
 } parameter;
 
 static int parameter_shape(ls_node *n)
@@ -26,8 +27,11 @@ static ls_node *parameter_declare(ls_node *n)
 {
     int64_t out = ls__width(n);
 
-    return ls__node_param(n, "", LS__INIT_ZEROS, n->size / out, out, n->rank,
-                          n->shape);
+    n = ls__node_param(n, "", LS__INIT_ZEROS, n->size / out, out, n->rank,
+                       n->shape);
+    if (n && ((const parameter *)n->of)->is_constant)
+        n->graph->params[n->param[0]]->is_stored = true;
+    return n;
 }
 
 static void parameter_fwd(const ls__run *r)
@@ -53,7 +57,8 @@ static bool parameter_runs(const ls_node *n, ls__runs *runs)
 }
 
 static const ls__attribute attributes[] = {
-    LS__FIELD("shape", LS__SIZES, parameter, shape), {0}};
+    LS__FIELD("shape", LS__SIZES, parameter, shape),
+    LS__FIELD_IF("constant", parameter, is_constant), {0}};
 
 const ls__op ls__op_parameter = {
     .name = "parameter", .of = sizeof(parameter), .shape = parameter_shape,
@@ -63,19 +68,33 @@ const ls__op ls__op_parameter = {
             .leaves_params = true},
     .file = {.attributes = attributes}};
 
-ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
-                      const int64_t *shape)
+static ls_node *make(const char *function, ls_graph *graph, const char *name,
+                     parameter of, const int64_t *shape)
 {
-    LS__NEED_OR(graph, NULL);
-
-    parameter of = {{.rank = rank}};
+    int rank = of.shape.rank;
 
     if (!name || (rank > 0 && !shape))
-        return ls__graph_null(graph, __func__, name ? "shape" : "name");
+        return ls__graph_null(graph, function, name ? "shape" : "name");
     if (graph->status)
         return NULL;
     if (rank > 0 && rank <= LS_MAX_RANK)
         memcpy(of.shape.of, shape, (size_t)rank * sizeof *shape);
     ls__undo_mark(graph, NULL);
     return ls__node_with(ls__node_source(graph, &ls__op_parameter, name), &of);
+}
+
+ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
+                      const int64_t *shape)
+{
+    LS__NEED_OR(graph, NULL);
+    return make(__func__, graph, name, (parameter){{.rank = rank}, false},
+                shape);
+}
+
+ls_node *ls_constant(ls_graph *graph, const char *name, int rank,
+                     const int64_t *shape)
+{
+    LS__NEED_OR(graph, NULL);
+    return make(__func__, graph, name, (parameter){{.rank = rank}, true},
+                shape);
 }

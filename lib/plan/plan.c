@@ -416,7 +416,7 @@ static int check_graph(const ls_graph *graph, ls__purpose purpose)
         return ls__fail(LS_EINVAL, "the graph has no output: call ls_output");
     if (purpose != LS__TO_PREDICT && !graph->loss)
         return ls__fail(LS_EINVAL, "the graph has no loss: call ls_loss");
-    if (graph->open_ties)
+    if (graph->ties.open)
         return ls__fail(LS_EINVAL, "ls_tie named a parameter that no layer "
                         "declared");
     return 0;

@@ -353,14 +353,27 @@ static f32 running(const said *n, const said *slot, bool is_variance, f32 was)
     return f_from(d_div(next[0], d_int(devices)));
 }
 
+/* Is it the parameter of a node that says so? */
+static bool is_constant(const said *slot)
+{
+    for (int i = 0; i < node_count; i++) {
+        const char *says = strcmp(nodes[i].op, "parameter")
+                               ? NULL : attribute(&nodes[i], "constant");
+
+        if (says && strcmp(says, "0") && param(&nodes[i], 0) == slot)
+            return true;
+    }
+    return false;
+}
+
 bool stored_makes(const said *slot, f32 *x)
 {
     const array *p = whole("before", "parameters");
-    int which;
+    int which = 0;
     const said *n = norm_that_stores(slot, &which);
     const char *by = n ? attribute(n, found) : NULL;
 
-    if (!n || !p || element >= p->n)
+    if (!p || element >= p->n || (!n && !is_constant(slot)))
         return false;
     *x = word(p->x + element);
     if (by && strcmp(by, "0"))

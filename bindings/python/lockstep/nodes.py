@@ -324,6 +324,14 @@ class Graph(Owner):
         self.dtypes = {} if path is None else _dtypes(path)
         c.ls_graph_errors_pass(self.of, True)
 
+    @classmethod
+    def of_pointer(cls, of):
+        """A graph that a function of the library made."""
+        graph = cls.__new__(cls)
+        graph.of, graph.dtypes = of, {}
+        c.ls_graph_errors_pass(of, True)
+        return graph
+
     def _end(self):
         c.ls_graph_free(self.of)
 
@@ -348,6 +356,18 @@ class Graph(Owner):
         if init is not None:
             self.start(name, init)
         return node
+
+    def constant(self, name, shape=(), init=None):
+        """The same of numbers that no optimizer moves."""
+        node = Node(self, called(c.ls_constant, self.of, name, count(shape),
+                                 whole(shape)))
+        if init is not None:
+            self.start(name, init)
+        return node
+
+    def rename(self, name, new):
+        """Call the parameter `name` of a layer that is built later `new`."""
+        do.rename(self.of, name, new)
 
     def output(self, node, name):
         """Give a node a name, by which predict has it."""

@@ -401,7 +401,7 @@ START_TEST(test_errors_pass_ties)
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "\"third\""));
     ck_assert_ptr_nonnull(ls_dense(l.x, 5, "second"));
     ck_assert_int_eq(g->param_count, 3);
-    ck_assert_int_eq(g->open_ties, 0);
+    ck_assert_int_eq(g->ties.open, 0);
     FAILS(ls_loss(g, NULL), LS_EINVAL, "loss is NULL");
     FAILS(ls_output(g, l.x, "y"), LS_EINVAL, "not the value");
     ls_graph_errors_pass(g, false);
