@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Models for programs that read ONNX.
+/* Models for programs that read ONNX, and graphs that others wrote in it.
  *
  * It is of the library liblockstep_data: lockstep.h does not include it, and
  * programs link with -llockstep_data (pkg-config lockstep_data). */
@@ -22,6 +22,86 @@ extern "C" {
  * steps another way: ONNX Runtime ends an LSTM or GRU on it with zeros, this
  * one with its initial state. */
 LS_API int ls_predictor_save_onnx(ls_predictor *predictor, const char *path);
+
+/* ------ Graphs of other programs ------ */
+
+/* A model that PyTorch, Keras or another program exported is trained here:
+ *
+ *     ls_onnx_open(&onnx, "net.onnx");
+ *     ls_graph_load_onnx(&graph, onnx, NULL);
+ *     y = ls_onnx_node(onnx, NULL);
+ *     ls_loss(graph, ls_cross_entropy(y, ls_input(graph, "label", LS_I32, 0,
+ *                                                 NULL)));
+ *     ls_trainer_open(&trainer, pool, graph, &options);
+ *     ls_step(trainer, batch, &result);
+ *     ls_onnx_save(onnx, trainer, "trained.onnx");
+ *
+ * docs/onnx.md has the operators, and how to export. */
+typedef struct ls_onnx ls_onnx;
+
+/* Read an ONNX file (opset 13 to 23, IR up to 11), and the files of weights
+ * beside it; or one in memory, which is copied and has none.  LS_EFORMAT: it is
+ * malformed; LS_ENOTSUP: another version; LS_EIO: a file of weights is missing,
+ * a link or in another folder; LS_ENOMEM. */
+LS_API int ls_onnx_open(ls_onnx **onnx, const char *path);
+LS_API int ls_onnx_open_memory(ls_onnx **onnx, const void *data, size_t bytes);
+
+/* Close it; NULL is accepted.  Graphs that were loaded from it have to be
+ * closed, or opened by trainers, before. */
+LS_API void ls_onnx_close(ls_onnx *onnx);
+
+/* Options of reading a graph; ls_onnx_defaults() writes what stands here. */
+typedef struct ls_onnx_options {
+    size_t size;        /* ls_onnx_defaults() writes it */
+    const char *sizes;  /* of axes that the file gives a name only,
+                           "steps=64,height=32"; NULL */
+    bool channels_last; /* inputs of images, (rows,C,H,W) in the file, are
+                           (H,W,C) here, as pictures are; false */
+    bool batch_norm;    /* batch norms are trained by their rows' statistics
+                           (LS_STATISTICS_OF_BATCH), which an export for
+                           inference does not say; false: by those stored */
+} ls_onnx_options;
+
+/* Write the default options into the program's struct of `size` bytes. */
+LS_API void ls_onnx_defaults_bytes(ls_onnx_options *options, size_t size);
+static inline ls_onnx_options ls_onnx_defaults(void)
+{
+    ls_onnx_options o;
+
+    ls_onnx_defaults_bytes(&o, sizeof o);
+    return o;
+}
+
+/* Build the graph, which ls_graph_free frees: its inputs and outputs have their
+ * names, the first axis of each being the rows, and every initializer of floats
+ * that a gradient may reach is a parameter, which starts as it is in the file
+ * (so the file must be open until a trainer is).  Constants are parameters that
+ * no optimizer moves.  LS_ENOTSUP: something cannot be done here; the message
+ * has the first, ls_onnx_problem all of it.  LS_EINVAL: a size is needed, or
+ * the options are none; LS_EFORMAT; LS_ENOMEM. */
+LS_API int ls_graph_load_onnx(ls_graph **graph, ls_onnx *onnx,
+                              const ls_onnx_options *options);
+
+/* What was refused, line i = 0, 1, ..: the node, its operator, the shapes that
+ * it reads, and what to do; NULL past the last.  It lives until the next
+ * graph is loaded. */
+LS_API const char *ls_onnx_problem(const ls_onnx *onnx, int i);
+
+/* The node of an output or an input of the graph that was loaded last, to build
+ * a loss on; name NULL: its first output.  NULL with a message: there is none
+ * of that name. */
+LS_API ls_node *ls_onnx_node(const ls_onnx *onnx, const char *name);
+
+/* Give a predictor (ls_predictor_open_graph) the weights of the file.  Fails as
+ * ls_predictor_set. */
+LS_API int ls_predictor_load_onnx(ls_predictor *predictor, const ls_onnx *onnx);
+
+/* Write the model again with a trainer's weights, and every other byte as it
+ * was.  The files appear whole or not at all.  LS_EINVAL: its weights are in a
+ * file beside, which would be written over: save to another folder; LS_ENOTSUP:
+ * weights of a type that is not F32 or F64; LS_EIO; LS_ENOMEM. */
+LS_API int ls_onnx_save(const ls_onnx *onnx, const ls_trainer *trainer,
+                        const char *path);
 
 #ifdef __cplusplus
 }

@@ -49,7 +49,7 @@ END
 "$python" - >"$work/offsets.c" <<'END' || exit 1
 import lockstep
 for header in ("lockstep.h", "lockstep/columns.h", "lockstep/csource.h",
-               "lockstep/images.h", "lockstep/realmlp.h", "stddef.h",
+               "lockstep/images.h", "lockstep/onnx.h", "lockstep/realmlp.h", "stddef.h",
                "stdio.h"):
     print(f"#include <{header}>")
 print("int main(void)\n{")

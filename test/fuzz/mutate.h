@@ -66,7 +66,7 @@ static inline size_t mutate(uint8_t *p, size_t n, size_t room)
 /* One to four changes each time. */
 static inline void feed(const void *good, size_t size, int times)
 {
-    enum { ROOM = 8192 };
+    enum { ROOM = 1 << 14 };
     static uint8_t input[ROOM];
 
     LLVMFuzzerTestOneInput(good, size);

@@ -7,7 +7,7 @@
 
 # A handle is a member of `given`; of other types there is a zeroed value.
 BEGIN {
-    n = split("mesh pool graph node trainer batch checkpoints loader archive " \
+    n = split("mesh pool graph node trainer batch checkpoints loader archive onnx " \
               "shards gradients predictor context generator trace " \
               "transport table source array buffers sharding gradient own_op " \
               "checkpoints_options save_options pmap_fn gradients_fn " \

@@ -49,6 +49,7 @@ from .arrays import array
 from .builders import *  # noqa: F401,F403
 from .c import (Boundary, Group, Init, Optimizer, Result, Schedule, Window)
 from .data import Loader, Source, TableModel, archive
+from .onnx import Onnx
 from .nodes import (Error, Graph, Node, initialiser, initialisers,
                     orthogonal_init, random_init, variance_init)
 from .predicting import Generator, Predictor
@@ -63,7 +64,7 @@ globals().update({n: v for n, v in vars(c).items() if isinstance(v, int)})
 __all__ = [n for n in builders.__all__ if not hasattr(builtins, n)] + [
     n for n, v in vars(c).items() if isinstance(v, int)] + [
     "Boundary", "Checkpoints", "EarlyStop", "Error", "Generator", "Gradients",
-    "Graph", "Group", "Init", "Loader", "Node", "Optimizer", "Plateau",
+    "Graph", "Group", "Init", "Loader", "Node", "Onnx", "Optimizer", "Plateau",
     "Predictor", "Result", "Schedule", "Source", "TableModel", "Trainer",
     "Transcript", "Window", "archive", "array", "frozen", "group",
     "initialiser", "initialisers", "no_decay", "orthogonal_init",

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Numbers that are known while a graph is read: constants, shapes, and what is
+ * computed from them.  All are doubles; floats are rounded after each operator.
+ *
+ * The number of rows is LS__ROWS here, and its multiples stay what they are:
+ * sums and remainders of them, or a quotient that is none, are refused. */
+#include "base/error.h"
+#include "import/fold.h"
+
+#include <math.h>
+#include <string.h>
+
+int ls__fold_new(ls__reader *r, ls__named *v, int rank, const int64_t *shape,
+                 bool is_real)
+{
+    int64_t n = ls__count(rank, shape);
+
+    if (n < 0 || n > LS__MOST_NUMBERS ||
+        (r->numbers += n) > 2 * LS__MOST_NUMBERS)
+        return ls__fail(LS_ENOTSUP, "its value has too many numbers to be "
+                        "known beforehand");
+    *v = (ls__named){.name = v->name, .kind = LS__NUMBERS, .rank = rank,
+                     .is_real = is_real};
+    if (rank)
+        memcpy(v->shape, shape, (size_t)rank * sizeof *shape);
+    v->number = ls__arena_new(&r->file->arena, (size_t)n + 1,
+                              sizeof *v->number);
+    return v->number ? 0 : LS_ENOMEM;
+}
+
+bool ls__of_rows(double x)
+{
+    return x != 0 && fabs(x) < LS__EXACT && fmod(x, (double)LS__ROWS) == 0;
+}
+
+int ls__by_rows(void)
+{
+    return ls__fail(LS_ENOTSUP, "it computes something of the number of rows "
+                    "that is no multiple of it");
+}
+
+/* ------ elementwise ------ */
+
+static double add(double a, double b) { return a + b; }
+static double subtract(double a, double b) { return a - b; }
+static double multiply(double a, double b) { return a * b; }
+static double divide(double a, double b) { return a / b; }
+static double equal(double a, double b) { return a == b; }
+static double greater(double a, double b) { return a > b; }
+static double less(double a, double b) { return a < b; }
+static double not_less(double a, double b) { return a >= b; }
+static double not_greater(double a, double b) { return a <= b; }
+static double both(double a, double b) { return a != 0 && b != 0; }
+static double either(double a, double b) { return a != 0 || b != 0; }
+static double modulo(double a, double b)
+{
+    return b != 0 ? a - b * floor(a / b) : 0;
+}
+static double negative(double a, double b) { return -a + 0 * b; }
+static double inverse(double a, double b) { return 1 / a + 0 * b; }
+static double no(double a, double b) { return a == 0 || b != b; }
+static double root(double a, double b) { return sqrt(a) + 0 * b; }
+static double below(double a, double b) { return floor(a) + 0 * b; }
+static double above(double a, double b) { return ceil(a) + 0 * b; }
+static double exponential(double a, double b) { return exp(a) + 0 * b; }
+static double logarithm(double a, double b) { return log(a) + 0 * b; }
+static double sine(double a, double b) { return sin(a) + 0 * b; }
+static double cosine(double a, double b) { return cos(a) + 0 * b; }
+static double absolute(double a, double b) { return fabs(a) + 0 * b; }
+
+typedef struct formula {
+    const char *op;
+    double (*of)(double a, double b);
+    bool one;     /* operand */
+    bool decides; /* its value is a truth */
+    bool on_rows; /* multiples of the rows may go in */
+} formula;
+
+static const formula formulas[] = {
+    {"Add", add, 0, 0, 0}, {"Sub", subtract, 0, 0, 0},
+    {"Mul", multiply, 0, 0, 1}, {"Div", divide, 0, 0, 1},
+    {"Mod", modulo, 0, 0, 1}, {"Pow", pow, 0, 0, 0},
+    {"Min", fmin, 0, 0, 0}, {"Max", fmax, 0, 0, 0},
+    {"Equal", equal, 0, 1, 1}, {"Greater", greater, 0, 1, 0},
+    {"Less", less, 0, 1, 0}, {"GreaterOrEqual", not_less, 0, 1, 0},
+    {"LessOrEqual", not_greater, 0, 1, 0}, {"And", both, 0, 1, 0},
+    {"Or", either, 0, 1, 0}, {"Not", no, 1, 1, 0},
+    {"Neg", negative, 1, 0, 1}, {"Sqrt", root, 1, 0, 0},
+    {"Floor", below, 1, 0, 1}, {"Ceil", above, 1, 0, 1},
+    {"Exp", exponential, 1, 0, 0}, {"Log", logarithm, 1, 0, 0},
+    {"Sin", sine, 1, 0, 0}, {"Cos", cosine, 1, 0, 0},
+    {"Abs", absolute, 1, 0, 0}, {"Reciprocal", inverse, 1, 0, 0},
+    {NULL, NULL, 0, 0, 0}};
+
+void ls__strides(const ls__named *v, int rank, int64_t *stride)
+{
+    int64_t by = 1;
+
+    memset(stride, 0, LS_MAX_RANK * sizeof *stride);
+    for (int k = v->rank; k-- > 0; by *= v->shape[k])
+        stride[k + rank - v->rank] = v->shape[k] == 1 ? 0 : by;
+}
+
+int64_t ls__place(int64_t i, int rank, const int64_t *shape,
+                     const int64_t *stride)
+{
+    int64_t at = 0;
+
+    for (int k = rank; k-- > 0; i /= shape[k])
+        at += i % shape[k] * stride[k];
+    return at;
+}
+
+/* The value of a formula; by whole numbers a quotient is cut. */
+static int one_number(const formula *f, double a, double b, bool is_real,
+                      double *y)
+{
+    bool rows = ls__of_rows(a) || (!f->one && ls__of_rows(b));
+
+    if (!is_real && f->of == divide && b == 0)
+        return ls__fail(LS_ENOTSUP, "it divides by 0");
+    *y = f->of(a, f->one ? 0 : b);
+    if (rows && (!f->on_rows || fabs(*y) >= LS__EXACT ||
+                 (f->of == divide && *y != trunc(*y)) ||
+                 (f->of == modulo && *y != 0)))
+        return ls__by_rows();
+    if (is_real && !f->decides)
+        *y = (double)(float)*y;
+    else if (f->of == divide)
+        *y = trunc(*y);
+    return 0;
+}
+
+static int fold_formula(ls__reader *r, const ls__om_node *n, const formula *f)
+{
+    const ls__named *a = ls__read_in(r, n, 0);
+    const ls__named *b = ls__read_in(r, n, !f->one);
+    ls__named *y = ls__read_out(r, n, 0);
+    int64_t shape[LS_MAX_RANK], sa[LS_MAX_RANK], sb[LS_MAX_RANK], count;
+    int rank, status;
+
+    if (n->inputs > 2 || !a || !b || !ls__value_join(a, b, &rank, shape))
+        return 0;
+    count = ls__count(rank, shape);
+    if ((status = ls__fold_new(r, y, rank, shape, a->is_real && !f->decides)) <
+        0)
+        return status;
+    ls__strides(a, rank, sa);
+    ls__strides(b, rank, sb);
+    for (int64_t i = 0; i < count && status == 0; i++)
+        status = one_number(f, a->number[ls__place(i, rank, shape, sa)],
+                            b->number[ls__place(i, rank, shape, sb)],
+                            a->is_real, &y->number[i]);
+    return status < 0 ? status : 1;
+}
+
+int ls__fold(ls__reader *r, const ls__om_node *n)
+{
+    for (const ls__read_row *row = ls__fold_rows; row->op; row++)
+        if (!strcmp(row->op, n->op))
+            return row->read(r, n);
+    for (const formula *f = formulas; f->op; f++)
+        if (!strcmp(f->op, n->op))
+            return fold_formula(r, n, f);
+    return 0;
+}

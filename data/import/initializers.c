@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Initializers and constants as parameters of layers, or as nodes. */
+#include "base/assert.h"
+#include "base/error.h"
+#include "import/reader.h"
+
+#include <lockstep/arithmetic.h>
+#include <lockstep/initial.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+ls__weight *ls__weight_new(ls__reader *r)
+{
+    ls_onnx *file = r->file;
+    ls__weight *w = ls__arena_new(&file->arena, 1, sizeof *w);
+
+    if (w && file->weights == file->capacity) {
+        int capacity = file->capacity ? 2 * file->capacity : 64;
+        ls__weight **grown = realloc(file->weight,
+                                     (size_t)capacity * sizeof(*grown));
+
+        if (!grown) {
+            ls__no_memory("an ONNX model", (size_t)capacity * sizeof(*grown));
+            return NULL;
+        }
+        file->weight = grown;
+        file->capacity = capacity;
+    }
+    if (w)
+        file->weight[file->weights++] = w;
+    return w;
+}
+
+/* ------ names ------ */
+
+static int take_name(ls__reader *r, const char *name)
+{
+    const char *kept = ls__arena_text(&r->file->arena, name);
+    int *is = kept ? ls__names_number(&r->layers, kept) : NULL;
+
+    if (!is)
+        return LS_ENOMEM;
+    return (*is)++ ? LS_EINVAL : 0;
+}
+
+/* "fc.weight" is of the layer "fc". */
+static size_t without_ending(const char *name)
+{
+    static const char *const ends[] = {".weight", ".bias", ".kernel", ".scale",
+                                       "/kernel", "_weight", NULL};
+    size_t n = strlen(name);
+
+    for (int i = 0; ends[i]; i++) {
+        size_t end = strlen(ends[i]);
+
+        if (n > end && !strcmp(name + n - end, ends[i]))
+            return n - end;
+    }
+    return n;
+}
+
+int ls__read_layer(ls__reader *r, const ls__om_node *n,
+                   const ls__named *weight, char name[LS__LAYER_NAME])
+{
+    const char *from = weight && weight->kind == LS__WEIGHT
+                           ? weight->weight->name : n->output[0];
+    size_t size = without_ending(from);
+    int status;
+
+    if (size > LS__LAYER_NAME - 16)
+        size = LS__LAYER_NAME - 16;
+    snprintf(name, LS__LAYER_NAME, "%.*s", (int)size, from);
+    for (int k = 2; (status = take_name(r, name)) == LS_EINVAL; k++)
+        snprintf(name, LS__LAYER_NAME, "%.*s@%d", (int)size, from, k);
+    return status;
+}
+
+/* ------ parameters ------ */
+
+static void set_axes(ls__weight *w, const ls__named *v, int rank,
+                     const int64_t *shape, const int *order)
+{
+    w->rank = rank;
+    for (int k = 0; k < rank; k++) {
+        w->shape[k] = shape[k];
+        w->order[k] = order[k] < 0 ? -1 : v->order[order[k]];
+    }
+}
+
+/* Has the weight a parameter of the same axes, or of two that are exchanged? */
+static bool same_axes(const ls__weight *w, const ls__weight *as, bool exchanged)
+{
+    int last = w->rank - 1;
+    bool same = w->rank == as->rank && (!exchanged || w->rank == 2);
+
+    for (int k = 0; k < w->rank && same; k++)
+        same = w->order[exchanged ? last - k : k] == as->order[k] &&
+               w->shape[exchanged ? last - k : k] == as->shape[k];
+    return same;
+}
+
+static int fits(const ls__named *v, int rank, const int64_t *shape,
+                const int *order)
+{
+    char is[LS__VALUE_TEXT], wanted[LS__VALUE_TEXT];
+    int axes = 0;
+    bool all = true;
+
+    for (int k = 0; k < rank; k++) {
+        axes += order[k] >= 0;
+        all &= order[k] < 0 ? shape[k] == 1
+                            : order[k] < v->rank &&
+                                  v->shape[order[k]] == shape[k];
+    }
+    if (all && axes == v->rank)
+        return 0;
+    return ls__fail(LS_ESHAPE, "\"%s\" is %s where %s is wanted", v->name,
+                    ls__value_text(is, v->rank, v->shape),
+                    ls__value_text(wanted, rank, shape));
+}
+
+/* Constants as a parameter of that name. */
+static int constants(ls__reader *r, const char *name, const ls__named *v,
+                     double usual, int rank, const int64_t *shape,
+                     const int *order, ls__weight **of)
+{
+    ls__weight *w = ls__weight_new(r);
+    double *numbers;
+    int64_t n = ls__count(rank, shape);
+
+    if (!w || !(w->param = ls__arena_text(&r->file->arena, name)))
+        return LS_ENOMEM;
+    if (v) {
+        w->number = v->number;
+    } else {
+        w->number = numbers = ls__arena_new(&r->file->arena, (size_t)n,
+                                            sizeof *numbers);
+        if (!numbers)
+            return LS_ENOMEM;
+        for (int64_t i = 0; i < n; i++)
+            numbers[i] = usual;
+    }
+    w->rank = rank;
+    for (int k = 0; k < rank; k++) {
+        w->shape[k] = shape[k];
+        w->order[k] = order[k];
+    }
+    w->node = ls_constant(r->graph, w->param, rank, shape);
+    *of = w;
+    return w->node ? 0 : ls_error(LS_ENOTSUP, ls_errmsg());
+}
+
+int ls__read_param(ls__reader *r, const char *layer, const char *own,
+                   const ls__named *v, double usual, int rank,
+                   const int64_t *shape, const int *order)
+{
+    char name[LS__LAYER_NAME + 32], other[LS__LAYER_NAME + 64];
+    ls__weight *w, as = {0};
+    int status = v ? fits(v, rank, shape, order) : 0;
+
+    if (status < 0)
+        return status;
+    snprintf(name, sizeof name, "%s.%s", layer, own);
+    if (!v || v->kind == LS__NUMBERS) {
+        snprintf(other, sizeof other, "%s.constant", name);
+        status = constants(r, other, v, usual, rank, shape, order, &w);
+        return status < 0 ? status : ls_tie(r->graph, name, other, false);
+    }
+    if (v->kind != LS__WEIGHT)
+        return ls__fail(LS_ENOTSUP, "\"%s\" is computed, where an initializer "
+                        "is wanted", v->name);
+    w = v->weight;
+    set_axes(&as, v, rank, shape, order);
+    if (w->param) {
+        bool turned = same_axes(w, &as, true) && !same_axes(w, &as, false);
+
+        if (!turned && !same_axes(w, &as, false))
+            return ls__fail(LS_ENOTSUP, "\"%s\" is shared by operators that "
+                            "want its axes in another order", v->name);
+        return ls_tie(r->graph, name, w->param, turned);
+    }
+    set_axes(w, v, rank, shape, order);
+    if (!(w->param = ls__arena_text(&r->file->arena, w->name)))
+        return LS_ENOMEM;
+    return ls_rename(r->graph, name, w->param);
+}
+
+int ls__read_as_node(ls__reader *r, const char *name, ls__named *v)
+{
+    const int plain[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    ls__weight *w = v->kind == LS__WEIGHT ? v->weight : NULL;
+    int order[LS_MAX_RANK], back[LS_MAX_RANK], status = 0;
+    int64_t shape[LS_MAX_RANK];
+
+    if (v->kind == LS__NODE)
+        return 0;
+    if (v->kind == LS__SEQUENCE || v->kind == LS__UNKNOWN)
+        return ls__fail(LS_ENOTSUP, "\"%s\" is a list, of which only parts are "
+                        "read", name);
+    if (v->rank >= LS_MAX_RANK)
+        return ls__fail(LS_ENOTSUP, "it has more than %d axes",
+                        LS_MAX_RANK - 1);
+    for (int64_t i = 0; v->kind == LS__NUMBERS && i < ls__value_count(v); i++)
+        if (fabs(v->number[i]) >= (double)LS__ROWS && !v->is_real)
+            return ls__fail(LS_ENOTSUP, "it computes with the number of rows");
+    if (!w) {
+        char text[LS__LAYER_NAME];
+
+        snprintf(text, sizeof text, "%s", name);
+        while ((status = take_name(r, text)) == LS_EINVAL)
+            snprintf(text, sizeof text, "%.150s@%d", name, r->file->weights);
+        if (status == 0)
+            status = constants(r, text, v, 0, v->rank, v->shape, plain, &w);
+    } else if (!w->param) {
+        const ls__om_tensor *t = w->tensor;
+
+        w->rank = t->rank;
+        memcpy(w->shape, t->shape, sizeof w->shape);
+        memcpy(w->order, plain, sizeof w->order);
+        if (!(w->param = ls__arena_text(&r->file->arena, w->name)))
+            return LS_ENOMEM;
+        w->node = ls_parameter(r->graph, w->param, t->rank, t->shape);
+        if (!w->node)
+            return ls_error(LS_ENOTSUP, ls_errmsg());
+    } else if (!w->node) { /* a layer's, which is read as a node, too */
+        char text[LS__LAYER_NAME];
+
+        if ((status = ls__read_layer(r, NULL, v, text)) < 0 ||
+            (status = ls_tie(r->graph, text, w->param, false)) < 0)
+            return status;
+        w->node = ls_parameter(r->graph, text, w->rank, w->shape);
+        if (!w->node)
+            return ls_error(LS_ENOTSUP, ls_errmsg());
+    }
+    if (status < 0)
+        return status;
+    /* The parameter's axis k is the tensor's axis w->order[k]; the value's axis
+     * j is the tensor's axis v->order[j]. */
+    for (int k = 0; k < w->rank; k++) {
+        back[k] = -1;
+        for (int j = 0; j < v->rank; j++)
+            if (w->order[k] == (v->kind == LS__NUMBERS ? j : v->order[j]))
+                back[k] = j;
+    }
+    {
+        int axes = 0;
+        ls_node *node = w->node;
+        int64_t inner[LS_MAX_RANK];
+
+        for (int k = 0; k < w->rank; k++)
+            if (back[k] >= 0) {
+                inner[axes] = w->shape[k];
+                order[axes++] = back[k];
+            }
+        LS__ASSERT(axes == v->rank);
+        if (axes != w->rank)
+            node = ls_reshape(node, axes, inner);
+        memcpy(shape, v->shape, sizeof shape);
+        return ls__value_set(v, node, v->rank, shape, axes, order);
+    }
+}
+
+/* ------ values ------ */
+
+static double element(const ls__weight *w, int64_t i)
+{
+    return w->tensor ? ls__om_element(w->tensor, i) : w->number[i];
+}
+
+int64_t ls__weight_place(const ls__weight *w, int64_t i)
+{
+    int64_t extent[LS_MAX_RANK] = {0}, index[LS_MAX_RANK] = {0}, at = 0;
+
+    for (int k = w->rank; k-- > 0; i /= w->shape[k])
+        if (w->order[k] >= 0) {
+            extent[w->order[k]] = w->shape[k];
+            index[w->order[k]] = i % w->shape[k];
+        }
+    for (int j = 0; j < LS_MAX_RANK && extent[j]; j++)
+        at = at * extent[j] + index[j];
+    return at;
+}
+
+void ls__weight_fill(const ls__weight *w, float *out)
+{
+    const double most = (double)FLT_MAX; /* for infinities, as masks have them:
+                                            a parameter is finite */
+    int64_t n = ls__count(w->rank, w->shape);
+
+    for (int64_t i = 0; i < n; i++) {
+        double x = element(w, ls__weight_place(w, i));
+
+        out[i] = (float)(x > most ? most : x < -most ? -most : x);
+    }
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Attributes of nodes, and elements of tensors. */
+#include "base/half.h"
+#include "import/om.h"
+
+#include <string.h>
+
+/* ------ elements ------ */
+
+/* The bits of an element, which is not a varint. */
+static uint64_t bits(const ls__om_tensor *t, int64_t i)
+{
+    const uint8_t *at = t->bytes.at + i * t->width;
+    uint64_t value = 0;
+
+    for (int k = 0; k < t->width; k++)
+        value |= (uint64_t)at[k] << (8 * k);
+    return value;
+}
+
+static double number(const ls__om_tensor *t, uint64_t word)
+{
+    double wide;
+
+    switch (t->type) {
+    case LS__OM_FLOAT: return (double)ls__wire_float(word);
+    case LS__OM_FLOAT16: return (double)ls__half((uint16_t)word);
+    case LS__OM_BFLOAT16: return (double)ls__wire_float(word << 16);
+    case LS__OM_DOUBLE: memcpy(&wide, &word, sizeof wide); return wide;
+    case LS__OM_INT32: return (double)(int32_t)(uint32_t)word;
+    default: return (double)(int64_t)word;
+    }
+}
+
+double ls__om_element(const ls__om_tensor *t, int64_t i)
+{
+    uint64_t word = 0;
+
+    if (t->width)
+        return number(t, bits(t, i));
+    for (ls__wire list = t->bytes; i >= 0; i--)
+        (void)ls__wire_varint(&list, &word);
+    return number(t, word);
+}
+
+bool ls__om_elements(const ls__om_tensor *t, double *out)
+{
+    ls__wire list = t->bytes;
+    uint64_t word;
+
+    if (!ls__om_width(t->type))
+        return false;
+    for (int64_t i = 0; i < t->elements; i++) {
+        if (t->width)
+            word = bits(t, i);
+        else if (!ls__wire_varint(&list, &word))
+            return false;
+        out[i] = number(t, word);
+    }
+    return true;
+}
+
+/* ------ attributes ------ */
+
+bool ls__om_attribute(const ls__om_node *n, const char *name, ls__wire *at)
+{
+    ls__wire from = n->all;
+    size_t size = strlen(name);
+    ls__field f, called;
+
+    while (ls__wire_next(&from, &f) > 0)
+        if (f.number == 5 && ls__wire_find(f.bytes, 1, &called) &&
+            ls__wire_size(called.bytes) == size &&
+            !memcmp(called.bytes.at, name, size)) {
+            *at = f.bytes;
+            return true;
+        }
+    return false;
+}
+
+int64_t ls__om_integer(const ls__om_node *n, const char *name, int64_t usual)
+{
+    ls__wire at;
+    ls__field f;
+
+    return ls__om_attribute(n, name, &at) && ls__wire_find(at, 3, &f)
+               ? (int64_t)f.value : usual;
+}
+
+double ls__om_real(const ls__om_node *n, const char *name, double usual)
+{
+    ls__wire at;
+    ls__field f;
+
+    return ls__om_attribute(n, name, &at) && ls__wire_find(at, 2, &f)
+               ? (double)ls__wire_float(f.value) : usual;
+}
+
+int ls__om_integers(const ls__om_node *n, const char *name, int most,
+                    int64_t *out)
+{
+    ls__wire at;
+    ls__field f;
+    int got = 0;
+
+    if (!ls__om_attribute(n, name, &at))
+        return -1;
+    while (ls__wire_next(&at, &f) > 0) {
+        uint64_t value = f.value;
+
+        if (f.number != 8)
+            continue;
+        for (bool more = !f.bytes.at || ls__wire_varint(&f.bytes, &value);
+             more; more = f.bytes.at && ls__wire_varint(&f.bytes, &value)) {
+            if (got < most)
+                out[got] = (int64_t)value;
+            got++;
+        }
+    }
+    return got;
+}
+
+int ls__om_reals(const ls__om_node *n, const char *name, int most, double *out)
+{
+    ls__wire at;
+    ls__field f;
+    int got = 0;
+
+    if (!ls__om_attribute(n, name, &at))
+        return -1;
+    while (ls__wire_next(&at, &f) > 0) {
+        const uint8_t *p = f.bytes.at;
+        size_t count = p ? ls__wire_size(f.bytes) / 4 : 1;
+
+        if (f.number != 7)
+            continue;
+        for (size_t i = 0; i < count; i++, got++) {
+            uint64_t word = f.value;
+
+            if (p)
+                word = p[4 * i] | (uint64_t)p[4 * i + 1] << 8 |
+                       (uint64_t)p[4 * i + 2] << 16 |
+                       (uint64_t)p[4 * i + 3] << 24;
+            if (got < most)
+                out[got] = (double)ls__wire_float(word);
+        }
+    }
+    return got;
+}
+
+bool ls__om_says(const ls__om_node *n, const char *name, const char *word)
+{
+    size_t size = strlen(word);
+    ls__wire at;
+    ls__field f;
+
+    return ls__om_attribute(n, name, &at) && ls__wire_find(at, 4, &f) &&
+           ls__wire_size(f.bytes) == size && !memcmp(f.bytes.at, word, size);
+}

@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parts of values, parts put together, and more than there was. */
+#include "base/error.h"
+#include "import/reader.h"
+
+#include <lockstep/arithmetic.h>
+
+#include <math.h>
+#include <string.h>
+
+/* ------ parts ------ */
+
+/* x[.., first:first+count, ..] along an axis of a node's value. */
+static int part(ls__named *v, int axis, int64_t first, int64_t count)
+{
+    int order[LS_MAX_RANK], axes, k = 0, status;
+    int64_t shape[LS_MAX_RANK];
+    ls_node *x;
+
+    if (first == 0 && count == v->shape[axis])
+        return 0;
+    if (count < 1 || axis == ls__value_rows(v) ||
+        v->shape[axis] % LS__ROWS == 0)
+        return ls__fail(LS_ENOTSUP, count < 1 ? "nothing would be left"
+                        : "it takes some of the rows");
+    axes = ls__value_order(v, -1, order);
+    if ((status = ls__value_in_order(v, axes, order, &x)) < 0)
+        return status;
+    while (order[k] != axis)
+        k++;
+    memcpy(shape, v->shape, sizeof shape);
+    shape[axis] = count;
+    return ls__value_set(v, ls_slice(x, k, first, count), v->rank, shape, axes,
+                         order);
+}
+
+static int slice(ls__reader *r, const ls__om_node *n)
+{
+    int64_t from[LS_MAX_RANK], to[LS_MAX_RANK], axes[LS_MAX_RANK];
+    int64_t steps[LS_MAX_RANK];
+    ls__named v;
+    int got, status = ls__read_node_in(r, n, 0, &v);
+
+    if (status < 0)
+        return status;
+    if ((got = ls__read_sizes(r, n, 1, LS_MAX_RANK, from)) < 0)
+        return got;
+    for (int k = 0; k < got; k++) {
+        axes[k] = k;
+        steps[k] = 1;
+    }
+    if (ls__read_sizes(r, n, 2, LS_MAX_RANK, to) != got ||
+        (ls__read_in(r, n, 3) &&
+         ls__read_sizes(r, n, 3, LS_MAX_RANK, axes) != got) ||
+        (ls__read_in(r, n, 4) &&
+         ls__read_sizes(r, n, 4, LS_MAX_RANK, steps) != got))
+        return ls__fail(LS_ENOTSUP, "its bounds are not known");
+    for (int k = 0; k < got && status == 0; k++) {
+        int axis = ls__read_axis(axes[k], v.rank);
+        int64_t size = axis < 0 ? 0 : v.shape[axis], a = from[k], b = to[k];
+
+        if (axis < 0)
+            return axis;
+        if (steps[k] != 1)
+            return ls__fail(LS_ENOTSUP, "it goes in steps of %lld; 1 is read",
+                            (long long)steps[k]);
+        a = a < -size ? 0 : a < 0 ? a + size : a > size ? size : a;
+        b = b < -size ? 0 : b < 0 ? b + size : b > size ? size : b;
+        status = part(&v, axis, a, b - a);
+    }
+    return status < 0 ? status : ls__read_put(r, n, &v);
+}
+
+static int split(ls__reader *r, const ls__om_node *n)
+{
+    int64_t sizes[64], at = 0;
+    ls__named v;
+    int axis, got = 0, status = ls__read_node_in(r, n, 0, &v);
+
+    if (status < 0)
+        return status;
+    if ((axis = ls__read_axis(ls__om_integer(n, "axis", 0), v.rank)) < 0)
+        return axis;
+    if (ls__read_in(r, n, 1) && (got = ls__read_sizes(r, n, 1, 64, sizes)) < 0)
+        return got;
+    if (n->outputs > 64 || (got && got != n->outputs))
+        return ls__fail(LS_ENOTSUP, "it has too many parts");
+    for (int k = 0; k < n->outputs && !got; k++) {
+        int64_t each = (v.shape[axis] + n->outputs - 1) / n->outputs;
+        int64_t left = v.shape[axis] - k * each;
+
+        sizes[k] = left < each ? left : each;
+    }
+    for (int k = 0; k < n->outputs && status == 0; k++) {
+        ls__named x = v, *y = ls__read_out(r, n, k);
+        const char *name = y->name;
+
+        if (sizes[k] < 1 || sizes[k] > v.shape[axis] - at)
+            return ls__fail(LS_ESHAPE, "its parts do not fit");
+        status = part(&x, axis, at, sizes[k]);
+        at += sizes[k];
+        *y = x;
+        y->name = name;
+    }
+    return status;
+}
+
+static int cut(ls__reader *r, const ls__om_node *n)
+{
+    ls__named v;
+    double size;
+    int status = ls__read_node_in(r, n, 0, &v);
+
+    if (status < 0 || (status = ls__read_number(r, n, 1, 1, &size)) < 0)
+        return status;
+    v.along = ls__read_axis(ls__om_integer(n, "axis", 0), v.rank);
+    if (v.along < 0)
+        return v.along;
+    if (!(size >= 1 && size <= (double)v.shape[v.along]) ||
+        !ls__om_integer(n, "keepdims", 1))
+        return ls__fail(LS_ENOTSUP, "its parts are not of one known size");
+    v.kind = LS__SEQUENCE;
+    v.part = (int64_t)size;
+    return ls__read_put(r, n, &v);
+}
+
+static int part_at(ls__reader *r, const ls__om_node *n)
+{
+    ls__named v = *ls__read_in(r, n, 0);
+    double at;
+    int status = ls__read_number(r, n, 1, 0, &at);
+    int64_t first, size, count;
+
+    if (status < 0)
+        return status;
+    if (v.kind != LS__SEQUENCE)
+        return ls__fail(LS_ENOTSUP, "its list is not that of a split");
+    size = v.shape[v.along];
+    count = (size + v.part - 1) / v.part;
+    at += at < 0 ? (double)count : 0;
+    if (!(at >= 0 && at < (double)count))
+        return ls__fail(LS_ESHAPE, "its index is out of range");
+    first = (int64_t)at * v.part;
+    v.kind = LS__NODE;
+    status = part(&v, v.along, first, size - first < v.part ? size - first
+                                                            : v.part);
+    return status < 0 ? status : ls__read_put(r, n, &v);
+}
+
+/* Join values along an axis, laid as v[main] is, which they become. */
+static int join(ls__reader *r, int count, ls__named *v, int main, int axis)
+{
+    int order[LS_MAX_RANK], axes = ls__value_order(&v[main], -1, order), k = 0;
+    int64_t shape[LS_MAX_RANK];
+    ls_node **x = ls__arena_new(&r->file->arena, (size_t)count + 1, sizeof(*x));
+    int status;
+
+    if (!x)
+        return LS_ENOMEM;
+    memcpy(shape, v[main].shape, sizeof shape);
+    shape[axis] = 0;
+    for (int i = 0; i < count; i++) {
+        if ((status = ls__value_in_order(&v[i], axes, order, &x[i])) < 0)
+            return status;
+        shape[axis] += v[i].shape[axis];
+    }
+    while (order[k] != axis)
+        k++;
+    return ls__value_set(&v[main], ls_concat(x, count, k), v[main].rank, shape,
+                         axes, order);
+}
+
+static int concat(ls__reader *r, const ls__om_node *n)
+{
+    ls__named *v = ls__arena_new(&r->file->arena, (size_t)n->inputs,
+                                   sizeof *v);
+    int rank = ls__read_in(r, n, 0)->rank, status = 0, rows = -1;
+    int axis = ls__read_axis(ls__om_integer(n, "axis", 0), rank);
+
+    if (!v || axis < 0)
+        return v ? axis : LS_ENOMEM;
+    for (int k = 0; k < n->inputs && status == 0; k++) {
+        status = ls__read_node_in(r, n, k, &v[k]);
+        if (status == 0 && v[k].rank != rank)
+            status = ls__fail(LS_ESHAPE, "its inputs have other ranks");
+        if (status == 0 && ls__value_rows(&v[k]) >= 0)
+            rows = ls__value_rows(&v[k]);
+    }
+    if (status == 0 && rows == axis)
+        status = ls__fail(LS_ENOTSUP, "it joins rows");
+    for (int k = 0; k < n->inputs && status == 0 && rows >= 0; k++) {
+        int64_t shape[LS_MAX_RANK];
+
+        memcpy(shape, v[k].shape, sizeof shape);
+        shape[rows] = LS__ROWS; /* what is the same in every row */
+        status = ls__value_expand(&v[k], rank, shape);
+    }
+    if (status == 0)
+        status = join(r, n->inputs, v, 0, axis);
+    return status < 0 ? status : ls__read_put(r, n, v);
+}
+
+/* ------ by indices ------ */
+
+static int embed(ls__reader *r, const ls__om_node *n, const ls__named *table)
+{
+    static const int plain[] = {0, 1};
+    char name[LS__LAYER_NAME];
+    ls__named v;
+    int64_t shape[LS_MAX_RANK];
+    int order[LS_MAX_RANK], axes, status;
+    ls_node *x;
+
+    if ((status = ls__read_node_in(r, n, 1, &v)) < 0 ||
+        (status = ls__read_layer(r, n, table, name)) < 0 ||
+        (status = ls__read_param(r, name, "embedding", table, 0, 2,
+                                 table->shape, plain)) < 0)
+        return status;
+    if (v.rank + 1 > LS_MAX_RANK)
+        return ls__fail(LS_ENOTSUP, "it has too many axes");
+    axes = ls__value_order(&v, -1, order);
+    if ((status = ls__value_in_order(&v, axes, order, &x)) < 0)
+        return status;
+    memcpy(shape, v.shape, sizeof shape);
+    shape[v.rank] = table->shape[1];
+    order[axes] = v.rank;
+    status = ls__value_set(&v, ls_embed(x, table->shape[0], table->shape[1],
+                                        name), v.rank + 1, shape, axes + 1,
+                           order);
+    return status < 0 ? status : ls__read_put(r, n, &v);
+}
+
+static int gather(ls__reader *r, const ls__om_node *n)
+{
+    const ls__named *x = ls__read_in(r, n, 0), *of = ls__read_in(r, n, 1);
+    int axis = ls__read_axis(ls__om_integer(n, "axis", 0), x->rank), status;
+    bool drop[LS_MAX_RANK] = {false};
+    int64_t index[64];
+    int count, runs = 0;
+    ls__named v, parts[64];
+
+    if (axis < 0 || !of)
+        return axis;
+    if (x->kind == LS__WEIGHT && of->kind == LS__NODE && axis == 0 &&
+        x->rank == 2)
+        return embed(r, n, x);
+    if (of->kind != LS__NUMBERS || of->rank > 1)
+        return ls__fail(LS_ENOTSUP, "read are known indices of one axis, and "
+                        "rows of an initializer of two axes");
+    if ((count = ls__read_sizes(r, n, 1, 64, index)) < 0)
+        return count;
+    if ((status = ls__read_node_in(r, n, 0, &v)) < 0)
+        return status;
+    drop[axis] = of->rank == 0;
+    for (int k = 0; k < count; k++) {
+        int64_t size = v.shape[axis];
+
+        index[k] += index[k] < 0 ? size : 0;
+        if (index[k] < 0 || index[k] >= size)
+            return ls__fail(LS_ESHAPE, "its index is out of range");
+    }
+    for (int k = 0, next; k < count; k = next) { /* runs of neighbours */
+        for (next = k + 1; next < count && index[next] == index[next - 1] + 1;)
+            next++;
+        parts[runs] = v;
+        if ((status = part(&parts[runs++], axis, index[k], next - k)) < 0)
+            return status;
+    }
+    if (!runs)
+        return ls__fail(LS_ENOTSUP, "it takes nothing");
+    if (runs > 1 && (status = join(r, runs, parts, 0, axis)) < 0)
+        return status;
+    if (drop[axis])
+        ls__value_squeeze(parts, drop);
+    return ls__read_put(r, n, parts);
+}
+
+/* ------ more than there was ------ */
+
+/* A number before and behind an axis. */
+static int surround(ls__reader *r, const ls__om_node *n, ls__named *v,
+                    int axis, const int64_t by[2], double x)
+{
+    const int64_t one = 1;
+    ls__named parts[3];
+    int count = 0, main = 0, status = 0;
+
+    for (int k = 0; k < 2; k++)
+        if (by[k] < 0 || by[k] > INT32_MAX || axis == ls__value_rows(v) ||
+            v->shape[axis] % LS__ROWS == 0)
+            return ls__fail(LS_ENOTSUP, "it takes away, or adds rows");
+    for (int k = 0; k < 3 && status == 0; k++) {
+        ls__named *p = &parts[count];
+        int64_t shape[LS_MAX_RANK];
+
+        if (k != 1 && !by[k / 2])
+            continue;
+        count++;
+        if (k == 1) {
+            main = count - 1;
+            *p = *v;
+            continue;
+        }
+        memcpy(shape, v->shape, sizeof shape);
+        shape[axis] = by[k / 2];
+        p->name = n->output[0];
+        if ((status = ls__fold_new(r, p, 1, &one, true)) < 0)
+            return status;
+        *p->number = x;
+        if ((status = ls__read_as_node(r, p->name, p)) == 0)
+            status = ls__value_expand(p, v->rank, shape);
+    }
+    if (status == 0 && count > 1)
+        status = join(r, count, parts, main, axis);
+    if (status == 0)
+        *v = parts[main];
+    return status;
+}
+
+static int pad(ls__reader *r, const ls__om_node *n)
+{
+    int64_t by[2 * LS_MAX_RANK], axes[LS_MAX_RANK];
+    double x;
+    ls__named v;
+    int got, count, status = ls__read_node_in(r, n, 0, &v);
+    ls__wire at;
+
+    if (status < 0)
+        return status;
+    if (ls__om_attribute(n, "mode", &at) && !ls__om_says(n, "mode", "constant"))
+        return ls__fail(LS_ENOTSUP, "read is padding by a constant");
+    if ((status = ls__read_number(r, n, 2, 0, &x)) < 0)
+        return status;
+    if ((got = ls__read_sizes(r, n, 1, 2 * LS_MAX_RANK, by)) < 0)
+        return got;
+    count = got / 2;
+    for (int k = 0; k < count && k < LS_MAX_RANK; k++)
+        axes[k] = k;
+    if (ls__read_in(r, n, 3) &&
+        ls__read_sizes(r, n, 3, LS_MAX_RANK, axes) != count)
+        return ls__fail(LS_ENOTSUP, "its axes are not known");
+    for (int k = 0; k < count && status == 0; k++) {
+        int axis = ls__read_axis(axes[k], v.rank);
+
+        if (axis < 0)
+            return axis;
+        if (by[k] || by[count + k])
+            status = surround(r, n, &v, axis,
+                              (int64_t[]){by[k], by[count + k]}, x);
+    }
+    return status < 0 ? status : ls__read_put(r, n, &v);
+}
+
+/* Whole factors of the two axes of an image, by nearest neighbours. */
+static int resize(ls__reader *r, const ls__om_node *n)
+{
+    static const int image[] = {2, 3, 1};
+    int64_t shape[LS_MAX_RANK], sizes[LS_MAX_RANK], by[2];
+    bool scaled = ls__read_in(r, n, 3) == NULL;
+    const ls__named *of = ls__read_in(r, n, scaled ? 2 : 3);
+    ls__named v;
+    ls_node *x;
+    ls__wire at;
+    int status = ls__read_node_in(r, n, 0, &v);
+
+    if (status < 0)
+        return status;
+    if (v.rank != 4 || !of || of->kind != LS__NUMBERS ||
+        ls__value_count(of) != 4 ||
+        (ls__om_attribute(n, "mode", &at) && !ls__om_says(n, "mode", "nearest"))
+        || ls__om_says(n, "coordinate_transformation_mode", "align_corners") ||
+        ls__om_says(n, "coordinate_transformation_mode", "tf_crop_and_resize"))
+        return ls__fail(LS_ENOTSUP, "read is nearest, of images and without "
+                        "aligned corners");
+    memcpy(shape, v.shape, sizeof shape);
+    for (int k = 0; k < 4; k++) {
+        double to = of->number[k] * (scaled && k > 1 ? (double)shape[k] : 1);
+
+        if (k > 1) {
+            sizes[k] = to > 0 && to < 0x1p31 ? (int64_t)to : 0;
+            by[k - 2] = sizes[k] / shape[k];
+            if (sizes[k] < 1 || sizes[k] % shape[k] || to != trunc(to))
+                return ls__fail(LS_ENOTSUP, "it is larger by no whole factor");
+            shape[k] = sizes[k];
+        } else if (scaled ? to != 1 : to != (double)shape[k]) {
+            return ls__fail(LS_ENOTSUP, "it resizes rows or channels");
+        }
+    }
+    if ((status = ls__value_in_order(&v, 3, image, &x)) < 0)
+        return status;
+    status = ls__value_set(&v, ls_upsample(x, by[0], by[1]), 4, shape, 3,
+                           image);
+    return status < 0 ? status : ls__read_put(r, n, &v);
+}
+
+const ls__read_row ls__read_parts[] = {
+    {"Slice", slice}, {"Split", split}, {"SplitToSequence", cut},
+    {"SequenceAt", part_at}, {"Concat", concat}, {"Gather", gather},
+    {"Pad", pad}, {"Resize", resize}, {NULL, NULL}};

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Convolutions and pools: windows over images, whose channels are last here. */
+#include "base/error.h"
+#include "import/reader.h"
+
+#include <lockstep/arithmetic.h>
+#include <string.h>
+
+enum { LARGEST = 1 << 24 }; /* size, step or padding */
+
+/* A window over one or two axes: what it covers, and zeros around. */
+typedef struct window {
+    int axes;
+    int64_t size[2], stride[2], gap[2], before[2], behind[2];
+} window;
+
+static int two_numbers(const ls__om_node *n, const char *name, int axes,
+                       int64_t usual, int64_t out[2])
+{
+    int64_t list[2] = {usual, usual};
+    int got = ls__om_integers(n, name, 2, list);
+
+    if (got >= 0 && got != axes)
+        return ls__fail(LS_ENOTSUP, "its %s has %d numbers, not %d", name, got,
+                        axes);
+    out[2 - axes] = list[0];
+    out[1] = list[axes - 1];
+    for (int k = 2 - axes; k < 2; k++)
+        if (out[k] < 1 || out[k] > LARGEST)
+            return ls__fail(LS_ESHAPE, "its %s is out of range", name);
+    return 0;
+}
+
+/* The window of a node over an image (rows,C,..); one axis is the second. */
+static int window_of(const ls__om_node *n, const ls__named *x,
+                     const int64_t size[2], window *w)
+{
+    int64_t pads[4] = {0};
+    int status, got = ls__om_integers(n, "pads", 4, pads);
+    bool upper = ls__om_says(n, "auto_pad", "SAME_UPPER");
+    bool same = upper || ls__om_says(n, "auto_pad", "SAME_LOWER");
+
+    *w = (window){.axes = x->rank - 2, .size = {1, 1}, .stride = {1, 1},
+                  .gap = {1, 1}};
+    if (w->axes < 1 || w->axes > 2)
+        return ls__fail(LS_ENOTSUP, "read are windows over one and two axes");
+    if ((status = two_numbers(n, "kernel_shape", w->axes, 0, w->size)) < 0 &&
+        !size)
+        return status;
+    if (size)
+        memcpy(w->size, size, sizeof w->size); /* of a tensor there is */
+    if ((status = two_numbers(n, "strides", w->axes, 1, w->stride)) < 0 ||
+        (status = two_numbers(n, "dilations", w->axes, 1, w->gap)) < 0)
+        return status;
+    if (got >= 0 && got != 2 * w->axes && !same)
+        return ls__fail(LS_ENOTSUP, "it has %d pads", got);
+    for (int k = 0; k < 4; k++)
+        if (pads[k] < 0 || pads[k] > LARGEST)
+            return ls__fail(LS_ENOTSUP, "its pads are out of range");
+    for (int k = 0; k < w->axes; k++) {
+        int to = k + 2 - w->axes;
+        int64_t in = x->shape[2 + k];
+        int64_t reach = (w->size[to] - 1) * w->gap[to] + 1;
+        int64_t out = (in + w->stride[to] - 1) / w->stride[to];
+        int64_t missing = (out - 1) * w->stride[to] + reach - in;
+
+        missing = missing > 0 ? missing : 0;
+        w->before[to] = same ? (missing + !upper) / 2
+                             : got > 0 ? pads[k] : 0;
+        w->behind[to] = same ? missing - w->before[to]
+                             : got > 0 ? pads[w->axes + k] : 0;
+    }
+    return 0;
+}
+
+/* The image as a node (H,W,C); of one axis with H 1. */
+static int image(ls__named *v, ls_node **x)
+{
+    static const int order[2][3] = {{2, 1}, {2, 3, 1}};
+    int axes = v->rank - 2, status;
+    int64_t shape[3] = {1, v->shape[2], v->shape[1]};
+
+    status = ls__value_in_order(v, axes + 1, order[axes - 1], x);
+    if (status == 0 && axes == 1)
+        *x = ls_reshape(*x, 3, shape);
+    return status < 0 ? status : ls__made(*x);
+}
+
+/* Output 0 is such a node. */
+static int put_image(ls__reader *r, const ls__om_node *n, ls__named *v,
+                     ls_node *y)
+{
+    static const int order[2][3] = {{2, 1}, {2, 3, 1}};
+    int64_t of[LS_MAX_RANK], shape[4] = {LS__ROWS};
+    int axes = v->rank - 2, status;
+
+    if (!y)
+        return ls__made(y);
+    ls_node_shape(y, of);
+    shape[1] = of[2];
+    shape[2] = of[2 - axes];
+    shape[3] = of[1];
+    if (axes == 1)
+        y = ls_reshape(y, 2, of + 1);
+    status = ls__value_set(v, y, v->rank, shape, axes + 1, order[axes - 1]);
+    return status < 0 ? status : ls__read_put(r, n, v);
+}
+
+static int conv(ls__reader *r, const ls__om_node *n)
+{
+    static const int orders[2][4] = {{-1, 2, 1, 0}, {2, 3, 1, 0}};
+    ls_conv_options o = ls_conv_defaults();
+    const ls__named *w = ls__read_in(r, n, 1), *bias = ls__read_in(r, n, 2);
+    char name[LS__LAYER_NAME];
+    int64_t size[2], shape[4];
+    window by;
+    ls__named v;
+    ls_node *x;
+    int status = ls__read_node_in(r, n, 0, &v);
+
+    if (status < 0 || !w)
+        return status;
+    if (w->kind != LS__WEIGHT || w->rank != v.rank || v.rank < 3 ||
+        v.rank > 4 || ls__value_rows(&v) != 0)
+        return ls__fail(LS_ENOTSUP, "read are convolutions of one and two axes "
+                        "whose weights are an initializer");
+    size[0] = v.rank == 4 ? w->shape[2] : 1;
+    size[1] = w->shape[v.rank - 1];
+    if ((status = window_of(n, &v, size, &by)) < 0)
+        return status;
+    if (ls__om_integer(n, "group", 1) < 1 ||
+        v.shape[1] / w->shape[1] != ls__om_integer(n, "group", 1) ||
+        v.shape[1] % w->shape[1])
+        return ls__fail(LS_ESHAPE, "its groups of channels do not fit");
+    o.padding = LS_EXPLICIT;
+    o.no_bias = !bias || ls__is_zero(bias);
+    o.groups = ls__om_integer(n, "group", 1);
+    o.stride_y = by.stride[0];
+    o.stride_x = by.stride[1];
+    o.dilation_y = by.gap[0];
+    o.dilation_x = by.gap[1];
+    o.top = by.before[0];
+    o.bottom = by.behind[0];
+    o.left = by.before[1];
+    o.right = by.behind[1];
+    shape[0] = size[0];
+    shape[1] = size[1];
+    shape[2] = w->shape[1];
+    shape[3] = w->shape[0];
+    if ((status = image(&v, &x)) < 0 ||
+        (status = ls__read_layer(r, n, w, name)) < 0 ||
+        (status = ls__read_param(r, name, "kernel", w, 0, 4, shape,
+                                 orders[v.rank - 3])) < 0 ||
+        (!o.no_bias && (status = ls__read_param(r, name, "bias", bias, 0, 1,
+                                                w->shape, (int[]){0})) < 0))
+        return status;
+    return put_image(r, n, &v, ls_conv2d_with(x, w->shape[0], size[0], size[1],
+                                              &o, name));
+}
+
+static int pool(ls__reader *r, const ls__om_node *n)
+{
+    ls_pooling_options o = ls_pooling_defaults();
+    bool greatest = !strcmp(n->op, "MaxPool");
+    window by;
+    ls__named v;
+    ls_node *x;
+    int status = ls__read_node_in(r, n, 0, &v);
+
+    if (status < 0)
+        return status;
+    if (v.rank < 3 || v.rank > 4 || ls__value_rows(&v) != 0)
+        return ls__fail(LS_ENOTSUP, "read are pools over one and two axes");
+    if (n->outputs > 1 && *n->output[1])
+        return ls__fail(LS_ENOTSUP, "its indices are not known here");
+    if ((status = window_of(n, &v, NULL, &by)) < 0 ||
+        (status = image(&v, &x)) < 0)
+        return status;
+    o.padding = LS_EXPLICIT;
+    o.ceil_mode = ls__om_integer(n, "ceil_mode", 0);
+    o.exclude_padding = !greatest && !ls__om_integer(n, "count_include_pad", 0);
+    o.stride_y = by.stride[0];
+    o.stride_x = by.stride[1];
+    o.dilation_y = by.gap[0];
+    o.dilation_x = by.gap[1];
+    o.top = by.before[0];
+    o.bottom = by.behind[0];
+    o.left = by.before[1];
+    o.right = by.behind[1];
+    x = greatest ? ls_max_pool_with(x, by.size[0], by.size[1], &o)
+                 : ls_avg_pool_with(x, by.size[0], by.size[1], &o);
+    return put_image(r, n, &v, x);
+}
+
+const ls__read_row ls__read_windows[] = {
+    {"Conv", conv}, {"MaxPool", pool}, {"AveragePool", pool}, {NULL, NULL}};

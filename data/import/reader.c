@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A graph from an ONNX model.  Nodes are read in their order; one that is
+ * refused leaves a line and unknown values, and what needs those is passed
+ * over, so that all that cannot be done is told at once. */
+#include "import/reader.h"
+#include "base/error.h"
+#include "base/sized.h"
+
+#include <lockstep/initial.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ values ------ */
+
+/* The value of a name, which is new or is there; NULL: no memory. */
+ls__named *ls__read_value(ls__reader *r, const char *name)
+{
+    int *number = ls__names_number(&r->names, name);
+
+    if (!number)
+        return NULL;
+    if (!*number) {
+        r->value[r->values].name = name;
+        *number = ++r->values;
+    }
+    return &r->value[*number - 1];
+}
+
+ls__named *ls__read_in(ls__reader *r, const ls__om_node *n, int k)
+{
+    return k < n->inputs && *n->input[k] ? ls__read_value(r, n->input[k])
+                                         : NULL;
+}
+
+ls__named *ls__read_out(ls__reader *r, const ls__om_node *n, int k)
+{
+    return ls__read_value(r, n->output[k]);
+}
+
+int ls__read_put(ls__reader *r, const ls__om_node *n, const ls__named *v)
+{
+    ls__named *to = ls__read_out(r, n, 0);
+    const char *name = to->name;
+
+    *to = *v;
+    to->name = name;
+    return 0;
+}
+
+int ls__read_node_in(ls__reader *r, const ls__om_node *n, int k, ls__named *v)
+{
+    const ls__named *from = ls__read_in(r, n, k);
+
+    if (!from)
+        return ls__fail(LS_EFORMAT, "it lacks input %d", k);
+    *v = *from;
+    return ls__read_as_node(r, v->name, v);
+}
+
+int ls__read_axis(int64_t axis, int rank)
+{
+    if (axis < -rank || axis >= rank)
+        return ls__fail(LS_ESHAPE, "axis %lld of %d", (long long)axis, rank);
+    return (int)(axis < 0 ? axis + rank : axis);
+}
+
+int ls__read_sizes(ls__reader *r, const ls__om_node *n, int k, int most,
+                   int64_t *out)
+{
+    const ls__named *v = ls__read_in(r, n, k);
+    int64_t count = v ? ls__value_count(v) : 0;
+
+    if (!v || v->kind != LS__NUMBERS)
+        return ls__fail(LS_ENOTSUP, "its input %d depends on data", k);
+    if (count > most || v->rank > 1)
+        return ls__fail(LS_ENOTSUP, "its input %d has too many numbers", k);
+    for (int64_t i = 0; i < count; i++)
+        out[i] = v->number[i] >= 0x1p63 ? INT64_MAX
+                 : v->number[i] > -0x1p63 ? (int64_t)v->number[i] : INT64_MIN;
+    return (int)count;
+}
+
+int ls__read_number(ls__reader *r, const ls__om_node *n, int k, double usual,
+                    double *out)
+{
+    const ls__named *v = ls__read_in(r, n, k);
+
+    *out = usual;
+    if (!v)
+        return 0;
+    if (v->kind != LS__NUMBERS || ls__value_count(v) != 1)
+        return ls__fail(LS_ENOTSUP, "its input %d is not one known number", k);
+    *out = *v->number;
+    return 0;
+}
+
+/* ------ problems ------ */
+
+static int tell(ls__reader *r, const char *text)
+{
+    ls_onnx *file = r->file;
+    char **grown = realloc(file->problem, ((size_t)file->problems + 1) *
+                                              sizeof(*grown));
+
+    if (!grown)
+        return ls__no_memory("an ONNX model", sizeof *grown);
+    file->problem = grown;
+    if (!(grown[file->problems] = ls__text_copy(text)))
+        return LS_ENOMEM;
+    file->problems++;
+    return 0;
+}
+
+/* A line about a node: "node "conv" (Conv of (rows,3,8,8)): ..". */
+static int tell_node(ls__reader *r, const ls__om_node *n, const char *why)
+{
+    char text[2 * LS__MESSAGE], shape[LS__VALUE_TEXT];
+    size_t at = 0;
+    const char *name = *n->name ? n->name : n->outputs ? n->output[0] : "";
+
+    at += (size_t)snprintf(text, sizeof text, "node \"%.100s\" (%.50s%s%.40s",
+                           name, n->op, n->inputs ? " of " : "", "");
+    for (int k = 0; k < n->inputs && at < sizeof text - 300; k++) {
+        const ls__named *v = ls__read_in(r, n, k);
+
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s",
+                               k ? ", " : "",
+                               v ? ls__value_text(shape, v->rank, v->shape)
+                                 : "nothing");
+    }
+    snprintf(text + at, sizeof text - at, "): %s", why);
+    return tell(r, text);
+}
+
+/* The last thing to say: what was refused first, and how much more there is. */
+static int refused(const ls_onnx *file)
+{
+    if (!file->problems)
+        return 0;
+    if (file->problems == 1)
+        return ls__fail(LS_ENOTSUP, "%s%s%s", file->om.path,
+                        *file->om.path ? ": " : "", file->problem[0]);
+    return ls__fail(LS_ENOTSUP, "%s%s%s (and %d more, ls_onnx_problem tells "
+                    "all)", file->om.path, *file->om.path ? ": " : "",
+                    file->problem[0], file->problems - 1);
+}
+
+/* ------ nodes ------ */
+
+static const ls__read_row *row_of(const char *op)
+{
+    static const ls__read_row *const tables[] = {
+        ls__read_layers, ls__read_windows, ls__read_shapes, ls__read_parts,
+        ls__read_plain};
+
+    for (int i = 0; i < 5; i++)
+        for (const ls__read_row *row = tables[i]; row->op; row++)
+            if (!strcmp(row->op, op))
+                return row;
+    return NULL;
+}
+
+/* Numbers of a Constant. */
+static int read_constant(ls__reader *r, const ls__om_node *n)
+{
+    enum { MOST = 64 };
+    ls__named *v = ls__read_out(r, n, 0);
+    int64_t list[MOST], size = 1;
+    double real[MOST];
+    ls__om_tensor t;
+    ls__wire at;
+    ls__field f;
+    int rank = 1, status;
+    bool is_real;
+
+    if (ls__om_attribute(n, "value", &at) && ls__wire_find(at, 5, &f)) {
+        status = ls__om_tensor_of(&r->file->om, f.bytes, &t);
+        return status < 0 ? status : ls__read_numbers(r, &t, v);
+    }
+    if ((is_real = ls__om_attribute(n, "value_float", &at))) {
+        real[0] = ls__om_real(n, "value_float", 0);
+        rank = 0;
+    } else if (ls__om_attribute(n, "value_int", &at)) {
+        list[0] = ls__om_integer(n, "value_int", 0);
+        rank = 0;
+    } else if ((size = ls__om_integers(n, "value_ints", MOST, list)) < 0) {
+        size = ls__om_reals(n, "value_floats", MOST, real);
+        is_real = true;
+    }
+    if (size < 0 || size > MOST)
+        return ls__fail(LS_ENOTSUP, "constants of this kind are not read");
+    status = ls__fold_new(r, v, rank, &size, is_real);
+    for (int64_t i = 0; status == 0 && i < size; i++)
+        v->number[i] = is_real ? real[i] : (double)list[i];
+    return status;
+}
+
+static int read_shape(ls__reader *r, const ls__om_node *n)
+{
+    const ls__named *x = ls__read_in(r, n, 0);
+    ls__named *y = ls__read_out(r, n, 0);
+    int64_t first = ls__om_integer(n, "start", 0), size;
+    int64_t end = ls__om_integer(n, "end", x->rank);
+    int status;
+
+    first = first < 0 ? first + x->rank : first;
+    end = end < 0 ? end + x->rank : end > x->rank ? x->rank : end;
+    first = first < 0 ? 0 : first;
+    size = end > first ? end - first : 0;
+    status = ls__fold_new(r, y, 1, &size, false);
+    for (int64_t i = 0; status == 0 && i < size; i++)
+        y->number[i] = (double)x->shape[first + i];
+    return status;
+}
+
+/* One node.  A status below 0 has its reason in the message. */
+static int read_node(ls__reader *r, const ls__om_node *n)
+{
+    const ls__read_row *row = row_of(n->op);
+    bool known = n->inputs > 0, there = true;
+    int status;
+
+    if (n->outputs < 1)
+        return ls__fail(LS_EFORMAT, "it has no output");
+    for (int k = 0; k < n->inputs; k++) {
+        const ls__named *v = ls__read_in(r, n, k);
+
+        known &= !v || v->kind == LS__NUMBERS;
+        there &= !v || v->kind != LS__UNKNOWN;
+    }
+    for (int k = 0; k < n->outputs; k++)
+        if (*n->output[k] && ls__read_out(r, n, k)->kind != LS__UNKNOWN)
+            return ls__fail(LS_EFORMAT, "\"%.100s\" stands there twice",
+                            n->output[k]);
+    if (!there)
+        return 0;
+    if (*n->domain && strcmp(n->domain, "ai.onnx"))
+        return ls__fail(LS_ENOTSUP, "operators of \"%.60s\" are not known "
+                        "here; export without functions of that domain",
+                        n->domain);
+    if (!strcmp(n->op, "Constant"))
+        return read_constant(r, n);
+    if (n->inputs < 1 || !*n->input[0])
+        return ls__fail(LS_EFORMAT, "it has no input");
+    if (!strcmp(n->op, "Shape"))
+        return read_shape(r, n);
+    if (known && (status = ls__fold(r, n)) != 0)
+        return status < 0 ? status : 0;
+    if (!row)
+        return ls__fail(LS_ENOTSUP, "this operator is not known here");
+    return row->read(r, n);
+}
+
+static int read_nodes(ls__reader *r)
+{
+    const ls__om *om = &r->file->om;
+    int status;
+
+    for (int i = 0; i < om->nodes; i++) {
+        r->node = i;
+        if (r->done[i] || (status = read_node(r, &om->node[i])) >= 0)
+            continue;
+        if (status == LS_ENOMEM)
+            return status;
+        if ((status = tell_node(r, &om->node[i], ls_errmsg())) < 0)
+            return status;
+        for (int k = 0; k < om->node[i].outputs; k++)
+            ls__read_out(r, &om->node[i], k)->kind = LS__UNKNOWN;
+    }
+    return 0;
+}
+
+/* ------ after them ------ */
+
+/* The weight that a parameter of that shape has; NULL: there is none. */
+static const ls__weight *weight_of(const ls_onnx *file, const char *name,
+                                   int rank, const int64_t *shape)
+{
+    for (int i = 0; i < file->weights; i++) {
+        const ls__weight *w = file->weight[i];
+
+        if (w->param && !strcmp(w->param, name) && w->rank == rank &&
+            (!rank || !memcmp(w->shape, shape, (size_t)rank * sizeof *shape)))
+            return w;
+    }
+    return NULL;
+}
+
+static int init(void *user, const char *name, int rank, const int64_t *shape,
+                ls_key key, float *out)
+{
+    const ls__weight *w = weight_of(user, name, rank, shape);
+
+    (void)key;
+    if (w)
+        ls__weight_fill(w, out);
+    return w ? 0 : LS_ENOTFOUND;
+}
+
+/* Has each parameter of the graph its weight? */
+static int check_weights(const ls__reader *r)
+{
+    const ls_node *n;
+    ls_array_spec p;
+
+    for (int i = 0; (n = ls_graph_node(r->graph, i)); i++)
+        for (int k = 0; ls_node_param(n, k, &p); k++)
+            if (!weight_of(r->file, p.name, p.rank, p.shape))
+                return ls__fail(LS_ESHAPE, "%s \"%s\": \"%s\" has not the "
+                                "shape that it is of in the file",
+                                ls_node_op(n),
+                                ls_node_name(n), p.name);
+    return 0;
+}
+
+static int tell_last(ls__reader *r, int status)
+{
+    return status == 0 || status == LS_ENOMEM ? status : tell(r, ls_errmsg());
+}
+
+static int read_all(ls__reader *r)
+{
+    const ls__om *om = &r->file->om;
+    const ls_init by_file = {.kind = LS_INIT_OWN, .fn = init, .user = r->file};
+    int status = ls__read_survey(r);
+
+    for (int i = 0; i < om->tensors && status == 0; i++)
+        status = tell_last(r, ls__read_tensor(r, &om->tensor[i]));
+    for (int i = 0; i < om->inputs && status == 0; i++)
+        status = tell_last(r, ls__read_input(r, &om->input[i]));
+    if (status == 0)
+        status = read_nodes(r);
+    for (int i = 0; i < om->outputs && status == 0; i++)
+        status = tell_last(r, ls__read_output(r, &om->output[i]));
+    if (status == 0 && !r->file->problems)
+        status = tell_last(r, check_weights(r));
+    if (status == 0 && (status = refused(r->file)) == 0 && r->file->weights)
+        status = ls_init_params(r->graph, "*", &by_file);
+    return status;
+}
+
+/* Room for all names that there can be. */
+static int open_reader(ls__reader *r)
+{
+    const ls__om *om = &r->file->om;
+    ls__arena *arena = &r->file->arena;
+    size_t all = (size_t)om->tensors + (size_t)om->inputs + (size_t)om->outputs;
+
+    for (int i = 0; i < om->nodes; i++)
+        all += (size_t)om->node[i].inputs + (size_t)om->node[i].outputs;
+    r->value = ls__arena_new(arena, all + 1, sizeof *r->value);
+    r->uses = ls__arena_new(arena, all + 1, sizeof *r->uses);
+    r->matters = ls__arena_new(arena, all + 1, sizeof *r->matters);
+    r->layers_own = ls__arena_new(arena, all + 1, sizeof *r->layers_own);
+    r->done = ls__arena_new(arena, (size_t)om->nodes + 1, sizeof *r->done);
+    r->file->end = ls__arena_new(arena, (size_t)om->inputs +
+                                            (size_t)om->outputs + 1,
+                                 sizeof *r->file->end);
+    return r->value && r->uses && r->matters && r->layers_own && r->done &&
+                   r->file->end
+               ? 0 : LS_ENOMEM;
+}
+
+LS__DEFAULTS(ls_onnx_options, ls_onnx_defaults_bytes, .sizes = NULL)
+
+int ls_graph_load_onnx(ls_graph **graph, ls_onnx *onnx,
+                       const ls_onnx_options *options)
+{
+    LS__NEED(graph);
+    LS__NEED(onnx);
+
+    ls_onnx_options o = ls_onnx_defaults();
+    ls__reader r = {.file = onnx, .options = &o};
+    int status;
+
+    if ((status = ls__sized_take("ls_onnx_options", &o, sizeof o, options)) < 0)
+        return status;
+    ls__onnx_forget(onnx);
+    if ((status = ls_graph_new(&r.graph)) < 0)
+        return status;
+    ls_graph_errors_pass(r.graph, true);
+    if ((status = open_reader(&r)) == 0)
+        status = read_all(&r);
+    ls__names_free(&r.names);
+    ls__names_free(&r.layers);
+    if (status < 0) {
+        onnx->ends = 0;
+        ls_graph_free(r.graph);
+        return status;
+    }
+    ls_graph_errors_pass(r.graph, false);
+    *graph = r.graph;
+    return 0;
+}

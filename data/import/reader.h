@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reading an ONNX graph: nodes in their order, each by the row of its operator.
+ * The files of this room share it. */
+#ifndef LS_IMPORT_READER_H
+#define LS_IMPORT_READER_H
+
+#include "base/names.h"
+#include "import/value.h"
+
+#include <lockstep/onnx.h>
+
+enum { LS__LAYER_NAME = 200 };
+
+/* Numbers of the file that a parameter of the graph has. */
+struct ls__weight {
+    const char *name; /* the initializer's, or that of an Identity of it */
+    const ls__om_tensor *tensor; /* NULL: they are constants: */
+    const double *number;        /* of the tensor's shape */
+    const char *param; /* its name in the graph; NULL: it has none yet */
+    int rank;
+    int64_t shape[LS_MAX_RANK]; /* of the parameter */
+    int order[LS_MAX_RANK];     /* its axis k is the tensor's order[k]; -1: of
+                                   one element, which the tensor lacks */
+    ls_node *node;              /* where it is a node by itself */
+};
+
+/* A name of the graph that a program may build on. */
+typedef struct ls__end {
+    const char *name;
+    ls_node *node;
+} ls__end;
+
+struct ls_onnx {
+    ls__om om;
+    ls__arena arena;
+    ls__weight **weight;
+    int weights, capacity;
+    ls__end *end; /* inputs, then outputs */
+    int ends;
+    char **problem; /* what was refused, a line each */
+    int problems;
+};
+
+typedef struct ls__reader {
+    ls_onnx *file;
+    const ls_onnx_options *options;
+    ls_graph *graph;
+    ls__names names; /* of values: index + 1 */
+    ls__named *value;
+    int values;
+    ls__names layers; /* names that layers have */
+    int *uses;        /* [value] how many nodes read it */
+    bool *matters;    /* [value] a gradient may go through it */
+    bool *layers_own; /* [value] a layer may have it as a parameter */
+    bool *done;       /* [node] another node's operator made it, too */
+    int64_t rows;     /* of the file, where it has as many; or 0 */
+    int64_t numbers;  /* that were computed so far */
+    int node;         /* that is read now */
+} ls__reader;
+
+/* The value of a name, which is new or is there; NULL: no memory. */
+ls__named *ls__read_value(ls__reader *r, const char *name);
+
+/* Read an initializer, an input, an output; and numbers of a tensor. */
+int ls__read_tensor(ls__reader *r, const ls__om_tensor *t);
+int ls__read_input(ls__reader *r, const ls__om_value *in);
+int ls__read_output(ls__reader *r, const ls__om_value *out);
+int ls__read_numbers(ls__reader *r, const ls__om_tensor *t, ls__named *v);
+
+/* Name all values, count who reads them, and mark what a gradient may reach. */
+int ls__read_survey(ls__reader *r);
+
+/* Forget what an earlier graph left. */
+void ls__onnx_forget(ls_onnx *file);
+
+/* The value of input or output k of a node.  An input: NULL where none is
+ * given. */
+ls__named *ls__read_in(ls__reader *r, const ls__om_node *n, int k);
+ls__named *ls__read_out(ls__reader *r, const ls__om_node *n, int k);
+
+/* Copy a value under the name of output 0. */
+int ls__read_put(ls__reader *r, const ls__om_node *n, const ls__named *v);
+
+/* A copy of input k as a node's value. */
+int ls__read_node_in(ls__reader *r, const ls__om_node *n, int k,
+                     ls__named *v);
+
+/* Make a value a node's: a parameter of an initializer, a constant of numbers,
+ * which is called `name`. */
+int ls__read_as_node(ls__reader *r, const char *name, ls__named *v);
+
+/* Input k as integers: how many there are (`most` at most), a status where they
+ * are not known. */
+int ls__read_sizes(ls__reader *r, const ls__om_node *n, int k, int most,
+                   int64_t *out);
+
+/* The only number of input k, or `usual` where there is none. */
+int ls__read_number(ls__reader *r, const ls__om_node *n, int k, double usual,
+                    double *out);
+
+/* An axis, which may be counted from the end, of a rank; a status. */
+int ls__read_axis(int64_t axis, int rank);
+
+/* ------ layers (initializers.c) ------ */
+
+/* A name of its own for the layer with that weight ("fc.weight": "fc"), or of a
+ * node. */
+int ls__read_layer(ls__reader *r, const ls__om_node *n,
+                   const ls__named *weight, char name[LS__LAYER_NAME]);
+
+/* Say what the parameter "<layer>.<own>" of the layer that is built next has:
+ * its axes, of that shape, are those of the value v in that order; NULL: the
+ * constant `usual` everywhere. */
+int ls__read_param(ls__reader *r, const char *layer, const char *own,
+                   const ls__named *v, double usual, int rank,
+                   const int64_t *shape, const int *order);
+
+/* A weight of the file's list; NULL: no memory. */
+ls__weight *ls__weight_new(ls__reader *r);
+
+/* Stores the values of a parameter. */
+void ls__weight_fill(const ls__weight *w, float *out);
+
+/* The place in the tensor of element i of the parameter. */
+int64_t ls__weight_place(const ls__weight *w, int64_t i);
+
+/* ------ numbers (fold.c) ------ */
+
+/* Numbers of that shape, to be filled in. */
+int ls__fold_new(ls__reader *r, ls__named *v, int rank, const int64_t *shape,
+                 bool is_real);
+
+/* Compute a node whose inputs are all known: 1 where it was, 0 where it can't
+ * be. */
+int ls__fold(ls__reader *r, const ls__om_node *n);
+
+/* ------ operators ------ */
+
+typedef struct ls__read_row {
+    const char *op;
+    int (*read)(ls__reader *r, const ls__om_node *n);
+} ls__read_row;
+
+/* Make output 0 a sum. */
+int ls__read_add(ls__reader *r, const ls__om_node *n, ls__named *a,
+                 ls__named *b);
+
+/* Are they known, and all 0? */
+bool ls__is_zero(const ls__named *v);
+
+extern const ls__read_row ls__read_plain[], ls__read_shapes[],
+    ls__read_parts[], ls__read_layers[], ls__read_windows[];
+
+#endif

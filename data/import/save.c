@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Weights that go into a predictor, or back into the bytes they came from. */
+#include "base/assert.h"
+#include "base/error.h"
+#include "file/file.h"
+#include "import/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ a predictor ------ */
+
+int ls_predictor_load_onnx(ls_predictor *predictor, const ls_onnx *onnx)
+{
+    LS__NEED_AS(predictor, "predictor", LS_EINVAL);
+    LS__NEED(onnx);
+
+    ls_array *list = ls__new((size_t)onnx->weights + 1, sizeof *list,
+                             "an ONNX model");
+    int n = 0, status = list ? 0 : LS_ENOMEM;
+
+    for (int i = 0; i < onnx->weights && status == 0; i++) {
+        const ls__weight *w = onnx->weight[i];
+        ls_array *a = &list[n];
+
+        if (!w->param)
+            continue;
+        *a = (ls_array){.name = w->param, .dtype = LS_F32, .rank = w->rank};
+        memcpy(a->shape, w->shape, sizeof a->shape);
+        a->data = ls__new((size_t)ls__count(w->rank, w->shape), sizeof(float),
+                          w->param);
+        if (!a->data)
+            status = LS_ENOMEM;
+        else
+            ls__weight_fill(w, a->data);
+        n++;
+    }
+    if (status == 0)
+        status = ls_predictor_set(predictor, n, list);
+    for (int i = 0; i < n; i++)
+        free(list[i].data);
+    free(list);
+    return status;
+}
+
+/* ------ a file ------ */
+
+/* A file to be written: bytes that were read, and a copy of them. */
+typedef struct copy {
+    const char *name; /* NULL: the model itself; else the file beside it */
+    const uint8_t *from;
+    size_t size;
+    uint8_t *to;
+} copy;
+
+static copy *copy_of(copy *list, int n, const ls__weight *w)
+{
+    for (int i = 0; i < n; i++)
+        if (w->tensor->bytes.at >= list[i].from &&
+            w->tensor->bytes.at <= list[i].from + list[i].size &&
+            !w->tensor->where == !list[i].name)
+            return &list[i];
+    return NULL;
+}
+
+/* Little-endian, in the place of what was there. */
+static void put(uint8_t *to, const void *from, int width)
+{
+    uint64_t word = 0;
+    uint32_t half;
+
+    if (width == 4) {
+        memcpy(&half, from, 4);
+        word = half;
+    } else {
+        memcpy(&word, from, 8);
+    }
+    for (int k = 0; k < width; k++)
+        to[k] = (uint8_t)(word >> (8 * k));
+}
+
+/* Has another parameter the same tensor? */
+static bool shared(const ls_onnx *onnx, const ls__weight *w)
+{
+    for (int i = 0; i < onnx->weights; i++)
+        if (onnx->weight[i] != w && onnx->weight[i]->param &&
+            onnx->weight[i]->tensor == w->tensor)
+            return true;
+    return false;
+}
+
+static int put_weight(copy *list, int n, const ls_onnx *onnx,
+                      const ls__weight *w, const ls_trainer *t)
+{
+    const ls__om_tensor *of = w->tensor;
+    copy *c = copy_of(list, n, w);
+    uint8_t *to;
+    float *now, *was;
+    int status;
+
+    LS__ASSERT(c);
+    if ((of->type != LS__OM_FLOAT && of->type != LS__OM_DOUBLE) || !of->width)
+        return ls__fail(LS_ENOTSUP, "\"%s\" is of type %lld: written are "
+                        "weights that are F32 or F64 in the file", of->name,
+                        (long long)of->type);
+    now = ls__new((size_t)of->elements, sizeof *now, of->name);
+    was = ls__new((size_t)of->elements, sizeof *was, of->name);
+    status = now && was ? ls_trainer_get(t, w->param, of->elements, now)
+                        : LS_ENOMEM;
+    to = c->to + (of->bytes.at - c->from);
+    if (status == 0)
+        ls__weight_fill(w, was);
+    for (int64_t i = 0; status == 0 && i < of->elements; i++) {
+        uint8_t *at = to + ls__weight_place(w, i) * of->width;
+        double wide = (double)now[i];
+
+        if (memcmp(&now[i], &was[i], sizeof *now) == 0)
+            continue;
+        if (shared(onnx, w))
+            status = ls__fail(LS_ENOTSUP, "\"%s\" and another parameter are "
+                              "one initializer in the file, as they were "
+                              "alike", w->name);
+        else
+            put(at, of->width == 4 ? (const void *)&now[i]
+                                   : (const void *)&wide, of->width);
+    }
+    free(now);
+    free(was);
+    return status;
+}
+
+/* The path of a file beside another one; to be freed. */
+static char *beside(const char *path, const char *name)
+{
+    const char *slash = name ? strrchr(path, '/') : NULL;
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    size_t all = folder + strlen(name ? name : path) + 1;
+    char *text = ls__new(all, 1, path);
+
+    if (text) {
+        memcpy(text, path, folder);
+        memcpy(text + folder, name ? name : path, all - folder);
+    }
+    return text;
+}
+
+/* Is a path in the folder that the model was read from? */
+static bool same_folder(const ls_onnx *onnx, const char *path)
+{
+    char *a = beside(onnx->om.path, "."), *b = beside(path, ".");
+    char *x = a ? realpath(a, NULL) : NULL, *y = b ? realpath(b, NULL) : NULL;
+    bool same = x && y && !strcmp(x, y);
+
+    free(a);
+    free(b);
+    free(x);
+    free(y);
+    return same;
+}
+
+static int write_copy(const copy *c, const char *path)
+{
+    char *to = beside(path, c->name);
+    ls__aside file = {0};
+    int status = to ? ls__aside_open(&file, to) : LS_ENOMEM;
+
+    if (status == 0 &&
+        (status = ls__newfile_write(&file.out, c->to, c->size)) == 0)
+        status = ls__aside_finish(&file);
+    if (to)
+        ls__aside_close(&file);
+    free(to);
+    return status;
+}
+
+int ls_onnx_save(const ls_onnx *onnx, const ls_trainer *trainer,
+                 const char *path)
+{
+    LS__NEED(onnx);
+    LS__NEED(trainer);
+    LS__NEED(path);
+
+    const ls__om *om = &onnx->om;
+    int n = om->besides + 1, status = 0;
+    copy *list;
+
+    if (om->besides && same_folder(onnx, path))
+        return ls__fail(LS_EINVAL, "%s: the model's weights are in \"%s\", "
+                        "which would be written over: save to another folder",
+                        path, om->beside[0].name);
+    if (!(list = ls__new((size_t)n, sizeof *list, "an ONNX model")))
+        return LS_ENOMEM;
+    list[n - 1] = (copy){NULL, om->bytes, om->size, NULL};
+    for (int i = 0; i < om->besides; i++)
+        list[i] = (copy){om->beside[i].name, om->beside[i].bytes,
+                         om->beside[i].size, NULL};
+    for (int i = 0; i < n && status == 0; i++) {
+        list[i].to = ls__new(list[i].size, 1, "an ONNX model");
+        if (!list[i].to)
+            status = LS_ENOMEM;
+        else if (list[i].size)
+            memcpy(list[i].to, list[i].from, list[i].size);
+    }
+    for (int i = 0; i < onnx->weights && status == 0; i++)
+        if (onnx->weight[i]->tensor && onnx->weight[i]->param)
+            status = put_weight(list, n, onnx, onnx->weight[i], trainer);
+    for (int i = 0; i < n && status == 0; i++) /* the model last */
+        status = write_copy(&list[i], path);
+    for (int i = 0; i < n; i++)
+        free(list[i].to);
+    free(list);
+    return status;
+}

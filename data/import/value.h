@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a name of an ONNX graph stands for while it is read: numbers that are
+ * known, an initializer, or a node of ours.
+ *
+ * An ONNX axis of a node is a product of atoms: the rows, which no node of ours
+ * has as an axis, and axes of the node, in any order.  So a transpose is a new
+ * order of atoms, a reshape groups them anew, and neither moves a number:
+ * (rows,C,H,W) may be a node (H,W,C) through a whole network, and (T,rows
+ * heads,d), where rows are merged with heads, one of (heads,T,d).  Only who
+ * wants a node's axes in an order of their own moves them. */
+#ifndef LS_IMPORT_VALUE_H
+#define LS_IMPORT_VALUE_H
+
+#include "import/om.h"
+
+#include <lockstep/ops.h>
+
+/* The number of rows in shapes: a prime, above all other sizes, so what is a
+ * multiple of it is of the rows. */
+#define LS__ROWS INT64_C(2147483659)
+
+enum { LS__ATOMS = 16, LS__ROW = -1 };
+
+typedef struct ls__atom {
+    int64_t size;
+    int axis;  /* of ONNX's shape */
+    int place; /* axis of the node, or LS__ROW */
+} ls__atom;
+
+typedef enum ls__named_kind {
+    LS__UNKNOWN, /* its node was refused */
+    LS__NUMBERS,
+    LS__WEIGHT,
+    LS__NODE,
+    LS__SEQUENCE /* a node cut into parts of `part` along axis `along` */
+} ls__named_kind;
+
+typedef struct ls__weight ls__weight; /* reader.h */
+
+typedef struct ls__named {
+    const char *name;
+    ls__named_kind kind;
+    int rank;
+    int64_t shape[LS_MAX_RANK];   /* as ONNX has it; rows: LS__ROWS */
+    /* LS__NUMBERS */
+    bool is_real; /* floats; else integers and booleans */
+    double *number;
+    /* LS__WEIGHT: axis k is axis order[k] of the tensor */
+    ls__weight *weight;
+    int order[LS_MAX_RANK];
+    /* LS__NODE, LS__SEQUENCE */
+    int64_t part;
+    int along;
+    ls_node *node;
+    int atoms;
+    ls__atom atom[LS__ATOMS]; /* in the order of ONNX's axes */
+} ls__named;
+
+/* A builder's node: 0, or LS_ENOTSUP with its message for NULL. */
+static inline int ls__made(const ls_node *node)
+{
+    return node ? 0 : ls_error(LS_ENOTSUP, ls_errmsg());
+}
+
+/* All of these return 0 or a status, with a message. */
+
+/* Make it a node's value: axis k of the node is ONNX's axis order[k]; the axis
+ * of rows is none of them, and is there where shape has LS__ROWS. */
+int ls__value_set(ls__named *v, ls_node *node, int rank, const int64_t *shape,
+                  int axes, const int *order);
+
+/* The node with ONNX's axes in that order, which are all but that of the rows:
+ * each one axis, of one element, too. */
+int ls__value_in_order(ls__named *v, int axes, const int *order,
+                       ls_node **node);
+
+/* The same in ONNX's order. */
+int ls__value_plain(ls__named *v, ls_node **node);
+/* Stores the order in which the node's axes lie, but for `last`, which comes
+ * last (-1: none does).  Returns how many there are. */
+int ls__value_order(const ls__named *v, int last, int order[LS_MAX_RANK]);
+
+/* The node with ONNX's last axis as its last, and others as they lie, with rows
+ * among them or not; and, after an operator along it, the node of as many or of
+ * other elements there. */
+int ls__value_last(ls__named *v, ls_node **node);
+int ls__value_set_last(ls__named *v, ls_node *node, int64_t size);
+
+/* Make y the product of matrices, as NumPy's matmul. */
+int ls__value_product(ls__named *a, ls__named *b, ls__named *y);
+
+/* Another shape for the same numbers: `rows` rows, of which there are as many
+ * in the file, stand for all, or 0. */
+int ls__value_reshape(ls__named *v, int rank, const int64_t *shape,
+                      int64_t rows);
+
+/* Exchange axes: axis k becomes what axis order[k] was. */
+void ls__value_transpose(ls__named *v, const int *order);
+
+/* Drop axes of one element where `drop` is set, or add one before axis k. */
+void ls__value_squeeze(ls__named *v, const bool *drop);
+void ls__value_unsqueeze(ls__named *v, int k);
+
+/* Repeat axes of one element, or that are not there, up to that shape. */
+int ls__value_expand(ls__named *v, int rank, const int64_t *shape);
+
+/* Give a node's value (no larger) the shape of another's node, repeated where
+ * it has one element; atoms of the other may be split for it. */
+int ls__value_like(ls__named *v, ls__named *other);
+
+/* The shape of two that are broadcast; false: they do not fit. */
+bool ls__value_join(const ls__named *a, const ls__named *b, int *rank,
+                    int64_t shape[LS_MAX_RANK]);
+
+/* Is the axis of rows there, alone, and where? -1: no, or not alone. */
+int ls__value_rows(const ls__named *v);
+
+/* Axes of the node; and an atom of it split in two, the first of that size. */
+int ls__atoms_rank(const ls__named *v);
+int ls__atoms_split(ls__named *v, int i, int64_t size);
+
+int64_t ls__value_count(const ls__named *v);
+
+/* "(rows,3,2 rows)" */
+enum { LS__VALUE_TEXT = 200 };
+const char *ls__value_text(char out[LS__VALUE_TEXT], int rank,
+                           const int64_t *shape);
+
+#endif

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Graphs from ONNX (test/golden/make_import.py): they put out what ONNX Runtime
+ * does, steps lose what PyTorch's do, parameters have the file's names, and a
+ * file that is saved differs from the one that was read by weights alone.  All
+ * that cannot be done is told at once, and what is cut off is refused. */
+#define _GNU_SOURCE /* nftw */
+#include "export/proto.h"
+#include "folder.h"
+#include "golden/import_outputs.h"
+#include "support.h"
+#include <lockstep/onnx.h>
+
+enum { ROWS = 4, STEPS = 5 };
+
+static const char *golden_file(const char *name)
+{
+    static char path[4096];
+    const char *top = getenv("top_srcdir");
+
+    snprintf(path, sizeof path, "%s/test/golden/%s", top ? top : "..", name);
+    return path;
+}
+
+/* A model, its graph and a predictor with its weights. */
+typedef struct model {
+    ls_onnx *onnx;
+    ls_graph *g;
+    ls_predictor *p;
+    ls_context *c;
+} model;
+
+static model open_model(const char *path)
+{
+    model m;
+
+    OK(ls_onnx_open(&m.onnx, path));
+    OK(ls_graph_load_onnx(&m.g, m.onnx, NULL));
+    OK(ls_predictor_open_graph(&m.p, m.g, NULL));
+    OK(ls_predictor_load_onnx(m.p, m.onnx));
+    OK(ls_context_open(&m.c, m.p, NULL));
+    return m;
+}
+
+static void close_model(model *m)
+{
+    ls_context_close(m->c);
+    ls_predictor_close(m->p);
+    ls_graph_free(m->g);
+    ls_onnx_close(m->onnx);
+}
+
+static void gives(const model *m, const char *output, int64_t n,
+                  const float *want)
+{
+    float *got = malloc((size_t)n * sizeof *got);
+
+    ck_assert_ptr_nonnull(got);
+    OK(ls_context_predict(m->c, output, n, got));
+    for (int64_t i = 0; i < n; i++)
+        ck_assert_msg(fabs((double)got[i] - (double)want[i]) <=
+                          1e-5 * (1 + fabs((double)want[i])),
+                      "%s[%lld]: %g, not %g", output, (long long)i,
+                      (double)got[i], (double)want[i]);
+    free(got);
+}
+
+#define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
+
+START_TEST(test_outputs)
+{
+    model m = open_model(golden_file("import_layers.onnx"));
+    const char *y;
+
+    ls_graph_output(m.g, 0, &y);
+    OK(ls_context_set(m.c, "x", LS_F32, import_images, ROWS));
+    gives(&m, y, COUNT(import_layers), import_layers);
+    close_model(&m);
+
+    m = open_model(golden_file("import_words.onnx"));
+    ls_graph_output(m.g, 0, &y);
+    OK(ls_context_set(m.c, "tokens", LS_I32, import_tokens, ROWS));
+    gives(&m, y, COUNT(import_words), import_words);
+    close_model(&m);
+
+    m = open_model(golden_file("import_terms.onnx"));
+    OK(ls_context_set(m.c, "x", LS_F32, import_table, ROWS));
+    gives(&m, import_name_0, COUNT(import_terms_0), import_terms_0);
+    gives(&m, import_name_1, COUNT(import_terms_1), import_terms_1);
+    gives(&m, import_name_2, COUNT(import_terms_2), import_terms_2);
+    close_model(&m);
+}
+END_TEST
+
+/* Images whose channels come last are the same ones. */
+START_TEST(test_channels_last)
+{
+    ls_onnx_options o = ls_onnx_defaults();
+    float turned[ROWS * 2 * 8 * 8];
+    const char *y;
+    model m;
+
+    o.channels_last = true;
+    OK(ls_onnx_open(&m.onnx, golden_file("import_layers.onnx")));
+    OK(ls_graph_load_onnx(&m.g, m.onnx, &o));
+    OK(ls_predictor_open_graph(&m.p, m.g, NULL));
+    OK(ls_predictor_load_onnx(m.p, m.onnx));
+    OK(ls_context_open(&m.c, m.p, NULL));
+    for (int i = 0; i < ROWS * 2 * 64; i++)
+        turned[i / 128 * 128 + i % 64 * 2 + i / 64 % 2] = import_images[i];
+    ls_graph_output(m.g, 0, &y);
+    OK(ls_context_set(m.c, "x", LS_F32, turned, ROWS));
+    gives(&m, y, COUNT(import_layers), import_layers);
+    for (int i = 0; i < ls_graph_nodes(m.g); i++) /* nothing moves but one flat
+                                                     image */
+        if (!strcmp(ls_node_op(ls_graph_node(m.g, i)), "transpose"))
+            ck_assert_str_eq(
+                ls_node_op(ls_node_input(ls_graph_node(m.g, i), 0)),
+                "avg_pool");
+    close_model(&m);
+}
+END_TEST
+
+/* ------ names ------ */
+
+static bool has_param(const ls_graph *g, const char *name, int rank,
+                      const int64_t *shape)
+{
+    ls_array_spec p;
+    const ls_node *n;
+
+    for (int i = 0; (n = ls_graph_node(g, i)); i++)
+        for (int k = 0; ls_node_param(n, k, &p); k++)
+            if (!strcmp(p.name, name))
+                return p.rank == rank &&
+                       !memcmp(p.shape, shape, (size_t)rank * sizeof *shape);
+    return false;
+}
+
+START_TEST(test_names)
+{
+    model m = open_model(golden_file("import_layers.onnx"));
+
+    ck_assert(has_param(m.g, "stem.weight", 4, (int64_t[]){3, 3, 2, 4}));
+    ck_assert(has_param(m.g, "norm.running_var", 1, (int64_t[]){4}));
+    ck_assert(has_param(m.g, "deep.weight", 4, (int64_t[]){3, 3, 1, 4}));
+    ck_assert(has_param(m.g, "group.weight", 1, (int64_t[]){4}));
+    ck_assert(has_param(m.g, "head.weight", 2, (int64_t[]){51, 5}));
+    ck_assert(has_param(m.g, "head.bias", 1, (int64_t[]){5}));
+    ck_assert_ptr_nonnull(ls_onnx_node(m.onnx, "x"));
+    ck_assert_ptr_nonnull(ls_onnx_node(m.onnx, NULL));
+    ck_assert_ptr_null(ls_onnx_node(m.onnx, "none"));
+    close_model(&m);
+    m = open_model(golden_file("import_words.onnx"));
+    ck_assert(has_param(m.g, "word.weight", 2, (int64_t[]){11, 8}));
+    ck_assert(has_param(m.g, "place", 3, (int64_t[]){1, 6, 8}));
+    close_model(&m);
+}
+END_TEST
+
+/* ------ training ------ */
+
+/* A trainer on a model's first output, by plain SGD with labels. */
+static ls_trainer *trainer_of(ls_pool *pool, ls_onnx *onnx, ls_graph **g)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_trainer *t;
+
+    OK(ls_graph_load_onnx(g, onnx, NULL));
+    OK(ls_loss(*g, ls_cross_entropy(ls_onnx_node(onnx, NULL),
+                                    ls_input(*g, "label", LS_I32, 0, NULL))));
+    o.optimizer = ls_sgd(0.1);
+    OK(ls_trainer_open(&t, pool, *g, &o));
+    return t;
+}
+
+static void train(ls_trainer *t, const char *input, ls_dtype dtype,
+                  const void *rows, const float *want)
+{
+    ls_batch *batch;
+
+    OK(ls_batch_open(&batch, t));
+    OK(ls_batch_set(batch, input, dtype, rows, ROWS));
+    OK(ls_batch_set(batch, "label", LS_I32, import_labels, ROWS));
+    for (int i = 0; i < STEPS; i++) {
+        ls_result r;
+
+        OK(ls_step(t, batch, &r));
+        ck_assert_msg(fabs((double)r.loss - (double)want[i]) <= 2e-5,
+                      "step %d: %.7g, not %.7g", i, (double)r.loss,
+                      (double)want[i]);
+    }
+    ls_batch_close(batch);
+}
+
+/* The bytes that differ between two files of one size. */
+static size_t differing(const char *a, const char *b)
+{
+    size_t n, m, count = 0;
+    char *x = get_file(a, &n), *y = get_file(b, &m);
+
+    ck_assert_uint_eq(n, m);
+    for (size_t i = 0; i < n; i++)
+        count += x[i] != y[i];
+    free(x);
+    free(y);
+    return count;
+}
+
+static void trains(const char *name, const char *input, ls_dtype dtype,
+                   const void *rows, const float *want, int64_t n)
+{
+    ls_pool *pool = open_pool(2, 2);
+    ls_onnx *onnx;
+    ls_trainer *t;
+    ls_graph *g;
+    ls_context *c;
+    ls_predictor *p;
+    float *now = malloc((size_t)n * sizeof *now);
+    const char *y;
+    model m;
+
+    folder_open();
+    OK(ls_onnx_open(&onnx, golden_file(name)));
+    t = trainer_of(pool, onnx, &g);
+    OK(ls_onnx_save(onnx, t, in_folder("same.onnx")));
+    ck_assert_uint_eq(differing(golden_file(name), in_folder("same.onnx")), 0);
+    train(t, input, dtype, rows, want);
+    OK(ls_onnx_save(onnx, t, in_folder("new.onnx")));
+    ck_assert_uint_gt(differing(golden_file(name), in_folder("new.onnx")), 0);
+
+    ls_graph_output(g, 0, &y);
+    OK(ls_predictor_open(&p, t));
+    OK(ls_context_open(&c, p, NULL));
+    OK(ls_context_set(c, input, dtype, rows, ROWS));
+    OK(ls_context_predict(c, y, n, now));
+    m = open_model(in_folder("new.onnx"));
+    OK(ls_context_set(m.c, input, dtype, rows, ROWS));
+    gives(&m, y, n, now);
+    close_model(&m);
+
+    ls_context_close(c);
+    ls_predictor_close(p);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    ls_onnx_close(onnx);
+    ls_pool_close(pool);
+    free(now);
+    folder_close();
+}
+
+START_TEST(test_training)
+{
+    trains("import_layers.onnx", "x", LS_F32, import_images,
+           import_layers_losses, COUNT(import_layers));
+    trains("import_words.onnx", "tokens", LS_I32, import_tokens,
+           import_words_losses, COUNT(import_words));
+}
+END_TEST
+
+/* A model file tells a parameter's name, and that constants stay. */
+START_TEST(test_model_file)
+{
+    ls_pool *pool = open_pool(1, 1);
+    ls_onnx *onnx;
+    ls_graph *g, *again;
+    ls_trainer *t, *other;
+    ls_trainer_options o = ls_trainer_defaults();
+
+    folder_open();
+    OK(ls_onnx_open(&onnx, golden_file("import_words.onnx")));
+    t = trainer_of(pool, onnx, &g);
+    train(t, "tokens", LS_I32, import_tokens, import_words_losses);
+    OK(ls_trainer_save_model(t, in_folder("m.safetensors")));
+    OK(ls_graph_load(&again, in_folder("m.safetensors")));
+    ck_assert(has_param(again, "word.weight", 2, (int64_t[]){11, 8}));
+    o.optimizer = ls_sgd(0.1);
+    OK(ls_trainer_open(&other, pool, again, &o));
+    OK(ls_trainer_load(other, in_folder("m.safetensors"), NULL));
+    OK(ls_trainer_set_step(other, STEPS));
+    {
+        char a[65], b[65];
+
+        OK(ls_trainer_hash(t, a));
+        OK(ls_trainer_hash(other, b));
+        ck_assert_str_eq(a, b);
+    }
+    ls_trainer_close(other);
+    ls_graph_free(again);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    ls_onnx_close(onnx);
+    ls_pool_close(pool);
+    folder_close();
+}
+END_TEST
+
+/* ------ what is refused ------ */
+
+static void put_info(ls__proto *graph, int field, const char *name)
+{
+    ls__proto value = {0}, type = {0}, tensor = {0}, shape = {0}, dim = {0};
+
+    ls__proto_text(&dim, 2, "rows");
+    ls__proto_message(&shape, 1, &dim);
+    ls__proto_text(&dim, 2, "T");
+    ls__proto_message(&shape, 1, &dim);
+    ls__proto_int(&tensor, 1, 1);
+    ls__proto_message(&tensor, 2, &shape);
+    ls__proto_message(&type, 1, &tensor);
+    ls__proto_text(&value, 1, name);
+    ls__proto_message(&value, 2, &type);
+    ls__proto_message(graph, field, &value);
+}
+
+static void put_node(ls__proto *graph, const char *op, const char *in,
+                     const char *other, const char *out)
+{
+    ls__proto n = {0};
+
+    ls__proto_text(&n, 1, in);
+    if (other)
+        ls__proto_text(&n, 1, other);
+    ls__proto_text(&n, 2, out);
+    ls__proto_text(&n, 4, op);
+    ls__proto_message(graph, 1, &n);
+}
+
+/* A model of one input "x" (rows,T), its graph finished by the caller. */
+static ls__proto model_of(ls__proto *graph, int64_t opset)
+{
+    ls__proto all = {0}, set = {0};
+
+    ls__proto_int(&all, 1, 9);
+    put_info(graph, 11, "x");
+    ls__proto_message(&all, 7, graph);
+    ls__proto_int(&set, 2, opset);
+    ls__proto_message(&all, 8, &set);
+    return all;
+}
+
+static int load(const ls__proto *all, const char *sizes, ls_onnx **onnx)
+{
+    ls_onnx_options o = ls_onnx_defaults();
+    ls_graph *g;
+    int status = ls_onnx_open_memory(onnx, all->bytes, all->size);
+
+    o.sizes = sizes;
+    if (status < 0)
+        return status;
+    status = ls_graph_load_onnx(&g, *onnx, &o);
+    if (status == 0)
+        ls_graph_free(g);
+    return status;
+}
+
+START_TEST(test_problems)
+{
+    ls__proto graph = {0}, all;
+    ls_onnx *onnx;
+
+    put_node(&graph, "Relu", "x", NULL, "a");
+    put_node(&graph, "Strange", "a", NULL, "b");
+    put_node(&graph, "Exp", "b", NULL, "c");
+    put_node(&graph, "Erf", "a", NULL, "d");
+    put_node(&graph, "Add", "c", "d", "y");
+    put_info(&graph, 12, "y");
+    all = model_of(&graph, 17);
+    ck_assert_int_eq(load(&all, "S=2,T=3", &onnx), LS_ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "1 more"));
+    ck_assert_str_eq(ls_onnx_problem(onnx, 0),
+                     "node \"b\" (Strange of (rows,3)): this operator is not "
+                     "known here");
+    ck_assert_ptr_nonnull(strstr(ls_onnx_problem(onnx, 1),
+                                 "node \"d\" (Erf of (rows,3)): "));
+    ck_assert_ptr_nonnull(strstr(ls_onnx_problem(onnx, 1), "opset 20"));
+    ck_assert_ptr_null(ls_onnx_problem(onnx, 2));
+    ls_onnx_close(onnx);
+
+    ck_assert_int_eq(load(&all, NULL, &onnx), LS_ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "give sizes \"T=N\""));
+    ls_onnx_close(onnx);
+    ls__proto_free(&all);
+
+    put_node(&graph, "Relu", "x", NULL, "y");
+    put_info(&graph, 12, "y");
+    all = model_of(&graph, 12);
+    ck_assert_int_eq(load(&all, "T=3", &onnx), LS_ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "opset 12"));
+    ls__proto_free(&all);
+}
+END_TEST
+
+/* A name that two nodes make, or one makes of itself. */
+START_TEST(test_twice)
+{
+    ls__proto graph = {0}, all;
+    ls_onnx *onnx;
+
+    put_node(&graph, "Relu", "x", NULL, "y");
+    put_node(&graph, "Exp", "y", NULL, "y");
+    put_info(&graph, 12, "y");
+    all = model_of(&graph, 20);
+    ck_assert_int_lt(load(&all, "T=3", &onnx), 0);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "twice"));
+    ls_onnx_close(onnx);
+    ls__proto_free(&all);
+}
+END_TEST
+
+/* Rows do not see each other: a sum over them is refused, and so is a number
+ * that is made of how many there are. */
+START_TEST(test_rows_apart)
+{
+    ls__proto graph = {0}, all;
+    ls_onnx *onnx;
+
+    put_node(&graph, "Transpose", "x", NULL, "t");
+    put_node(&graph, "MatMul", "t", "x", "y"); /* over the rows */
+    put_node(&graph, "Shape", "x", NULL, "s");
+    put_node(&graph, "Add", "s", "s", "n");
+    put_info(&graph, 12, "y");
+    all = model_of(&graph, 20);
+    ck_assert_int_eq(load(&all, "T=3", &onnx), LS_ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(ls_onnx_problem(onnx, 0), "over the rows"));
+    ck_assert_ptr_nonnull(strstr(ls_onnx_problem(onnx, 1), "number of rows"));
+    ls_onnx_close(onnx);
+    ls__proto_free(&all);
+}
+END_TEST
+
+/* What is cut off at any byte is refused, or whole. */
+START_TEST(test_cut)
+{
+    size_t n;
+    char *bytes = get_file(golden_file("import_terms.onnx"), &n);
+    ls_onnx *onnx;
+
+    for (size_t k = 0; k < n; k++) {
+        ls_graph *g;
+        char *part = malloc(k + 1);
+
+        memcpy(part, bytes, k);
+        if (ls_onnx_open_memory(&onnx, part, k) == 0) {
+            ck_assert_int_lt(ls_graph_load_onnx(&g, onnx, NULL), 0);
+            ls_onnx_close(onnx);
+        }
+        free(part);
+    }
+    free(bytes);
+}
+END_TEST
+
+/* ------ weights beside the file ------ */
+
+static void put_pair(ls__proto *tensor, const char *key, const char *value)
+{
+    ls__proto pair = {0};
+
+    ls__proto_text(&pair, 1, key);
+    ls__proto_text(&pair, 2, value);
+    ls__proto_message(tensor, 13, &pair);
+}
+
+/* y = x + w, w being 3 floats from byte 4 of a file. */
+static void write_beside(const char *place, const char *length)
+{
+    ls__proto graph = {0}, tensor = {0}, all;
+
+    ls__proto_int(&tensor, 1, 3);
+    ls__proto_int(&tensor, 2, 1);
+    ls__proto_text(&tensor, 8, "w");
+    put_pair(&tensor, "location", place);
+    put_pair(&tensor, "offset", "4");
+    put_pair(&tensor, "length", length);
+    ls__proto_int(&tensor, 14, 1);
+    ls__proto_message(&graph, 5, &tensor);
+    put_node(&graph, "Add", "x", "w", "y");
+    put_info(&graph, 12, "y");
+    all = model_of(&graph, 20);
+    put_file(in_folder("a.onnx"), all.bytes, all.size);
+    ls__proto_free(&all);
+}
+
+START_TEST(test_beside)
+{
+    static const float data[4] = {9, 1, 2, 3}, x[3] = {4, 5, 6};
+    ls_onnx_options o = ls_onnx_defaults();
+    ls_onnx *onnx;
+    ls_graph *g;
+    ls_predictor *p;
+    ls_context *c;
+    float y[3];
+
+    folder_open();
+    put_file(in_folder("a.data"), data, sizeof data);
+    write_beside("a.data", "12");
+    o.sizes = "T=3";
+    OK(ls_onnx_open(&onnx, in_folder("a.onnx")));
+    OK(ls_graph_load_onnx(&g, onnx, &o));
+    OK(ls_predictor_open_graph(&p, g, NULL));
+    OK(ls_predictor_load_onnx(p, onnx));
+    OK(ls_context_open(&c, p, NULL));
+    OK(ls_context_set(c, "x", LS_F32, x, 1));
+    OK(ls_context_predict(c, "y", 3, y));
+    ck_assert(y[0] == 5 && y[1] == 7 && y[2] == 9);
+    ls_context_close(c);
+    ls_predictor_close(p);
+    ls_graph_free(g);
+    ls_onnx_close(onnx);
+
+    write_beside("a.data", "16"); /* behind its end */
+    ck_assert_int_eq(ls_onnx_open(&onnx, in_folder("a.onnx")), LS_EFORMAT);
+    write_beside("../a.data", "12");
+    ck_assert_int_eq(ls_onnx_open(&onnx, in_folder("a.onnx")), LS_EIO);
+    ck_assert_int_eq(symlink("a.data", in_folder("link")), 0);
+    write_beside("link", "12");
+    ck_assert_int_eq(ls_onnx_open(&onnx, in_folder("a.onnx")), LS_EIO);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "link"));
+    write_beside("none", "12");
+    ck_assert_int_eq(ls_onnx_open(&onnx, in_folder("a.onnx")), LS_EIO);
+    folder_close();
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("import");
+    TCase *t = tcase_create("import");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, test_outputs);
+    tcase_add_test(t, test_channels_last);
+    tcase_add_test(t, test_names);
+    tcase_add_test(t, test_training);
+    tcase_add_test(t, test_model_file);
+    tcase_add_test(t, test_problems);
+    tcase_add_test(t, test_twice);
+    tcase_add_test(t, test_rows_apart);
+    tcase_add_test(t, test_cut);
+    tcase_add_test(t, test_beside);
+    suite_add_tcase(s, t);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}

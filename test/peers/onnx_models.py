@@ -1,0 +1,395 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Networks of PyTorch, exported to ONNX by both of its exporters: outputs beside ONNX
+Runtime's within 1e-5, losses of 20 steps of SGD and AdamW beside PyTorch's within 1e-4,
+or within three times PyTorch's own distance from double precision.
+
+    onnx_models.py [-v] [NAME..]
+"""
+import copy
+import math
+import os
+import sys
+import tempfile
+import warnings
+
+import numpy as np
+import onnxruntime
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+import lockstep as ls
+from counts import Counts, Refused
+
+warnings.filterwarnings("ignore")
+ROWS, STEPS = 6, 20
+
+
+class Residual(nn.Module):
+    def __init__(self, c, n, step):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(c, n, 3, step, 1, bias=False), nn.BatchNorm2d(n)
+        self.c, self.d = nn.Conv2d(n, n, 3, 1, 1, bias=False), nn.BatchNorm2d(n)
+        self.way = nn.Sequential() if c == n and step == 1 else nn.Sequential(
+            nn.Conv2d(c, n, 1, step, bias=False), nn.BatchNorm2d(n))
+
+    def forward(self, x):
+        return F.relu(self.d(self.c(F.relu(self.b(self.a(x))))) + self.way(x))
+
+
+def resnet():
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 7, 2, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU(),
+        nn.MaxPool2d(3, 2, 1), Residual(8, 8, 1), Residual(8, 16, 2),
+        nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10))
+
+
+class Block(nn.Module):
+    """GPT-2's block, the softmax written out or PyTorch's own attention."""
+    def __init__(self, d, heads, steps, own):
+        super().__init__()
+        self.heads, self.own = heads, own
+        self.ln_1, self.ln_2 = nn.LayerNorm(d), nn.LayerNorm(d)
+        self.c_attn, self.c_proj = nn.Linear(d, 3 * d), nn.Linear(d, d)
+        self.fc, self.proj = nn.Linear(d, 4 * d), nn.Linear(4 * d, d)
+        self.register_buffer("mask", torch.tril(torch.ones(steps, steps)).bool(),
+                             persistent=False)
+
+    def forward(self, x):
+        rows, steps, d = x.shape
+        q, k, v = (t.view(rows, steps, self.heads, d // self.heads).transpose(1, 2)
+                   for t in self.c_attn(self.ln_1(x)).split(d, dim=2))
+        if self.own:
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:
+            a = q @ k.transpose(-2, -1) / math.sqrt(d // self.heads)
+            y = F.softmax(a.masked_fill(~self.mask, float("-inf")), -1) @ v
+        x = x + self.c_proj(y.transpose(1, 2).reshape(rows, steps, d))
+        return x + self.proj(F.gelu(self.fc(self.ln_2(x))))
+
+
+class Gpt(nn.Module):
+    def __init__(self, own=False, vocab=40, steps=8, d=16):
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(vocab, d), nn.Embedding(steps, d)
+        self.h = nn.ModuleList(Block(d, 2, steps, own) for _ in range(2))
+        self.ln_f, self.head = nn.LayerNorm(d), nn.Linear(d, vocab, bias=False)
+
+    def forward(self, tokens):
+        x = self.wte(tokens) + self.wpe(torch.arange(tokens.shape[1]))
+        for block in self.h:
+            x = block(x)
+        return self.head(self.ln_f(x))[:, -1]
+
+
+class Encoder(nn.Module):
+    def __init__(self, **options):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(16, 4, 32, dropout=0.0, **options)
+        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.first = options.get("batch_first", False)
+        self.head = nn.Linear(16, 5)
+
+    def forward(self, x):
+        y = self.layers(x if self.first else x.transpose(0, 1))
+        return self.head(y.mean(1 if self.first else 0))
+
+
+class ViT(nn.Module):
+    def __init__(self, d=16):
+        super().__init__()
+        self.patch = nn.Conv2d(3, d, 4, 4)
+        self.cls = nn.Parameter(torch.randn(1, 1, d))
+        self.place = nn.Parameter(torch.randn(1, 17, d))
+        layer = nn.TransformerEncoderLayer(d, 4, 32, batch_first=True, dropout=0.0,
+                                           activation="gelu", norm_first=True)
+        self.layers = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.head = nn.Linear(d, 10)
+
+    def forward(self, x):
+        x = self.patch(x).flatten(2).transpose(1, 2)
+        x = torch.cat([self.cls.expand(x.shape[0], -1, -1), x], 1) + self.place
+        return self.head(self.layers(x)[:, 0])
+
+
+class UNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+        def unit(c, n):
+            return nn.Sequential(nn.Conv2d(c, n, 3, padding=1), nn.BatchNorm2d(n),
+                                 nn.ReLU())
+        self.a, self.b, self.m = unit(3, 6), unit(6, 8), unit(8, 8)
+        self.u, self.v, self.out = unit(16, 6), unit(12, 6), nn.Conv2d(6, 2, 1)
+
+    def forward(self, x):
+        a = self.a(x)
+        b = self.b(F.max_pool2d(a, 2))
+        m = F.interpolate(self.m(F.max_pool2d(b, 2)), scale_factor=2)
+        u = F.interpolate(self.u(torch.cat([m, b], 1)), scale_factor=2)
+        return self.out(self.v(torch.cat([u, a], 1))).mean((2, 3))
+
+
+class Wave(nn.Module):
+    """Dilated causal convolutions over steps, gated."""
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv1d(1, 8, 1)
+        self.both = nn.ModuleList(nn.Conv1d(8, 16, 2, dilation=2 ** i) for i in range(3))
+        self.back = nn.ModuleList(nn.Conv1d(8, 8, 1) for i in range(3))
+        self.out = nn.Conv1d(8, 4, 1)
+
+    def forward(self, x):
+        x = self.first(x)
+        for i, (both, back) in enumerate(zip(self.both, self.back)):
+            a, b = both(F.pad(x, (2 ** i, 0))).chunk(2, 1)
+            x = x + back(torch.tanh(a) * torch.sigmoid(b))
+        return self.out(x)[:, :, -1]
+
+
+class Mobile(nn.Module):
+    """A depthwise convolution, squeeze and excitation."""
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.Hardswish(),
+            nn.Conv2d(8, 8, 3, 1, 1, groups=8), nn.BatchNorm2d(8), nn.ReLU6(),
+            nn.Conv2d(8, 12, 1), nn.SiLU())
+        self.share = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Conv2d(12, 4, 1),
+                                   nn.ReLU(), nn.Conv2d(4, 12, 1), nn.Hardsigmoid())
+        self.head = nn.Linear(12, 5)
+
+    def forward(self, x):
+        x = self.stem(x)
+        return self.head((x * self.share(x)).mean((2, 3)))
+
+
+class Dense(nn.Module):
+    """DenseNet's growth: each layer reads all before it."""
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Conv2d(3 + 4 * i, 4, 3, padding=1)
+                                    for i in range(3))
+        self.head = nn.Linear(15, 4)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.cat([x, F.relu(layer(x))], 1)
+        return self.head(F.avg_pool2d(x, 8).flatten(1))
+
+
+class Shuffle(nn.Module):
+    """Groups of channels that change places."""
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(4, 8, 1, groups=2), nn.Conv2d(8, 4, 3, groups=4)
+
+    def forward(self, x):
+        x = F.relu(self.a(x))
+        rows, c, h, w = x.shape
+        x = x.view(rows, 2, c // 2, h, w).transpose(1, 2).reshape(rows, c, h, w)
+        return self.b(x).amax((2, 3))
+
+
+class Sets(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.each = nn.Sequential(nn.Linear(3, 16), nn.ELU(), nn.Linear(16, 16))
+        self.all = nn.Sequential(nn.Linear(32, 16), nn.SELU(), nn.Linear(16, 4))
+
+    def forward(self, x):
+        x = self.each(x)
+        return self.all(torch.cat([x.sum(1), x.amax(1)], 1))
+
+
+class Waves(nn.Module):
+    """A PINN's network."""
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(2, 24), nn.Linear(24, 24)])
+        self.head = nn.Linear(24, 3)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.sin(layer(x))
+        return self.head(x)
+
+
+class RmsNorm(nn.Module):
+    """Llama's norm and gated unit, by hand."""
+    def __init__(self, d=12):
+        super().__init__()
+        self.scale = nn.Parameter(torch.rand(d) + 0.5)
+        self.gate, self.up = nn.Linear(d, 24, bias=False), nn.Linear(d, 24, bias=False)
+        self.down, self.head = nn.Linear(24, d, bias=False), nn.Linear(d, 4)
+
+    def forward(self, x):
+        y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.scale
+        return self.head((x + self.down(F.silu(self.gate(y)) * self.up(y))).mean(1))
+
+
+def group_norms():
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3), nn.GroupNorm(4, 8), nn.Mish(), nn.Conv2d(8, 8, 3),
+        nn.InstanceNorm2d(8, affine=True), nn.LeakyReLU(0.1), nn.AdaptiveMaxPool2d(1),
+        nn.Flatten(), nn.Linear(8, 4))
+
+
+class ConvNext(nn.Module):
+    """A norm of channels between transposes, a scale of each channel."""
+    def __init__(self, d=8):
+        super().__init__()
+        self.stem, self.wide = nn.Conv2d(3, d, 2, 2), nn.Conv2d(d, d, 5, 1, 2, groups=d)
+        self.norm, self.scale = nn.LayerNorm(d), nn.Parameter(torch.rand(d))
+        self.up, self.down = nn.Linear(d, 4 * d), nn.Linear(4 * d, d)
+        self.head = nn.Linear(d, 4)
+
+    def forward(self, x):
+        x = self.stem(x)
+        y = self.norm(self.wide(x).permute(0, 2, 3, 1))
+        y = self.scale * self.down(F.gelu(self.up(y)))
+        return self.head((x + y.permute(0, 3, 1, 2)).mean((2, 3)))
+
+
+class Mixer(nn.Module):
+    """Dense layers over steps and over channels in turn."""
+    def __init__(self, steps=6, d=8):
+        super().__init__()
+        self.a, self.b = nn.Linear(steps, 12), nn.Linear(12, steps)
+        self.norm, self.c, self.head = nn.LayerNorm(d), nn.Linear(d, d), nn.Linear(d, 4)
+
+    def forward(self, x):
+        x = x + self.b(F.gelu(self.a(self.norm(x).transpose(1, 2)))).transpose(1, 2)
+        return self.head(F.relu(self.c(x))[:, 0])
+
+
+def numbers(*shape):
+    return np.random.default_rng(0).standard_normal((ROWS, *shape)).astype(np.float32)
+
+
+def words(steps):
+    return np.random.default_rng(0).integers(0, 40, (ROWS, steps))
+
+
+
+NETS = {
+    "mlp": (lambda: nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 16),
+                                  nn.Tanh(), nn.Linear(16, 3)), numbers(8)),
+    "autoencoder": (lambda: nn.Sequential(
+        nn.Flatten(), nn.Linear(64, 16), nn.ELU(), nn.Linear(16, 4), nn.SELU(),
+        nn.Linear(4, 16), nn.Softplus(), nn.Linear(16, 64), nn.Sigmoid()),
+        numbers(1, 8, 8)),
+    "lenet": (lambda: nn.Sequential(
+        nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.AvgPool2d(2), nn.Conv2d(6, 8, 3),
+        nn.Tanh(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(32, 10)), numbers(1, 12, 12)),
+    "squeezed": (lambda: nn.Sequential(
+        nn.Conv2d(3, 8, 3, 2), nn.ReLU(), nn.MaxPool2d(3, 2, ceil_mode=True),
+        nn.Conv2d(8, 5, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten()), numbers(3, 16, 16)),
+    "resnet": (resnet, numbers(3, 32, 32)), "unet": (UNet, numbers(3, 16, 16)),
+    "mobile": (Mobile, numbers(3, 16, 16)), "dense": (Dense, numbers(3, 8, 8)),
+    "shuffle": (Shuffle, numbers(4, 6, 6)), "norms": (group_norms, numbers(3, 10, 10)),
+    "convnext": (ConvNext, numbers(3, 8, 8)), "wave": (Wave, numbers(1, 20)),
+    "gpt": (Gpt, words(8)), "gpt-own": (lambda: Gpt(True), words(8)),
+    "encoder": (Encoder, numbers(5, 16)),
+    "encoder-first": (lambda: Encoder(batch_first=True, norm_first=True), numbers(5, 16)),
+    "vit": (ViT, numbers(3, 16, 16)), "sets": (Sets, numbers(7, 3)),
+    "pinn": (Waves, numbers(2)), "llama-unit": (RmsNorm, numbers(5, 12)),
+    "mixer": (Mixer, numbers(6, 8)),
+    "prelu": (lambda: nn.Sequential(nn.Linear(6, 8), nn.PReLU(8), nn.LayerNorm(8),
+                                    nn.Linear(8, 3)), numbers(6)),
+    "batch-norm-1d": (lambda: nn.Sequential(nn.Linear(6, 8), nn.BatchNorm1d(8),
+                                            nn.Hardtanh(), nn.Linear(8, 3)), numbers(6)),
+    "deconv": (lambda: nn.Sequential(nn.ConvTranspose2d(3, 4, 2, 2), nn.Flatten(),
+                                     nn.Linear(256, 3)), numbers(3, 4, 4)),
+    "lstm": (lambda: Last(nn.LSTM(3, 8, batch_first=True)), numbers(6, 3)),
+}
+
+
+class Last(nn.Module):
+    def __init__(self, cell):
+        super().__init__()
+        self.cell, self.head = cell, nn.Linear(8, 3)
+
+    def forward(self, x):
+        return self.head(self.cell(x)[0][:, -1])
+
+
+def export(net, x, path, new):
+    x = torch.from_numpy(x[:2])
+    if new:
+        torch.onnx.export(net, (x,), path, dynamo=True, optimize=False, verbose=False,
+                          external_data=False,
+                          dynamic_shapes=({0: torch.export.Dim("rows")},))
+    else:
+        torch.onnx.export(net, (x,), path, dynamo=False, opset_version=20,
+                          do_constant_folding=False, input_names=["x"],
+                          dynamic_axes={"x": {0: "rows"}})
+
+
+def losses(net, x, labels, optimizer, dtype=torch.float32):
+    net = copy.deepcopy(net).to(dtype)
+    x = torch.from_numpy(x)
+    x = x.to(dtype) if x.is_floating_point() else x
+    step = (torch.optim.SGD(net.parameters(), 0.05) if optimizer == "sgd" else
+            torch.optim.AdamW(net.parameters(), 1e-3, weight_decay=0.01))
+    said = []
+    for _ in range(STEPS):
+        loss = F.cross_entropy(net(x), torch.from_numpy(labels))
+        step.zero_grad()
+        loss.backward()
+        step.step()
+        said.append(loss.item())
+    return np.array(said)
+
+
+def check(name, new, path):
+    make, x = NETS[name]
+    torch.manual_seed(0)
+    net = make().eval()
+    labels = np.random.default_rng(1).integers(0, 2, ROWS)
+    try:
+        export(net, x, path, new)
+    except Exception as e:  # an exporter's own limits
+        raise Refused(f"PyTorch: {type(e).__name__}") from None
+    session = onnxruntime.InferenceSession(path)
+    put, got = session.get_inputs()[0].name, session.get_outputs()[0].name
+    want = session.run(None, {put: x})[0]
+    rows = x.astype(np.int32) if x.dtype == np.int64 else x
+    try:
+        model = ls.Onnx(path)
+    except ls.Error as e:
+        raise Refused(str(e).replace(path + ": ", "")) from None
+    p = ls.Predictor(model.graph)
+    model.load(p)
+    off = np.abs(p.predict(got, **{put: rows}) - want).max() / max(1, np.abs(want).max())
+    assert off <= 1e-5, f"outputs {off:.1e} off"
+    for kind, optimizer in (("sgd", ls.sgd(0.05)),
+                            ("adamw", ls.adamw(1e-3, weight_decay=0.01))):
+        model = ls.Onnx(path)
+        label = model.graph.input("label", dtype=np.int32)
+        model.graph.loss(ls.cross_entropy(model.node(), label))
+        t = ls.Trainer(model.graph, optimizer=optimizer, devices=2)
+        ours = np.array([t.step(**{put: rows}, label=labels.astype(np.int32)).loss
+                         for _ in range(STEPS)])
+        theirs = losses(net, x, labels, kind)
+        exact = losses(net, x, labels, kind, torch.float64)
+        off, own = np.abs(ours - exact).max(), np.abs(theirs - exact).max()
+        assert np.abs(ours - theirs).max() <= 1e-4 or off <= 3 * own, \
+            f"{kind}: losses {np.abs(ours - theirs).max():.1e} off"
+
+
+def main():
+    names = [n for n in sys.argv[1:] if n != "-v"] or NETS
+    torch.set_num_threads(1)
+    counts = Counts("ONNX models of PyTorch")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            for new in (True, False):
+                path = os.path.join(folder, f"{name}-{new}.onnx")
+                counts.take(f"{name}, {'new' if new else 'old'} exporter",
+                            lambda: check(name, new, path))
+    counts.close()
+    sys.exit(bool(counts.wrong))
+
+
+main()
