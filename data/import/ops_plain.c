@@ -130,6 +130,11 @@ static int join(ls__reader *r, const ls__om_node *n, ls__named *a,
 /* x with a number: exact where an operator has it. */
 static ls_node *by_number(const char *op, ls_node *x, double c, bool first)
 {
+    bool sum = !strcmp(op, "Add") || (!strcmp(op, "Sub") && !first);
+    bool factor = !strcmp(op, "Mul") || (!strcmp(op, "Div") && !first);
+
+    if ((sum && c == 0) || (factor && c == 1))
+        return x;
     if (!strcmp(op, "Add"))
         return ls_scale_shift(x, 1, c);
     if (!strcmp(op, "Sub"))
@@ -403,6 +408,35 @@ static int softmax(ls__reader *r, const ls__om_node *n)
     return status < 0 ? status : ls__read_put(r, n, &v);
 }
 
+/* Where(x > 20, x, Softplus(x)), as PyTorch writes its Softplus: from 20 on the
+ * two differ by less than a float can tell. */
+static int greater(ls__reader *r, const ls__om_node *n)
+{
+    const ls__om *om = &r->file->om;
+    const ls__named *x = ls__read_in(r, n, 0), *y = ls__read_out(r, n, 0);
+    double limit;
+    int status = ls__read_number(r, n, 1, 0, &limit);
+
+    if (status < 0)
+        return status;
+    for (int i = r->node + 1; limit >= 20 && i < om->nodes; i++) {
+        const ls__om_node *w = &om->node[i];
+        const ls__named *a, *b;
+
+        if (strcmp(w->op, "Where") || w->inputs != 3 || w->outputs != 1 ||
+            ls__read_in(r, w, 0) != y || r->uses[y - r->value] != 1 ||
+            !(a = ls__read_in(r, w, 1)) || !(b = ls__read_in(r, w, 2)))
+            continue;
+        if (x->kind == LS__NODE && a->kind == LS__NODE && b->kind == LS__NODE &&
+            a->node == x->node && !strcmp(ls_node_op(b->node), "softplus") &&
+            ls_node_input(b->node, 0) == x->node) {
+            r->done[i] = true;
+            return ls__read_put(r, w, b);
+        }
+    }
+    return ls__fail(LS_ENOTSUP, "comparisons of data are not known here");
+}
+
 static int unknown_erf(ls__reader *r, const ls__om_node *n)
 {
     (void)r;
@@ -424,4 +458,5 @@ const ls__read_row ls__read_plain[] = {
     {"ReduceSumSquare", reduce}, {"ReduceL1", reduce}, {"ReduceL2", reduce},
     {"GlobalAveragePool", global_pool}, {"GlobalMaxPool", global_pool},
     {"Softmax", softmax}, {"LogSoftmax", softmax}, {"Erf", unknown_erf},
+    {"Greater", greater},
     {NULL, NULL}};

@@ -5,6 +5,7 @@
  * that cannot be done is told at once, and what is cut off is refused. */
 #define _GNU_SOURCE /* nftw */
 #include "export/proto.h"
+#include "failing_memory.h"
 #include "folder.h"
 #include "golden/import_outputs.h"
 #include "support.h"
@@ -522,6 +523,38 @@ START_TEST(test_beside)
 }
 END_TEST
 
+/* ------ memory ------ */
+
+/* Any allocation may fail: that is told, and nothing stays. */
+START_TEST(test_shortage)
+{
+    static const char *const names[] = {"import_layers.onnx",
+                                        "import_words.onnx",
+                                        "import_terms.onnx"};
+    size_t size;
+    char *bytes = get_file(golden_file(names[_i]), &size);
+    int status = -1, was = live;
+
+    for (int n = 0; status < 0; n++) {
+        ls_onnx *onnx;
+        ls_graph *g;
+
+        allocations_left = n;
+        if ((status = ls_onnx_open_memory(&onnx, bytes, size)) == 0) {
+            if ((status = ls_graph_load_onnx(&g, onnx, NULL)) == 0)
+                ls_graph_free(g);
+            ls_onnx_close(onnx);
+        }
+        allocations_left = -1;
+        ck_assert_msg(status == 0 || status == LS_ENOMEM, "%d: %d %s", n,
+                      status, ls_errmsg());
+        ck_assert_int_eq(live, was);
+        ck_assert_int_lt(n, 20000);
+    }
+    free(bytes);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("import");
@@ -538,6 +571,8 @@ static Suite *suite(void)
     tcase_add_test(t, test_rows_apart);
     tcase_add_test(t, test_cut);
     tcase_add_test(t, test_beside);
+    if (COUNTS_MEMORY)
+        tcase_add_loop_test(t, test_shortage, 0, 3);
     suite_add_tcase(s, t);
     return s;
 }
