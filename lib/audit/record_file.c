@@ -24,6 +24,7 @@ static int align(ls__record_file *f)
 {
     static const char zeros[LS__RECORD_ALIGNED];
 
+    _Static_assert((LS__RECORD_ALIGNED & (LS__RECORD_ALIGNED - 1)) == 0, "");
     return put(f, zeros, (size_t)(-f->at & (LS__RECORD_ALIGNED - 1)));
 }
 

@@ -4,6 +4,7 @@
  * renamed over the old one.  Nothing is ever written into an existing file.
  * The format is little-endian (base/little.h). */
 #include "file/safetensors.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/little.h"
 #include "base/memory.h"
@@ -115,6 +116,7 @@ static int header_text(json_t *header, char **text, size_t *bytes)
     uint64_t padded = (length + 7) / 8 * 8;
     char *out = ls__new(sizeof padded + padded, 1, "safetensors header");
 
+    LS__ASSERT(padded % 8 == 0 && padded >= length);
     if (!out)
         return LS_ENOMEM;
     memcpy(out, &padded, sizeof padded);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See told.h. */
 #include "heal/told.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "pool/pool.h"
 #include "ranks/ranks.h"
@@ -69,6 +70,7 @@ static void count_part(const ls__heal *h, const ls__step *s, int kind, int part,
             of->part = part;
         }
     }
+    LS__ASSERT(of->wrong <= of->checks);
 }
 
 static blame blame_of(const ls__heal *h, const ls__step *s, int worker)

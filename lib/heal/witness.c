@@ -2,6 +2,7 @@
 /* A third opinion, where two workers each repeat their own: a thread that is
  * neither computes the part, on another core where there is one, and otherwise
  * once on the core of either. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "heal/heal.h"
 
@@ -37,6 +38,7 @@ static uint64_t unlike(const ls__ballot *b, int rounds)
             vote++;
             i = -1;
         }
+    LS__ASSERT(vote <= (uint64_t)rounds);
     return vote;
 }
 

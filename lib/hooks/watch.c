@@ -13,7 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t POISON = 0x7fd1ce5a;
+enum { NAN_MADE = 0x7fc00000, POISON_WORD = 0x7fd1ce5a };
+static const uint32_t POISON = POISON_WORD;
+
+_Static_assert((POISON_WORD & NAN_MADE) == NAN_MADE && POISON_WORD != NAN_MADE,
+               "a quiet NaN, and not the one that arithmetic makes");
 
 static void poison(float *x, int64_t n)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* CPU dispatch: chooses the kernel table, the best level here, or the one that
  * the environment variable LS_ISA names (tests and comparisons). */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "kernel/amx.h"
@@ -234,6 +235,7 @@ const ls__kernel_table *ls__kernels(void)
 #ifdef LS_TEST_LEVEL
         k = ls__fault_wrap(k);
 #endif
+        LS__ASSERT(k);
         atomic_store_explicit(&chosen, k, memory_order_release);
     }
     return k;

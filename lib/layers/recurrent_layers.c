@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recurrent layers, each a dense layer and an operator that goes through the
  * steps, one way or both. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "graph/standing.h"
@@ -97,6 +98,7 @@ static ls_node *way(ls_node *x, const ls__rnn_cell *c, int64_t n,
     ls_recurrent_options o = *options;
     ls_node *y;
 
+    LS__ASSERT(which == 0 || which == 1);
     if (o.state && !(o.state = state_of(o.state, c, n, which)))
         return NULL;
     y = which ? one_way(ls_reverse(x, o.lengths), c, n, &o, name)

@@ -2,6 +2,7 @@
 /* Sharding: the shard of a batch that each device of a mesh holds, by
  * arithmetic on the named axes alone.  Devices are numbered with the last axis
  * running fastest. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "mesh/mesh.h"
 #include <lockstep/collective.h>
@@ -35,6 +36,7 @@ int ls_sharding_data_parallel(ls_sharding *sharding, const ls_mesh *mesh,
     for (int i = mesh->axes - 1; i >= 0; i--) {
         const ls__axis *axis = &mesh->axis[i];
 
+        LS__ASSERT(mesh->devices % (stride * axis->size) == 0);
         if (!strcmp(axis->name, name)) {
             *sharding = (ls_sharding){.shards = axis->size, .stride = stride,
                                       .devices = mesh->devices};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Drawing one of n by unnormalised log-probabilities: jax.random.categorical,
  * the argmax of logits plus Gumbel noise -log(-log u). */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/fpmode.h"
 #include <lockstep/random.h>
@@ -11,6 +12,7 @@ enum { CHUNK = 256 }; /* numbers drawn at once on the stack */
 /* noise[j] = element first + j of jax.random.gumbel(key, ...). */
 static void gumbel(ls_key key, int64_t first, int64_t n, float *noise)
 {
+    LS__ASSERT(n <= CHUNK);
     ls_random_uniform(key, (uint64_t)first, n, 0x1p-126f, 1.0f, noise);
     for (int64_t j = 0; j < n; j++)
         noise[j] = -ls__logf(-ls__logf(noise[j]));

@@ -14,6 +14,9 @@
 
 enum { WORDS = 624, AHEAD = 397, PART = 256 };
 
+_Static_assert(sizeof ((ls_numpy *)0)->word == 4 * WORDS && AHEAD < WORDS,
+               "MT19937's state");
+
 static uint32_t twisted(uint32_t word, uint32_t next, uint32_t ahead)
 {
     uint32_t y = (word & 0x80000000u) | (next & 0x7fffffffu);

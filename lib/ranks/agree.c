@@ -20,6 +20,8 @@ typedef struct head {
     int64_t count; /* of facts, or why there are none */
 } head;
 
+_Static_assert(sizeof(head) == 72, "every version reads so many bytes");
+
 /* Why a rank failed; 0: it did not. */
 typedef struct failure {
     int32_t status;

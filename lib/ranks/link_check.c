@@ -7,7 +7,9 @@
 
 #include <stdlib.h>
 
-enum { WORDS = 1024 };
+enum { WORDS = 1024, MOST = WORDS * 3 / 4 }; /* and of the first message */
+
+_Static_assert(WORDS - MOST > 0 && WORDS - MOST < MOST, "it is shorter");
 
 /* Exact in any arithmetic: integers below 2^24 times a power of two. */
 static float word(int from, int to, int i)
@@ -41,7 +43,7 @@ static int exchange(const ls_transport *t, float *out, float *in)
     int status = 0;
 
     for (int r = 0; r < t->ranks && status == 0; r++) {
-        int64_t at = (int64_t)r * WORDS, most = WORDS * 3 / 4;
+        int64_t at = (int64_t)r * WORDS, most = MOST;
 
         if (r == t->rank)
             continue;

@@ -19,6 +19,8 @@ typedef struct spot {
     char mask[65]; /* the hash of its PUs */
 } spot;
 
+_Static_assert(sizeof(spot) == 64 + 65, "no padding, which would differ");
+
 /* One text for all processes of a running kernel, in containers too. */
 static void name_machine(char name[64])
 {

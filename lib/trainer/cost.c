@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A step's cost: counted from the graph, and timed from the laps that
  * run_step.c keeps of each worker. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/sized.h"
 #include "plan/traffic.h"
@@ -56,6 +57,7 @@ void ls_trainer_work_bytes(const ls_trainer *t, ls_work *work, size_t size)
                  .shards = ls__trainer_shards(t)};
     ls_cost cost;
 
+    LS__ASSERT(ls__ranges_sum(&t->trained.runs) <= t->model.params.floats);
     for (int i = 0; ls_trainer_cost(t, i, &cost); i++) {
         w.row_flops += cost.forward + cost.backward;
         w.row_bytes += cost.forward_bytes + cost.backward_bytes;
