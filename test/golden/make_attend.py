@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Attention to another sequence, by Flax, for test_cross_attention.c: writes
-attend.h.
+attend.txt.
 
-    python make_attend.py >attend.h         made with jax 0.10.2, flax 0.12.8
+    python make_attend.py >attend.txt         made with jax 0.10.2, flax 0.12.8
 
 Arrays are uniform in [-1,1): x by key 1, memory 2, target 3, the parameter i in
 the order of names 100 + i, halved.  Position t of row r may look at s where (r +
@@ -14,6 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 import flax
 from flax import linen
+
+from number_file import show
 
 ROWS, T, D, S, E, HEADS = 3, 5, 8, 7, 6, 2
 SHAPES = {"key": (E, HEADS, D // HEADS), "out": (HEADS, D // HEADS, D),
@@ -44,15 +46,11 @@ def loss(values, masked):
 
 values = (uniform(1, (ROWS, T, D)), uniform(2, (ROWS, S, E)),
           {k: uniform(100 + i, s) / 2 for i, (k, s) in enumerate(SHAPES.items())})
-print(f"/* Made by make_attend.py with jax {jax.__version__}, flax "
-      f"{flax.__version__}. */")
+print(f"# Made by make_attend.py with jax {jax.__version__}, flax "
+      f"{flax.__version__}.")
 for masked, word in ((False, "open"), (True, "masked")):
     value, (dx, dm, dp) = jax.value_and_grad(loss)(values, masked)
-    print(f"static const double {word}_loss = {float(value):.9g};")
+    show(f"{word}_loss", [value])
     arrays = {"x": dx, "memory": dm, **dp}
     for name, g in arrays.items():
-        g = np.asarray(g).ravel()
-        print(f"static const double {word}_{name}[{g.size}] = {{")
-        for i in range(0, g.size, 6):
-            print("    " + " ".join(f"{v:.9g}," for v in g[i:i + 6]))
-        print("};")
+        show(f"{word}_{name}", np.asarray(g).ravel())

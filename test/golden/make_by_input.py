@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Gradients by inputs, for test_input_gradient.c: writes by_input.h.
+"""Gradients by inputs, for test_input_gradient.c: writes by_input.txt.
 
-    python make_by_input.py >by_input.h       made with jax 0.10.2
+    python make_by_input.py >by_input.txt       made with jax 0.10.2
 
 Input and parameter number i, in the order of their names, is uniform in
 [-1,1) by key 10 + i and 100 + i, parameters halved.
@@ -10,6 +10,8 @@ Input and parameter number i, in the order of their names, is uniform in
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from number_file import show
 
 ROWS = 7
 WEIGHTS = jnp.array([1, 0.5, 0, 2, 1, 3, 0.25], jnp.float32)
@@ -75,14 +77,10 @@ MODELS = [
       "s.value.kernel": (8, 2, 4)}),
 ]
 
-print(f"/* Made by make_by_input.py with jax {jax.__version__}. */")
+print(f"# Made by make_by_input.py with jax {jax.__version__}.")
 for model, inputs, params in MODELS:
     x = {k: uniform(10 + i, (ROWS,) + s)
          for i, (k, s) in enumerate(inputs.items())}
     p = {k: uniform(100 + i, s) / 2 for i, (k, s) in enumerate(params.items())}
     for name, g in jax.grad(model)(x, p).items():
-        g = np.asarray(g).ravel()
-        print(f"static const double {model.__name__}_by_{name}[{g.size}] = {{")
-        for i in range(0, g.size, 6):
-            print("    " + " ".join(f"{v:.9g}," for v in g[i:i + 6]))
-        print("};")
+        show(f"{model.__name__}_by_{name}", np.asarray(g).ravel())

@@ -90,4 +90,11 @@ static inline const float *golden(const char *file, int64_t n,
     return b->values;
 }
 
+/* Numbers to compare with in double. */
+static inline void golden_wider(int64_t n, const float *from, double *to)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] = (double)from[i];
+}
+
 #endif

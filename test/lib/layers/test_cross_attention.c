@@ -2,7 +2,7 @@
 /* Attention to another sequence, open and under a mask that is an input: Flax's
  * loss and gradients; the numbers of ls_self_attention where that computes the
  * same; the same bytes for all workers and devices' cuts; shapes refused. */
-#include "golden/attend.h"
+#include "golden.h"
 #include "models.h"
 
 enum { ROWS = 3, T = 5, D = 8, S = 7, E = 6, HEADS = 2 };
@@ -77,14 +77,22 @@ static void close_session(session *s)
     ls_pool_close(s->pool);
 }
 
-#define COMPARE(n, want) \
-    ck_assert_double_le( \
-        max_relative(n, got, _i ? masked_##want : open_##want), 3e-6)
+enum { MOST = ROWS * S * E > D * D ? ROWS * S * E : D * D };
+
+/* Compare with Flax's numbers. */
+static void compare(int64_t n, const float *got, bool masked, const char *of)
+{
+    double want[MOST];
+
+    golden_wider(n, golden("attend", n, "%s_%s", masked ? "masked" : "open",
+                           of), want);
+    ck_assert_double_le(max_relative(n, got, want), 3e-6);
+}
 
 /* Proves Flax's numbers, open and masked: position 4 of row 1 sees nobody. */
 START_TEST(numbers)
 {
-    float got[ROWS * S * E > D * D ? ROWS * S * E : D * D];
+    float got[MOST];
     ls_gradients *g;
     ls_result r;
     session s;
@@ -92,21 +100,22 @@ START_TEST(numbers)
     open_session(&s, 2, 2, _i);
     OK(ls_gradients_open(&g, s.run.trainer, 1));
     OK(ls_gradients_compute(g, s.run.batch, &r));
-    ck_assert_double_eq_tol((double)r.loss, _i ? masked_loss : open_loss, 1e-6);
+    ck_assert_float_eq_tol(
+        r.loss, *golden("attend", 1, "%s_loss", _i ? "masked" : "open"), 1e-6f);
     OK(ls_gradients_get(g, "a.query.kernel", D * D, got));
-    COMPARE(D * D, query);
+    compare(D * D, got, _i, "query");
     OK(ls_gradients_get(g, "a.key.kernel", E * D, got));
-    COMPARE(E * D, key);
+    compare(E * D, got, _i, "key");
     OK(ls_gradients_get(g, "a.value.kernel", E * D, got));
-    COMPARE(E * D, value);
+    compare(E * D, got, _i, "value");
     OK(ls_gradients_get(g, "a.out.kernel", D * D, got));
-    COMPARE(D * D, out);
+    compare(D * D, got, _i, "out");
     OK(ls_input_gradient(s.run.trainer, s.run.batch, true, "x", ROWS * T * D,
                          got));
-    COMPARE(ROWS * T * D, x);
+    compare(ROWS * T * D, got, _i, "x");
     OK(ls_input_gradient(s.run.trainer, s.run.batch, true, "memory",
                          ROWS * S * E, got));
-    COMPARE(ROWS * S * E, memory);
+    compare(ROWS * S * E, got, _i, "memory");
     ls_gradients_close(g);
     close_session(&s);
 }
