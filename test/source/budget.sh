@@ -62,7 +62,7 @@ within()
 members >"$dir/members"
 words >"$dir/words"
 options=$(for model in linear mlp cnn lm gpt table resnet rnn; do
-    "$top_builddir/lockstep-train" $model --help
+    "$top_builddir/lockstep-train" $model --help all
 done | grep -oE '^ +--[a-z0-9-]+' | sort -u | wc -l)
 within "lines of lib, data, tools, bindings, include and bench" \
     "$(lines lib data tools bindings include bench)" 139819
@@ -72,9 +72,9 @@ within "public functions" \
     "$(for side in engine data; do packaging/functions $side; done | wc -l)" 441
 within "members of $(sed -n '1s/[0-9]* //p' "$dir/members")" \
     "$(sed -n '1s/ .*//p' "$dir/members")" 28
-within "options of lockstep-train" "$options" 105
+within "options of lockstep-train" "$options" 107
 within "words of $(sed -n '1s/[0-9]* //p' "$dir/words")" \
     "$(sed -n '1s/ .*//p' "$dir/words")" 4000
-within "folders at the top" "$(grep / "$dir/files" | sed 's|/.*||' | sort -u | wc -l)" 430
+within "folders at the top" "$(grep / "$dir/files" | sed 's|/.*||' | sort -u | wc -l)" 14
 within "files at the top" "$(grep -v / "$dir/files" | grep -vc '^\.')" 12
 finish

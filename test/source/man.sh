@@ -118,13 +118,13 @@ done
 # options TOOL [MODEL]: the long options it prints
 options()
 {
-    "$@" --help | grep -o '^ *--[a-z][a-z0-9-]*' | tr -d ' '
+    "$@" --help all | grep -o '^ *--[a-z][a-z0-9-]*' | tr -d ' '
 }
 
 # parts TOOL [MODEL]: the parts of their values, "--schedule :warmup"
 parts()
 {
-    "$@" --help | awk '/^  --/ { word = $1 }
+    "$@" --help all | awk '/^  --/ { word = $1 }
         /^    :/ { sub(/=.*/, "", $1); print word, $1 }'
 }
 

@@ -34,19 +34,22 @@ static const opt rows[] = {
               "weights of the rows of --x"), READS },
     { OPT_ROW("data", "PATH", OPT_TEXT, AT(path),
               FOR(TEXT, IMAGES, "table"), "",
-              "images (pictures, CIFAR, IDX, .npy), a text, or a table"),
+              "pictures, CIFAR, IDX or .npy, a text, or a table"),
+      .first = 1,
       READS },
     { OPT_ROW("target", "COLUMN", OPT_TEXT, AT(target), FOR(TABLES), "",
-              "of a table: what is to be predicted"), .needs = "data" },
+              "of a table: what is to be predicted"),
+      .first = 1, .needs = "data" },
     { OPT_ROW("ignore", "COLUMN,..", OPT_TEXT, AT(ignore), FOR(TABLES), "",
-              "of a table: columns to leave out"), .needs = "data",
+              "of a table: columns to leave out"), .first = 2, .needs = "data",
       .marks = OF_TABLE },
     { OPT_ROW("task", NULL, OPT_CHOICE, AT(task), FOR("mlp", "table"),
               "auto",
               "auto: a target of text is classes, of numbers regression"),
       .words = tasks, .marks = OF_FILES },
     { OPT_ROW("missing", NULL, OPT_CHOICE, AT(missing), FOR(TABLES), "refuse",
-              "values of a table; mean puts the column's in their place"),
+              "values of a table; mean: the column's in their place"),
+      .first = 2,
       .words = missing, .needs = "data", .marks = OF_TABLE },
     { OPT_ROW("missing:target", NULL, OPT_CHOICE, AT(missing_target),
               FOR("mlp", "table"), "refuse",
@@ -62,7 +65,7 @@ static const opt rows[] = {
       .needs = "target" },
     { OPT_ROW("valid", "X", OPT_DECAY, AT(valid),
               FOR("linear", "lm", "cnn", "resnet", TABLES), "0",
-              "share of the rows of files to hold back, as 0.2"),
+              "share of the rows of files to hold back, as 0.2"), .first = 1,
       .not_with = "mask", .marks = OF_FILES | OF_END },
     { OPT_ROW("class-weights", NULL, OPT_CHOICE, AT(balance),
               FOR(IMAGES, "table"), "even",
@@ -103,11 +106,12 @@ static const opt cut[] = {
     { OPT_ROW("batch-per-device", "N", OPT_COUNT, AT(batch_per_device), ALL, "",
               "the same, of one device"), REPLAYED },
     { OPT_ROW("steps", "N", OPT_NUMBER, AT(steps), ALL, "",
-              "updates; past the end of data it starts again"), TRAIN,
+              "updates; past the end of data it starts again"),
+      .first = 2, TRAIN,
       REPLAYED, .not_with = "epochs" },
     { OPT_ROW("epochs", "N", OPT_COUNT, AT(epochs),
               FOR(ROWS, "rnn", "table"), "10",
-              "passes over data, not --steps"), TRAIN, REPLAYED,
+              "passes over data, not --steps"), .first = 1, TRAIN, REPLAYED,
       .marks = OF_END },
     { OPT_ROW("uneven", NULL, OPT_CHOICE, AT(uneven), ALL, "drop",
               "skip short batches, or fill with weight 0"), .words = uneven },
@@ -121,5 +125,5 @@ static const opt cut[] = {
 };
 /* clang-format on */
 
-const opt_rows data_options = OPT_ROWS(rows);
-const opt_rows data_cut_options = OPT_ROWS(cut);
+const opt_rows data_options = OPT_GROUP("data", rows);
+const opt_rows data_cut_options = OPT_GROUP("data", cut);

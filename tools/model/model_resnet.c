@@ -133,7 +133,7 @@ const opt_model model_resnet = {
             "blocks, with --width channels and twice and\nfour times as many; "
             "global average pooling; shortcuts without parameters.\n"
             "--optimizer :l2=5e-4,no-decay pulls kernels alone; --ema, "
-            "--augment and --smoothing\ngo with it.",
+            "--augment and\n--smoothing go with it.",
     .impl = &resnet,
     .own = own,
 };

@@ -157,5 +157,5 @@ static const opt start[] = {
 };
 /* clang-format on */
 
-const opt_rows model_options = OPT_ROWS(layers);
-const opt_rows start_options = OPT_ROWS(start);
+const opt_rows model_options = OPT_GROUP("model", layers);
+const opt_rows start_options = OPT_GROUP("start", start);

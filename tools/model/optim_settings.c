@@ -195,7 +195,7 @@ void optim_settings_add(opt_program *p, optim_settings_of of,
             .marks = is_decay(o.name) ? OF_DECAY : 0,
         };
 
-        opt_add(p, (opt_rows){1, &row}, values);
+        opt_add(p, (opt_rows){1, &row, f->name}, values);
     }
 }
 

@@ -178,6 +178,7 @@ void opt_add(opt_program *p, opt_rows rows, void *settings)
             continue;
         }
         p->option[p->count] = *o;
+        p->option[p->count].group = o->group ? o->group : rows.group;
         p->option[p->count++].settings = settings;
     }
 }
@@ -322,7 +323,9 @@ static int take_argument(opt_line *line, char *arg, const char **next)
     size_t n;
 
     if (is_help(arg))
-        return opt_help(line->program, line->model);
+        return opt_help(line->program, line->model,
+                        *next && opt_is_topic(line->program, *next) ? *next
+                                                                    : NULL);
     if (arg[0] == '-' && arg[1] && arg[1] != '-')
         return opt_fail(OPT_WRONG, "unexpected argument \"%s\"; options begin "
                         "with two dashes, as -%s", arg, arg);
@@ -351,12 +354,14 @@ static int find_model(const opt_program *p, const char *name)
     return -1;
 }
 
-/* "help MODEL" and "--help MODEL" are "MODEL --help". */
-static int help_of(const opt_program *p, const char *model)
+/* "help MODEL" and "--help MODEL" are "MODEL --help"; "--help GROUP". */
+static int help_of(const opt_program *p, const char *word)
 {
-    int i = model ? find_model(p, model) : -1;
+    int i = word ? find_model(p, word) : -1;
 
-    return model && i < 0 ? opt_unknown_model(p, model) : opt_help(p, i);
+    if (word && opt_is_topic(p, word))
+        return opt_help(p, -1, word);
+    return word && i < 0 ? opt_unknown_model(p, word) : opt_help(p, i, NULL);
 }
 
 static int store_defaults(const opt_program *p, const opt_model *model)
@@ -394,6 +399,12 @@ static const char *value_of(const char *option, int argc, char **argv)
     return value;
 }
 
+/* The file of --config, where the program has the option; or "". */
+static const char *config_of(const opt_program *p, int argc, char **argv)
+{
+    return opt_find(p, "config") < 0 ? "" : value_of("--config", argc, argv);
+}
+
 /* The model with files that --data names; -1: none. */
 static int model_of_data(const opt_program *p, int argc, char **argv)
 {
@@ -411,6 +422,9 @@ static int take_model(opt_line *line, int argc, char **argv, int *words)
 {
     const opt_program *p = line->program;
     const char *name = value_of("--model", argc, argv);
+    const char *config = config_of(p, argc, argv);
+    char said_there[OPT_VALUE];
+    int status = OPT_GO;
 
     if (argc < 2)
         return opt_fail(OPT_WRONG, "which model? %s MODEL [options]; see %s "
@@ -419,11 +433,17 @@ static int take_model(opt_line *line, int argc, char **argv, int *words)
         return help_of(p, argc > 2 ? argv[2] : NULL);
     if (strcmp(argv[1], "--version") == 0)
         return opt_version();
-    line->model = *argv[1] == '-' && !*name ? model_of_data(p, argc, argv) : -1;
+    line->model = *argv[1] == '-' && !*name && !*config
+                      ? model_of_data(p, argc, argv)
+                      : -1;
     if (line->model >= 0)
         return OPT_GO;
-    *words = *argv[1] != '-' || !*name;
-    name = *words ? argv[1] : name;
+    *words = *argv[1] != '-' || (!*name && !*config);
+    if (!*words && !*name)
+        status = opt_config_model(config, said_there);
+    if (status != OPT_GO)
+        return status;
+    name = *words ? argv[1] : *name ? name : said_there;
     line->model = find_model(p, name);
     return line->model < 0 ? opt_unknown_model(p, name) : OPT_GO;
 }
@@ -465,8 +485,10 @@ int opt_parse(const opt_program *p, int argc, char **argv, opt_line *line)
     line->path = argv + 1 + words;
     if (status == OPT_GO)
         status = store_defaults(p, p->models[line->model]);
+    if (status == OPT_GO && *config_of(p, argc, argv))
+        status = opt_read_config(line, config_of(p, argc, argv));
     if (bare && argc == 2 && !strcmp(argv[1], "help"))
-        return opt_help(p, line->model);
+        return opt_help(p, line->model, NULL);
     for (int i = 1 + words; i < argc && status == OPT_GO; i++) {
         const char *next = i + 1 < argc ? argv[i + 1] : NULL;
         const char *was = next;

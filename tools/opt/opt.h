@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { OPT_MAX = 192, OPT_VALUE = 64, OPT_ROOM = 4096, OPT_TEXTS = 20480 };
@@ -85,6 +86,9 @@ struct opt {
 
     const char *only;     /* the program that takes it; NULL: all that have the
                              row in their tables */
+    const char *group;    /* of --help; NULL: that of its rows */
+    int first;            /* 1: --help begins with it, 2: that of a
+                             model */
     const char *was;      /* its name in transcripts and checkpoints before it
                              became a part; or NULL */
     bool may_differ;      /* from the run that a run goes on from */
@@ -115,9 +119,12 @@ struct opt {
 typedef struct opt_rows {
     int count;
     const opt *row;
+    const char *group; /* of --help; NULL: it always shows them */
 } opt_rows;
 
-#define OPT_ROWS(rows) {(int)(sizeof(rows) / sizeof *(rows)), rows}
+#define OPT_GROUP(group, rows) {(int)(sizeof(rows) / sizeof *(rows)), rows, \
+                                group}
+#define OPT_ROWS(rows) OPT_GROUP(NULL, rows)
 
 /* The members of a row that every option has, in this order; others may follow,
  * by their names. */
@@ -173,7 +180,7 @@ typedef struct opt_line {
     int paths;
     char **path; /* the first words of argv, which these replace */
     size_t used;
-    char room[OPT_TEXTS]; /* of words and of values of parts */
+    char room[OPT_TEXTS]; /* of words, of values of parts, of --config's */
 } opt_line;
 
 /* Results of a tool's functions: go on, or end with exit status 1 or 2, or,
@@ -260,6 +267,22 @@ int opt_take_word(opt_line *line, int i, const char *text);
 typedef bool opt_wanted(const opt_line *line, int i);
 char *opt_spelt(const opt_line *line, int i, opt_wanted *wanted);
 
+/* Write options as members of JSON: those that are wanted and have a value. */
+int opt_put_options(FILE *file, const opt_line *line, opt_wanted *wanted,
+                    const char *between);
+
+/* Print the command line as a file for --config: what was given, and the
+ * defaults that are of use beside it.  OPT_DONE. */
+int opt_print_config(const opt_line *line);
+
+/* Take such a file as if it were on the command line; the model that it
+ * names. */
+int opt_read_config(opt_line *line, const char *path);
+int opt_config_model(const char *path, char model[OPT_VALUE]);
+
+/* A copy of a text that lives as long as the line; NULL after a message. */
+const char *opt_keep_text(opt_line *line, const char *text);
+
 /* A text in which a character stands twice; to be freed, NULL: no memory. */
 char *opt_doubled(const char *text, char twice);
 
@@ -322,8 +345,12 @@ int opt_numbers(const opt_list *list, const char *text, int64_t *out, int *n);
 
 /* ------ --help, --version and hints, for opt_parse ------ */
 
-/* model -1: all of them. */
-int opt_help(const opt_program *program, int model);
+/* model -1: all of them.  topic: a group, "all", or NULL for what most people
+ * need, where the program has groups. */
+int opt_help(const opt_program *program, int model, const char *topic);
+
+/* Is a word of a command line what --help may be asked for? */
+bool opt_is_topic(const opt_program *program, const char *word);
 int opt_version(void);
 
 /* A program without a MODEL word: its only model has no name. */

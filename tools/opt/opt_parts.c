@@ -69,6 +69,13 @@ static const char *keep(opt_line *line, const opt *o, const char *text,
     return kept;
 }
 
+const char *opt_keep_text(opt_line *line, const char *text)
+{
+    static const opt whole = {.name = "config"};
+
+    return keep(line, &whole, text, text + strlen(text), '\0');
+}
+
 static int find_part(const opt_program *p, const opt *word, const char *name,
                      size_t bytes)
 {

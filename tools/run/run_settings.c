@@ -50,7 +50,7 @@ static const opt mesh[] = {
               FOR("linear", "lm"), "", "let lm run on one device"),
       REPLAYED },
     { OPT_ROW("seed", "S", OPT_SEED, AT(seed), ALL, "0",
-              "of the initial parameters") },
+              "of the initial parameters"), .group = "model" },
 };
 
 static const opt optimizer[] = {
@@ -59,7 +59,7 @@ static const opt optimizer[] = {
               "the update rule, as optax defines it"),
       .word = optim_settings_optimizer },
     { OPT_ROW("lr", "X", OPT_REAL, AT(lr), ALL, "0.001",
-              "learning rate"), MAY_CHANGE },
+              "learning rate"), .first = 1, MAY_CHANGE },
 };
 
 static const opt schedule[] = {
@@ -128,19 +128,23 @@ static const opt step[] = {
     { OPT_ROW("accumulate", "K", OPT_WORKERS, AT(accumulate), ALL, "1",
               "cut the batch into K micro-batches for one update") },
     { OPT_ROW("bucket", "BYTES", OPT_NUMBER, AT(bucket), ALL, "0",
-              "over ranks, gradients leave by so many; 0: 1 MiB"), MAY_DIFFER,
+              "over ranks, gradients leave by so many; 0: 1 MiB"),
+      .group = "machine", MAY_DIFFER,
       .marks = OF_RANKS },
     { OPT_ROW("check", "RATE", OPT_TEXT, AT(check), ALL, "",
-              "compute so many steps twice and compare, as 0.01; all"), TRAIN,
+              "compute so many steps twice and compare, as 0.01; all"),
+      .group = "machine", TRAIN,
       MAY_DIFFER },
     { OPT_ROW("precision", NULL, OPT_CHOICE, AT(precision), ALL, "f32",
-              "of layers; bf16-input: f32, inputs rounded"),
+              "of layers; bf16-input: f32, inputs rounded"), .group = "machine",
       .words = precisions, .gone = precisions_gone },
     { OPT_ROW("state", "replicate|shard|PATTERN=AXIS,..", OPT_TEXT, AT(state),
               ALL, "replicate", "who updates which parameters: same bits"),
+      .group = "machine",
       MAY_DIFFER },
     { OPT_ROW("axes", "NAME:N,..", OPT_TEXT, AT(axes), ALL, "",
-              "more axes of the mesh than data, for --state *=1:NAME"), TRAIN,
+              "more axes of the mesh than data, for --state *=1:NAME"),
+      .group = "machine", TRAIN,
       MAY_DIFFER, .needs = "state" },
     { OPT_ROW("masked-mean", NULL, OPT_CHOICE, AT(mean), FOR(ROWS), "exact",
               "of rows, or of devices' means"), .words = means },
@@ -154,8 +158,8 @@ static const opt maker[] = {
 };
 /* clang-format on */
 
-const opt_rows run_mesh_options = OPT_ROWS(mesh);
-const opt_rows run_optimizer_options = OPT_ROWS(optimizer);
-const opt_rows run_schedule_options = OPT_ROWS(schedule);
-const opt_rows run_step_options = OPT_ROWS(step);
-const opt_rows run_backend_options = OPT_ROWS(maker);
+const opt_rows run_mesh_options = OPT_GROUP("machine", mesh);
+const opt_rows run_optimizer_options = OPT_GROUP("optimizer", optimizer);
+const opt_rows run_schedule_options = OPT_GROUP("optimizer", schedule);
+const opt_rows run_step_options = OPT_GROUP("optimizer", step);
+const opt_rows run_backend_options = OPT_GROUP("machine", maker);

@@ -72,6 +72,14 @@ static int check_usage(session *s)
     return status;
 }
 
+static int print_config(session *s)
+{
+    if (!s->set.print_config)
+        return OPT_GO;
+    return launch_first(&s->launch) ? opt_print_config(&s->run.line)
+                                    : OPT_DONE;
+}
+
 /* A training may end in the file that it began with, but what needs its base is
  * not put in its place. */
 static int check_writable(session *s)
@@ -253,7 +261,8 @@ static int open_watchdog(session *s)
 
 /* clang-format off */
 static int (*const checks[])(session *s) = {
-    name_published, check_ranks, check_usage, check_writable, NULL
+    name_published, check_ranks, check_usage, print_config, check_writable,
+    NULL
 };
 
 static int (*const stages[])(session *s) = {

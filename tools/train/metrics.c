@@ -3,7 +3,6 @@
  * machine, and the objects are flat. */
 #define _GNU_SOURCE
 #include "train/metrics.h"
-#include "opt/characters.h"
 
 #include <errno.h>
 #include <math.h>
@@ -15,26 +14,6 @@
 static int failed(const metrics *m)
 {
     return opt_fail(OPT_FAILED, "%s: %s", m->path, strerror(errno));
-}
-
-/* ------ Strings: a path may hold any byte, JSON only UTF-8 ------ */
-
-/* A byte that is no character is written as if it were Latin-1. */
-static void put_text(FILE *file, const char *text)
-{
-    const unsigned char *p = (const unsigned char *)text;
-
-    fputc('"', file);
-    while (*p) {
-        int n = character_bytes((const char *)p);
-
-        if (n == 0 || *p < 0x20 || *p == '"' || *p == '\\')
-            fprintf(file, "\\u%04x", *p);
-        else
-            fwrite(p, 1, (size_t)n, file);
-        p += n ? n : 1;
-    }
-    fputc('"', file);
 }
 
 /* ------ The first line ------ */
@@ -49,47 +28,20 @@ static bool is_told(const opt_line *line, int i)
            (!opt_is_part(o) || opt_has_needed(line, o));
 }
 
-static int put_options(FILE *file, const run *r)
-{
-    const char *comma = "";
-
-    for (int i = 0; i < r->program.count; i++) {
-        const opt *o = &r->program.option[i];
-        char room[OPT_VALUE], *spelt;
-        bool quoted;
-        const char *value = opt_value(o, room, &quoted);
-
-        if (opt_is_part(o) || !is_told(&r->line, i) || !value)
-            continue;
-        if (!(spelt = opt_spelt(&r->line, i, is_told)))
-            return opt_fail(OPT_FAILED, "no memory for the options of a file");
-        fprintf(file, "%s\"%s\":", comma, o->name);
-        if (quoted || strcmp(spelt, value) != 0)
-            put_text(file, spelt);
-        else
-            fputs(value, file);
-        free(spelt);
-        comma = ",";
-    }
-    return OPT_GO;
-}
-
 static int put_header(FILE *file, const run *r)
 {
     int status;
 
     fprintf(file, "{\"program\":\"%s\",\"model\":\"%s\",\"options\":{",
             opt_program_name, run_model_name(r));
-    status = put_options(file, r);
+    status = opt_put_options(file, &r->line, is_told, ",");
     fprintf(file,
             "},\"devices\":%d,\"workers\":%d,\"bits\":\"portable\",",
             ls_mesh_devices(r->mesh), ls_mesh_workers(r->mesh));
     if (*r->products)
         fprintf(file, "\"products\":\"%s\",", r->products);
-    fprintf(file, "\"versions\":{\"lockstep\":\"%s\",\"compiler\":",
-            ls_version());
-    put_text(file, __VERSION__);
-    fputs("}}\n", file);
+    fprintf(file, "\"versions\":{\"lockstep\":\"%s\",\"compiler\":\"%s\"}}\n",
+            ls_version(), __VERSION__);
     return status;
 }
 

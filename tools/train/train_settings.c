@@ -40,16 +40,18 @@ static const opt report[] = {
       .was = "plateau-least", TRAIN, MAY_CHANGE,
       NEEDS_ABOVE_0("plateau") },
     { OPT_ROW("sample", "N", OPT_NUMBER, AT(sample), FOR(TEXT), "0",
-              "print N bytes of generated text at the end"), TRAIN,
+              "print N bytes of generated text at the end"), .first = 2, TRAIN,
       MAY_DIFFER, .marks = NO_TRIAL | OF_TEXT },
     { OPT_ROW("temperature", "X", OPT_REAL, AT(temperature), FOR(TEXT), "0.8",
               "of the sample; below 1 likely bytes become likelier"), TRAIN,
       MAY_DIFFER, NEEDS_ABOVE_0("sample"), .marks = OF_TEXT },
     { OPT_ROW("cv", "K", OPT_NUMBER, AT(cv), FOR("mlp", "table"), "0",
-              "of a table: train K times, each time without a K-th of it"),
+              "of a table: train K times without a K-th of it"),
+      .first = 2,
       TRAIN, MAY_DIFFER, .needs = "data" },
     { OPT_ROW("tune", "N", OPT_NUMBER, AT(tune), FOR("table"), "0",
-              "try N sets of options, and train by the best"), TRAIN,
+              "try N sets of options, and train by the best"),
+      .first = 2, TRAIN,
       MAY_DIFFER },
     { OPT_ROW("tune:file", "F.csv", OPT_TEXT, AT(tune_file), FOR("table"), "",
               "what was tried; a search goes on from it"),
@@ -65,6 +67,12 @@ static const opt report[] = {
 
 static const opt kept[] = {
     /* name, value, type, where, models, default, help */
+    { OPT_ROW("config", "F.json", OPT_TEXT, AT(config), ALL, "",
+              "options from a file that --print-config wrote"), .first = 1,
+      TRAIN, MAY_DIFFER, EACH_RANK, .marks = NO_TRIAL, .use = OPT_READ },
+    { OPT_ROW("print-config", NULL, OPT_FLAG, AT(print_config), ALL, "",
+              "print the options and defaults as such a file"), TRAIN,
+      MAY_DIFFER, EACH_RANK, .marks = NO_TRIAL },
     { OPT_ROW("trace", "FILE.json", OPT_TEXT, AT(trace), ALL, "",
               "write who did what when, for ui.perfetto.dev"), TRAIN,
       MAY_DIFFER, EACH_RANK, .marks = NO_TRIAL, .use = OPT_ASIDE },
@@ -108,7 +116,8 @@ static const opt kept[] = {
               "end after N batches as a signal would; 0: do not"), TRAIN,
       MAY_DIFFER },
     { OPT_ROW("save", "FILE.safetensors", OPT_TEXT, AT(save), ALL, "",
-              "write the model at the end: weights and graph"), TRAIN,
+              "write the model at the end: weights and graph"),
+      .first = 1, TRAIN,
       MAY_DIFFER, .marks = NO_TRIAL, .use = OPT_REPLACED },
     { OPT_ROW("publish", "DIR", OPT_TEXT, AT(publish), ALL, "",
               "write transcript, model and how both are checked into a folder"),
@@ -143,5 +152,5 @@ static const opt kept[] = {
 };
 /* clang-format on */
 
-const opt_rows train_report_options = OPT_ROWS(report);
-const opt_rows train_keep_options = OPT_ROWS(kept);
+const opt_rows train_report_options = OPT_GROUP("report", report);
+const opt_rows train_keep_options = OPT_GROUP("files", kept);

@@ -40,6 +40,8 @@ typedef struct train_settings {
     bool heal;                /* go back to it when a core was wrong */
     bool resume;
     const char *change; /* names of options, by commas */
+    const char *config; /* which opt_parse reads */
+    bool print_config;
 } train_settings;
 
 /* Options of reports; of what is kept. */

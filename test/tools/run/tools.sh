@@ -47,13 +47,29 @@ done
 prints "lockstep-train 0." --version
 prints "lockstep-train 0." lm --version
 
+run --help
+is "--help is a page" "$(wc -l <"$dir/out" | awk '{ print ($1 <= 25) }')" 1
+for model in linear lm mlp gpt rnn cnn resnet table; do
+    run $model --help
+    is "$model --help is short" \
+        "$(wc -l <"$dir/out" | awk '{ print ($1 < 60) }')" 1
+    grep -o -e '--[a-z0-9-]*' "$dir/out" | sort -u >"$dir/named"
+    run $model --help all
+    sed -n 's/^  \(--[a-z0-9-]*\).*/\1/p' "$dir/out" |
+        grep -vx -e --model -e --version | sort >"$dir/all"
+    is "$model --help names all options" "$(comm -13 "$dir/named" "$dir/all")" ""
+done
+prints "  --missing refuse|mean" table --help data
+is "a group is one" "$(grep -c '^  --\(lr\|help\)' "$dir/out")" 0
+prints "    :warmup=N " --help optimizer
+
 # Each model's own defaults make its experiment; "-": it has none.
 # shellcheck disable=SC2034 # by eval
 while read -r name linear mlp cnn lm gpt; do
     for model in linear mlp cnn lm gpt; do
         eval "value=\$$model"
         [ "$value" = - ] && continue
-        run $model --help
+        run $model --help all
         is "$model --$name" "$(grep -A1 -e "^  --$name " "$dir/out" |
             sed -n 's/.*(\([^()]*\))$/\1/p' | head -n 1)" "$value"
     done
@@ -72,7 +88,7 @@ log-every 1 100 100 10 10
 EOF
 
 # Every option of --help is in the manual.
-run --help
+run --help all
 for name in $(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' "$dir/out"); do
     if sed 's/\\-/-/g' "$man" | grep -q -e "--$name\b"; then
         pass
@@ -340,6 +356,45 @@ expect 2 "a ':' in a name stands twice" linear --transcript "$dir/a:b.lst"
 run linear --steps 4 --transcript "$dir/a::b,c.lst:every=2"
 is "a name with a colon and a comma" "$(head -n 1 "$dir/a:b,c.lst" |
     grep -c '"--transcript":":every=2"')" 1
+
+# ------ a run in a file ------
+
+words="mlp --rows 64 --hidden 9,8 --batch 16 --epochs 2 --optimizer lion:b1=0.8 \
+    --schedule cosine:warmup=2 --seed -3 --uneven pad"
+prints '"optimizer":"lion:b1=0.8"' $words --print-config
+cp "$dir/out" "$dir/c.json"
+has "defaults, too" out '"optimizer":":b2=0.99,weight-decay=0.001,'
+run $words --print-config --lr 0.1 --plot "$dir/no.svg"
+is "nothing is made" "$(ls "$dir"/no.* 2>/dev/null)" ""
+rm -f "$dir/w.lst"
+run $words --transcript "$dir/w.lst"
+cp "$dir/out" "$dir/out1"
+mv "$dir/w.lst" "$dir/v.lst"
+run --config "$dir/c.json" --transcript "$dir/w.lst"
+same "the run of a file" "$dir/out" "$dir/out1"
+same "its transcript" "$dir/w.lst" "$dir/v.lst"
+run --config="$dir/c.json" --print-config
+same "a file gives itself" "$dir/out" "$dir/c.json"
+prints '"lr":0.25,' --config "$dir/c.json" --lr 0.25 --print-config
+expect 2 "another one is named" linear --config "$dir/c.json"
+expect 2 "one of the two would be lost" --config "$dir/c.json" \
+    --metrics "$dir/c.json"
+wrong() { printf '%s' "$1" >"$dir/d.json"; }
+for bad in '' '[]' '{' '{"lr":1,"lr":2}'; do
+    wrong "$bad"
+    expect 1 "--config: $dir/d.json: " --config "$dir/d.json"
+done
+for bad in '{}' '{"model":"linear","lr":null}' '{"model":"linear","nix":1}' \
+    '{"model":"linear","schedule:warmup":1}' \
+    '{"model":"linear","shuffle":true}' '{"model":"linear","allow-single":2}'; do
+    wrong "$bad"
+    expect 2 "--config: $dir/d.json: \"" --config "$dir/d.json"
+done
+wrong '{"model":"linear","lr":"x"}'
+expect 2 "--lr: \"x\" is not a finite number" --config "$dir/d.json"
+wrong '{"model":"none"}'
+expect 2 'unknown model "none"' --config "$dir/d.json"
+expect 1 "none.json" --config "$dir/none.json"
 
 # ------ schedules, clipping ------
 

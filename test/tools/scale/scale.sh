@@ -26,7 +26,7 @@ for model in "" lm; do
     awk 'length > 80' "$dir/out" >"$dir/long"
     is "--help $model fits 80 columns" "$(cat "$dir/long")" ""
 done
-run --help
+run --help all
 for name in $(sed -n 's/^  --\([a-z0-9-]*\).*/\1/p' "$dir/out"); do
     if sed 's/\\-/-/g' "$here/../../../docs/man/lockstep-scale.1" \
         "$here/../../../docs/man/lockstep-train.1" | grep -q -e "--$name\b"; then

@@ -70,7 +70,7 @@ walk() {
     words=$1 known=$2
     shift 2
     # shellcheck disable=SC2086 # one word or none
-    "$tool" $words --help | awk '/^  --/ { word = $1 }
+    "$tool" $words --help all | awk '/^  --/ { word = $1 }
         /^  --[a-z0-9-]+ [^ ]*(F\.|FILE|PATH|DIR|PROGRAM)/ { print word }
         /^    :[a-z]+=[^ ]*(F\.|FILE|PATH|DIR|PROGRAM)/ {
             print word, substr($1, 1, index($1, "=")) }' >options
@@ -79,6 +79,7 @@ walk() {
         needs=
         case $option$part in
         "$known") continue ;; # a mode without outputs
+        --config) continue ;; # read before any file is written
         --tune:file=) needs="--tune 2" ;;
         --lora:init=) needs="--lora 1 --init a" ;;
         --eval-x) needs="--x a.npy" ;;
