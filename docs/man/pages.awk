@@ -5,7 +5,9 @@
 #
 # A header is a page (lockstep_ops.3 is lockstep/ops.h), and lockstep.h itself
 # one for each part.  A page has what the header says, in its
-# order; the name of each function and type leads to the page (ls_dense.3).
+# order.  A function has a page of its own with what is said of it alone
+# (ls_dense.3); where that is said of several, and of a type, the name leads to
+# the header's page.
 # lockstep_functions.3 has all names, by page.  The names of all files are
 # printed; without a folder none is made.
 
@@ -28,6 +30,48 @@ BEGIN {
     also = ".SH SEE ALSO\n.BR lockstep (3),\n.BR lockstep (7)"
 }
 
+# The paragraph that declares function i and has a comment, without a heading;
+# "": it is none of this function alone.
+function paragraph(i,    all, n, k, own)
+{
+    n = split(body, all, "\n\n")
+    for (k = 1; k <= n; k++)
+        if (index(all[k], name[i] "(") && all[k] !~ /^(\n)*\\fB/) {
+            own = all[k]
+            sub(/^(.*\n)?\.in 1n\n/, "", own)
+            if (own ~ "\\\\fB[^\n]*[ *]" name[i] "\\(")
+                return own
+        }
+    return ""
+}
+
+# The first sentence of a paragraph, up to its declaration, on a line.
+function sentence(own)
+{
+    sub(/\n\\fB.*/, "", own)
+    gsub(/\n/, " ", own)
+    if (match(own, /[.:;]( |$)/))
+        own = substr(own, 1, RSTART - 1)
+    return own
+}
+
+# A function's own page, or a way to the header's.
+function end_function(i, file,    own, to)
+{
+    own = paragraph(i)
+    to = folder "/" name[i] ".3"
+    if (own == "")
+        print ".so man3/" file >to
+    else {
+        print ".TH " toupper(name[i]) " 3 \"\" lockstep lockstep" >to
+        print ".SH NAME\n" name[i] " \\- " sentence(own) >to
+        print ".SH SYNOPSIS\n.B #include <" include ">" >to
+        print ".SH DESCRIPTION\n" lines own "\n.fi" >to
+        print ".SH SEE ALSO\n.BR " page " (3),\n.BR lockstep (3)" >to
+    }
+    close(to)
+}
+
 # The page that is under way is complete; it has functions, or it is none.
 function end_page(    file, i, list)
 {
@@ -41,10 +85,8 @@ function end_page(    file, i, list)
         }
     }
     if (count && folder) {
-        for (i = 1; i <= count; i++) {
-            print ".so man3/" file >(folder "/" name[i] ".3")
-            close(folder "/" name[i] ".3")
-        }
+        for (i = 1; i <= count; i++)
+            end_function(i, file)
         file = folder "/" file
         print ".TH " toupper(page) " 3 \"\" lockstep lockstep" >file
         print ".SH NAME\n" list " \\- " escaped(title) >file
@@ -162,6 +204,7 @@ declared != "" {
     gsub(/^(\/\*| \*) | \*\/$/, "")
 }
 /^ \*$/ { $0 = "" }
+/^ \*\/$/ { next }
 { say(escaped($0)) }
 
 END {

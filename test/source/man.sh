@@ -39,6 +39,12 @@ if grep -l 'SPDX' "$dir"/*.3; then
     status=1
 fi
 
+# page_of NAME: the page that has it, of a function its own.
+page_of()
+{
+    sed -n 's/^\.so man3.//p' "$dir/$1.3" | grep . || echo "$1.3"
+}
+
 # Every awk that is here makes the same bytes.
 # shellcheck disable=SC2086 # a command and its arguments
 for awk in "${AWK:-awk}" "busybox awk" "gawk --posix" mawk original-awk; do
@@ -66,7 +72,7 @@ sed -nE 's/^typedef (struct|enum) (ls_[a-z0-9_]+) [{l].*/\2/p' $headers |
     sort >"$dir/types"
 while read -r name; do
     grep -qE "^typedef (struct|enum) $name " \
-        "$dir/$(sed -n 's/^\.so man3.//p' "$dir/$name.3")" || {
+        "$dir/$(page_of "$name")" || {
         echo "no page has the type $name"
         status=1
     }
@@ -80,9 +86,14 @@ for side in engine data; do "$top_srcdir/packaging/functions" $side; done |
 }
 sed -n 's/^\(ls_mpi_.*\)\.3$/\1/p' "$dir/list" |
     grep -vxFf "$dir/types" >>"$dir/names"
+# A function has a page of its own where something is said of it alone.
+grep -q '^ls_step \\- Train on one batch$' "$dir/ls_step.3" || {
+    echo "ls_step(3) is no page of its own"
+    status=1
+}
 while read -r name; do
     grep -q "fB.*[ *]$name(" \
-        "$dir/$(sed -n 's/^\.so man3.//p' "$dir/$name.3")" || {
+        "$dir/$(page_of "$name")" || {
         echo "the page that $name.3 leads to does not declare it"
         status=1
     }
@@ -93,7 +104,11 @@ while read -r name; do
 done <"$dir/names"
 ! command -v groff >"$dir/out" ||
     groff -man -ww -Tascii -Z "$all" 2>&1 >"$dir/out" | grep . && status=1
-for made in "$dir"/lockstep_*.3; do
+[ "$(grep -L '^\.so' "$dir"/ls_*.3 | wc -l)" -gt 400 ] || {
+    echo "most functions have no page of their own"
+    status=1
+}
+for made in "$dir"/lockstep_*.3 "$dir"/ls_step.3 "$dir"/ls_dense.3; do
     include=lockstep.h
     alone=${made##*/lockstep_}
     alone=lockstep/${alone%.3}.h

@@ -183,16 +183,6 @@ void opt_add(opt_program *p, opt_rows rows, void *settings)
     }
 }
 
-const char *opt_keep(opt_program *p, const char *text)
-{
-    size_t n = strlen(text) + 1;
-    char *copy = p->room + p->used;
-
-    assert(n <= sizeof p->room - p->used);
-    p->used += n;
-    return memcpy(copy, text, n);
-}
-
 int opt_find(const opt_program *p, const char *name)
 {
     for (int i = 0; i < p->count; i++)
@@ -288,9 +278,10 @@ static int take(opt_line *line, const char *name, const char *value,
             return opt_fail(OPT_WRONG, "--%s needs a value: %s", name,
                             opt_arg(o, room));
     }
-    if (line->given[i] && o->type != OPT_FLAG && *value != ':')
+    if (line->typed[i] && o->type != OPT_FLAG && *value != ':')
         opt_note("--%s is given more than once, and the last one counts, %s",
                  name, value);
+    line->typed[i] |= !value || *value != ':';
     return opt_take_word(line, i, value);
 }
 

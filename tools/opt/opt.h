@@ -174,7 +174,8 @@ const char *opt_keep(opt_program *program, const char *text);
 typedef struct opt_line {
     const opt_program *program;
     int model;
-    bool given[OPT_MAX]; /* by the option's position in the table */
+    bool given[OPT_MAX]; /* by the option's position in the table, */
+    bool typed[OPT_MAX]; /* and not in the file of --config */
     bool repeats; /* it is another run's, which may have had options without
                      effect */
     int paths;

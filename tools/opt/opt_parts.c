@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "opt/opt.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,6 +13,16 @@ bool opt_has_parts(const opt_program *p, const opt *word)
         if (opt_is_part_of(&p->option[i], word))
             return true;
     return false;
+}
+
+const char *opt_keep(opt_program *p, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = p->room + p->used;
+
+    assert(n <= sizeof p->room - p->used);
+    p->used += n;
+    return memcpy(copy, text, n);
 }
 
 int opt_find_old(const opt_program *p, const char *name)

@@ -172,6 +172,28 @@ static int print_root(session *s)
     return status;
 }
 
+/* Say what to type next, or that nothing is kept, where nobody else will ask
+ * this run. */
+static void tell_next(const session *s)
+{
+    const train_settings *set = &s->set;
+    const data *d = &s->run.data;
+    const char *rows = s->run.model->tokens && s->run.set.data.path && !d->table
+                           ? "--generate 500"
+                       : d->table  ? "ROWS.csv"
+                       : d->images ? "PICTURE.."
+                                   : "ROWS.npy";
+
+    if (!launch_first(&s->launch) || set->against || set->record ||
+        set->checkpoint || set->publish || s->run.set.data.steps == 0)
+        return;
+    if (set->save)
+        opt_note("%s has the model: lockstep-predict %s %s",
+                 characters_shown(set->save), set->save, rows);
+    else
+        opt_note("the model is not kept: --save F.safetensors writes it");
+}
+
 int session_finish(session *s)
 {
     char hex[65];
@@ -200,5 +222,8 @@ int session_finish(session *s)
     printf("state %s\n", hex);
     if (launch_first(&s->launch) && healing_end(&s->healing, &s->run) != OPT_GO)
         status = OPT_FAILED;
-    return opt_end(status == OPT_GO ? kept : status);
+    status = opt_end(status == OPT_GO ? kept : status);
+    if (status == OPT_GO)
+        tell_next(s);
+    return status;
 }
