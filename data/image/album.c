@@ -265,19 +265,26 @@ static int done(ls__album **album, int status)
     return status;
 }
 
+/* A failure whose message has what to do about a file that is no picture. */
+static int broken(int status)
+{
+    char said[LS__MESSAGE];
+
+    if (status != LS_EFORMAT)
+        return status;
+    snprintf(said, sizeof said, "%s", ls_errmsg());
+    return ls__fail(status, "%s; or leave out what is no picture (skip_broken, "
+                    "--skip-broken)", said);
+}
+
 int ls__album_open(ls__album **album, const char *folder,
                    const ls_images_options *o)
 {
-    char said[LS__MESSAGE];
     int status = start(album, o);
 
     status = done(album, status == 0 ? ls__album_find(*album, folder, o)
                                      : status);
-    if (status != LS_EFORMAT || o->skip_broken)
-        return status;
-    snprintf(said, sizeof said, "%s", ls_errmsg());
-    return ls__fail(status, "%s; or leave out what is no picture (skip_broken)",
-                    said);
+    return o->skip_broken ? status : broken(status);
 }
 
 int ls__album_list(ls__album **album, int64_t n, const char *const *path,
@@ -351,7 +358,7 @@ static int decode(const ls__album *a, int64_t row, uint8_t **pixels)
 
     *pixels = NULL;
     if (status < 0)
-        return status;
+        return a->skips ? status : broken(status);
     *pixels = ls__new(n, 1, a->path[row]);
     status = *pixels ? ls__picture_fit(&p, a->fit, a->shape, *pixels)
                      : LS_ENOMEM;

@@ -310,11 +310,11 @@ static int check_target(const ls__learner *l, const ls__column_survey *s,
     if (s->missing)
         return ls__fail(LS_EFORMAT, "%s: line %lld, column \"%s\": the value "
                         "is missing, and this is the target (%lld such row%s)"
-                        "%s%s%s", path_of(l), (long long)s->missing_line, name,
+                        "; %s%s", path_of(l), (long long)s->missing_line, name,
                         (long long)s->missing, ls__s(s->missing),
-                        l->c->window ? "" : "; ", l->c->window ? "" : l->p,
-                        l->c->window ? "" : "missing :target=drop leaves them "
-                                            "out");
+                        l->c->window ? "" : l->p,
+                        l->c->window ? "a series has all, so put numbers there"
+                                     : "missing :target=drop leaves them out");
     if (s->texts && task != LS_TABLE_CLASSIFICATION && ls__is_marked(s) &&
         (!ls__may_be_words(s) || l->c->window))
         return marked(l, s, name);

@@ -93,6 +93,24 @@ static void tell_dates(const ls__learner *l)
     }
 }
 
+/* The windows of a series take rows as equally far apart. */
+static void tell_steps(const ls__learner *l)
+{
+    int i = 0, n = ls_table_columns(l->t);
+    const ls__column_survey *s;
+
+    while (i < n && !ls__is_of_dates(&l->s[i]))
+        i++;
+    if (i == n || !l->want->window || !(s = &l->s[i])->uneven)
+        return;
+    tell(l, "\"%.80s\": rows are taken as equally far apart, and %lld of %lld "
+         "are not, the first in line %lld, %.4g days behind the one above%s",
+         ls_table_column(l->t, i), (long long)s->uneven, (long long)s->dates,
+         (long long)s->uneven_line, s->odd,
+         s->odd && s->step
+             ? "" : "; rows of several series belong into a file each");
+}
+
 void ls__tell_rows(const ls__learner *l, int64_t rows)
 {
     if (l->dropped)
@@ -100,4 +118,5 @@ void ls__tell_rows(const ls__learner *l, int64_t rows)
              (long long)l->dropped);
     tell_index(l, rows);
     tell_dates(l);
+    tell_steps(l);
 }

@@ -68,6 +68,23 @@ static void look_at_number(ls__column_survey *s, const ls__cell *cell,
     snprintf(s->part, sizeof s->part, "%s", text);
 }
 
+/* Months and years are of nearly equal steps. */
+static void look_at_step(ls__column_survey *s, const ls__cell *cell, double day)
+{
+    double step = day - s->day;
+
+    s->day = day;
+    if (s->dates == 1)
+        s->step = step;
+    if (s->dates < 2 ||
+        fabs(step - s->step) <= (s->step < 28 ? 1e-6 : s->step / 8))
+        return;
+    if (!s->uneven++) {
+        s->uneven_line = ls_table_line(cell->table);
+        s->odd = step;
+    }
+}
+
 /* Is it one? */
 static bool look_for_date(ls__column_survey *s, const ls__cell *cell)
 {
@@ -80,6 +97,7 @@ static bool look_for_date(ls__column_survey *s, const ls__cell *cell)
             s->first[i] = s->dates ? s->first[i] : part[i];
             s->varies[i] |= part[i] != s->first[i];
         }
+        look_at_step(s, cell, part[LS__DAYS]);
         s->dates++;
     } else {
         keep(cell, s->other, sizeof s->other, &s->other_line);

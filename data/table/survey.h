@@ -31,6 +31,9 @@ typedef struct ls__column_survey {
     char thousand[16];
     double most; /* the largest number without a mark */
     int64_t dates;
+    double day, step; /* the last date, and from the first one to the second */
+    int64_t uneven, uneven_line; /* other steps; the first of them, */
+    double odd;                  /* in days */
     int64_t other_line; /* the first value that is no date */
     char other[48];
     double first[LS__DATE_PARTS]; /* the numbers of the first date, */

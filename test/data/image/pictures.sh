@@ -189,6 +189,7 @@ same "and when gone on with" "$dir/confusion1" "$dir/confusion2"
 head -c 300 "$dir/pets/dog/001.jpg" >"$dir/pets/dog/cut.jpg"
 cp "$dir/pets/dog/001.jpg" "$dir/pets/dog/named.png"
 expect 1 "dog/cut.jpg: JPEG" cnn --data "$dir/pets" --image 8x8x3
+has "and what to type" err "or leave out what is no picture (skip_broken, --skip-broken)"
 rm "$dir/pets/dog/cut.jpg"
 # shellcheck disable=SC2086
 run cnn --data "$dir/pets" --image 16x16x3 --epochs 1 $small

@@ -32,6 +32,29 @@ rmse=$(sed -n 's/.* RMSE \([0-9.]*\)$/\1/p' out1 | tail -n 1)
 is "what it hangs on is learned" \
     "$(sed -n 's/.* R2 \([0-9.]*\) .*/\1/p' out1 | tail -n 1 | awk '{ print ($1 > 0.9) }')" 1
 
+# Rows that are not equally far apart, but months and years are.
+series() { # FILE UNIT STEPS..
+    file=$1 unit=$2; shift 2; echo "when,y" >"$file"
+    for i; do echo "$(date -u -d "2001-01-01 +$i $unit" +%F),$((i % 5))"; done >>"$file"
+}
+series even.csv day 0 1 2 3 4 5 6 7 8
+series months.csv month 0 1 2 3 4 5 6 7 8
+series years.csv year 0 1 2 3 4 5 6 7 8
+series gap.csv day 0 1 2 3 6 7 8 9 10
+series twice.csv day 0 0 1 1 2 2 3 3 4
+for of in even months years gap twice; do
+    run rnn --data $of.csv --target y --window 4 --cell :units=2 --devices 1 --steps 1
+    is "a series, $of" $status 0
+    sed -n "s/^note: \"when\": rows are taken as equally far apart, and/$of:/p" err >>apart
+done
+is "rows that are not equally far apart are told" "$(cat apart)" \
+    "gap: 1 of 9 are not, the first in line 6, 3 days behind the one above
+twice: 4 of 9 are not, the first in line 4, 1 days behind the one above; rows of \
+several series belong into a file each"
+{ head -n 8 even.csv; echo "2001-01-08,"; } >hole.csv
+expect 1 "this is the target (1 such row); a series has all, so put numbers there" \
+    rnn --data hole.csv --target y --window 4
+
 # ------ Predictions ------
 
 tool=$build/lockstep-predict
