@@ -30,7 +30,7 @@ static const char *const operators[] = {
     "sub", "mul", "div", "min", "max", "scale", "square", "sqrt", "exp", "log",
     "abs", "clamp", "leaky_relu", "elu", "softplus", "silu", "pow",
     "binary_entropy", "divergence", "sin", "cos", "selu", "mish", "gelu_exact",
-    "input", NULL};
+    "hard_swish", "input", NULL};
 static const char *const updates[] = {
     "sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad",
     "lion", "amsgrad", NULL};

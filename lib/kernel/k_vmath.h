@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exp, tanh, log, log1p, erf and its inverse on 16 lanes, rounding for rounding
- * as XLA's CPU code evaluates them on a processor with FMA (jax 0.10.2), so
- * that initial parameters and losses meet JAX's; and sine and cosine, which are
- * our own.  What is written as one fma is one; every other product and sum
- * rounds by itself.
+/* exp, tanh, log, log1p and the inverse of erf on 16 lanes, rounding for
+ * rounding as XLA's CPU code evaluates them on a processor with FMA (jax
+ * 0.10.2), so that initial parameters and losses meet JAX's; and sine and
+ * cosine, which are our own.  What is written as one fma is one; every other
+ * product and sum rounds by itself.
  *
  * NaN in gives NaN out: clamps are written so that NaN passes. */
 #ifndef LS_KERNEL_K_VMATH_H
@@ -195,23 +195,6 @@ SIMD v16 v16_erf_inv(v16 x)
                                      v16_set(tail[i])));
     m16 end = v16_eq(v16_abs(x), v16_set(1.0f));
     return v16_mul(v16_select(end, v16_set(__builtin_inff()), p), x);
-}
-
-/* x times a rational function of x^2; +-1 from 3.74 on. */
-SIMD v16 v16_erf(v16 x)
-{
-    static const float num[] = {0x1.e05aa2p-13f, 0x1.bebb44p-9f,
-                                0x1.a16dd6p-5f, 0x1.7b4e8p-3f,
-                                0x1.20dd74p+0f};
-    static const float den[] = {-0x1.fa720cp-24f, 0x1.8b11bep-16f,
-                                0x1.0ada5p-10f, 0x1.cd0fa8p-7f,
-                                0x1.c69842p-4f, 0x1.fd6894p-2f,
-                                0x1p+0f};
-    const float end = 0x1.df38dp+1f;
-    v16 v = v16_clamp(x, -end, end), z = v16_mul(v, v);
-    v16 y = v16_div(v16_mul(v, HORNER(z, num)), HORNER(z, den));
-    return v16_select(v16_ge(v16_abs(x), v16_set(end)),
-                      v16_signed(v16_set(1.0f), x), y);
 }
 
 /* ------ sine and cosine ------ */

@@ -10,7 +10,7 @@
 
 typedef enum model {
     MLP, CNN, LM, RNN, HEADS, BAGS, SHAPES, POOLS, ROW_SUMS, LENGTHS, NORMS,
-    DROPS, CHANNELS, MODELS
+    DROPS, CHANNELS, STATES, MODELS
 } model;
 
 enum { MOST_INPUTS = 4 };
@@ -220,11 +220,28 @@ static ls_node *channels_of(ls_graph *g, uint32_t *r)
     return ls_dense(ls_flatten(x), 5, "out");
 }
 
+/* Two recurrent layers from one state, which a layer gives. */
+static ls_node *states_of(ls_graph *g, uint32_t *r)
+{
+    int64_t n = between(r, 4, 9), two[] = {2, n};
+    bool lstm = between(r, 0, 1);
+    ls_node *x = ls_input(g, "x", LS_F32, 2, (int64_t[]){4, 3}), *y[2];
+    ls_recurrent_options o = ls_recurrent_defaults();
+
+    o.state = ls_dense(ls_flatten(x), lstm ? 2 * n : n, "first");
+    if (lstm)
+        o.state = ls_reshape(o.state, 2, two);
+    for (int i = 0; i < 2; i++)
+        y[i] = (lstm ? ls_lstm_with : ls_gru_with)(x, n, &o, i ? "b" : "a");
+    return ls_dense(ls_flatten(ls_hard_swish(ls_add(y[0], y[1]))), 5, "out");
+}
+
 static ls_node *(*const graph_outputs[MODELS])(ls_graph *, uint32_t *) = {
     [MLP] = mlp_of, [CNN] = cnn_of, [RNN] = rnn_of, [HEADS] = heads_of,
     [BAGS] = bags_of, [SHAPES] = shapes_of, [POOLS] = pools_of,
     [ROW_SUMS] = row_sums_of, [LENGTHS] = lengths_of,
-    [NORMS] = norms_of, [DROPS] = drops_of, [CHANNELS] = channels_of};
+    [NORMS] = norms_of, [DROPS] = drops_of, [CHANNELS] = channels_of,
+    [STATES] = states_of};
 
 static ls_graph *graph_of(model m, uint32_t seed)
 {

@@ -54,7 +54,8 @@ f32 e_tanh(f32 x)
 
     if (f_lt(f_abs(x), F(4e-4f)))
         y = x;
-    return f_lt(f_abs(x), F(20.0f)) ? y : F(1.0f) | (x & 0x80000000u);
+    return f_lt(f_abs(x), F(20.0f)) || f_nan(x) ? y
+                                               : F(1.0f) | (x & 0x80000000u);
 }
 
 f32 e_log(f32 x) /* of what is positive and finite */

@@ -85,9 +85,9 @@ f32 correction(f32 base, int64_t n); /* 1 / (1 - b^n) */
 
 /* c, or where it is NULL nothing, + a b of K numbers; of f32, bf16 and split
  * into two bf16. */
-typedef f32 product_of(const f32 *c, const f32 *a, const f32 *b, int64_t k);
+typedef f32 product(const f32 *c, const f32 *a, const f32 *b, int64_t k);
 
-product_of f32_product, bf16_product, f32x3_product;
+product f32_product, bf16_product, f32x3_product;
 
 f32 to_bf16(f32 x);
 int64_t least(int64_t a, int64_t b);
@@ -115,5 +115,6 @@ f32 from_0_to_1(uint32_t bits);
 f32 uniform_of(uint32_t bits, f32 low, f32 high);
 f32 truncated_of(uint32_t bits);
 f32 normal_of_bits(uint32_t bits);
+f32 erf_inverse(f32 x);
 
 #endif

@@ -292,16 +292,15 @@ static f32 of_step_back(const cell *c)
     return passed(c, t, k % c->states / c->n, k % c->n, k / c->states);
 }
 
-/* The gradient by the gates of x, which no other reads. */
+/* The gradient by the gates of x. */
 static f32 of_x(const cell *c)
 {
     const asked *q = c->q;
     int64_t k = q->at % c->wide, t = q->at / c->wide % c->t;
     int64_t i = q->at / c->wide / c->t;
 
-    if (gradient(q->from->node, q->n->node))
-        return unknown("gates that others read too");
-    return counts(c, t, i) ? unit_back(c, t, i, k % c->n, k / c->n) : 0;
+    return plus_others(q, counts(c, t, i)
+                              ? unit_back(c, t, i, k % c->n, k / c->n) : 0);
 }
 
 /* dU or dbias: over steps, and in each over rows. */
@@ -326,10 +325,9 @@ static f32 of_state(const cell *c)
     int64_t wide = (c->lstm ? 2 : 1) * c->n, i = q->at / wide;
     int64_t j = q->at % c->n;
 
-    if (gradient(input(q->n, c->from), q->n->node))
-        return unknown("a first state that others read too");
-    return c->lstm && q->at % wide < c->n ? word(back_at(c, 0, i, j, 2))
-                                          : through_state(c, 0, i, j);
+    return plus_others(q, c->lstm && q->at % wide < c->n
+                              ? word(back_at(c, 0, i, j, 2))
+                              : through_state(c, 0, i, j));
 }
 
 static f32 backward(const cell *c)

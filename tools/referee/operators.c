@@ -2,6 +2,7 @@
 /* See operators.h: which function answers for an operator, and what they all
  * use. */
 #include "operators.h"
+#include "verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,24 +183,19 @@ static const struct {
     {"gru_from", steps_makes}, {"gru_lengths", steps_makes},
     {"gru_from_lengths", steps_makes}};
 
+enum { ANSWERS = sizeof answers / sizeof *answers };
+
 static answer *answer_of(const char *op)
 {
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+    for (int i = 0; i < ANSWERS; i++)
         if (strcmp(answers[i].op, op) == 0)
             return answers[i].makes;
     return term_of(op) ? term_makes : NULL;
 }
 
-bool operator_is_known(const char *op)
+const char *operator_name(int i)
 {
-    return answer_of(op) || strcmp(op, "input") == 0;
-}
-
-void operators_print(void)
-{
-    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
-        puts(answers[i].op);
-    terms_print();
+    return i < ANSWERS ? answers[i].op : term_name(i - ANSWERS);
 }
 
 f32 one_nan(f32 x) { return f_nan(x) ? NAN32 : x; }

@@ -95,7 +95,7 @@ typedef struct term {
 } term;
 
 const term *term_of(const char *op); /* NULL: it is none */
-void terms_print(void);
+const char *term_name(int i);        /* NULL behind the last */
 
 answer dense_makes, matmul_makes;                       /* op_dense.c */
 answer conv_makes, pool_makes;                           /* op_windows.c */
@@ -118,8 +118,6 @@ bool by_rows_makes(const asked *q, f32 *x);
 /* The element, by its operator; it is judged by unknown() where there is no
  * rule. */
 f32 operator_makes(void);
-bool operator_is_known(const char *op);
-void operators_print(void);
 
 /* A mean or a variance that a batch norm stores, after the step; false: the
  * parameter is another one (op_statistics.c). */

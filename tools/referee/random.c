@@ -44,7 +44,7 @@ f32 uniform_of(uint32_t bits, f32 low, f32 high)
     return f_max(low, x);
 }
 
-static f32 erf_inverse(f32 x)
+f32 erf_inverse(f32 x)
 {
     static const float centre[] = {
         0x1.e2cb1p-26f, 0x1.70966cp-22f, -0x1.d8e6aep-19f, -0x1.26b582p-18f,

@@ -251,19 +251,7 @@ static f32 rate_of(int i, rate m)
     return done < m.warmup ? line(0, m.peak, done, m.warmup) : rates[i].make(m);
 }
 
-int rate_is_known(const char *name)
-{
-    for (int i = 0; i < RATES; i++)
-        if (!strcmp(name, rates[i].name))
-            return 1;
-    return 0;
-}
-
-void rates_print(void)
-{
-    for (int i = 0; i < RATES; i++)
-        printf("schedule.%s\n", rates[i].name);
-}
+const char *rate_name(int i) { return i < RATES ? rates[i].name : NULL; }
 
 /* The record has the negative of a learning rate; a share's peak is 1. */
 f32 rate_makes(void)

@@ -23,10 +23,14 @@
 
 static void print_rules(void)
 {
-    operators_print();
-    for (int i = 0; update_names[i]; i++)
-        printf("update.%s\n", update_names[i]);
-    rates_print();
+    static const struct {
+        const char *kind, *(*name)(int i);
+    } rules[] = {{"", operator_name}, {"update.", update_name},
+                 {"schedule.", rate_name}};
+
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; rules[k].name(i); i++)
+            printf("%s%s\n", rules[k].kind, rules[k].name(i));
 }
 
 int main(int argc, char **argv)

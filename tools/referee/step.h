@@ -41,15 +41,8 @@ f32 rate_makes(void);    /* rate.c: learning rates, shares of schedules */
 f32 start_makes(void);   /* start.c: first values */
 f32 batch_makes(void);   /* batch.c: rows of a device, of the batch */
 
-/* Names of the optimizers and schedules that are known. */
-extern const char *const update_names[];
-int rate_is_known(const char *name);
-void rates_print(void);
-
 /* Of operators.c and others. */
 f32 operator_makes(void);
-bool operator_is_known(const char *op);
-void operators_print(void);
 f32 sums_make(void);
 bool stored_makes(const said *slot, f32 *x);
 

@@ -2,7 +2,6 @@
 /* Elementwise operators: the value, and what its gradient gives. */
 #include "operators.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static f32 half_if_equal(f32 d, f32 a, f32 b)
@@ -260,6 +259,17 @@ static f32 mish_a(given g)
 
     return f_mul(g.d, f_div(f_add(n, f_mul(g.a, f_div(more, by))), by));
 }
+static f32 hard_swish_y(given g)
+{
+    return f_mul(g.a, clamp(f_fma(g.a, F(0x1.555556p-3f), F(0.5f)), 0, 1));
+}
+static f32 hard_swish_a(given g)
+{
+    f32 out = f_lt(0, g.a) ? F(1.0f) : 0;
+
+    return f_mul(g.d, f_lt(f_abs(g.a), F(3.0f))
+                          ? f_fma(g.a, F(0x1.555556p-2f), F(0.5f)) : out);
+}
 static f32 gelu_exact_y(given g)
 {
     f32 density;
@@ -291,18 +301,17 @@ static const term terms[] = {
     {"divergence", divergence_y, divergence_a, divergence_b},
     {"sin", sin_y, sin_a, NULL}, {"cos", cos_y, cos_a, NULL},
     {"selu", selu_y, selu_a, NULL}, {"mish", mish_y, mish_a, NULL},
-    {"gelu_exact", gelu_exact_y, gelu_exact_a, NULL}};
+    {"gelu_exact", gelu_exact_y, gelu_exact_a, NULL},
+    {"hard_swish", hard_swish_y, hard_swish_a, NULL}};
+
+enum { TERMS = sizeof terms / sizeof *terms };
 
 const term *term_of(const char *op)
 {
-    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
+    for (int i = 0; i < TERMS; i++)
         if (strcmp(terms[i].name, op) == 0)
             return &terms[i];
     return NULL;
 }
 
-void terms_print(void)
-{
-    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
-        puts(terms[i].name);
-}
+const char *term_name(int i) { return i < TERMS ? terms[i].name : NULL; }

@@ -3,6 +3,7 @@
  * of the weights. */
 #include "step.h"
 #include "pattern.h"
+#include "verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,17 +81,21 @@ static f32 lion(update *u)
     return less(u, f_fma(u->weight_decay, u->p, sign));
 }
 
-const char *const update_names[] = {
-    "sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad",
-    "lion", "amsgrad", NULL};
-static f32 (*const updates[])(update *u) = {
-    sgd, momentum, nesterov, adam, adamw, rmsprop, adagrad, lion, amsgrad};
+static const struct {
+    const char *name;
+    f32 (*makes)(update *u);
+} updates[] = {{"sgd", sgd}, {"momentum", momentum}, {"nesterov", nesterov},
+               {"adam", adam}, {"adamw", adamw}, {"rmsprop", rmsprop},
+               {"adagrad", adagrad}, {"lion", lion}, {"amsgrad", amsgrad}};
+enum { UPDATES = sizeof updates / sizeof *updates };
+
+const char *update_name(int i) { return i < UPDATES ? updates[i].name : NULL; }
 
 f32 update_by(const char *kind, update *u)
 {
-    for (int i = 0; update_names[i]; i++)
-        if (!strcmp(kind, update_names[i]))
-            return updates[i](u);
+    for (int i = 0; i < UPDATES; i++)
+        if (!strcmp(kind, updates[i].name))
+            return updates[i].makes(u);
     return unknown(kind);
 }
 

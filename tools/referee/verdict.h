@@ -25,6 +25,9 @@ char *text_of(const char *format, ...);
 int judge_files(const char *const path[2], const char *const published[2]);
 const char *judge_why(void);
 
+/* What is judged, by its names; NULL behind the last. */
+const char *operator_name(int i), *update_name(int i), *rate_name(int i);
+
 /* Make an element of an array of one record once more: SAME, or REFUSED. */
 int judge_element(const char *path, int64_t entry, int64_t at, uint32_t *is);
 

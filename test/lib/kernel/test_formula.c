@@ -424,6 +424,14 @@ static const point points[] = {
 };
 /* clang-format on */
 
+static float of_bits(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 static bool is(float got, float want)
 {
     return got == want || (got != got && want != want);
@@ -520,15 +528,6 @@ static const struct {
 #undef ROW
 };
 
-static const struct {
-    int kind;
-    float (*value)(float x), (*grad)(float x, float d);
-} in_floats[] = {
-#define ROW(kind, value, grad) {kind, value, grad},
-    TERM_FLOATS(ROW)
-#undef ROW
-};
-
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
 /* Half of the points are of one size, half of sizes down to 2^-20. */
@@ -584,8 +583,7 @@ static void draw(points_of *p)
     memcpy(p->x, ends, sizeof ends);
 }
 
-/* Each level has the bytes of the short references, where there is one, and of
- * each other level. */
+/* Each level has the bytes of each other. */
 START_TEST(test_bits)
 {
     static points_of p, first;
@@ -607,26 +605,6 @@ START_TEST(test_bits)
                               (double)p.dx[j], (double)first.dx[j]);
             n++;
         }
-}
-END_TEST
-
-START_TEST(test_floats)
-{
-    static points_of p;
-    int kind = in_floats[_i].kind;
-
-    ls__fpmode_set();
-    draw(&p);
-    run_term(ls__kernels(), kind, &p);
-    for (int j = 0; j < POINTS; j++) {
-        float y = in_floats[_i].value(p.x[j]);
-        float dx = in_floats[_i].grad(p.x[j], p.d[j]);
-
-        ck_assert_msg(is(p.y[j], y) && is(p.dx[j], dx),
-                      "%s at %a: %a, not %a; gradient %a, not %a",
-                      ls__op_term[kind].name, (double)p.x[j], (double)p.y[j],
-                      (double)y, (double)p.dx[j], (double)dx);
-    }
 }
 END_TEST
 
@@ -677,7 +655,6 @@ static Suite *formula_suite(void)
     tcase_add_test(t, test_accuracy);
     tcase_add_loop_test(t, test_units, 0, LENGTH(accuracy));
     tcase_add_test(t, test_bits);
-    tcase_add_loop_test(t, test_floats, 0, LENGTH(in_floats));
     tcase_add_test(t, test_refusals);
     suite_add_tcase(s, t);
     return s;

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Recurrent layers: Flax's numbers; the bytes of a scalar reference on every
- * instruction level; rows of different lengths; states handed on; any workers;
- * and what the builder refuses.  (test_ops.c has values and gradients on many
- * shapes.) */
-#include "alone.h"
-#include "backend/backend.h"
-#include "backends.h"
+/* Recurrent layers: Flax's numbers; rows of different lengths; states handed
+ * on; any workers; and what the builder refuses.  (test_ops.c has values and
+ * gradients on many shapes, test_referee_ops.c their bits.) */
 #include "base/fpmode.h"
 #include "fixture.h"
 #include "golden.h"
@@ -125,185 +121,7 @@ START_TEST(test_orthogonal)
 }
 END_TEST
 
-/* ------ The contract of bits, in scalars ------ */
-
-/* More than 512 terms in the sums over steps and rows. */
-enum { N = 19, T = 103, R = 5, TERMS = T * R, MOST = 4 * N };
-
-static float tanh_of(float x)
-{
-    float y;
-
-    ls__kernels()->activate(LS__TANH, 1, &x, &y);
-    return y;
-}
-
-static float sigmoid(float x)
-{
-    return 1 / (1 + ls__expf(-x));
-}
-
-/* What the operator is given, and what it must give. */
-typedef struct scalars {
-    int gates, states;
-    float *x, *state, *w, *bias, *dy, *addend;
-    float *y, *dx, *dstate, *dw, *dbias;
-    float gate[T][R][MOST], d[T][R][MOST], c[T + 1][R][N], h[T + 1][R][N];
-} scalars;
-
-/* One fmaf chain a chunk of 256. */
-static float share(const scalars *s, const float *h, int at)
-{
-    float sum = 0;
-
-    for (int i = 0; i < N; i++)
-        sum = fmaf(h[i], s->w[i * s->gates * N + at], sum);
-    return s->bias ? sum + s->bias[at] : sum;
-}
-
-static void scalar_step(scalars *s, int t, int r, int j)
-{
-    const float *x = s->x + (r * T + t) * s->gates * N + j;
-    float *g = s->gate[t][r] + j, u[4];
-
-    for (int k = 0; k < s->gates; k++)
-        u[k] = share(s, s->h[t][r], k * N + j);
-    g[0] = sigmoid(x[0] + u[0]);
-    g[N] = sigmoid(x[N] + u[1]);
-    if (s->gates == 4) {
-        g[2 * N] = tanh_of(x[2 * N] + u[2]);
-        g[3 * N] = sigmoid(x[3 * N] + u[3]);
-        s->c[t + 1][r][j] = fmaf(g[N], s->c[t][r][j], g[0] * g[2 * N]);
-        s->h[t + 1][r][j] = g[3 * N] * tanh_of(s->c[t + 1][r][j]);
-    } else {
-        g[3 * N] = u[2];
-        g[2 * N] = tanh_of(fmaf(g[0], u[2], x[2 * N]));
-        s->h[t + 1][r][j] = fmaf(g[N], s->h[t][r][j], (1 - g[N]) * g[2 * N]);
-    }
-}
-
-static float by_sigmoid(float s, float d)
-{
-    return d * (s * (1 - s));
-}
-
-static float by_tanh(float t, float d)
-{
-    return d * fmaf(-t, t, 1);
-}
-
-/* Leaves the gradient by the state's share in d, and gives what passes by. */
-static float scalar_back(scalars *s, int t, int r, int j, float dh, float *dc)
-{
-    const float *g = s->gate[t][r] + j;
-    float *d = s->d[t][r] + j, by_x[4] = {0}, past = 0;
-    int64_t at = (r * T + t) * s->gates * N + j;
-
-    if (s->gates == 4) {
-        float tc = tanh_of(s->c[t + 1][r][j]);
-        float e = *dc + by_tanh(tc, dh * g[3 * N]);
-
-        d[0] = by_x[0] = by_sigmoid(g[0], e * g[2 * N]);
-        d[N] = by_x[1] = by_sigmoid(g[N], e * s->c[t][r][j]);
-        d[2 * N] = by_x[2] = by_tanh(g[2 * N], e * g[0]);
-        d[3 * N] = by_x[3] = by_sigmoid(g[3 * N], dh * tc);
-        *dc = e * g[N];
-    } else {
-        by_x[2] = by_tanh(g[2 * N], dh * (1 - g[N]));
-        d[0] = by_x[0] = by_sigmoid(g[0], by_x[2] * g[3 * N]);
-        d[N] = by_x[1] = by_sigmoid(g[N], dh * (s->h[t][r][j] - g[2 * N]));
-        d[2 * N] = by_x[2] * g[0];
-        past = dh * g[N];
-    }
-    for (int k = 0; k < s->gates; k++)
-        s->dx[at + k * N] = s->addend ? s->addend[at + k * N] + by_x[k]
-                                      : by_x[k];
-    return past;
-}
-
-static float back_share(const scalars *s, int t, int r, int i)
-{
-    float sum = 0;
-
-    for (int k = 0; k < s->gates * N; k++)
-        sum = fmaf(s->d[t][r][k], s->w[i * s->gates * N + k], sum);
-    return sum;
-}
-
-static void scalar_row(scalars *s, int r)
-{
-    int hs = (s->states - 1) * N, row = (T + s->states) * N;
-    const float *dy = s->dy + r * row;
-    float dh[N], dc[N], past[N];
-
-    memcpy(s->c[0][r], s->state + r * s->states * N, sizeof dc);
-    memcpy(s->h[0][r], s->state + r * s->states * N + hs, sizeof dh);
-    for (int t = 0; t < T; t++) {
-        for (int j = 0; j < N; j++)
-            scalar_step(s, t, r, j);
-        memcpy(s->y + r * row + t * N, s->h[t + 1][r], sizeof dh);
-    }
-    memcpy(s->y + r * row + T * N, s->c[T][r], sizeof dc);
-    memcpy(s->y + r * row + T * N + hs, s->h[T][r], sizeof dh);
-    memcpy(dc, dy + T * N, sizeof dc);
-    memcpy(dh, dy + T * N + hs, sizeof dh);
-    for (int t = T - 1; t >= 0; t--) {
-        for (int j = 0; j < N; j++)
-            past[j] = scalar_back(s, t, r, j, dh[j] + dy[t * N + j], &dc[j]);
-        for (int j = 0; j < N; j++)
-            dh[j] = back_share(s, t, r, j) + past[j];
-    }
-    memcpy(s->dstate + r * s->states * N, dc, sizeof dc);
-    memcpy(s->dstate + r * s->states * N + hs, dh, sizeof dh);
-}
-
-/* dw and dbias run over steps, and in each over rows. */
-static void scalar_sums(scalars *s)
-{
-    for (int k = 0; k < s->gates * N; k++)
-        for (int i = 0; i <= N; i++) {
-            float sum = 0, chunk = 0;
-
-            for (int p = 0; p < TERMS; p++) {
-                int t = p / R, r = p % R;
-
-                chunk = i < N ? fmaf(s->h[t][r][i], s->d[t][r][k], chunk)
-                              : chunk + s->d[t][r][k];
-                if (p % 256 == 255 || p == TERMS - 1) {
-                    sum += chunk;
-                    chunk = 0;
-                }
-            }
-            if (i < N)
-                s->dw[i * s->gates * N + k] = sum;
-            else if (s->bias)
-                s->dbias[k] = sum;
-        }
-}
-
-/* over_x: dx lies where x was, so nothing else is added to it. */
-static void fill_scalars(scalars *s, int cell, bool over_x)
-{
-    int size = (T + 2 - cell) * N, wide = (4 - cell) * N;
-
-    memset(s, 0, sizeof *s);
-    s->gates = 4 - cell;
-    s->states = 2 - cell;
-    s->x = uniform(1, R * T * wide);
-    s->state = uniform(2, R * 2 * N);
-    s->w = uniform(3, N * wide);
-    s->bias = cell ? NULL : uniform(4, wide);
-    s->dy = uniform(5, R * size);
-    s->addend = over_x ? NULL : uniform(6, R * T * wide);
-    s->y = fenced(R * size);
-    s->dx = fenced(R * T * wide);
-    s->dstate = fenced(R * 2 * N);
-    s->dw = fenced(N * wide);
-    s->dbias = fenced(wide);
-    for (int r = 0; r < R; r++)
-        scalar_row(s, r);
-    scalar_sums(s);
-}
+enum { N = 19, R = 5 };
 
 static void same(const char *what, int64_t n, const float *got,
                  const float *want)
@@ -312,68 +130,6 @@ static void same(const char *what, int64_t n, const float *got,
         HOLDS(!memcmp(got + i, want + i, sizeof *got), "%s %lld: %a, not %a",
               what, (long long)i, (double)got[i], (double)want[i]);
 }
-
-/* The operator by itself, forward and back, on one level. */
-static void check_level(const scalars *s, const ls_node *n, bool over_x,
-                        const ls__kernel_table *k)
-{
-    const ls__backend *b = &k->native[LS_F32_LAYERS];
-    int64_t gates = R * T * s->gates * N;
-    float *x = memcpy(fenced(gates), s->x, (size_t)gates * sizeof *x);
-    ls__run r = {.node = n,
-                 .rows = R,
-                 .x = {x, s->state},
-                 .backend = b,
-                 .param = {s->w, s->bias},
-                 .kernels = k};
-    alone a = alone_of(n);
-
-    a.in.over_x = over_x;
-    alone_start(&a, &r);
-    r.y = fenced(R * n->size);
-    r.dy = s->dy;
-    r.addend[0] = s->addend;
-    r.dx[0] = over_x ? x : fenced(gates);
-    r.dx[1] = fenced(R * s->states * N);
-    r.dparam[0] = fenced(N * s->gates * N);
-    r.dparam[1] = fenced(s->gates * N);
-    n->op->run.forward(&r);
-    n->op->run.backward(&r);
-    same("y", R * n->size, r.y, s->y);
-    same("dx", gates, r.dx[0], s->dx);
-    if (!over_x)
-        same("x", gates, x, s->x);
-    same("dstate", R * s->states * N, r.dx[1], s->dstate);
-    same("dw", N * s->gates * N, r.dparam[0], s->dw);
-    if (s->bias)
-        same("dbias", s->gates * N, r.dparam[1], s->dbias);
-}
-
-/* The cells, each with the gates kept by themselves and where x was. */
-START_TEST(test_scalar)
-{
-    static scalars s;
-    int cell = _i % 2;
-    ls_graph *g;
-    ls_node *x, *state, *n;
-
-    ls__fpmode_set();
-    fill_scalars(&s, cell, _i / 2);
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, s.gates * N});
-    state = ls_input(g, "state", LS_F32, s.states,
-                     (int64_t[]){cell ? N : 2, N});
-    n = ls__node_new(cell ? &ls__op_gru[1] : &ls__op_lstm[1], "r", x, state,
-                     NULL);
-    *(bool *)ls__attribute_named(n, "ends") = true;
-    ck_assert_ptr_nonnull(ls__node_done(n));
-    for (int i = 0; i < levels(); i++)
-        if (level(i))
-            check_level(&s, n, _i / 2, level(i));
-    ls_graph_free(g);
-    fences_free();
-}
-END_TEST
 
 /* ------ States and lengths ------ */
 
@@ -725,7 +481,6 @@ static Suite *sequences_suite(void)
     tcase_set_timeout(t, 300);
     tcase_add_loop_test(t, test_flax, 0, 2);
     tcase_add_test(t, test_orthogonal);
-    tcase_add_loop_test(t, test_scalar, 0, 4);
     tcase_add_loop_test(t, test_stream, 0, 2);
     tcase_add_loop_test(t, test_lengths, 0, 2);
     tcase_add_loop_test(t, test_conv, 0, COUNT(convs));

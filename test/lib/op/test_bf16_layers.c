@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bf16 layers: products and convolutions by each way there is to compute them
- * are the two chains of reference.h, byte for byte, and near what the same
+ * are the referee's, byte for byte, and near what the same
  * rounded numbers give in double; a transformer stays near its f32 self; NaN
  * and infinity pass; what is refused.  (Fixtures of JAX: test_variants.c.  The
  * same bits: test_determinism.c.) */
 #include "alone.h"
+#include "asked_node.h"
+#include "asked_product.h"
 #include "backends.h"
 #include "base/fpmode.h"
 #include "op/layer_parts.h"
@@ -277,22 +279,6 @@ END_TEST
 
 enum { SORTS = 8 };
 
-static uint32_t word_bits(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* A number of a sort: as they come; over 80 powers of two; tiny and denormal;
  * with infinities, NaN and what overflows; mostly zeros of both signs; whose
  * products are about 2^-126; any bits; half of them cut by a relu. */
@@ -302,14 +288,14 @@ static float number_of(int sort, float x, uint32_t r)
 
     switch (sort) {
     case 1: return ldexpf(x, power);
-    case 2: return float_of(r % 0x01800000 | (r & 0x80000000));
+    case 2: return asked_word(r % 0x01800000 | (r & 0x80000000));
     case 3: return r % 41 == 0   ? INFINITY
                    : r % 43 == 0 ? NAN
                    : r % 7 == 0  ? ldexpf(x, 100)
                                  : x;
     case 4: return r % 3 == 0 ? x : r % 3 == 1 ? 0.0f : -0.0f;
     case 5: return ldexpf(x, -63 + power / 10);
-    case 6: return float_of(r);
+    case 6: return asked_word(r);
     case 7: return x > 0 ? x : 0;
     default: return x;
     }
@@ -330,22 +316,6 @@ static void fill_sort(matrix *x, int seed, int sort, int64_t rows, int64_t cols)
     free(words);
 }
 
-/* The element as the contract says; c: what it begins with. */
-static float element(const ls__product *g, int64_t i, int64_t j, float c)
-{
-    chain of = {.bf16 = true, .sum = c};
-
-    for (int64_t p = 0; p < g->k; p++)
-        chain_step(&of, g->a[i * g->a_row + p * g->a_col],
-                   g->b[p * g->b_row + j * g->b_col]);
-    return chain_end(&of);
-}
-
-static bool same_number(float a, float b)
-{
-    return word_bits(a) == word_bits(b) || (isnan(a) && isnan(b));
-}
-
 /* Check one way, operands packed or not, onto what C has or not. */
 static void check_bits(int number, const ls__product *of, const float *before,
                        const float *want)
@@ -361,7 +331,7 @@ static void check_bits(int number, const ls__product *of, const float *before,
         g.accumulate = before != NULL;
         compute(be, &g, (number + i) % 2);
         for (int64_t e = 0; e < g.m * g.n; e++)
-            HOLDS(same_number(g.c[e], want[e]),
+            HOLDS(asked_is(g.c[e], f_of(want[e])),
                   "%s, %d: %lld of (%lld,%lld), K %lld, is %a, not %a",
                   be->text, number, (long long)e, (long long)g.m,
                   (long long)g.n, (long long)g.k, (double)g.c[e],
@@ -369,7 +339,7 @@ static void check_bits(int number, const ls__product *of, const float *before,
     }
 }
 
-/* Proves that every way gives the bytes of the two chains, for numbers of all
+/* Proves that every way gives the referee's bytes, for numbers of all
  * sorts, operands stored in all ways, on top of C or not. */
 START_TEST(product_bits)
 {
@@ -386,7 +356,8 @@ START_TEST(product_bits)
         fill_sort(&a, 4 + _i, _i, s.m, s.k);
         fill_sort(&b, 14 + _i, _i, s.k, s.n);
         for (int64_t e = 0; e < s.m * s.n; e++)
-            want[e] = element(&g, e / s.n, e % s.n, before ? before[e] : 0);
+            want[e] = asked_product(bf16_product, &g, e / s.n, e % s.n,
+                                    before ? before + e : NULL);
         check_bits(number, &g, before, want);
         free(a.rounded);
         free(b.rounded);
@@ -425,7 +396,7 @@ END_TEST
 
 static uint32_t lower_half(float x)
 {
-    return word_bits(x) & 0xffff;
+    return f_of(x) & 0xffff;
 }
 
 /* Proves that the epilogue rounds the sum with its bias, before relu. */
@@ -616,47 +587,33 @@ static void same_numbers(const char *what, int64_t n, const float *got,
                          const float *want)
 {
     for (int64_t i = 0; i < n; i++)
-        HOLDS(same_number(got[i], want[i]), "%s %lld is %a, not %a", what,
+        HOLDS(asked_is(got[i], f_of(want[i])), "%s %lld is %a, not %a", what,
               (long long)i, (double)got[i], (double)want[i]);
 }
 
-/* The bytes of the chains: y with its bias and rounded, dx, dw, dbias. */
-static void check_conv_bits(const ls__run *r)
+/* Numbers of y with its bias and rounded, of dx, dw and dbias. */
+static void check_conv_bits(const ls__run *r, int first)
 {
     const ls_node *n = r->node;
-    const int64_t *s = n->in[0]->shape, out = ls__width(n);
     int64_t ny = IMAGES * n->size, nx = IMAGES * n->in[0]->size;
-    int64_t nw = ls__window_of(n)->kh * ls__window_of(n)->kw * s[2] * out;
-    float *y = fenced(ny), *dx = fenced(nx), *dw = fenced(nw),
-          *db = fenced(out);
+    int64_t out = ls__width(n), nw = n->graph->params[0]->size;
+    int x, node;
 
-    for (int64_t at = 0; at < ny; at++) {
-        int64_t p = at / out;
-
-        y[at] = bf16_operand(conv_bits_y(n, r->x[0], r->param[0],
-                                         p / n->shape[1] / n->shape[0],
-                                         p / n->shape[1] % n->shape[0],
-                                         p % n->shape[1], at % out, true) +
-                             r->param[1][at % out]);
-    }
-    for (int64_t at = 0; at < nx; at++) {
-        int64_t p = at / s[2];
-
-        dx[at] = conv_bits_dx(n, r->dy, r->param[0], p / s[1] / s[0],
-                              p / s[1] % s[0], p % s[1], at % s[2], true);
-    }
-    for (int64_t at = 0; at < nw; at++)
-        dw[at] = conv_bf16_dw(n, r->x[0], r->dy, IMAGES, at / out / s[2],
-                              at / out % s[2], at % out);
-    for (int64_t at = 0; at < out; at++)
-        db[at] = conv_bf16_dw(n, r->x[0], r->dy, IMAGES, 0, -1, at);
-    same_numbers("y", ny, r->y, y);
-    same_numbers("dx", nx, r->dx[0], dx);
-    same_numbers("dw", nw, r->dparam[0], dw);
-    same_numbers("dbias", out, r->dparam[1], db);
+    asked_begin(IMAGES, 0);
+    asked_option("precision", "bf16");
+    x = asked_node("input", shape_text(n->in[0]), 0, NULL, 0);
+    asked_input(x, "x", nx, r->x[0]);
+    node = asked_of(n, 1, &x);
+    asked_param(node, 0, nw, r->param[0]);
+    asked_param(node, 1, out, r->param[1]);
+    asked_array("backward", "dx", -1, 0, ny, r->dy);
+    asked_are("forward", "y", node, 0, ny, r->y, first);
+    asked_are("backward", "dx", node, 0, nx, r->dx[0], first);
+    asked_are("backward", "dparam", node, 0, nw, r->dparam[0], first);
+    asked_are("backward", "dparam", node, 1, out, r->dparam[1], first);
 }
 
-static void check_conv(const shape *s, const ls__backend *be)
+static void check_conv(const shape *s, const ls__backend *be, int first)
 {
     ls_graph *g;
     const ls_node *n;
@@ -693,7 +650,7 @@ static void check_conv(const shape *s, const ls__backend *be)
     ref_conv_grad(&want);
     a = alone_of(n);
     run_conv(be, &a, &r);
-    check_conv_bits(&r);
+    check_conv_bits(&r, first);
     ck_assert(max_relative(ny, r.y, want.y) <= 0x1p-8); /* y is rounded */
     ck_assert(max_relative(nx, r.dx[0], want.dx[0]) <= 1e-5);
     ck_assert(max_relative(nw, r.dparam[0], want.dparam[0]) <= 1e-5);
@@ -710,8 +667,8 @@ static void check_conv(const shape *s, const ls__backend *be)
     fences_free();
 }
 
-/* Proves that convolutions and their gradients are the bytes of the chains and
- * near those of the rounded numbers, and read and write nothing beyond. */
+/* Proves that convolutions and their gradients are the referee's bytes and near
+ * those of the rounded numbers, and read and write nothing beyond. */
 START_TEST(convolutions)
 {
     const ls__backend *be = way(_i);
@@ -719,7 +676,7 @@ START_TEST(convolutions)
     ls__fpmode_set();
     for (size_t i = (size_t)_i % STRIDE; i < sizeof shapes / sizeof *shapes;
          i += STRIDE)
-        check_conv(&shapes[i], be);
+        check_conv(&shapes[i], be, _i);
 }
 END_TEST
 
@@ -895,8 +852,8 @@ START_TEST(underflow_under_a_pool)
     r.dparam[0] = fenced(1);
     r.dparam[1] = fenced(1);
     run_conv(way(_i), &a, &r);
-    ck_assert_uint_eq(word_bits(r.dparam[0][0]), 0);
-    ck_assert_uint_eq(word_bits(r.dparam[1][0]), 0);
+    ck_assert_uint_eq(f_of(r.dparam[0][0]), 0);
+    ck_assert_uint_eq(f_of(r.dparam[1][0]), 0);
     ls_graph_free(g);
     fences_free();
 }

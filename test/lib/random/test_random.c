@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lanes, vector math, random streams, initialisers and hashes, against scalar
- * references written from the formulas and against golden/random.h. */
+/* Lanes, vector math, random streams, initialisers and hashes, against the
+ * referee's and golden/random.h. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 #include "random/init.h"
 #include "random/keys.h"
 #include "random/lane.h"
-#include "reference_floats.h"
+#include "referee/numbers.h"
 
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
@@ -33,10 +33,25 @@ static const char *const levels[] = {"x86-64-v2", "x86-64-v3", "x86-64-v4",
 
 static const ls_key key42 = {{0, 42}};
 
+static float of_bits(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 /* Equal bits, or both NaN. */
 static bool same(float a, float b)
 {
-    return bits_of(a) == bits_of(b) || (a != a && b != b);
+    return f_of(a) == f_of(b) || (a != a && b != b);
+}
+
+/* Is a number the referee's?  Where no mode makes zeros of denormals, one that
+ * only passes through may be there. */
+static bool is(float x, f32 referees)
+{
+    return same(ls__flushed(x), of_bits(referees));
 }
 
 /* ck_assert for loops: it tells the runner only of a failure. */
@@ -72,110 +87,6 @@ static const char *sha256_of(const void *data, size_t n, size_t size)
     ls__sha256_hex(&sha, hex);
     free(copy);
     return hex;
-}
-
-/* ====== scalar references, from the formulas ====== */
-
-static float ref_tanh(float x)
-{
-    static const uint32_t num[] = {0xa59f25c0, 0x2a61337e, 0xaebd37ff,
-                                   0x335c0041, 0x3779434a, 0x3a270ded,
-                                   0x3ba059dc};
-    static const uint32_t den[] = {0x35a0d3d8, 0x38f895d6, 0x3b14aa05,
-                                   0x3ba059dd};
-    if (x != x || fabsf(x) < 4e-4f)
-        return x;
-    if (fabsf(x) >= 20)
-        return copysignf(1, x);
-    float v = clamp(x, -of_bits(0x40fff644), of_bits(0x40fff644)), z = v * v;
-    return v * horner(z, 7, num) / horner(z, 4, den);
-}
-
-static float ref_log(float x)
-{
-    static const uint32_t ca[] = {0x3d9021bb, 0xbdebd1b8, 0x3def251a};
-    static const uint32_t cb[] = {0xbdfe5d4f, 0x3e11e9bf, 0xbe2aae50};
-    static const uint32_t cc[] = {0x3e4cceac, 0xbe7ffffc, 0x3eaaaaaa};
-    if (!(x > 0 && x < INFINITY))
-        return x == 0 ? -INFINITY : x > 0 ? x : NAN;
-    x = fmaxf(x, of_bits(0x00800000));
-    float e = (float)((int)(bits_of(x) >> 23) - 127) + 1;
-    float t, m = of_bits((bits_of(x) & 0x807fffff) | 0x3f000000);
-    if (m < of_bits(0x3f3504f3)) {
-        e = e - 1;
-        t = (m - 1) + m;
-    } else {
-        t = m - 1;
-    }
-    float z = t * t, c = z * t;
-    float p = fmaf(fmaf(horner(t, 3, ca), c, horner(t, 3, cb)), c,
-                   horner(t, 3, cc));
-    float q = fmaf(c, p, e * of_bits(0xb95e8083));
-    float r = fmaf(-0.5f, z, t) + q;
-    return fmaf(e, of_bits(0x3f318000), r);
-}
-
-static float ref_log1p(float x)
-{
-    static const uint32_t num[] = {0x383de04b, 0x3eff40c5, 0x40d284fa,
-                                   0x41ef4b9c, 0x4273cc76, 0x426473ad,
-                                   0x41a05101};
-    static const uint32_t den[] = {0x3f800000, 0x417101ad, 0x42a6185b,
-                                   0x435dc32d, 0x439a8ca3, 0x43586d8a,
-                                   0x42707982};
-    if (!(fabsf(x) < of_bits(0x3ed413cd)))
-        return ref_log(x + 1);
-    float x2 = x * x, x3 = x * x2;
-    float r = horner(x, 7, num) / horner(x, 7, den);
-    return x + fmaf(-0.5f, x2, x3 * r);
-}
-
-static float ref_erf_inv(float x)
-{
-    static const uint32_t centre[] = {0x32f16588, 0x34b84b36, 0xb66c7357,
-                                      0xb6935ac1, 0x396532db, 0xbaa45408,
-                                      0xbb88e4ef, 0x3e7c8f63, 0x3fc02e2f};
-    static const uint32_t tail[] = {0xb951f09b, 0x38d3b56b, 0x3ab0dc72,
-                                    0xbb70bde7, 0x3bbc127b, 0xbbf9c5d7,
-                                    0x3c1aa57e, 0x3f8036db, 0x40354f7e};
-    if (fabsf(x) == 1)
-        return x * INFINITY;
-    float w = -ref_log1p(x * -x);
-    return w < 5 ? horner(w - 2.5f, 9, centre) * x
-                 : horner(sqrtf(w) - 3, 9, tail) * x;
-}
-
-static float ref_erf(float x)
-{
-    static const uint32_t num[] = {0x39702d51, 0x3b5f5da2, 0x3d50b6eb,
-                                   0x3e3da740, 0x3f906eba};
-    static const uint32_t den[] = {0xb3fd3906, 0x37c588df, 0x3a856d28,
-                                   0x3c6687d4, 0x3de34c21, 0x3efeb44a,
-                                   0x3f800000};
-    if (x != x || fabsf(x) >= of_bits(0x406f9c68))
-        return x != x ? x : copysignf(1, x);
-    float z = x * x;
-    return x * horner(z, 5, num) / horner(z, 7, den);
-}
-
-static float ref_uniform(uint32_t bits, float low, float high)
-{
-    float f = of_bits(bits >> 9 | 0x3f800000) - 1;
-    return fmaxf(low, fmaf(f, high - low, low));
-}
-
-static float ref_normal(uint32_t bits)
-{
-    float u = ref_uniform(bits, of_bits(0xbf7fffff), 1);
-    return of_bits(0x3fb504f3) * ref_erf_inv(u);
-}
-
-static float ref_truncated(uint32_t bits)
-{
-    float edge = of_bits(0x3f745a18), end = of_bits(0x3fffffff);
-    float r = of_bits(0x3fb504f3) *
-              ref_erf_inv(ref_uniform(bits, -edge, edge));
-    return clamp(r, -end, end);
 }
 
 /* ====== lanes and vector math ====== */
@@ -304,34 +215,34 @@ END_TEST
 typedef struct function {
     const char *name;
     v16 (*lanes)(v16);
-    float (*one)(float);
+    f32 (*one)(f32);
 } function;
 
 static const function functions[] = {
-    {"exp", v16_exp, ref_exp},         {"tanh", v16_tanh, ref_tanh},
-    {"log", v16_log, ref_log},         {"log1p", v16_log1p, ref_log1p},
-    {"erf_inv", v16_erf_inv, ref_erf_inv}, {"erf", v16_erf, ref_erf},
+    {"exp", v16_exp, e_exp},         {"tanh", v16_tanh, e_tanh},
+    {"log", v16_log, e_log_any},     {"log1p", v16_log1p, e_log1p},
+    {"erf_inv", v16_erf_inv, erf_inverse},
 };
 
-/* Each function on lanes equals its scalar formula on a million floats spread
- * over all bit patterns, and on as many between -1 and 1.  Where no mode makes
- * zeros of denormals, one that only passes through may be there. */
+/* Each function on lanes is the referee's on a million floats spread over all
+ * bit patterns, and on as many between -1 and 1. */
 START_TEST(vector_math)
 {
     const function *f = &functions[_i];
+    ls__fpmode mode = ls__fpmode_set();
     float x[16], y[16];
+
     for (uint64_t bits = 0; bits < UINT64_C(1) << 33; bits += 16 * 4099) {
         for (uint32_t i = 0; i < 16; i++) {
             x[i] = of_bits((uint32_t)bits + i * 4099);
             if (bits >> 32)
-                x[i] = (float)(int32_t)bits_of(x[i]) * 0x1p-31f;
+                x[i] = (float)(int32_t)f_of(x[i]) * 0x1p-31f;
         }
         v16_store(y, f->lanes(v16_load(x)));
         for (int i = 0; i < 16; i++)
-            expect(same(ls__flushed(y[i]),
-                        ls__flushed(f->one(ls__flushed(x[i])))), f->name,
-                   (double)x[i]);
+            expect(is(y[i], f->one(f_of(x[i]))), f->name, (double)x[i]);
     }
+    ls__fpmode_restore(mode);
 }
 END_TEST
 
@@ -436,7 +347,7 @@ START_TEST(any_range)
             for (int i = 0; i < n; i++) {
                 ls_key k = ls_key_split(key42, starts[s] + (uint64_t)i);
                 expect(bits[i] == (k.word[0] ^ k.word[1]), "bits", i);
-                expect(same(x[i], ref_normal(bits[i])), "normal", i);
+                expect(is(x[i], normal_of_bits(bits[i])), "normal", i);
             }
         }
 }
@@ -460,9 +371,10 @@ START_TEST(distributions)
     ls__kernels_by_name(level)->random_truncated_normal(key.word, 3, N, z);
     ls__fpmode_restore(old);
     for (int i = 0; i < N; i++) {
-        expect(same(x[i], ref_uniform(bits[i], -0.1f, 0.7f)), "uniform", i);
-        expect(same(y[i], ref_normal(bits[i])), "normal", i);
-        expect(same(z[i], ref_truncated(bits[i])), "truncated", i);
+        expect(is(x[i], uniform_of(bits[i], F(-0.1f), F(0.7f))), "uniform",
+               i);
+        expect(is(y[i], normal_of_bits(bits[i])), "normal", i);
+        expect(is(z[i], truncated_of(bits[i])), "truncated", i);
     }
     free(bits);
     free(x);

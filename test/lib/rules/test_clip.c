@@ -2,7 +2,9 @@
 /* Clipping and schedules in training: optax's numbers, the norm's definition,
  * and the same bits on any number of workers. */
 #include "support.h"
+#include "asked_record.h"
 #include "reduce/reduce.h"
+#include "referee/numbers.h"
 #include "rules/clip.h"
 
 #include <math.h>
@@ -256,23 +258,20 @@ END_TEST
 
 /* ------ bits ------ */
 
-/* 16 lanes in index order within blocks of 4096, folded 8, 4, 2, 1; blocks in
- * order. */
+/* Blocks of 4096 as the referee sums them, in order. */
 static float reference_norm(int64_t n, const float *g)
 {
-    double sum = 0;
+    f64 sum = 0;
 
     for (int64_t i = 0; i < n; i += LS__REDUCE_BLOCK) {
-        float lane[16] = {0};
+        f32 x[LS__REDUCE_BLOCK];
+        int64_t some = least(n - i, LS__REDUCE_BLOCK);
 
-        for (int64_t j = i; j < n && j < i + LS__REDUCE_BLOCK; j++)
-            lane[j % 16] = fmaf(g[j], g[j], lane[j % 16]);
-        for (int s = 8; s > 0; s /= 2)
-            for (int k = 0; k < s; k++)
-                lane[k] += lane[k + s];
-        sum += (double)lane[0];
+        for (int64_t j = 0; j < some; j++)
+            x[j] = f_of(g[i + j]);
+        sum = d_add(sum, d_from(row_sum(x, x, some)));
     }
-    return (float)sqrt(sum);
+    return asked_word(f_from(d_sqrt(sum)));
 }
 
 /* Numbers of many sizes, the same everywhere. */

@@ -38,12 +38,17 @@ static void judge(course clean, course spoilt, int step)
     take(&clean);
     take(&spoilt);
     status = judge_files(path, NULL);
-    if (status == REFUSED && is_named(judge_why()))
+    if (status == REFUSED && is_named(judge_why())) {
+        if (long_run())
+            printf("named: %s\n", judge_why());
         return;
+    }
     ck_assert_msg(status == A_IS_RIGHT, "%d: %s", status, judge_why());
     turned[0] = path[1];
     turned[1] = path[0];
     ck_assert_int_eq(judge_files(turned, NULL), B_IS_RIGHT);
+    if (long_run())
+        puts("judged in both orders");
 }
 
 /* Draw faults until one shows in a state: what no state depends on, as what a

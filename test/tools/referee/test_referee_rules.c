@@ -63,13 +63,13 @@ static void give_real(const char *name, double x)
 
 static const struct {
     ls_precision precision;
-    product_of *make;
+    product *make;
 } kinds[] = {{LS_BF16_LAYERS, bf16_product},
              {LS_F32X3_LAYERS, f32x3_product}};
 
 enum { DEEP = 600, WIDE = 7 };
 
-static void check_product(const ls__backend *b, product_of *make, int64_t k,
+static void check_product(const ls__backend *b, product *make, int64_t k,
                           bool add)
 {
     ls__product g = {.m = WIDE, .n = WIDE, .k = k, .a_row = k, .a_col = 1,
