@@ -68,7 +68,8 @@ static int reseal_record(uint8_t *file, size_t size)
 
 static char good[2][256]; /* record and transcript of the corpus */
 
-static void judge(const char *path, int is_record)
+/* of: a number that says which elements are made again. */
+static void judge(const char *path, int is_record, size_t of)
 {
     const char *const same[2] = {path, path}, *const record[2] = {good[0],
                                                                   good[0]};
@@ -84,7 +85,7 @@ static void judge(const char *path, int is_record)
     if (status != SAME && status != REFUSED && status != NEITHER_IS_RIGHT)
         abort();
     judge_files(other, NULL);
-    for (int64_t i = 0; i < 64; i++)
+    for (int64_t i = of % 8; i < 64; i += 8)
         judge_element(path, i, i * 7 % 5, &word);
 }
 
@@ -104,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (sealed && !reseal_record(bytes, size))
             break;
         fd = memory_file(bytes, size, path);
-        judge(path, size < 1 || *bytes != '{');
+        judge(path, size < 1 || *bytes != '{', size);
         close(fd);
     }
     free(bytes);

@@ -128,27 +128,29 @@ static void add_layout(sha *s, const said *slot)
     sha_number(s, (uint64_t)slot->at);
 }
 
-static int64_t floats_of_layout(void)
+static int64_t floats_of_layout(const record *r)
 {
-    for (int64_t i = 0; i < records[0].entries; i++)
-        if (!strcmp(records[0].arrays[i].what, "parameters"))
-            return records[0].arrays[i].n;
+    for (int64_t i = 0; i < r->entries; i++)
+        if (!strcmp(r->arrays[i].what, "parameters"))
+            return r->arrays[i].n;
     return 0;
 }
 
 /* Slots are bound by the hash of the layout, which transcripts have. */
-static void read_slots(const json *list)
+const char *slots_differ(const record *r)
 {
-    const char *layout = json_text(records[0].head, "layout");
+    const json *list = json_get(r->head, "slots");
+    const char *layout = json_text(r->head, "layout");
     uint32_t hash[8];
     char hex[65];
     said *all;
     sha s;
 
+    slot_count = 0;
     for (const json *j = list ? list->first : NULL; j; j = j->next)
         slot_count++;
     if (slot_count > MOST_NODES)
-        refuse("%s: too many parameters", records[0].path);
+        return "too many parameters";
     slots = all = room_of((size_t)(slot_count + 1) * sizeof *all);
     sha_begin(&s);
     for (const json *j = list ? list->first : NULL; j; j = j->next, all++) {
@@ -157,22 +159,20 @@ static void read_slots(const json *list)
         all->op = "";
         all->at = json_whole(j, "at", -1);
         all->floats = all->shape ? size(all->shape) : 0;
-        if (!all->name || all->floats < 1 || all->at < 0)
-            refuse("%s: a parameter without name, shape or place",
-                   records[0].path);
+        if (!all->name || all->floats < 1 || all->at < 0 ||
+            json_whole(j, "floats", 0) != all->floats)
+            return "a parameter without name, shape or place";
         add_layout(&s, all);
     }
-    sha_number(&s, (uint64_t)floats_of_layout());
+    sha_number(&s, (uint64_t)floats_of_layout(r));
     sha_end(&s, hash);
     sha_hex(hash, hex);
-    if (!layout || strcmp(layout, hex))
-        refuse("%s: its parameters are not those of its layout",
-               records[0].path);
+    return layout && !strcmp(layout, hex)
+               ? NULL : "its parameters are not those of its layout";
 }
 
 void graph_read(void)
 {
-    node_count = slot_count = 0;
+    node_count = 0;
     read_nodes(json_get(json_get(records[0].head, "graph"), "nodes"));
-    read_slots(json_get(records[0].head, "slots"));
 }

@@ -5,8 +5,12 @@
 
 #include "record.h"
 
-/* Take in nodes and parameters of the first record's head. */
+/* Take in nodes of the first record's head. */
 void graph_read(void);
+
+/* Take in the parameters of a record's head; returns why they are none, or
+ * NULL. */
+const char *slots_differ(const record *r);
 
 /* Words are read from now on, of that record. */
 void words_begin(record *r);

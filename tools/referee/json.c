@@ -37,12 +37,6 @@ static json *new_value(reader *r, int type)
     return j;
 }
 
-static void skip(reader *r)
-{
-    while (r->at < r->end && strchr(" \t\r\n", *r->at) && *r->at)
-        r->at++;
-}
-
 /* ------ texts ------ */
 
 static int hex4(reader *r)
@@ -142,28 +136,23 @@ static json *read_members(reader *r, int type)
 {
     json *all = new_value(r, type), **last = all ? &all->first : NULL;
     char close = type == JSON_LIST ? ']' : '}';
-    const char *key = NULL;
+    const char *key = "", *was = NULL;
 
-    skip(r);
     if (!all || ++r->depth > DEEPEST)
         return NULL;
     if (r->at < r->end && *r->at == close)
         return r->at++, r->depth--, all;
-    for (;;) {
-        skip(r);
-        if (type == JSON_OBJECT) {
-            if (r->at == r->end || *r->at++ != '"' || !(key = read_text(r)))
-                return NULL;
-            skip(r);
-            if (r->at == r->end || *r->at++ != ':')
-                return NULL;
-        }
+    for (;; was = key) {
+        if (type == JSON_OBJECT &&
+            (r->at == r->end || *r->at++ != '"' || !(key = read_text(r)) ||
+             (was && strcmp(was, key) >= 0) || r->at == r->end ||
+             *r->at++ != ':'))
+            return NULL;
         *last = read_value(r);
         if (!*last)
             return NULL;
-        (*last)->key = key;
+        (*last)->key = type == JSON_OBJECT ? key : NULL;
         last = &(*last)->next;
-        skip(r);
         if (r->at == r->end || (*r->at != ',' && *r->at != close))
             return NULL;
         if (*r->at++ == close)
@@ -218,43 +207,12 @@ static json *read_value(reader *r)
     const char *from;
     json *j;
 
-    skip(r);
     from = r->at;
     if (r->at == r->end || !(j = read_any(r)))
         return NULL;
     j->from = from;
     j->to = r->at;
     return j;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* A key that is there twice could mean two things. */
-static int has_twice(const json *of)
-{
-    size_t n = 0, i = 0;
-    const char **key;
-    int twice = 0;
-
-    for (const json *j = of->first; j; j = j->next) {
-        if (j->first && has_twice(j))
-            return 1;
-        n++;
-    }
-    if (of->type != JSON_OBJECT || n < 2)
-        return 0;
-    if (!(key = malloc(n * sizeof *key)))
-        return 1;
-    for (const json *j = of->first; j; j = j->next)
-        key[i++] = j->key;
-    qsort(key, n, sizeof *key, by_key);
-    for (i = 1; i < n; i++)
-        twice |= !strcmp(key[i - 1], key[i]);
-    free(key);
-    return twice;
 }
 
 json *json_read(const char *text, size_t n, json_doc *doc)
@@ -265,8 +223,7 @@ json *json_read(const char *text, size_t n, json_doc *doc)
     /* A number without blanks takes a zero more than it is read from. */
     r.room = doc->texts = malloc(2 * n + 2);
     doc->root = doc->texts ? read_value(&r) : NULL;
-    skip(&r);
-    if (!doc->root || r.at != r.end || has_twice(doc->root)) {
+    if (!doc->root || r.at != r.end) {
         json_free(doc);
         return NULL;
     }
@@ -319,20 +276,14 @@ int64_t json_whole(const json *of, const char *key, int64_t usual)
     return json_as_whole(json_get(of, key), usual);
 }
 
-static const json *past(const json *j, const char *but)
-{
-    return j && but && j->key && !strcmp(j->key, but) ? j->next : j;
-}
-
-int json_same(const json *a, const json *b, const char *but)
+int json_same(const json *a, const json *b)
 {
     if (!a || !b || a->type != b->type)
         return a == b;
     if (a->text || b->text)
         return !strcmp(a->text, b->text);
-    for (a = past(a->first, but), b = past(b->first, but); a && b;
-         a = past(a->next, but), b = past(b->next, but))
-        if ((a->key && strcmp(a->key, b->key)) || !json_same(a, b, NULL))
+    for (a = a->first, b = b->first; a && b; a = a->next, b = b->next)
+        if ((a->key && strcmp(a->key, b->key)) || !json_same(a, b))
             return 0;
     return a == b;
 }

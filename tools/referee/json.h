@@ -24,8 +24,8 @@ typedef struct json_doc {
     struct json_block *blocks;
 } json_doc;
 
-/* Read a text of n bytes, which must live on; NULL: it is no JSON, and doc is
- * empty. */
+/* Read a text of n bytes, which must live on; NULL: it is no JSON of sorted
+ * keys without blanks, and doc is empty. */
 json *json_read(const char *text, size_t n, json_doc *doc);
 void json_free(json_doc *doc);
 
@@ -37,8 +37,7 @@ const char *json_text(const json *of, const char *key);
 int64_t json_whole(const json *of, const char *key, int64_t usual);
 int64_t json_as_whole(const json *j, int64_t usual);
 
-/* Are two values the same?  `but` NULL, or a member of the outermost that does
- * not count. */
-int json_same(const json *a, const json *b, const char *but);
+/* Are two values the same? */
+int json_same(const json *a, const json *b);
 
 #endif

@@ -60,6 +60,20 @@ void decide(int status)
 
 static char why_refused[512];
 
+/* Takes what would steer a terminal out of a text that files have. */
+static const char *shown(char *text)
+{
+    for (char *c = text; *c; c++) {
+        bool pair = *c == '\xc2' && c[1] && (unsigned char)c[1] < 0xa0;
+
+        if (pair)
+            *c++ = '?';
+        if (pair || (unsigned char)*c < 32 || *c == 127)
+            *c = '?';
+    }
+    return text;
+}
+
 const char *judge_why(void) { return why_refused; }
 
 void refuse(const char *format, ...)
@@ -69,6 +83,7 @@ void refuse(const char *format, ...)
     va_start(list, format);
     vsnprintf(why_refused, sizeof why_refused, format, list);
     va_end(list);
+    shown(why_refused);
     decide(REFUSED);
 }
 
@@ -86,7 +101,7 @@ static void settle(const char *const why[2])
         return;
     for (int side = 0; side < 2; side++)
         if (why[side])
-            printf("%c: %s\n", 'a' + side, why[side]);
+            printf("%c: %s\n", 'a' + side, shown(text_of("%s", why[side])));
     puts(verdicts[verdict]);
     decide(verdict);
 }
@@ -104,8 +119,7 @@ static void read_transcripts(const char *const path[2])
     for (int side = 0; side < 2; side++) {
         const record *r = &records[side];
 
-        transcript_read(&transcripts[side], path[side], batches(r, "before"),
-                        batches(r, "after"));
+        transcript_read(&transcripts[side], path[side], batches(r, "before"));
         why[side] = head_differs(&transcripts[side], r);
     }
     if (!transcripts_match(&transcripts[0], &transcripts[1]))
@@ -114,15 +128,38 @@ static void read_transcripts(const char *const path[2])
     settle(why);
 }
 
+static int64_t updates(const record *r, const char *phase)
+{
+    return json_whole(json_get(json_get(r->head, "state"), phase), "updates",
+                      -1);
+}
+
+/* Names what of a head does not agree with itself; NULL: nothing. */
+static const char *head_is_odd(const record *r)
+{
+    int64_t more = updates(r, "after") - updates(r, "before");
+
+    if (json_whole(r->head, "step", -1) != updates(r, "before") || more < 0 ||
+        more > 1 ||
+        (has_controls(r, "after") &&
+         batches(r, "after") != batches(r, "before") + 1))
+        return "the batches and updates of its record are not those of a step";
+    return slots_differ(r);
+}
+
 static void check_heads(void)
 {
     static const char *const of_both[] = {
         "bits", "device", "devices", "graph", "layout", "maker", "micro",
-        "options", "plan", "rows", "slots", "step"};
+        "options", "plan", "rows", "step"};
     const json *a = records[0].head, *b = records[1].head;
+    const char *why[2];
 
+    for (int side = 1; side >= 0; side--) /* slots are a's in the end */
+        why[side] = head_is_odd(&records[side]);
+    settle(why);
     for (size_t i = 0; i < sizeof of_both / sizeof *of_both; i++)
-        if (!json_same(json_get(a, of_both[i]), json_get(b, of_both[i]), NULL))
+        if (!json_same(json_get(a, of_both[i]), json_get(b, of_both[i])))
             refuse("%s and %s are not of one step: \"%s\" differs",
                    records[0].path, records[1].path, of_both[i]);
     if (batches(&records[0], "before") != batches(&records[1], "before"))
@@ -157,7 +194,7 @@ static void check_sides(int published)
 static void print_missing(void)
 {
     if (missing)
-        puts(missing);
+        puts(shown(text_of("%s", missing)));
 }
 
 /* ------ the first difference ------ */
@@ -323,8 +360,8 @@ static void judge(void)
     find_difference();
     (void)setjmp(again);
     is = made(TINY_AFTER);
-    printf("step %lld, %s: %s\n", (long long)number_of_step(), place_text(of),
-           element_text(of, element));
+    printf("step %lld, %s\n", (long long)number_of_step(),
+           shown(text_of("%s: %s", place_text(of), element_text(of, element))));
     verdict = is == claim[0] ? A_IS_RIGHT : is == claim[1] ? B_IS_RIGHT
                                                            : NEITHER_IS_RIGHT;
     print_claims(is, verdict);
@@ -362,6 +399,8 @@ int judge_files(const char *const path[2], const char *const published[2])
         check_sides(published != NULL);
         judge();
     }
+    if (status_at_end == REFUSED)
+        print_missing();
     close_all();
     return status_at_end;
 }

@@ -135,7 +135,7 @@ static f32 peak(void)
         lr[side] = json_get(json_get(state, "before"), "controls");
         lr[side] = lr[side] ? lr[side]->first : NULL;
     }
-    if (!lr[0] || !json_same(lr[0], lr[1], NULL) || !lr[0]->first ||
+    if (!lr[0] || !json_same(lr[0], lr[1]) || !lr[0]->first ||
         !lr[0]->first->next || !lr[0]->first->next->text ||
         strcmp(lr[0]->first->text, "lr"))
         return unknown("a peak rate that no state has");

@@ -33,13 +33,14 @@ static int top_bit(uint64_t m)
     return n;
 }
 
-/* m 2^e, m not 0, bit 0 of m standing for all that was shifted out. */
-f32 f_round(uint32_t sign, uint64_t m, int e)
+/* m, not 0, to `digits` bits without the first one, to nearest, ties to even;
+ * *e: of m's first bit, and then of the result's. */
+static uint64_t to_digits(uint64_t m, int digits, int *e)
 {
-    int top = top_bit(m), drop = top - 23, exp = top + e + 127;
-    int below = exp <= 0;
+    int drop = top_bit(m) - digits;
     uint64_t q;
 
+    *e += drop + digits;
     if (drop > 0) {
         uint64_t half = UINT64_C(1) << (drop - 1), rest = m & (2 * half - 1);
 
@@ -48,20 +49,27 @@ f32 f_round(uint32_t sign, uint64_t m, int e)
     } else {
         q = m << -drop;
     }
-    if (q >> 24) {
-        q >>= 1;
-        exp++;
-    }
-    if (below && exp > 0) {
+    *e += (int)(q >> (digits + 1));
+    return (q >> (q >> (digits + 1))) & ((UINT64_C(1) << digits) - 1);
+}
+
+/* m 2^e, m not 0, bit 0 of m standing for all that was shifted out. */
+f32 f_round(uint32_t sign, uint64_t m, int e)
+{
+    int below = top_bit(m) + e + 127 <= 0;
+    uint64_t q = to_digits(m, 23, &e);
+
+    e += 127;
+    if (below && e > 0) {
         soft_corner++;
         if (soft_tiny == TINY_BEFORE)
             return sign;
     }
-    if (exp <= 0)
+    if (e <= 0)
         return sign;
-    if (exp >= 255)
+    if (e >= 255)
         return sign | INF32;
-    return sign | (uint32_t)exp << 23 | (uint32_t)(q & 0x7fffff);
+    return sign | (uint32_t)e << 23 | (uint32_t)q;
 }
 
 static uint64_t jam(uint64_t m, int n) /* m >> n, its last bit sticky */
@@ -191,29 +199,14 @@ static uint64_t d_man(f64 a)
     return (a & 0xfffffffffffffu) | 0x10000000000000u;
 }
 
-/* m 2^e, m not 0, bit 0 of m standing for all that was shifted out. */
 static f64 d_round(uint64_t sign, uint64_t m, int e)
 {
-    int top = top_bit(m), drop = top - 52, exp = top + e + 1023;
-    uint64_t q;
+    uint64_t q = to_digits(m, 52, &e);
 
-    if (drop > 0) {
-        uint64_t half = UINT64_C(1) << (drop - 1), rest = m & (2 * half - 1);
-
-        q = m >> drop;
-        q += rest > half || (rest == half && (q & 1));
-    } else {
-        q = m << -drop;
-    }
-    if (q >> 53) {
-        q >>= 1;
-        exp++;
-    }
-    if (exp <= 0)
+    e += 1023;
+    if (e <= 0)
         return sign;
-    if (exp >= 2047)
-        return sign | INF64;
-    return sign | (uint64_t)exp << 52 | (q & 0xfffffffffffffu);
+    return e >= 2047 ? sign | INF64 : sign | (uint64_t)e << 52 | q;
 }
 
 f64 d_neg(f64 a) { return a ^ SIGN64; }

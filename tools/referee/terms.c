@@ -4,10 +4,12 @@
 
 #include <string.h>
 
-static f32 half_if_equal(f32 d, f32 a, f32 b)
+/* What the lesser of two gets, a being it; of equals each one half. */
+static f32 of_lesser(f32 d, f32 a, f32 b)
 {
-    return f_lt(a, b) || f_lt(b, a) || f_nan(a) || f_nan(b)
-               ? 0 : f_mul(d, F(0.5f));
+    if (f_lt(a, b))
+        return d;
+    return f_lt(b, a) || f_nan(a) || f_nan(b) ? 0 : f_mul(d, F(0.5f));
 }
 
 /* x to a whole power, by squaring. */
@@ -121,189 +123,131 @@ static f32 mish_n(f32 x, f32 *e)
     return f_mul(*e, f_add(*e, F(2.0f)));
 }
 
-static f32 gelu_y(given g) { return e_gelu(g.a); }
-static f32 gelu_a(given g) { return times_slope(g.d, e_gelu_slope(g.a)); }
-static f32 relu_y(given g) { return e_relu(g.a); }
-static f32 relu_a(given g)
+static f32 tanh_slope(f32 x)
 {
-    return times_slope(g.d, f_lt(0, g.a) ? F(1.0f) : 0);
-}
-static f32 tanh_y(given g) { return e_tanh(g.a); }
-static f32 tanh_a(given g)
-{
-    f32 t = e_tanh(g.a);
+    f32 t = e_tanh(x);
 
-    return times_slope(g.d, f_fma(f_neg(t), t, F(1.0f)));
-}
-static f32 sigmoid_y(given g) { return e_sigmoid(g.a); }
-static f32 sigmoid_a(given g) { return times_slope(g.d, e_sigmoid_slope(g.a)); }
-static f32 add_y(given g) { return f_add(g.a, g.b); }
-static f32 same_d(given g) { return g.d; }
-static f32 minus_d(given g) { return f_neg(g.d); }
-static f32 sub_y(given g) { return f_sub(g.a, g.b); }
-static f32 mul_y(given g) { return f_mul(g.a, g.b); }
-static f32 mul_a(given g) { return f_mul(g.d, g.b); }
-static f32 mul_b(given g) { return f_mul(g.d, g.a); }
-static f32 div_y(given g) { return f_div(g.a, g.b); }
-static f32 div_a(given g) { return f_div(g.d, g.b); }
-static f32 div_b(given g) { return f_neg(f_div(f_mul(g.d, g.y), g.b)); }
-static f32 min_y(given g) { return f_nan(g.a) ? g.a : f_min(g.a, g.b); }
-static f32 max_y(given g) { return f_nan(g.a) ? g.a : f_max(g.a, g.b); }
-static f32 lesser_is_a(given g)
-{
-    return f_lt(g.a, g.b) ? g.d : half_if_equal(g.d, g.a, g.b);
-}
-static f32 lesser_is_b(given g)
-{
-    return f_lt(g.b, g.a) ? g.d : half_if_equal(g.d, g.a, g.b);
-}
-static f32 scale_y(given g) { return f_fma(g.p, g.a, g.q); }
-static f32 scale_a(given g) { return f_mul(g.d, g.p); }
-static f32 square_y(given g) { return f_mul(g.a, g.a); }
-static f32 square_a(given g) { return f_mul(g.d, f_add(g.a, g.a)); }
-static f32 sqrt_y(given g) { return f_sqrt(g.a); }
-static f32 sqrt_a(given g) { return f_div(f_mul(g.d, F(0.5f)), g.y); }
-static f32 exp_y(given g) { return e_exp(g.a); }
-static f32 exp_a(given g) { return f_mul(g.d, g.y); }
-static f32 log_y(given g) { return e_log_any(g.a); }
-static f32 log_a(given g) { return f_div(g.d, g.a); }
-static f32 abs_y(given g) { return f_abs(g.a); }
-static f32 abs_a(given g)
-{
-    return f_lt(0, g.a) ? g.d : f_lt(g.a, 0) ? f_neg(g.d) : 0;
-}
-static f32 clamp_y(given g) { return f_min(g.q, f_max(g.p, g.a)); }
-static f32 clamp_a(given g)
-{
-    return f_lt(g.p, g.a) && f_lt(g.a, g.q) ? g.d : 0;
-}
-static f32 leaky_slope(given g) { return f_lt(g.a, 0) ? g.p : F(1.0f); }
-static f32 leaky_y(given g) { return f_mul(leaky_slope(g), g.a); }
-static f32 leaky_a(given g) { return f_mul(leaky_slope(g), g.d); }
-static f32 elu_y(given g)
-{
-    return f_lt(0, g.a) ? g.a : f_mul(g.p, e_expm1(g.a));
-}
-static f32 elu_a(given g)
-{
-    return f_lt(0, g.a) ? g.d : f_mul(g.d, f_mul(g.p, e_exp(g.a)));
-}
-static f32 softplus_y(given g) { return f_add(f_max(0, g.a), log_tail(g.a)); }
-static f32 softplus_a(given g) { return f_mul(g.d, e_sigmoid(g.a)); }
-static f32 silu_y(given g) { return f_mul(g.a, e_sigmoid(g.a)); }
-static f32 silu_a(given g)
-{
-    f32 s = e_sigmoid(g.a);
-
-    return f_mul(g.d, f_mul(s, f_fma(g.a, f_sub(F(1.0f), s), F(1.0f))));
+    return f_fma(f_neg(t), t, F(1.0f));
 }
 
-static f32 pow_y(given g) { return power_of(g.a, g.p); }
-static f32 pow_a(given g)
+static f32 silu_slope(f32 x)
 {
-    f32 slope = f_mul(g.p, power_of(g.a, f_sub(g.p, F(1.0f))));
+    f32 s = e_sigmoid(x);
 
-    return f_mul(g.d, f_zero(g.p) ? 0 : slope);
-}
-static f32 entropy_y(given g)
-{
-    return f_add(f_sub(f_max(0, g.a), f_mul(g.a, g.b)), log_tail(g.a));
-}
-static f32 entropy_a(given g)
-{
-    f32 no = f_mul(f_sub(F(1.0f), g.b), e_sigmoid(g.a));
-
-    return f_mul(g.d, f_sub(no, f_mul(g.b, e_sigmoid(f_neg(g.a)))));
-}
-static f32 entropy_b(given g) { return f_neg(f_mul(g.d, g.a)); }
-static f32 divergence_y(given g)
-{
-    return f_zero(g.b) ? 0 : f_mul(g.b, f_sub(e_log_any(g.b), g.a));
-}
-static f32 divergence_a(given g) { return f_neg(f_mul(g.d, g.b)); }
-static f32 divergence_b(given g)
-{
-    f32 by = f_sub(f_add(e_log_any(g.b), F(1.0f)), g.a);
-
-    return f_zero(g.b) ? 0 : f_mul(g.d, by);
+    return f_mul(s, f_fma(x, f_sub(F(1.0f), s), F(1.0f)));
 }
 
-static f32 sin_y(given g) { return e_sin(g.a); }
-static f32 sin_a(given g) { return f_mul(g.d, e_cos(g.a)); }
-static f32 cos_y(given g) { return e_cos(g.a); }
-static f32 cos_a(given g) { return f_mul(f_neg(g.d), e_sin(g.a)); }
+static f32 pow_slope(f32 x, f32 p)
+{
+    return f_zero(p) ? 0 : f_mul(p, power_of(x, f_sub(p, F(1.0f))));
+}
+
+static f32 entropy_slope(f32 x, f32 t)
+{
+    return f_sub(f_mul(f_sub(F(1.0f), t), e_sigmoid(x)),
+                 f_mul(t, e_sigmoid(f_neg(x))));
+}
 
 #define SELU_SCALE F(0x1.0cfabep+0f)
 #define SELU_BELOW F(0x1.c212ccp+0f)
 
-static f32 selu_y(given g)
+static f32 mish(f32 x)
 {
-    return f_lt(0, g.a) ? f_mul(SELU_SCALE, g.a)
-                        : f_mul(SELU_BELOW, e_expm1(g.a));
-}
-static f32 selu_a(given g)
-{
-    return f_mul(g.d, f_lt(0, g.a) ? SELU_SCALE
-                                   : f_mul(SELU_BELOW, e_exp(g.a)));
-}
-static f32 mish_y(given g)
-{
-    f32 e, n = mish_n(g.a, &e);
+    f32 e, n = mish_n(x, &e);
 
-    return f_mul(g.a, f_div(n, f_add(n, F(2.0f))));
+    return f_mul(x, f_div(n, f_add(n, F(2.0f))));
 }
-static f32 mish_a(given g)
+
+static f32 mish_slope(f32 x)
 {
-    f32 e, n = mish_n(g.a, &e), by = f_add(n, F(2.0f));
+    f32 e, n = mish_n(x, &e), by = f_add(n, F(2.0f));
     f32 more = f_mul(f_mul(F(4.0f), e), f_add(F(1.0f), e));
 
-    return f_mul(g.d, f_div(f_add(n, f_mul(g.a, f_div(more, by))), by));
+    return f_div(f_add(n, f_mul(x, f_div(more, by))), by);
 }
-static f32 hard_swish_y(given g)
-{
-    return f_mul(g.a, clamp(f_fma(g.a, F(0x1.555556p-3f), F(0.5f)), 0, 1));
-}
-static f32 hard_swish_a(given g)
-{
-    f32 out = f_lt(0, g.a) ? F(1.0f) : 0;
 
-    return f_mul(g.d, f_lt(f_abs(g.a), F(3.0f))
-                          ? f_fma(g.a, F(0x1.555556p-2f), F(0.5f)) : out);
+static f32 hard_slope(f32 x)
+{
+    if (f_lt(f_abs(x), F(3.0f)))
+        return f_fma(x, F(0x1.555556p-2f), F(0.5f));
+    return f_lt(0, x) ? F(1.0f) : 0;
 }
-static f32 gelu_exact_y(given g)
+
+static f32 gelu_exact(f32 x)
 {
     f32 density;
 
-    return f_mul(g.a, normal_below(g.a, &density));
+    return f_mul(x, normal_below(x, &density));
 }
-static f32 gelu_exact_a(given g)
+
+static f32 gelu_exact_slope(f32 x)
 {
-    f32 density, below = normal_below(g.a, &density);
+    f32 density, below = normal_below(x, &density);
 
-    return f_mul(g.d, f_fma(g.a, f_mul(F(0x1.988454p-2f), density), below));
+    return f_fma(x, f_mul(F(0x1.988454p-2f), density), below);
 }
 
-static const term terms[] = {
-    {"gelu", gelu_y, gelu_a, NULL}, {"relu", relu_y, relu_a, NULL},
-    {"tanh", tanh_y, tanh_a, NULL}, {"sigmoid", sigmoid_y, sigmoid_a, NULL},
-    {"add", add_y, same_d, same_d}, {"sub", sub_y, same_d, minus_d},
-    {"mul", mul_y, mul_a, mul_b}, {"div", div_y, div_a, div_b},
-    {"min", min_y, lesser_is_a, lesser_is_b},
-    {"max", max_y, lesser_is_b, lesser_is_a},
-    {"scale", scale_y, scale_a, NULL},
-    {"square", square_y, square_a, NULL}, {"sqrt", sqrt_y, sqrt_a, NULL},
-    {"exp", exp_y, exp_a, NULL}, {"log", log_y, log_a, NULL},
-    {"abs", abs_y, abs_a, NULL}, {"clamp", clamp_y, clamp_a, NULL},
-    {"leaky_relu", leaky_y, leaky_a, NULL}, {"elu", elu_y, elu_a, NULL},
-    {"softplus", softplus_y, softplus_a, NULL},
-    {"silu", silu_y, silu_a, NULL}, {"pow", pow_y, pow_a, NULL},
-    {"binary_entropy", entropy_y, entropy_a, entropy_b},
-    {"divergence", divergence_y, divergence_a, divergence_b},
-    {"sin", sin_y, sin_a, NULL}, {"cos", cos_y, cos_a, NULL},
-    {"selu", selu_y, selu_a, NULL}, {"mish", mish_y, mish_a, NULL},
-    {"gelu_exact", gelu_exact_y, gelu_exact_a, NULL},
-    {"hard_swish", hard_swish_y, hard_swish_a, NULL}};
+/* Operators of one operand a, with constants p and q: the value, and what its
+ * gradient d gives; y: the value again.  Then those of a and b. */
+/* clang-format off */
+#define UNARY(ROW) \
+    ROW(gelu, e_gelu(a), times_slope(d, e_gelu_slope(a))) \
+    ROW(relu, e_relu(a), times_slope(d, f_lt(0, a) ? F(1.0f) : 0)) \
+    ROW(tanh, e_tanh(a), times_slope(d, tanh_slope(a))) \
+    ROW(sigmoid, e_sigmoid(a), times_slope(d, e_sigmoid_slope(a))) \
+    ROW(scale, f_fma(p, a, q), f_mul(d, p)) \
+    ROW(square, f_mul(a, a), f_mul(d, f_add(a, a))) \
+    ROW(sqrt, f_sqrt(a), f_div(f_mul(d, F(0.5f)), y)) \
+    ROW(exp, e_exp(a), f_mul(d, y)) \
+    ROW(log, e_log_any(a), f_div(d, a)) \
+    ROW(abs, f_abs(a), f_lt(0, a) ? d : f_lt(a, 0) ? f_neg(d) : 0) \
+    ROW(clamp, f_min(q, f_max(p, a)), f_lt(p, a) && f_lt(a, q) ? d : 0) \
+    ROW(leaky_relu, f_mul(f_lt(a, 0) ? p : F(1.0f), a), \
+        f_mul(f_lt(a, 0) ? p : F(1.0f), d)) \
+    ROW(elu, f_lt(0, a) ? a : f_mul(p, e_expm1(a)), \
+        f_lt(0, a) ? d : f_mul(d, f_mul(p, e_exp(a)))) \
+    ROW(softplus, f_add(f_max(0, a), log_tail(a)), f_mul(d, e_sigmoid(a))) \
+    ROW(silu, f_mul(a, e_sigmoid(a)), f_mul(d, silu_slope(a))) \
+    ROW(pow, power_of(a, p), f_mul(d, pow_slope(a, p))) \
+    ROW(sin, e_sin(a), f_mul(d, e_cos(a))) \
+    ROW(cos, e_cos(a), f_mul(f_neg(d), e_sin(a))) \
+    ROW(selu, f_lt(0, a) ? f_mul(SELU_SCALE, a) \
+                         : f_mul(SELU_BELOW, e_expm1(a)), \
+        f_mul(d, f_lt(0, a) ? SELU_SCALE : f_mul(SELU_BELOW, e_exp(a)))) \
+    ROW(mish, mish(a), f_mul(d, mish_slope(a))) \
+    ROW(hard_swish, \
+        f_mul(a, clamp(f_fma(a, F(0x1.555556p-3f), F(0.5f)), 0, 1)), \
+        f_mul(d, hard_slope(a))) \
+    ROW(gelu_exact, gelu_exact(a), f_mul(d, gelu_exact_slope(a)))
 
+#define BINARY(ROW) \
+    ROW(add, f_add(a, b), d, d) \
+    ROW(sub, f_sub(a, b), d, f_neg(d)) \
+    ROW(mul, f_mul(a, b), f_mul(d, b), f_mul(d, a)) \
+    ROW(div, f_div(a, b), f_div(d, b), f_neg(f_div(f_mul(d, y), b))) \
+    ROW(min, f_nan(a) ? a : f_min(a, b), of_lesser(d, a, b), \
+        of_lesser(d, b, a)) \
+    ROW(max, f_nan(a) ? a : f_max(a, b), of_lesser(d, b, a), \
+        of_lesser(d, a, b)) \
+    ROW(binary_entropy, f_add(f_sub(f_max(0, a), f_mul(a, b)), log_tail(a)), \
+        f_mul(d, entropy_slope(a, b)), f_neg(f_mul(d, a))) \
+    ROW(divergence, f_zero(b) ? 0 : f_mul(b, f_sub(e_log_any(b), a)), \
+        f_neg(f_mul(d, b)), f_zero(b) ? 0 : \
+        f_mul(d, f_sub(f_add(e_log_any(b), F(1.0f)), a)))
+
+#define VALUES f32 a = g.a, b = g.b, y = g.y, d = g.d, p = g.p, q = g.q; \
+    (void)a, (void)b, (void)y, (void)d, (void)p, (void)q
+#define FUNCTION(name, is) static f32 name(given g) { VALUES; return is; }
+#define OF_ONE(op, y, by_a) FUNCTION(op##_y, y) FUNCTION(op##_a, by_a)
+#define OF_TWO(op, y, by_a, by_b) OF_ONE(op, y, by_a) FUNCTION(op##_b, by_b)
+#define ROW_OF_ONE(op, y, by_a) {#op, op##_y, op##_a, NULL},
+#define ROW_OF_TWO(op, y, by_a, by_b) {#op, op##_y, op##_a, op##_b},
+
+UNARY(OF_ONE)
+BINARY(OF_TWO)
+
+static const term terms[] = {UNARY(ROW_OF_ONE) BINARY(ROW_OF_TWO)};
+/* clang-format on */
 enum { TERMS = sizeof terms / sizeof *terms };
 
 const term *term_of(const char *op)

@@ -8,179 +8,7 @@
 
 #include <stdlib.h>
 
-enum { MOST_LINE = 1 << 24 };
-
 transcript transcripts[2];
-
-/* ------ reading ------ */
-
-/* The next line, without its end; 0: there is none. */
-static size_t read_line(transcript *t, char **line, size_t *room)
-{
-    size_t n = 0;
-    int c;
-
-    while ((c = getc(t->file)) != EOF && c != '\n') {
-        if (n + 1 >= *room) {
-            char *more = room_of(*room ? 2 * *room : 4096);
-
-            if (n > MOST_LINE)
-                refuse("%s: a line is too long", t->path);
-            if (n)
-                memcpy(more, *line, n);
-            *line = more;
-            *room = *room ? 2 * *room : 4096;
-        }
-        (*line)[n++] = (char)c;
-    }
-    if (c == EOF && n)
-        refuse("%s: its last line has no end", t->path);
-    return n;
-}
-
-static void set_option(transcript *t, const char *name, const char *value)
-{
-    int i = 0;
-
-    while (i < t->options && strcmp(t->option[i][0], name))
-        i++;
-    if (i == t->options && value && t->options++ == 512)
-        refuse("%s: has more than 512 options", t->path);
-    if (i < t->options) {
-        t->option[i][0] = text_of("%s", name);
-        t->option[i][1] = value ? text_of("%s", value) : NULL;
-    }
-}
-
-/* A run that went on with other options says which. */
-static void follow(transcript *t, const json *line)
-{
-    const json *from = json_get(line, "from"), *to = json_get(line, "to");
-
-    for (const json *j = from ? from->first : NULL; j; j = j->next)
-        if (j->key)
-            set_option(t, j->key, NULL);
-    for (const json *j = to ? to->first : NULL; j; j = j->next)
-        if (j->key && j->type == JSON_TEXT)
-            set_option(t, j->key, j->text);
-}
-
-static const char *copy(const json *line, const char *key)
-{
-    const char *text = json_text(line, key);
-
-    return text ? text_of("%s", text) : NULL;
-}
-
-static void take_step(transcript *t, const json *line)
-{
-    t->loss = copy(line, "loss");
-    t->lr = copy(line, "lr");
-    t->norm = copy(line, "norm");
-    t->weight = copy(line, "weight");
-    t->rows = copy(line, "rows");
-    t->gradient = copy(line, "gradient");
-    t->updated = json_whole(line, "updated", 0) == 1;
-}
-
-/* Short steps share a line: of one alone the root is that of its words. */
-static void take_steps(transcript *t, const json *line)
-{
-    t->in_many = 1;
-    if (json_whole(line, "first", -1) == json_whole(line, "last", -2))
-        t->alone = copy(line, "root");
-}
-
-/* Take in a line up to the state after the step.  Before it the last state
- * counts, after it the first: between them something was set or changed. */
-static void take_line(transcript *t, const json *line, int64_t before,
-                      int64_t after)
-{
-    const char *kind = json_text(line, "kind");
-    int64_t n = json_whole(line, "n", -1);
-
-    if (!kind)
-        refuse("%s: a line of no kind", t->path);
-    if (!strcmp(kind, "state") && n == before)
-        t->before = copy(line, "root");
-    else if (!strcmp(kind, "state") && n == after && !t->after)
-        t->after = copy(line, "root");
-    else if (!strcmp(kind, "step") && n == before)
-        take_step(t, line);
-    else if (!strcmp(kind, "steps") &&
-             json_whole(line, "first", INT64_MAX) <= before &&
-             json_whole(line, "last", -1) >= before)
-        take_steps(t, line);
-    else if (!strcmp(kind, "event") && n <= before && json_text(line, "what") &&
-             !strcmp(json_text(line, "what"), "change"))
-        follow(t, line);
-}
-
-static void take_head(transcript *t, const json *line)
-{
-    const json *options = json_get(line, "options");
-
-    if (!json_text(line, "kind") || strcmp(json_text(line, "kind"), "head") ||
-        json_whole(line, "version", 0) != 2)
-        refuse("%s: is no transcript of version 2", t->path);
-    t->head = line;
-    for (const json *j = options ? options->first : NULL; j; j = j->next)
-        if (j->type == JSON_TEXT)
-            set_option(t, j->key, j->text);
-}
-
-void transcript_read(transcript *t, const char *path, int64_t before,
-                     int64_t after)
-{
-    char prev[65] = "", *line = NULL;
-    size_t room = 0, n;
-    int64_t lines = 0;
-
-    memset(prev, '0', 64);
-    t->path = path;
-    t->file = fopen(path, "rb");
-    if (!t->file)
-        refuse("%s: cannot be opened", path);
-    while ((n = read_line(t, &line, &room)) > 0) {
-        json_doc *doc = lines ? &t->line_doc : &t->head_doc;
-        const json *j;
-        uint32_t hash[8];
-        sha s;
-
-        if (!lines) {
-            char *kept = room_of(n + 1);
-
-            line = memcpy(kept, line, n);
-            room = 0; /* the head's text lives on */
-        }
-        j = json_read(line, n, doc);
-        if (!j || !json_text(j, "prev") || strcmp(json_text(j, "prev"), prev))
-            refuse("%s, line %lld: is no line behind the one before", path,
-                   (long long)lines + 1);
-        if (lines)
-            take_line(t, j, before, after);
-        else
-            take_head(t, j);
-        sha_begin(&s);
-        sha_add(&s, line, n);
-        sha_add(&s, "\n", 1);
-        sha_end(&s, hash);
-        sha_hex(hash, prev);
-        if (lines++)
-            json_free(&t->line_doc);
-    }
-    if (!t->head)
-        refuse("%s: is empty", path);
-}
-
-void transcript_close(transcript *t)
-{
-    if (t->file)
-        fclose(t->file);
-    json_free(&t->head_doc);
-    json_free(&t->line_doc);
-    memset(t, 0, sizeof *t);
-}
 
 /* ------ heads ------ */
 
@@ -207,7 +35,7 @@ const char *head_differs(const transcript *t, const record *r)
 
     for (int i = 0; i < OF_HEADS; i++)
         if (!json_same(json_get(t->head, of_heads[i]),
-                       json_get(r->head, of_heads[i]), NULL))
+                       json_get(r->head, of_heads[i])))
             return text_of("\"%s\" of its record's head is not that of its "
                            "transcript", of_heads[i]);
     sha_begin(&s);
@@ -229,7 +57,7 @@ int transcripts_match(const transcript *a, const transcript *b)
 {
     for (int i = 0; i < OF_HEADS; i++)
         if (!json_same(json_get(a->head, of_heads[i]),
-                       json_get(b->head, of_heads[i]), NULL))
+                       json_get(b->head, of_heads[i])))
             return 0;
     for (int i = 0; i < a->options; i++) {
         const char *other = option_in(b, a->option[i][0]);
@@ -240,10 +68,8 @@ int transcripts_match(const transcript *a, const transcript *b)
     for (int i = 0; i < b->options; i++)
         if (b->option[i][1] && !option_in(a, b->option[i][0]))
             return 0;
-    return json_same(json_get(a->head, "graph"), json_get(b->head, "graph"),
-                     NULL) &&
-           json_same(json_get(a->head, "source"), json_get(b->head, "source"),
-                     NULL);
+    return json_same(json_get(a->head, "graph"), json_get(b->head, "graph")) &&
+           json_same(json_get(a->head, "source"), json_get(b->head, "source"));
 }
 
 /* ------ states ------ */
@@ -304,18 +130,27 @@ static int state_root(record *r, const char *phase, char hex[65])
     return known;
 }
 
+bool has_controls(const record *r, const char *phase)
+{
+    const json *state = json_get(json_get(r->head, "state"), phase);
+    const json *list = json_get(state, "controls");
+
+    return list && list->first;
+}
+
 static const char *state_differs(record *r, const char *phase,
                                  const char *claim, const char **missing)
 {
     char hex[65];
+    int known = claim && state_root(r, phase, hex);
 
-    if (!claim || !state_root(r, phase, hex)) {
-        *missing = text_of("%s has no %s the step", r->path,
-                           claim ? strcmp(phase, "after") ? "controls before"
-                                                         : "controls after"
-                                : strcmp(phase, "after")
-                                      ? "state line in its transcript before"
-                                      : "state line in its transcript after");
+    if (claim && !known && has_controls(&records[r == records], phase))
+        return text_of("its record has no controls %s the step, of which the "
+                       "root in its transcript is made", phase);
+    if (!known) {
+        *missing = text_of("%s has no %s %s the step", r->path,
+                           claim ? "controls" : "state line in its transcript",
+                           phase);
         return NULL;
     }
     return strcmp(claim, hex)
@@ -459,6 +294,14 @@ static int is_alone(const transcript *t, record *r)
     return !strcmp(hex, t->alone) || !weight;
 }
 
+static int64_t updates_in(const record *r)
+{
+    const json *state = json_get(r->head, "state");
+
+    return json_whole(json_get(state, "after"), "updates", 0) -
+           json_whole(json_get(state, "before"), "updates", 0);
+}
+
 static const char *step_differs(const transcript *t, record *r,
                                 const char **missing)
 {
@@ -471,6 +314,10 @@ static const char *step_differs(const transcript *t, record *r,
         return !r->values || is_alone(t, r)
                    ? NULL : "the step in its record is not that of its "
                             "transcript";
+    if (t->updated != updates_in(r))
+        return text_of("its transcript says that the step made %lld updates, "
+                       "and its record %lld", (long long)t->updated,
+                       (long long)updates_in(r));
     if (!r->values || !t->updated)
         return NULL;
     if (!is_word(r, "-lr", t->lr, 1))
@@ -489,8 +336,10 @@ static const char *step_differs(const transcript *t, record *r,
 const char *transcript_differs(const transcript *t, record *r,
                                const char **missing)
 {
-    const char *why = state_differs(r, "before", t->before, missing);
+    const char *why = t->torn;
 
+    if (!why)
+        why = state_differs(r, "before", t->before, missing);
     if (!why)
         why = state_differs(r, "after", t->after, missing);
     return why ? why : step_differs(t, r, missing);

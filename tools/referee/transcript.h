@@ -17,13 +17,16 @@ typedef struct transcript {
     const char *before, *after, *loss, *lr, *norm, *weight, *rows, *gradient;
     const char *alone; /* the root of a line of steps that has it alone */
     int in_many;  /* the step stands in a line of many */
-    int updated;
+    int64_t updated;
+    int64_t next;     /* batches so far */
+    int moved, ended; /* something was set since the last state; the end */
+    const char *torn; /* why states do not follow each other */
 } transcript;
 
 extern transcript transcripts[2];
 
-void transcript_read(transcript *t, const char *path, int64_t before,
-                     int64_t after);
+/* Read it for the step behind so many batches. */
+void transcript_read(transcript *t, const char *path, int64_t before);
 void transcript_close(transcript *t);
 
 /* Names what differs between the heads of record and transcript; NULL:
@@ -34,6 +37,10 @@ const char *head_differs(const transcript *t, const record *r);
  * *missing: what could not be compared, or NULL. */
 const char *transcript_differs(const transcript *t, record *r,
                                const char **missing);
+
+/* Has a record controls of its state before, or after?  Only one that nobody
+ * told of its batches has none. */
+bool has_controls(const record *r, const char *phase);
 
 /* Are two of one training, up to the step? */
 int transcripts_match(const transcript *a, const transcript *b);
