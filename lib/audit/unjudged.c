@@ -33,7 +33,7 @@ static const char *const operators[] = {
     "hard_swish", "input", NULL};
 static const char *const updates[] = {
     "sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad",
-    "lion", "amsgrad", NULL};
+    "lion", "amsgrad", "nadam", NULL};
 static const char *const schedules[] = {
     "constant", "linear", "cosine", "exponential", "piecewise", "polynomial",
     "cosine-restarts", "one-cycle", "linear-one-cycle", "warm-restarts",

@@ -44,7 +44,8 @@ typedef struct course {
     bool shares, groups;   /* schedules of decay and dropout; groups */
     ls_precision precision;
     ls_mean mean;
-    double clip;
+    double clip, clip_value, average;
+    ls_keys keys;
     fault *fault;          /* NULL: none */
     int recorded;          /* the step that is; -1: none */
     const char *path;      /* of its record; NULL: no file */
@@ -57,8 +58,8 @@ static inline ls_optimizer random_optimizer(uint32_t *r)
 {
     static const ls_optimizer_kind kinds[] = {
         LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW, LS_RMSPROP,
-        LS_ADAGRAD, LS_LION, LS_AMSGRAD};
-    ls_optimizer o = ls_optimizer_defaults(kinds[between(r, 0, 8)], 0.01);
+        LS_ADAGRAD, LS_LION, LS_AMSGRAD, LS_NADAM};
+    ls_optimizer o = ls_optimizer_defaults(kinds[between(r, 0, 9)], 0.01);
 
     o.lazy = o.kind == LS_ADAM && between(r, 0, 1);
     if (o.kind == LS_ADAMW || o.kind == LS_LION)
@@ -68,12 +69,16 @@ static inline ls_optimizer random_optimizer(uint32_t *r)
 
 static inline ls_schedule random_schedule(uint32_t *r)
 {
-    static const ls_schedule_kind kinds[] = {LS_CONSTANT, LS_COSLOG,
-                                             LS_FLAT_COSINE, LS_COSINE};
-    ls_schedule s = ls_schedule_defaults(kinds[between(r, 0, 3)]);
+    static const ls_boundary boundaries[] = {{1, 0.5}, {2, 0.3}};
+    ls_schedule s = ls_schedule_defaults(
+        (ls_schedule_kind)between(r, LS_CONSTANT, LS_FLAT_COSINE));
 
     s.decay_steps = 7;
     s.end_lr = 0.001;
+    s.decay_rate = 0.5;
+    s.power = 2;
+    s.boundaries = boundaries;
+    s.n_boundaries = s.kind == LS_PIECEWISE ? 2 : 0;
     return s;
 }
 
@@ -93,6 +98,11 @@ static inline course random_course(uint32_t seed)
     c.groups = between(&r, 0, 2) == 0;
     if (c.model != NORMS) /* some of whose devices meet */
         c.mean = (ls_mean)(seed / 5 % 3);
+    c.clip_value = between(&r, 0, 3) ? 0 : 0.01;
+    c.average = between(&r, 0, 2) ? 0 : 0.9;
+    c.keys = between(&r, 0, 1) ? LS_KEYS_NNX : LS_KEYS_LINEN;
+    if (between(&r, 0, 3) == 0 && c.optimizer.kind <= LS_NESTEROV)
+        c.optimizer.l2 = 0.01;
     return c;
 }
 
@@ -185,12 +195,16 @@ static inline void take(course *c)
     ls_pool *pool = open_pool(c->devices, 1 + (int)(c->seed % 2));
     ls_graph *g = graph_of(c->model, c->seed), *same = NULL;
     ls_group group[2] = {ls_group_no_decay(), ls_group_of("*kernel")};
+    char text[LS_RECORD_TEXT];
     data d;
     run at;
 
     o.optimizer = c->optimizer;
     o.precision = c->precision;
     o.clip_norm = c->clip;
+    o.clip_value = c->clip_value;
+    o.average = c->average;
+    o.keys = c->keys;
     o.mean = c->mean;
     o.accumulate = c->micro;
     o.seed = c->seed;
@@ -208,6 +222,7 @@ static inline void take(course *c)
     same = graph_of(c->model, c->seed); /* open_run frees the other */
     d = data_of(same, c->seed);
     at = open_run(pool, g, &o);
+    ck_assert_int_eq(ls_record_unjudged(at.trainer, 0, text), 0);
     for (int i = 0; i <= STEPS; i++) {
         OK(ls_trainer_root(at.trainer, i, 0, NULL, c->root[i]));
         if (i == STEPS || (c->path && i > c->recorded))

@@ -141,12 +141,7 @@ int64_t devices_of_step(void) { return of_head("devices"); }
 int64_t micro_of_step(void) { return of_head("micro"); }
 int64_t number_of_step(void) { return of_head("step"); }
 
-int64_t batches_before(void)
-{
-    const json *state = json_get(records[0].head, "state");
-
-    return json_whole(json_get(state, "before"), "batches", 0);
-}
+int64_t batches_before(void) { return batches_of(&records[0]); }
 
 const char *option(const char *name)
 {

@@ -106,21 +106,14 @@ static void settle(const char *const why[2])
     decide(verdict);
 }
 
-static int64_t batches(const record *r, const char *phase)
-{
-    return json_whole(json_get(json_get(r->head, "state"), phase), "batches",
-                      -1);
-}
-
 static void read_transcripts(const char *const path[2])
 {
     const char *why[2];
 
     for (int side = 0; side < 2; side++) {
-        const record *r = &records[side];
-
-        transcript_read(&transcripts[side], path[side], batches(r, "before"));
-        why[side] = head_differs(&transcripts[side], r);
+        transcript_read(&transcripts[side], path[side],
+                        batches_of(&records[side]));
+        why[side] = head_differs(&transcripts[side], &records[side]);
     }
     if (!transcripts_match(&transcripts[0], &transcripts[1]))
         refuse("%s and %s are of two trainings: their heads differ", path[0],
@@ -128,21 +121,15 @@ static void read_transcripts(const char *const path[2])
     settle(why);
 }
 
-static int64_t updates(const record *r, const char *phase)
-{
-    return json_whole(json_get(json_get(r->head, "state"), phase), "updates",
-                      -1);
-}
-
 /* Names what of a head does not agree with itself; NULL: nothing. */
 static const char *head_is_odd(const record *r)
 {
-    int64_t more = updates(r, "after") - updates(r, "before");
+    int64_t more = updates_in(r);
 
-    if (json_whole(r->head, "step", -1) != updates(r, "before") || more < 0 ||
-        more > 1 ||
+    if (json_whole(r->head, "step", -1) != said_of(r, "before", "updates") ||
+        more < 0 || more > 1 || batches_of(r) < 0 ||
         (has_controls(r, "after") &&
-         batches(r, "after") != batches(r, "before") + 1))
+         said_of(r, "after", "batches") != batches_of(r) + 1))
         return "the batches and updates of its record are not those of a step";
     return slots_differ(r);
 }
@@ -162,7 +149,7 @@ static void check_heads(void)
         if (!json_same(json_get(a, of_both[i]), json_get(b, of_both[i])))
             refuse("%s and %s are not of one step: \"%s\" differs",
                    records[0].path, records[1].path, of_both[i]);
-    if (batches(&records[0], "before") != batches(&records[1], "before"))
+    if (batches_of(&records[0]) != batches_of(&records[1]))
         refuse("%s and %s are not of one step: another batch",
                records[0].path, records[1].path);
     if (micro_of_step() < 1 || micro_of_step() > 1 << 16 ||

@@ -31,6 +31,24 @@ static inline int64_t leaves_of(const array *k)
     return k->n / LEAF_WORDS + (k->n % LEAF_WORDS != 0);
 }
 
+/* Batches or updates of the state before or after; batches before, and updates
+ * of, the step. */
+static inline int64_t said_of(const record *r, const char *phase,
+                              const char *what)
+{
+    return json_whole(json_get(json_get(r->head, "state"), phase), what, 0);
+}
+
+static inline int64_t batches_of(const record *r)
+{
+    return said_of(r, "before", "batches");
+}
+
+static inline int64_t updates_in(const record *r)
+{
+    return said_of(r, "after", "updates") - said_of(r, "before", "updates");
+}
+
 /* The hashes of leaves first .. first+n-1. */
 void record_hashes(record *r, const array *k, int64_t first, int64_t n,
                    uint8_t *hash);

@@ -294,14 +294,6 @@ static int is_alone(const transcript *t, record *r)
     return !strcmp(hex, t->alone) || !weight;
 }
 
-static int64_t updates_in(const record *r)
-{
-    const json *state = json_get(r->head, "state");
-
-    return json_whole(json_get(state, "after"), "updates", 0) -
-           json_whole(json_get(state, "before"), "updates", 0);
-}
-
 static const char *step_differs(const transcript *t, record *r,
                                 const char **missing)
 {

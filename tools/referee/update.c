@@ -49,6 +49,19 @@ static f32 by_moments(update *u, int greatest)
 static f32 amsgrad(update *u) { return less(u, by_moments(u, 1)); }
 static f32 adam(update *u) { return less(u, by_moments(u, 0)); }
 
+/* The corrected m is b1 m / (1 - b1^(n+1)) + (1 - b1) g / (1 - b1^n). */
+static f32 nadam(update *u)
+{
+    f32 c1 = complement(u->b1), b1 = setting(u->b1), v, x;
+    f32 next = f_fma(b1, f_div(F(1.0f), u->r1), c1);
+
+    mix(&u->m[0], u->b1, u->g);
+    mix(&u->m[1], u->b2, f_mul(u->g, u->g));
+    v = f_sqrt(f_mul(u->m[1], u->r2));
+    x = f_fma(f_mul(c1, u->r1), u->g, f_mul(f_div(b1, next), u->m[0]));
+    return less(u, f_div(x, f_add(v, setting(u->eps))));
+}
+
 static f32 adamw(update *u)
 {
     return less(u, f_fma(u->weight_decay, u->p, by_moments(u, 0)));
@@ -86,7 +99,8 @@ static const struct {
     f32 (*makes)(update *u);
 } updates[] = {{"sgd", sgd}, {"momentum", momentum}, {"nesterov", nesterov},
                {"adam", adam}, {"adamw", adamw}, {"rmsprop", rmsprop},
-               {"adagrad", adagrad}, {"lion", lion}, {"amsgrad", amsgrad}};
+               {"adagrad", adagrad}, {"lion", lion}, {"amsgrad", amsgrad},
+               {"nadam", nadam}};
 enum { UPDATES = sizeof updates / sizeof *updates };
 
 const char *update_name(int i) { return i < UPDATES ? updates[i].name : NULL; }

@@ -210,6 +210,59 @@ static void names(const ls_trainer *t, int n, const char *const *of)
     ck_assert_str_eq(text, "");
 }
 
+static const char *const not_judged[] = {
+    "own operator", "first values that no seed gives",
+    "an orthogonal matrix of more than"};
+
+/* Count what the referee refuses of some numbers of an array. */
+static void ask_array(const ls__record_entry *e, int64_t i, int refused[3])
+{
+    uint32_t is;
+
+    for (int64_t at = 0; at < e->words; at += at < LS__LEAF ? 997
+                                                            : e->words / 5) {
+        bool named = judge_element(in_folder("own.lsr"), i, at, &is) == SAME;
+
+        for (int k = 0; k < 3 && !named; k++)
+            if (strstr(judge_why(), not_judged[k])) {
+                refused[k]++;
+                named = true;
+            }
+        ck_assert_msg(named, "%s", judge_why());
+    }
+}
+
+/* What is named is what the referee refuses of the step. */
+static void refuses(const run *at)
+{
+    ls_record_options to = ls_record_defaults();
+    float *x = normals(1, 3 * 4), *y = normals(2, 2 * 4);
+    ls__record record;
+    ls_result result;
+    int refused[3] = {0};
+
+    folder_open();
+    OK(ls_batch_set(at->batch, "x", LS_F32, x, 4));
+    OK(ls_batch_set(at->batch, "y", LS_F32, y, 4));
+    to.path = in_folder("own.lsr");
+    to.batches = 0;
+    to.values = true;
+    OK(ls_trainer_record(at->trainer, at->batch, &to, &result));
+    OK(ls__record_open(&record, to.path));
+    for (int64_t i = 0; i < record.entries; i++) {
+        const char *phase = ls__record_where(&record, &record.entry[i]).phase;
+
+        if (strcmp(phase, "start") && strcmp(phase, "batch"))
+            ask_array(&record.entry[i], i, refused);
+    }
+    for (int k = 0; k < 3; k++)
+        ck_assert_msg(refused[k] > 0, "%s", not_judged[k]);
+    ls__record_shut(&record);
+    folder_close();
+    free(x);
+    free(y);
+}
+
 /* Proves that what the referee would not judge of a training is named before
  * it is asked: operators of the program's own, first values that no seed gives
  * and matrices that are too large; and that of other trainings nothing is. */
@@ -230,6 +283,8 @@ START_TEST(test_unjudged)
         "operator \"own operator\"",
         "first values of \"in.kernel\", which a function",
         "first values of \"wide.kernel\", an orthogonal matrix of 1050625"});
+    refuses(&at);
+    OK(ls_trainer_set_step(at.trainer, 0));
     OK(ls_trainer_set(at.trainer, "out.bias", 2, zero));
     names(at.trainer, 2, (const char *[]){
         "operator \"own operator\"", "first values, which the program set"});

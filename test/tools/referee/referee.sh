@@ -183,10 +183,11 @@ head_of() { # NAME FROM TO: a record of another head
 }
 head_of place '"step":4' '"step":5'
 head_of behind '"after":{"batches":5' '"after":{"batches":7'
+head_of negative '"before":{"batches":4' '"before":{"batches":-4'
 head_of slots '"floats":' '"floats":1'
 head_of twice '"bits":' '"bits":1,"bits":'
 head_of device '"device":"all"' '"device":0'
-for one in place behind slots; do
+for one in place behind negative slots; do
     bound "another $one" 0 "b: " a $one a a
     bound "another $one of a" 1 "a: " $one a a a
     judged "another $one, alone" 0 "b: " "$dir/a.lsr" "$dir/$one.lsr"

@@ -123,7 +123,7 @@ START_TEST(all_updates)
     static f32 g[DRAWN], p[DRAWN], m[3][DRAWN], was[4][DRAWN];
     static const ls_optimizer_kind each[] = {
         LS_SGD, LS_MOMENTUM, LS_NESTEROV, LS_ADAM, LS_ADAMW, LS_RMSPROP,
-        LS_ADAGRAD, LS_LION, LS_AMSGRAD};
+        LS_ADAGRAD, LS_LION, LS_AMSGRAD, LS_NADAM};
     const ls__kernel_table *k = level(_i);
     ls__fpmode mode;
 
