@@ -2,30 +2,46 @@
 /* Operators with short calls: elementwise ones, and those that move numbers. */
 #include "base/error.h"
 #include "export/writer.h"
+#include "kernel/terms.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ------ elementwise ------ */
 
-/* The call with a, b, and its constants p and q. */
+/* Does a formula name the word? */
+static bool names(const char *formula, char word)
+{
+    static const char inside[] = "abcdefghijklmnopqrstuvwxyz"
+                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+    for (const char *at = formula; (at = strchr(at, word)); at++)
+        if ((at == formula || !strchr(inside, at[-1])) &&
+            !strchr(inside, at[1]))
+            return true;
+    return false;
+}
+
+/* The formula of terms.h, 16 elements at a time: operands a and b, constants p
+ * and q. */
 static int put_term(ls__writer *w, const ls__crow *row, int node)
 {
     const ls__cnode *n = &w->node[node];
-    ls__text *t = &w->calls;
 
-    ls__write_part(w, row->part);
-    ls__text_put(t, "    for (i = 0; i < m * %lld; i++)\n        v%d[i] = ",
-                 (long long)n->size, node);
-    for (const char *c = row->call; *c; c++)
-        if (*c == '$' && (c[1] == 'a' || c[1] == 'b'))
-            ls__text_put(t, "v%d[i]", ls__cval(w, node, *++c == 'b'));
-        else if (*c == '$')
-            ls__text_float(t, (float)ls__net_number(
-                n->of, row->by[*++c == 'q']));
-        else
-            ls__text_add(t, c, 1);
-    ls__text_put(t, ";\n");
+    ls__call(w, "for (i = 0; i < m * %lld; i += 16) {", (long long)n->size);
+    ls__call(w, "    int64_t left = m * %lld - i;", (long long)n->size);
+    for (int k = 0; k < 2; k++)
+        if (names(row->value, "pq"[k])) {
+            ls__text_put(&w->calls, "        const float %c = ", "pq"[k]);
+            ls__text_float(&w->calls,
+                           (float)ls__net_number(n->of, row->by[k]));
+            ls__text_put(&w->calls, ";\n");
+        }
+    for (int k = 0; k < 2; k++)
+        if (names(row->value, "ab"[k]))
+            ls__call(w, "    v16 %c = take(n%d + i, left);", "ab"[k],
+                     ls__cval(w, node, k < n->of->inputs ? k : 0));
+    ls__call(w, "\n        put(n%d + i, %s, left);\n    }", node, row->value);
     return 0;
 }
 
@@ -51,7 +67,7 @@ static void strides_of(const ls__cnode *n, int64_t *stride)
 
 static void put_list(ls__text *t, const char *name, int n, const int64_t *of)
 {
-    ls__text_put(t, "        static const long %s[] = {", name);
+    ls__text_put(t, "        static const int64_t %s[] = {", name);
     for (int k = 0; k < n; k++)
         ls__text_put(t, "%s%lld", k ? ", " : "", (long long)of[k]);
     ls__text_put(t, "%s};\n", n ? "" : "1");
@@ -66,13 +82,12 @@ static void put_view(ls__writer *w, const ls__net_node *of,
 {
     ls__text *t = &w->calls;
 
-    ls__write_part(w, "view");
     ls__text_put(t, "    {\n");
     put_list(t, "size", of->rank, of->shape);
     put_list(t, "stride", of->rank, stride);
     ls__text_put(t, "\n        for (i = 0; i < m; i++)\n"
                     "            view(%d, size, stride, %d, "
-                    "v%d + i * %lld + %lld, v%d + i * %lld + %lld);\n    }\n",
+                    "n%d + i * %lld + %lld, n%d + i * %lld + %lld);\n    }\n",
                  of->rank, back, from, (long long)from_size, (long long)first,
                  to,
                  (long long)to_size, (long long)second);
@@ -129,13 +144,12 @@ static int put_reverse(ls__writer *w, int node)
     ls__call(w, "    long j, t = i %% %lld, count = %lld;", steps, steps);
     ls__call(w, "    long from;\n");
     if (n->of->inputs > 1) {
-        ls__write_part(w, "length");
         ls__call(w, "    count = length_of(%s[i / %lld], %lld);",
                  ls__cargument(w, ls__cin(w, node, 1), of), steps, steps);
     }
     ls__call(w, "    from = t < count ? i + count - 1 - 2 * t : i;");
     ls__call(w, "    for (j = 0; j < %lld; j++)", width);
-    ls__call(w, "        v%d[i * %lld + j] = v%d[from * %lld + j];\n    }",
+    ls__call(w, "        n%d[i * %lld + j] = n%d[from * %lld + j];\n    }",
              node, width, ls__cval(w, node, 0), width);
     return 0;
 }
@@ -167,7 +181,7 @@ static int put_reduction(ls__writer *w, int node)
 
     for (int k = 0; k < x->of->rank; k++)
         *(k < axis ? &outer : k < end ? &of : &inner) *= x->of->shape[k];
-    ls__call(w, "%s(m * %lld, %lld, %lld, v%d, v%d);",
+    ls__call(w, "%s(m * %lld, %lld, %lld, n%d, n%d);",
              ls__net_is(n->of, "sum") ? "sum_over" : "max_over",
              (long long)outer, (long long)of, (long long)inner,
              ls__cval(w, node, 0), node);
@@ -185,7 +199,7 @@ static int put_embed(ls__writer *w, int node)
                                    ls__net_width(n->of), name);
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)x->size);
-    ls__call(w, "    embed(%s[i], %lld, %lld, &%s, v%d + i * %lld);",
+    ls__call(w, "    embed(%s[i], %lld, %lld, %s, n%d + i * %lld);",
              ls__cargument(w, x, of),
              (long long)ls__net_integer_or(n->of, "count", 1),
              (long long)ls__net_width(n->of), name, node,
@@ -202,7 +216,7 @@ static int put_gather(ls__writer *w, int node)
     char of[LS__ARGUMENT];
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)at->size);
-    ls__call(w, "    pick(%s[i], %lld, %lld, v%d + i / %lld * %lld, v%d + i "
+    ls__call(w, "    pick(%s[i], %lld, %lld, n%d + i / %lld * %lld, n%d + i "
              "* %lld);", ls__cargument(w, at, of), count, width,
              ls__cval(w, node, 0), (long long)at->size, (long long)x->size,
              n->as, width);
@@ -216,9 +230,33 @@ static int put_one_hot(ls__writer *w, int node)
     char of[LS__ARGUMENT];
 
     ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
-    ls__call(w, "    v%d[i] = %s[i / %lld] == i %% %lld;", node,
+    ls__call(w, "    n%d[i] = %s[i / %lld] == i %% %lld;", node,
              ls__cargument(w, ls__cin(w, node, 0), of), width, width);
     return 0;
+}
+
+static int put_position(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node];
+    char table[LS__NAME];
+    int status = ls__weights_plain(w, n->of->param[0]->id, table);
+
+    ls__call(w, "for (i = 0; i < m; i++)");
+    ls__call(w, "    add(%lld, n%d + i * %lld, %s, n%d + i * %lld);",
+             (long long)n->size, ls__cval(w, node, 0), (long long)n->size,
+             table, node, (long long)n->size);
+    return status;
+}
+
+static int put_parameter(ls__writer *w, int node)
+{
+    const ls__cnode *n = &w->node[node];
+    char table[LS__NAME];
+    int status = ls__weights_plain(w, n->of->param[0]->id, table);
+
+    ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
+    ls__call(w, "    n%d[i] = %s[i %% %lld];", node, table, (long long)n->size);
+    return status;
 }
 
 /* A bag's list has room in t, its indices and then its values. */
@@ -226,7 +264,7 @@ static int put_bag(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
     int64_t places = ls__net_width(x->of), width = ls__net_width(n->of);
-    char table[LS__NAME], bias[LS__NAME] = "", of[LS__ARGUMENT];
+    char table[LS__NAME], bias[LS__NAME] = "0", of[LS__ARGUMENT];
     int status = ls__weights_table(w, n->of->param[0]->id, width, table);
 
     if (status == 0 && n->of->params > 1)
@@ -236,83 +274,65 @@ static int put_bag(ls__writer *w, int node)
     ls__text_put(&w->calls, "        bag(%lld, %s + i * %lld, ",
                  (long long)places, ls__cargument(w, x, of), (long long)places);
     if (n->of->inputs > 1)
-        ls__text_put(&w->calls, "v%d + i * %lld", ls__cval(w, node, 1),
+        ls__text_put(&w->calls, "n%d + i * %lld", ls__cval(w, node, 1),
                      (long long)places);
     else
         ls__text_put(&w->calls, "0");
-    ls__text_put(&w->calls, ", %d, %lld,\n            %lld, &%s, v%d + i * "
-                 "%lld, (int32_t *)t, t + %lld);\n",
-                 (int)ls__net_integer(n->of, "mean"),
+    ls__text_put(&w->calls, ", %d, %lld,\n            %lld, %s, %s, n%d + i * "
+                 "%lld, t);\n", (int)ls__net_integer(n->of, "mean"),
                  (long long)ls__net_integer_or(n->of, "count", 1),
-                 (long long)width,
-                 table, node, (long long)width, (long long)places);
-    if (*bias) {
-        ls__write_part(w, "bias");
-        ls__call(w, "add_bias(m * %lld, %lld, %s, v%d, %lld);",
-                 (long long)ls__net_vectors(x->of), (long long)width, bias,
-                 node,
-                 (long long)width);
-    }
-    if (w->floats < 2 * places)
-        w->floats = 2 * places;
+                 (long long)width, table, bias, node, (long long)width);
+    ls__cwant(w, 2 * places);
     return status;
 }
 
 /* ------ the rows ------ */
 
-#define TERM(name, part, text) {name, part, NULL, text, {NULL, NULL}}
+/* The constants p and q, by the names of terms.h. */
+#define scale_shift {"scale", "shift"}
+#define low_high {"low", "high"}
+#define exponent {"power"}
+#define slope_of {"slope"}
+#define alpha_of {"alpha"}
+
+#define TERM(name, formula) {name, NULL, formula, {NULL}}
+#define MOVES(name, function) {name, function, NULL, {NULL}}
+#define OF_UNARY(kind, function, name, reads, onnx, value, by_a) \
+    TERM(name, #value),
+#define OF_BINARY(kind, function, name, reads, onnx, value, by_a, by_b) \
+    TERM(name, #value),
+#define OF_OTHER(kind, name, inputs, reads, constants, shape, onnx, value, \
+                 by_a, by_b) \
+    {name, NULL, #value, constants},
 
 static const ls__crow rows[] = {
-    TERM("relu", "relu", "relu($a)"),
-    TERM("tanh", "tanh", "tangent($a)"),
-    TERM("sigmoid", "sigmoid", "sigmoid($a)"),
-    TERM("gelu", "gelu", "gelu($a)"),
-    TERM("silu", "silu", "silu($a)"),
-    TERM("softplus", "softplus", "softplus($a)"),
-    TERM("exp", "exp", "e_to($a)"),
-    TERM("log", "log", "logarithm($a)"),
-    TERM("sqrt", "root", "root($a)"),
-    TERM("sin", "sine", "sine($a, 0)"),
-    TERM("cos", "sine", "sine($a, 1)"),
-    TERM("selu", "selu", "selu($a)"),
-    TERM("mish", "mish", "mish($a)"),
-    TERM("hard_swish", "exp",
-         "mul($a, clamp(fused($a, 0x1.555556p-3f, 0.5f), 0.0f, 1.0f))"),
-    TERM("gelu_exact", "gelu_exact", "gelu_exact($a)"),
-    TERM("square", "mul", "mul($a, $a)"),
-    TERM("abs", "size", "size_of($a)"),
-    TERM("add", "add", "add($a, $b)"),
-    TERM("sub", "sub", "sub($a, $b)"),
-    TERM("mul", "mul", "mul($a, $b)"),
-    TERM("div", "div", "divide($a, $b)"),
-    TERM("min", "lesser", "lesser($a, $b)"),
-    TERM("max", "greater", "greater($a, $b)"),
-    TERM("binary_entropy", "binary_entropy", "binary_entropy($a, $b)"),
-    TERM("divergence", "divergence", "divergence($a, $b)"),
-    TERM("round_bf16", "round_bf16", "round_bf16($a)"),
-    {"scale", "fma", NULL, "fused($p, $a, $q)", {"scale", "shift"}},
-    {"clamp", "clamp", NULL, "clamp($a, $p, $q)", {"low", "high"}},
-    {"pow", "pow", NULL, "power($a, $p)", {"power", NULL}},
-    {"leaky_relu", "leaky_relu", NULL, "leaky_relu($a, $p)", {"slope", NULL}},
-    {"elu", "elu", NULL, "elu($a, $p)", {"alpha", NULL}},
-    {"reshape", NULL, put_copy, NULL, {NULL, NULL}},
-    {"flatten", NULL, put_copy, NULL, {NULL, NULL}},
-    {"dropout", NULL, put_copy, NULL, {NULL, NULL}},
-    {"transpose", NULL, put_transpose, NULL, {NULL, NULL}},
-    {"slice", NULL, put_slice, NULL, {NULL, NULL}},
-    {"broadcast", NULL, put_broadcast, NULL, {NULL, NULL}},
-    {"concat", NULL, put_concat, NULL, {NULL, NULL}},
-    {"reverse", NULL, put_reverse, NULL, {NULL, NULL}},
-    {"reverse_lengths", NULL, put_reverse, NULL, {NULL, NULL}},
-    {"sum", "sum", put_reduction, NULL, {NULL, NULL}},
-    {"max_over", "max_over", put_reduction, NULL, {NULL, NULL}},
-    {"embed", "embed", put_embed, NULL, {NULL, NULL}},
-    {"gather", "pick", put_gather, NULL, {NULL, NULL}},
-    {"one_hot", NULL, put_one_hot, NULL, {NULL, NULL}},
-    {"embed_bag", "bag", put_bag, NULL, {NULL, NULL}},
-    {"sparse_dense", "bag", put_bag, NULL, {NULL, NULL}},
-    {"sparse_dense_values", "bag", put_bag, NULL, {NULL, NULL}},
-    {NULL, NULL, NULL, NULL, {NULL, NULL}}};
+    LS__TERM_ROWS(OF_UNARY, OF_BINARY, OF_OTHER)
+    TERM("relu", "relu_of(a)"),
+    TERM("tanh", "v16_tanh(a)"),
+    TERM("sigmoid", "sigmoid_of(a)"),
+    TERM("gelu", "gelu(a)"),
+    TERM("add", "v16_add(a, b)"),
+    TERM("round_bf16", "bf16_of(a)"),
+    MOVES("reshape", put_copy),
+    MOVES("flatten", put_copy),
+    MOVES("dropout", put_copy),
+    MOVES("transpose", put_transpose),
+    MOVES("slice", put_slice),
+    MOVES("broadcast", put_broadcast),
+    MOVES("concat", put_concat),
+    MOVES("reverse", put_reverse),
+    MOVES("reverse_lengths", put_reverse),
+    MOVES("sum", put_reduction),
+    MOVES("max_over", put_reduction),
+    MOVES("embed", put_embed),
+    MOVES("position", put_position),
+    MOVES("parameter", put_parameter),
+    MOVES("gather", put_gather),
+    MOVES("one_hot", put_one_hot),
+    MOVES("embed_bag", put_bag),
+    MOVES("sparse_dense", put_bag),
+    MOVES("sparse_dense_values", put_bag),
+    {NULL, NULL, NULL, {NULL}}};
 
 bool ls__crow_is_view(const char *op)
 {
@@ -342,7 +362,5 @@ int ls__crow_put(ls__writer *w, int node)
                         "source for \"%s\"", w->path, node, n->of->op);
     if (!row->put)
         return put_term(w, row, node);
-    if (row->part)
-        ls__write_part(w, row->part);
     return row->put(w, node);
 }

@@ -1,99 +1,72 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The parts that sources are made of: the lines of part_*.c, which `make` has
- * put into c_part_lines.h.  A line such as
- *
- *     (comment) == softmax: exps div ==
- *
- * begins one and names those that it needs. */
+/* The text that sources are made of: items of the library's kernels and of the
+ * headers here, which `make` has put into c_kernel_text.h.  A call asks for
+ * what it names; an item is written behind those that it needs. */
 #include "base/error.h"
+#include "base/memory.h"
 #include "export/writer.h"
 
-#include "export/c_part_lines.h"
+#include "export/c_kernel_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char mark[] = "/* == ";
-
-static bool begins(int line)
-{
-    return !strncmp(lines[line], mark, sizeof mark - 1);
-}
-
-/* Is `name` one of the words of a text? */
-static bool is_among(const char *words, const char *name)
-{
-    size_t n = strlen(name);
-
-    for (const char *at = words; (at = strstr(at, name)); at += n)
-        if ((at == words || at[-1] == ' ') &&
-            (!at[n] || strchr(" :\n", at[n])))
-            return true;
-    return false;
-}
-
-/* Parts that are others of int8, by names with _8 behind them. */
-static bool is_asked(const ls__writer *w, int line)
-{
-    static const char both[] = "times table";
-    const char *at = lines[line] + sizeof mark - 1;
-    size_t n = strcspn(at, ": ");
-    bool of_int8 = n > 2 && !strncmp(at + n - 2, "_8", 2);
-    char name[LS__NAME];
-
-    snprintf(name, sizeof name, "%.*s", (int)(of_int8 ? n - 2 : n), at);
-    return is_among(w->parts.bytes, name) &&
-           (!is_among(both, name) || of_int8 == w->int8);
-}
-
-void ls__write_part(ls__writer *w, const char *name)
-{
-    if (!w->parts.bytes || !is_among(w->parts.bytes, name))
-        ls__text_put(&w->parts, "%s ", name);
-}
-
-/* A part needs only those before it, so from the last to the first all are
- * found. */
-static void ask_for_needed(ls__writer *w)
-{
-    for (int i = COUNT - 1; i >= 0; i--) {
-        const char *needs;
-
-        if (!begins(i) || !is_asked(w, i) || !(needs = strchr(lines[i], ':')))
-            continue;
-        while (*(needs += strspn(needs, ": ")) && *needs != '=') {
-            char name[LS__NAME];
-
-            snprintf(name, sizeof name, "%.*s", (int)strcspn(needs, " "),
-                     needs);
-            ls__write_part(w, name);
-            needs += strlen(name);
-        }
-    }
-}
-
 /* MODEL_ becomes the model's own. */
-static void put_line(const ls__writer *w, ls__text *to, const char *line)
+static void put_text(const ls__writer *w, ls__text *to, const char *text)
 {
     const char *at;
 
-    for (; (at = strstr(line, "MODEL_")); line = at + 6) {
-        ls__text_add(to, line, (size_t)(at - line));
+    for (; (at = strstr(text, "MODEL_")); text = at + 6) {
+        ls__text_add(to, text, (size_t)(at - text));
         ls__text_put(to, "%s_", w->upper);
     }
-    ls__text_add(to, line, strlen(line));
+    ls__text_add(to, text, strlen(text));
 }
+
+/* Writes an item once, behind those that it needs. */
+static void put_item(const ls__writer *w, ls__text *to, int i, bool *written)
+{
+    i = w->int8 ? item[i].twin : i;
+    if (written[i])
+        return;
+    written[i] = true;
+    for (const short *n = needs + item[i].needs; *n >= 0; n++)
+        put_item(w, to, *n, written);
+    put_text(w, to, item_text[i]);
+    ls__text_add(to, "\n", !strncmp(item_text[i] + strlen(item_text[i]) - 2,
+                                    "}\n", 2));
+}
+
+/* Writes what a word names, if it does. */
+static void put_named(const ls__writer *w, ls__text *to, const char *word,
+                      size_t n, bool *written)
+{
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (*word == *name[i].of && !strncmp(word, name[i].of, n) &&
+            !name[i].of[n])
+            put_item(w, to, name[i].item, written);
+}
+
+static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 
 int ls__parts_write(ls__writer *w, ls__text *to)
 {
-    bool asked = false;
+    static const char first[] = "LS__SOURCE flush fp_mode mode_set "
+                                "mode_restore OUT_OF_LINE";
+    const char *const texts[] = {first, w->calls.bytes};
+    bool *written = ls__new(ITEMS, sizeof *written, "C source");
 
-    ls__write_part(w, "start");
-    ask_for_needed(w);
-    for (int i = 0; i < COUNT; i++)
-        if (begins(i))
-            asked = is_asked(w, i);
-        else if (asked)
-            put_line(w, to, lines[i]);
-    return w->parts.failed || to->failed ? LS_ENOMEM : 0;
+    if (!written)
+        return LS_ENOMEM;
+    for (int i = 0; i < 2; i++)
+        for (const char *at = texts[i]; at && *at;) {
+            size_t n = strspn(at, letters);
+
+            if (at == texts[i] || at[-1] != '.') /* no member */
+                put_named(w, to, at, n, written);
+            at += n ? n : 1;
+        }
+    free(written);
+    return to->failed ? LS_ENOMEM : 0;
 }

@@ -76,12 +76,13 @@ static const char inputs_text[] =
     "{\n"
     "    int i, k, at;\n"
     "\n"
-    "    for (i = 0; i < COLUMNS; i++) {\n"
+    "    for (i = 0; i < TABLE_COLUMNS; i++) {\n"
     "        const struct column *c = columns + i;\n"
     "        volatile double less;\n"
     "\n"
     "        if (!c->words) {\n"
-    "            if (number[i] != number[i] && (!IMPUTE || i == NEEDED))\n"
+    "            if (number[i] != number[i] &&\n"
+    "                (!TABLE_IMPUTE || i == TABLE_NEEDED))\n"
     "                return i + 1;\n"
     "            less = number[i] - c->mean;\n"
     "            less = less / c->scale;\n"
@@ -92,7 +93,7 @@ static const char inputs_text[] =
     "        }\n"
     "        for (k = 0, at = -1; word && word[i] && k < c->words; k++)\n"
     "            at = is_same(c->word[k], word[i]) ? k : at;\n"
-    "        if (at < 0 && !IMPUTE)\n"
+    "        if (at < 0 && !TABLE_IMPUTE)\n"
     "            return i + 1;\n"
     "        for (k = 0; k < c->words; k++)\n"
     "            *x++ = k == at;\n"
@@ -141,7 +142,8 @@ static void put_inputs(ls__writer *w, ls__text *c, ls__text *h)
                     "int %s_inputs(const double *number, const char *const "
                     "*word, float *x);\n\n", columns, columns, w->name);
     put_columns(w, c);
-    ls__text_put(c, "\nenum { COLUMNS = %d, IMPUTE = %d, NEEDED = %d };\n\n",
+    ls__text_put(c, "\nenum {\n    TABLE_COLUMNS = %d,\n"
+                    "    TABLE_IMPUTE = %d,\n    TABLE_NEEDED = %d\n};\n\n",
                  columns, impute, needed);
     ls__text_put(c, "static int is_same(const char *a, const char *b)\n{\n"
                     "    for (; *a && *a == *b; a++)\n        b++;\n"

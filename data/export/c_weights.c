@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 256, LANES = 16 }; /* as in the part "product" */
-
 static uint32_t bits_of(float x)
 {
     uint32_t u;
@@ -69,12 +67,18 @@ static void put_number(ls__text *t, int64_t i, float x)
     ls__text_put(t, ",");
 }
 
+/* Begins an array of floats. */
+static void put_array(ls__text *t, const char *name, int64_t n)
+{
+    ls__text_put(t, "\nstatic const float %s[%lld] "
+                    "__attribute__((aligned(64))) = {", name, (long long)n);
+}
+
 int ls__weights_made(ls__writer *w, const char *kind, int64_t n,
                      const float *x, char name[LS__NAME])
 {
     name_array(w, kind, name);
-    ls__text_put(&w->weights, "\nstatic const float %s[%lld] = {", name,
-                 (long long)n);
+    put_array(&w->weights, name, n);
     for (int64_t i = 0; i < n; i++)
         put_number(&w->weights, i, x[i]);
     ls__text_put(&w->weights, "\n};\n");
@@ -95,48 +99,28 @@ int ls__weights_plain(ls__writer *w, int entry, char name[LS__NAME])
     return status;
 }
 
-/* Columns j .. j + wide of a chunk, k by k; *least goes down to the least
- * exponent of what is not 0. */
-static void put_panel(ls__text *t, const ls__operand *of, const float *x,
-                      int64_t c, int64_t j, int64_t wide, int64_t *put,
-                      int *least)
+/* Write weights in panels as product() of source_layers.h reads them. */
+static void put_packed(ls__text *t, const ls__operand *of, const float *x)
 {
-    for (int64_t i = c; i < of->k && i < c + CHUNK; i++)
-        for (int64_t p = j; p < j + wide; p++) {
-            float one = x[i * of->row + p * of->col];
-            int e = (int)(bits_of(one) >> 23 & 255);
-
-            put_number(t, (*put)++, one);
-            *least = e && e < *least ? e : *least;
-        }
-}
-
-/* Write weights in the order in which the part "product" reads them. */
-static int put_packed(ls__text *t, const ls__operand *of, const float *x)
-{
-    int64_t put = 0, wide;
-    int least = 255;
+    int64_t put = 0;
 
     for (int64_t g = 0; g < of->count; g++, x += of->next)
-        for (int64_t c = 0; c < of->k; c += CHUNK)
-            for (int64_t j = 0, left; (left = of->n - j) > 0; j += wide) {
-                wide = left >= LANES ? LANES : left;
-                put_panel(t, of, x, c, j, wide, &put, &least);
-            }
-    return least;
+        for (int64_t j = 0; j < of->n; j += LS__PANEL)
+            for (int64_t i = 0; i < of->k; i++)
+                for (int64_t p = j; p < j + LS__PANEL &&
+                                    p < ls__panels(of->n); p++)
+                    put_number(t, put++, p < of->n ? x[i * of->row +
+                                                       p * of->col] : 0);
 }
 
 static int write_packed(ls__writer *w, const ls__operand *of, const float *x,
                         const char *name)
 {
     ls__text *t = &w->weights;
-    int least;
 
-    ls__text_put(t, "\nstatic const float %s_w[%lld] = {", name,
-                 (long long)(of->count * of->k * of->n));
-    least = put_packed(t, of, x);
-    ls__text_put(t, "\n};\nstatic const weights %s = {%s_w, %d};\n", name, name,
-                 least);
+    put_array(t, name, of->count * of->k * ls__panels(of->n));
+    put_packed(t, of, x);
+    ls__text_put(t, "\n};\n");
     return t->failed ? LS_ENOMEM : 0;
 }
 
@@ -176,9 +160,10 @@ static void put_bytes(ls__text *t, const ls__operand *of, const float *x)
     }
 }
 
-/* Arrays of bytes and of scales, and the struct of both. */
+/* Arrays of bytes and of scales, and the struct of both, whose address `name`
+ * becomes. */
 static int write_bytes(ls__writer *w, const ls__operand *of, const float *x,
-                       const char *type, const char *name)
+                       char name[LS__NAME])
 {
     ls__text *t = &w->weights;
     int64_t outputs = of->count * of->n;
@@ -190,8 +175,10 @@ static int write_bytes(ls__writer *w, const ls__operand *of, const float *x,
                  (long long)outputs);
     for (int64_t i = 0; i < outputs; i++)
         put_number(t, i, scale_of(of->k, output_at(of, x, i), of->row));
-    ls__text_put(t, "\n};\nstatic const %s %s = {%s_w, %s_scale};\n", type,
+    ls__text_put(t, "\n};\nstatic const weights %s = {%s_w, %s_scale};\n",
                  name, name, name);
+    memmove(name + 1, name, LS__NAME - 1);
+    name[0] = '&';
     return t->failed ? LS_ENOMEM : 0;
 }
 
@@ -215,13 +202,12 @@ int ls__weights_layer(ls__writer *w, int entry, const ls__operand *of,
     float *x;
     int status = open_array(w, entry, &x, &n, name);
 
-    ls__write_part(w, "times");
     if (status == 0 && w->int8 && of->k > DEEPEST)
         status = ls__fail(LS_ENOTSUP, "%s: a layer of %lld inputs; with int8 "
                           "%d are the most", w->path, (long long)of->k,
                           DEEPEST);
     if (status == 0)
-        status = w->int8 ? write_bytes(w, of, x, "weights", name)
+        status = w->int8 ? write_bytes(w, of, x, name)
                          : write_packed(w, of, x, name);
     free(x);
     return status;
@@ -236,21 +222,15 @@ int ls__weights_table(ls__writer *w, int entry, int64_t width,
                       char name[LS__NAME])
 {
     ls__operand rows = {1, 0, width, 0, 1, width};
-    char plain[LS__NAME];
     float *x;
     int status;
 
-    if (!w->int8) {
-        status = ls__weights_plain(w, entry, plain);
-        snprintf(name, LS__NAME, "%.40s_t", plain);
-        ls__text_put(&w->weights, "static const table %s = {%s};\n", name,
-                     plain);
-        return status;
-    }
+    if (!w->int8)
+        return ls__weights_plain(w, entry, name);
     status = open_array(w, entry, &x, &rows.n, name);
     rows.n /= width;
     if (status == 0)
-        status = write_bytes(w, &rows, x, "table", name);
+        status = write_bytes(w, &rows, x, name);
     free(x);
     return status;
 }

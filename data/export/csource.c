@@ -185,7 +185,7 @@ static int make_calls(ls__writer *w)
     for (int i = 0; i <= w->output && status == 0; i++)
         if (w->node[i].needed && w->node[i].of->op)
             status = ls__crow_put(w, i);
-    if (w->calls.failed || w->weights.failed || w->parts.failed)
+    if (w->calls.failed || w->weights.failed)
         return LS_ENOMEM;
     return status;
 }
@@ -197,13 +197,13 @@ static void put_values(ls__writer *w, ls__text *c)
         const ls__cnode *n = &w->node[i];
 
         if (n->needed && n->as == i && !n->of->is_i32)
-            ls__text_put(c, "    float *v%d = s + m * %lld;\n", i,
+            ls__text_put(c, "    float *n%d = s + m * %lld;\n", i,
                          (long long)n->at);
     }
     if (w->floats)
         ls__text_put(c, "    float *t = s + m * %lld;\n",
                      (long long)w->rows_floats);
-    ls__text_put(c, "    long i;\n\n");
+    ls__text_put(c, "    int64_t i;\n\n");
 }
 
 /* Inputs in the memory of values; indices stay where they are. */
@@ -214,7 +214,7 @@ static void put_flushes(const ls__writer *w, ls__text *c)
     EACH_INPUT(w, in)
         if (!in->of->is_i32)
             ls__text_put(c, "    for (i = 0; i < m * %lld; i++)\n"
-                            "        v%d[i] = flush(%s[i]);\n",
+                            "        n%d[i] = flush(%s[i]);\n",
                          (long long)in->size, in->of->id,
                          ls__cargument(w, in, name));
 }
@@ -226,10 +226,11 @@ static void put_one(const ls__writer *w, ls__text *c)
 
     ls__text_put(c, "\nvoid %s_predict(", w->name);
     put_arguments(w, c);
-    ls__text_put(c, "float *y, void *scratch)\n{\n    predict(1, ");
+    ls__text_put(c, "float *y, void *scratch)\n{\n"
+                    "    fp_mode old = mode_set();\n\n    predict(1, ");
     EACH_INPUT(w, in)
         ls__text_put(c, "%s, ", ls__cargument(w, in, name));
-    ls__text_put(c, "y, (float *)scratch);\n}\n");
+    ls__text_put(c, "y, (float *)scratch);\n    mode_restore(old);\n}\n");
 }
 
 static void put_rows(const ls__writer *w, ls__text *c)
@@ -238,7 +239,8 @@ static void put_rows(const ls__writer *w, ls__text *c)
 
     ls__text_put(c, "\nvoid %s_predict_rows(long rows, ", w->name);
     put_arguments(w, c);
-    ls__text_put(c, "float *y,\n    void *scratch)\n{\n    long i;\n\n"
+    ls__text_put(c, "float *y,\n    void *scratch)\n{\n"
+                    "    fp_mode old = mode_set();\n    long i;\n\n"
                     "    for (i = 0; i < rows; i += %d)\n"
                     "        predict(rows - i < %d ? rows - i : %d,\n",
                  LS__ROWS, LS__ROWS, LS__ROWS);
@@ -249,7 +251,7 @@ static void put_rows(const ls__writer *w, ls__text *c)
         ls__text_put(c, ",\n");
     }
     ls__text_put(c, "                y + i * %s_OUTPUTS, (float *)scratch);\n"
-                    "}\n", w->upper);
+                    "    mode_restore(old);\n}\n", w->upper);
 }
 
 static void put_predict(ls__writer *w, ls__text *c)
@@ -257,14 +259,14 @@ static void put_predict(ls__writer *w, ls__text *c)
     const ls__cnode *out = &w->node[w->output];
 
     ls__text_put(c, "\n/* m rows, at most %d. */\n"
-                    "static void predict(long m, ", LS__ROWS);
+                    "OUT_OF_LINE void predict(int64_t m, ", LS__ROWS);
     put_arguments(w, c);
     ls__text_put(c, "float *y,\n                    float *s)\n{\n");
     put_values(w, c);
     put_flushes(w, c);
     ls__text_add(c, w->calls.bytes ? w->calls.bytes : "", w->calls.size);
     ls__text_put(c, "    for (i = 0; i < m * %lld; i++)\n"
-                    "        y[i] = v%d[i];\n}\n", (long long)out->size,
+                    "        y[i] = n%d[i];\n}\n", (long long)out->size,
                  out->as);
     put_one(w, c);
     put_rows(w, c);
@@ -276,7 +278,6 @@ static int write_files(ls__writer *w, ls__text *c, ls__text *h)
 
     if (status < 0)
         return status;
-    ls__write_part(w, "numbers");
     put_title(w, c, "c");
     ls__text_put(c, "#include \"%s\"\n\n", strrchr(w->header, '/') ?
                  strrchr(w->header, '/') + 1 : w->header);
@@ -344,7 +345,6 @@ static void free_writer(ls__writer *w)
     ls_coding_free(w->coding);
     free(w->node);
     free(w->header);
-    ls__text_close(&w->parts);
     ls__text_close(&w->calls);
     ls__text_close(&w->weights);
 }

@@ -66,8 +66,7 @@ typedef struct ls__writer {
     ls__cnode *node; /* [net.nodes] */
     int64_t rows_floats;   /* memory a row */
     int64_t floats;        /* and for any number of rows */
-    ls__text parts, calls; /* names of parts that are needed; the calls */
-    ls__text weights, head;
+    ls__text calls, weights;
 } ls__writer;
 
 /* Read the graph of the archive: what the first output needs. */
@@ -88,13 +87,13 @@ const char *ls__cargument(const ls__writer *w, const ls__cnode *input,
 
 /* ------ Operators (c_ops.c, c_layers.c) ------ */
 
-/* A row of operators: written by a function, or where elementwise by the call
- * alone, in which $a and $b are the inputs, $p and $q the attributes that are
- * named. */
+/* A row of operators: written by a function, or where elementwise by a formula
+ * of lanes alone, in which a and b are the inputs, p and q the attributes that
+ * are named. */
 typedef struct ls__crow {
-    const char *op, *part;
+    const char *op;
     int (*put)(ls__writer *w, int node);
-    const char *call, *by[2];
+    const char *value, *by[2];
 } ls__crow;
 
 extern const ls__crow ls__crow_layers[];
@@ -106,8 +105,10 @@ int ls__crow_put(ls__writer *w, int node);
 /* Is its value its input, under another shape perhaps? */
 bool ls__crow_is_view(const char *op);
 
-/* Ask for a part, and write one line of the calls. */
-void ls__write_part(ls__writer *w, const char *name);
+/* Ask for at least n floats of room behind the values. */
+void ls__cwant(ls__writer *w, int64_t n);
+
+/* Write one line of the calls: what it names is written before them. */
 void ls__call(ls__writer *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -116,8 +117,9 @@ void ls__call(ls__writer *w, const char *format, ...)
 /* Write an array `name`: its floats as they are. */
 int ls__weights_plain(ls__writer *w, int entry, char name[LS__NAME]);
 
-/* `count` groups of (k,n), b's rows and columns so far apart, as the part
- * "times" takes them; and how many floats of room it wants. */
+/* `count` groups of (k,n), b's rows and columns so far apart, as times() of
+ * source_layers.h takes them; and how many floats of room it wants.  `name` is
+ * what stands in a call. */
 typedef struct ls__operand {
     int64_t count, next, k, n, row, col;
 } ls__operand;
@@ -125,10 +127,19 @@ int ls__weights_layer(ls__writer *w, int entry, const ls__operand *of,
                       char name[LS__NAME]);
 int64_t ls__times_room(const ls__writer *w, const ls__operand *of);
 
-/* ROWS of the part "rows", and how many predict() takes at a time at most. */
+/* How many rows predict() takes at a time at most: whole tiles of products. */
 enum { LS__ROWS = 18 };
 
-/* Rows of `width` numbers as the part "table" takes them. */
+/* Columns of a panel of packed weights, COLUMNS of source_layers.h, the last of
+ * which may be half as wide; and n up to where it ends. */
+enum { LS__PANEL = 32 };
+
+static inline int64_t ls__panels(int64_t n)
+{
+    return (n + 15) / 16 * 16;
+}
+
+/* Rows of `width` numbers as embed() and bag() take them. */
 int ls__weights_table(ls__writer *w, int entry, int64_t width,
                       char name[LS__NAME]);
 
@@ -140,7 +151,7 @@ int ls__weights_read(ls__writer *w, int entry, float **x, int64_t *n);
 
 /* ------ The rest ------ */
 
-/* c_parts.c: the parts that were asked for, and what those need. */
+/* c_parts.c: what the calls name, and what that needs. */
 int ls__parts_write(ls__writer *w, ls__text *to);
 
 /* c_table.c: columns, classes and what predicts rows of a table. */

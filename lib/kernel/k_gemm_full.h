@@ -42,13 +42,14 @@ SIMD void fetch_all(const ls__product *g, int rows, int64_t at)
         fetch(rows, g->times + at, g->c_row);
 }
 
-/* Rows i .. i+rows of C, columns j .. j+COLUMNS; row i of A is at a.  sum is
- * scratch for the sums of earlier chunks of K. */
-SIMD void tile(const ls__product *g, int rows, const float *a,
+/* Rows i .. i+rows of C, columns j .. j+16 vecs (constants); B's panel is as
+ * wide, and row i of A is at a.  sum is scratch for the sums of earlier chunks
+ * of K. */
+SIMD void tile(const ls__product *g, int rows, int vecs, const float *a,
                int64_t i, int64_t j, const float *b, float *sum)
 {
     tile_sums acc;
-    int64_t at = i * g->c_row + j;
+    int64_t at = i * g->c_row + j, wide = 16 * vecs;
     float *c = g->c + at;
 
     fetch_all(g, rows, at);
@@ -56,41 +57,41 @@ SIMD void tile(const ls__product *g, int rows, const float *a,
         int64_t k = g->k - p < LS__CHUNK ? g->k - p : LS__CHUNK;
 
         tile_clear(rows, acc);
-        tile_steps(rows, k, a + p * g->a_col, g->a_row, g->a_col,
-                   b + p * COLUMNS, COLUMNS, acc);
+        tile_steps_of(rows, vecs, k, a + p * g->a_col, g->a_row, g->a_col,
+                      b + p * wide, wide, acc);
         if (p > 0)
-            tile_add(rows, sum, COLUMNS, COLUMNS, acc);
+            tile_add(rows, sum, COLUMNS, wide, acc);
         else if (g->accumulate)
             tile_add(rows, c, g->c_row, g->n - j, acc);
         if (p + k < g->k)
-            tile_put(rows, sum, COLUMNS, COLUMNS, acc);
+            tile_put(rows, sum, COLUMNS, wide, acc);
     }
-    tile_end(g, rows, VECS, i, j, acc, sum);
+    tile_end(g, rows, vecs, i, j, acc, sum);
 }
 
 /* The heights a tile comes in; each is a function so that its loops unroll. */
 static void tile_full(const ls__product *g, const float *a,
                       int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, ROWS, a, i, j, b, sum);
+    tile(g, ROWS, VECS, a, i, j, b, sum);
 }
 
 static void tile_4(const ls__product *g, const float *a,
                    int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, 4, a, i, j, b, sum);
+    tile(g, 4, VECS, a, i, j, b, sum);
 }
 
 static void tile_2(const ls__product *g, const float *a,
                    int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, 2, a, i, j, b, sum);
+    tile(g, 2, VECS, a, i, j, b, sum);
 }
 
 static void tile_1(const ls__product *g, const float *a,
                    int64_t i, int64_t j, const float *b, float *sum)
 {
-    tile(g, 1, a, i, j, b, sum);
+    tile(g, 1, VECS, a, i, j, b, sum);
 }
 
 static const struct {

@@ -199,6 +199,12 @@ SIMD v16 v16_erf_inv(v16 x)
 
 /* ------ sine and cosine ------ */
 
+/* a b, rounded to double; C source has another where registers are wider. */
+static inline double double_mul(double a, double b)
+{
+    return a * b;
+}
+
 /* x = n pi/2 + r for |x| of 2^16 or more, |r| up to pi/4 and n modulo 4: the
  * mantissa times those 96 bits of 2/pi that say the turn and 62 bits or more of
  * what is left.  Infinities and NaN have r NaN. */
@@ -231,7 +237,7 @@ static inline void far_turn(float x, float *r, float *n)
     bits = (uint32_t)((turn + (1ull << 61)) >> 62);
     turn -= (uint64_t)bits << 62;
     *n = sign * (float)bits;
-    *r = sign * (float)((double)(int64_t)turn * 0x1.921fb54442d18p-62);
+    *r = sign * (float)double_mul((double)(int64_t)turn, 0x1.921fb54442d18p-62);
 }
 
 /* x = n pi/2 + r with |r| up to pi/4, or a rounding more; n modulo 4.  pi/2 is

@@ -33,23 +33,13 @@ int64_t ls__im2col_scratch(const ls__conv *v, const ls__backend *backend)
            backend->products->scratch(ls__most(v->out.k, LS__CHUNK), v->out.n);
 }
 
-/* The patch of one output pixel. */
-static float *write_patch(const ls__conv *v, const float *x, float *out)
-{
-    for (int64_t ky = 0; ky < v->kh; ky++)
-        for (int64_t kx = 0; kx < v->kx; kx++, out += v->run)
-            memcpy(out, x + ky * v->row + kx * v->col,
-                   (size_t)v->run * sizeof *out);
-    return out;
-}
-
 /* The patches of output rows y .. y+rows. */
 static void write_im2col(const ls__conv *v, int64_t y, int64_t rows,
                           float *out)
 {
     for (int64_t i = y; i < y + rows; i++)
         for (int64_t j = 0; j < v->w; j++)
-            out = write_patch(v, v->x + i * v->step_y + j * v->step_x, out);
+            out = ls__im2col(v, v->x + i * v->step_y + j * v->step_x, out);
 }
 
 /* ------ y, dx ------ */
@@ -113,7 +103,7 @@ static int64_t write_chunk(const ls__conv *v, int64_t y, int64_t x,
 
         if (i >= v->h || j >= x + w || j >= v->w)
             continue;
-        patches = write_patch(v, v->x + i * v->step_y + j * v->step_x, patches);
+        patches = ls__im2col(v, v->x + i * v->step_y + j * v->step_x, patches);
         memcpy(dy + count * v->out.n, v->out.b + (i * v->w + j) * v->out.b_row,
                (size_t)v->out.n * sizeof *dy);
         count++;

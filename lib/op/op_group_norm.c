@@ -5,15 +5,11 @@
  *
  * In the order of the scratch: x, dy or y, dx or addend of one group, its scale
  * and its bias, and in the backward sweep what each element gave to them. */
+#include "kernel/loops.h"
 #include "op/norm.h"
 #include "op/op_table.h"
 
 enum { ROOMS = 7 };
-
-/* One group: `pixels` runs of `run` channels, `step` apart. */
-typedef struct group {
-    int64_t pixels, run, step, size;
-} group;
 
 typedef struct group_norm {
     int64_t groups;
@@ -28,9 +24,9 @@ static int64_t groups_of(const ls_node *n)
     return of->groups;
 }
 
-static group group_of(const ls_node *n)
+static ls__channels group_of(const ls_node *n)
 {
-    group g = {.pixels = ls__vectors(n), .step = ls__width(n)};
+    ls__channels g = {.pixels = ls__vectors(n), .step = ls__width(n)};
 
     g.run = g.step / groups_of(n);
     g.size = g.pixels * g.run;
@@ -66,53 +62,31 @@ static int group_plan(ls__bench *b, ls__instr *in)
     return 0;
 }
 
-static void gather(const group *g, const float *from, float *to)
-{
-    for (int64_t p = 0; p < g->pixels; p++, from += g->step)
-        for (int64_t c = 0; c < g->run; c++)
-            *to++ = from[c];
-}
-
-static void scatter(const group *g, const float *from, float *to)
-{
-    for (int64_t p = 0; p < g->pixels; p++, to += g->step)
-        for (int64_t c = 0; c < g->run; c++)
-            to[c] = *from++;
-}
-
-/* Spread a number of each channel over its elements. */
-static void spread(const group *g, const float *from, float *to)
-{
-    group same = *g;
-
-    same.step = 0;
-    gather(&same, from, to);
-}
-
 static void group_fwd(const ls__run *r)
 {
     const group_norm *of = r->node->of;
-    group g = group_of(r->node);
+    ls__channels g = group_of(r->node);
     float *x = r->scratch, *y = x + g.size, *scale = y + 2 * g.size;
     float *bias = scale + g.size;
 
     for (int64_t k = 0; k < groups_of(r->node); k++) {
-        spread(&g, r->param[0] + k * g.run, scale);
-        spread(&g, r->param[1] + k * g.run, bias);
+        ls__channels_spread(&g, r->param[0] + k * g.run, scale);
+        ls__channels_spread(&g, r->param[1] + k * g.run, bias);
         for (int64_t i = 0; i < r->rows; i++) {
             int64_t at = i * r->node->size + k * g.run;
 
-            gather(&g, (const float *)r->x[0] + at, x);
+            ls__channels_gather(&g, (const float *)r->x[0] + at, x);
             r->kernels->layer_norm(1, g.size, (float)of->epsilon,
                                    of->two_passes, x, scale, bias, y,
                                    r->stash + 2 * (i * of->groups + k));
-            scatter(&g, y, r->y + at);
+            ls__channels_scatter(&g, y, r->y + at);
         }
     }
 }
 
 /* One group of one row; dscale and dbias are sums over its pixels. */
-static void one_grad(const ls__run *r, const group *g, int64_t i, int64_t k)
+static void one_grad(const ls__run *r, const ls__channels *g, int64_t i,
+                     int64_t k)
 {
     int64_t at = i * r->node->size + k * g->run;
     float *x = r->scratch, *dy = x + g->size, *dx = dy + g->size;
@@ -121,16 +95,16 @@ static void one_grad(const ls__run *r, const group *g, int64_t i, int64_t k)
     bool add = r->add || i > 0;
 
     LS__ASSERT(dbias + g->size == r->scratch + ROOMS * g->size);
-    gather(g, (const float *)r->x[0] + at, x);
-    gather(g, r->dy + at, dy);
+    ls__channels_gather(g, (const float *)r->x[0] + at, x);
+    ls__channels_gather(g, r->dy + at, dy);
     if (r->addend[0] && r->dx[0])
-        gather(g, r->addend[0] + at, dx);
+        ls__channels_gather(g, r->addend[0] + at, dx);
     r->kernels->layer_norm_grad(1, g->size, x,
                                 r->stash + 2 * (i * groups_of(r->node) + k),
                                 scale, dy, r->addend[0] ? dx : NULL,
                                 r->dx[0] ? dx : NULL, false, dscale, dbias);
     if (r->dx[0])
-        scatter(g, dx, r->dx[0] + at);
+        ls__channels_scatter(g, dx, r->dx[0] + at);
     ls__show(r, "dscale of pixels", (i * groups_of(r->node) + k) * g->size,
              r->rows * r->node->size, dscale, g->size);
     ls__show(r, "dbias of pixels", (i * groups_of(r->node) + k) * g->size,
@@ -143,10 +117,11 @@ static void one_grad(const ls__run *r, const group *g, int64_t i, int64_t k)
 
 static void group_bwd(const ls__run *r)
 {
-    group g = group_of(r->node);
+    ls__channels g = group_of(r->node);
 
     for (int64_t k = 0; k < groups_of(r->node); k++) {
-        spread(&g, r->param[0] + k * g.run, r->scratch + 3 * g.size);
+        ls__channels_spread(&g, r->param[0] + k * g.run,
+                            r->scratch + 3 * g.size);
         for (int64_t i = 0; i < r->rows; i++)
             one_grad(r, &g, i, k);
     }

@@ -4,6 +4,7 @@
  *
  * A sum along the last axes runs in 16 lanes and blocks of 4096 as any other, a
  * sum down columns in index order, 256 a chunk. */
+#include "kernel/loops.h"
 #include "op/layer_parts.h"
 #include "op/op_table.h"
 
@@ -125,17 +126,6 @@ const ls__op ls__op_sum = {
 
 /* ------ max ------ */
 
-/* The greatest of n elements, `stride` apart; NaN where one is. */
-static float greatest(int64_t n, int64_t stride, const float *x)
-{
-    float top = x[0];
-
-    for (int64_t i = 1; i < n && top == top; i++)
-        if (!(x[i * stride] <= top))
-            top = x[i * stride];
-    return top;
-}
-
 static void max_fwd(const ls__run *r)
 {
     extents e = extents_of(r->node, r->rows);
@@ -143,7 +133,7 @@ static void max_fwd(const ls__run *r)
 
     for (int64_t o = 0; o < e.outer; o++, x += e.n * e.inner)
         for (int64_t j = 0; j < e.inner; j++)
-            r->y[o * e.inner + j] = greatest(e.n, e.inner, x + j);
+            r->y[o * e.inner + j] = ls__greatest(e.n, e.inner, x + j);
 }
 
 /* One maximum's gradient d: shared by all that reach it. */

@@ -3,7 +3,6 @@
 #include "op/window.h"
 #include "base/assert.h"
 
-#include <string.h>
 
 enum { MOST = 4096 }; /* pixels of a window or stride: nothing overflows */
 
@@ -205,53 +204,6 @@ ls__halo ls__halo_of_dy(const ls_node *n)
 int64_t ls__halo_size(const ls__halo *f)
 {
     return f->rows * f->cols * f->c;
-}
-
-static void zero(float *out, int64_t n)
-{
-    if (n > 0)
-        memset(out, 0, (size_t)n * sizeof *out);
-}
-
-/* One row of pixels between its zeros; those outside the frame are left
- * out. */
-static void fill_row(const ls__halo *f, const float *x, float *out)
-{
-    int64_t c = f->c, room = (f->cols - f->left + f->sx - 1) / f->sx;
-    int64_t first = f->left < 0 ? (f->sx - 1 - f->left) / f->sx : 0;
-    int64_t last = f->w < room ? f->w : room, at = f->left + first * f->sx;
-
-    LS__ASSERT(first >= last ||
-               (at >= 0 && at + (last - first - 1) * f->sx < f->cols));
-    if (f->sx == 1 && first < last) {
-        int64_t end = at + last - first;
-
-        zero(out, at * c);
-        memcpy(out + at * c, x + first * c,
-               (size_t)((last - first) * c) * sizeof *x);
-        zero(out + end * c, (f->cols - end) * c);
-        return;
-    }
-    zero(out, f->cols * c);
-    for (int64_t j = first; j < last; j++, at += f->sx)
-        memcpy(out + at * c, x + j * c, (size_t)c * sizeof *x);
-}
-
-const float *ls__halo_fill(const ls__halo *f, const float *x, float *out)
-{
-    if (f->rows == f->h && f->cols == f->w && !f->top && !f->left &&
-        f->sy == 1 && f->sx == 1)
-        return x;
-    for (int64_t r = 0; r < f->rows; r++) {
-        int64_t i = (r - f->top) / f->sy;
-        float *row = out + r * f->cols * f->c;
-
-        if (r >= f->top && (r - f->top) % f->sy == 0 && i < f->h)
-            fill_row(f, x + i * f->w * f->c, row);
-        else
-            zero(row, f->cols * f->c);
-    }
-    return out;
 }
 
 ls__pooling ls__pooling_of(const ls__window *w, int64_t in_h, int64_t in_w,

@@ -4,6 +4,7 @@
 #define LS_OP_WINDOW_H
 
 #include "graph/op.h"
+#include "kernel/loops.h"
 
 /* A window over an image, fitted to it; padding is what lies before. */
 typedef struct ls__window {
@@ -46,14 +47,6 @@ ls__window ls__window_new(const ls_window *given);
  * of the input.  last: which padding is the last that the operator knows. */
 int ls__window_fit(ls_node *n, ls_padding last, int64_t channels);
 
-/* A padded image, zeros around and between its pixels: pixel (i,j) of (h,w,c)
- * stands at (top + i sy, left + j sx) of (rows,cols,c), or outside. */
-typedef struct ls__halo {
-    int64_t h, w, c;
-    int64_t top, left, sy, sx;
-    int64_t rows, cols;
-} ls__halo;
-
 /* The image in which a convolution's windows lie: its x with padding. */
 ls__halo ls__halo_of_x(const ls_node *n);
 
@@ -62,9 +55,6 @@ ls__halo ls__halo_of_x(const ls_node *n);
 ls__halo ls__halo_of_dy(const ls_node *n);
 
 int64_t ls__halo_size(const ls__halo *f);
-
-/* The framed image: x itself where nothing is added, else out. */
-const float *ls__halo_fill(const ls__halo *f, const float *x, float *out);
 
 /* The pooling of a window over an image (in_h,in_w,c), as its kernels want
  * it. */

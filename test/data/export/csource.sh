@@ -96,6 +96,48 @@ made series rnn --data "$dir/s.csv" --target load --window 4 --steps 2
 check table t.csv
 check series s.csv
 
+# Names of columns and classes that would end a comment or a text stay names.
+words='"*/ int x;"|"""q"""|b\|"??/"|"two
+lines"|%d'
+{
+    printf 'n*/um,"w""o??/rd\","%%s\n*/ ""x"\n'
+    echo "$words" | awk 'BEGIN { RS = "\001" } {
+        sub(/\n$/, "")
+        n = split($0, word, "|")
+        for (i = 0; i < 60; i++)
+            printf "%d,%s,%s\n", i, word[i % n + 1], word[i * i % n + 1]
+        for (i = 1; i <= n; i++)
+            printf "%d,%s,%s\n", i, word[i], word[i]
+    }'
+} >"$dir/h.csv"
+made hostile table --data "$dir/h.csv" --target '%s
+*/ "x' --hidden 8 --epochs 1
+cat >"$dir/h.c" <<'END'
+#include "hostile.h"
+#include <stdio.h>
+int main(void)
+{
+    static float x[HOSTILE_INPUTS];
+    const double number[2] = {1, 0};
+
+    for (int i = 0; i < HOSTILE_CLASSES; i++) {
+        const char *const word[2] = {"", hostile_class[i]};
+
+        printf("%d %s\n", hostile_inputs(number, word, x), hostile_class[i]);
+    }
+    return 0;
+}
+END
+printf '0 %b\n' '"q"' %d '*/ int x;' '??/' "b\\\\" 'two\nlines' \
+    >"$dir/want"
+if $cc -std=c99 -trigraphs -Wall -Wextra -Werror -Wno-unknown-pragmas \
+    -o "$dir/h" "$dir/h.c" "$dir/hostile.c" 2>"$dir/err" &&
+    "$dir/h" >"$dir/out"; then
+    same "hostile: other names" "$dir/want" "$dir/out"
+else
+    fail "hostile names"
+fi
+
 # Of MNIST's test images 8 bits tell less than 0.3 of 100 fewer than floats do.
 cat >"$dir/digits.c" <<'END'
 #include "digit.h"

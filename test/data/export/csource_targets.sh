@@ -18,7 +18,7 @@ upper=$(echo "$name" | tr "[:lower:]" "[:upper:]")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cp "$c" "${c%.c}.h" "$dir" || exit 1
-tests=$(dirname "$0")
+tests=$(dirname "$0")/../../support
 cp "$tests/csource_rows.h" "$dir"
 {
     printf '#define %s\n' "ROWS $rows" "NAME $name" "UPPER $upper" \

@@ -1,32 +1,109 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* == start == */
+/* Numbers of C sources, one at a time: operations that round as the contract
+ * has it, and flush, on any processor and any compiler of C99.  No file of the
+ * library includes it: kernel_text.awk takes it apart with the kernels. */
+#ifndef LS_EXPORT_C99_H
+#define LS_EXPORT_C99_H
+
+#ifndef LS__SOURCE
+#define LS__SOURCE
 #include <float.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Compilers may not put a product and a sum together unless it is written. */
 #if defined __clang__
 #pragma STDC FP_CONTRACT OFF
-#elif defined __GNUC__
+#elif defined __GNUC__ && !defined __TINYC__
 #pragma GCC optimize ("fp-contract=off")
 #endif
 #if defined __FAST_MATH__
 #error "compile without -ffast-math: it changes the bytes"
 #endif
-
-/* == numbers: start == */
-/* ------ numbers ------ */
-
-/* Where float arithmetic is wider than float (x87), storing rounds it.  tcc
- * does not tell, but has SSE where it has 64 bits. */
-#if defined FLT_EVAL_METHOD && FLT_EVAL_METHOD == 0 || \
-    defined __TINYC__ && defined __x86_64__
-#define NARROW
-#define EXACT
-#else
-#define EXACT volatile
+#if !defined __GNUC__ && !defined __TINYC__
+#define __attribute__(x)
+#endif
+#if !defined __GNUC__ || defined __TINYC__
+#define _Pragma(x)
+#define __builtin_prefetch(...) ((void)0)
+#endif
+/* A function of numbers, which vectors may not need. */
+#define SCALAR __attribute__((unused)) static
 #endif
 
-static uint32_t bits(float x)
+/* Where float arithmetic is wider than float (x87), storing rounds it, and so
+ * does a call that is one.  tcc does not tell, but has SSE where it has 64
+ * bits.  A method of 16 is that of 0, with _Float16 beside. */
+#if defined __TINYC__ && defined __x86_64__ || \
+    defined FLT_EVAL_METHOD && (FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 16)
+#define NARROW
+#define EXACT
+#define APART SCALAR
+#else
+#define EXACT volatile
+#define APART __attribute__((noinline)) SCALAR
+#endif
+
+/* WIDE: the compiler has vectors, and the processor a mode in which denormals
+ * are zeros, which is set around every prediction; round to nearest is too. */
+#if defined NARROW && defined __GNUC__ && !defined __TINYC__ && \
+    !defined MODEL_SOFT && !defined MODEL_LIBM
+#if defined __SSE2_MATH__
+#define WIDE
+typedef unsigned fp_mode;
+SCALAR fp_mode mode_set(void)
+{
+    fp_mode old = __builtin_ia32_stmxcsr();
+
+    __builtin_ia32_ldmxcsr(0x9fc0);
+    return old;
+}
+
+SCALAR void mode_restore(fp_mode old)
+{
+    __builtin_ia32_ldmxcsr(old);
+}
+#elif defined __aarch64__ && defined __ARM_NEON && defined __ARM_FEATURE_FMA
+#define WIDE
+typedef uint64_t fp_mode;
+SCALAR fp_mode mode_set(void)
+{
+    fp_mode old, mode = UINT64_C(1) << 24;
+
+    __asm__ __volatile__("mrs %0, fpcr" : "=r"(old));
+    __asm__ __volatile__("msr fpcr, %0" : : "r"(mode));
+    return old;
+}
+
+SCALAR void mode_restore(fp_mode old)
+{
+    __asm__ __volatile__("msr fpcr, %0" : : "r"(old));
+}
+#endif
+#endif
+#if defined WIDE
+#define SIMD static inline __attribute__((always_inline))
+#define OUT_OF_LINE static __attribute__((noinline))
+#else
+#define SIMD static inline
+#define OUT_OF_LINE static
+typedef int fp_mode;
+SCALAR fp_mode mode_set(void)
+{
+    return 0;
+}
+
+SCALAR void mode_restore(fp_mode old)
+{
+    (void)old;
+}
+#endif
+
+#define LS__ASSERT(condition) ((void)0)
+
+SCALAR uint32_t bits(float x)
 {
     union { float f; uint32_t u; } word;
 
@@ -34,7 +111,7 @@ static uint32_t bits(float x)
     return word.u;
 }
 
-static float number(uint32_t u)
+SCALAR float number(uint32_t u)
 {
     union { float f; uint32_t u; } word;
 
@@ -42,31 +119,37 @@ static float number(uint32_t u)
     return word.f;
 }
 
-/* All bits, or none: so that loops need no branch, and become vectors. */
-static uint32_t all_if(int so)
-{
-    return 0u - (uint32_t)so;
-}
+#define __builtin_inff() number(0x7f800000u)
+#define __builtin_nanf(text) number(0x7fc00000u)
 
 /* What is below 2^-126 in size counts as a zero of its sign. */
-static float flush(float x)
+APART float flush(float x)
 {
     uint32_t u = bits(x);
 
-    return number(u & (all_if((u & 0x7f800000u) != 0) | 0x80000000u));
+    return number(u & (0x80000000u | (0u - ((u & 0x7f800000u) != 0))));
 }
 
 /* A result that may have been rounded where floats are denormal: not 0, and at
  * most 2^-126 in size. */
-static int is_tiny(float x)
+SCALAR int is_tiny(float x)
 {
     return (bits(x) << 1) - 1 < 0x01000000u;
 }
 
-/* == round: numbers == */
+SCALAR int exponent(float x)
+{
+    return (int)(bits(x) >> 23 & 255);
+}
+
+SCALAR uint64_t mantissa(float x)
+{
+    return (bits(x) & 0x7fffff) | 0x800000;
+}
+
 /* Round m 2^e, bit 0 of m standing for all that was shifted out; a result below
  * 2^-126 is a zero of its sign. */
-static float rounded(uint32_t sign, uint64_t m, int e)
+SCALAR float rounded(uint32_t sign, uint64_t m, int e)
 {
     int top = 63;
     uint64_t half;
@@ -93,19 +176,8 @@ static float rounded(uint32_t sign, uint64_t m, int e)
     return number(sign | (uint32_t)(e + 150) << 23 | (uint32_t)(m & 0x7fffff));
 }
 
-static int exponent(float x)
-{
-    return (int)(bits(x) >> 23 & 255);
-}
-
-static uint64_t mantissa(float x)
-{
-    return (bits(x) & 0x7fffff) | 0x800000;
-}
-
-/* == exact: round == */
 /* a b + c in whole numbers, rounded once. */
-static float exact_fma(float a, float b, float c)
+SCALAR float exact_fma(float a, float b, float c)
 {
     uint32_t sp = (bits(a) ^ bits(b)) & 0x80000000u, sc = bits(c) & 0x80000000u;
     uint64_t p, m;
@@ -135,20 +207,19 @@ static float exact_fma(float a, float b, float c)
     return p > m ? rounded(sp, p - m, ep) : rounded(sc, m - p, ep);
 }
 
-/* == fma: exact == */
-/* FMA: a b + c rounded once, and right where nothing is denormal.  The CPU's;
- * the C library's fmaf with MODEL_LIBM; else by doubles: a product of floats is
- * exact there, the sum is rounded to odd, and then to float (Boldo and
- * Melquiond 2008). */
+/* a b + c rounded once, and right where nothing is denormal.  The CPU's; the C
+ * library's fmaf with MODEL_LIBM; else by doubles: a product of floats is exact
+ * there, the sum is rounded to odd, and then to float (Boldo and Melquiond
+ * 2008). */
 #if defined MODEL_LIBM
 #include <math.h>
-#define FMA fmaf
-#elif defined __GNUC__ && !defined MODEL_SOFT && \
+#define FMA(x, y, z) fmaf(x, y, z)
+#elif defined __GNUC__ && !defined __TINYC__ && !defined MODEL_SOFT && \
     (defined __FMA__ || defined __aarch64__ || defined __s390x__ || \
      defined __powerpc64__ || defined __riscv_flen)
-#define FMA __builtin_fmaf
+#define FMA(x, y, z) __builtin_fmaf(x, y, z)
 #elif defined NARROW
-static float soft_fma(float a, float b, float c)
+SCALAR float FMA(float a, float b, float c)
 {
     union { double f; int64_t i; } s;
     double p = (double)a * (double)b, d = (double)c, t, lost;
@@ -160,20 +231,18 @@ static float soft_fma(float a, float b, float c)
         s.i += (lost > 0) == (s.i > 0) ? 1 : -1;
     return (float)s.f;
 }
-#define FMA soft_fma
 #else
-#define FMA exact_fma
+#define FMA(x, y, z) exact_fma(x, y, z)
 #endif
 
-static float fused(float a, float b, float c)
+APART float fused(float a, float b, float c)
 {
     EXACT float r = FMA(a, b, c);
 
     return is_tiny(r) ? exact_fma(a, b, c) : r;
 }
 
-/* == mul: exact == */
-static float mul(float a, float b)
+APART float product_of(float a, float b)
 {
     EXACT float r = a * b;
 
@@ -182,22 +251,14 @@ static float mul(float a, float b)
                       : r;
 }
 
-/* == add: numbers == */
-static float add(float a, float b)
+APART float sum_of_two(float a, float b)
 {
     EXACT float r = a + b;
 
     return flush(r);
 }
 
-/* == sub: add == */
-static float sub(float a, float b)
-{
-    return add(a, -b);
-}
-
-/* == div: round == */
-static float divide(float a, float b)
+APART float quotient(float a, float b)
 {
     uint32_t sign = (bits(a) ^ bits(b)) & 0x80000000u;
     uint64_t n, d;
@@ -211,9 +272,8 @@ static float divide(float a, float b)
                    exponent(a) - exponent(b) - 39);
 }
 
-/* == root: round == */
 /* The square root, digit by digit. */
-static float root(float x)
+SCALAR float root(float x)
 {
     uint64_t m, r = 0;
     int e, bit;
@@ -235,3 +295,22 @@ static float root(float x)
     return rounded(0, r << 1 | (r * r != m), e / 2 - 1);
 }
 
+#define __builtin_sqrtf(x) root(x)
+
+/* What kernels ask of base/fma.h. */
+#if defined WIDE
+#define ls__flushed(x) (x)
+#define ls__mulf(x, y) ((x) * (y))
+#else
+#define ls__flushed(x) flush(x)
+#define ls__mulf(x, y) product_of(x, y)
+#endif
+
+SCALAR double double_mul(double a, double b)
+{
+    EXACT double r = a * b;
+
+    return r;
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Loops around kernels that move numbers: what operators (lib/op) and the C
+ * source of a model (data/export) both go through. */
+#ifndef LS_KERNEL_LOOPS_H
+#define LS_KERNEL_LOOPS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "kernel/product.h"
+
+/* ------ images ------ */
+
+/* A padded image, zeros around and between its pixels: pixel (i,j) of (h,w,c)
+ * stands at (top + i sy, left + j sx) of (rows,cols,c), or outside. */
+typedef struct ls__halo {
+    int64_t h, w, c;
+    int64_t top, left, sy, sx;
+    int64_t rows, cols;
+} ls__halo;
+
+static inline void ls__halo_zero(float *out, int64_t n)
+{
+    if (n > 0)
+        memset(out, 0, (size_t)n * sizeof *out);
+}
+
+/* One row of pixels between its zeros; those outside the frame are left
+ * out. */
+static inline void ls__halo_row(const ls__halo *f, const float *x, float *out)
+{
+    int64_t c = f->c, room = (f->cols - f->left + f->sx - 1) / f->sx;
+    int64_t first = f->left < 0 ? (f->sx - 1 - f->left) / f->sx : 0;
+    int64_t last = f->w < room ? f->w : room, at = f->left + first * f->sx;
+
+    LS__ASSERT(first >= last ||
+               (at >= 0 && at + (last - first - 1) * f->sx < f->cols));
+    if (f->sx == 1 && first < last) {
+        int64_t end = at + last - first;
+
+        ls__halo_zero(out, at * c);
+        memcpy(out + at * c, x + first * c,
+               (size_t)((last - first) * c) * sizeof *x);
+        ls__halo_zero(out + end * c, (f->cols - end) * c);
+        return;
+    }
+    ls__halo_zero(out, f->cols * c);
+    for (int64_t j = first; j < last; j++, at += f->sx)
+        memcpy(out + at * c, x + j * c, (size_t)c * sizeof *x);
+}
+
+/* The framed image: x itself where nothing is added, else out. */
+static inline const float *ls__halo_fill(const ls__halo *f, const float *x,
+                                         float *out)
+{
+    if (f->rows == f->h && f->cols == f->w && !f->top && !f->left &&
+        f->sy == 1 && f->sx == 1)
+        return x;
+    for (int64_t r = 0; r < f->rows; r++) {
+        int64_t i = (r - f->top) / f->sy;
+        float *row = out + r * f->cols * f->c;
+
+        if (r >= f->top && (r - f->top) % f->sy == 0 && i < f->h)
+            ls__halo_row(f, x + i * f->w * f->c, row);
+        else
+            ls__halo_zero(row, f->cols * f->c);
+    }
+    return out;
+}
+
+/* The patch of the window at x (im2col); returns where it ends. */
+static inline float *ls__im2col(const ls__conv *v, const float *x, float *out)
+{
+    for (int64_t ky = 0; ky < v->kh; ky++)
+        for (int64_t kx = 0; kx < v->kx; kx++, out += v->run)
+            memcpy(out, x + ky * v->row + kx * v->col,
+                   (size_t)v->run * sizeof *out);
+    return out;
+}
+
+/* ------ groups of channels ------ */
+
+/* One group: `pixels` runs of `run` channels, `step` apart. */
+typedef struct ls__channels {
+    int64_t pixels, run, step, size;
+} ls__channels;
+
+static inline void ls__channels_gather(const ls__channels *g,
+                                       const float *from, float *to)
+{
+    for (int64_t p = 0; p < g->pixels; p++, from += g->step)
+        for (int64_t c = 0; c < g->run; c++)
+            *to++ = from[c];
+}
+
+static inline void ls__channels_scatter(const ls__channels *g,
+                                        const float *from, float *to)
+{
+    for (int64_t p = 0; p < g->pixels; p++, to += g->step)
+        for (int64_t c = 0; c < g->run; c++)
+            to[c] = *from++;
+}
+
+/* Spread a number of each channel over its elements. */
+static inline void ls__channels_spread(const ls__channels *g,
+                                       const float *from, float *to)
+{
+    ls__channels same = *g;
+
+    same.step = 0;
+    ls__channels_gather(&same, from, to);
+}
+
+/* ------ axes ------ */
+
+/* The greatest of n elements, `stride` apart; NaN where one is. */
+static inline float ls__greatest(int64_t n, int64_t stride, const float *x)
+{
+    float top = x[0];
+
+    for (int64_t i = 1; i < n && top == top; i++)
+        if (!(x[i * stride] <= top))
+            top = x[i * stride];
+    return top;
+}
+
+#endif
