@@ -150,9 +150,10 @@ static int put_batch_norm(ls__writer *w, int node)
     for (int k = 1; k < 3 && status == 0; k++)
         status = ls__weights_plain(w, n->of->param[k]->id, name[k]);
     if (status == 0)
-        ls__call(w, "batch_norm(m, %lld, %lld, n%d, %s, %s, %s, 0, 0, n%d);",
-                 (long long)ls__net_vectors(n->of), c, ls__cval(w, node, 0),
-                 name[2], factor_name, name[1], node);
+        ls__call(w, "batch_norm(&(ls__batch_norm){.rows = m, .each = %lld, "
+                 ".n = %lld, .x = n%d, .mean = %s, .factor = %s, .bias = %s}, "
+                 "n%d);", (long long)ls__net_vectors(n->of), c,
+                 ls__cval(w, node, 0), name[2], factor_name, name[1], node);
     return status;
 }
 

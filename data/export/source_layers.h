@@ -157,7 +157,7 @@ static void conv_patches(const ls__halo *f, const ls__conv *of, int64_t groups,
     int64_t k = v->out.k, n = v->out.n, all = v->h * v->w;
     float *patches = t + f->rows * f->cols * f->c;
 
-    x = ls__halo_fill(f, x, t);
+    x = ls__halo_fill(f, x, NULL, NULL, t);
     for (int64_t g = 0; g < groups; g++)
         for (int64_t p = 0, m; p < all; p += m) {
             float *to = patches;
@@ -177,7 +177,7 @@ static void conv_channels(const ls__halo *f, const ls__conv *of, const float *x,
 {
     ls__conv v = *of;
 
-    v.x = ls__halo_fill(f, x, t);
+    v.x = ls__halo_fill(f, x, NULL, NULL, t);
     v.out.n = v.c;
     v.out.b = w;
     v.out.c = y;

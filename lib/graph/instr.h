@@ -13,6 +13,8 @@ typedef struct ls__location {
     int64_t offset; /* floats from the start of the worker's memory */
     bool is_bf16;     /* numbers of bf16, as c_bf16 leaves them
                        (kernel/product.h) */
+    const struct ls__instr *lender; /* these are its input: the reader makes its
+                       value itself; NULL: they are the value */
 } ls__location;
 
 /* One operator to run, forward at its place in the list, backward in the
@@ -22,6 +24,7 @@ typedef struct ls__instr {
     int inputs;                  /* with those of what it took in */
     ls__location x[LS__MAX_INPUTS];
     bool is_bf16;                  /* y is numbers of bf16 */
+    bool lends;                  /* y is not written (ls__op_rare.lends) */
     int64_t y, stash, dy;        /* offsets; -1: none */
     int64_t kept;                /* floats a row of the stash */
     bool over_x;                 /* and it keeps some where x[0] was, which

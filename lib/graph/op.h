@@ -99,6 +99,9 @@ typedef struct ls__run {
     float *y;                      /* value of the node; NULL for a loss */
     float *stash;                  /* kept by forward for backward */
     float *scratch;                /* dies with the call */
+    ls__batch_norm lent;           /* x[0] is to go through it, rows and x are
+                                      the reader's to set; n is 0: through
+                                      none */
     const float *param[LS__MAX_PARAMS];
     const float *dy;                     /* NULL for a loss */
     float *dx[LS__MAX_INPUTS];           /* NULL: not wanted */
@@ -240,6 +243,12 @@ typedef struct ls__op_file {
 
 /* Members of one or two operators, and of no others. */
 typedef struct ls__op_rare {
+    /* Of one input: its value need not be written where all its readers can
+     * make it of that, and where its input is theirs, by what this says.  room:
+     * ls__lent_room floats, which a reader asks for.  And can it be such a
+     * reader, of input 0? */
+    ls__batch_norm (*lends)(const ls__run *r, float *room);
+    bool borrows;
     bool is_own; /* the user's: it runs in their order, no file holds it */
     unsigned finite; /* bit k: input k of the graph must hold finite numbers */
     bool may_transpose; /* its first parameter may be another's transpose */
@@ -337,6 +346,12 @@ static inline bool ls__is_view(const ls__op *op)
  * a node of rank 0. */
 int64_t ls__width(const ls_node *node);
 int64_t ls__vectors(const ls_node *node);
+
+/* Floats by which a reader goes of what a node lends. */
+static inline int64_t ls__lent_room(const ls_node *n)
+{
+    return 3 * ((ls__width(n) + 15) / 16 * 16);
+}
 
 /* LS_ESHAPE unless input k of the node has that dtype and a rank of at least
  * `rank`; the message shows what it has. */

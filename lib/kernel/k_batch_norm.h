@@ -1,125 +1,158 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Batch norms: by stored statistics, and by those of the rows themselves.  A
  * fused add and relu are done in the same pass over memory: backward goes
- * through the relu by y, which is above 0 where the relu's input is. */
+ * through the relu by y, which is above 0 where the relu's input is, or where
+ * nothing was added by that input, made again of x. */
 #ifndef LS_KERNEL_K_BATCH_NORM_H
 #define LS_KERNEL_K_BATCH_NORM_H
 
 #include "kernel/k_elementwise.h"
 #include "kernel/k_norm.h"
+#include "kernel/kernel.h"
 
-/* ------ by stored statistics ------ */
+/* ------ forward ------ */
 
-/* y = (x - mean) factor + bias, factor = scale r, r = 1 / sqrt(var + epsilon);
- * dx = dy factor, dscale = sum of dy ((x - mean) r), dbias = sum of dy. */
-static void batch_norm(int64_t rows, int64_t each, int64_t n, const float *x,
-                       const float *mean, const float *factor,
-                       const float *bias, const float *more, bool relu,
-                       float *y)
+/* 16 channels from j on of the row that begins at `row`. */
+SIMD void batch_norm_row(const ls__batch_norm *b, int64_t row, int64_t j,
+                         float *y)
 {
-    for (int64_t i = 0; i < rows * n; i += n)
-        for (int64_t j = 0; j < n; j += 16) {
-            v16 m = take(mean + j, n - j), f = take(factor + j, n - j);
-            v16 b = take(bias + j, n - j);
-            int64_t at = i * each + j;
+    int64_t n = b->n, left = n - j, end = row + b->each * n;
+    v16 m = take(b->mean + j, left), f = take(b->factor + j, left);
+    v16 c = take(b->bias + j, left);
+    const float *x = b->x, *more = b->more;
+    bool relu = b->relu;
 
-            for (int64_t k = 0; k < each; k++, at += n) {
-                v16 v = v16_fma(v16_sub(take(x + at, n - j), m), f, b);
+    for (int64_t at = row + j; at < end; at += n) {
+        v16 v = v16_fma(v16_sub(take(x + at, left), m), f, c);
 
-                if (more)
-                    v = v16_add(v, take(more + at, n - j));
-                put(y + at, relu ? relu_of(v) : v, n - j);
-            }
-        }
-}
-
-/* dy, or what a relu that made y lets through of it (y NULL: there is none). */
-SIMD v16 take_dy(const float *dy, const float *y, int64_t at, int64_t left)
-{
-    v16 d = take(dy + at, left);
-
-    return y ? times_slope(d, relu_slope(take(y + at, left))) : d;
-}
-
-/* dscale and dbias of 16 channels (+)= the sums of those from `at` to end. */
-SIMD void batch_columns(int64_t at, int64_t end, int64_t n, int64_t left,
-                        const float *x, v16 mean, v16 inverse, const float *y,
-                        const float *dy, bool add_to, float *dscale,
-                        float *dbias)
-{
-    v16 gain = v16_zero(), bias = v16_zero();
-
-    for (; at < end; at += n) {
-        v16 d = take_dy(dy, y, at, left);
-
-        gain = v16_fma(d, v16_mul(v16_sub(take(x + at, left), mean), inverse),
-                       gain);
-        bias = v16_add(bias, d);
+        if (more)
+            v = v16_add(v, take(more + at, left));
+        put(y + at, relu ? relu_of(v) : v, left);
     }
-    put_sum(dscale, gain, add_to, left);
-    put_sum(dbias, bias, add_to, left);
 }
 
-static void batch_params(int64_t rows, int64_t n, const float *x,
-                         const float *mean, const float *inverse,
-                         const float *y, const float *dy, float *dscale,
-                         float *dbias)
+static void batch_norm(const ls__batch_norm *b, float *y)
 {
-    for (int64_t r = 0; r < rows; r += LS__CHUNK)
-        for (int64_t j = 0; j < n; j += 16) {
-            int64_t end = (rows - r < LS__CHUNK ? rows : r + LS__CHUNK) * n;
+    for (int64_t i = 0; i < b->rows; i++)
+        for (int64_t j = 0; j < b->n; j += 16)
+            batch_norm_row(b, i * b->each * b->n, j, y);
+}
 
-            batch_columns(r * n + j, end, n, n - j, x, take(mean + j, n - j),
-                          take(inverse + j, n - j), y, dy, r > 0, dscale + j,
-                          dbias + j);
-        }
+/* ------ backward by stored statistics ------ */
+
+/* dy of 16 channels at a place, or what the relu lets through of it: by y, or
+ * by what it was made of, c being x - mean there. */
+SIMD v16 batch_dy(const ls__batch_norm *b, v16 c, v16 factor, v16 bias,
+                  int64_t at, int64_t left)
+{
+    v16 d = take(b->dy + at, left);
+
+    if (!b->relu)
+        return d;
+    return times_slope(d, relu_slope(b->y ? take(b->y + at, left)
+                                          : v16_fma(c, factor, bias)));
+}
+
+/* dscale and dbias of 16 channels from j on (+)= the sums of at most 256
+ * vectors from `first` on. */
+SIMD void batch_columns(const ls__batch_norm *b, int64_t first, int64_t end,
+                        int64_t j, float *dscale, float *dbias)
+{
+    v16 gain = v16_zero(), sum = v16_zero();
+    int64_t left = b->n - j;
+    v16 mean = take(b->mean + j, left), inverse = take(b->inverse + j, left);
+    v16 factor = take(b->factor + j, left), bias = take(b->bias + j, left);
+
+    for (int64_t at = first * b->n + j; at < end * b->n; at += b->n) {
+        v16 c = v16_sub(take(b->x + at, left), mean);
+        v16 d = batch_dy(b, c, factor, bias, at, left);
+
+        gain = v16_fma(d, v16_mul(c, inverse), gain);
+        sum = v16_add(sum, d);
+    }
+    put_sum(dscale + j, gain, first > 0, left);
+    put_sum(dbias + j, sum, first > 0, left);
+}
+
+static void batch_params(const ls__batch_norm *b, float *dscale, float *dbias)
+{
+    int64_t all = b->rows * b->each;
+
+    for (int64_t r = 0; r < all; r += LS__CHUNK)
+        for (int64_t j = 0; j < b->n; j += 16)
+            batch_columns(b, r, all - r < LS__CHUNK ? all : r + LS__CHUNK, j,
+                          dscale, dbias);
 }
 
 /* ------ by the batch's own statistics ------ */
 
-/* Vectors, 256 at the most, the weight of each, and the sum of those. */
+/* Vectors, 256 at the most, the weight of each, and the sum of those; weights
+ * of vectors that are not there are 0. */
 typedef struct batch_block {
-    int64_t vectors, n;
+    int64_t vectors;
     float weight[LS__CHUNK];
     double sum;
 } batch_block;
 
-/* The block from vector `first` on, of `all`; a row has `each`. */
-SIMD batch_block batch_block_at(int64_t first, int64_t all, int64_t n,
-                                int64_t each, const float *weights)
+/* Weights of rows; NULL: all are 1. */
+static const float *batch_weights(int64_t rows, const float *weights)
 {
-    batch_block b = {all - first < LS__CHUNK ? all - first : LS__CHUNK, n,
-                     {0}, 0};
+    int64_t i = 0;
+
+    while (weights && i < rows && weights[i] == 1)
+        i++;
+    return i < rows ? weights : NULL;
+}
+
+/* The block from vector `first` on, of `all`; a row has `each`. */
+SIMD batch_block batch_block_at(int64_t first, int64_t all, int64_t each,
+                                const float *weights)
+{
+    batch_block b = {all - first < LS__CHUNK ? all - first : LS__CHUNK, {0}, 0};
 
     for (int64_t i = 0; i < b.vectors; i++) {
         b.weight[i] = weights ? weights[(first + i) / each] : 1;
         if (weights)
             b.sum += (double)b.weight[i];
     }
-    if (!weights)
+    if (!weights && b.vectors > 0)
         b.sum = (double)b.vectors; /* which is their sum, without a chain */
     return b;
 }
 
-/* Sum of w x / sum of w, and then sum of w (x - that)^2, of 16 channels; what
- * weighs nothing may hold anything. */
-SIMD void block_moments(const batch_block *b, const float *x, int64_t left,
-                        float *mean, float *square)
+/* Moments of two blocks of 16 channels, one behind the other: sum of w x / sum
+ * of w, and then sum of w (x - that)^2.  Two chains take the time of one.  What
+ * weighs nothing may hold anything; whole (a constant): all there is, and 1. */
+SIMD void two_moments(const batch_block b[2], bool whole, int64_t n,
+                      int64_t left, const float *x, float mean[2][16],
+                      float square[2][16])
 {
-    v16 sum = v16_zero(), sq = v16_zero(), m;
+    v16 sum[2] = {v16_zero(), v16_zero()}, sq[2] = {v16_zero(), v16_zero()};
+    const float *two = x + LS__CHUNK * n;
 
-    for (int64_t i = 0; i < b->vectors; i++)
-        if (b->weight[i] != 0)
-            sum = v16_fma(v16_set(b->weight[i]), take(x + i * b->n, left), sum);
-    m = v16_mul(sum, v16_set((float)(1 / b->sum)));
     for (int64_t i = 0; i < b->vectors; i++) {
-        v16 d = v16_sub(take(x + i * b->n, left), m);
-
-        if (b->weight[i] != 0)
-            sq = v16_fma(v16_mul(v16_set(b->weight[i]), d), d, sq);
+        UNROLL(2)
+        for (int k = 0; k < 2; k++)
+            if (whole || b[k].weight[i] != 0)
+                sum[k] = v16_fma(v16_set(whole ? 1 : b[k].weight[i]),
+                                 take((k ? two : x) + i * n, left), sum[k]);
     }
-    put(mean, m, 16);
-    put(square, sq, 16);
+    for (int k = 0; k < 2; k++)
+        sum[k] = v16_mul(sum[k], v16_set((float)(1 / b[k].sum)));
+    for (int64_t i = 0; i < b->vectors; i++) {
+        UNROLL(2)
+        for (int k = 0; k < 2; k++)
+            if (whole || b[k].weight[i] != 0) {
+                v16 d = v16_sub(take((k ? two : x) + i * n, left), sum[k]);
+                v16 w = v16_set(whole ? 1 : b[k].weight[i]);
+
+                sq[k] = v16_fma(v16_mul(w, d), d, sq[k]);
+            }
+    }
+    for (int k = 0; k < 2; k++) {
+        v16_store(mean[k], sum[k]);
+        v16_store(square[k], sq[k]);
+    }
 }
 
 /* Merge the mean of a channel and, n further on, its sum of w (x - mean)^2 with
@@ -143,96 +176,135 @@ static void join_moments(int64_t n, double *to, const double *from)
     to[0] = all;
 }
 
-static void batch_moments(int64_t rows, int64_t each, int64_t n, const float *x,
-                          const float *weights, double *moments)
+/* Add to the moments of 16 channels from j on those of two blocks at x. */
+SIMD void add_moments(const batch_block b[2], bool whole, int64_t n, int64_t j,
+                      const float *x, double *moments)
 {
-    float mean[16], square[16];
+    float mean[2][16], square[2][16];
+    int64_t left = n - j < 16 ? n - j : 16;
+    double before = moments[0];
 
-    for (int64_t r = 0; r < rows * each; r += LS__CHUNK) {
-        batch_block b = batch_block_at(r, rows * each, n, each, weights);
+    if (whole)
+        two_moments(b, true, n, left, x + j, mean, square);
+    else
+        two_moments(b, false, n, left, x + j, mean, square);
+    for (int i = 0; i < 2; before += b[i++].sum) {
+        double part = b[i].sum / (before + b[i].sum);
 
-        for (int64_t j = 0; j < n && b.sum > 0; j += 16) {
-            int64_t left = n - j < 16 ? n - j : 16;
-            double part = b.sum / (moments[0] + b.sum);
-
-            block_moments(&b, x + r * n + j, left, mean, square);
-            for (int64_t k = 0; k < left; k++)
-                join_channel(moments + 1 + j + k, n, (double)mean[k],
-                             (double)square[k], part, moments[0] * part);
-        }
-        moments[0] += b.sum;
+        for (int64_t k = 0; k < left && b[i].sum > 0; k++)
+            join_channel(moments + 1 + j + k, n, (double)mean[i][k],
+                         (double)square[i][k], part, before * part);
     }
 }
 
-/* sums of each channel: of dy, and n further on of dy xh. */
-static void batch_sums(int64_t rows, int64_t each, int64_t n, const float *x,
-                       const float *weights, const float *mean,
-                       const float *inverse, const float *y, const float *dy,
-                       double *sums)
+static void batch_moments(int64_t rows, int64_t each, int64_t n, const float *x,
+                          const float *weights, double *moments)
 {
-    for (int64_t r = 0; r < rows * each; r += LS__CHUNK) {
-        batch_block b = batch_block_at(r, rows * each, n, each, weights);
+    int64_t all = rows * each;
 
-        for (int64_t j = 0; j < n; j += 16) {
-            v16 m = take(mean + j, n - j), v = take(inverse + j, n - j);
-            v16 gain = v16_zero(), bias = v16_zero();
-            float sum[2][16];
+    weights = batch_weights(rows, weights);
+    for (int64_t r = 0; r < all; r += 2 * LS__CHUNK) {
+        const batch_block b[2] = {
+            batch_block_at(r, all, each, weights),
+            batch_block_at(r + LS__CHUNK, all, each, weights)};
+        bool whole = !weights && b[1].vectors == LS__CHUNK;
 
-            for (int64_t i = 0; i < b.vectors; i++) {
-                v16 d = take_dy(dy, y, (r + i) * n + j, n - j);
-                v16 c = v16_sub(take(x + (r + i) * n + j, n - j), m);
+        for (int64_t j = 0; j < n; j += 16)
+            add_moments(b, whole, n, j, x + r * n, moments);
+        moments[0] += b[0].sum;
+        moments[0] += b[1].sum;
+    }
+}
 
-                if (b.weight[i] == 0)
-                    continue;
-                gain = v16_fma(d, v16_mul(c, v), gain);
-                bias = v16_add(bias, d);
-            }
-            put(sum[0], bias, 16);
-            put(sum[1], gain, 16);
-            for (int64_t k = 0; k < 16 && k < n - j; k++) {
-                sums[j + k] += (double)sum[0][k];
-                sums[n + j + k] += (double)sum[1][k];
-            }
-        }
+/* Add to the sums of 16 channels from j on, of dy, and n further on of dy xh,
+ * those of the block from vector r on. */
+SIMD void add_sums(const ls__batch_norm *b, const batch_block *block, int64_t r,
+                   int64_t j, double *sums)
+{
+    int64_t at = r * b->n + j, left = b->n - j;
+    v16 mean = take(b->mean + j, left), inverse = take(b->inverse + j, left);
+    v16 factor = take(b->factor + j, left), bias = take(b->bias + j, left);
+    v16 gain = v16_zero(), all = v16_zero();
+    float sum[2][16];
+
+    for (int64_t i = 0; i < block->vectors; i++, at += b->n) {
+        v16 c = v16_sub(take(b->x + at, left), mean);
+        v16 d = batch_dy(b, c, factor, bias, at, left);
+
+        if (block->weight[i] == 0)
+            continue;
+        gain = v16_fma(d, v16_mul(c, inverse), gain);
+        all = v16_add(all, d);
+    }
+    v16_store(sum[0], all);
+    v16_store(sum[1], gain);
+    for (int64_t k = 0; k < 16 && k < left; k++) {
+        sums[j + k] += (double)sum[0][k];
+        sums[b->n + j + k] += (double)sum[1][k];
+    }
+}
+
+static void batch_sums(const ls__batch_norm *of, double *sums)
+{
+    ls__batch_norm b = *of;
+    int64_t all = b.rows * b.each;
+
+    b.weights = batch_weights(b.rows, b.weights);
+    for (int64_t r = 0; r < all; r += LS__CHUNK) {
+        batch_block block = batch_block_at(r, all, b.each, b.weights);
+
+        for (int64_t j = 0; j < b.n; j += 16)
+            add_sums(&b, &block, r, j, sums);
     }
 }
 
 /* dx = factor (dy - w (a + xh b)) (+ addend), a and b being the means of dy and
- * of dy xh, of 16 channels from j on in one row of weight w; factor dy (+
- * addend) where it weighs nothing, or statistics are stored. */
-SIMD void batch_row_grad(int64_t each, int64_t n, int64_t j, const float *x,
-                         float w, const float *const by[5], const float *y,
-                         const float *dy, const float *addend, float *dx)
+ * of dy xh, of 16 channels from j on in the row at `at`, of weight w; factor dy
+ * (+ addend) where it weighs nothing, or statistics are stored.  Then the
+ * gradient of what was added: dy. */
+SIMD void batch_row_grad(const ls__batch_norm *b, int64_t at, int64_t j,
+                         float w, const float *const addend[2],
+                         float *const dx[2])
 {
-    v16 mean = take(by[0] + j, n - j), inverse = take(by[1] + j, n - j);
-    v16 factor = take(by[2] + j, n - j), minus = v16_set(-w);
-    v16 a = w != 0 ? take(by[3] + j, n - j) : v16_zero();
-    v16 b = w != 0 ? take(by[4] + j, n - j) : v16_zero();
+    int64_t left = b->n - j;
+    v16 mean = take(b->mean + j, left), inverse = take(b->inverse + j, left);
+    v16 factor = take(b->factor + j, left), bias = take(b->bias + j, left);
+    v16 minus = v16_set(-w);
+    v16 first = w != 0 ? take(b->dy_mean + j, left) : v16_zero();
+    v16 second = w != 0 ? take(b->gain_mean + j, left) : v16_zero();
+    int64_t end = at + b->each * b->n;
 
-    for (int64_t at = j; at < each * n; at += n) {
-        v16 d = take_dy(dy, y, at, n - j);
-        v16 xh = v16_mul(v16_sub(take(x + at, n - j), mean), inverse);
+    for (at += j; at < end; at += b->n) {
+        v16 c = v16_sub(take(b->x + at, left), mean);
+        v16 d = batch_dy(b, c, factor, bias, at, left), more = d;
 
         if (w != 0)
-            d = v16_fma(minus, v16_fma(xh, b, a), d);
+            d = v16_fma(minus, v16_fma(v16_mul(c, inverse), second, first), d);
         d = v16_mul(d, factor);
-        if (addend)
-            d = v16_add(d, take(addend + at, n - j));
-        put(dx + at, d, n - j);
+        if (addend[0])
+            d = v16_add(d, take(addend[0] + at, left));
+        put(dx[0] + at, d, left);
+        if (!dx[1])
+            continue;
+        put(dx[1] + at,
+            addend[1] ? v16_add(more, take(addend[1] + at, left)) : more, left);
     }
 }
 
-static void batch_grad(int64_t rows, int64_t each, int64_t n, const float *x,
-                       const float *weights, const float *const by[5],
-                       const float *y, const float *dy, const float *addend,
-                       float *dx)
+static void batch_grad(const ls__batch_norm *of, const float *const addend[2],
+                       float *const dx[2])
 {
-    for (int64_t i = 0, at = 0; i < rows; i++, at += each * n)
-        for (int64_t j = 0; j < n; j += 16)
-            batch_row_grad(each, n, j, x + at,
-                           weights ? weights[i] : by[3] != NULL, by,
-                           y ? y + at : NULL, dy + at,
-                           addend ? addend + at : NULL, dx + at);
+    const float *const from[2] = {addend[0], addend[1]};
+    float *const to[2] = {dx[0], dx[1]};
+    ls__batch_norm b = *of;
+    int64_t size = b.each * b.n;
+
+    for (int64_t i = 0; i < b.rows; i++)
+        for (int64_t j = 0; j < b.n; j += 16) {
+            float w = !b.dy_mean ? 0 : b.weights ? b.weights[i] : 1;
+
+            batch_row_grad(&b, i * size, j, w, from, to);
+        }
 }
 
 #endif

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "kernel/bag.h"
+#include "kernel/batch_norm.h"
 #include "kernel/formula.h"
 #include "kernel/product.h"
 #include "kernel/recurrence.h"
@@ -134,18 +135,10 @@ typedef struct ls__kernel_table {
                           const float *dy, const float *addend, float *dx,
                           bool add, float *dscale);
 
-    /* k_batch_norm.h: rows of `each` vectors of n channels; inverse =
-     * 1/deviation, factor = that times scale; then + more (NULL: nothing), then
-     * relu.  Backward y is what a relu made; NULL: there is none. */
-    void (*batch_norm)(int64_t rows, int64_t each, int64_t n, const float *x,
-                       const float *mean, const float *factor,
-                       const float *bias, const float *more, bool relu,
-                       float *y);
-    /* By stored statistics: sums of this call over `vectors` vectors. */
-    void (*batch_params)(int64_t vectors, int64_t n, const float *x,
-                         const float *mean, const float *inverse,
-                         const float *y, const float *dy, float *dscale,
-                         float *dbias);
+    /* k_batch_norm.h */
+    void (*batch_norm)(const ls__batch_norm *b, float *y);
+    /* By stored statistics: sums of this call. */
+    void (*batch_params)(const ls__batch_norm *b, float *dscale, float *dbias);
     /* By those of the rows themselves, with their weights (NULL: 1).  moments:
      * of all channels the sum of weights, then of each channel the mean, then
      * of each w (x - mean)^2; these rows are added to it.  join: those of other
@@ -154,16 +147,11 @@ typedef struct ls__kernel_table {
                           const float *weights, double *moments);
     void (*batch_join)(int64_t n, double *moments, const double *others);
     /* sums: of each channel that of dy, then of each that of dy xh. */
-    void (*batch_sums)(int64_t rows, int64_t each, int64_t n, const float *x,
-                       const float *weights, const float *mean,
-                       const float *inverse, const float *y, const float *dy,
-                       double *sums);
-    /* by, of each channel: mean, inverse, factor, and the means of dy and of
-     * dy xh; NULL, and weights too: statistics are stored. */
-    void (*batch_grad)(int64_t rows, int64_t each, int64_t n, const float *x,
-                       const float *weights, const float *const by[5],
-                       const float *y, const float *dy, const float *addend,
-                       float *dx);
+    void (*batch_sums)(const ls__batch_norm *b, double *sums);
+    /* Gradients of x and of more, each + its addend (NULL: none); dx[1] NULL:
+     * it is not wanted.  dx[0] is written before addend[1] is read. */
+    void (*batch_grad)(const ls__batch_norm *b, const float *const addend[2],
+                       float *const dx[2]);
 
     /* k_elementwise.h: n pairs (a,b) turned by their angles, backwards with
      * sign -1. */

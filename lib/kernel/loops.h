@@ -26,9 +26,24 @@ static inline void ls__halo_zero(float *out, int64_t n)
         memset(out, 0, (size_t)n * sizeof *out);
 }
 
+/* Makes n pixels that follow each other, of x and what it is handed. */
+typedef void ls__halo_fn(const ls__halo *f, int64_t n, const void *by,
+                         const float *x, float *out);
+
+static inline void ls__halo_pixels(const ls__halo *f, int64_t n,
+                                   ls__halo_fn *fill, const void *by,
+                                   const float *x, float *out)
+{
+    if (fill)
+        fill(f, n, by, x, out);
+    else
+        memcpy(out, x, (size_t)(n * f->c) * sizeof *x);
+}
+
 /* One row of pixels between its zeros; those outside the frame are left
  * out. */
-static inline void ls__halo_row(const ls__halo *f, const float *x, float *out)
+static inline void ls__halo_row(const ls__halo *f, const float *x,
+                                ls__halo_fn *fill, const void *by, float *out)
 {
     int64_t c = f->c, room = (f->cols - f->left + f->sx - 1) / f->sx;
     int64_t first = f->left < 0 ? (f->sx - 1 - f->left) / f->sx : 0;
@@ -40,29 +55,31 @@ static inline void ls__halo_row(const ls__halo *f, const float *x, float *out)
         int64_t end = at + last - first;
 
         ls__halo_zero(out, at * c);
-        memcpy(out + at * c, x + first * c,
-               (size_t)((last - first) * c) * sizeof *x);
+        ls__halo_pixels(f, last - first, fill, by, x + first * c,
+                        out + at * c);
         ls__halo_zero(out + end * c, (f->cols - end) * c);
         return;
     }
     ls__halo_zero(out, f->cols * c);
     for (int64_t j = first; j < last; j++, at += f->sx)
-        memcpy(out + at * c, x + j * c, (size_t)c * sizeof *x);
+        ls__halo_pixels(f, 1, fill, by, x + j * c, out + at * c);
 }
 
-/* The framed image: x itself where nothing is added, else out. */
+/* The framed image: x itself where nothing is added or done, else out.  fill:
+ * makes its pixels; NULL: they are as they are. */
 static inline const float *ls__halo_fill(const ls__halo *f, const float *x,
+                                         ls__halo_fn *fill, const void *by,
                                          float *out)
 {
     if (f->rows == f->h && f->cols == f->w && !f->top && !f->left &&
-        f->sy == 1 && f->sx == 1)
+        f->sy == 1 && f->sx == 1 && !fill)
         return x;
     for (int64_t r = 0; r < f->rows; r++) {
         int64_t i = (r - f->top) / f->sy;
         float *row = out + r * f->cols * f->c;
 
         if (r >= f->top && (r - f->top) % f->sy == 0 && i < f->h)
-            ls__halo_row(f, x + i * f->w * f->c, row);
+            ls__halo_row(f, x + i * f->w * f->c, fill, by, row);
         else
             ls__halo_zero(row, f->cols * f->c);
     }

@@ -144,7 +144,9 @@ int ls__conv_plan(ls__bench *b, ls__instr *in)
     ls__conv_made *m = in->made;
 
     choose_way(in->node, b->backend->convs, m);
-    ls__bench_scratch(b, conv_scratch(in->node, m, b->backend));
+    ls__bench_scratch(b, conv_scratch(in->node, m, b->backend) +
+                             (in->x[0].lender
+                                  ? ls__lent_room(in->x[0].lender->node) : 0));
     return ls__product_plan(b, in,
                             ls__conv_reader(m, b->backend) ? pack_how : NULL);
 }

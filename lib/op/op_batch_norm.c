@@ -6,7 +6,8 @@
  * kernel/k_batch_norm.h.
  *
  * An add and a relu that follow are fused: y = relu(norm + x[1]).
- * Backward goes by y through the relu.
+ * Backward goes through the relu by y, or, without an add, by y made again of
+ * x; then y may be lent, and nobody writes it (graph/op.h).
  *
  * In the order of the scratch, of each channel: 1/deviation, that times scale,
  * and what one call gives to scale and to bias, or mean, mean of dy and mean of
@@ -45,17 +46,6 @@ static bool batch_folds(const ls_node *n, void *made, const ls_node *reader)
     if (t->adds || reader->op->term != LS__ADD)
         return false;
     return t->adds = true;
-}
-
-static const taken *taken_of(const ls__run *r)
-{
-    return r->in->made;
-}
-
-/* y, where dy goes through its relu; NULL: there is none. */
-static const float *relu_y(const ls__run *r)
-{
-    return taken_of(r)->relu ? r->y : NULL;
 }
 
 static int batch_shape(ls_node *n)
@@ -137,16 +127,30 @@ static const float *means(const ls__run *r, float *room)
     return room;
 }
 
-static void batch_fwd(const ls__run *r)
+/* The norm as its kernels want it; room: three vectors of channels. */
+static ls__batch_norm norm_of(const ls__run *r, float *room)
 {
     int64_t n = ls__width(r->node);
-    float *factor = r->scratch + n;
+    const taken *t = r->in->made;
 
-    factors(r, r->scratch, factor);
-    r->kernels->batch_norm(r->rows, ls__vectors(r->node), n, r->x[0],
-                           means(r, r->scratch + 2 * n), factor,
-                           r->param[BIAS], taken_of(r)->adds ? r->x[1] : NULL,
-                           taken_of(r)->relu, r->y);
+    factors(r, room, room + n);
+    return (ls__batch_norm){.rows = r->rows, .each = ls__vectors(r->node),
+                            .n = n, .x = r->x[0],
+                            .more = t->adds ? r->x[1] : NULL,
+                            .mean = means(r, room + 2 * n), .inverse = room,
+                            .factor = room + n, .bias = r->param[BIAS],
+                            .relu = t->relu, .weights = r->of->weights,
+                            .dy = r->dy, .y = t->adds ? r->y : NULL};
+}
+
+static void batch_fwd(const ls__run *r)
+{
+    ls__batch_norm b;
+
+    if (r->in->lends)
+        return;
+    b = norm_of(r, r->scratch);
+    r->kernels->batch_norm(&b, r->y);
 }
 
 /* Give one call's gradients to all parameters, from scale's and bias's. */
@@ -176,64 +180,36 @@ static void give_sums(const ls__run *r)
         }
 }
 
-static void rows_bwd(const ls__run *r)
+/* The means of dy and of dy xh. */
+static void set_means(const ls__run *r, ls__batch_norm *b, float *room)
 {
-    int64_t n = ls__width(r->node);
-    float *inverse = r->scratch, *factor = inverse + n, *mean = factor + n;
-    float *a = mean + n, *b = a + n;
-    const float *const by[] = {mean, inverse, factor, a, b};
-
-    if (r->of->before == 0)
-        give_sums(r);
-    if (!r->dx[0])
-        return;
-    factors(r, inverse, factor);
-    means(r, mean);
-    for (int64_t j = 0; j < n; j++) {
-        a[j] = (float)(r->all[1][j] / r->all[0][0]);
-        b[j] = (float)(r->all[1][n + j] / r->all[0][0]);
-    }
-    r->kernels->batch_grad(r->rows, ls__vectors(r->node), n, r->x[0],
-                           r->of->weights, by, relu_y(r), r->dy, r->addend[0],
-                           r->dx[0]);
-}
-
-static void stored_bwd(const ls__run *r)
-{
-    int64_t n = ls__width(r->node);
-    int64_t each = ls__vectors(r->node);
-    float *inverse = r->scratch, *factor = inverse + n, *dscale = factor + n;
-    const float *const by[5] = {r->param[MEAN], inverse, factor};
-
-    factors(r, inverse, factor);
-    if (ls__wants_params(r)) {
-        r->kernels->batch_params(r->rows * each, n, r->x[0], by[0], inverse,
-                                 relu_y(r), r->dy, dscale, dscale + n);
-        give(r, inverse, factor, dscale, dscale + n);
-    }
-    if (r->dx[0]) /* last: it may be dy */
-        r->kernels->batch_grad(r->rows, each, n, r->x[0], NULL, by, relu_y(r),
-                               r->dy, r->addend[0], r->dx[0]);
-}
-
-/* dx[1] = dy through the relu + addend */
-static void added_grad(const ls__run *r)
-{
-    if (taken_of(r)->relu)
-        r->kernels->activate_grad(LS__RELU, r->rows * r->node->size, r->y,
-                                  r->dy, r->addend[1], r->dx[1]);
-    else
-        ls__pass_back(r, 1);
+    for (int64_t j = 0; j < 2 * b->n; j++)
+        room[j] = (float)(r->all[1][j] / r->all[0][0]);
+    b->dy_mean = room;
+    b->gain_mean = room + b->n;
 }
 
 static void batch_bwd(const ls__run *r)
 {
-    if (r->dx[1])
-        added_grad(r); /* first: dx[0] may be dy */
-    if (goes_by_rows(r))
-        rows_bwd(r);
-    else
-        stored_bwd(r);
+    int64_t n = ls__width(r->node);
+    float *room = r->scratch + 3 * n;
+    ls__batch_norm b = norm_of(r, r->scratch);
+
+    if (goes_by_rows(r)) {
+        if (r->of->before == 0)
+            give_sums(r);
+        set_means(r, &b, room);
+    } else if (ls__wants_params(r)) {
+        r->kernels->batch_params(&b, room, room + n);
+        give(r, b.inverse, b.factor, room, room + n);
+    }
+    if (r->dx[0]) /* last: it may be dy */
+        r->kernels->batch_grad(&b, r->addend, r->dx);
+    else if (r->dx[1] && b.relu)
+        r->kernels->activate_grad(LS__RELU, r->rows * r->node->size, r->y,
+                                  r->dy, r->addend[1], r->dx[1]);
+    else if (r->dx[1])
+        ls__pass_back(r, 1);
 }
 
 /* ------ the survey ------ */
@@ -260,18 +236,23 @@ static bool of_all(const ls_node *n)
 static void look_at(const ls__run *r, bool back, int64_t from, int64_t rows,
                     int64_t each, const float *weights)
 {
-    int64_t n = ls__width(r->node);
-    const float *x = (const float *)r->x[0] + from * n;
-    float *inverse = r->scratch, *room = inverse + 2 * n;
+    int64_t skipped = from * ls__width(r->node);
+    ls__batch_norm b;
 
     if (!back) {
-        r->kernels->batch_moments(rows, each, n, x, weights, r->found[0]);
+        r->kernels->batch_moments(rows, each, ls__width(r->node),
+                                  (const float *)r->x[0] + skipped, weights,
+                                  r->found[0]);
         return;
     }
-    factors(r, inverse, inverse + n);
-    r->kernels->batch_sums(rows, each, n, x, weights, means(r, room), inverse,
-                           relu_y(r) ? r->y + from * n : NULL,
-                           r->dy + from * n, r->found[1]);
+    b = norm_of(r, r->scratch);
+    b.rows = rows;
+    b.each = each;
+    b.weights = weights;
+    b.x += skipped;
+    b.dy += skipped;
+    b.y += b.y ? skipped : 0;
+    r->kernels->batch_sums(&b, r->found[1]);
 }
 
 /* The same, block by block, and show each to the observer. */
@@ -345,7 +326,7 @@ const ls__op ls__op_batch_norm = {
     .run = {.forward = batch_fwd, .backward = batch_bwd, .cuts = 1,
             .leaves_params = true},
     .file = {.attributes = attributes},
-    .rare = LS__RARE(.survey = &survey)};
+    .rare = LS__RARE(.survey = &survey, .lends = norm_of)};
 
 LS__DEFAULTS(ls_batch_norm_options, ls_batch_norm_defaults_bytes,
              .statistics = LS_STATISTICS_OF_BATCH, .epsilon = 1e-5,

@@ -78,6 +78,16 @@ static parts parts_of(const ls__run *r)
                    transposed + ls__conv_transposed_size(made_of(r), &of_x)};
 }
 
+/* Image i of x, padded. */
+static const float *padded_x(const ls__run *r, int64_t i, float *room)
+{
+    ls__halo f = ls__halo_of_x(r->node);
+
+    return ls__halo_norm(&f,
+                         (const float *)r->x[0] + i * r->node->in[0]->size,
+                         r->lent.n ? &r->lent : NULL, room);
+}
+
 /* ------ forward ------ */
 
 /* The image as the backend's y reads it. */
@@ -184,13 +194,11 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
 {
     const ls__conv_made *m = r->in->made;
     const ls_node *n = r->node;
-    ls__halo f = ls__halo_of_x(n);
     parts s = parts_of(r);
     float *y = r->y + i * n->size;
     float *stash = r->stash ? r->stash + i * n->size : NULL;
 
-    v->x = ls__halo_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
-                          s.image);
+    v->x = padded_x(r, i, s.image);
     v->out.c = m->pooled ? s.full : y;
     v->out.slope = m->product.activation && !m->pooled ? stash : NULL;
     v->out.add = m->product.residual ? (const float *)r->x[1] + i * n->size
@@ -259,12 +267,9 @@ static void groups_grad(const ls__run *r, const ls__conv *v, const float *d,
 
 static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
 {
-    const ls_node *n = r->node;
-    ls__halo f = ls__halo_of_x(n);
-    ls__conv v = ls__conv_of_x(n);
+    ls__conv v = ls__conv_of_x(r->node);
 
-    v.x = ls__halo_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
-                         s.image);
+    v.x = padded_x(r, i, s.image);
     v.out.c = made_of(r)->transposed ? s.transposed : r->dparam[0];
     v.out.accumulate = r->add || i > 0;
     if (made_of(r)->way == LS__CONV_DEPTHWISE)
@@ -292,7 +297,7 @@ static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
     ls__halo f = ls__halo_of_dy(r->node);
     ls__conv v = windows_of_dx(r, i);
 
-    v.x = ls__halo_fill(&f, d, s.image);
+    v.x = ls__halo_norm(&f, d, NULL, s.image);
     product(r, &v, true, s.rest);
 }
 
@@ -338,14 +343,11 @@ static ls__pooled_dy pooled_dy(const ls__run *r, const ls__pooling *p,
 
 static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
 {
-    const ls_node *n = r->node;
-    ls__halo f = ls__halo_of_x(n);
-    ls__conv v = ls__conv_of_x(n);
+    ls__conv v = ls__conv_of_x(r->node);
     ls__pooling p = folded_pooling(r);
     ls__pooled_dy d = pooled_dy(r, &p, i);
 
-    v.x = ls__halo_fill(&f, (const float *)r->x[0] + i * n->in[0]->size,
-                         s.image);
+    v.x = padded_x(r, i, s.image);
     v.out.accumulate = r->add || i > 0;
     r->backend->convs->dw_pooled(&v, &d, s.transposed, r->dparam[1], s.rest);
 }
@@ -438,7 +440,7 @@ const ls__op ls__op_conv = {
     .run = {.forward = conv_fwd, .backward = conv_bwd, .cuts = 1,
             .flops = conv_flops},
     .file = {.attributes = attributes},
-    .rare = LS__RARE(.reads_kept = ls__product_reads_kept)};
+    .rare = LS__RARE(.borrows = true, .reads_kept = ls__product_reads_kept)};
 
 /* One that is given by its window, groups and so on. */
 static ls_node *conv2d(ls_node *x, int64_t n, ls__window window, int64_t groups,

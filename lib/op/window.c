@@ -206,6 +206,24 @@ int64_t ls__halo_size(const ls__halo *f)
     return f->rows * f->cols * f->c;
 }
 
+static void fill_norm(const ls__halo *f, int64_t n, const void *by,
+                      const float *x, float *out)
+{
+    ls__batch_norm of = *(const ls__batch_norm *)by;
+
+    (void)f;
+    of.rows = 1;
+    of.each = n;
+    of.x = x;
+    ls__kernels()->batch_norm(&of, out);
+}
+
+const float *ls__halo_norm(const ls__halo *f, const float *x,
+                           const ls__batch_norm *by, float *out)
+{
+    return ls__halo_fill(f, x, by ? fill_norm : NULL, by, out);
+}
+
 ls__pooling ls__pooling_of(const ls__window *w, int64_t in_h, int64_t in_w,
                            int64_t c)
 {

@@ -56,6 +56,11 @@ ls__halo ls__halo_of_dy(const ls_node *n);
 
 int64_t ls__halo_size(const ls__halo *f);
 
+/* ls__halo_fill of pixels that go through the norm `by`; NULL: they are as they
+ * are. */
+const float *ls__halo_norm(const ls__halo *f, const float *x,
+                           const ls__batch_norm *by, float *out);
+
 /* The pooling of a window over an image (in_h,in_w,c), as its kernels want
  * it. */
 ls__pooling ls__pooling_of(const ls__window *w, int64_t in_h, int64_t in_w,

@@ -46,6 +46,30 @@ static bool owns_x(const ls__planner *p, const ls_node *n)
            p->consumers[x->id] == 1 && !ls__planner_is_plain(p);
 }
 
+/* Is a value left to its readers to make (ls__op_rare.lends)?  Then it is one
+ * with that of its input. */
+static bool lends(const ls__planner *p, const ls__instr *in)
+{
+    const ls__instr *end = p->plan->instr + p->plan->count;
+    const ls__op_rare *rare = in->node->op->rare;
+    int readers = 0;
+
+    if (!rare || !rare->lends || in->inputs > 1 || !in->node->in[0]->op ||
+        ls__planner_is_plain(p))
+        return false;
+    for (const ls__instr *r = in + 1; r < end; r++)
+        readers += r->node->in[0] == in->node && r->node->op->rare &&
+                   r->node->op->rare->borrows;
+    return readers > 0 && readers == p->consumers[in->node->id];
+}
+
+static const ls__instr *lender_of(const ls__planner *p, const ls_node *x)
+{
+    const ls__instr *in = x && x->op ? &p->plan->instr[p->instr[x->id]] : NULL;
+
+    return in && in->lends ? in : NULL;
+}
+
 static void forward_values(ls__planner *p)
 {
     ls__plan *plan = p->plan;
@@ -55,6 +79,8 @@ static void forward_values(ls__planner *p)
         const ls_node *n = in->node;
         int back = back_of(plan, i);
 
+        in->lends = lends(p, in);
+        in->x[0].lender = lender_of(p, n->in[0]);
         in->over_x = owns_x(p, n);
         in->kept = n->op->plan.stash ? n->op->plan.stash(&p->bench, in) : 0;
         for (int k = 0; k < in->inputs; k++) {
@@ -63,7 +89,8 @@ static void forward_values(ls__planner *p)
                 (in->over_x && k == 0))
                 reads(p, p->y[n->in[k]->id], back);
         }
-        if (ls__is_view(n->op) && n->in[0]->op && !ls__planner_is_plain(p))
+        if (in->lends || (ls__is_view(n->op) && n->in[0]->op &&
+                          !ls__planner_is_plain(p)))
             p->y[n->id] = p->y[n->in[0]->id];
         else if (!n->op->is_loss)
             p->y[n->id] = new_value(p, in->is_bf16 ? n->size / 2 : n->size, i);

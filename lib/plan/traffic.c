@@ -154,7 +154,7 @@ static void count_backward(const ls__plan *plan, const ls__instr *in,
     for (int k = 0; k < in->inputs; k++)
         if (n->op->plan.reads >> k & 1)
             t->backward += input_bytes(in, k);
-    if (n->op->plan.reads_y)
+    if (n->op->plan.reads_y && !in->lends)
         t->backward += bytes_of(n);
     t->backward += read_bytes(in);
     count_params(plan, in, dx, t);
@@ -165,7 +165,8 @@ ls__traffic ls__instr_traffic(const ls__plan *plan, const ls__instr *in)
     ls__traffic t = {0};
 
     if (!is_in_place(in)) {
-        count_forward(plan, in, &t);
+        if (!in->lends)
+            count_forward(plan, in, &t);
         count_backward(plan, in, &t);
     }
     return t;

@@ -124,6 +124,20 @@ static float *value_at(const ls__chunk *of, int64_t offset, int64_t size,
                       : of->memory + offset + (is_bf16 ? skipped / 2 : skipped);
 }
 
+static ls__run run_of(const ls__work *c, const ls__instr *in,
+                      const ls__chunk *of);
+
+/* Say how x[0] is made of what lies there. */
+static void borrow(const ls__work *c, const ls__instr *lender,
+                   const ls__chunk *of, ls__run *r)
+{
+    ls__run made = run_of(c, lender, of);
+
+    LS__ASSERT(lender->lends && !lender->x[0].lender);
+    r->lent = lender->node->op->rare->lends(&made, r->scratch);
+    r->scratch += ls__lent_room(lender->node);
+}
+
 /* An instruction on a chunk's rows, or on a part of them. */
 static ls__run run_of(const ls__work *c, const ls__instr *in,
                       const ls__chunk *of)
@@ -148,6 +162,8 @@ static ls__run run_of(const ls__work *c, const ls__instr *in,
         r.found[back] = ls__context_found(c->context, in, back);
         r.all[back] = ls__context_all(c->context, in, back);
     }
+    if (in->x[0].lender)
+        borrow(c, in->x[0].lender, of, &r);
     return r;
 }
 

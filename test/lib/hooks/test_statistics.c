@@ -349,6 +349,103 @@ START_TEST(test_evaluation)
 }
 END_TEST
 
+/* ------ what plans fuse, or leave to the readers of a value ------ */
+
+enum { SIDE = 12, WIDE = SIDE * SIDE * 3, PARTS = 14, GRAPHS = 24 };
+
+/* An earlier value of x's shape, counted back from a drawn one; x itself where
+ * there is none. */
+static ls_node *fitting(ls_node *const *made, int n, int32_t from, ls_node *x)
+{
+    int64_t shape[2][LS_MAX_RANK] = {{0}};
+
+    ls_node_shape(x, shape[0]);
+    for (int i = 0; i < n; i++) {
+        ls_node *y = made[(from + i) % n];
+
+        ls_node_shape(y, shape[1]);
+        if (!memcmp(shape[0], shape[1], sizeof shape[0]))
+            return y;
+    }
+    return x;
+}
+
+static ls_node *drawn(ls_node *x, const int32_t *by, const char *name)
+{
+    static const int64_t wide[] = {3, 16, 20, 32, 33};
+    ls_window w = {1 + 2 * (by[1] % 2), 1 + 2 * (by[1] % 2), 1, 1, LS_SAME};
+
+    if (by[0] < 3)
+        return norm(x, (ls_statistics)(by[1] % 3), name);
+    if (by[0] < 5)
+        return ls_relu(x);
+    if (by[0] == 5)
+        return ls_max_pool(x, (ls_window){2, 2, 1, 1, LS_SAME});
+    w.stride_y = w.stride_x = 1 + (by[3] % 5 == 0);
+    return by[0] == 6 ? ls_conv2d(x, wide[by[2] % 5], w, name)
+                      : conv2d_no_bias(x, wide[by[2] % 5], w, name);
+}
+
+/* A random graph of convolutions, norms and what follows them.  Plans fuse
+ * nothing where all its values are put out, and write them all. */
+static ls_graph *random_graph(int seed, bool out)
+{
+    int32_t by[PARTS][4];
+    ls_node *x, *label, *made[PARTS];
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){SIDE, SIDE, 3});
+    label = ls_input(g, "label", LS_I32, 0, NULL);
+    fill_indices(seed, PARTS * 4, 1000, by[0]);
+    for (int i = 0; i < PARTS; i++) {
+        char name[8];
+
+        snprintf(name, sizeof name, "v%d", i);
+        by[i][0] = i ? by[i][0] % 11 : 7;
+        x = by[i][0] > 8 ? ls_add(x, fitting(made, i, by[i][1], x))
+                         : drawn(x, by[i], name);
+        made[i] = x;
+        if (out)
+            OK(ls_output(g, x, name));
+    }
+    x = ls_dense(ls_flatten(x), OUT, "out");
+    OK(ls_output(g, x, "logits"));
+    OK(ls_loss(g, ls_cross_entropy(x, label)));
+    return g;
+}
+
+START_TEST(test_random_graphs)
+{
+    ls_trainer_options o = ls_trainer_defaults();
+    char hash[2][65];
+    float *x = uniform(91, (int64_t)ROWS * WIDE), logits[2][ROWS * OUT];
+    rows of;
+
+    o.optimizer = ls_sgd(1e-3);
+    o.precision = _i % 3 == 2 ? LS_BF16_LAYERS : LS_F32_LAYERS;
+    for (int k = 0; k < 2; k++) {
+        ls_pool *pool = open_pool(1 + _i % 2, 1 + _i % 3);
+        run r = open_run(pool, random_graph(_i, k), &o);
+        ls_result result;
+
+        fill_indices(92, ROWS, OUT, of.label);
+        OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
+        OK(ls_batch_set(r.batch, "label", LS_I32, of.label, ROWS));
+        for (int i = 0; i < 2; i++)
+            OK(ls_step(r.trainer, r.batch, &result));
+        ck_assert(result.updated);
+        OK(ls_trainer_hash(r.trainer, hash[k]));
+        OK(ls_predict(r.trainer, r.batch, "logits", ROWS * OUT, logits[k]));
+        close_run(&r);
+        ls_pool_close(pool);
+    }
+    ck_assert_str_eq(hash[0], hash[1]);
+    ck_assert_mem_eq(logits[0], logits[1], sizeof logits[0]);
+    fences_free();
+}
+END_TEST
+
 /* ------ what is refused ------ */
 
 START_TEST(test_refused)
@@ -384,6 +481,7 @@ int main(void)
     tcase_add_loop_test(t, test_no_weight, 0, 2);
     tcase_add_test(t, test_failure);
     tcase_add_test(t, test_evaluation);
+    tcase_add_loop_test(t, test_random_graphs, 0, GRAPHS);
     tcase_add_test(t, test_refused);
     suite_add_tcase(s, t);
     return run_suite(s);

@@ -57,7 +57,8 @@ static void walk_forward(shadow *s, const ls__instr *in)
     const ls_node *n = in->node;
 
     if (!n->op->is_loss)
-        s->y[n->id] = put(s, in->y, floats_of(s, n));
+        s->y[n->id] = in->lends ? s->y[n->in[0]->id]
+                                : put(s, in->y, floats_of(s, n));
     if (in->kept)
         s->stash[n->id] = put(s, in->stash, in->kept * s->plan->chunk_rows);
     for (int k = 0; k < in->inputs; k++) /* after the writes: none hit it */
