@@ -133,6 +133,7 @@ static void bf16_conv_row(const ls__conv *v, const word_places *at,
 
     for (int64_t x = 0, rows; x < v->w; x += rows, image += rows * v->step_x) {
         rows = tile_height(v->w - x, narrow ? NARROW_ROWS : CHAIN_ROWS);
+        conv_ahead(v);
         bf16_conv_tile_of(v, (int)rows, narrow, at, image, y * v->w + x, j);
     }
 }
@@ -239,6 +240,7 @@ static void dw_run(const ls__conv *v, const dy_panel *q, const uint32_t *image,
 
     for (int64_t m = 0, rows; m < v->run; m += rows) {
         rows = tile_height(v->run - m, narrow ? NARROW_ROWS : CHAIN_ROWS);
+        conv_ahead(v);
         dw_tile_of(v, (int)rows, narrow, q, image + m, c + m * v->out.n);
     }
 }

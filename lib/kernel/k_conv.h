@@ -66,6 +66,24 @@ static void conv_pack(const ls__conv_weights *of, const float *w, void *packed)
         to = conv_pack_group(of, groups * of->out, w + g * of->out, to);
 }
 
+/* ------ what is read soon ------ */
+
+enum { AHEAD_LINES = 8 }; /* of 16 numbers, at once */
+
+static void conv_ahead(const ls__conv *v)
+{
+    ls__ahead *a = v->ahead;
+
+    for (int i = 0; a && i < AHEAD_LINES && a->of < a->end; i++) {
+        __builtin_prefetch(a->base + a->of->first + a->at, 0, 2);
+        a->at += 16;
+        if (a->of->first + a->at >= a->of->last) {
+            a->of++;
+            a->at = 0;
+        }
+    }
+}
+
 /* ------ y ------ */
 
 /* Is run number `run` of every window zeros? */
@@ -98,6 +116,7 @@ SIMD void conv_tile(const ls__conv *v, int rows, int vecs, int64_t y, int64_t x,
 
     tile_clear(rows, acc);
     for (int64_t run = 0, kx = 0; run < v->kh * v->kx; run++) {
+        conv_ahead(v);
         for (int64_t p = 0, k; p < v->run; p += k, left -= k) {
             if (left == 0) {
                 conv_next_chunk(rows, sum, &later, acc);
@@ -163,7 +182,7 @@ SIMD int64_t conv_pair(int64_t at, int64_t size)
 SIMD void conv_blocks(const ls__conv *v, const conv_chunk *q, int rows,
                       int vecs, const float *a, tile_sums acc)
 {
-    for (int64_t y = 0; y < q->h; y += 2)
+    for (int64_t y = 0; y < q->h; y += 2, conv_ahead(v))
         for (int64_t x = 0; x < q->w; x += 2)
             for (int64_t i = y; i < y + conv_pair(y, q->h); i++)
                 tile_steps_of(rows, vecs, conv_pair(x, q->w),

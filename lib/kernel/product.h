@@ -31,6 +31,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/range.h"
 #include "kernel/roof.h"
 
 enum { LS__CHUNK = 256, LS__BF16_STEP = 32, LS__PACK_CUT = 64 };
@@ -74,6 +75,14 @@ typedef struct ls__product {
                      add */
 } ls__product;
 
+/* Numbers that are read soon, in ranges from `base` on: who computes for long
+ * asks for them bit by bit, so that they come from memory meanwhile. */
+typedef struct ls__ahead {
+    const float *base;
+    const ls__range *of, *end; /* what was not asked for yet, but for */
+    int64_t at;                /* so much of the first range */
+} ls__ahead;
+
 /* The convolution of one image with zeros around it. */
 typedef struct ls__conv {
     const float *x; /* the image */
@@ -85,6 +94,7 @@ typedef struct ls__conv {
     uint64_t zeros;  /* bit k: run k of every window is zeros; for y, where it
                         skips */
     int64_t h, w;    /* windows */
+    ls__ahead *ahead; /* NULL: nothing */
     ls__product out; /* n, and: y (h w,n) with the epilogue and B packed by
                         conv_pack; or dw = c (kh kx run,n), dy = b (h w,n) of
                         row stride b_row, accumulate */

@@ -220,6 +220,7 @@ static void conv_fwd(const ls__run *r)
     v.out.bias = r->node->params > 1 ? r->param[1] : NULL;
     v.out.round = r->backend->bf16;
     v.out.activation = ls__product_of(r)->activation;
+    v.ahead = r->of->ahead;
     for (int64_t i = 0; i < r->rows; i++)
         image_fwd(r, &v, i);
 }
@@ -270,6 +271,7 @@ static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
     ls__conv v = ls__conv_of_x(r->node);
 
     v.x = padded_x(r, i, s.image);
+    v.ahead = r->of->ahead;
     v.out.c = made_of(r)->transposed ? s.transposed : r->dparam[0];
     v.out.accumulate = r->add || i > 0;
     if (made_of(r)->way == LS__CONV_DEPTHWISE)
@@ -286,6 +288,7 @@ static ls__conv windows_of_dx(const ls__run *r, int64_t i)
     ls__conv v = ls__conv_of_dy(r->node);
 
     v.out.packed = ls__product_packed(r, true);
+    v.ahead = r->of->ahead;
     v.out.c = r->dx[0] + at;
     v.out.times = slope_of_x ? slope_of_x + at : NULL;
     v.out.add = r->addend[0] ? r->addend[0] + at : NULL;

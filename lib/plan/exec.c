@@ -322,16 +322,23 @@ int ls__exec_part(ls__context *context, const ls__weights *w,
                   int part)
 {
     ls__work c = ls__work_begin(context, w, shard, grads, sums);
+    const ls__early *early = &c.plan->surveys.early[part];
     const ls__instr *in;
     bool back, ends = ls__plan_part_ends(c.plan, part, &in, &back);
+    ls__ahead ahead;
 
     c.of.surveyed = true;
+    c.of.ahead = &ahead;
     if (ends)
         ls__context_clear_found(context, in, back);
     for (int64_t i = 0; ls__work_goes_on(&c) && ls__work_next(&c); i++) {
         LS__ASSERT(i < context->chunks);
         if (i > 0)
             c.of.memory = context->more + (i - 1) * c.plan->memory.floats;
+        ahead = (ls__ahead){0};
+        if (!ls__work_is_last(&c))
+            ahead = (ls__ahead){context->more + i * c.plan->memory.floats,
+                                early->of, early->of + early->n, 0};
         run_part(&c, part);
         if (ends && ls__work_goes_on(&c))
             ls__work_survey(&c, in, back);

@@ -42,11 +42,21 @@ typedef struct ls__metric {
     int64_t size; /* elements a row */
 } ls__metric;
 
+enum { LS__EARLY = 8 };
+
+/* What a part of a step reads of what parts before it wrote, in the order of
+ * its instructions; no more than there is room for. */
+typedef struct ls__early {
+    int n;
+    ls__range of[LS__EARLY]; /* of a chunk's memory */
+} ls__early;
+
 /* Operators of a training step that look at all rows first, in rising order. */
 typedef struct ls__surveys {
     int n;
     int *instr;    /* [n] their instructions */
     int64_t found; /* doubles that all of them find out */
+    ls__early *early; /* [2 n + 1] */
     bool meet;     /* one of them is of all devices' rows */
 } ls__surveys;
 

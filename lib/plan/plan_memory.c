@@ -331,6 +331,48 @@ static void write_instr(const ls__planner *p, int i)
     }
 }
 
+/* Note a value that was written before `from`, unless it was noted. */
+static void note(const ls__planner *p, ls__early *e, int v, int from)
+{
+    ls__range at;
+
+    if (v < 0 || p->values[v].first >= from || e->n == LS__EARLY)
+        return;
+    at = (ls__range){p->values[v].offset,
+                     p->values[v].offset + p->values[v].size};
+    for (int i = 0; i < e->n; i++)
+        if (e->of[i].first == at.first)
+            return;
+    e->of[e->n++] = at;
+}
+
+static void note_part(const ls__planner *p, int part)
+{
+    const ls__plan *plan = p->plan;
+    ls__early *e = &plan->surveys.early[part];
+    ls__range there, again;
+    int64_t from;
+
+    ls__plan_part(plan, part, &there, &again);
+    from = part <= plan->surveys.n ? there.first
+                                   : 2 * plan->count - again.last;
+    for (int64_t i = there.first; i < there.last; i++)
+        for (int k = 0; k < plan->instr[i].inputs; k++)
+            note(p, e, p->y[plan->instr[i].node->in[k]->id], (int)from);
+    for (int64_t i = again.last - 1; i >= again.first; i--) {
+        const ls_node *n = plan->instr[i].node;
+
+        note(p, e, p->refs[i][DY], (int)from);
+        for (int k = 0; k < plan->instr[i].inputs; k++) {
+            if (n->op->plan.reads >> k & 1)
+                note(p, e, p->y[n->in[k]->id], (int)from);
+            note(p, e, p->refs[i][ADDEND + k], (int)from);
+        }
+        if (n->op->plan.reads_y && !plan->instr[i].lends)
+            note(p, e, p->refs[i][Y], (int)from);
+    }
+}
+
 /* Write the offsets into the instructions. */
 void ls__plan_write(ls__planner *p)
 {
@@ -338,6 +380,8 @@ void ls__plan_write(ls__planner *p)
 
     for (int i = 0; i < plan->count; i++)
         write_instr(p, i);
+    for (int i = 0; plan->surveys.n && i < ls__plan_parts(plan); i++)
+        note_part(p, i);
     for (int i = 0; i < plan->inputs; i++)
         plan->input_gradient[i] = offset_of(p, p->grad[plan->input[i]->id]);
     for (int i = 0; i < plan->metrics; i++) {
