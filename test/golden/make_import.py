@@ -190,7 +190,7 @@ def main():
     export("import_words.onnx", words, torch.from_numpy(tokens))
     names = terms()
     with open(os.path.join(HERE, "import_outputs.h"), "w") as out:
-        out.write("/* SPDX-License-Identifier: BSD-3-Clause */\n/* Made by make_import.py: "
+        out.write("/* SPDX-" "License-Identifier: BSD-3-Clause */\n/* Made by make_import.py: "
                   f"torch {torch.__version__}, onnx {onnx.__version__},\n * onnxruntime "
                   f"{onnxruntime.__version__}. */\n")
         numbers(out, "import_images", images)
