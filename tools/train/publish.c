@@ -126,7 +126,10 @@ int publish_write(const train_settings *set)
     sums = publish_sums(files);
     status = sums ? write_file(set->publish, PUBLISH_SUMS, "%s", sums)
                   : opt_fail(OPT_FAILED, "no memory for a list of files");
-    if (status == OPT_GO)
+    if (status == OPT_GO && access(set->published[1], F_OK) == 0)
+        opt_note("%s stays as it is: what it says may be somebody's own",
+                 set->published[1]);
+    else if (status == OPT_GO)
         status = write_file(
             set->publish, "README.md", about,
             json_string_value(json_object_get(head, "program")), ls_version(),

@@ -248,6 +248,13 @@ for name in README.md SHA256SUMS; do # of somebody's own
     is "$name is kept" "$(cat "$dir/mine/$name")" mine
     rm "$dir/mine/$name"
 done
+cp -r "$dir/pub" "$dir/again"
+echo "and how to cite it" >>"$dir/again/README.md"
+cp "$dir/again/README.md" "$dir/mine"
+run $table --steps 30 --lr 0.5 --early-stop 2 --publish "$dir/again"
+same "a README.md that somebody wrote in" "$dir/mine/README.md" \
+    "$dir/again/README.md"
+has "is told of" err "again/README.md stays as it is"
 expect 2 "leave --save out" $table --publish "$dir/pub" --save "$dir/x.st"
 ask 1 "t.csv: No such file; --data PATH" "$dir/pub"
 ask 0 "model   same: model.safetensors is what" "$dir/pub" --data "$dir/t.csv"
