@@ -302,11 +302,11 @@ public:
         return ls_parameter(get(), name, static_cast<int>(shape.size()),
                             shape.begin());
     }
-    node constant(const char *name,
-                  std::initializer_list<std::int64_t> shape = {})
+    node buffer(const char *name,
+                std::initializer_list<std::int64_t> shape = {})
     {
-        return ls_constant(get(), name, static_cast<int>(shape.size()),
-                           shape.begin());
+        return ls_buffer(get(), name, static_cast<int>(shape.size()),
+                         shape.begin());
     }
     graph &output(const node &n, const char *name)
     {

@@ -20,7 +20,7 @@ GIVEN = {"int": "integer", "int64_t": "integer", "bool": "logical",
 
 # Builders with a form of their own in lockstep.f90, or with functions of the
 # user's.
-LEFT_OUT = {"ls_input", "ls_parameter", "ls_constant", "ls_own",
+LEFT_OUT = {"ls_input", "ls_parameter", "ls_buffer", "ls_own",
             "ls_own_loss"}
 
 # Nodes that C takes NULL for, which may be left out.

@@ -25,7 +25,7 @@ INTEGERS = {"int": "INT", "int64_t": "INT64"}
 
 # Builders that are no function of nodes, texts and numbers, and ls_input, which
 # is a method of Graph.
-LEFT_OUT = {"ls_input", "ls_parameter", "ls_constant", "ls_own",
+LEFT_OUT = {"ls_input", "ls_parameter", "ls_buffer", "ls_own",
             "ls_own_loss", "ls_onnx_node"}
 
 # The word for NULL is None; these may be left out too.

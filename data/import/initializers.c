@@ -149,7 +149,7 @@ static int constants(ls__reader *r, const char *name, const ls__named *v,
         w->shape[k] = shape[k];
         w->order[k] = order[k];
     }
-    w->node = ls_constant(r->graph, w->param, rank, shape);
+    w->node = ls_buffer(r->graph, w->param, rank, shape);
     *of = w;
     return w->node ? 0 : ls_error(LS_ENOTSUP, ls_errmsg());
 }

@@ -91,8 +91,8 @@ ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
                 shape);
 }
 
-ls_node *ls_constant(ls_graph *graph, const char *name, int rank,
-                     const int64_t *shape)
+ls_node *ls_buffer(ls_graph *graph, const char *name, int rank,
+                   const int64_t *shape)
 {
     LS__NEED_OR(graph, NULL);
     return make(__func__, graph, name, (parameter){{.rank = rank}, true},

@@ -177,7 +177,7 @@ static bool may_be_null(const row *r)
     return ends(r->function) || IS_IN(means_something, pair) ||
            (!strcmp(r->type, "ls_node *") && !strcmp(r->argument, "name") &&
             strcmp(r->function, "ls_input") != 0 &&
-            strcmp(r->function, "ls_constant") != 0 &&
+            strcmp(r->function, "ls_buffer") != 0 &&
             strcmp(r->function, "ls_parameter") != 0); /* a layer without one */
 }
 

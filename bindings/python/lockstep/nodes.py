@@ -357,9 +357,9 @@ class Graph(Owner):
             self.start(name, init)
         return node
 
-    def constant(self, name, shape=(), init=None):
+    def buffer(self, name, shape=(), init=None):
         """The same of numbers that no optimizer moves."""
-        node = Node(self, called(c.ls_constant, self.of, name, count(shape),
+        node = Node(self, called(c.ls_buffer, self.of, name, count(shape),
                                  whole(shape)))
         if init is not None:
             self.start(name, init)
