@@ -362,7 +362,10 @@ static const struct {
            REST), LS_ENOTSUP, "does not know"},
     {GRAPH("1", DENSE("[0]", "\"kernel\":[4,3]", "[4]", "fc.kernel"), REST),
      LS_EFORMAT, "its shape"},
-    {GRAPH("1", DENSE("[0]", "\"kernel\":[4,3]", "[3]", "fc.bias"), REST),
+    {GRAPH("1", DENSE("[0]", "\"kernel\":[4,3]", "[3]", "fc.weight"), REST),
+     0, ""}, /* as ls_rename called it */
+    {GRAPH("1", DENSE("[0]", "\"kernel\":[4,3]", "[3]",
+                      "fc.kernel\",\"fc.bias"), REST),
      LS_EFORMAT, "other parameters"},
     {GRAPH("1", GOOD "," GOOD, REST), LS_EINVAL, "twice"},
     {GRAPH("1", GOOD "," AGAIN("[0]", "fc.kernel"), REST), 0, ""},
