@@ -3,9 +3,10 @@
 the layout of the headers, arrays are read where they are and bad ones refused,
 a model goes through a file, and other threads run during a step.
 
-    python.py OFFSETS FOLDER STATE_DICT
+    python.py OFFSETS FOLDER STATE_DICT GRAPH
 
-OFFSETS: "struct.member offset" for each member; STATE_DICT: one of PyTorch's.
+OFFSETS: "struct.member offset" for each member; STATE_DICT: one of PyTorch's;
+GRAPH: golden/import_layers.onnx.
 """
 
 import copy
@@ -625,6 +626,29 @@ def check_attention():
         assert not np.array_equal(t.predict("y", **a), y)
 
 
+def check_onnx(folder, path):
+    """A graph of another program, of a path or bytes, is trained and saved."""
+    with open(path, "rb") as f:
+        whole = f.read()
+    x = np.random.default_rng(1).normal(size=(4, 2, 8, 8)).astype("f4")
+    label, written = np.array([0, 1, 2, 1], "i4"), []
+    for model in path, whole:
+        net = ls.Onnx(model)
+        net.graph.loss(ls.cross_entropy(
+            net.node(), net.graph.input("label", dtype=np.int32)))
+        with ls.Trainer(net.graph, optimizer=ls.sgd(0.1), devices=2) as t:
+            for name in "same", "other":
+                net.save(folder + "/net.onnx", t)
+                with open(folder + "/net.onnx", "rb") as f:
+                    written.append(f.read())
+                assert (written[-1] == whole) == (name == "same")
+                t.step(x=x, label=label)
+    assert written[1] == written[3]
+    raises(ls.Error, "none.onnx", ls.Onnx, folder + "/none.onnx")
+    raises(ls.Error, "", ls.Onnx, b"no graph")
+    raises(ls.Error, "", ls.Onnx, b"")
+
+
 def check_threads():
     """One thread steps; this one must get on meanwhile, far more often than
     the steps end: the library never holds the interpreter's lock."""
@@ -669,5 +693,6 @@ check_gradients()
 check_knobs()
 check_attention()
 check_torch(sys.argv[3])
+check_onnx(sys.argv[2], sys.argv[4])
 check_threads()
 print("python: all is well with lockstep", ls.version())

@@ -23,7 +23,8 @@ class Onnx(Owner):
 
     def __init__(self, model, **options):
         if isinstance(model, (bytes, bytearray)):
-            self.of = opened(do.onnx_open_memory, bytes(model), len(model))
+            data = (C.c_char * len(model)).from_buffer_copy(model)
+            self.of = opened(do.onnx_open_memory, C.byref(data), len(model))
         else:
             self.of = opened(do.onnx_open, os.fspath(model))
         o = defaults(c.ls_onnx_defaults_bytes, c.OnnxOptions, **options)
