@@ -59,7 +59,7 @@ static int one(ls__reader *r, const ls__om_node *n)
 /* Those with numbers. */
 static int with_numbers(ls__reader *r, const ls__om_node *n)
 {
-    double alpha = ls__om_real(n, "alpha", NAN);
+    double alpha = ls__om_real(n, "alpha", (double)NAN);
     double beta = ls__om_real(n, "beta", 0.5), low, high;
     bool of[8] = {false};
     static const char *const ops[] = {"LeakyRelu", "Elu", "HardSigmoid", "Gelu",
@@ -84,8 +84,8 @@ static int with_numbers(ls__reader *r, const ls__om_node *n)
         y = ls__om_says(n, "approximate", "tanh") ? ls_gelu(x)
                                                   : ls_gelu_exact(x);
     } else if (of[4]) {
-        if ((status = ls__read_number(r, n, 1, -INFINITY, &low)) < 0 ||
-            (status = ls__read_number(r, n, 2, INFINITY, &high)) < 0)
+        if ((status = ls__read_number(r, n, 1, -(double)INFINITY, &low)) < 0 ||
+            (status = ls__read_number(r, n, 2, (double)INFINITY, &high)) < 0)
             return status;
         y = ls_clamp(x, low, high);
     } else if (of[5]) {
@@ -93,7 +93,7 @@ static int with_numbers(ls__reader *r, const ls__om_node *n)
     } else if (of[6]) {
         y = ls_div(x, ls_scale_shift(ls_abs(x), 1, 1));
     } else {
-        if (!isnan(alpha) || !isnan(ls__om_real(n, "gamma", NAN)))
+        if (!isnan(alpha) || !isnan(ls__om_real(n, "gamma", (double)NAN)))
             return ls__fail(LS_ENOTSUP, "its alpha and gamma are others than "
                             "those of the paper");
         y = ls_selu(x);
@@ -145,8 +145,8 @@ static ls_node *by_number(const char *op, ls_node *x, double c, bool first)
         return first ? ls_scale_shift(ls_pow(x, -1), c, 0)
                      : ls_scale_shift(x, 1 / c, 0);
     if (!strcmp(op, "Max"))
-        return ls_clamp(x, c, INFINITY);
-    return ls_clamp(x, -INFINITY, c);
+        return ls_clamp(x, c, (double)INFINITY);
+    return ls_clamp(x, -(double)INFINITY, c);
 }
 
 /* A constant, or an initializer of one number, which is none to train: so
