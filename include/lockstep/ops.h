@@ -222,8 +222,8 @@ LS_API ls_node *ls_parameter(ls_graph *graph, const char *name, int rank,
                              const int64_t *shape);
 
 /* The same of numbers that no optimizer moves (PyTorch's buffers): a mask, a
- * table of sines.  They are zeros until ls_init_params, ls_trainer_set or a file
- * says more. */
+ * table of sines.  They are zeros until ls_init_params, ls_trainer_set or a
+ * file says more. */
 LS_API ls_node *ls_buffer(ls_graph *graph, const char *name, int rank,
                           const int64_t *shape);
 
