@@ -59,8 +59,8 @@ LS_API const char *ls_strerror(int status);
 LS_API const char *ls_errmsg(void);
 
 /* Give the calling thread's message these words, as every function of the
- * library that fails does, and return status.  For libraries that stand on
- * this one. */
+ * library that fails does, and return status.  The text may be ls_errmsg():
+ * other words for the status alone.  For libraries that stand on this one. */
 LS_API int ls_error(int status, const char *text);
 
 /* ====== Structs that can grow ====== */

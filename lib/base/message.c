@@ -2,7 +2,7 @@
 /* Status texts and the per-thread message.  Nothing here prints. */
 #include "base/error.h"
 
-#include <stdio.h>
+#include <string.h>
 
 static _Thread_local char message[LS__MESSAGE];
 
@@ -23,10 +23,16 @@ const char *ls_errmsg(void)
 }
 
 /* Names in it may be anybody's: it stays one line, and does nothing to a
- * terminal. */
+ * terminal.  The text may be the message itself. */
 int ls_error(int status, const char *text)
 {
-    snprintf(message, sizeof message, "%s", text ? text : "");
+    size_t bytes = 0;
+
+    while (text && text[bytes] && bytes < sizeof message - 1)
+        bytes++;
+    if (bytes)
+        memmove(message, text, bytes);
+    message[bytes] = 0;
     for (char *c = message; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = '?';

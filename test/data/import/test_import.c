@@ -391,6 +391,17 @@ START_TEST(test_problems)
 }
 END_TEST
 
+/* A builder's words stay where its NULL becomes a status. */
+START_TEST(test_words)
+{
+    ls_error(LS_ESHAPE, "dense \"d\": no");
+    ck_assert_int_eq(ls_error(LS_ENOTSUP, ls_errmsg()), LS_ENOTSUP);
+    ck_assert_str_eq(ls_errmsg(), "dense \"d\": no");
+    ls_error(LS_ENOTSUP, ls_errmsg() + 7);
+    ck_assert_str_eq(ls_errmsg(), "d\": no");
+}
+END_TEST
+
 /* A name that two nodes make, or one makes of itself. */
 START_TEST(test_twice)
 {
@@ -567,6 +578,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_training);
     tcase_add_test(t, test_model_file);
     tcase_add_test(t, test_problems);
+    tcase_add_test(t, test_words);
     tcase_add_test(t, test_twice);
     tcase_add_test(t, test_rows_apart);
     tcase_add_test(t, test_cut);
