@@ -115,7 +115,7 @@ int ls__read_input(ls__reader *r, const ls__om_value *in)
     }
     node = ls_input(r->graph, in->name, dtype, in->rank - 1, own);
     if (!node)
-        return ls_error(LS_ENOTSUP, ls_errmsg());
+        return ls__made(node);
     r->file->end[r->file->ends++] = (ls__end){in->name, node};
     return ls__value_set(v, node, in->rank, shape, in->rank - 1, order);
 }

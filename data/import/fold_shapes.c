@@ -20,60 +20,72 @@ static int pick(ls__reader *r, const ls__om_node *n, const ls__named *x,
     return status < 0 ? status : 1;
 }
 
+/* The shape that Reshape gives v; 0: it does not fit. */
+static int reshaped(ls__reader *r, const ls__om_node *n, ls__named *v)
+{
+    int64_t shape[LS_MAX_RANK], whole = ls__value_count(v), known;
+    int hole = -1, rank = ls__read_sizes(r, n, 1, LS_MAX_RANK, shape);
+
+    if (rank < 0)
+        return rank;
+    for (int k = 0; k < rank; k++) {
+        if (shape[k] == 0 && k < v->rank)
+            shape[k] = v->shape[k];
+        if (shape[k] == -1) {
+            hole = k;
+            shape[k] = 1;
+        }
+    }
+    known = ls__count(rank, shape);
+    if (hole >= 0 && known > 0)
+        shape[hole] = whole / known;
+    if (ls__count(rank, shape) != whole)
+        return 0;
+    v->rank = rank;
+    memcpy(v->shape, shape, sizeof shape);
+    return 1;
+}
+
+/* The shape that Squeeze, or Unsqueeze where it adds, gives v; 0: it does not
+ * fit. */
+static int squeezed(ls__reader *r, const ls__om_node *n, bool adds,
+                    ls__named *v)
+{
+    int64_t axes[LS_MAX_RANK];
+    bool which[LS_MAX_RANK] = {false};
+    int count = n->inputs > 1 ? ls__read_sizes(r, n, 1, LS_MAX_RANK, axes) : 0;
+
+    if (count < 0 || (adds && count + v->rank > LS_MAX_RANK))
+        return count < 0 ? count : 0;
+    for (int k = 0; k < count; k++) {
+        int axis = ls__read_axis(axes[k], v->rank + (adds ? count : 0));
+
+        if (axis < 0 || (!adds && v->shape[axis] != 1))
+            return axis < 0 ? axis : 0;
+        which[axis] = true;
+    }
+    if (!adds) {
+        for (int k = 0; n->inputs < 2 && k < v->rank; k++)
+            which[k] = v->shape[k] == 1;
+        ls__value_squeeze(v, which);
+        return 1;
+    }
+    for (int k = 0; k < LS_MAX_RANK; k++)
+        if (which[k] && k <= v->rank)
+            ls__value_unsqueeze(v, k);
+    return 1;
+}
+
 /* The same numbers under another shape. */
 static int fold_shape(ls__reader *r, const ls__om_node *n)
 {
     ls__named v = *ls__read_in(r, n, 0), *y = ls__read_out(r, n, 0);
-    int64_t shape[LS_MAX_RANK];
-    int status, rank;
+    int status = strcmp(n->op, "Reshape")
+                     ? squeezed(r, n, !strcmp(n->op, "Unsqueeze"), &v)
+                     : reshaped(r, n, &v);
 
-    if (!strcmp(n->op, "Reshape")) {
-        int64_t whole = ls__value_count(&v), known;
-        int hole = -1;
-
-        if ((rank = ls__read_sizes(r, n, 1, LS_MAX_RANK, shape)) < 0)
-            return rank;
-        for (int k = 0; k < rank; k++) {
-            if (shape[k] == 0 && k < v.rank)
-                shape[k] = v.shape[k];
-            if (shape[k] == -1) {
-                hole = k;
-                shape[k] = 1;
-            }
-        }
-        known = ls__count(rank, shape);
-        if (hole >= 0 && known > 0)
-            shape[hole] = whole / known;
-        if (ls__count(rank, shape) != whole)
-            return 0;
-        v.rank = rank;
-        memcpy(v.shape, shape, sizeof shape);
-    } else {
-        int64_t axes[LS_MAX_RANK];
-        bool drop[LS_MAX_RANK] = {false};
-        bool adds = !strcmp(n->op, "Unsqueeze");
-
-        rank = n->inputs > 1 ? ls__read_sizes(r, n, 1, LS_MAX_RANK, axes) : 0;
-        if (rank < 0 || (adds && rank + v.rank > LS_MAX_RANK))
-            return rank < 0 ? rank : 0;
-        for (int k = 0; k < rank; k++) {
-            int axis = ls__read_axis(axes[k], v.rank + (adds ? rank : 0));
-
-            if (axis < 0 || (!adds && v.shape[axis] != 1))
-                return axis < 0 ? axis : 0;
-            drop[axis] = true;
-        }
-        if (!n->inputs || (n->inputs < 2 && !adds))
-            for (int k = 0; k < v.rank; k++)
-                drop[k] = v.shape[k] == 1;
-        if (adds)
-            for (int k = 0; k < LS_MAX_RANK; k++) {
-                if (drop[k] && k <= v.rank)
-                    ls__value_unsqueeze(&v, k);
-            }
-        else
-            ls__value_squeeze(&v, drop);
-    }
+    if (status <= 0)
+        return status;
     status = ls__fold_new(r, y, v.rank, v.shape, v.is_real);
     if (status == 0)
         memcpy(y->number, v.number,

@@ -151,7 +151,7 @@ static int constants(ls__reader *r, const char *name, const ls__named *v,
     }
     w->node = ls_buffer(r->graph, w->param, rank, shape);
     *of = w;
-    return w->node ? 0 : ls_error(LS_ENOTSUP, ls_errmsg());
+    return ls__made(w->node);
 }
 
 int ls__read_param(ls__reader *r, const char *layer, const char *own,
@@ -189,12 +189,77 @@ int ls__read_param(ls__reader *r, const char *layer, const char *own,
     return ls_rename(r->graph, name, w->param);
 }
 
+/* Known numbers as a parameter by itself. */
+static int numbers_as_node(ls__reader *r, const char *name, const ls__named *v,
+                           const int *order, ls__weight **w)
+{
+    char text[LS__LAYER_NAME];
+    int status;
+
+    for (int64_t i = 0; i < ls__value_count(v); i++)
+        if (fabs(v->number[i]) >= (double)LS__ROWS && !v->is_real)
+            return ls__fail(LS_ENOTSUP, "it computes with the number of rows");
+    snprintf(text, sizeof text, "%s", name);
+    while ((status = take_name(r, text)) == LS_EINVAL)
+        snprintf(text, sizeof text, "%.150s@%d", name, r->file->weights);
+    return status < 0 ? status : constants(r, text, v, 0, v->rank, v->shape,
+                                           order, w);
+}
+
+/* An initializer as a parameter by itself, or as one of a layer's that is read
+ * as a node, too. */
+static int weight_as_node(ls__reader *r, const ls__named *v, const int *order)
+{
+    ls__weight *w = v->weight;
+    const ls__om_tensor *t = w->tensor;
+    char text[LS__LAYER_NAME];
+    int status;
+
+    if (w->node)
+        return 0;
+    if (w->param) {
+        if ((status = ls__read_layer(r, NULL, v, text)) < 0 ||
+            (status = ls_tie(r->graph, text, w->param, false)) < 0)
+            return status;
+        w->node = ls_parameter(r->graph, text, w->rank, w->shape);
+        return ls__made(w->node);
+    }
+    w->rank = t->rank;
+    memcpy(w->shape, t->shape, sizeof w->shape);
+    memcpy(w->order, order, sizeof w->order);
+    if (!(w->param = ls__arena_text(&r->file->arena, w->name)))
+        return LS_ENOMEM;
+    w->node = ls_parameter(r->graph, w->param, t->rank, t->shape);
+    return ls__made(w->node);
+}
+
+/* The parameter's axis k is the tensor's axis w->order[k]; the value's axis j
+ * is the tensor's axis v->order[j]. */
+static int set_node(ls__named *v, const ls__weight *w)
+{
+    int64_t inner[LS_MAX_RANK], shape[LS_MAX_RANK];
+    int order[LS_MAX_RANK], axes = 0;
+    ls_node *node = w->node;
+
+    for (int k = 0; k < w->rank; k++)
+        for (int j = v->rank; j-- > 0;)
+            if (w->order[k] == (v->kind == LS__NUMBERS ? j : v->order[j])) {
+                inner[axes] = w->shape[k];
+                order[axes++] = j;
+                break;
+            }
+    LS__ASSERT(axes == v->rank);
+    if (axes != w->rank)
+        node = ls_reshape(node, axes, inner);
+    memcpy(shape, v->shape, sizeof shape);
+    return ls__value_set(v, node, v->rank, shape, axes, order);
+}
+
 int ls__read_as_node(ls__reader *r, const char *name, ls__named *v)
 {
-    const int plain[] = {0, 1, 2, 3, 4, 5, 6, 7};
-    ls__weight *w = v->kind == LS__WEIGHT ? v->weight : NULL;
-    int order[LS_MAX_RANK], back[LS_MAX_RANK], status = 0;
-    int64_t shape[LS_MAX_RANK];
+    static const int plain[LS_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    ls__weight *w = NULL;
+    int status;
 
     if (v->kind == LS__NODE)
         return 0;
@@ -204,64 +269,13 @@ int ls__read_as_node(ls__reader *r, const char *name, ls__named *v)
     if (v->rank >= LS_MAX_RANK)
         return ls__fail(LS_ENOTSUP, "it has more than %d axes",
                         LS_MAX_RANK - 1);
-    for (int64_t i = 0; v->kind == LS__NUMBERS && i < ls__value_count(v); i++)
-        if (fabs(v->number[i]) >= (double)LS__ROWS && !v->is_real)
-            return ls__fail(LS_ENOTSUP, "it computes with the number of rows");
-    if (!w) {
-        char text[LS__LAYER_NAME];
-
-        snprintf(text, sizeof text, "%s", name);
-        while ((status = take_name(r, text)) == LS_EINVAL)
-            snprintf(text, sizeof text, "%.150s@%d", name, r->file->weights);
-        if (status == 0)
-            status = constants(r, text, v, 0, v->rank, v->shape, plain, &w);
-    } else if (!w->param) {
-        const ls__om_tensor *t = w->tensor;
-
-        w->rank = t->rank;
-        memcpy(w->shape, t->shape, sizeof w->shape);
-        memcpy(w->order, plain, sizeof w->order);
-        if (!(w->param = ls__arena_text(&r->file->arena, w->name)))
-            return LS_ENOMEM;
-        w->node = ls_parameter(r->graph, w->param, t->rank, t->shape);
-        if (!w->node)
-            return ls_error(LS_ENOTSUP, ls_errmsg());
-    } else if (!w->node) { /* a layer's, which is read as a node, too */
-        char text[LS__LAYER_NAME];
-
-        if ((status = ls__read_layer(r, NULL, v, text)) < 0 ||
-            (status = ls_tie(r->graph, text, w->param, false)) < 0)
-            return status;
-        w->node = ls_parameter(r->graph, text, w->rank, w->shape);
-        if (!w->node)
-            return ls_error(LS_ENOTSUP, ls_errmsg());
+    if (v->kind == LS__WEIGHT) {
+        w = v->weight;
+        status = weight_as_node(r, v, plain);
+    } else {
+        status = numbers_as_node(r, name, v, plain, &w);
     }
-    if (status < 0)
-        return status;
-    /* The parameter's axis k is the tensor's axis w->order[k]; the value's axis
-     * j is the tensor's axis v->order[j]. */
-    for (int k = 0; k < w->rank; k++) {
-        back[k] = -1;
-        for (int j = 0; j < v->rank; j++)
-            if (w->order[k] == (v->kind == LS__NUMBERS ? j : v->order[j]))
-                back[k] = j;
-    }
-    {
-        int axes = 0;
-        ls_node *node = w->node;
-        int64_t inner[LS_MAX_RANK];
-
-        for (int k = 0; k < w->rank; k++)
-            if (back[k] >= 0) {
-                inner[axes] = w->shape[k];
-                order[axes++] = back[k];
-            }
-        LS__ASSERT(axes == v->rank);
-        if (axes != w->rank)
-            node = ls_reshape(node, axes, inner);
-        memcpy(shape, v->shape, sizeof shape);
-        return ls__value_set(v, node, v->rank, shape, axes, order);
-    }
+    return status < 0 ? status : set_node(v, w);
 }
 
 /* ------ values ------ */
