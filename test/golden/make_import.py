@@ -144,6 +144,29 @@ def terms():
     return outputs
 
 
+def two_inputs():
+    """A table's rows by one input and a product of the other: for the command line."""
+    def weight(name, *shape):
+        size = int(np.prod(shape))
+        return numpy_helper.from_array(
+            np.linspace(-1, 1, size, dtype=np.float32).reshape(shape), name)
+
+    nodes = [helper.make_node("Gather", ["table", "y"], ["row"]),
+             helper.make_node("MatMul", ["x", "weight"], ["product"]),
+             helper.make_node("Add", ["row", "product"], ["sum"]),
+             helper.make_node("Softmax", ["sum"], ["likely"])]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "two", [value("x", TensorProto.FLOAT, ["rows", 3]),
+                       value("y", TensorProto.INT64, ["rows"])],
+        [value("sum", TensorProto.FLOAT, ["rows", 3]),
+         value("likely", TensorProto.FLOAT, ["rows", 3])],
+        [weight("table", 4, 3), weight("weight", 3, 3)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)],
+                              ir_version=10)
+    onnx.save(model, os.path.join(HERE, "import_two.onnx"))
+
+
 def numbers(out, name, values):
     values = np.asarray(values)
     kind = "int32_t" if values.dtype.kind == "i" else "float"
@@ -188,6 +211,7 @@ def main():
         layers.group.weight.uniform_(0.5, 2)
     export("import_layers.onnx", layers, torch.from_numpy(images))
     export("import_words.onnx", words, torch.from_numpy(tokens))
+    two_inputs()
     names = terms()
     with open(os.path.join(HERE, "import_outputs.h"), "w") as out:
         out.write("/* SPDX-" "License-Identifier: BSD-3-Clause */\n/* Made by make_import.py: "

@@ -178,7 +178,7 @@ check()
 for tool in info inspect predict verify; do
     check "./lockstep-$tool"
 done
-for model in linear mlp table cnn resnet lm gpt rnn; do
+for model in linear mlp table cnn resnet lm gpt rnn onnx; do
     check ./lockstep-train $model
     check ./lockstep-scale $model # its page leaves models to the other
 done

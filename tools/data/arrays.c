@@ -42,16 +42,29 @@ static void make_column(ls_array *t, int rank)
         t->shape[t->rank++] = 1;
 }
 
+/* Where a file's name ends, at the ':' of "data.npz:x" and of "net.onnx:n=3";
+ * NULL: it is the path's end. */
+static const char *end_of_file(const char *path)
+{
+    static const char *const ends[] = {".npz:", ".onnx:", NULL};
+    const char *at = NULL;
+
+    for (int i = 0; ends[i] && !at; i++)
+        if ((at = strstr(path, ends[i])))
+            at += strlen(ends[i]) - 1;
+    return at;
+}
+
 /* "data.npz:x" is the array x of data.npz, "data.npz" the only one it has: the
  * file's name, or NULL for a path that names no such file. */
 static char *split(const char *path, const char **array)
 {
-    const char *end = strstr(path, ".npz:");
+    const char *end = end_of_file(path);
     size_t n = strlen(path);
     bool whole = n > 4 && strcmp(path + n - 4, ".npz") == 0;
 
-    *array = end ? end + 5 : NULL;
-    return end ? strndup(path, (size_t)(end + 4 - path))
+    *array = end ? end + 1 : NULL;
+    return end ? strndup(path, (size_t)(end - path))
            : whole ? strdup(path) : NULL;
 }
 
@@ -65,16 +78,18 @@ char *data_file(const char *path)
 
 const char *data_behind(const char *path)
 {
-    const char *end = strstr(path, ".npz:");
+    const char *end = end_of_file(path);
 
-    return end ? end + 4 : "";
+    return end ? end : "";
 }
 
-static int load_array(ls_array *t, const char *path, ls_dtype as)
+/* Load the array that the path names, or that of an input, or the only one. */
+static int load_array(ls_array *t, const char *path, const char *input,
+                      ls_dtype as)
 {
     const char *array;
     char *file = split(path, &array);
-    int status = file ? ls_npz_load(t, file, array, as)
+    int status = file ? ls_npz_load(t, file, array ? array : input, as)
                       : ls_npy_load(t, path, as);
 
     free(file);
@@ -111,9 +126,9 @@ static void tell_infinite(const ls_array *t, const char *path)
 }
 
 static int load(ls_array *t, const char *name, const char *path, ls_dtype as,
-                int rank)
+                int rank, bool by_name)
 {
-    if (load_array(t, path, as) < 0)
+    if (load_array(t, path, by_name ? name : NULL, as) < 0)
         return opt_fail(OPT_FAILED, "%s", ls_errmsg());
     make_column(t, rank);
     tell_infinite(t, path);
@@ -129,7 +144,7 @@ int data_load(data *d, const char *name, const char *path, ls_dtype as,
               int rank)
 {
     ls_array t;
-    int status = load(&t, name, path, as, rank);
+    int status = load(&t, name, path, as, rank, d->by_name && d->inputs != 1);
 
     return status == OPT_GO ? data_add(d, name, t, path) : status;
 }
@@ -145,7 +160,8 @@ static int hold(data *d, int i, const char *path)
 {
     const ls_array *all = &d->input[i].all;
     ls_array *t = &d->held_out[i];
-    int status = load(t, d->input[i].name, path, all->dtype, all->rank);
+    int status = load(t, d->input[i].name, path, all->dtype, all->rank,
+                      d->by_name && i != 1);
 
     if (status == OPT_GO && !same_row(all, t))
         return opt_fail(OPT_FAILED, "%s: its rows have not the shape of those "
@@ -170,7 +186,7 @@ int data_hold(data *d, const char *const path[DATA_INPUTS])
 
 int data_mask(data *d, const char *path)
 {
-    int status = load(&d->mask, "mask", path, LS_F32, 1);
+    int status = load(&d->mask, "mask", path, LS_F32, 1, false);
 
     if (status == OPT_GO && d->mask.shape[0] != d->rows)
         return opt_fail(OPT_FAILED, "%s: %lld weight%s for %lld row%s", path,

@@ -23,7 +23,7 @@
 #include <lockstep/images.h>
 
 enum {
-    DATA_INPUTS = 4,
+    DATA_INPUTS = 8,
     DATA_SERIES = 2,
     DATA_CHUNK = 512 /* rows that are read at once, at most */
 };
@@ -35,6 +35,7 @@ typedef struct data_input {
 
 typedef struct data {
     int inputs; /* arrays in memory; 0: another source, or a text */
+    bool by_name; /* all but the second are arrays of one file, by name */
     data_input input[DATA_INPUTS];
     ls_array held_out[DATA_INPUTS]; /* rows to evaluate on; or empty */
     ls_array fold[DATA_INPUTS];     /* rows of --cv, which no training sees */
@@ -73,11 +74,11 @@ typedef struct data {
 /* Take over t as the next input; `from` is what a message names. */
 int data_add(data *d, const char *name, ls_array t, const char *from);
 
-/* The file of such a path, of "F.npz:NAME" F.npz; to be freed, NULL: there is
- * no memory. */
+/* The file of such a path, of "F.npz:NAME" F.npz, of "F.onnx:SIZES" F.onnx; to
+ * be freed, NULL: there is no memory. */
 char *data_file(const char *path);
 
-/* The part of the path behind that file: ":NAME", or "". */
+/* The part of the path behind that file: ":NAME", ":SIZES" or "". */
 const char *data_behind(const char *path);
 
 /* The rank of the array in a .npy file, or of one in a .npz file
@@ -143,6 +144,7 @@ typedef struct table_file {
     int64_t seed; /* that says which */
     int64_t fold, folds; /* one of so many, which no training sees; folds 0:
                             there is none */
+    const char *x, *y;   /* names of the inputs; NULL: "x" and "y" */
 } table_file;
 
 /* --missing, and its part target. */
@@ -205,6 +207,7 @@ typedef struct image_files {
     double valid;           /* share of the rows to hold back */
     int64_t seed;           /* that says which, and what is drawn of .. */
     const char *augment;    /* .. --augment, or NULL */
+    const char *x, *y;      /* names of the inputs; NULL: "x" and "y" */
 } image_files;
 
 /* Then source.array[0].shape is the image's, source.classes theirs. */

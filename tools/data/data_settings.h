@@ -13,11 +13,12 @@
  * options hold. */
 #define ALL NULL
 #define FOR(...) (const char *const[]){__VA_ARGS__, NULL}
-#define IMAGES "mlp", "cnn", "resnet"
+#define CLASSIFIERS "mlp", "cnn", "resnet"
+#define IMAGES CLASSIFIERS, "onnx"
 #define TOKENS "lm", "gpt"
 #define TEXT "gpt", "rnn"
 #define ROWS "linear", "lm", IMAGES
-#define TABLES "mlp", "rnn", "table"
+#define TABLES "mlp", "rnn", "table", "onnx"
 
 #define TRAIN .only = "lockstep-train"
 #define MAY_DIFFER .may_differ = true

@@ -60,8 +60,8 @@ static int open_set(ls_source *source, const image_files *f, const char *path,
 
     o.test = test;
     o.labels = labels;
-    o.image = "x";
-    o.label = "y";
+    o.image = f->x ? f->x : "x";
+    o.label = f->y ? f->y : "y";
     o.skip_broken = f->skip_broken;
     o.n_classes = n->classes ? o.n_classes : (int)f->classes;
     return ls_source_images(source, path, &o);

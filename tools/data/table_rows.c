@@ -29,9 +29,9 @@ static int add_arrays(data *d, const table_file *f, const bool *held)
 
     if (status != OPT_GO)
         return status;
-    status = data_add(d, "x", x, f->path);
+    status = data_add(d, f->x ? f->x : "x", x, f->path);
     if (status == OPT_GO)
-        return data_add(d, "y", y, f->path);
+        return data_add(d, f->y ? f->y : "y", y, f->path);
     ls_array_free(&y);
     return status;
 }

@@ -213,7 +213,8 @@ void text_plan(text_data *t, int64_t batch, int devices)
 {
     t->batch = batch;
     t->rows = (batch + devices - 1) / devices * devices;
-    t->spec = (ls_array_spec){"tokens", LS_I32, 1, {t->window}};
+    t->spec = (ls_array_spec){t->name ? t->name : "tokens", LS_I32, 1,
+                              {t->window}};
 }
 
 /* n tokens from number `at` of the file on. */

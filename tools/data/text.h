@@ -35,7 +35,8 @@ typedef struct text_data {
     ls_key key;
     int64_t batch; /* rows of a step */
     int64_t rows;  /* the same, up to a multiple of the devices */
-    ls_array_spec spec; /* of a window: "tokens" */
+    const char *name;   /* of the input; NULL: "tokens" */
+    ls_array_spec spec; /* of a window */
 } text_data;
 
 /* Is there a text? */

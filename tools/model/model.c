@@ -5,5 +5,5 @@
 const opt_model *const models[MODELS] = {
     &model_linear, &model_lm,  &model_mlp, &model_table,
     &model_gpt,    &model_rnn, &model_cnn,
-    &model_resnet,
+    &model_resnet, &model_onnx,
 };

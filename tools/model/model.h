@@ -34,6 +34,9 @@ typedef struct model {
     bool last_best; /* of evaluations that are equal the last is the best */
     /* May change the settings: sizes, and shuffle where it was not said. */
     int (*load)(data *d, settings *s, const opt_line *line);
+    /* NULL, or: hands over the graph that build goes on with; else it is a new
+     * one. */
+    ls_graph *(*graph)(model_settings *s);
     void (*build)(ls_graph *g, const model_settings *s); /* errors stick to g */
     /* NULL, or: groups of parameters, in the order of their making (names may
      * be in room); the learning rate that belongs to the data; and first values
@@ -50,10 +53,10 @@ typedef struct model {
 unsigned model_table_idle(const model_settings *s);
 
 extern const opt_model model_linear, model_mlp, model_cnn, model_lm, model_gpt,
-    model_rnn, model_table, model_resnet;
+    model_rnn, model_table, model_resnet, model_onnx;
 
 /* All of them, as opt_program has them; each impl is of type model. */
-enum { MODELS = 8 };
+enum { MODELS = 9 };
 extern const opt_model *const models[MODELS];
 
 #endif

@@ -69,8 +69,7 @@ static int follow_classes(const data *d, settings *s, const opt_line *line,
     return OPT_GO;
 }
 
-/* Images are as they are named by --data, or by --x and --y. */
-static int load_images(data *d, settings *s, const opt_line *line)
+int model_image_files(data *d, settings *s, const opt_line *line)
 {
     image_files f = {.path = s->data.path,
                      .evaluation = s->data.eval_path,
@@ -82,10 +81,12 @@ static int load_images(data *d, settings *s, const opt_line *line)
                                                            : 0,
                      .valid = s->data.valid,
                      .augment = s->data.augment,
-                     .seed = s->data.seed};
+                     .seed = s->data.seed,
+                     .x = s->model.x,
+                     .y = s->model.y};
     int status = OPT_GO;
 
-    if (opt_given(line, "image"))
+    if (opt_given(line, "image") || s->model.file)
         status = model_image_size(s->model.image, f.shape);
     if (status != OPT_GO)
         return status;
@@ -128,7 +129,7 @@ static int check_rows(const opt_line *line)
 
 static int mlp_images(data *d, settings *s, const opt_line *line)
 {
-    int status = load_images(d, s, line);
+    int status = model_image_files(d, s, line);
     const int64_t *image;
 
     if (status != OPT_GO)
@@ -172,6 +173,8 @@ static table_file table_of(const settings *s)
         .seed = s->data.seed,
         .fold = s->data.fold,
         .folds = s->data.folds,
+        .x = s->model.x,
+        .y = s->model.y,
         .wants = {.target = s->data.target,
                   .ignore = s->data.ignore,
                   .task = (ls_table_task)s->data.task,
@@ -256,8 +259,7 @@ static int mlp_files(data *d, settings *s, const opt_line *line)
     return rank > 2 ? mlp_images(d, s, line) : mlp_rows(d, s, line);
 }
 
-/* Tell a table by its name; a reader says of a file that it is not there. */
-static bool names_table(const char *path)
+bool model_names_table(const char *path)
 {
     const char *dot = strrchr(path, '.');
 
@@ -281,7 +283,7 @@ static int mlp_load(data *d, settings *s, const opt_line *line)
     }
     if (opt_refuse(line, OF_TABLE, " needs --target") != OPT_GO)
         return OPT_WRONG;
-    if (s->data.path && names_table(s->data.path))
+    if (s->data.path && model_names_table(s->data.path))
         return opt_fail(OPT_WRONG,
                         "%s: --target names the column that is to "
                         "be predicted",
@@ -374,7 +376,7 @@ const opt_model model_mlp = {
 static int cnn_images(data *d, settings *s, const opt_line *line)
 {
     s->data.shuffle = !s->data.no_shuffle;
-    return load_images(d, s, line);
+    return model_image_files(d, s, line);
 }
 
 static int cnn_noise(data *d, settings *s, const opt_line *line,
@@ -400,7 +402,7 @@ int model_load_images(data *d, settings *s, const opt_line *line)
         status = model_widths("channels", s->model.channels, widths, &n);
     if (status != OPT_GO)
         return status;
-    if (s->data.path && names_table(s->data.path))
+    if (s->data.path && model_names_table(s->data.path))
         return opt_fail(OPT_WRONG, "%s: cnn and resnet take images; mlp and "
                         "rnn take tables", s->data.path);
     if (s->data.x || s->data.path)

@@ -28,9 +28,9 @@ int model_check_files(const settings *s)
 {
     if (s->data.path && (s->data.x || s->data.y))
         return opt_fail(OPT_WRONG, "--data and --x exclude each other");
-    if (!s->data.x != !s->data.y)
+    if (s->model.loss != MODEL_NONE && !s->data.x != !s->data.y)
         return opt_fail(OPT_WRONG, "--x and --y go together");
-    if (!s->data.eval_x != !s->data.eval_y)
+    if (s->model.loss != MODEL_NONE && !s->data.eval_x != !s->data.eval_y)
         return opt_fail(OPT_WRONG, "--eval-x and --eval-y go together");
     if (s->data.mask && !s->data.x)
         return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
@@ -72,7 +72,7 @@ static int hold_back(data *d, const settings *s)
 
 int model_load_rest(data *d, const settings *s)
 {
-    const char *const path[DATA_INPUTS] = {s->data.eval_x, s->data.eval_y};
+    const char *path[DATA_INPUTS];
     int status = s->data.mask ? data_mask(d, s->data.mask) : OPT_GO;
 
     if (status == OPT_GO && s->data.valid > 0 && d->inputs &&
@@ -84,6 +84,8 @@ int model_load_rest(data *d, const settings *s)
                           "tables, images or rows of --x");
     if (status == OPT_GO && s->data.balance)
         status = data_balance(d, s->model.classes);
+    for (int i = 0; i < DATA_INPUTS; i++) /* "y" is the second one */
+        path[i] = i == 1 ? s->data.eval_y : s->data.eval_x;
     if (status == OPT_GO && s->data.eval_x && d->inputs)
         status = data_hold(d, path);
     return status;

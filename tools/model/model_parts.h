@@ -26,6 +26,12 @@ int model_widths(const char *option, const char *text,
 /* The sizes of "32x32x3", height first. */
 int model_image_size(const char *text, int64_t size[3]);
 
+/* Images as they are named by --data, or by --x and --y. */
+int model_image_files(data *d, settings *s, const opt_line *line);
+
+/* Tell a table by its name; a reader says of a file that it is not there. */
+bool model_names_table(const char *path);
+
 /* --data or --x as images, or noise, for cnn and resnet. */
 int model_load_images(data *d, settings *s, const opt_line *line);
 
@@ -49,6 +55,9 @@ ls_node *model_drop(ls_node *x, double rate, const char *name);
  * then g has the inputs "other" and "share". */
 ls_node *model_label_loss(ls_graph *g, ls_node *logits, ls_node *labels,
                           double smoothing, const model_settings *s);
+
+/* The loss of onnx, on its output. */
+void model_onnx_build(ls_graph *g, const model_settings *s);
 
 /* A dense layer without a bias. */
 ls_node *model_product(ls_node *x, int64_t n, const char *name);

@@ -20,7 +20,7 @@ static int resnet_load(data *d, settings *s, const opt_line *line)
     if (!is_depth(m->depth))
         return opt_fail(OPT_WRONG, "--depth %lld: it is 8, 14, 20, and so on "
                         "to 56", (long long)m->depth);
-    if (m->norm < MODEL_BATCH)
+    if (m->norm < MODEL_BATCH || m->norm > MODEL_GROUP)
         return opt_fail(OPT_WRONG, "--norm: resnet has batch, batch-of-shard "
                         "or group");
     if (m->norm == MODEL_GROUP && m->width % GROUPS)

@@ -7,7 +7,8 @@
 
 static const opt_word norms[] = {
     {"layer", MODEL_LAYER}, {"rms", MODEL_RMS}, {"batch", MODEL_BATCH},
-    {"batch-of-shard", MODEL_SHARD}, {"group", MODEL_GROUP}, {NULL, 0}};
+    {"batch-of-shard", MODEL_SHARD}, {"group", MODEL_GROUP},
+    {"stored", MODEL_STORED}, {NULL, 0}};
 
 static const opt_word positions[] = {{"learned", 0}, {"rotary", 1}, {NULL, 0}};
 
@@ -38,9 +39,18 @@ static const opt layers[] = {
               "width of x") },
     { OPT_ROW("d-out", "N", OPT_COUNT, AT(d_out), FOR("linear"), "4",
               "width of y") },
-    { OPT_ROW("classes", "N", OPT_COUNT, AT(classes), FOR(IMAGES), "10",
+    { OPT_ROW("model", "F.onnx[:NAME=N,..]", OPT_TEXT, AT(file), FOR("onnx"),
+              "", "the network; behind it sizes that it gives names only"),
+      .first = 2, READS },
+    { OPT_ROW("loss", NULL, OPT_CHOICE, AT(loss), FOR("onnx"), "cross-entropy",
+              "of the output and --y; none: the output itself"),
+      .first = 2, .words = model_losses },
+    { OPT_ROW("output", "NAME", OPT_TEXT, AT(output), FOR("onnx"), "",
+              "which output it is of (the first)"), .first = 2 },
+    { OPT_ROW("classes", "N", OPT_COUNT, AT(classes), FOR(CLASSIFIERS), "10",
               "labels are below this"), .marks = OF_CLASSES },
-    { OPT_ROW("image", "HxWxC", OPT_TEXT, AT(image), FOR(IMAGES), "32x32x3",
+    { OPT_ROW("image", "HxWxC", OPT_TEXT, AT(image), FOR(CLASSIFIERS),
+              "32x32x3",
               "height, width and channels of an image") },
     { OPT_ROW("channels", "A,B,..", OPT_TEXT, AT(channels), FOR("cnn"), "32,64",
               "of the convolutions") },
@@ -63,10 +73,11 @@ static const opt layers[] = {
               FOR("table", "resnet"), "0.1",
               "share of a label that all classes get"),
       .marks = OF_CLASSES },
-    { OPT_ROW("periodic", "SIGMA", OPT_REAL, AT(periodic), FOR("table"), "0.1",
-              "deviation of the frequencies of numbers; 0: none") },
+    { OPT_ROW("recipe:periodic", "SIGMA", OPT_REAL, AT(periodic), FOR("table"),
+              "0.1", "deviation of the frequencies of numbers; 0: none"),
+      .was = "periodic" },
     { OPT_ROW("dropout", "P", OPT_DECAY, AT(dropout),
-              FOR(TEXT, IMAGES, "table"), "0",
+              FOR(TEXT, CLASSIFIERS, "table"), "0",
               "share of values dropped in training") },
     { OPT_ROW("initialiser", NULL, OPT_CHOICE, AT(initialiser), ALL, "layer",
               "how kernels start: as the layer has it, or as JAX has it"),
@@ -95,9 +106,9 @@ static const opt layers[] = {
       .needs = "window" },
     { OPT_ROW("d-ff", "N", OPT_COUNT, AT(d_ff), FOR(TOKENS), "1024",
               "width inside a block's dense layers") },
-    { OPT_ROW("norm", NULL, OPT_CHOICE, AT(norm), FOR("gpt", "resnet"),
-              "layer", "rms: no mean and no bias; resnet has the other three, "
-              "batch: of all devices"), .words = norms },
+    { OPT_ROW("norm", NULL, OPT_CHOICE, AT(norm), FOR("gpt", "resnet", "onnx"),
+              "layer", "rms: no mean and no bias; resnet has the next three, "
+              "batch: of all devices; onnx stored or batch"), .words = norms },
     { OPT_ROW("norm-epsilon", "X", OPT_REAL, AT(norm_epsilon), FOR(TOKENS),
               "1e-06", "keeps a norm's divisor from 0; PyTorch: 1e-5") },
     { OPT_ROW("positions", NULL, OPT_CHOICE, AT(positions), FOR("gpt"),
@@ -137,7 +148,7 @@ static const opt start[] = {
       REPLAYED, .needs = "init:layout" },
     { OPT_ROW("lora", "RANK", OPT_COUNT, OF(lora), ALL, "",
               "train adapters of this rank alone, on what --init gives"),
-      TRAIN, .needs = "init" },
+      TRAIN, .needs = "init|model" },
     { OPT_ROW("lora:alpha", "A", OPT_REAL, OF(lora_alpha), ALL, "16",
               "what they put out is multiplied by A / RANK"),
       .was = "lora-alpha", TRAIN,

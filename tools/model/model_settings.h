@@ -3,6 +3,7 @@
 #ifndef TOOLS_MODEL_SETTINGS_H
 #define TOOLS_MODEL_SETTINGS_H
 
+#include "data/onnx_file.h"
 #include "model/embed.h"
 #include "opt/opt.h"
 
@@ -34,6 +35,9 @@ typedef struct model_settings {
     double residual_dropout; /* 0: dropout's */
     int64_t cell, units;     /* MODEL_LSTM, MODEL_GRU */
     int64_t window, horizon; /* of a series; window 0: none */
+    const char *file;   /* of onnx: its path, checked by load */
+    int64_t loss;       /* of onnx: MODEL_CROSS_ENTROPY.. */
+    const char *output; /* that it is of; NULL: the first */
 
     /* Set by load, or before build. */
     embedding words;      /* of --text-columns */
@@ -41,11 +45,21 @@ typedef struct model_settings {
     bool regression;
     double low, high; /* of the targets of a table's regression */
     bool rounds; /* inputs are rounded to bf16 */
+    onnx_file network; /* of onnx; open until the trainer is closed */
+    const char *x, *y; /* names of inputs of onnx; NULL: "x", "y" or none */
+    bool classes_first; /* of onnx: of outputs (classes,..), as images have */
+    bool unscored;      /* its output says nothing that figures could tell */
     bool two_passes; /* make the variance of a norm, as PyTorch does */
 } model_settings;
 
 enum { MODEL_LSTM, MODEL_GRU };
-enum { MODEL_LAYER, MODEL_RMS, MODEL_BATCH, MODEL_SHARD, MODEL_GROUP };
+enum {
+    MODEL_LAYER, MODEL_RMS, MODEL_BATCH, MODEL_SHARD, MODEL_GROUP, MODEL_STORED
+};
+enum {
+    MODEL_CROSS_ENTROPY, MODEL_MSE, MODEL_MAE, MODEL_HUBER, MODEL_BCE, MODEL_KL,
+    MODEL_NONE
+};
 enum { MODEL_PLAIN, MODEL_TD, MODEL_TD_S };
 enum {
     MODEL_RELU, MODEL_TANH, MODEL_GELU, MODEL_SIGMOID, MODEL_SELU, MODEL_MISH
@@ -68,7 +82,9 @@ enum { ADAPT_ALONE, ADAPT_MODEL, ADAPT_MERGED };
 /* Options of a model's sizes; of its start. */
 extern const opt_rows model_options, start_options;
 
-/* The words of --activation, --cell and --recipe, which their files define. */
-extern const opt_word model_activations[], model_cells[], model_recipes[];
+/* The words of --activation, --cell, --recipe and --loss, which their files
+ * define. */
+extern const opt_word model_activations[], model_cells[], model_recipes[],
+    model_losses[];
 
 #endif

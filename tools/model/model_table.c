@@ -151,7 +151,7 @@ static int table_load(data *d, settings *s, const opt_line *line)
         m->activation = OF_RECIPE;
     if (!opt_given(line, "dropout"))
         m->dropout = OF_RECIPE;
-    if (!opt_given(line, "periodic"))
+    if (!opt_given(line, "recipe:periodic"))
         m->periodic = OF_RECIPE;
     if (m->regression)
         find_range(d, m);

@@ -290,6 +290,16 @@ static bool is_help(const char *arg)
     return !strcmp(arg, "--help") || !strcmp(arg, "-h");
 }
 
+/* Is --model an option of the model's own, and not its name again? */
+static bool has_file(const opt_line *line, const char *value)
+{
+    const opt_model *of = line->program->models[line->model];
+    int i = opt_find(line->program, "model");
+
+    return i >= 0 && opt_takes(&line->program->option[i], of) &&
+           (!value || strcmp(value, of->name) != 0);
+}
+
 /* "--model MODEL" is the word MODEL, and was taken as such. */
 static int take_same_model(const opt_line *line, const char *value,
                            const char **next)
@@ -332,7 +342,8 @@ static int take_argument(opt_line *line, char *arg, const char **next)
     n = strcspn(arg, "=");
     snprintf(name, sizeof name, "%.*s", (int)n, arg);
     value = arg[n] ? arg + n + 1 : NULL;
-    if (strcmp(name, "model") == 0 && !opt_is_bare(line->program))
+    if (strcmp(name, "model") == 0 && !opt_is_bare(line->program) &&
+        !has_file(line, value ? value : *next))
         return take_same_model(line, value, next);
     return take(line, name, value, next);
 }
@@ -396,11 +407,9 @@ static const char *config_of(const opt_program *p, int argc, char **argv)
     return opt_find(p, "config") < 0 ? "" : value_of("--config", argc, argv);
 }
 
-/* The model with files that --data names; -1: none. */
-static int model_of_data(const opt_program *p, int argc, char **argv)
+/* The model with files of such a name; -1: none. */
+static int model_of_file(const opt_program *p, const char *path)
 {
-    const char *path = value_of("--data", argc, argv);
-
     for (int m = 0; m < p->model_count; m++)
         for (const char *const *end = p->models[m]->files; end && *end; end++)
             if (ends_as(path, *end))
@@ -413,6 +422,7 @@ static int take_model(opt_line *line, int argc, char **argv, int *words)
 {
     const opt_program *p = line->program;
     const char *name = value_of("--model", argc, argv);
+    const char *file = *name ? name : value_of("--data", argc, argv);
     const char *config = config_of(p, argc, argv);
     char said_there[OPT_VALUE];
     int status = OPT_GO;
@@ -424,9 +434,7 @@ static int take_model(opt_line *line, int argc, char **argv, int *words)
         return help_of(p, argc > 2 ? argv[2] : NULL);
     if (strcmp(argv[1], "--version") == 0)
         return opt_version();
-    line->model = *argv[1] == '-' && !*name && !*config
-                      ? model_of_data(p, argc, argv)
-                      : -1;
+    line->model = *argv[1] == '-' && !*config ? model_of_file(p, file) : -1;
     if (line->model >= 0)
         return OPT_GO;
     *words = *argv[1] != '-' || (!*name && !*config);

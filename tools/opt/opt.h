@@ -145,7 +145,8 @@ typedef struct opt_model {
     const opt_start *own; /* its own defaults, ended by one without a name;
                              NULL: none */
     const char *const *files; /* ends of names, ended by NULL: without a MODEL,
-                                 --data of such a name means it; NULL: none */
+                                 --data or --model of such a name means it;
+                                 NULL: none */
 } opt_model;
 
 typedef struct opt_program {

@@ -29,6 +29,15 @@ static void put_text(FILE *file, const char *text)
     fputc('"', file);
 }
 
+/* "model" is the model's name in such a file: an option of that name, which is
+ * of a file, has another. */
+static const char FILE_OF_MODEL[] = "model file";
+
+static const char *member_name(const opt *o)
+{
+    return strcmp(o->name, "model") ? o->name : FILE_OF_MODEL;
+}
+
 int opt_put_options(FILE *file, const opt_line *line, opt_wanted *wanted,
                     const char *between)
 {
@@ -45,7 +54,7 @@ int opt_put_options(FILE *file, const opt_line *line, opt_wanted *wanted,
         if (!(spelt = opt_spelt(line, i, wanted)))
             return opt_fail(OPT_FAILED, "no memory for the options of a file");
         if (*spelt) {
-            fprintf(file, "%s\"%s\":", comma, o->name);
+            fprintf(file, "%s\"%s\":", comma, member_name(o));
             if (quoted || !value || strcmp(spelt, value) != 0)
                 put_text(file, spelt);
             else
@@ -107,7 +116,8 @@ static int take(opt_line *line, const char *path, const char *name,
                 const json_t *value)
 {
     const opt_program *p = line->program;
-    int i = strchr(name, ':') ? -1 : opt_find(p, name);
+    const char *option = strcmp(name, FILE_OF_MODEL) ? name : "model";
+    int i = strchr(name, ':') ? -1 : opt_find(p, option);
     const char *text = json_string_value(value);
     char *number = NULL;
 

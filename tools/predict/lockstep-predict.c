@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lockstep-predict: what a model file makes of rows, as lines of text, or the
  * text that it generates. */
+#include "data/onnx_file.h"
 #include "opt/opt.h"
 #include "predict/ask.h"
 #include "predict/choose.h"
@@ -94,6 +95,7 @@ typedef struct run {
     opt_program program;
     settings set;
     opt_line line;
+    onnx_file network; /* where MODEL is one */
     ls_graph *graph;
     ls_predictor *predictor;
     ls_context *context;
@@ -195,6 +197,16 @@ static int check_paths(const run *r)
 
 static int open_predictor(run *r, const char *path)
 {
+    int status;
+
+    if (onnx_file_is(path) && (r->set.lora || r->set.onnx || r->set.c))
+        return opt_fail(OPT_WRONG, "%s: --%s is for a model file: "
+                        "lockstep-train onnx --save F.safetensors writes one",
+                        path, r->set.lora ? "lora" : r->set.c ? "c" : "onnx");
+    if (onnx_file_is(path))
+        return onnx_file_predictor(&r->network, path, &r->graph, &r->predictor);
+    if ((status = opt_check(ls_graph_load(&r->graph, path))) != OPT_GO)
+        return status;
     if (r->set.lora)
         return opt_check(ls_predictor_load_lora(&r->predictor, path,
                                                 r->set.lora));
@@ -209,8 +221,7 @@ static int open_model(run *r)
 
     if ((status = check_paths(r)) != OPT_GO)
         return status;
-    if ((status = opt_check(ls_graph_load(&r->graph, path))) != OPT_GO ||
-        (status = open_predictor(r, path)) != OPT_GO)
+    if ((status = open_predictor(r, path)) != OPT_GO)
         return status;
     if (r->line.paths < 2 && !r->set.generate)
         return OPT_GO; /* it is only written in other forms */
@@ -220,7 +231,8 @@ static int open_model(run *r)
     r->in = chosen.in;
     r->out = chosen.out;
     r->of = chosen.output;
-    if ((status = read_notes(r, path)) != OPT_GO)
+    status = onnx_file_is(path) ? OPT_GO : read_notes(r, path);
+    if (status != OPT_GO)
         return status;
     return opt_check(ls_context_open(&r->context, r->predictor, NULL));
 }
@@ -480,6 +492,7 @@ int main(int argc, char **argv)
     ls_context_close(r.context);
     ls_predictor_close(r.predictor);
     ls_graph_free(r.graph);
+    onnx_file_close(&r.network);
     feed_close(&r.feed);
     normal_free(&r.images);
     free(r.y);

@@ -312,8 +312,11 @@ static int choose_initialiser(run *r)
 /* Opens the trainer; a value that fails here came from the command line. */
 static int open_trainer(run *r, const ls_trainer_options *o)
 {
-    int status = ls_graph_new(&r->graph);
+    bool is_read = r->model->graph != NULL;
+    int status = is_read ? 0 : ls_graph_new(&r->graph);
 
+    if (is_read)
+        r->graph = r->model->graph(&r->set.model);
     if (status == 0) {
         r->model->build(r->graph, &r->set.model);
         status = choose_initialiser(r);
@@ -452,6 +455,7 @@ void run_close(run *r)
     ls_batch_close(r->batch);
     ls_trainer_close(r->trainer);
     ls_graph_free(r->graph);
+    onnx_file_close(&r->set.model.network);
     ls_pool_close(r->pool);
     ls_mesh_close(r->mesh);
 }

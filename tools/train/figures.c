@@ -57,11 +57,12 @@ static int64_t choose_chunk(const figures *f)
 int figures_open(figures *f, const run *r, int64_t top_k)
 {
     const data *d = &r->data;
+    const char *wanted = r->set.model.output;
     ls_array_spec spec;
     int status;
 
     *f = (figures){.run = r, .top_k = top_k};
-    if (r->model->tokens && !d->table)
+    if ((r->model->tokens && !d->table) || r->set.model.unscored)
         return OPT_GO;
     f->of_images = d->again.rows > 0;
     status = f->of_images ? OPT_GO : data_held_source(d, &f->held);
@@ -75,7 +76,9 @@ int figures_open(figures *f, const run *r, int64_t top_k)
                                            f->of_images ? r->pool : NULL));
     if (status != OPT_GO)
         return status;
-    ls_predictor_output(f->predictor, 0, &spec);
+    for (int i = 0; ls_predictor_output(f->predictor, i, &spec); i++)
+        if (!wanted || strcmp(spec.name, wanted) == 0)
+            break;
     f->output = spec.name;
     f->rows = f->held.rows;
     f->width = spec.rank ? spec.shape[0] : 1;
@@ -99,7 +102,8 @@ static int compute_rows(figures *f, int64_t first)
     int status = read_rows(f, first, n);
 
     if (status == 0)
-        status = ls_context_set(f->context, "x", LS_F32, f->x, n);
+        status = ls_context_set(f->context, f->held.arrays[0].name,
+                                f->held.arrays[0].dtype, f->x, n);
     if (status == 0)
         status = ls_context_predict(f->context, f->output, n * f->width,
                                     f->out + first * f->width);

@@ -80,6 +80,23 @@ static int print_config(session *s)
                                     : OPT_DONE;
 }
 
+/* A file in ONNX is the one that came in, with other weights. */
+static int check_save(session *s)
+{
+    const char *save = s->set.save;
+
+    if (!save || !onnx_file_is(save))
+        return OPT_GO;
+    if (!s->run.model->graph)
+        return opt_fail(OPT_WRONG, "--save %s: a model of ours is saved as "
+                        "F.safetensors; lockstep-predict F.safetensors --onnx "
+                        "%s writes that", save, save);
+    if (s->run.set.start.lora)
+        return opt_fail(OPT_WRONG, "--save %s: adapters are saved as "
+                        "F.safetensors", save);
+    return OPT_GO;
+}
+
 /* A training may end in the file that it began with, but what needs its base is
  * not put in its place. */
 static int check_writable(session *s)
@@ -261,8 +278,8 @@ static int open_watchdog(session *s)
 
 /* clang-format off */
 static int (*const checks[])(session *s) = {
-    name_published, check_ranks, check_usage, print_config, check_writable,
-    NULL
+    name_published, check_ranks, check_usage, print_config, check_save,
+    check_writable, NULL
 };
 
 static int (*const stages[])(session *s) = {

@@ -22,6 +22,9 @@ static int write_model(session *s)
 
     if (!s->set.save)
         return OPT_GO;
+    if (onnx_file_is(s->set.save))
+        return opt_check(ls_onnx_save(s->run.set.model.network.onnx,
+                                      s->run.trainer, s->set.save));
     if (d->table)
         note[n++] = (ls_setting){LS_CODING_NOTE,
                                  ls_coding_note(data_coding(d))};
@@ -143,8 +146,9 @@ static int sample_text(session *s)
 static int end_transcriber(session *s)
 {
     bool whole = !s->stopped && !s->set.stop_at;
-    bool saved = s->set.against ? s->saved : s->saves &&
-                 (!has_best(s) || s->at.score.is_saved);
+    bool named = s->set.save && !onnx_file_is(s->set.save);
+    bool saved = named && (s->set.against ? s->saved : s->saves &&
+                           (!has_best(s) || s->at.score.is_saved));
     int status = whole &&
         !has_best(s) ? transcriber_saved(&s->transcriber) : OPT_GO;
 

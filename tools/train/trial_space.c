@@ -30,7 +30,7 @@ static const choice space[] = {
     {"hidden", {"256,256,256", "64,64,64,64,64", "512"}, {0.6, 0.2, 0.2},
      0, 0, 0},
     {"smoothing", {"0", "0.1"}, {0.3, 0.7}, 0, 0, 0},
-    {.option = "periodic", .zero = 0.25, .low = 0.05, .high = 0.5},
+    {.option = "recipe:periodic", .zero = 0.25, .low = 0.05, .high = 0.5},
 };
 
 enum { CHOICES = sizeof space / sizeof *space };

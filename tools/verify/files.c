@@ -234,7 +234,7 @@ char *files_option(const files *f, const char *option, const char *behind)
         return NULL;
     }
     end = name ? strrchr(name, '.') : NULL;
-    if (*behind && (!end || strcmp(end, ".npz") != 0)) {
+    if (*behind && (!end || (strcmp(end, ".npz") && strcmp(end, ".onnx")))) {
         opt_fail(OPT_FAILED, "%s: %s names \"%.80s\" in a file that has no "
                  "arrays by name", f->of->path, option, behind);
         return NULL;

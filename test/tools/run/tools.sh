@@ -127,7 +127,7 @@ expect 2 "unknown model \"gptt\"; did you mean gpt?" help gptt
 expect 2 "--steps needs a value: N" linear --steps
 expect 2 "--allow-single takes no value" lm --allow-single=1
 expect 2 "--vocab is not an option of linear (it is for lm, gpt, rnn)" linear --vocab 9
-expect 2 "--y is not an option of lm (it is for linear, mlp, cnn, resnet)" \
+expect 2 "--y is not an option of lm (it is for linear, mlp, cnn, resnet, onnx)" \
     lm --y y.npy
 expect 2 "--save: the value is empty" lm --save=
 for bad in -1 "" x 1x " 1" +1 1.5 1e3 0x10 99999999999999999999; do
