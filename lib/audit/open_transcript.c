@@ -34,6 +34,9 @@ typedef struct way {
     uint32_t word[8], block[16], before[LS__RECORD_WORDS], size[2];
 } way;
 
+_Static_assert(sizeof(way) == 4 * WAY_WORDS, "a way is its words");
+_Static_assert(WAY <= LS_TRANSCRIPT_NOTE, "a way fits a note");
+
 static void write_way(const ls_transcript *r, char text[WAY])
 {
     uint64_t size = r->records.size;

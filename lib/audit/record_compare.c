@@ -3,6 +3,7 @@
  * first hash that differs is of the first thing that was made otherwise.  Of a
  * file only the tail, the leaves' hashes and one leaf are read. */
 #include "audit/record_compare.h"
+#include "base/assert.h"
 #include "base/json.h"
 #include "base/sized.h"
 #include "file/line.h"
@@ -204,6 +205,7 @@ static int find_element(ls__two_records *p, const ls__record_entry *e)
         if ((n = ls__record_words_of(&p->of[side], &p->of[side].entry[p->at],
                                      f->leaf, word[side])) < 0)
             return (int)n;
+    LS__ASSERT(n <= LS__LEAF);
     while (i < n && word[0][i] == word[1][i])
         i++;
     if (i == n) /* hashes differ, so SHA-256 would be broken */
@@ -230,6 +232,7 @@ static int compare_leaves(ls__two_records *p, int64_t i, int64_t *leaf)
     ls__digest hash[2][HASHES];
     int status = 0;
 
+    LS__ASSERT(p->of[0].entry[i].words == p->of[1].entry[i].words);
     *leaf = -1;
     for (int64_t at = 0; at < leaves && *leaf < 0; at += n) {
         n = leaves - at < HASHES ? leaves - at : HASHES;

@@ -2,6 +2,7 @@
 /* Files of arrays for the header's readers: lists of what the reader of each
  * format has checked and owns. */
 #include "base/error.h"
+#include "base/assert.h"
 #include "base/json.h"
 #include "base/sized.h"
 #include "checkpoint/checkpoint.h"
@@ -72,6 +73,7 @@ static int join_notes(ls_archive *a)
     add_pair(a, "state", c->state);
     add_texts(a, c->options);
     add_texts(a, c->notes);
+    LS__ASSERT(a->pairs == (int)n);
     return 0;
 }
 

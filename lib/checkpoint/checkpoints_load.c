@@ -2,6 +2,7 @@
 /* Going on from a run's checkpoints: the newest that can be read, and what of
  * it is another now. */
 #include "base/error.h"
+#include "base/assert.h"
 #include "checkpoint/checkpoints.h"
 
 #include <fcntl.h>
@@ -68,6 +69,7 @@ static void take(ls_checkpoints *c, ls__checkpoint *from)
                                                            + i]
                                   : &from->params.entry[i];
 
+            LS__ASSERT(e->bytes == p->slot[i].size * (int64_t)sizeof *to);
             memcpy(to + p->slot[i].offset, e->data, (size_t)e->bytes);
         }
     }

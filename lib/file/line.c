@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines of a transcript, read as strictly as they are written. */
 #include "file/line.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -83,9 +84,11 @@ static const kind *find_kind(const char *name)
 
 static const field *find_field(const kind *k, const char *name)
 {
-    for (const field *f = k->fields; f->name; f++)
+    for (const field *f = k->fields; f->name; f++) {
+        LS__ASSERT(!f[1].name || strcmp(f->name, f[1].name) < 0);
         if (strcmp(f->name, name) == 0)
             return f;
+    }
     return NULL;
 }
 

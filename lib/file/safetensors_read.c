@@ -6,6 +6,7 @@
  * refused: unknown keys of an entry, twice the same name, a name with a zero
  * byte. */
 #include "base/error.h"
+#include "base/assert.h"
 #include "base/json.h"
 #include "base/little.h"
 #include "base/sha.h"
@@ -318,6 +319,7 @@ static int read_entry(reader *r, const char *name, const json_t *value)
     place *p = &r->place[r->places];
     ls_entry *e = &p->entry;
 
+    LS__ASSERT(status < 0 || r->places < r->most);
     if (status < 0 || !(e->name = ls__arena_text(&r->file->arena, name)))
         return LS_ENOMEM;
     if (json_object_size(value) != 3)

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 enum { DIGITS = 8 };
+_Static_assert(sizeof LS__SEAL_OPEN - 1 == DIGITS, "open digits are digits");
 
 char *ls__seal_find(char *text, size_t n)
 {

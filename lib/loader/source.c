@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sources that need no files: arrays in memory, and weights for any source. */
 #include "base/error.h"
+#include "base/assert.h"
 #include "base/least.h"
 #include "base/memory.h"
 #include "loader/named_array.h"
@@ -85,6 +86,7 @@ static int64_t widen(arrays *s, const ls_series *series, int64_t all)
                         ls__s(all), (long long)each, (long long)at);
     s->data[a] += at * s->step[a];
     s->row_bytes[a] *= each;
+    LS__ASSERT(spec->rank < LS_MAX_RANK);
     if (length > 0) {
         memmove(spec->shape + 1, spec->shape,
                 (size_t)spec->rank * sizeof *spec->shape);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Compressed sparse rows as lists of one length. */
 #include "base/error.h"
+#include "base/assert.h"
 #include <lockstep/sparse.h>
 
 #include <string.h>
@@ -52,6 +53,7 @@ static void write_row(const rows *of, int64_t row, int32_t *indices,
 {
     int64_t first = of->offsets[row], n = of->offsets[row + 1] - first;
 
+    LS__ASSERT(n >= 0 && n <= of->width);
     memcpy(indices, of->indices + first, (size_t)n * sizeof *indices);
     for (int64_t i = n; i < of->width; i++)
         indices[i] = -1;

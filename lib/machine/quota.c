@@ -17,6 +17,7 @@
  * other file systems, which may be longer, are passed over. */
 #define _GNU_SOURCE /* strsep */
 #include "machine/quota.h"
+#include "base/assert.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -135,6 +136,7 @@ static void climb(const hierarchy *h, char *folder, size_t top,
             keep_least(least, &q);
         if (strlen(folder) <= top)
             return;
+        LS__ASSERT(folder[top] == '/');
         *strrchr(folder, '/') = 0;
     }
 }

@@ -3,6 +3,7 @@
  * Files get the text; what must be equal is told from the same
  * (graph_facts.c). */
 #include "model/graph_json.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "base/json.h"
@@ -40,6 +41,7 @@ static json_t *integers(int count, const int64_t *of)
 /* JSON has no word for infinity; NaN is no attribute's value. */
 static json_t *number(double x)
 {
+    LS__ASSERT(x == x);
     if (x - x == 0)
         return json_real(x);
     return json_string(x > 0 ? "infinity" : "-infinity");
@@ -180,6 +182,7 @@ static int64_t skipped_before(const ls_graph *g, const ls_node *n,
             own++;
         }
     skipped = first - *requests;
+    LS__ASSERT(skipped >= 0);
     *requests = first + own;
     return skipped;
 }

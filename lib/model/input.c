@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The check of rows that are given for an input. */
 #include "model/input.h"
+#include "base/assert.h"
 #include "base/error.h"
 
 static int check_indices(const ls__input *in, const int32_t *x, int64_t rows)
@@ -34,6 +35,7 @@ int ls__input_check(const ls__input *in, ls_dtype dtype, int64_t n,
         return ls__fail(LS_EINVAL, "input \"%s\" takes %s%s", in->name,
                         in->dtype == LS_F32 ? "LS_F32" : "LS_I32",
                         data ? "" : " and a pointer that is not NULL");
+    LS__ASSERT(in->size > 0);
     if (rows > INT64_MAX / 4 / in->size) /* bytes */
         return ls__fail(LS_ESHAPE, "input \"%s\": %lld row%s of %lld elements "
                         "are more than memory has", in->name, (long long)rows,

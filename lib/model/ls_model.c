@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening and closing models. */
 #include "model/ls_model.h"
+#include "base/assert.h"
 #include "backend/backend.h"
 #include "base/error.h"
 #include "graph/edit.h"
@@ -106,6 +107,7 @@ static int graph_inputs(ls__model *m)
 {
     if (make_inputs(m, m->plan->inputs) < 0)
         return LS_ENOMEM;
+    LS__ASSERT(m->inputs == m->plan->inputs);
     for (int i = 0; i < m->inputs; i++) {
         const ls_node *n = m->plan->input[i];
 

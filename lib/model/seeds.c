@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Flax's two ways from a seed to the keys of parameters and layers. */
 #include "model/seeds.h"
+#include "base/assert.h"
 #include "random/init.h"
 #include "random/initialiser.h"
 #include "random/keys.h"
@@ -37,6 +38,7 @@ static int sow_parameters(ls__model *m, const ls__seeds *s)
     const ls__plan *plan = m->plan;
     int status = 0;
 
+    LS__ASSERT(plan->params == m->params.count);
     for (int i = 0; i < plan->params && status == 0; i++) {
         const ls__param *p = &plan->param[i];
         ls__start start = ls__seeds_start(m, s, i);

@@ -2,6 +2,7 @@
 /* A parameter as a node: its value is the same in every row, and its gradient
  * is the column sum over rows, chunk by chunk. */
 #include "graph/undo.h"
+#include "base/assert.h"
 #include "op/op_table.h"
 
 #include <string.h>
@@ -27,6 +28,7 @@ static ls_node *parameter_declare(ls_node *n)
 {
     int64_t out = ls__width(n);
 
+    LS__ASSERT(n->rank < LS_MAX_RANK);
     n = ls__node_param(n, "", LS__INIT_ZEROS, n->size / out, out, n->rank,
                        n->shape);
     if (n && ((const parameter *)n->of)->is_constant)

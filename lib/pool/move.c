@@ -3,6 +3,7 @@
  * Shards, memory, barriers stay the worker's, so no result depends on where it
  * runs. */
 #include "base/error.h"
+#include "base/assert.h"
 #include "kernel/fault.h"
 #include "pool/pool_seats.h"
 #include "pool/thread.h"
@@ -93,6 +94,7 @@ int ls__pool_pu(const ls_pool *p, int worker)
 /* Settle a move that has succeeded. */
 static void settle(ls_pool *p, int worker, int pu)
 {
+    LS__ASSERT(worker >= 0 && worker < p->mesh->workers);
     p->seat[worker].pu = pu;
     p->seat[worker].moved = true;
     if (!shares(p, worker, pu))

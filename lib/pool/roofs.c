@@ -26,6 +26,8 @@ typedef struct lap {
     double work;
 } lap;
 
+_Static_assert(sizeof(lap) % 64 == 0, "workers share no cache line");
+
 typedef struct race {
     ls_pool *pool;
     int workers;               /* that take part */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See spread.h. */
 #include "ranks/spread.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "ranks/link.h"
 #include "ranks/ranks.h"
@@ -23,6 +24,7 @@ static int agree(const ls_transport *link, int status, ls__word *of)
 {
     ls__word *mine = &of[link->rank];
 
+    LS__ASSERT(link->rank >= 0 && link->rank < link->ranks);
     mine->status = status;
     if (status < 0)
         snprintf(mine->message, sizeof mine->message, "%s", ls_errmsg());

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Groups of parameters: making them, and who is in which. */
 #include "rules/groups.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/pattern.h"
 
@@ -77,6 +78,7 @@ float ls__groups_rate(const ls_trainer_options *o, const char *name, int rank,
 
     for (int i = 0; i < o->n_groups; i++)
         if (ls__group_has(&o->groups[i], name, rank)) {
+            LS__ASSERT(is_factor(o->groups[i].rate));
             rate *= o->groups[i].rate;
             decay *= o->groups[i].decay;
         }
