@@ -182,13 +182,22 @@ SIMD int64_t conv_pair(int64_t at, int64_t size)
 SIMD void conv_blocks(const ls__conv *v, const conv_chunk *q, int rows,
                       int vecs, const float *a, tile_sums acc)
 {
-    for (int64_t y = 0; y < q->h; y += 2, conv_ahead(v))
-        for (int64_t x = 0; x < q->w; x += 2)
-            for (int64_t i = y; i < y + conv_pair(y, q->h); i++)
-                tile_steps_of(rows, vecs, conv_pair(x, q->w),
-                              a + i * v->step_y + x * v->step_x, 1, v->step_x,
-                              q->dy + i * q->dy_row + x * q->dy_col, q->dy_col,
-                              acc);
+    for (int64_t y = 0; y < q->h; y += 2, conv_ahead(v)) {
+        const float *from = a + y * v->step_y, *dy = q->dy + y * q->dy_row;
+        int64_t below = conv_pair(y, q->h) - 1;
+
+        for (int64_t x = 0; x < q->w; x += 2) {
+            int64_t two = conv_pair(x, q->w);
+
+            tile_steps_of(rows, vecs, two, from, 1, v->step_x, dy, q->dy_col,
+                          acc);
+            if (below)
+                tile_steps_of(rows, vecs, two, from + v->step_y, 1, v->step_x,
+                              dy + q->dy_row, q->dy_col, acc);
+            from += 2 * v->step_x;
+            dy += 2 * q->dy_col;
+        }
+    }
 }
 
 /* The beginning of run number `run` of the window at x. */
