@@ -5,6 +5,7 @@
 #include "file/file.h"
 #include "import/reader.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,7 @@ typedef struct copy {
     const uint8_t *from;
     size_t size;
     uint8_t *to;
+    char *now; /* the name of the copy beside, where it is another */
 } copy;
 
 static copy *copy_of(copy *list, int n, const ls__weight *w)
@@ -158,9 +160,118 @@ static bool same_folder(const ls_onnx *onnx, const char *path)
     return same;
 }
 
+/* ------ files beside the copy, in the folder of the model ------ */
+
+/* The messages around the name of a file beside: a model's graph, its
+ * initializers, their entries of external data, and the value of one. */
+static const int way[] = {7, 5, 13, 2};
+enum { ENTRY = 3 };
+
+/* The name of the copy that an entry tells the place of; NULL: of none. */
+static const char *name_in(const copy *list, int n, ls__wire entry)
+{
+    ls__field key, value;
+
+    if (!ls__wire_find(entry, 1, &key) || !ls__wire_find(entry, 2, &value) ||
+        ls__wire_size(key.bytes) != 8 || memcmp(key.bytes.at, "location", 8))
+        return NULL;
+    for (int i = 0; i < n; i++)
+        if (list[i].now && strlen(list[i].name) == ls__wire_size(value.bytes) &&
+            !memcmp(list[i].name, value.bytes.at, strlen(list[i].name)))
+            return list[i].now;
+    return NULL;
+}
+
+/* The key of a field that holds bytes, and how many; as rename_in. */
+static size_t put_key(uint8_t *to, int number, size_t size)
+{
+    size_t n = 0;
+
+    if (to)
+        to[n] = (uint8_t)(number << 3 | 2);
+    for (n = 1; size >= 0x80; size >>= 7, n++)
+        if (to)
+            to[n] = (uint8_t)(size | 0x80);
+    if (to)
+        to[n] = (uint8_t)size;
+    return n + 1;
+}
+
+/* Write a message with the new names of files, and all else as it was; returns
+ * its bytes.  to NULL: nothing is written. */
+static size_t rename_in(const copy *list, int n, ls__wire m, int depth,
+                        uint8_t *to)
+{
+    const char *name = depth == ENTRY ? name_in(list, n, m) : NULL;
+    size_t all = 0, part;
+    ls__field f;
+
+    for (const uint8_t *from = m.at; ls__wire_next(&m, &f) > 0; from = m.at) {
+        uint8_t *at = to ? to + all : NULL;
+
+        if (f.number != way[depth] || (depth == ENTRY && !name)) {
+            part = (size_t)(m.at - from);
+        } else {
+            part = name ? strlen(name)
+                        : rename_in(list, n, f.bytes, depth + 1, NULL);
+            all += put_key(at, way[depth], part);
+            at = to ? to + all : NULL;
+            from = (const uint8_t *)name;
+        }
+        if (at && from)
+            memcpy(at, from, part);
+        else if (at)
+            rename_in(list, n, f.bytes, depth + 1, at);
+        all += part;
+    }
+    return all;
+}
+
+/* Name the copies beside after the model's copy, as exporters do. */
+static int name_copies(copy *list, int besides, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    size_t room = strlen(base) + 24;
+
+    for (int i = 0; i < besides; i++) {
+        if (!(list[i].now = ls__new(room, 1, path)))
+            return LS_ENOMEM;
+        if (i)
+            snprintf(list[i].now, room, "%s.%d.data", base, i);
+        else
+            snprintf(list[i].now, room, "%s.data", base);
+        for (int k = 0; k < besides; k++)
+            if (!strcmp(list[i].now, list[k].name))
+                return ls__fail(LS_EINVAL, "%s: the weights of the model that "
+                                "was read are in \"%s\", which would be "
+                                "written over: save under another name",
+                                path, list[k].name);
+    }
+    return 0;
+}
+
+/* Give the model, the last copy, the names of the others. */
+static int rename_model(copy *list, int besides)
+{
+    copy *model = &list[besides];
+    ls__wire old = {model->to, model->to + model->size};
+    size_t size = rename_in(list, besides, old, 0, NULL);
+    uint8_t *now = ls__new(size, 1, "an ONNX model");
+
+    if (!now)
+        return LS_ENOMEM;
+    rename_in(list, besides, old, 0, now);
+    free(model->to);
+    model->to = now;
+    model->size = size;
+    return 0;
+}
+
+/* ------ writing ------ */
+
 static int write_copy(const copy *c, const char *path)
 {
-    char *to = beside(path, c->name);
+    char *to = beside(path, c->now ? c->now : c->name);
     ls__aside file = {0};
     int status = to ? ls__aside_open(&file, to) : LS_ENOMEM;
 
@@ -173,6 +284,23 @@ static int write_copy(const copy *c, const char *path)
     return status;
 }
 
+static int copy_all(copy *list, const ls__om *om)
+{
+    int n = om->besides + 1;
+
+    for (int i = 0; i < om->besides; i++)
+        list[i] = (copy){om->beside[i].name, om->beside[i].bytes,
+                         om->beside[i].size, NULL, NULL};
+    list[n - 1] = (copy){NULL, om->bytes, om->size, NULL, NULL};
+    for (int i = 0; i < n; i++) {
+        if (!(list[i].to = ls__new(list[i].size, 1, "an ONNX model")))
+            return LS_ENOMEM;
+        if (list[i].size)
+            memcpy(list[i].to, list[i].from, list[i].size);
+    }
+    return 0;
+}
+
 int ls_onnx_save(const ls_onnx *onnx, const ls_trainer *trainer,
                  const char *path)
 {
@@ -180,34 +308,26 @@ int ls_onnx_save(const ls_onnx *onnx, const ls_trainer *trainer,
     LS__NEED(trainer);
     LS__NEED(path);
 
-    const ls__om *om = &onnx->om;
-    int n = om->besides + 1, status = 0;
-    copy *list;
+    int besides = onnx->om.besides, n = besides + 1, status;
+    copy *list = ls__new((size_t)n, sizeof *list, "an ONNX model");
+    bool apart = besides && same_folder(onnx, path);
 
-    if (om->besides && same_folder(onnx, path))
-        return ls__fail(LS_EINVAL, "%s: the model's weights are in \"%s\", "
-                        "which would be written over: save to another folder",
-                        path, om->beside[0].name);
-    if (!(list = ls__new((size_t)n, sizeof *list, "an ONNX model")))
+    if (!list)
         return LS_ENOMEM;
-    list[n - 1] = (copy){NULL, om->bytes, om->size, NULL};
-    for (int i = 0; i < om->besides; i++)
-        list[i] = (copy){om->beside[i].name, om->beside[i].bytes,
-                         om->beside[i].size, NULL};
-    for (int i = 0; i < n && status == 0; i++) {
-        list[i].to = ls__new(list[i].size, 1, "an ONNX model");
-        if (!list[i].to)
-            status = LS_ENOMEM;
-        else if (list[i].size)
-            memcpy(list[i].to, list[i].from, list[i].size);
-    }
+    status = copy_all(list, &onnx->om);
+    if (status == 0 && apart)
+        status = name_copies(list, besides, path);
     for (int i = 0; i < onnx->weights && status == 0; i++)
         if (onnx->weight[i]->tensor && onnx->weight[i]->param)
             status = put_weight(list, n, onnx, onnx->weight[i], trainer);
+    if (status == 0 && apart)
+        status = rename_model(list, besides);
     for (int i = 0; i < n && status == 0; i++) /* the model last */
         status = write_copy(&list[i], path);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         free(list[i].to);
+        free(list[i].now);
+    }
     free(list);
     return status;
 }

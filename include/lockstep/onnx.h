@@ -97,9 +97,11 @@ LS_API ls_node *ls_onnx_node(const ls_onnx *onnx, const char *name);
 LS_API int ls_predictor_load_onnx(ls_predictor *predictor, const ls_onnx *onnx);
 
 /* Write the model again with a trainer's weights, and every other byte as it
- * was.  The files appear whole or not at all.  LS_EINVAL: its weights are in a
- * file beside, which would be written over: save to another folder; LS_ENOTSUP:
- * weights of a type that is not F32 or F64; LS_EIO; LS_ENOMEM. */
+ * was; files beside it keep their names, but in the folder of the model that
+ * was read, where they are named after the new one (trained.onnx.data).  Each
+ * file appears whole or not at all.  LS_EINVAL: a file beside would be written
+ * over; LS_ENOTSUP: weights of a type that is not F32 or F64; LS_EIO;
+ * LS_ENOMEM. */
 LS_API int ls_onnx_save(const ls_onnx *onnx, const ls_trainer *trainer,
                         const char *path);
 

@@ -534,6 +534,76 @@ START_TEST(test_beside)
 }
 END_TEST
 
+/* The loss is the sum of y, so a step of rate 1 takes 1 from each weight.  A
+ * copy called `bad` would have its weights where the model has them. */
+static void train_beside(const char *from, const char *to, const char *bad)
+{
+    static const float x[3] = {4, 5, 6};
+    ls_trainer_options o = ls_trainer_defaults();
+    ls_onnx_options sizes = ls_onnx_defaults();
+    ls_pool *pool = open_pool(1, 1);
+    ls_onnx *onnx;
+    ls_graph *g;
+    ls_node *y;
+    ls_trainer *t;
+    ls_batch *batch;
+    ls_result r;
+
+    sizes.sizes = "T=3";
+    o.optimizer = ls_sgd(1);
+    OK(ls_onnx_open(&onnx, in_folder(from)));
+    OK(ls_graph_load_onnx(&g, onnx, &sizes));
+    y = ls_sum_over(ls_onnx_node(onnx, NULL), 0, NULL);
+    OK(ls_loss(g, ls_mean_loss(y, NULL)));
+    OK(ls_trainer_open(&t, pool, g, &o));
+    OK(ls_batch_open(&batch, t));
+    OK(ls_batch_set(batch, "x", LS_F32, x, 1));
+    OK(ls_step(t, batch, &r));
+    OK(ls_onnx_save(onnx, t, in_folder(to)));
+    ck_assert_int_eq(ls_onnx_save(onnx, t, in_folder(bad)), LS_EINVAL);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), ".data\", which would be"));
+    ls_batch_close(batch);
+    ls_trainer_close(t);
+    ls_graph_free(g);
+    ls_onnx_close(onnx);
+    ls_pool_close(pool);
+}
+
+static void holds(const char *name, const float *want)
+{
+    size_t size;
+    char *bytes = get_file(in_folder(name), &size);
+
+    ck_assert_uint_eq(size, 4 * sizeof *want);
+    ck_assert_mem_eq(bytes, want, size);
+    free(bytes);
+}
+
+/* A copy in the folder of the model has a file beside it of its own. */
+START_TEST(test_save_beside)
+{
+    static const float first[4] = {9, 1, 2, 3}, second[4] = {9, 0, 1, 2},
+                       third[4] = {9, -1, 0, 1};
+    const char *longer =
+        "a_name_by_which_a_message_around_it_has_a_length_of_two_bytes_where_"
+        "it_had_one_before_and_so_have_those_around_that_one_and_it.onnx";
+
+    folder_open();
+    put_file(in_folder("a.data"), first, sizeof first);
+    write_beside("a.data", "12");
+    train_beside("a.onnx", longer, "a");
+    train_beside(longer, "b.onnx", longer);
+    holds("a.data", first);
+    holds("b.onnx.data", third);
+    ck_assert_int_eq(rename(in_folder(longer), in_folder("c.onnx")), 0);
+    train_beside("c.onnx", "c.onnx", longer);
+    holds("c.onnx.data", third);
+    train_beside("a.onnx", "c", "a");
+    holds("c.data", second);
+    folder_close();
+}
+END_TEST
+
 /* ------ memory ------ */
 
 /* Any allocation may fail: that is told, and nothing stays. */
@@ -583,6 +653,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_rows_apart);
     tcase_add_test(t, test_cut);
     tcase_add_test(t, test_beside);
+    tcase_add_test(t, test_save_beside);
     if (COUNTS_MEMORY)
         tcase_add_loop_test(t, test_shortage, 0, 3);
     suite_add_tcase(s, t);
