@@ -6,6 +6,7 @@
 #include "run/rate.h"
 #include "train/stop.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -53,12 +54,17 @@ int evaluation_check(const run *r, const train_settings *s)
 
 /* Rows, and a text of --eval-data, are evaluated without being told to: after
  * each epoch, or at the end. */
+bool evaluation_is_in(const run *r, const train_settings *set)
+{
+    return interval(r, set) || data_holds_rows(&r->data) ||
+           r->data.text.other.file;
+}
+
 bool evaluation_due(const evaluation *e, int64_t done)
 {
-    const data *d = &e->run->data;
     int64_t every = interval(e->run, e->set);
 
-    if (!every && !data_holds_rows(d) && !d->text.other.file)
+    if (!evaluation_is_in(e->run, e->set))
         return false;
     return done == e->run->set.data.steps || (every && done % every == 0);
 }
@@ -113,12 +119,11 @@ static void count(evaluation *e, double loss, double accuracy, int64_t done)
     e->accuracy = accuracy;
 }
 
-/* Keep the final figures, or the weights to compute them from.  With
- * --early-stop they are those of the best weights, which are saved; otherwise
- * of the last evaluation. */
+/* Keep the final figures, or the weights to compute them from: those of the
+ * best evaluation, where its weights are the run's, otherwise of the last. */
 static int keep_figures(evaluation *e)
 {
-    bool best = e->set->early_stop && evaluation_better(e);
+    bool best = e->keeps && evaluation_better(e);
     figures *f = &e->figures;
 
     if (!best && (e->best.kept || f->of_images))
@@ -185,6 +190,11 @@ bool evaluation_better(const evaluation *e)
     return e->score->stop.values && !e->score->stop.since;
 }
 
+bool evaluation_has_best(const evaluation *e)
+{
+    return e->keeps && e->score->stop.values;
+}
+
 bool evaluation_enough(const evaluation *e)
 {
     return e->enough;
@@ -195,11 +205,22 @@ int evaluation_stopped(const evaluation *e)
     return e->figures.stopped;
 }
 
-static void print_means(const evaluation *e, double loss, double accuracy)
+static lines_held held_of(const evaluation *e, int64_t step, double loss,
+                          double accuracy)
 {
-    printf("  loss %.4f", opt_shown(loss));
-    if (data_holds_rows(&e->run->data) && !isnan(accuracy))
-        printf("  acc %.4f", opt_shown(accuracy));
+    bool rows = data_holds_rows(&e->run->data);
+
+    return (lines_held){.what = "", .rest = "", .step = step, .loss = loss,
+                        .accuracy = rows ? accuracy : (double)NAN,
+                        .figures = &e->figures};
+}
+
+lines_held evaluation_held(const evaluation *e)
+{
+    return e->best.kept
+               ? held_of(e, e->score->best_step, e->best.loss,
+                         e->best.accuracy)
+               : held_of(e, e->done, e->score->loss, e->accuracy);
 }
 
 static int figures_now(figures *f)
@@ -209,9 +230,10 @@ static int figures_now(figures *f)
     return status == OPT_GO ? figures_compute(f) : status;
 }
 
-static int print_line(evaluation *e, int64_t done)
+static int evaluate_line(evaluation *e, int64_t done)
 {
     double loss = 0, accuracy = 0;
+    lines_held line;
     int status = sum_batches(e, &loss, &accuracy);
 
     if (status == OPT_GO && !evaluation_stopped(e) &&
@@ -221,10 +243,9 @@ static int print_line(evaluation *e, int64_t done)
         return status;
     if (isnan(accuracy))
         accuracy = figures_accuracy(&e->figures);
-    printf("[lockstep] eval step %04lld", (long long)done);
-    print_means(e, loss, accuracy);
-    figures_print(&e->figures);
-    putchar('\n');
+    line = held_of(e, done, loss, accuracy);
+    if (lines_has_evaluation(e->lines, done))
+        lines_evaluation(e->lines, &line);
     count(e, loss, accuracy, done);
     return opt_end(keep_figures(e));
 }
@@ -235,7 +256,7 @@ int evaluate(evaluation *e, int64_t done)
 
     if (status != OPT_GO)
         return status;
-    status = print_line(e, done);
+    status = evaluate_line(e, done);
     back = run_average(e->run, false);
     if (status == OPT_GO)
         status = back;
@@ -243,32 +264,22 @@ int evaluate(evaluation *e, int64_t done)
                                                       : status;
 }
 
-/* The figures of the best weights, and where these are. */
+/* The figures of the best weights, and where these are, if anywhere. */
 static int print_best(evaluation *e)
 {
+    const char *file = e->score->is_saved ? e->set->save : NULL;
+    char rest[PATH_MAX + 8] = "";
     int status = figures_take_back(&e->figures);
+    lines_held line = evaluation_held(e);
 
     e->done = e->score->best_step;
-    printf("[lockstep] eval best step %04lld", (long long)e->done);
-    print_means(e, e->best.loss, e->best.accuracy);
-    figures_print(&e->figures);
-    if (e->score->is_saved && e->set->save)
-        printf("  in %s", characters_shown(e->set->save));
-    putchar('\n');
+    line.what = "best ";
+    line.rest = rest;
+    if (file)
+        snprintf(rest, sizeof rest, "  in %s", characters_shown(file));
+    if (file || e->set->early_stop)
+        lines_evaluation(e->lines, &line);
     return status;
-}
-
-/* Weights that were better than those of the end are gone; say so, and how not
- * to lose them. */
-static void tell_lost(const evaluation *e)
-{
-    const score *s = e->score;
-
-    if (!e->set->early_stop && e->set->save && run_is_first(e->run) &&
-        s->last != s->stop.best)
-        fprintf(stderr, "note: step %04lld was better than the end, which is "
-                "saved; --early-stop N saves the best\n",
-                (long long)s->best_step);
 }
 
 /* Figures that were not made on the way, of weights that were taken then, or of
@@ -298,15 +309,15 @@ int evaluation_sum(evaluation *e)
     const score *s = e->score;
     int status = OPT_GO;
 
-    if (!s->stop.values || !data_holds_rows(&e->run->data))
+    if (!s->stop.values)
         return OPT_GO;
-    printf("[lockstep] eval best %s %.4f at step %04lld, last %.4f\n",
-           s->by_loss ? "loss" : "acc", opt_shown(s->stop.best),
-           (long long)s->best_step, opt_shown(s->last));
-    tell_lost(e);
+    if (data_holds_rows(&e->run->data))
+        printf("[lockstep] eval best %s %.4f at step %04lld, last %.4f\n",
+               s->by_loss ? "loss" : "acc", opt_shown(s->stop.best),
+               (long long)s->best_step, opt_shown(s->last));
     if (e->best.kept)
         status = print_best(e);
-    else if (s->is_saved && e->set->early_stop && e->set->save)
+    else if (s->is_saved && e->keeps && e->set->save)
         printf("[lockstep] eval best weights are in %s, from before this run "
                "went on; what follows is of the last\n",
                characters_shown(e->set->save));

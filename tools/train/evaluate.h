@@ -6,6 +6,7 @@
 
 #include "run/run.h"
 #include "train/figures.h"
+#include "train/printing.h"
 #include "train/train_settings.h"
 
 /* The score of evaluations so far; a run that goes on takes it along. */
@@ -23,17 +24,19 @@ typedef struct evaluation {
     run *run;
     const train_settings *set;
     score *score;
+    const lines *lines;
+    bool keeps;      /* the run's weights are the best ones, not the last */
     bool enough;     /* --early-stop: the run ends */
     int64_t done;    /* updates before the last one */
     double accuracy; /* of it; NaN: there is none */
-    struct {         /* --early-stop: of the best one, */
+    struct {         /* of the best one, where its weights are kept, */
         bool kept;   /* unless that was before the run went on */
         double loss, accuracy;
     } best;
     figures figures;
 } evaluation;
 
-/* Once the trainer is open. */
+/* Once the trainer is open; the caller sets `keeps`, and `lines`. */
 int evaluation_open(evaluation *e, run *r, const train_settings *set, score *s);
 void evaluation_close(evaluation *e);
 
@@ -41,11 +44,17 @@ void evaluation_close(evaluation *e);
  * when?  Its data is open. */
 int evaluation_check(const run *r, const train_settings *s);
 
+/* Is there any evaluation in such a run? */
+bool evaluation_is_in(const run *r, const train_settings *set);
+
 /* Is it time, after `done` updates? */
 bool evaluation_due(const evaluation *e, int64_t done);
 
 /* Was the last one the best? */
 bool evaluation_better(const evaluation *e);
+
+/* Was there one, and are its weights, or a better one's, those of the run? */
+bool evaluation_has_best(const evaluation *e);
 
 /* --early-stop: is it time to end? */
 bool evaluation_enough(const evaluation *e);
@@ -58,9 +67,13 @@ int evaluation_stopped(const evaluation *e);
  * --plateau set the learning rate that follows. */
 int evaluate(evaluation *e, int64_t done);
 
-/* Print the best accuracy and the last, where there were some, with
- * --early-stop the figures of the best weights, and of a table of classes the
+/* Print the best accuracy and the last, where there were some, the figures of
+ * the best weights, where these are kept, and of a table of classes the
  * confusions of the weights that are saved. */
 int evaluation_sum(evaluation *e);
+
+/* The figures of the run's weights that were computed last, and the step; of
+ * the best ones, where these are kept. */
+lines_held evaluation_held(const evaluation *e);
 
 #endif

@@ -126,26 +126,26 @@ int figures_compute(figures *f)
 
 /* ------ What is printed ------ */
 
-static void print_numbers(const figures *f)
+static void print_numbers(const figures *f, FILE *file)
 {
     const data *d = &f->run->data;
     ls_column target = d->table ? data_target(d) : (ls_column){.scale = 1};
     worth w = worth_of(f->rows, f->width, f->out, f->y, target);
 
-    worth_print(&w, stdout);
+    worth_print(&w, file);
 }
 
-static void print_classes(const figures *f)
+static void print_classes(const figures *f, FILE *file)
 {
     ls_column target = {.words = (int)f->width};
     worth w = worth_of(f->rows, f->width, f->out, f->y, target);
     int64_t k = f->top_k;
 
     if (f->width == 2 && !f->of_images)
-        worth_print_rest(&w, w.rest, stdout);
+        worth_print_rest(&w, w.rest, file);
     if (k)
         worth_print_top(k, score_top(f->rows, f->width, f->out, f->y, k),
-                        stdout);
+                        file);
 }
 
 bool figures_each(const figures *f)
@@ -155,14 +155,14 @@ bool figures_each(const figures *f)
     return f->top_k || (!f->of_images && (!classes || f->width == 2));
 }
 
-void figures_print(const figures *f)
+void figures_print(const figures *f, FILE *file)
 {
     if (!f->computed)
         return;
     if (f->rows && f->held.arrays[1].dtype == LS_I32)
-        print_classes(f);
+        print_classes(f, file);
     else if (f->rows)
-        print_numbers(f);
+        print_numbers(f, file);
 }
 
 double figures_accuracy(const figures *f)

@@ -7,6 +7,8 @@
 
 #include "run/run.h"
 
+#include <stdio.h>
+
 typedef struct figures {
     const run *run;
     int64_t top_k;  /* 0: not asked for */
@@ -51,7 +53,7 @@ int figures_compute(figures *f);
 
 /* Print what belongs behind the loss, of the outputs that were computed or
  * taken back last: "  R2 0.4321  RMSE 53.1". */
-void figures_print(const figures *f);
+void figures_print(const figures *f, FILE *file);
 
 /* The share of what was computed last that is right; NaN of numbers, or where
  * nothing was. */

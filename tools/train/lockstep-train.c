@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char opt_program_name[] = "lockstep-train";
 
@@ -196,10 +197,28 @@ static int init(session *s)
     return status == OPT_GO ? adapt_load(s->run.trainer, set) : status;
 }
 
+/* The best weights are kept, unless --early-stop 0 was given, or the run is to
+ * be one that kept the last. */
+static bool keeps_best(const session *s)
+{
+    return s->set.early_stop ||
+           (!run_given(&s->run, "early-stop") &&
+            evaluation_is_in(&s->run, &s->set) &&
+            !transcriber_keeps_last(&s->set, s->keeper.went_on));
+}
+
 /* Comes before the transcript, which has the rules' state. */
 static int open_evaluation(session *s)
 {
-    return evaluation_open(&s->eval, &s->run, &s->set, &s->at.score);
+    int status = evaluation_open(&s->eval, &s->run, &s->set, &s->at.score);
+    const char *file = s->set.save;
+
+    if (file && !s->run.transport && access(file, F_OK) != 0)
+        s->at.score.is_saved = 0; /* a run that goes on had it */
+    lines_open(&s->lines, &s->run, &s->set);
+    s->eval.lines = &s->lines;
+    s->eval.keeps = keeps_best(s);
+    return status;
 }
 
 /* The parameters as they are; a hash that the caller compares. */

@@ -12,6 +12,7 @@
 #include "train/healing.h"
 #include "train/held.h"
 #include "train/keeper.h"
+#include "train/printing.h"
 #include "train/metrics.h"
 #include "train/transcriber.h"
 #include "train/stall.h"
@@ -22,6 +23,7 @@ typedef struct session {
     train_settings set;
     metrics metrics;
     progress bar;
+    lines lines;
     ls_trace *trace;
     stall watchdog;
     keeper keeper;
@@ -30,6 +32,7 @@ typedef struct session {
     position at;
     evaluation eval;
     held held;
+    int64_t held_at; /* the step of the best weights that are saved */
     step_recorder look;
     curve curve;
     bool saves;      /* --save: the first rank writes, all prepare it */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a run: saving, writing, the last messages. */
+#define _GNU_SOURCE
 #include "data/normal.h"
 #include "model/adapt.h"
 #include "opt/characters.h"
@@ -8,6 +9,7 @@
 #include "train/session.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* ------ Saving ------ */
 
@@ -61,18 +63,10 @@ int session_save_held(session *s)
     return status == OPT_GO ? back : status;
 }
 
-/* Saves at the end, unless the best weights are there already. */
-static int save_last(session *s)
+/* Has the file of --save the best weights already? */
+static bool has_saved_best(const session *s)
 {
-    bool best = s->set.early_stop && s->at.score.is_saved;
-
-    return best ? OPT_GO : session_save(s);
-}
-
-/* Were weights on the way better, so that they are the run's? */
-static bool has_best(const session *s)
-{
-    return s->set.early_stop && s->at.score.stop.values;
+    return evaluation_has_best(&s->eval) && s->at.score.is_saved;
 }
 
 /* ------ The end ------ */
@@ -108,7 +102,7 @@ int session_leave(session *s, int status)
 {
     write_trace(s);
     session_save_held(s);
-    if (s->set.save && !s->set.early_stop &&
+    if (s->set.save && !has_saved_best(s) &&
         ls_trainer_step(s->run.trainer) > 0 &&
         ls_trainer_check(s->run.trainer) == 0 && save_now(s) == OPT_GO)
         fprintf(stderr, "%s: %s: the parameters after %lld update%s\n",
@@ -146,11 +140,11 @@ static int sample_text(session *s)
 static int end_transcriber(session *s)
 {
     bool whole = !s->stopped && !s->set.stop_at;
+    bool best = evaluation_has_best(&s->eval);
     bool named = s->set.save && !onnx_file_is(s->set.save);
     bool saved = named && (s->set.against ? s->saved : s->saves &&
-                           (!has_best(s) || s->at.score.is_saved));
-    int status = whole &&
-        !has_best(s) ? transcriber_saved(&s->transcriber) : OPT_GO;
+                           (!best || has_saved_best(s)));
+    int status = whole && !best ? transcriber_saved(&s->transcriber) : OPT_GO;
 
     if (status != OPT_GO)
         return status;
@@ -176,9 +170,66 @@ static int print_root(session *s)
     return status;
 }
 
-/* Say what to type next, or that nothing is kept, where nobody else will ask
- * this run. */
-static void tell_next(const session *s)
+/* What was learned: "price from 3 columns"; nothing of rows that were made. */
+static void tell_learned(const session *s)
+{
+    const data *d = &s->run.data;
+    const data_settings *set = &s->run.set.data;
+    char from[64] = "", in[32];
+    ls_column column;
+    int columns = 0;
+    double seconds = opt_seconds() - s->bar.started;
+
+    snprintf(in, sizeof in, seconds < 100 ? "%.1f s" : "%.0f s", seconds);
+    while (d->table && ls_coding_column(data_coding(d), columns, &column))
+        columns++;
+    if (d->table && s->run.set.model.window)
+        snprintf(from, sizeof from, " from windows of %lld rows",
+                 (long long)s->run.set.model.window);
+    else if (d->table)
+        snprintf(from, sizeof from, " from %d column%s", columns,
+                 opt_s(columns));
+    else if (d->images)
+        snprintf(from, sizeof from, ", images of %lld classes",
+                 (long long)s->run.set.model.classes);
+    opt_note("learned %s%s in %s", d->table ? data_target(d).name
+             : set->path ? set->path : set->x, from, in);
+}
+
+/* The figures of the run's weights, or what would tell them. */
+static void tell_worth(const session *s)
+{
+    const run *r = &s->run;
+    const score *of = &s->at.score;
+    lines_held best = evaluation_held(&s->eval);
+    bool epochs = r->model->epochs && r->data.batches;
+    int64_t batches = epochs ? r->data.batches : 1;
+    char *said = NULL;
+    size_t size;
+    FILE *text;
+
+    if (!of->stop.values)
+        opt_note("%s", r->model->tokens && !r->data.table
+                           ? "--eval-every N tells the loss of text that is "
+                             "held back"
+                           : "--valid 0.2 holds rows back, which tell how good "
+                             "it is");
+    else if (evaluation_has_best(&s->eval) && !s->eval.best.kept)
+        return; /* they were of a run that this one went on from */
+    else if ((text = open_memstream(&said, &size))) {
+        lines_figures(&best, text);
+        if (fclose(text) == 0)
+            opt_note("%s %lld of %lld%s: %s", epochs ? "epoch" : "step",
+                     (long long)(best.step / batches),
+                     (long long)(r->set.data.steps / batches),
+                     s->eval.keeps ? " was best" : "", said);
+        free(said);
+    }
+}
+
+/* Say what was learned, where it is, or that it is not kept, and what to type
+ * next, where nobody else will ask this run. */
+static void tell_end(const session *s)
 {
     const train_settings *set = &s->set;
     const data *d = &s->run.data;
@@ -189,12 +240,19 @@ static void tell_next(const session *s)
                                    : "ROWS.npy";
 
     if (!launch_first(&s->launch) || set->against || set->record ||
-        set->checkpoint || set->publish || s->run.set.data.steps == 0)
+        s->run.set.data.steps == 0)
         return;
+    if (s->run.set.data.path || s->run.set.data.x) {
+        tell_learned(s);
+        tell_worth(s);
+    }
+    if (set->save && evaluation_has_best(&s->eval) && !s->at.score.is_saved)
+        opt_note("step %lld was better than the end, which is saved: the run "
+                 "had no --save then", (long long)s->at.score.best_step);
     if (set->save)
         opt_note("%s has the model: lockstep-predict %s %s",
                  characters_shown(set->save), set->save, rows);
-    else
+    else if (!set->checkpoint && !set->publish)
         opt_note("the model is not kept: --save F.safetensors writes it");
 }
 
@@ -213,7 +271,7 @@ int session_finish(session *s)
     status = write_trace(s);
     if (write_curve(s) != OPT_GO)
         status = OPT_FAILED;
-    if (save_last(s) != OPT_GO)
+    if (!has_saved_best(s) && session_save(s) != OPT_GO)
         status = OPT_FAILED;
     if (status == OPT_GO)
         status = end_transcriber(s);
@@ -228,6 +286,6 @@ int session_finish(session *s)
         status = OPT_FAILED;
     status = opt_end(status == OPT_GO ? kept : status);
     if (status == OPT_GO)
-        tell_next(s);
+        tell_end(s);
     return status;
 }

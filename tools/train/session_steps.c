@@ -6,41 +6,28 @@
 #include <math.h>
 #include <stdio.h>
 
-static int log_line(session *s, const ls_result *result)
-{
-    progress_clear(&s->bar);
-    printf("[lockstep] step %04lld  loss %.4f\n", (long long)result->step,
-           opt_shown((double)result->loss));
-    return opt_end(metrics_flush(&s->metrics));
-}
-
-/* Sums with the weight of each step; a line when the epoch is over. */
-static int count_epoch(session *s, const ls_result *result)
+/* Sums with the weight of each step; true, and a line, when the epoch is over.
+ */
+static bool count_epoch(session *s, const ls_result *result)
 {
     int64_t done = result->step + 1, batches = s->run.data.batches;
+    position *at = &s->at;
 
     if (result->weight > 0) {
-        s->at.loss += result->weight * (double)result->loss;
-        s->at.right += result->weight * (double)result->accuracy;
-        s->at.weight += result->weight;
+        at->loss += result->weight * (double)result->loss;
+        at->right += result->weight * (double)result->accuracy;
+        at->weight += result->weight;
     }
     if (done % batches)
-        return OPT_GO;
-    progress_clear(&s->bar);
-    printf("Epoch %lld: Loss=%.4f", (long long)(done / batches),
-           opt_shown(s->at.loss / s->at.weight));
-    if (!s->run.set.model.regression && !isnan(s->at.right))
-        printf(", Acc=%.4f", opt_shown(s->at.right / s->at.weight));
-    putchar('\n');
-    s->at.loss = s->at.right = s->at.weight = 0;
-    return opt_end(metrics_flush(&s->metrics));
-}
-
-static bool wants_log(const session *s, int64_t step)
-{
-    int64_t every = s->set.log_every;
-
-    return every && (step % every == 0 || step == s->run.set.data.steps - 1);
+        return false;
+    if (lines_has_epoch(&s->lines, done)) {
+        progress_clear(&s->bar);
+        lines_epoch(&s->lines, done / batches, at->loss / at->weight,
+                    s->run.set.model.regression ? (double)NAN
+                                                : at->right / at->weight);
+    }
+    at->loss = at->right = at->weight = 0;
+    return true;
 }
 
 static int fill(session *s, int64_t step, int64_t *rows)
@@ -115,8 +102,8 @@ static bool may_hold(const session *s)
            !s->set.transcript && !s->set.against && !s->set.heal;
 }
 
-/* Take the best weights.  With --early-stop the file is that of the best, from
- * the moment that they are better: whatever ends the run, it is there. */
+/* Take the best weights.  The file is that of the best from the moment that
+ * they are better: whatever ends the run, it is there. */
 static int take_best(session *s, bool as_good)
 {
     int status = as_good && may_hold(s) ? held_take(&s->held, s->run.trainer)
@@ -125,6 +112,7 @@ static int take_best(session *s, bool as_good)
     if (!as_good)
         s->held.waits = false;
     s->at.score.is_saved = s->saves;
+    s->held_at = s->at.done;
     return status;
 }
 
@@ -142,7 +130,7 @@ static int evaluate_now(session *s, int64_t done)
         curve_add(&s->curve.evaluation, done, s->at.score.loss);
     if (status == OPT_GO)
         status = record_evaluation(s, before);
-    if (status != OPT_GO || !s->set.early_stop || !evaluation_better(&s->eval))
+    if (status != OPT_GO || !s->eval.keeps || !evaluation_better(&s->eval))
         return status;
     status = transcriber_saved(&s->transcriber);
     return status == OPT_GO
@@ -152,7 +140,8 @@ static int evaluate_now(session *s, int64_t done)
 int session_record(session *s)
 {
     return transcriber_open(&s->transcriber, &s->run, &s->set, &s->at,
-                            keeper_transcript(&s->keeper), &s->search);
+                            keeper_transcript(&s->keeper), &s->search,
+                            s->eval.keeps && !s->set.early_stop);
 }
 
 /* Reopens the files that are the run's, and not a step's: they are cut back to
@@ -184,6 +173,8 @@ static int go_back(session *s, int64_t done)
     if (status == OPT_GO && !went)
         return opt_fail(OPT_FAILED, "--check:heal: %s holds no checkpoint to "
                         "go back to", s->set.checkpoint);
+    if (s->held_at > s->at.done) /* those of a faulty step are in the file */
+        s->at.score.is_saved = 0;
     return status == OPT_GO ? reopen(s) : status;
 }
 
@@ -207,6 +198,7 @@ static int compute(session *s, int64_t step, ls_result *result)
 static int show(session *s, const ls_result *result, int64_t rows, double ms)
 {
     int64_t step = result->step;
+    bool has_line = lines_has_step(&s->lines, step);
     int status;
 
     if (!result->updated)
@@ -214,11 +206,15 @@ static int show(session *s, const ls_result *result, int64_t rows, double ms)
     curve_add(&s->curve.training, step + 1, (double)result->loss);
     status = write_metrics(s, result, rows, ms);
     healing_note(&s->healing, &s->metrics);
-    if (status == OPT_GO && wants_log(s, step))
-        status = log_line(s, result);
-    if (status == OPT_GO && s->run.model->epochs && s->run.data.batches)
-        status = count_epoch(s, result);
-    return status;
+    if (status != OPT_GO)
+        return status;
+    if (has_line) {
+        progress_clear(&s->bar);
+        lines_step(&s->lines, step, (double)result->loss);
+    }
+    if (s->run.model->epochs && s->run.data.batches)
+        has_line |= count_epoch(s, result);
+    return has_line ? opt_end(metrics_flush(&s->metrics)) : OPT_GO;
 }
 
 /* Does what follows a step.  Where a signal cuts the evaluation short, the run

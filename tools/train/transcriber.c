@@ -30,6 +30,8 @@ static int check(const transcriber *r, int status)
 
 /* ------ what must be the same ------ */
 
+static const char KEEPS[] = "keeps";
+
 typedef struct list {
     int count;
     ls_setting setting[2 * OPT_MAX];
@@ -104,9 +106,10 @@ static int add_word(list *l, const run *r, int i, bool generated)
     return OPT_GO;
 }
 
-/* Lists the command line's settings, and who made the data where no file has
- * it: the trainer's own options are in every transcript. */
-static int list_settings(list *l, const run *r, bool of_old)
+/* Lists the command line's settings, who made the data where no file has it,
+ * and what weights are kept: the trainer's own options are in every transcript.
+ */
+static int list_settings(list *l, const run *r, bool of_old, bool keeps)
 {
     bool generated = !r->set.data.path && !r->set.data.x;
     int status = OPT_GO;
@@ -124,6 +127,8 @@ static int list_settings(list *l, const run *r, bool of_old)
     if (generated)
         l->setting[l->count++] = (ls_setting){"generator",
                                               "numpy.random.RandomState"};
+    if (keeps)
+        l->setting[l->count++] = (ls_setting){KEEPS, "best"};
     return status;
 }
 
@@ -185,6 +190,19 @@ static bool is_of_old(const run *r, const char *path)
     return old;
 }
 
+bool transcriber_keeps_last(const train_settings *set, bool went_on)
+{
+    const char *path = set->against ? set->against
+                       : went_on    ? set->transcript : NULL;
+    json_t *head = NULL;
+    bool last = path && access(path, R_OK) == 0 &&
+                read_line(path, 1, &head) == OPT_GO &&
+                !json_object_get(json_object_get(head, "options"), KEEPS);
+
+    json_decref(head);
+    return last;
+}
+
 /* ------ a search for options ------ */
 
 /* Reads the search that a file is of, if its third line says so, after the
@@ -227,7 +245,7 @@ static int record_search(transcriber *r, const search *of_options)
 
 int transcriber_open(transcriber *r, const run *of, const train_settings *set,
                      const position *at, const char *note,
-                     const search *of_options)
+                     const search *of_options, bool keeps)
 {
     ls_transcript_options o = ls_transcript_defaults();
     ls_control control[KEEPER_CONTROLS];
@@ -246,7 +264,7 @@ int transcriber_open(transcriber *r, const run *of, const train_settings *set,
     of_old = (r->compares || note) && is_of_old(of, r->path);
     status = manifest_read(&files, of, of_old);
     if (status == OPT_GO)
-        status = list_settings(l, of, of_old);
+        status = list_settings(l, of, of_old, keeps);
     if (status == OPT_GO && run_is_first(of)) /* it reads all rows */
         status = data_root(&of->data, root);
     set_options(&o, of, l, sum);

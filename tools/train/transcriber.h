@@ -29,12 +29,17 @@ typedef struct transcriber {
     const char *path;
 } transcriber;
 
+/* Is there a file to compare with, or to go on with, that is of a program which
+ * kept the last weights?  Now a run without --early-stop keeps its best ones,
+ * and its head says so. */
+bool transcriber_keeps_last(const train_settings *set, bool went_on);
+
 /* Nothing to do without the options.  The run begins, or goes on, at `at`;
  * `note` is what its checkpoint says of the transcript, or NULL; `of_options`
- * is what was searched for before. */
+ * is what was searched for before; `keeps`: evaluations keep the best. */
 int transcriber_open(transcriber *r, const run *of, const train_settings *set,
                      const position *at, const char *note,
-                     const search *of_options);
+                     const search *of_options, bool keeps);
 
 /* Record after each batch, after an evaluation of the state, and when all that
  * belongs to a batch is done. */

@@ -24,12 +24,19 @@ awk 'BEGIN { print "a,b,same,side,colour,town,kind,price"
 short="table --data t.csv --epochs 24 --devices 2 --hidden 32,32 --seed 1"
 
 for w in 1 2 3; do
-    run $short --ignore price --target kind --workers $w --save kind.st
+    run $short --ignore price --target kind --workers $w --save kind.st \
+        --log-every 0
     is "classes are trained on" $status 0
     [ $w = 1 ] && cp out out1 && cp kind.st kind1
     same "the same lines on $w workers" out out1
     same "the same file on $w workers" kind.st kind1
 done
+cp out all
+run $short --ignore price --target kind --save kind.st
+is "unless they are asked for, some of the lines are left out" \
+    "$(sed -n 's/^Epoch \([0-9]*\):.*/\1/p' out | tr '\n' ' ')$(grep -vcxFf all out)" \
+    "1 5 10 15 20 24 0"
+same "and nothing else" kind.st kind1
 is "each epoch is evaluated" \
     "$(grep -c '^.lockstep. eval step 0[0-9]*  loss .* acc [0-9.]*  AUC' out1)" \
     24
@@ -371,7 +378,7 @@ is "missing values are refused" "$status $(grep -c 'line 5, column "a"' err)" \
 run table --data gaps.csv --ignore price --target kind --epochs 2 --devices 2 \
     --missing mean
 is "or become the median, or no word" $status 0
-run $short --ignore kind --eval-data t.csv
+run $short --ignore kind --eval-data t.csv --log-every 0
 is "another table to evaluate on" "$status $(grep -c 'eval step' out)" "0 24"
 run $short --ignore kind --valid 0 --save all.st
 is "nothing held back" "$status $(grep -c 'eval' out)" "0 0"

@@ -28,7 +28,7 @@ for w in 1 2; do
 done
 is "each epoch is evaluated, in the target's units" \
     "$(grep -c '^.lockstep. eval step 0[0-9]*  loss [0-9.]*  R2 [0-9.]*  RMSE [0-9.]*$' out1)" 30
-rmse=$(sed -n 's/.* RMSE \([0-9.]*\)$/\1/p' out1 | tail -n 1)
+rmse=$(sed -n 's/.* eval best step .* RMSE \([0-9.]*\)  in .*/\1/p' out1)
 is "what it hangs on is learned" \
     "$(sed -n 's/.* R2 \([0-9.]*\) .*/\1/p' out1 | tail -n 1 | awk '{ print ($1 > 0.9) }')" 1
 
@@ -101,7 +101,7 @@ is "means in the place of missing values" $status 0
 run rnn --data t.csv --target y --ignore day --window 6 --cell :units=4 --devices 1 \
     --epochs 2 --eval-data later.csv --save later.st
 is "a table of its own" "$status $(grep -c 'eval step .* RMSE' out)" "0 2"
-rmse=$(sed -n 's/.* RMSE \([0-9.]*\)$/\1/p' out | tail -n 1)
+rmse=$(sed -n 's/.* eval best step .* RMSE \([0-9.]*\)  in .*/\1/p' out)
 tool=$build/lockstep-predict
 run later.st later.csv -o p.csv
 is "has the figures of its predictions" "$(awk -F, -v rmse="$rmse" '

@@ -192,13 +192,28 @@ is "four evaluations after the best" "$((last - best))" 16
 run $small --target price --ignore kind --valid 0.25 --steps "$best" --lr 0.1 \
     --save there.st
 same "what is saved is the best" best.st there.st
-for save in "--save last.st" ""; do
-    run $small --target price --ignore kind --valid 0.25 \
-        --epochs "$((last / 4))" --lr 0.1 $save
-    is "a better step is lost without the option: told with '$save'" \
-        "$(grep -c "note: step 0*$best was better than the end, .* --early-stop N" \
-            err)" "$(echo "$save" | grep -c last)"
-done
+
+# Without the option the best is kept, too; --early-stop 0 keeps the last.
+many="$small --target price --ignore kind --valid 0.25 --lr 0.1"
+run $many --epochs "$((last / 4))" --save kept.st
+same "the best is kept without the option" kept.st best.st
+has "and its figures are told" out \
+    "$(sed -n "s/.*eval step 0*$best  loss/eval best step 00$best  loss/p" out)"
+has "with the epoch" err "note: epoch $((best / 4)) of $((last / 4)) was best: loss "
+run $many --epochs "$((last / 4))" --early-stop 0 --save last.st
+has "the last's figures" err "note: epoch $((last / 4)) of $((last / 4)): loss "
+is "and no best is told" "$(grep -c 'eval best step' out)" 0
+run $many --steps "$last" --eval-every "$last" --save there.st
+same "the last is kept" last.st there.st
+
+# A run that goes on has the best of before, or says that it is gone.
+run $many --epochs "$((best / 4 + 1))" --checkpoint going --save going.st
+run $many --epochs "$((last / 4))" --checkpoint going --save going.st --resume
+same "gone on with, the best is kept" going.st best.st
+rm going.st
+run $many --epochs "$((last / 4))" --checkpoint going --save going.st --resume
+same "where it is gone the last is kept" going.st last.st
+has "and that is told" err "note: step $best was better than the end"
 expect 2 "nothing is held out" mlp --data t.csv --target price --early-stop 3
 
 # What is printed at the end is of the weights that are saved: the figures of

@@ -206,6 +206,10 @@ run linear --batch-per-device 8
 same "--batch-per-device 8 of 8 devices is 64" "$dir/out" "$dir/default"
 run linear --steps 20
 is "linear logs each step" "$(grep -c '^\[lockstep\] step' "$dir/out")" 20
+run linear --steps 10000
+is "but few of many" "$(sed -n 's/^.lockstep. step \([0-9]*\) .*/\1/p' "$dir/out" |
+    tr '\n' ' ')" "0000 1000 2000 3000 4000 5000 6000 7000 8000 9000 9999 "
+run linear --steps 20
 # From the same program in NumPy 2.4.6: 2.1487718 and 1.0201219.
 is "linear's golden losses" "$(sed -n '1p;20p' "$dir/out" | tr '\n' '|')" \
     "[lockstep] step 0000  loss 2.1488|[lockstep] step 0019  loss 1.0201|"
