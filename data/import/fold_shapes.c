@@ -347,7 +347,7 @@ static int fold_filled(ls__reader *r, const ls__om_node *n)
     ls__field f;
     int rank = ls__read_sizes(r, n, 0, LS_MAX_RANK, shape), status = 0;
     double x = 0;
-    bool is_real = true;
+    bool is_real = true, many;
 
     if (rank < 0)
         return rank;
@@ -358,11 +358,15 @@ static int fold_filled(ls__reader *r, const ls__om_node *n)
         is_real = t.type != LS__OM_INT64 && t.type != LS__OM_INT32 &&
                   t.type != LS__OM_BOOL;
     }
-    if ((status = ls__fold_new(r, y, rank, shape, is_real)) < 0)
-        return status;
-    for (int64_t i = 0; i < ls__count(rank, shape); i++)
+    many = ls__count(rank, shape) > LS__MOST_NUMBERS; /* in every row */
+    status = many ? ls__fold_new(r, y, 1, &(int64_t){1}, is_real)
+                  : ls__fold_new(r, y, rank, shape, is_real);
+    for (int64_t i = 0; status == 0 && i < ls__value_count(y); i++)
         y->number[i] = x;
-    return 1;
+    if (status == 0 && many &&
+        (status = ls__read_as_node(r, n->output[0], y)) == 0)
+        status = ls__value_expand(y, rank, shape);
+    return status < 0 ? status : 1;
 }
 
 static int fold_cast(ls__reader *r, const ls__om_node *n)

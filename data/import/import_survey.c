@@ -36,13 +36,29 @@ static bool stops(const ls__om_node *n, int input)
 /* Has an operator parameters, or adds it one? */
 static bool is_layer(const char *op)
 {
-    for (int i = 0; i < 2; i++)
-        for (const ls__read_row *row = i ? ls__read_layers : ls__read_windows;
-             row->op; row++)
+    static const ls__read_row *const rows[] = {ls__read_layers,
+                                               ls__read_windows,
+                                               ls__read_cells};
+
+    for (int i = 0; i < 3; i++)
+        for (const ls__read_row *row = rows[i]; row->op; row++)
             if (!strcmp(row->op, op))
                 return true;
     return !strcmp(op, "Add") || !strcmp(op, "PRelu") ||
            !strcmp(op, "Identity") || !strcmp(op, "Gather");
+}
+
+/* Are a cell's gates made of this input of a node? */
+static bool is_of_cell(const ls__reader *r, const ls__om_node *n, int input,
+                       const ls__named *out)
+{
+    for (const ls__read_row *row = ls__read_cells; row->op; row++)
+        if (!strcmp(row->op, n->op))
+            return input > 0 && input < 4;
+    return r->of_cell[out - r->value] &&
+           (!strcmp(n->op, "Concat") ||
+            (input == 0 && (!strcmp(n->op, "Slice") ||
+                            !strcmp(n->op, "Unsqueeze"))));
 }
 
 /* Name all values, count who reads them, and mark what a gradient may reach,
@@ -50,7 +66,7 @@ static bool is_layer(const char *op)
 int ls__read_survey(ls__reader *r)
 {
     const ls__om *om = &r->file->om;
-    ls__named *v;
+    ls__named *v, *out = NULL;
 
     for (int i = 0; i < om->outputs; i++) {
         if (!(v = ls__read_value(r, om->output[i].name)))
@@ -65,6 +81,7 @@ int ls__read_survey(ls__reader *r)
         for (int k = 0; k < n->outputs; k++) {
             if (!(v = ls__read_value(r, n->output[k])))
                 return LS_ENOMEM;
+            out = k ? out : v;
             matters |= r->matters[v - r->value];
         }
         for (int k = 0; k < n->inputs; k++) {
@@ -73,6 +90,7 @@ int ls__read_survey(ls__reader *r)
             r->uses[v - r->value]++;
             r->matters[v - r->value] |= matters && !stops(n, k);
             r->layers_own[v - r->value] |= is_layer(n->op);
+            r->of_cell[v - r->value] |= n->outputs && is_of_cell(r, n, k, out);
         }
     }
     return 0;

@@ -123,6 +123,12 @@ static int fits(const ls__named *v, int rank, const int64_t *shape,
                     ls__value_text(wanted, rank, shape));
 }
 
+static int two_ways(const char *name)
+{
+    return ls__fail(LS_ENOTSUP, "\"%s\" is shared by operators that want its "
+                    "axes in another order", name);
+}
+
 /* Constants as a parameter of that name. */
 static int constants(ls__reader *r, const char *name, const ls__named *v,
                      double usual, int rank, const int64_t *shape,
@@ -175,16 +181,70 @@ int ls__read_param(ls__reader *r, const char *layer, const char *own,
                         "is wanted", v->name);
     w = v->weight;
     set_axes(&as, v, rank, shape, order);
+    if (w->in_parts)
+        return two_ways(v->name);
     if (w->param) {
         bool turned = same_axes(w, &as, true) && !same_axes(w, &as, false);
 
         if (!turned && !same_axes(w, &as, false))
-            return ls__fail(LS_ENOTSUP, "\"%s\" is shared by operators that "
-                            "want its axes in another order", v->name);
+            return two_ways(v->name);
         return ls_tie(r->graph, name, w->param, turned);
     }
     set_axes(w, v, rank, shape, order);
     if (!(w->param = ls__arena_text(&r->file->arena, w->name)))
+        return LS_ENOMEM;
+    return ls_rename(r->graph, name, w->param);
+}
+
+/* Have two that lie in one initializer numbers between those of each other? */
+static bool across(const ls__weight *a, const ls__weight *b)
+{
+    int64_t low[2], high[2];
+
+    for (int k = 0; k < 2; k++) {
+        const ls__weight *w = k ? b : a;
+
+        low[k] = high[k] = ls__weight_place(w, 0);
+        for (int64_t i = 1; i < ls__count(w->rank, w->shape); i++) {
+            int64_t at = ls__weight_place(w, i);
+
+            low[k] = at < low[k] ? at : low[k];
+            high[k] = at > high[k] ? at : high[k];
+        }
+    }
+    return low[0] <= high[1] && low[1] <= high[0];
+}
+
+int ls__read_laid(ls__reader *r, const char *layer, const char *own,
+                  ls__weight *of, const char *ending, int rank,
+                  const int64_t *shape, const ls__lay *lay)
+{
+    char name[LS__LAYER_NAME + 32], param[LS__LAYER_NAME + 32];
+    int64_t n = ls__count(rank, shape);
+    ls__weight *w, is = {.name = of->name, .tensor = of->tensor, .rank = rank,
+                         .of = of, .lay = *lay};
+
+    memcpy(is.shape, shape, (size_t)rank * sizeof *shape);
+    if (n > of->tensor->elements)
+        return ls__fail(LS_ESHAPE, "\"%s\" is too small", of->name);
+    snprintf(name, sizeof name, "%s.%s", layer, own);
+    for (int i = 0; i < r->file->weights; i++) {
+        w = r->file->weight[i];
+        if (w->of == of && w->rank == rank &&
+            !memcmp(&w->lay, lay, sizeof *lay))
+            return ls_tie(r->graph, name, w->param, false);
+        if (w->of == of && across(w, &is))
+            return two_ways(of->name);
+    }
+    if (of->param)
+        return two_ways(of->name);
+    if (!(w = ls__weight_new(r)))
+        return LS_ENOMEM;
+    of->in_parts = true;
+    *w = is;
+    snprintf(param, sizeof param, "%.200s%s", of->name,
+             n < of->tensor->elements ? ending : "");
+    if (!(w->param = ls__arena_text(&r->file->arena, param)))
         return LS_ENOMEM;
     return ls_rename(r->graph, name, w->param);
 }
@@ -217,6 +277,8 @@ static int weight_as_node(ls__reader *r, const ls__named *v, const int *order)
 
     if (w->node)
         return 0;
+    if (w->in_parts)
+        return two_ways(v->name);
     if (w->param) {
         if ((status = ls__read_layer(r, NULL, v, text)) < 0 ||
             (status = ls_tie(r->graph, text, w->param, false)) < 0)
@@ -255,27 +317,62 @@ static int set_node(ls__named *v, const ls__weight *w)
     return ls__value_set(v, node, v->rank, shape, axes, order);
 }
 
+/* Rows of initializers as the node that Slice and Concat make of them. */
+static int pieces_as_node(ls__reader *r, ls__named *v)
+{
+    static const int plain[LS_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    ls_node **x = ls__arena_new(&r->file->arena, (size_t)v->pieces + 1,
+                                sizeof(*x));
+    int64_t shape[LS_MAX_RANK];
+    int status = x ? 0 : LS_ENOMEM;
+
+    memcpy(shape, v->shape, sizeof shape);
+    for (int k = 0; k < v->pieces && status == 0; k++) {
+        const ls__strip *p = &v->piece[k];
+        ls__named of = {.name = p->weight->name, .kind = LS__WEIGHT,
+                        .weight = p->weight};
+
+        if (p->weight->param && memcmp(p->weight->order, plain,
+                                       (size_t)p->weight->tensor->rank *
+                                           sizeof *plain))
+            status = two_ways(of.name);
+        else if ((status = weight_as_node(r, &of, plain)) == 0 &&
+            !(x[k] = ls_slice(p->weight->node, 0, p->first, p->count)))
+            status = ls__made(NULL);
+    }
+    return status < 0 ? status
+                      : ls__value_set(v, ls_reshape(ls_concat(x, v->pieces, 0),
+                                                    v->rank, shape),
+                                      v->rank, shape, v->rank, plain);
+}
+
 int ls__read_as_node(ls__reader *r, const char *name, ls__named *v)
 {
     static const int plain[LS_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     ls__weight *w = NULL;
+    bool zeros;
     int status;
 
     if (v->kind == LS__NODE)
         return 0;
+    if (v->kind == LS__PIECES)
+        return pieces_as_node(r, v);
     if (v->kind == LS__SEQUENCE || v->kind == LS__UNKNOWN)
         return ls__fail(LS_ENOTSUP, "\"%s\" is a list, of which only parts are "
                         "read", name);
     if (v->rank >= LS_MAX_RANK)
         return ls__fail(LS_ENOTSUP, "it has more than %d axes",
                         LS_MAX_RANK - 1);
+    zeros = ls__is_zero(v);
     if (v->kind == LS__WEIGHT) {
         w = v->weight;
         status = weight_as_node(r, v, plain);
     } else {
         status = numbers_as_node(r, name, v, plain, &w);
     }
-    return status < 0 ? status : set_node(v, w);
+    if (status == 0 && (status = set_node(v, w)) == 0 && zeros)
+        v->zeros = v->node;
+    return status;
 }
 
 /* ------ values ------ */
@@ -289,6 +386,15 @@ int64_t ls__weight_place(const ls__weight *w, int64_t i)
 {
     int64_t extent[LS_MAX_RANK] = {0}, index[LS_MAX_RANK] = {0}, at = 0;
 
+    if (w->of) {
+        const ls__lay *l = &w->lay;
+
+        at = l->start;
+        for (int k = l->digits; k-- > 0; i /= l->size[k])
+            at += k == l->table ? l->first[i % l->size[k]]
+                                : i % l->size[k] * l->step[k];
+        return at;
+    }
     for (int k = w->rank; k-- > 0; i /= w->shape[k])
         if (w->order[k] >= 0) {
             extent[w->order[k]] = w->shape[k];

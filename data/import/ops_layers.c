@@ -13,7 +13,7 @@
 bool ls__is_zero(const ls__named *v)
 {
     if (v->kind != LS__NUMBERS)
-        return false;
+        return v->kind == LS__NODE && v->zeros == v->node;
     for (int64_t i = 0; i < ls__value_count(v); i++)
         if (v->number[i] != 0)
             return false;

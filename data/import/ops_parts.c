@@ -15,6 +15,7 @@ static int part(ls__named *v, int axis, int64_t first, int64_t count)
 {
     int order[LS_MAX_RANK], axes, k = 0, status;
     int64_t shape[LS_MAX_RANK];
+    bool zeros = ls__is_zero(v);
     ls_node *x;
 
     if (first == 0 && count == v->shape[axis])
@@ -30,8 +31,10 @@ static int part(ls__named *v, int axis, int64_t first, int64_t count)
         k++;
     memcpy(shape, v->shape, sizeof shape);
     shape[axis] = count;
-    return ls__value_set(v, ls_slice(x, k, first, count), v->rank, shape, axes,
-                         order);
+    status = ls__value_set(v, ls_slice(x, k, first, count), v->rank, shape,
+                           axes, order);
+    v->zeros = zeros ? v->node : NULL;
+    return status;
 }
 
 static int slice(ls__reader *r, const ls__om_node *n)

@@ -158,6 +158,138 @@ static int conv(ls__reader *r, const ls__om_node *n)
                                               &o, name));
 }
 
+/* ------ transposed convolutions ------ */
+
+/* Put `stride` - 1 zeros behind each element along an axis of x (H,W,C).  What
+ * is to be around it and negative is taken away. */
+static ls_node *spread(ls_node *x, int axis, int64_t stride, int64_t *before,
+                       int64_t *behind)
+{
+    int64_t shape[LS_MAX_RANK], wide[4], first, size;
+    ls_node *both[2] = {x, NULL};
+
+    if (!x)
+        return NULL;
+    ls_node_shape(x, shape);
+    size = shape[axis] * stride;
+    if (stride > 1) { /* (..,size,1,..), of which one part of many is x */
+        for (int k = 0; k < 4; k++)
+            wide[k] = k == axis + 1 ? 1 : shape[k - (k > axis)];
+        both[0] = ls_reshape(x, 4, wide);
+        wide[axis + 1] = stride - 1;
+        both[1] = ls_broadcast_to(ls_scale_shift(both[0], 0, 0), 4, wide);
+        shape[axis] = size;
+        x = ls_reshape(ls_concat(both, 2, axis + 1), 3, shape);
+    }
+    first = *before < 0 ? -*before : 0;
+    size -= first + (*behind < 0 ? -*behind : 0);
+    *before = *before < 0 ? 0 : *before;
+    *behind = *behind < 0 ? 0 : *behind;
+    return size == shape[axis] ? x : ls_slice(x, axis, first, size);
+}
+
+/* How the weights (C,n / groups,h,w) of one are those of a convolution,
+ * (h,w,C / groups,n), turned round by both axes. */
+static ls__lay turned(const ls__named *w, const int64_t size[2], int64_t groups)
+{
+    int64_t c = w->shape[0] / groups, n = w->shape[1], area = size[0] * size[1];
+
+    return (ls__lay){.digits = 5, .table = -1,
+                     .size = {size[0], size[1], c, groups, n},
+                     .step = {-size[1], -1, n * area, c * n * area, area},
+                     .start = area - 1};
+}
+
+static int fits(const ls__om_node *n, const ls__named *v, const ls__named *w,
+                int64_t groups)
+{
+    ls__wire at;
+
+    if (w->kind != LS__WEIGHT || w->rank != v->rank || v->rank < 3 ||
+        v->rank > 4 || ls__value_rows(v) != 0)
+        return ls__fail(LS_ENOTSUP, "read are those of one and two axes whose "
+                        "weights are an initializer");
+    for (int k = 0; k < w->rank; k++)
+        if (w->order[k] != k)
+            return ls__fail(LS_ENOTSUP, "\"%s\" is transposed", w->name);
+    if (ls__om_attribute(n, "output_shape", &at) ||
+        ls__om_says(n, "auto_pad", "SAME_UPPER") ||
+        ls__om_says(n, "auto_pad", "SAME_LOWER"))
+        return ls__fail(LS_ENOTSUP, "its output_shape and auto_pad are not "
+                        "read: export with pads and output_padding");
+    if (groups < 1 || v->shape[1] != w->shape[0] || v->shape[1] % groups)
+        return ls__fail(LS_ESHAPE, "its groups of channels do not fit");
+    return 0;
+}
+
+/* Put zeros between the pixels of an image and say how many are around it. */
+static int lay_apart(const ls__om_node *n, window *by, ls_node **x)
+{
+    int64_t more[2] = {0, 0};
+    int got = ls__om_integers(n, "output_padding", 2, more);
+
+    if (got == 1) {
+        more[1] = more[0];
+        more[0] = 0;
+    }
+    for (int k = 0; k < 2; k++) {
+        int64_t reach = (by->size[k] - 1) * by->gap[k];
+
+        if (more[k] < 0 || more[k] >= LARGEST || (got >= 0 && got != by->axes))
+            return ls__fail(LS_ESHAPE, "its output_padding is out of range");
+        by->before[k] = reach - by->before[k];
+        by->behind[k] = reach - by->behind[k] + more[k] - (by->stride[k] - 1);
+        *x = spread(*x, k, by->stride[k], &by->before[k], &by->behind[k]);
+    }
+    return ls__made(*x);
+}
+
+/* A convolution of what lies apart. */
+static int conv_transpose(ls__reader *r, const ls__om_node *n)
+{
+    ls_conv_options o = ls_conv_defaults();
+    const ls__named *w = ls__read_in(r, n, 1), *bias = ls__read_in(r, n, 2);
+    int64_t size[2], shape[4];
+    char name[LS__LAYER_NAME];
+    window by;
+    ls__lay lay;
+    ls__named v;
+    ls_node *x;
+    int status = ls__read_node_in(r, n, 0, &v);
+
+    if (status < 0 || !w)
+        return status;
+    o.groups = ls__om_integer(n, "group", 1);
+    if ((status = fits(n, &v, w, o.groups)) < 0)
+        return status;
+    size[0] = v.rank == 4 ? w->shape[2] : 1;
+    size[1] = w->shape[v.rank - 1];
+    if ((status = window_of(n, &v, size, &by)) < 0 ||
+        (status = image(&v, &x)) < 0 || (status = lay_apart(n, &by, &x)) < 0)
+        return status;
+    o.padding = LS_EXPLICIT;
+    o.no_bias = !bias || ls__is_zero(bias);
+    o.dilation_y = by.gap[0];
+    o.dilation_x = by.gap[1];
+    o.top = by.before[0];
+    o.bottom = by.behind[0];
+    o.left = by.before[1];
+    o.right = by.behind[1];
+    lay = turned(w, size, o.groups);
+    shape[0] = size[0];
+    shape[1] = size[1];
+    shape[2] = v.shape[1] / o.groups;
+    shape[3] = o.groups * w->shape[1];
+    if ((status = ls__read_layer(r, n, w, name)) < 0 ||
+        (status = ls__read_laid(r, name, "kernel", w->weight, "", 4, shape,
+                                &lay)) < 0 ||
+        (!o.no_bias && (status = ls__read_param(r, name, "bias", bias, 0, 1,
+                                                shape + 3, (int[]){0})) < 0))
+        return status;
+    return put_image(r, n, &v, ls_conv2d_with(x, shape[3], size[0], size[1],
+                                              &o, name));
+}
+
 static int pool(ls__reader *r, const ls__om_node *n)
 {
     ls_pooling_options o = ls_pooling_defaults();
@@ -193,4 +325,5 @@ static int pool(ls__reader *r, const ls__om_node *n)
 }
 
 const ls__read_row ls__read_windows[] = {
-    {"Conv", conv}, {"MaxPool", pool}, {"AveragePool", pool}, {NULL, NULL}};
+    {"Conv", conv}, {"ConvTranspose", conv_transpose}, {"MaxPool", pool},
+    {"AveragePool", pool}, {NULL, NULL}};

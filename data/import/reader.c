@@ -154,9 +154,9 @@ static const ls__read_row *row_of(const char *op)
 {
     static const ls__read_row *const tables[] = {
         ls__read_layers, ls__read_windows, ls__read_shapes, ls__read_parts,
-        ls__read_plain};
+        ls__read_plain, ls__read_cells};
 
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 6; i++)
         for (const ls__read_row *row = tables[i]; row->op; row++)
             if (!strcmp(row->op, op))
                 return row;
@@ -216,6 +216,23 @@ static int read_shape(ls__reader *r, const ls__om_node *n)
     return status;
 }
 
+/* What is rows of initializers is a node's for all but a cell. */
+static int no_pieces(ls__reader *r, const ls__om_node *n)
+{
+    int status = 0;
+
+    for (const ls__read_row *row = ls__read_cells; row->op; row++)
+        if (!strcmp(row->op, n->op))
+            return 0;
+    for (int k = 0; k < n->inputs && status == 0; k++) {
+        ls__named *v = ls__read_in(r, n, k);
+
+        if (v && v->kind == LS__PIECES)
+            status = ls__read_as_node(r, v->name, v);
+    }
+    return status;
+}
+
 /* One node.  A status below 0 has its reason in the message. */
 static int read_node(ls__reader *r, const ls__om_node *n)
 {
@@ -249,6 +266,11 @@ static int read_node(ls__reader *r, const ls__om_node *n)
         return read_shape(r, n);
     if (known && (status = ls__fold(r, n)) != 0)
         return status < 0 ? status : 0;
+    if (r->of_cell[ls__read_out(r, n, 0) - r->value] &&
+        (status = ls__read_pieces(r, n)) != 0)
+        return status < 0 ? status : 0;
+    if ((status = no_pieces(r, n)) < 0)
+        return status;
     if (!row)
         return ls__fail(LS_ENOTSUP, "this operator is not known here");
     return row->read(r, n);
@@ -355,12 +377,13 @@ static int open_reader(ls__reader *r)
     r->uses = ls__arena_new(arena, all + 1, sizeof *r->uses);
     r->matters = ls__arena_new(arena, all + 1, sizeof *r->matters);
     r->layers_own = ls__arena_new(arena, all + 1, sizeof *r->layers_own);
+    r->of_cell = ls__arena_new(arena, all + 1, sizeof *r->of_cell);
     r->done = ls__arena_new(arena, (size_t)om->nodes + 1, sizeof *r->done);
     r->file->end = ls__arena_new(arena, (size_t)om->inputs +
                                             (size_t)om->outputs + 1,
                                  sizeof *r->file->end);
-    return r->value && r->uses && r->matters && r->layers_own && r->done &&
-                   r->file->end
+    return r->value && r->uses && r->matters && r->layers_own && r->of_cell &&
+                   r->done && r->file->end
                ? 0 : LS_ENOMEM;
 }
 

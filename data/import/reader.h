@@ -11,6 +11,15 @@
 
 enum { LS__LAYER_NAME = 200 };
 
+/* How a parameter lies in its tensor where its axes are not the tensor's, or
+ * turned round: element i, cut into digits of these sizes, the last one first,
+ * is at the sum of start and of each digit by its step; that of digit `table`
+ * is first[digit]. */
+typedef struct ls__lay {
+    int digits, table; /* -1: none */
+    int64_t size[5], step[5], first[4], start;
+} ls__lay;
+
 /* Numbers of the file that a parameter of the graph has. */
 struct ls__weight {
     const char *name; /* the initializer's, or that of an Identity of it */
@@ -22,6 +31,9 @@ struct ls__weight {
     int order[LS_MAX_RANK];     /* its axis k is the tensor's order[k]; -1: of
                                    one element, which the tensor lacks */
     ls_node *node;              /* where it is a node by itself */
+    const ls__weight *of;       /* it lies in that one by `lay` */
+    ls__lay lay;
+    bool in_parts;              /* another one is `of` it */
 };
 
 /* A name of the graph that a program may build on. */
@@ -52,6 +64,7 @@ typedef struct ls__reader {
     int *uses;        /* [value] how many nodes read it */
     bool *matters;    /* [value] a gradient may go through it */
     bool *layers_own; /* [value] a layer may have it as a parameter */
+    bool *of_cell;    /* [value] a cell's gates are made of it */
     bool *done;       /* [node] another node's operator made it, too */
     int64_t rows;     /* of the file, where it has as many; or 0 */
     int64_t numbers;  /* that were computed so far */
@@ -115,6 +128,12 @@ int ls__read_param(ls__reader *r, const char *layer, const char *own,
                    const ls__named *v, double usual, int rank,
                    const int64_t *shape, const int *order);
 
+/* The same of numbers of an initializer, of that shape, which lie so there,
+ * called like it, with `ending` if they are not all of it. */
+int ls__read_laid(ls__reader *r, const char *layer, const char *own,
+                  ls__weight *of, const char *ending, int rank,
+                  const int64_t *shape, const ls__lay *lay);
+
 /* A weight of the file's list; NULL: no memory. */
 ls__weight *ls__weight_new(ls__reader *r);
 
@@ -148,7 +167,12 @@ int ls__read_add(ls__reader *r, const ls__om_node *n, ls__named *a,
 /* Are they known, and all 0? */
 bool ls__is_zero(const ls__named *v);
 
+/* What a cell's gates are made of, a part of initializers or several together,
+ * is those rows and no node: 1 where output 0 is that, else 0. */
+int ls__read_pieces(ls__reader *r, const ls__om_node *n);
+
 extern const ls__read_row ls__read_plain[], ls__read_shapes[],
-    ls__read_parts[], ls__read_layers[], ls__read_windows[];
+    ls__read_parts[], ls__read_layers[], ls__read_windows[],
+    ls__read_cells[];
 
 #endif

@@ -81,12 +81,13 @@ static void put(uint8_t *to, const void *from, int width)
         to[k] = (uint8_t)(word >> (8 * k));
 }
 
-/* Has another parameter the same tensor? */
+/* Has another parameter the same numbers? */
 static bool shared(const ls_onnx *onnx, const ls__weight *w)
 {
     for (int i = 0; i < onnx->weights; i++)
         if (onnx->weight[i] != w && onnx->weight[i]->param &&
-            onnx->weight[i]->tensor == w->tensor)
+            onnx->weight[i]->tensor == w->tensor &&
+            (!w->of || onnx->weight[i]->of != w->of))
             return true;
     return false;
 }
@@ -96,6 +97,7 @@ static int put_weight(copy *list, int n, const ls_onnx *onnx,
 {
     const ls__om_tensor *of = w->tensor;
     copy *c = copy_of(list, n, w);
+    int64_t count = ls__count(w->rank, w->shape);
     uint8_t *to;
     float *now, *was;
     int status;
@@ -105,14 +107,14 @@ static int put_weight(copy *list, int n, const ls_onnx *onnx,
         return ls__fail(LS_ENOTSUP, "\"%s\" is of type %lld: written are "
                         "weights that are F32 or F64 in the file", of->name,
                         (long long)of->type);
-    now = ls__new((size_t)of->elements, sizeof *now, of->name);
-    was = ls__new((size_t)of->elements, sizeof *was, of->name);
-    status = now && was ? ls_trainer_get(t, w->param, of->elements, now)
+    now = ls__new((size_t)count, sizeof *now, of->name);
+    was = ls__new((size_t)count, sizeof *was, of->name);
+    status = now && was ? ls_trainer_get(t, w->param, count, now)
                         : LS_ENOMEM;
     to = c->to + (of->bytes.at - c->from);
     if (status == 0)
         ls__weight_fill(w, was);
-    for (int64_t i = 0; status == 0 && i < of->elements; i++) {
+    for (int64_t i = 0; status == 0 && i < count; i++) {
         uint8_t *at = to + ls__weight_place(w, i) * of->width;
         double wide = (double)now[i];
 

@@ -32,10 +32,17 @@ typedef enum ls__named_kind {
     LS__NUMBERS,
     LS__WEIGHT,
     LS__NODE,
-    LS__SEQUENCE /* a node cut into parts of `part` along axis `along` */
+    LS__SEQUENCE, /* a node cut into parts of `part` along axis `along` */
+    LS__PIECES    /* rows of initializers, which a cell's gates may be */
 } ls__named_kind;
 
 typedef struct ls__weight ls__weight; /* reader.h */
+
+/* Rows of an initializer, along its first axis. */
+typedef struct ls__strip {
+    ls__weight *weight;
+    int64_t first, count, width; /* numbers of a row; 0: it has one axis */
+} ls__strip;
 
 typedef struct ls__named {
     const char *name;
@@ -48,10 +55,14 @@ typedef struct ls__named {
     /* LS__WEIGHT: axis k is axis order[k] of the tensor */
     ls__weight *weight;
     int order[LS_MAX_RANK];
+    /* LS__PIECES: their rows, one after the other */
+    int pieces;
+    const ls__strip *piece;
     /* LS__NODE, LS__SEQUENCE */
     int64_t part;
     int along;
     ls_node *node;
+    const ls_node *zeros; /* if it is the node: that is 0 everywhere */
     int atoms;
     ls__atom atom[LS__ATOMS]; /* in the order of ONNX's axes */
 } ls__named;

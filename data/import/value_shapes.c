@@ -173,6 +173,7 @@ static int repeat(ls__named *v, int axis, int64_t size)
 int ls__value_expand(ls__named *v, int rank, const int64_t *shape)
 {
     int status = 0;
+    bool zeros = v->zeros == v->node;
 
     while (v->rank < rank)
         ls__value_unsqueeze(v, 0);
@@ -188,5 +189,6 @@ int ls__value_expand(ls__named *v, int rank, const int64_t *shape)
                                 ls__value_text(from, v->rank, v->shape),
                                 ls__value_text(to, rank, shape));
     }
+    v->zeros = zeros ? v->node : NULL;
     return status;
 }

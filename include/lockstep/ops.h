@@ -175,11 +175,11 @@ typedef struct ls_recurrent_options {
     ls_node **last;   /* NULL, or where the state after the last step that
                          counts goes, of the shape of `state`; NULL goes there
                          where the builder returns NULL */
-    bool two_biases;  /* a GRU's state has a bias of its share too, hr, hz, hn
-                         = the parts of h w_h + bias_h, parameter
-                         "<name>.dense_h.bias" (3 n) zeros, as PyTorch's nn.GRU
-                         has it; only the last n of bias_h make it another
-                         layer.  LS_EINVAL for an LSTM */
+    bool two_biases;  /* what x and what h is multiplied by has a bias each, as
+                         PyTorch's have: a GRU's state too, hr, hz, hn = the
+                         parts of h w_h + bias_h, "<name>.dense_h.bias" (3 n)
+                         zeros, of which only the last n make it another layer;
+                         an LSTM's input too, "<name>.dense_i.bias" (4 n) */
     bool bidirectional; /* a second layer "<name>.reverse" of n units goes
                            through the steps from the last one (of a row's
                            length) to the first: y (T,2n) is the first layer's

@@ -48,7 +48,8 @@ static ls_node *one_way(ls_node *x, const ls__rnn_cell *c, int64_t n,
 
     if (!x || !(of_h = ls__path(ls__graph_of(x), name, "dense_h")))
         return NULL;
-    y = ls__projection(x, wide, name, "dense_i", c->bias_of_x, 2, matrix);
+    y = ls__projection(x, wide, name, "dense_i",
+                      c->bias_of_x || o->two_biases, 2, matrix);
     y = ls__recurrent_node(y, c, o, of_h);
     return y && o->last
                ? separate(y, c, ls__shape_of(x).of[0], n, o->last) : y;
@@ -157,9 +158,6 @@ static ls_node *with(ls_node *x, const ls__rnn_cell *c, int64_t n,
     if (!ls__node_stands(x))
         return NULL;
     name = name ? name : "";
-    if (status == 0 && o.two_biases && !c->bias_of_x)
-        status = ls__fail(LS_EINVAL, "%s \"%s\": two_biases are a GRU's",
-                          c->name, name);
     if (status < 0)
         return ls__graph_failed(ls__graph_of(x), status);
     return layer(x, c, n, &o, name);

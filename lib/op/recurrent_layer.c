@@ -79,5 +79,6 @@ ls_node *ls__recurrent_node(ls_node *gates, const ls__rnn_cell *c,
     ls_node *third = o->state ? o->lengths : NULL;
 
     return ls__node_with(ls__node_new(op, name, gates, second, third),
-                         &(ls__recurrent_of){o->last != NULL, o->two_biases});
+                         &(ls__recurrent_of){o->last != NULL,
+                                             o->two_biases && c->bias_of_x});
 }

@@ -472,7 +472,6 @@ def check_builders(folder):
     assert y.shape == (6, 3) and state.shape == (3,)
     y, state = ls.gru_with(x, 3, "zy", state=state)
     assert y.shape == (6, 3) and state.shape == (3,)
-    raises(ls.Error, "two_biases", ls.lstm_with, x, 3, "zx", two_biases=True)
     raises(ls.Error, "the state is", ls.lstm_with, x, 3, "zx", state=state)
     raises(TypeError, "there is no stride in", ls.conv2d_with, image, 5, 3, 3,
            "zzz", stride=2)

@@ -60,6 +60,24 @@ class Words(nn.Module):
         return self.head(x)[:, -1]
 
 
+class Cells(nn.Module):
+    """Steps: an LSTM both ways, a GRU from a state that is learned, their ends, and a
+    transposed convolution of groups that takes more away than its window has."""
+    def __init__(self):
+        super().__init__()
+        self.both = nn.LSTM(3, 2, bidirectional=True, batch_first=True)
+        self.unit = nn.GRU(4, 4, batch_first=True)
+        self.start = nn.Parameter(torch.randn(1, 1, 4))
+        self.wide = nn.ConvTranspose1d(4, 2, 2, 3, 2, 1, groups=2, dilation=1)
+        self.head = nn.Linear(2 * 3 + 4 + 4, 5)
+
+    def forward(self, x):
+        x, (h, c) = self.both(x)
+        y, last = self.unit(x, self.start.expand(-1, x.shape[0], -1).contiguous())
+        wide = self.wide(y[:, 2:].transpose(1, 2))[:, :, 1:4].flatten(1)
+        return self.head(torch.cat([wide, last[0], h[1], c[0]], 1))
+
+
 def export(name, net, x):
     path = os.path.join(HERE, name)
     torch.onnx.export(net.eval(), (x,), path, dynamo=True, optimize=False,
@@ -205,13 +223,16 @@ def main():
     table = rng.standard_normal((ROWS, 4, 6)).astype(np.float32)
     labels = rng.integers(0, 5, ROWS)
     layers, words = Layers(), Words()
+    steps = rng.standard_normal((ROWS, 5, 3)).astype(np.float32)
     with torch.no_grad():
         layers.norm.running_mean.uniform_(-1, 1)
         layers.norm.running_var.uniform_(0.5, 2)
         layers.group.weight.uniform_(0.5, 2)
+    cells = Cells()
     export("import_layers.onnx", layers, torch.from_numpy(images))
     export("import_words.onnx", words, torch.from_numpy(tokens))
     two_inputs()
+    export("import_cells.onnx", cells, torch.from_numpy(steps))
     names = terms()
     with open(os.path.join(HERE, "import_outputs.h"), "w") as out:
         out.write("/* SPDX-" "License-Identifier: BSD-3-Clause */\n/* Made by make_import.py: "
@@ -223,6 +244,8 @@ def main():
         numbers(out, "import_labels", labels.astype(np.int32))
         numbers(out, "import_layers", run("import_layers.onnx", images)[0])
         numbers(out, "import_words", run("import_words.onnx", tokens)[0])
+        numbers(out, "import_steps", steps)
+        numbers(out, "import_cells", run("import_cells.onnx", steps)[0])
         for k, value in enumerate(run("import_terms.onnx", table)):
             numbers(out, f"import_terms_{k}", value)
         for k, name in enumerate(names):
@@ -230,6 +253,8 @@ def main():
         target = torch.from_numpy(labels)
         numbers(out, "import_layers_losses",
                 losses(layers, torch.from_numpy(images), target))
+        numbers(out, "import_cells_losses",
+                losses(cells, torch.from_numpy(steps), target))
         numbers(out, "import_words_losses",
                 losses(words, torch.from_numpy(tokens), target))
 

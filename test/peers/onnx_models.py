@@ -301,7 +301,24 @@ NETS = {
                                             nn.Hardtanh(), nn.Linear(8, 3)), numbers(6)),
     "deconv": (lambda: nn.Sequential(nn.ConvTranspose2d(3, 4, 2, 2), nn.Flatten(),
                                      nn.Linear(256, 3)), numbers(3, 4, 4)),
+    "deconv-odd": (lambda: nn.Sequential(
+        nn.ConvTranspose2d(4, 6, (3, 4), (2, 3), 1, (1, 2), groups=2, dilation=(2, 1)),
+        nn.ReLU(), nn.ConvTranspose2d(6, 2, 1, 2, bias=False), nn.Flatten(1, 2),
+        nn.Tanh(), nn.ConvTranspose1d(46, 3, 3, padding=2), nn.Flatten(1)),
+        numbers(4, 5, 4)),
+    "dcgan": (lambda: nn.Sequential(
+        nn.Unflatten(1, (12, 1, 1)), nn.ConvTranspose2d(12, 8, 4, 1, 0, bias=False),
+        nn.BatchNorm2d(8), nn.ReLU(), nn.ConvTranspose2d(8, 4, 4, 2, 1, bias=False),
+        nn.BatchNorm2d(4), nn.ReLU(), nn.ConvTranspose2d(4, 1, 4, 2, 1, bias=False),
+        nn.Tanh(), nn.Flatten()), numbers(12)),
     "lstm": (lambda: Last(nn.LSTM(3, 8, batch_first=True)), numbers(6, 3)),
+    "lstm-deep": (lambda: Last(nn.LSTM(3, 8, 2, batch_first=True)), numbers(6, 3)),
+    "lstm-both": (lambda: Last(nn.LSTM(3, 4, bidirectional=True, batch_first=True)),
+                  numbers(6, 3)),
+    "gru": (lambda: Last(nn.GRU(3, 8, batch_first=True)), numbers(6, 3)),
+    "gru-both": (lambda: Last(nn.GRU(3, 4, 2, bidirectional=True, batch_first=True)),
+                 numbers(6, 3)),
+    "amplifier": (lambda: Amplifier(), numbers(9, 1)),
 }
 
 
@@ -312,6 +329,20 @@ class Last(nn.Module):
 
     def forward(self, x):
         return self.head(self.cell(x)[0][:, -1])
+
+
+class Amplifier(nn.Module):
+    """An LSTM from a state that is learned, without biases; its last state."""
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTM(1, 6, bias=False, batch_first=True)
+        self.h, self.c = (nn.Parameter(torch.randn(1, 1, 6)) for _ in range(2))
+        self.head = nn.Linear(12, 3)
+
+    def forward(self, x):
+        state = (s.expand(-1, x.shape[0], -1).contiguous() for s in (self.h, self.c))
+        y, (h, c) = self.cell(x, tuple(state))
+        return self.head(torch.cat([h[0] + y[:, -2], c[0]], 1))
 
 
 def export(net, x, path, new):

@@ -83,6 +83,12 @@ START_TEST(test_outputs)
     gives(&m, y, COUNT(import_words), import_words);
     close_model(&m);
 
+    m = open_model(golden_file("import_cells.onnx"));
+    ls_graph_output(m.g, 0, &y);
+    OK(ls_context_set(m.c, "x", LS_F32, import_steps, ROWS));
+    gives(&m, y, COUNT(import_cells), import_cells);
+    close_model(&m);
+
     m = open_model(golden_file("import_terms.onnx"));
     OK(ls_context_set(m.c, "x", LS_F32, import_table, ROWS));
     gives(&m, import_name_0, COUNT(import_terms_0), import_terms_0);
@@ -154,6 +160,12 @@ START_TEST(test_names)
     m = open_model(golden_file("import_words.onnx"));
     ck_assert(has_param(m.g, "word.weight", 2, (int64_t[]){11, 8}));
     ck_assert(has_param(m.g, "place", 3, (int64_t[]){1, 6, 8}));
+    close_model(&m);
+    m = open_model(golden_file("import_cells.onnx"));
+    ck_assert(has_param(m.g, "both.weight_ih_l0", 2, (int64_t[]){3, 8}));
+    ck_assert(has_param(m.g, "both.bias_hh_l0_reverse", 1, (int64_t[]){8}));
+    ck_assert(has_param(m.g, "unit.weight_hh_l0", 2, (int64_t[]){4, 12}));
+    ck_assert(has_param(m.g, "wide.weight", 4, (int64_t[]){1, 2, 2, 2}));
     close_model(&m);
 }
 END_TEST
@@ -255,6 +267,8 @@ START_TEST(test_training)
            import_layers_losses, COUNT(import_layers));
     trains("import_words.onnx", "tokens", LS_I32, import_tokens,
            import_words_losses, COUNT(import_words));
+    trains("import_cells.onnx", "x", LS_F32, import_steps,
+           import_cells_losses, COUNT(import_cells));
 }
 END_TEST
 
@@ -440,6 +454,104 @@ START_TEST(test_rows_apart)
 }
 END_TEST
 
+/* A node of inputs "a,b" with an attribute: "name:1", "name:1,2", "name=text"
+ * (a text, or a list of it). */
+static void put_call(ls__proto *graph, const char *op, const char *inputs,
+                     const char *out, const char *attribute)
+{
+    ls__proto n = {0}, a = {0};
+    size_t name = attribute ? strcspn(attribute, ":=") : 0;
+    char text[40];
+
+    for (const char *at = inputs; *at; at += *at == ',') {
+        size_t size = strcspn(at, ",");
+
+        snprintf(text, sizeof text, "%.*s", (int)size, at);
+        ls__proto_text(&n, 1, text);
+        at += size;
+    }
+    ls__proto_text(&n, 2, out);
+    ls__proto_text(&n, 4, op);
+    snprintf(text, sizeof text, "%.*s", (int)name, attribute ? attribute : "");
+    ls__proto_text(&a, 1, text);
+    if (name && attribute[name] == '=') {
+        ls__proto_text(&a, 4, attribute + name + 1);
+        ls__proto_text(&a, 9, attribute + name + 1);
+    } else if (name) {
+        const char *at = attribute + name;
+
+        while (*at++ && *at)
+            ls__proto_int(&a, strchr(attribute, ',') ? 8 : 3,
+                          strtol(at, (char **)&at, 10));
+    }
+    if (name)
+        ls__proto_message(&n, 5, &a);
+    ls__proto_free(&a);
+    ls__proto_message(graph, 1, &n);
+}
+
+/* Three axes of floats. */
+static void put_weights(ls__proto *graph, const char *name,
+                        const int64_t shape[3])
+{
+    static const float some[64] = {1, 2, 3};
+    ls__proto t = {0};
+
+    for (int k = 0; k < 3; k++)
+        ls__proto_int(&t, 1, shape[k]);
+    ls__proto_int(&t, 2, 1);
+    ls__proto_numbers(&t, 4, some, (size_t)(shape[0] * shape[1] * shape[2]), 4);
+    ls__proto_text(&t, 8, name);
+    ls__proto_message(graph, 5, &t);
+}
+
+/* What a cell or a transposed convolution of the file has and ours has not is
+ * refused by its name; without that the same node is read. */
+START_TEST(test_refused_attributes)
+{
+    static const struct refused {
+        const char *op, *attribute; /* text "a=b", or a number "a:1" */
+        const char *says;           /* NULL: it is read */
+    } all[] = {
+        {"LSTM", NULL, NULL},
+        {"LSTM", "clip:3", "clip"},
+        {"LSTM", "layout:1", "layout"},
+        {"LSTM", "input_forget:1", "input_forget"},
+        {"LSTM", "activations=Relu", "activations"},
+        {"GRU", "linear_before_reset:1", NULL},
+        {"GRU", NULL, "linear_before_reset"},
+        {"ConvTranspose", NULL, NULL},
+        {"ConvTranspose", "auto_pad=SAME_UPPER", "auto_pad"},
+        {"ConvTranspose", "output_shape:9", "output_shape"},
+    };
+    const struct refused *of = &all[_i];
+    bool cell = *of->op != 'C';
+    int64_t gates = *of->op == 'L' ? 4 : 3;
+    ls__proto graph = {0}, model;
+    ls_onnx *onnx;
+    int status;
+
+    put_weights(&graph, "w", cell ? (int64_t[]){1, gates * 2, 1}
+                                  : (int64_t[]){1, 1, 2});
+    put_weights(&graph, "u", (int64_t[]){1, gates * 2, 2});
+    put_call(&graph, "Constant", "", "axis", "value_ints:1,");
+    put_call(&graph, "Unsqueeze", "x,axis", "image", NULL); /* (rows,1,T) */
+    put_call(&graph, "Transpose", "image", "steps", "perm:2,0,1");
+    put_call(&graph, of->op, cell ? "steps,w,u" : "image,w", "z",
+             of->attribute);
+    put_call(&graph, "Transpose", "z", "y", cell ? "perm:2,0,1,3" : "perm:0,2,1"
+             );
+    put_info(&graph, 12, "y");
+    model = model_of(&graph, 20);
+    status = load(&model, "T=3", &onnx);
+    ck_assert_int_eq(status, of->says ? LS_ENOTSUP : 0);
+    if (of->says)
+        ck_assert_ptr_nonnull(strstr(ls_onnx_problem(onnx, 0), of->says));
+    ls_onnx_close(onnx);
+    ls__proto_free(&model);
+}
+END_TEST
+
 /* What is cut off at any byte is refused, or whole. */
 START_TEST(test_cut)
 {
@@ -611,6 +723,7 @@ START_TEST(test_shortage)
 {
     static const char *const names[] = {"import_layers.onnx",
                                         "import_words.onnx",
+                                        "import_cells.onnx",
                                         "import_terms.onnx"};
     size_t size;
     char *bytes = get_file(golden_file(names[_i]), &size);
@@ -652,10 +765,11 @@ static Suite *suite(void)
     tcase_add_test(t, test_twice);
     tcase_add_test(t, test_rows_apart);
     tcase_add_test(t, test_cut);
+    tcase_add_loop_test(t, test_refused_attributes, 0, 10);
     tcase_add_test(t, test_beside);
     tcase_add_test(t, test_save_beside);
     if (COUNTS_MEMORY)
-        tcase_add_loop_test(t, test_shortage, 0, 3);
+        tcase_add_loop_test(t, test_shortage, 0, 4);
     suite_add_tcase(s, t);
     return s;
 }
