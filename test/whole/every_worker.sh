@@ -36,9 +36,9 @@ mlp --data table.csv --target y --hidden 32 --batch 256
 table --data table.csv --target y --hidden 32,32 --batch 128 --ensemble 2
 cnn --image 8x8x3 --channels 8,16 --classes 4 --batch 48
 cnn --image 8x8x3 --channels 8,16 --classes 4 --batch 48 --precision bf16
-resnet --depth 8 --width 8 --image 8x8x3 --classes 3 --batch 16
-resnet --depth 8 --width 8 --image 8x8x3 --classes 3 --batch 16 --norm group
-resnet --depth 8 --width 8 --image 8x8x3 --classes 3 --batch 16 --precision bf16
+resnet --depth 8:width=8 --image 8x8x3 --classes 3 --batch 16
+resnet --depth 8:width=8 --image 8x8x3 --classes 3 --batch 16 --norm group
+resnet --depth 8:width=8 --image 8x8x3 --classes 3 --batch 16 --precision bf16
 gpt --data text --seq-len 24 --d-model 32 --heads 2 --layers 2 --d-ff 48 --batch 16 --sample 20
 gpt --data text --seq-len 24 --d-model 32 --heads 4:kv=2 --layers 1 --d-ff 48 --batch 16 --norm rms --positions rotary --ffn swiglu --tie
 rnn --data text --seq-len 16 --d-model 16 --batch 16 --cell lstm:units=24 --dropout 0.1

@@ -111,10 +111,6 @@ bool *data_choose(int64_t rows, double share, int64_t seed);
 /* Hold these rows of the arrays back, to evaluate on. */
 int data_hold_rows(data *d, const bool *held);
 
-/* The rows of fold i (cross-validation): those in its part of the same
- * permutation.  To be freed; NULL after a message. */
-bool *data_choose_fold(int64_t rows, int64_t seed, int64_t i, int64_t folds);
-
 /* The number of rows that are marked; none of NULL. */
 int64_t data_count(const bool *marked, int64_t rows);
 
@@ -140,6 +136,8 @@ typedef struct table_file {
     const char *path;
     ls_table_data_options wants; /* but for how messages are made */
     const char *weights; /* a column: what rows weigh; NULL: they do alike */
+    const char *group, *time; /* columns, one at most: of a group no rows are on
+                                 both sides; later rows are held back */
     double valid; /* share of the rows to hold back */
     int64_t seed; /* that says which */
     int64_t fold, folds; /* one of so many, which no training sees; folds 0:
@@ -162,10 +160,21 @@ ls_column data_target(const data *d);
  * share of the rows. */
 int data_table(data *d, const table_file *file);
 
-/* The weights of the table's rows, d->mask; and, before it is read, whether
- * there is such a column. */
-int data_check_weights(const table_file *file, const char *path);
+/* Columns that are no inputs (table_columns.c): before the table is read,
+ * whether they are there; with --ignore's as a list, to be freed; of each row
+ * that counts, as `take` takes its field; the weights, d->mask. */
+typedef int data_row_fn(void *user, ls_table *t, int column, int64_t row);
+
+int data_check_columns(const table_file *file, const char *path);
+char *data_left_out(const table_file *file);
+int data_read_column(const data *d, const table_file *file, const char *name,
+                     data_row_fn *take, void *user);
 int data_table_weights(data *d, const table_file *file);
+
+/* What becomes of each row (table_split.c); to be freed in any case. */
+enum { DATA_TRAINED, DATA_HELD, DATA_FOLD, DATA_LEFT_OUT, DATA_PARTS };
+
+int data_split(const data *d, const table_file *file, char **part);
 
 /* Another table of the same columns, to evaluate on. */
 int data_table_held(data *d, const char *path);

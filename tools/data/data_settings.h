@@ -55,7 +55,7 @@ typedef struct data_settings {
     int64_t missing_target;           /* DATA_REFUSE, DATA_DROP */
     int64_t missing;                  /* DATA_REFUSE.. */
     const char *text_columns;         /* checked by load */
-    const char *weights;              /* a column of a table */
+    const char *weights, *group, *time; /* columns of a table */
     int64_t fold, folds;              /* of --cv, which a trial leaves out */
     double valid;                     /* share of the rows that is held back */
     int64_t balance;                  /* 1: classes weigh the same */

@@ -12,45 +12,29 @@ static int no_memory(void)
     return opt_fail(OPT_FAILED, "no memory for the rows");
 }
 
-/* Mark rows first to end of the permutation. */
-static bool *choose(int64_t rows, int64_t seed, int64_t first, int64_t end)
-{
-    int64_t *order = malloc((size_t)rows * sizeof *order);
-    bool *held = calloc((size_t)rows, sizeof *held);
-    ls_numpy rs;
-
-    if (!order || !held) {
-        no_memory();
-        free(held);
-        held = NULL;
-    } else {
-        ls_numpy_seed(&rs, (uint32_t)seed);
-        ls_numpy_permutation(&rs, rows, order);
-        for (int64_t i = first; i < end; i++)
-            held[order[i]] = true;
-    }
-    free(order);
-    return held;
-}
-
-bool *data_choose_fold(int64_t rows, int64_t seed, int64_t i, int64_t folds)
-{
-    if (folds <= rows)
-        return choose(rows, seed, i * rows / folds, (i + 1) * rows / folds);
-    opt_fail(OPT_WRONG, "--cv: %lld folds of %lld row%s", (long long)folds,
-             (long long)rows, opt_s(rows));
-    return NULL;
-}
-
 /* Chooses them as scikit-learn's train_test_split does. */
 bool *data_choose(int64_t rows, double share, int64_t seed)
 {
     int64_t n = (int64_t)ceil(share * (double)rows);
+    int64_t *order = malloc((size_t)rows * sizeof *order);
+    bool *held = calloc((size_t)rows, sizeof *held);
+    ls_numpy rs;
 
-    if (n < rows)
-        return choose(rows, seed, 0, n);
-    opt_fail(OPT_WRONG, "--valid: of %lld row%s that leaves none to train on",
-             (long long)rows, opt_s(rows));
+    if (order && held && n < rows) {
+        ls_numpy_seed(&rs, (uint32_t)seed);
+        ls_numpy_permutation(&rs, rows, order);
+        for (int64_t i = 0; i < n; i++)
+            held[order[i]] = true;
+        free(order);
+        return held;
+    }
+    if (order && held)
+        opt_fail(OPT_WRONG, "--valid: of %lld row%s that leaves none to train "
+                 "on", (long long)rows, opt_s(rows));
+    else
+        no_memory();
+    free(order);
+    free(held);
     return NULL;
 }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tables as rows to train on. */
-#define _GNU_SOURCE
 #include "data/data.h"
 #include "data/standard_input.h"
 #include "opt/opt.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 const ls_coding *data_coding(const data *d)
@@ -46,44 +44,59 @@ static int part_weights(data *d, const bool *out)
     return status;
 }
 
-/* Read the rows and part them.  fold[rows]: those that no training sees;
- * held[..]: which of the others are held back; either may be NULL; out[rows]
- * becomes both, what is not trained on. */
-static int part_all(data *d, const table_file *f, const bool *fold,
-                    const bool *held, bool *out)
+/* Take the rows of a part, of those that no part before has taken. */
+static int take_part(data *d, const char *part, int64_t rows, int which,
+                     ls_array to[DATA_INPUTS])
 {
-    int64_t rows = ls_table_data_rows(d->table);
-    int status;
+    bool *is = calloc((size_t)rows, sizeof *is);
+    int64_t n = 0, found = 0;
+    int status = is ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the rows");
 
-    for (int64_t i = 0, other = 0; i < rows; i++)
-        out[i] = (fold && fold[i]) || (held && held[other++]);
-    status = f->weights ? data_table_weights(d, f) : OPT_GO;
+    for (int64_t i = 0; is && i < rows; i++)
+        if (part[i] <= which) {
+            is[n++] = part[i] == which;
+            found += part[i] == which;
+        }
+    if (status == OPT_GO && found)
+        status = data_part_rows(d, is, to);
+    free(is);
+    return status;
+}
+
+/* Read the rows and part them. */
+static int part_all(data *d, const table_file *f, const char *part, bool *out)
+{
+    ls_array gone[DATA_INPUTS] = {0};
+    int64_t rows = ls_table_data_rows(d->table);
+    ls_array *to[DATA_PARTS] = {
+        [DATA_HELD] = d->held_out, [DATA_FOLD] = d->fold,
+        [DATA_LEFT_OUT] = gone};
+    int status = f->weights ? data_table_weights(d, f) : OPT_GO;
+
+    for (int64_t i = 0; i < rows; i++)
+        out[i] = part[i] != DATA_TRAINED;
     if (status == OPT_GO)
         status = add_arrays(d, f, out);
     if (status == OPT_GO)
         status = part_weights(d, out);
-    if (status == OPT_GO && fold)
-        status = data_part_rows(d, fold, d->fold);
-    return status == OPT_GO && held ? data_hold_rows(d, held) : status;
+    for (int i = DATA_LEFT_OUT; i > DATA_TRAINED && status == OPT_GO; i--)
+        status = take_part(d, part, rows, i, to[i]);
+    for (int i = 0; i < DATA_INPUTS; i++)
+        ls_array_free(&gone[i]);
+    return status == OPT_GO ? data_held_source(d, &d->evaluation) : status;
 }
 
 static int take_rows(data *d, const table_file *f)
 {
-    int64_t rows = ls_table_data_rows(d->table);
-    bool *fold = NULL, *held = NULL, *out = calloc((size_t)rows, sizeof *out);
+    bool *out = calloc((size_t)ls_table_data_rows(d->table), sizeof *out);
+    char *part = NULL;
     int status = out ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the rows");
 
-    if (status == OPT_GO && f->folds &&
-        !(fold = data_choose_fold(rows, f->seed, f->fold, f->folds)))
-        status = OPT_WRONG;
-    if (status == OPT_GO && f->valid > 0 &&
-        !(held = data_choose(rows - data_count(fold, rows), f->valid,
-                             f->seed)))
-        status = OPT_WRONG;
     if (status == OPT_GO)
-        status = part_all(d, f, fold, held, out);
-    free(fold);
-    free(held);
+        status = data_split(d, f, &part);
+    if (status == OPT_GO)
+        status = part_all(d, f, part, out);
+    free(part);
     free(out);
     return status;
 }
@@ -112,32 +125,28 @@ int data_table_held(data *d, const char *path)
     return status == OPT_GO ? data_held_source(d, &d->evaluation) : status;
 }
 
-/* Open the table without the columns of --ignore, and that of weights. */
+/* Open the table without the columns that are no inputs. */
 static int open_table(data *d, const table_file *f, const char *path)
 {
     ls_table_data_options o = f->wants;
-    char *both = NULL;
+    char *out = data_left_out(f);
     int status;
 
+    if (!out)
+        return opt_fail(OPT_FAILED, "no memory for the columns' names");
     o.size = sizeof o;
     o.prefix = "--";
     o.log = d->quiet ? NULL : note;
-    if (f->weights && o.ignore) {
-        if (asprintf(&both, "%s,%s", o.ignore, f->weights) < 0)
-            return opt_fail(OPT_FAILED, "no memory for the columns' names");
-        o.ignore = both;
-    } else if (f->weights) {
-        o.ignore = f->weights;
-    }
+    o.ignore = out;
     status = opt_check_usage(ls_table_data_open(&d->table, path, &o));
-    free(both);
+    free(out);
     return status;
 }
 
 int data_table(data *d, const table_file *f)
 {
     const char *path = standard_input(f->path);
-    int status = path ? data_check_weights(f, path) : OPT_FAILED;
+    int status = path ? data_check_columns(f, path) : OPT_FAILED;
 
     if (status == OPT_GO)
         status = open_table(d, f, path);

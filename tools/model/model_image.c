@@ -169,6 +169,8 @@ static table_file table_of(const settings *s)
     return (table_file){
         .path = s->data.path,
         .weights = s->data.weights,
+        .group = s->data.group,
+        .time = s->data.time,
         .valid = s->data.valid,
         .seed = s->data.seed,
         .fold = s->data.fold,

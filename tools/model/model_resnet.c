@@ -24,8 +24,8 @@ static int resnet_load(data *d, settings *s, const opt_line *line)
         return opt_fail(OPT_WRONG, "--norm: resnet has batch, batch-of-shard "
                         "or group");
     if (m->norm == MODEL_GROUP && m->width % GROUPS)
-        return opt_fail(OPT_WRONG, "--width %lld: with --norm group it is a "
-                        "multiple of %d", (long long)m->width, GROUPS);
+        return opt_fail(OPT_WRONG, "--depth :width=%lld: with --norm group "
+                        "it is a multiple of %d", (long long)m->width, GROUPS);
     return model_load_images(d, s, line);
 }
 
@@ -130,7 +130,7 @@ const opt_model model_resnet = {
     .note = "--data is a folder or a file of images as mlp takes them; image "
             "and classes\nfollow it.  A folder's test set, or --eval-data, is "
             "evaluated after each epoch.\n--depth is 6n+2: three stages of n "
-            "blocks, with --width channels and twice and\nfour times as many; "
+            "blocks, with :width channels and twice and\nfour times as many; "
             "global average pooling; shortcuts without parameters.\n"
             "--optimizer :l2=5e-4,no-decay pulls kernels alone; --ema, "
             "--augment and\n--smoothing go with it.",

@@ -55,7 +55,7 @@ is "normalised after it" "$(state)" "$plain"
 # others are: what is mixed is of its loss alone.
 predict=${LOCKSTEP_PREDICT:-${top_builddir:-.}/lockstep-predict}
 for model in "mlp --hidden 5" "cnn --channels 4" \
-    "resnet --depth 8 --width 8 --smoothing 0.1"; do
+    "resnet --depth 8:width=8 --smoothing 0.1"; do
     run $model --x "$dir/x.npy" --y "$dir/y.npy" --eval-x "$dir/x.npy" \
         --eval-y "$dir/y.npy" --devices 2 --batch 6 --epochs 2 --log-every 0 \
         --augment mixup:0.4,flip --class-weights balanced \

@@ -164,7 +164,7 @@ ask "$dir/flat.safetensors" "$dir/pets/dog/001.jpg"
 is "mlp knows the shape" $status 0
 
 # A loss of smoothed or mixed labels counts no right ones: predictions do.
-for how in "cnn --augment mixup:0.2 --channels 4,8" "resnet --depth 8 --width 4 \
+for how in "cnn --augment mixup:0.2 --channels 4,8" "resnet --depth 8:width=4 \
     --smoothing 0.1"; do
     # shellcheck disable=SC2086
     run $how --data "$dir/pets" --eval-data "$dir/pets" --image 16x16x3 \

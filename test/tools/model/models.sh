@@ -259,7 +259,7 @@ expect 2 "max_pool \"conv2\": a window of 2 by 2 does not fit into an image of 1
 
 # ------ resnet ------
 
-small="resnet --depth 8 --width 8 --image 8x6x3 --classes 3 --batch 12 --devices 4"
+small="resnet --depth 8:width=8 --image 8x6x3 --classes 3 --batch 12 --devices 4"
 # shellcheck disable=SC2086 # words
 any_workers resnet $small --steps 3 --log-every 1 --accumulate 2
 cp "$dir/out1" "$dir/batch"
@@ -281,8 +281,8 @@ for norm in batch batch-of-shard; do
     expect 2 "do not go together with check" resnet --norm $norm --check all
 done
 expect 2 "--norm: gpt has layer or rms" gpt --data "$0" --norm batch
-expect 2 "--width 12: with --norm group it is a multiple of 8" resnet \
-    --norm group --width 12
+expect 2 "--depth :width=12: with --norm group it is a multiple of 8" resnet \
+    --norm group --depth :width=12
 
 # ------ gpt ------
 
