@@ -4,16 +4,20 @@
 #include "export/onnx.h"
 #include "base/error.h"
 #include "file/file.h"
+#include "table/table_model.h"
 #include <lockstep/onnx.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { IR_VERSION = 9, OPSET = 20 };
-enum { FLOAT = 1, INT32 = 6, INT64 = 7 }; /* TensorProto */
+enum { IR_VERSION = 9, OPSET = 20, ML_OPSET = 3 };
 /* AttributeProto */
-enum { IS_FLOAT = 1, IS_INT = 2, IS_TEXT = 3, IS_INTS = 7 };
+enum { IS_FLOAT = 1, IS_INT = 2, IS_TEXT = 3, IS_FLOATS = 6, IS_INTS = 7,
+       IS_TEXTS = 8 };
+
+/* The operators of tables, and the domain of the only one that is in use. */
+static const char ml[] = "ai.onnx.ml", ml_operator[] = "LabelEncoder";
 
 /* ------ names and constants ------ */
 
@@ -36,7 +40,7 @@ static const char *fresh_name(ls__onnx *o)
 static const char *constant(ls__onnx *o, const char *name, ls__onnx_shape shape,
                             int type, const void *data)
 {
-    size_t width = type == INT64 ? 8 : 4;
+    size_t width = type == LS__ONNX_FLOAT ? 4 : 8;
     ls__proto t = {0};
 
     name = name ? name : fresh_name(o);
@@ -53,12 +57,17 @@ static const char *constant(ls__onnx *o, const char *name, ls__onnx_shape shape,
 const char *ls__onnx_floats(ls__onnx *o, const char *name, ls__onnx_shape shape,
                             const float *data)
 {
-    return constant(o, name, shape, FLOAT, data);
+    return constant(o, name, shape, LS__ONNX_FLOAT, data);
 }
 
 const char *ls__onnx_integers(ls__onnx *o, int count, const int64_t *of)
 {
-    return constant(o, NULL, (ls__onnx_shape){1, {count}}, INT64, of);
+    return constant(o, NULL, (ls__onnx_shape){1, {count}}, LS__ONNX_INT64, of);
+}
+
+const char *ls__onnx_doubles(ls__onnx *o, int count, const double *of)
+{
+    return constant(o, NULL, (ls__onnx_shape){1, {count}}, LS__ONNX_DOUBLE, of);
 }
 
 /* ------ attributes ------ */
@@ -107,6 +116,26 @@ void ls__onnx_attribute_ints(ls__proto *list, const char *name, int count,
     ls__proto_message(list, 5, &a);
 }
 
+void ls__onnx_attribute_texts(ls__proto *list, const char *name, int count,
+                              const char *const *value)
+{
+    ls__proto a = attribute(name, IS_TEXTS);
+
+    for (int i = 0; i < count; i++)
+        ls__proto_text(&a, 9, value[i]);
+    ls__proto_message(list, 5, &a);
+}
+
+void ls__onnx_attribute_floats(ls__proto *list, const char *name, int count,
+                               const float *value)
+{
+    ls__proto a = attribute(name, IS_FLOATS);
+
+    for (int i = 0; i < count; i++)
+        ls__proto_float(&a, 7, value[i]);
+    ls__proto_message(list, 5, &a);
+}
+
 /* ------ nodes ------ */
 
 static void call(ls__onnx *o, const char *type, int inputs,
@@ -122,6 +151,8 @@ static void call(ls__onnx *o, const char *type, int inputs,
     ls__proto_text(&n, 4, type);
     if (attributes)
         ls__proto_append(&n, attributes);
+    if (!strcmp(type, ml_operator))
+        ls__proto_text(&n, 7, ml);
     ls__proto_message(&o->out, 1, &n);
 }
 
@@ -145,23 +176,30 @@ void ls__onnx_call_several(ls__onnx *o, const char *type, int inputs,
 
 /* ------ inputs and outputs ------ */
 
-static void value_info(ls__onnx *o, int field, const char *name,
-                       const ls__net_node *n)
+void ls__onnx_value(ls__onnx *o, int is, const char *name, int type, int rank,
+                    const int64_t *of)
 {
-    ls__proto value = {0}, type = {0}, tensor = {0}, shape = {0}, dim = {0};
+    ls__proto value = {0}, kind = {0}, tensor = {0}, shape = {0}, dim = {0};
 
     ls__proto_text(&dim, 2, "rows");
     ls__proto_message(&shape, 1, &dim);
-    for (int i = 0; i < n->rank; i++) {
-        ls__proto_int(&dim, 1, n->shape[i]);
+    for (int i = 0; i < rank; i++) {
+        ls__proto_int(&dim, 1, of[i]);
         ls__proto_message(&shape, 1, &dim);
     }
-    ls__proto_int(&tensor, 1, n->is_i32 ? INT32 : FLOAT);
+    ls__proto_int(&tensor, 1, type);
     ls__proto_message(&tensor, 2, &shape);
-    ls__proto_message(&type, 1, &tensor);
+    ls__proto_message(&kind, 1, &tensor);
     ls__proto_text(&value, 1, name);
-    ls__proto_message(&value, 2, &type);
-    ls__proto_message(&o->out, field, &value);
+    ls__proto_message(&value, 2, &kind);
+    ls__proto_message(&o->out, is, &value);
+}
+
+void ls__onnx_output(ls__onnx *o, const char *name, const char *value, int type,
+                     int rank, const int64_t *shape)
+{
+    call(o, "Identity", 1, &value, 1, &name, NULL);
+    ls__onnx_value(o, LS__ONNX_OUTPUT, name, type, rank, shape);
 }
 
 /* Mark the nodes that one reads: o->name is "" for them. */
@@ -224,32 +262,38 @@ static int check_names(const ls__onnx *o)
     return 0;
 }
 
+static int put_input(ls__onnx *o, const ls__net_node *n)
+{
+    if (o->coding)
+        return ls__onnx_columns(o, n);
+    o->name[n->id] = n->name;
+    ls__onnx_value(o, LS__ONNX_INPUT, n->name,
+                   n->is_i32 ? LS__ONNX_INT32 : LS__ONNX_FLOAT, n->rank,
+                   n->shape);
+    return 0;
+}
+
 static void put_output(ls__onnx *o, const ls__net_output *output)
 {
-    const char *value = o->name[output->node->id];
+    const ls__net_node *n = output->node;
 
-    call(o, "Identity", 1, &value, 1, &output->name, NULL);
-    value_info(o, 12, output->name, output->node);
+    if (o->coding)
+        ls__onnx_target(o, o->name[n->id]);
+    else
+        ls__onnx_output(o, output->name, o->name[n->id], LS__ONNX_FLOAT,
+                        n->rank, n->shape);
 }
 
 static int put_graph(ls__onnx *o)
 {
     const ls__net *g = o->graph;
-    int status = check_names(o);
+    int status = o->coding ? 0 : check_names(o);
 
     ls__proto_text(&o->out, 2, "lockstep");
-    for (int i = 0; i < g->nodes && status == 0; i++) {
-        const ls__net_node *n = &g->node[i];
-
-        if (!o->name[i])
-            continue;
-        if (n->op) {
-            status = ls__onnx_node(o, n);
-        } else {
-            o->name[i] = n->name;
-            value_info(o, 11, n->name, n);
-        }
-    }
+    for (int i = 0; i < g->nodes && status == 0; i++)
+        if (o->name[i])
+            status = g->node[i].op ? ls__onnx_node(o, &g->node[i])
+                                   : put_input(o, &g->node[i]);
     for (int i = 0; i < g->outputs && status == 0; i++)
         put_output(o, &g->output[i]);
     return status;
@@ -257,17 +301,31 @@ static int put_graph(ls__onnx *o)
 
 /* ------ the file ------ */
 
+static void put_opset(ls__proto *model, const char *domain, int version)
+{
+    ls__proto opset = {0};
+
+    ls__proto_text(&opset, 1, domain);
+    ls__proto_int(&opset, 2, version);
+    ls__proto_message(model, 8, &opset);
+}
+
+/* The note of a table goes along: it names the classes. */
 static ls__proto model_of(ls__onnx *o)
 {
-    ls__proto model = {0}, opset = {0};
+    ls__proto model = {0}, note = {0};
 
     ls__proto_int(&model, 1, IR_VERSION);
     ls__proto_text(&model, 2, "lockstep");
     ls__proto_text(&model, 3, ls_version());
     ls__proto_message(&model, 7, &o->out);
-    ls__proto_text(&opset, 1, "");
-    ls__proto_int(&opset, 2, OPSET);
-    ls__proto_message(&model, 8, &opset);
+    put_opset(&model, "", OPSET);
+    if (!o->coding)
+        return model;
+    put_opset(&model, ml, ML_OPSET);
+    ls__proto_text(&note, 1, LS_CODING_NOTE);
+    ls__proto_text(&note, 2, o->coding->note);
+    ls__proto_message(&model, 14, &note);
     return model;
 }
 
@@ -293,9 +351,10 @@ static int write_file(const ls__proto *model, const char *path)
  * and the rows first, "rows" of them.  LS_ENOTSUP names an operator that ONNX
  * is not told here, or a file of 2 GB and more, which is none; LS_EINVAL: an
  * input and an output of one name; LS_EIO; LS_ENOMEM. */
-static int write_net(const ls__net *g, const char *path)
+static int write_net(const ls__net *g, const ls_coding *coding,
+                     const char *path)
 {
-    ls__onnx o = {.graph = g};
+    ls__onnx o = {.graph = g, .coding = coding};
     ls__proto model = {0};
     int status = LS_ENOMEM;
 
@@ -317,20 +376,53 @@ static int write_net(const ls__net *g, const char *path)
     return status;
 }
 
-int ls_predictor_save_onnx(ls_predictor *p, const char *path)
+/* Columns are inputs under their names, so no constant may have one of them:
+ * theirs begin with a colon, which no column's does here. */
+static int rename_params(ls__net *net)
 {
-    LS__NEED_AS(p, "predictor", LS_EINVAL);
-    LS__NEED(path);
+    for (int i = 0; i < net->params; i++) {
+        const char *name = net->param[i].of.name;
+        size_t size = strlen(name) + 3;
+        char *text = ls__arena_new(&net->arena, size, 1);
 
+        if (!text)
+            return LS_ENOMEM;
+        snprintf(text, size, "::%s", name);
+        net->param[i].of.name = text;
+    }
+    return 0;
+}
+
+static int save(ls_predictor *p, const ls_coding *coding, const char *path)
+{
     ls_archive *archive;
     ls__net net;
     int status = ls_archive_of_predictor(&archive, p);
 
     if (status < 0)
         return status;
-    if ((status = ls__net_open(&net, archive)) == 0)
-        status = write_net(&net, path);
+    status = ls__net_open(&net, archive);
+    if (status == 0 && coding) {
+        net.outputs = 1; /* the one that predicts */
+        status = rename_params(&net);
+    }
+    if (status == 0)
+        status = write_net(&net, coding, path);
     ls__net_close(&net);
     ls_archive_close(archive);
     return status;
+}
+
+int ls_predictor_save_onnx(ls_predictor *p, const char *path)
+{
+    LS__NEED_AS(p, "predictor", LS_EINVAL);
+    LS__NEED(path);
+    return save(p, NULL, path);
+}
+
+int ls_table_model_save_onnx(const ls_table_model *model, const char *path)
+{
+    LS__NEED(model);
+    LS__NEED(path);
+    return save(model->predictor, model->coding, path);
 }

@@ -6,6 +6,14 @@
 
 #include "export/proto.h"
 #include "export/net.h"
+#include <lockstep/columns.h>
+
+/* Types of values, and what they are to a graph (fields of GraphProto). */
+enum {
+    LS__ONNX_FLOAT = 1, LS__ONNX_INT32 = 6, LS__ONNX_INT64 = 7,
+    LS__ONNX_STRING = 8, LS__ONNX_BOOL = 9, LS__ONNX_DOUBLE = 11
+};
+enum { LS__ONNX_INPUT = 11, LS__ONNX_OUTPUT = 12 };
 
 /* Sizes of a constant. */
 typedef struct ls__onnx_shape {
@@ -21,6 +29,9 @@ typedef struct ls__onnx {
     bool *there;       /* [parameter] it is among the constants */
     const char **name; /* [node] of its value; NULL: not needed */
     int fresh;         /* values that were given a name */
+    const ls_coding *coding; /* of a table; NULL: none */
+    const char *refused;     /* its value (rows,1): 0, or NaN in a row that a
+                                model of a table does not take */
 } ls__onnx;
 
 /* A node of ONNX: `attributes` (may be NULL) are freed.  Returns the name of
@@ -33,10 +44,19 @@ void ls__onnx_call_several(ls__onnx *o, const char *type, int inputs,
                            const char *const *in, int results,
                            const char **result, ls__proto *attributes);
 
-/* A constant of floats, called `name` unless that is NULL; or of integers. */
+/* A constant of floats, called `name` unless that is NULL; or of integers, or
+ * doubles. */
 const char *ls__onnx_floats(ls__onnx *o, const char *name, ls__onnx_shape shape,
                             const float *data);
 const char *ls__onnx_integers(ls__onnx *o, int count, const int64_t *of);
+const char *ls__onnx_doubles(ls__onnx *o, int count, const double *of);
+
+/* An input or output; its shape is that of a row.  Of an output also the node
+ * that gives it this value. */
+void ls__onnx_value(ls__onnx *o, int is, const char *name, int type, int rank,
+                    const int64_t *shape);
+void ls__onnx_output(ls__onnx *o, const char *name, const char *value, int type,
+                     int rank, const int64_t *shape);
 
 void ls__onnx_attribute_int(ls__proto *list, const char *name, int64_t value);
 void ls__onnx_attribute_float(ls__proto *list, const char *name, float value);
@@ -44,10 +64,21 @@ void ls__onnx_attribute_text(ls__proto *list, const char *name,
                              const char *value);
 void ls__onnx_attribute_ints(ls__proto *list, const char *name, int count,
                              const int64_t *value);
+void ls__onnx_attribute_texts(ls__proto *list, const char *name, int count,
+                              const char *const *value);
+void ls__onnx_attribute_floats(ls__proto *list, const char *name, int count,
+                               const float *value);
 
 /* Translates a node: sets o->name to its ONNX operator.  LS_ENOTSUP: it has no
  * place there. */
 int ls__onnx_node(ls__onnx *o, const ls__net_node *node);
+
+/* onnx_table.c: an input for each column of o->coding, and the value that they
+ * are for the input n of the model.  LS_EINVAL: a name that cannot be. */
+int ls__onnx_columns(ls__onnx *o, const ls__net_node *n);
+
+/* The outputs: what the model's output says of the target. */
+void ls__onnx_target(ls__onnx *o, const char *y);
 
 /* onnx_recurrent.c: that of a recurrent layer. */
 void ls__onnx_recurrent(ls__onnx *o, const ls__net_node *node);

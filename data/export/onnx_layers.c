@@ -189,7 +189,7 @@ static const char *avg_pool(ls__onnx *o, const ls__net_node *n)
 
 /* ------ tables, norms ------ */
 
-/* The name of an input that tells the number of rows. */
+/* The name of a value that tells the number of rows: the model's input. */
 static const char *rows_of(ls__onnx *o)
 {
     const ls__net *g = o->graph;
@@ -197,7 +197,7 @@ static const char *rows_of(ls__onnx *o)
 
     while (g->node[i].op || !o->name[i])
         i++;
-    return g->node[i].name;
+    return *o->name[i] ? o->name[i] : g->node[i].name;
 }
 
 /* A parameter in every row. */

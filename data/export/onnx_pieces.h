@@ -5,9 +5,6 @@
 
 #include "export/onnx.h"
 
-/* Types of Cast. */
-enum { LS__ONNX_FLOAT = 1, LS__ONNX_INT64 = 7 };
-
 /* An operator's row; one without `op` ends a table.  The text has the operators
  * of ONNX that make the same, with their inputs and, after a semicolon, their
  * attributes; whoever reads ONNX can take it the other way.

@@ -6,7 +6,7 @@
 #ifndef LOCKSTEP_ONNX_H
 #define LOCKSTEP_ONNX_H
 
-#include <lockstep/predictor.h>
+#include <lockstep/columns.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +22,23 @@ extern "C" {
  * steps another way: ONNX Runtime ends an LSTM or GRU on it with zeros, this
  * one with its initial state. */
 LS_API int ls_predictor_save_onnx(ls_predictor *predictor, const char *path);
+
+/* Write a model of a table with what its columns are: each is an input (rows,1)
+ * under its name, of text a string as the table has it ("" is missing), of
+ * numbers a float (NaN is missing), or a double where floats would be too
+ * coarse (the mean is beyond 4096 deviations), of a date one for each of its
+ * numbers, "sold.weekday".  Outputs are "label", the class as a string, and
+ * "probabilities" (rows, classes) in the order of the target's words, or
+ * "value" in the target's unit; where a column is called so, a "_" follows.  Of
+ * a series inputs are (rows, window), the target's among them.
+ *
+ * A row that a prediction refuses (something is missing, or no number) has NaN
+ * and the label ""; with missing_mean a word that is not known counts as a
+ * missing one.  The file's metadata has the note LS_CODING_NOTE.  Fails as
+ * ls_predictor_save_onnx; LS_EINVAL: a column's name begins with a colon, too,
+ * or two have one. */
+LS_API int ls_table_model_save_onnx(const ls_table_model *model,
+                                    const char *path);
 
 /* ------ Graphs of other programs ------ */
 

@@ -287,6 +287,9 @@ def check_table(train):
         assert model.target == target
         y = model.predict(rows)
         assert len(y) == 2 and model.predict([]) == []
+        model.save_onnx(path + ".onnx")
+        with open(path + ".onnx", "rb") as f:
+            assert b"value" in (told := f.read()) or b"label" in told
         if target == "price":
             assert model.columns == ["rooms", "town"] and not model.classes
             assert isinstance(y[0], float)

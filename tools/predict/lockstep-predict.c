@@ -7,6 +7,7 @@
 #include "predict/choose.h"
 #include "predict/feed.h"
 #include "predict/insight.h"
+#include "predict/settings.h"
 #include "predict/table.h"
 #include "run/apart.h"
 #include "run/output.h"
@@ -23,73 +24,6 @@
 #include <string.h>
 
 const char opt_program_name[] = "lockstep-predict";
-
-typedef struct settings {
-    const char *output, *of, *onnx, *c, *lora, *prompt;
-    int64_t generate, top_k, seed; /* 0: no text; all bytes */
-    bool score, explain, skip_broken, int8;
-    const char *plot;
-    double temperature;
-} settings;
-
-#define AT(member) offsetof(settings, member)
-
-enum { OF_ROWS = 1 }; /* a mark: of no use without an INPUT */
-
-static const opt options[] = {
-    {OPT_ROW("output", "F.csv", OPT_TEXT, AT(output), NULL, "",
-             "where the lines go; -o F.csv too (standard output)"),
-     .marks = OF_ROWS, .use = OPT_WRITTEN},
-    {OPT_ROW("of", "NAME", OPT_TEXT, AT(of), NULL, "",
-             "which of the model's outputs they are of (the first)"),
-     .not_with = "generate", .marks = OF_ROWS},
-    {OPT_ROW("onnx", "F.onnx", OPT_TEXT, AT(onnx), NULL, "",
-             "write the model for ONNX; INPUT may be left out then"),
-     .use = OPT_ASIDE},
-    {OPT_ROW("c", "F.c", OPT_TEXT, AT(c), NULL, "",
-             "write the model as C source, F.c and F.h; INPUT may be left "
-             "out then"), .not_with = "lora", .use = OPT_SOURCE},
-    {OPT_ROW("int8", NULL, OPT_FLAG, AT(int8), NULL, "",
-             "in F.c weights and products are of 8 bits"), .needs = "c"},
-    {OPT_ROW("lora", "F.safetensors", OPT_TEXT, AT(lora), NULL, "",
-             "put these adapters on the model"), .use = OPT_READ},
-    {OPT_ROW("score", NULL, OPT_FLAG, AT(score), NULL, "",
-             "tell how good the predictions are, of a table with its target "
-             "or of images with labels"),
-     .not_with = "generate", .marks = OF_ROWS},
-    {OPT_ROW("explain", NULL, OPT_FLAG, AT(explain), NULL, "",
-             "tell which columns matter, and how far predictions are right"),
-     .not_with = "generate", .marks = OF_ROWS},
-    {OPT_ROW("plot", "F.svg", OPT_TEXT, AT(plot), NULL, "",
-             "and draw it"), .needs = "explain", .use = OPT_WRITTEN},
-    {OPT_ROW("skip-broken", NULL, OPT_FLAG, AT(skip_broken), NULL, "",
-             "leave out files that are no pictures, or broken"),
-     .not_with = "generate", .marks = OF_ROWS},
-    {OPT_ROW("generate", "N", OPT_COUNT, AT(generate), NULL, "",
-             "write N bytes of text; there is no INPUT then")},
-    {OPT_ROW("prompt", "TEXT", OPT_TEXT, AT(prompt), NULL, "",
-             "the text to go on with (a newline, which is not written)"),
-     .needs = "generate"},
-    {OPT_ROW("temperature", "X", OPT_REAL, AT(temperature), NULL, "0.8",
-             "below 1 likely bytes become likelier; 0: the likeliest"),
-     .needs = "generate"},
-    {OPT_ROW("top-k", "K", OPT_COUNT, AT(top_k), NULL, "",
-             "draw from the K likeliest bytes (all); with --score tell how "
-             "often the class is among the K likeliest"),
-     .needs = "generate|score"},
-    {OPT_ROW("seed", "S", OPT_SEED32, AT(seed), NULL, "1234",
-             "of what is drawn; as --data-seed for --sample"),
-     .needs = "generate"},
-};
-
-static const opt_model only = {
-    .name = "",
-    .about = "Write what a model file predicts for each row of INPUT, a table "
-             "(.csv), an array\nin a .npy file, images, or for each of the "
-             "pictures that are named: a header line,\nthen a line a row.  "
-             "With --generate the text that a model of text writes.",
-};
-static const opt_model *const models[] = {&only};
 
 typedef struct run {
     opt_program program;
@@ -221,19 +155,17 @@ static int open_model(run *r)
 
     if ((status = check_paths(r)) != OPT_GO)
         return status;
-    if ((status = open_predictor(r, path)) != OPT_GO)
-        return status;
-    if (r->line.paths < 2 && !r->set.generate)
-        return OPT_GO; /* it is only written in other forms */
+    status = open_predictor(r, path);
+    if (status == OPT_GO && !onnx_file_is(path))
+        status = read_notes(r, path);
+    if (status != OPT_GO || (r->line.paths < 2 && !r->set.generate))
+        return status; /* it is only written in other forms */
     status = choose_output(&chosen, r->graph, r->predictor, r->set.of, path);
     if (status != OPT_GO)
         return status;
     r->in = chosen.in;
     r->out = chosen.out;
     r->of = chosen.output;
-    status = onnx_file_is(path) ? OPT_GO : read_notes(r, path);
-    if (status != OPT_GO)
-        return status;
     return opt_check(ls_context_open(&r->context, r->predictor, NULL));
 }
 
@@ -308,7 +240,9 @@ static int save_model(run *r)
 
     o.int8 = r->set.int8;
     if (r->set.onnx)
-        status = opt_check(ls_predictor_save_onnx(r->predictor, r->set.onnx));
+        status = opt_check(
+            r->ask.model ? ls_table_model_save_onnx(r->ask.model, r->set.onnx)
+                         : ls_predictor_save_onnx(r->predictor, r->set.onnx));
     if (status == OPT_GO && r->set.c)
         status = opt_check(ls_csource_save(r->line.path[0], r->set.c, &o));
     return status == OPT_GO && r->line.paths < 2 && !r->set.generate
@@ -477,9 +411,9 @@ int main(int argc, char **argv)
     int status;
 
     spell_out(argc, argv);
-    r.program = (opt_program){.models = models, .model_count = 1,
+    r.program = (opt_program){.models = settings_models, .model_count = 1,
                               .paths = INT_MAX, .args = "MODEL INPUT.."};
-    opt_add(&r.program, (opt_rows)OPT_ROWS(options), &r.set);
+    opt_add(&r.program, settings_rows, &r.set);
     status = opt_parse(&r.program, argc, argv, &r.line);
     if (status == OPT_GO)
         status = open_model(&r);

@@ -270,6 +270,10 @@ class TableModel(Owner):
             return out[:, 0].tolist()
         return [self.classes[i] for i in best]
 
+    def save_onnx(self, path):
+        """Write it as an ONNX file that takes the columns as they are."""
+        do.table_model_save_onnx(self.of, path)
+
     def predict_proba(self, rows):
         """(rows, classes) probabilities, in the order of self.classes."""
         if not self.classes:

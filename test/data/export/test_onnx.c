@@ -272,6 +272,121 @@ START_TEST(test_calls)
 }
 END_TEST
 
+/* ------ tables ------ */
+
+/* A table's columns and target; calls and texts that its file has, or what the
+ * message of a refusal says. */
+#define NUMBER(name) "{\"name\":\"" name "\",\"mean\":1,\"scale\":2}"
+#define WORDS(name, words) "{\"name\":\"" name "\",\"words\":[" words "]}"
+#define DATE(name, part) \
+    "{\"name\":\"" name "\",\"date\":\"" part "\",\"mean\":9e3,\"scale\":2}"
+
+static const struct {
+    const char *missing, *inputs, *target, *rest;
+    int width, outputs, status;
+    const char *calls, *texts;
+} of_tables[] = {
+    {"mean", NUMBER("x.0") "," WORDS("label", "\"a\",\"z\\\"\\n\u00fc\""),
+     WORDS("kind", "\"no\",\"yes\""), "", 3, 2, 0,
+     "LabelEncoder Gather Equal Where IsNaN ArgMax Softmax ",
+     "x.0|label|z\"\n\u00fc|label_|probabilities|no|yes|ai.onnx.ml|::fc.bias"},
+    {"refused", NUMBER("a") "," NUMBER("b"), NUMBER("price"), "", 2, 1, 0,
+     "Concat Sub Div Cast ReduceSum Mul ", "a|b|value|price"},
+    {"mean", NUMBER("a"), NUMBER("load"), ",\"window\":3,\"horizon\":2", 6, 1,
+     0, "IsNaN Where Reshape ", "a|load|value"},
+    {"mean", DATE("t", "days") "," DATE("t", "hour"), NUMBER("y"), "", 2, 1, 0,
+     "Concat ", "t.days|t.hour"},
+    {"mean", NUMBER(":0"), NUMBER("y"), "", 1, 1, LS_EINVAL, "", "colon"},
+    {"mean", NUMBER("t.days") "," DATE("t", "days"), NUMBER("y"), "", 2, 1,
+     LS_EINVAL, "", "t.days"},
+};
+
+typedef struct of_table {
+    ls_graph *g;
+    ls_predictor *p;
+    ls_coding *coding;
+    ls_table_model *m;
+} of_table;
+
+static of_table open_table(int i)
+{
+    const int64_t width = of_tables[i].width;
+    of_table t;
+    char note[1000];
+
+    snprintf(note, sizeof note, "{\"version\":1,\"missing\":\"%s\","
+             "\"inputs\":[%s],\"target\":%s%s}", of_tables[i].missing,
+             of_tables[i].inputs, of_tables[i].target, of_tables[i].rest);
+    OK(ls_coding_read(&t.coding, note, "note"));
+    OK(ls_graph_new(&t.g));
+    OK(ls_output(t.g, ls_dense(ls_input(t.g, "x", LS_F32, 1, &width),
+                               of_tables[i].outputs, "fc"), "y"));
+    OK(ls_predictor_open_graph(&t.p, t.g, NULL));
+    OK(ls_table_model_of(&t.m, t.p, t.coding));
+    return t;
+}
+
+static void close_table(of_table *t)
+{
+    ls_table_model_close(t->m);
+    ls_predictor_close(t->p);
+    ls_graph_free(t->g);
+    ls_coding_free(t->coding);
+}
+
+/* What is read here has no texts. */
+static void check_refused(const char *path)
+{
+    ls_onnx *onnx;
+    ls_graph *g;
+
+    OK(ls_onnx_open(&onnx, path));
+    FAILS(ls_graph_load_onnx(&g, onnx, NULL), LS_ENOTSUP,
+          "input \"label\" is of type 8");
+    ls_onnx_close(onnx);
+}
+
+static void check_table(int i, const char *path)
+{
+    const char *w;
+    size_t n, length;
+    char *bytes = get_file(path, &n);
+
+    for (w = of_tables[i].calls; *w; w += length + 1) {
+        length = strcspn(w, " ");
+        ck_assert_msg(calls(bytes, n, w, length), "no %s", w);
+    }
+    for (w = of_tables[i].texts; *w; w += length + (w[length] == '|')) {
+        length = strcspn(w, "|");
+        ck_assert_msg(memmem(bytes, n, w, length), "no %s", w);
+    }
+    ck_assert_ptr_null(memmem(bytes, n, "\12\1x", 3)); /* an input "x" */
+    ck_assert_ptr_nonnull(memmem(bytes, n, LS_CODING_NOTE, 14));
+    free(bytes);
+}
+
+START_TEST(test_table)
+{
+    of_table t = open_table(_i);
+    const char *path;
+
+    folder_open();
+    path = in_folder("m");
+    if (of_tables[_i].status) {
+        FAILS(ls_table_model_save_onnx(t.m, path), of_tables[_i].status,
+              of_tables[_i].texts);
+        ck_assert_int_ne(access(path, F_OK), 0);
+    } else {
+        OK(ls_table_model_save_onnx(t.m, path));
+        check_table(_i, path);
+    }
+    if (!_i)
+        check_refused(path);
+    close_table(&t);
+    folder_close();
+}
+END_TEST
+
 /* Integers by the examples of the definition of the encoding: 150 is 96 01. */
 START_TEST(test_encoding)
 {
@@ -318,6 +433,7 @@ START_TEST(test_refused)
     FAILS(ls_predictor_save_onnx(p, in_folder("m")), LS_ENOTSUP, "mine");
     ls_predictor_close(p);
     FAILS(ls_predictor_save_onnx(NULL, "m"), LS_EINVAL, "predictor");
+    FAILS(ls_table_model_save_onnx(NULL, "m"), LS_EINVAL, "model");
     ck_assert_int_ne(access(in_folder("m"), F_OK), 0);
     folder_close();
 }
@@ -328,8 +444,10 @@ END_TEST
 /* Every allocation fails in turn, with a status. */
 START_TEST(test_shortage)
 {
-    ls_predictor *p = predictor_with_loss(graph_of(_i));
+    ls_predictor *p = predictor_with_loss(graph_of(_i % COUNT(of_all)));
     int status = -1;
+
+    of_table table = open_table(_i % 3);
 
     folder_open();
     for (int n = 1; status < 0; n++) {
@@ -337,13 +455,15 @@ START_TEST(test_shortage)
 
         fail_memory = OUR_MEMORY;
         watch_from(n);
-        status = ls_predictor_save_onnx(p, path);
+        status = _i < COUNT(of_all) ? ls_predictor_save_onnx(p, path)
+                                    : ls_table_model_save_onnx(table.m, path);
         atomic_store(&watching, false);
         fail_memory = NO_MEMORY;
         ck_assert(status == 0 || status == LS_ENOMEM);
         ck_assert(status < 0 || access(path, F_OK) == 0);
         ck_assert_int_lt(n, 2000);
     }
+    close_table(&table);
     ls_predictor_close(p);
     folder_close();
 }
@@ -360,10 +480,11 @@ static Suite *suite(void)
     tcase_add_test(t, test_rows);
     tcase_add_loop_test(t, test_file, 0, 3);
     tcase_add_loop_test(t, test_calls, 0, COUNT(of_all));
+    tcase_add_loop_test(t, test_table, 0, COUNT(of_tables));
     tcase_add_test(t, test_encoding);
     tcase_add_test(t, test_refused);
 #if OWN_MALLOC
-    tcase_add_loop_test(t, test_shortage, 0, COUNT(of_all));
+    tcase_add_loop_test(t, test_shortage, 0, COUNT(of_all) + 3);
 #endif
     suite_add_tcase(s, t);
     return s;

@@ -141,6 +141,8 @@ tail -n +2 t.csv | grep -v blue | awk -F, 'NR < 3 { print }' >rows
 expect 2 "no/where: its folder: No such file" kind.st t.csv -o no/where
 expect 2 "-: is not a file; /dev/stdout is the standard" kind.st t.csv -o -
 expect 2 "no/where: its folder: No such file" kind.st --onnx no/where
+run kind.st --onnx kind.onnx
+has "the columns of a table are inputs of ONNX" kind.onnx LabelEncoder
 run help
 has "help is --help" out "Usage: lockstep-predict MODEL INPUT.. [options]"
 expect 1 'line 2, column 3 "colour": "mauve" is none of the 3 words' p.st new.csv

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A model of a table in ONNX: its columns are inputs, numbers and texts as they
+ * stand in the table, and the target is the output.  What is between them and
+ * the model is done as table/coding.c does it, in doubles. */
+#include "base/error.h"
+#include "export/onnx_pieces.h"
+#include "table/coding.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ------ The columns ------ */
+
+/* A series has its target among the columns, as the last. */
+static int columns_of(const ls_coding *c)
+{
+    return c->columns + (c->window > 0);
+}
+
+static const ls__column *column_of(const ls_coding *c, int i)
+{
+    return i < c->columns ? &c->column[i] : &c->target;
+}
+
+/* A float has too few digits for numbers that differ little and are large. */
+static int type_of(const ls__column *column)
+{
+    if (column->words.count)
+        return LS__ONNX_STRING;
+    return fabs(column->mean) > 4096 * column->scale ? LS__ONNX_DOUBLE
+                                                     : LS__ONNX_FLOAT;
+}
+
+static void *room(ls__onnx *o, int64_t count, size_t size)
+{
+    void *p = ls__arena_new(&o->arena, (size_t)count + 1, size);
+
+    o->out.failed |= !p;
+    return p;
+}
+
+/* The name of an input; of a date with the number that it is, as
+ * "sold.weekday". */
+static const char *name_of(ls__onnx *o, const ls__column *column)
+{
+    size_t size = strlen(column->name) + 16;
+    char *name = column->date ? room(o, (int64_t)size, 1) : NULL;
+
+    if (!name)
+        return column->name;
+    snprintf(name, size, "%s.%s", column->name, ls__date_name[column->date]);
+    return name;
+}
+
+/* All values of a graph have a name of their own; those that are made here
+ * begin with a colon. */
+static int check_names(int n, const char *const *name)
+{
+    int same, *sorted;
+
+    for (int i = 0; i < n; i++)
+        if (!*name[i] || *name[i] == ':')
+            return ls__fail(LS_EINVAL, "column %d is called \"%.80s\": for "
+                            "ONNX it needs a name, and none that begins with a "
+                            "colon", i + 1, name[i]);
+    if (!(sorted = ls__sort_texts(n, name, &same)))
+        return LS_ENOMEM;
+    free(sorted);
+    return same < 0 ? 0
+                    : ls__fail(LS_EINVAL, "two columns are \"%.80s\" for ONNX: "
+                               "a date's numbers are called so", name[same]);
+}
+
+/* The places of words, as raw values have them: NaN where there is none, or of
+ * a model that takes missing values -1. */
+static const char *places(ls__onnx *o, const ls__column *column, const char *x)
+{
+    int n = column->words.count;
+    float *place = room(o, n, sizeof *place);
+    ls__proto list = {0};
+
+    for (int i = 0; place && i < n; i++)
+        place[i] = (float)i;
+    ls__onnx_attribute_texts(&list, "keys_strings", n,
+                             (const char *const *)column->words.word);
+    ls__onnx_attribute_floats(&list, "values_floats", place ? n : 0, place);
+    ls__onnx_attribute_float(&list, "default_float",
+                             o->coding->impute ? -1 : NAN);
+    return ls__onnx_call(o, "LabelEncoder", 1, &x, &list);
+}
+
+/* A column's input, and its raw values: doubles (rows,1), of a series
+ * (rows,window,1). */
+static const char *column_values(ls__onnx *o, const ls__column *column,
+                                 const char *name)
+{
+    int64_t window = o->coding->window, wide = window ? window : 1;
+    int type = type_of(column);
+
+    ls__onnx_value(o, LS__ONNX_INPUT, name, type, 1, &wide);
+    if (type == LS__ONNX_STRING)
+        name = places(o, column, name);
+    if (type != LS__ONNX_DOUBLE)
+        name = ls__onnx_cast(o, name, LS__ONNX_DOUBLE);
+    return window ? ls__onnx_reshape(o, name, 3, (int64_t[]){0, window, 1})
+                  : name;
+}
+
+/* ------ The model's input ------ */
+
+/* (raw - mean) / scale as floats; a missing number becomes 0, if it may. */
+static const char *standardised(ls__onnx *o, const char *raw)
+{
+    const ls_coding *c = o->coding;
+    int n = columns_of(c);
+    double *mean = room(o, n, sizeof *mean), *scale = room(o, n, sizeof *scale);
+    float *fill = room(o, n, sizeof *fill);
+    const char *in[3], *x;
+
+    if (!mean || !scale || !fill)
+        return "";
+    for (int i = 0; i < n; i++) {
+        const ls__column *column = column_of(c, i);
+
+        mean[i] = column->words.count ? 0 : column->mean;
+        scale[i] = column->words.count ? 1 : column->scale;
+        fill[i] = column == &c->target ? NAN : 0;
+    }
+    x = ls__onnx_two(o, "Sub", raw, ls__onnx_doubles(o, n, mean));
+    x = ls__onnx_two(o, "Div", x, ls__onnx_doubles(o, n, scale));
+    x = ls__onnx_cast(o, x, LS__ONNX_FLOAT);
+    if (!c->impute)
+        return x;
+    in[0] = ls__onnx_call(o, "IsNaN", 1, &x, NULL);
+    in[1] = ls__onnx_floats(o, NULL, (ls__onnx_shape){1, {n}}, fill);
+    in[2] = x;
+    return ls__onnx_call(o, "Where", 3, in, NULL);
+}
+
+/* The sum of all times 0 is NaN where one is not finite. */
+static const char *refused(ls__onnx *o, const char *x)
+{
+    const int64_t one = 1, axis[] = {1, 2};
+    ls__proto flat = {0};
+    const char *zero = ls__onnx_equal_floats(o, (ls__onnx_shape){0}, 0);
+    const char *in[] = {ls__onnx_two(o, "Mul", x, zero),
+                        ls__onnx_integers(o, 1 + (o->coding->window > 0),
+                                          axis)};
+
+    ls__onnx_attribute_int(&flat, "keepdims", 0);
+    x = ls__onnx_call(o, "ReduceSum", 2, in, &flat);
+    return ls__onnx_two(o, "Unsqueeze", x, ls__onnx_integers(o, 1, &one));
+}
+
+/* One place for each word, a 1 among zeros. */
+static const char *one_hot(ls__onnx *o, const char *x)
+{
+    const ls_coding *c = o->coding;
+    int64_t *from = room(o, c->width, sizeof *from), at = 0, words = 0;
+    int64_t *is_word = room(o, c->width, sizeof *is_word);
+    float *place = room(o, c->width, sizeof *place);
+    ls__proto axis = {0};
+    const char *in[3];
+
+    if (!from || !is_word || !place)
+        return "";
+    for (int i = 0; i < c->columns; i++)
+        for (int k = 0; k == 0 || k < c->column[i].words.count; k++, at++) {
+            from[at] = i;
+            is_word[at] = c->column[i].words.count > 0;
+            place[at] = (float)k;
+            words += is_word[at];
+        }
+    if (!words)
+        return x;
+    in[0] = x;
+    in[1] = ls__onnx_integers(o, (int)at, from);
+    ls__onnx_attribute_int(&axis, "axis", 1);
+    in[2] = ls__onnx_call(o, "Gather", 2, in, &axis);
+    x = ls__onnx_floats(o, NULL, (ls__onnx_shape){1, {at}}, place);
+    in[1] = ls__onnx_cast(o, ls__onnx_two(o, "Equal", in[2], x),
+                          LS__ONNX_FLOAT);
+    in[0] = ls__onnx_cast(o, ls__onnx_integers(o, (int)at, is_word),
+                          LS__ONNX_BOOL);
+    return ls__onnx_call(o, "Where", 3, in, NULL);
+}
+
+int ls__onnx_columns(ls__onnx *o, const ls__net_node *node)
+{
+    const ls_coding *c = o->coding;
+    int n = columns_of(c), status;
+    const char **name = room(o, n, sizeof *name), **in = room(o, n, sizeof *in);
+    ls__proto axis = {0};
+    const char *x;
+
+    if (!name || !in)
+        return LS_ENOMEM;
+    for (int i = 0; i < n; i++)
+        name[i] = name_of(o, column_of(c, i));
+    if ((status = check_names(n, name)) < 0)
+        return status;
+    for (int i = 0; i < n; i++)
+        in[i] = column_values(o, column_of(c, i), name[i]);
+    ls__onnx_attribute_int(&axis, "axis", c->window ? 2 : 1);
+    x = standardised(o, ls__onnx_call(o, "Concat", n, in, &axis));
+    o->refused = refused(o, x);
+    o->name[node->id] = ls__onnx_shaped_as(o, c->window ? x : one_hot(o, x),
+                                           node);
+    return 0;
+}
+
+/* ------ The target ------ */
+
+/* A name that no column has. */
+static const char *output_name(ls__onnx *o, const char *name)
+{
+    size_t size = strlen(name) + 2;
+    char *longer;
+
+    for (int i = 0; i < columns_of(o->coding); i++)
+        if (!strcmp(name_of(o, column_of(o->coding, i)), name)) {
+            if (!(longer = room(o, (int64_t)size, 1)))
+                return name;
+            snprintf(longer, size, "%s_", name);
+            return output_name(o, longer);
+        }
+    return name;
+}
+
+static const char *squeezed(ls__onnx *o, const char *x)
+{
+    const int64_t one = 1;
+
+    return ls__onnx_two(o, "Squeeze", x, ls__onnx_integers(o, 1, &one));
+}
+
+/* The word of the largest; of a row that is refused none. */
+static const char *label(ls__onnx *o, const char *logits)
+{
+    const ls__words *words = &o->coding->target.words;
+    int64_t *place = room(o, words->count, sizeof *place), none = -1;
+    const char *in[3] = {o->refused};
+    ls__proto axis = {0}, list = {0};
+
+    for (int i = 0; place && i < words->count; i++)
+        place[i] = i;
+    in[0] = ls__onnx_call(o, "IsNaN", 1, in, NULL);
+    in[1] = ls__onnx_integers(o, 1, &none);
+    ls__onnx_attribute_int(&axis, "axis", 1);
+    in[2] = ls__onnx_call(o, "ArgMax", 1, &logits, &axis);
+    in[0] = ls__onnx_call(o, "Where", 3, in, NULL);
+    ls__onnx_attribute_ints(&list, "keys_int64s", place ? words->count : 0,
+                            place);
+    ls__onnx_attribute_texts(&list, "values_strings", words->count,
+                             (const char *const *)words->word);
+    ls__onnx_attribute_text(&list, "default_string", "");
+    return squeezed(o, ls__onnx_call(o, "LabelEncoder", 1, in, &list));
+}
+
+/* The probabilities of logits. */
+static const char *probabilities(ls__onnx *o, const char *logits)
+{
+    ls__proto axis = {0};
+
+    ls__onnx_attribute_int(&axis, "axis", 1);
+    return ls__onnx_call(o, "Softmax", 1, &logits, &axis);
+}
+
+/* The number in the target's unit. */
+static const char *value(ls__onnx *o, const char *y)
+{
+    const ls__column *target = &o->coding->target;
+
+    y = ls__onnx_cast(o, y, LS__ONNX_DOUBLE);
+    y = ls__onnx_two(o, "Mul", y, ls__onnx_doubles(o, 1, &target->scale));
+    y = ls__onnx_two(o, "Add", y, ls__onnx_doubles(o, 1, &target->mean));
+    return squeezed(o, ls__onnx_cast(o, y, type_of(target)));
+}
+
+void ls__onnx_target(ls__onnx *o, const char *y)
+{
+    int64_t n = ls__coding_outputs(o->coding);
+    const ls__column *target = &o->coding->target;
+
+    y = ls__onnx_reshape(o, y, 2, (int64_t[]){0, n});
+    y = ls__onnx_two(o, "Add", y, o->refused);
+    if (!target->words.count) {
+        ls__onnx_output(o, output_name(o, "value"), value(o, y),
+                        type_of(target), 0, NULL);
+        return;
+    }
+    ls__onnx_output(o, output_name(o, "label"), label(o, y), LS__ONNX_STRING,
+                    0, NULL);
+    ls__onnx_output(o, output_name(o, "probabilities"), probabilities(o, y),
+                    LS__ONNX_FLOAT, 1, &n);
+}
