@@ -3,10 +3,10 @@
  * them: about half of them in the middle of training, and most of an image
  * that is mostly paper.
  *
- * Row i of the sparse side is a list of its nonzeros, in rising k, cut into
- * blocks of K.  A block of the other side is packed to stay in the first
- * cache, LISTS_VECS vectors wide, and each list runs over it with that
- * many sums in registers: a load and an fma a step, where the full kernel
+ * K is cut into blocks, and a word for each row and block of the sparse side
+ * lists its nonzeros, a bit each.  A block of the other side is packed to stay
+ * in the first cache, LISTS_VECS vectors wide, and each list runs over it with
+ * that many sums in registers: a load and an fma a step, where the full kernel
  * shares its loads among the rows of a tile but multiplies the zeros too.
  *
  * The chains are those of product.h without their zeros, so the bits are the
@@ -24,7 +24,7 @@ enum { LISTS_VECS = 4 };
 enum {
     LISTS_WIDTH = 16 * LISTS_VECS,
     LISTS_BLOCK = 64, /* of K */
-    LISTS_BAND = 128, /* rows that share the copied block */
+    LISTS_BAND = 256, /* rows that share the copied block */
     LISTS_LEAST = 64  /* of m, n and k: below, lists cost too much */
 };
 
@@ -45,34 +45,40 @@ typedef struct listed {
 typedef struct lists_scratch {
     float *total, *chain;   /* (LISTS_BAND,LISTS_WIDTH) */
     float *near;            /* (LISTS_BLOCK,LISTS_WIDTH): a block of D */
-    float *value;           /* (LISTS_BAND, list): what is not zero, */
-    uint32_t *offset;       /* likewise: the floats to its row in near, */
-    int32_t *end;           /* (LISTS_BAND, blocks): and where blocks end */
-    int64_t list, blocks;   /* 16 more than k: offsets are stored by 16 */
+    uint64_t *kept;         /* (LISTS_BAND,blocks): bit p: number p of the block
+                               is not zero */
+    float *copy;            /* (LISTS_BAND,row): rows of S, where they are its
+                               columns in memory */
+    int64_t row, blocks;
 } lists_scratch;
+
+_Static_assert((int)LISTS_BLOCK == 64, "a block's zeros are a word");
+
+static int64_t lists_blocks(int64_t k)
+{
+    return (k + LISTS_BLOCK - 1) / LISTS_BLOCK;
+}
 
 static int64_t lists_size(int64_t deepest)
 {
     int64_t k = deepest < DEEPEST ? deepest : DEEPEST;
-    int64_t blocks = (k + LISTS_BLOCK - 1) / LISTS_BLOCK;
 
     if (k < LISTS_LEAST)
         return 0;
     return (2 * LISTS_BAND + LISTS_BLOCK) * LISTS_WIDTH +
-           LISTS_BAND * (2 * (k + 16) + blocks);
+           LISTS_BAND * (k + 32 + 2 * lists_blocks(k));
 }
 
 static lists_scratch lists_scratch_in(float *scratch, int64_t k)
 {
-    lists_scratch r = {.list = k + 16,
-                       .blocks = (k + LISTS_BLOCK - 1) / LISTS_BLOCK};
+    lists_scratch r = {.row = (k + 15) / 16 * 16 + 16,
+                       .blocks = lists_blocks(k)};
 
     r.total = scratch;
     r.chain = r.total + LISTS_BAND * LISTS_WIDTH;
     r.near = r.chain + LISTS_BAND * LISTS_WIDTH;
-    r.value = r.near + LISTS_BLOCK * LISTS_WIDTH;
-    r.offset = (uint32_t *)(void *)(r.value + LISTS_BAND * r.list);
-    r.end = (int32_t *)(void *)(r.offset + LISTS_BAND * r.list);
+    r.kept = (uint64_t *)(void *)(r.near + LISTS_BLOCK * LISTS_WIDTH);
+    r.copy = (float *)(void *)(r.kept + LISTS_BAND * r.blocks);
     return r;
 }
 
@@ -94,27 +100,21 @@ static void lists_16(const listed *s, int64_t i, int64_t p, v16 x[16])
         v16_transpose(x);
 }
 
-/* The lists of 16 rows, `row` of the band and i of S being the first. */
+/* What is not zero of 16 rows, `row` of the band and i of S being the first. */
 static void lists_collect(const listed *s, int64_t i, int64_t row,
-                           const lists_scratch *r)
+                          const lists_scratch *r)
 {
-    int32_t n[16] = {0};
-
     for (int64_t p = 0; p < s->g->k; p += 16) {
-        w16 to = w16_add(w16_iota(), w16_set((uint32_t)(p % LISTS_BLOCK)));
-        w16 offset = w16_shl(to, __builtin_ctz(LISTS_WIDTH));
+        uint64_t *kept = r->kept + row * r->blocks + p / LISTS_BLOCK;
         v16 x[16];
 
         lists_16(s, i, p, x);
-        for (int64_t l = 0; l < 16; l++) {
-            m16 keep = m16_not(v16_eq(x[l], v16_zero()));
-            int64_t at = (row + l) * r->list + n[l];
+        for (int64_t l = 0; l < 16; l++, kept += r->blocks) {
+            uint64_t is = m16_word(m16_not(v16_eq(x[l], v16_zero())));
 
-            v16_store_kept(r->value + at, x[l], keep);
-            v16_store_kept((float *)(void *)(r->offset + at),
-                           v16_of_bits(offset), keep);
-            n[l] += __builtin_popcount(m16_word(keep));
-            r->end[(row + l) * r->blocks + p / LISTS_BLOCK] = n[l];
+            *kept = (p % LISTS_BLOCK ? *kept : 0) | is << p % LISTS_BLOCK;
+            if (s->s_col != 1)
+                v16_store(r->copy + (row + l) * r->row + p, x[l]);
         }
     }
 }
@@ -147,19 +147,19 @@ static void lists_fetch(const listed *s, int64_t b, int64_t j, float *near)
                        COLUMNS, near + v);
 }
 
-/* One block of one list: sum (+)= value near[offset]. */
-SIMD void lists_row(int vecs, int32_t n, const float *value,
-                     const uint32_t *offset, const float *near, bool add,
-                     float *sum)
+/* One block of a row: sum (+)= what is kept of a times its rows of near. */
+SIMD void lists_row(int vecs, uint64_t kept, const float *a, const float *near,
+                    bool add, float *sum)
 {
     v16 acc[LISTS_VECS];
 
     UNROLL(8)
     for (int v = 0; v < vecs; v++)
         acc[v] = add ? v16_load(sum + 16 * v) : v16_zero();
-    for (int32_t e = 0; e < n; e++) {
-        v16 x = v16_set(value[e]);
-        const float *row = near + offset[e];
+    for (; kept; kept &= kept - 1) {
+        int p = __builtin_ctzll(kept);
+        const float *row = near + p * LISTS_WIDTH;
+        v16 x = v16_set(a[p]);
 
         UNROLL(8)
         for (int v = 0; v < vecs; v++)
@@ -170,45 +170,47 @@ SIMD void lists_row(int vecs, int32_t n, const float *value,
         v16_store(sum + 16 * v, acc[v]);
 }
 
-SIMD void lists_rows(int vecs, const lists_scratch *r, int64_t rows, int64_t b,
-                      bool add, float *sum)
+/* Block b for rows of S from i on, the first of the band. */
+SIMD void lists_rows(const listed *s, int vecs, const lists_scratch *r,
+                     int64_t i, int64_t rows, int64_t b, bool add, float *sum)
 {
-    for (int64_t i = 0; i < rows; i++, sum += LISTS_WIDTH) {
-        const int32_t *end = r->end + i * r->blocks + b;
-        int32_t first = b ? end[-1] : 0;
-        int64_t at = i * r->list + first;
+    bool by_rows = s->s_col == 1;
+    const float *a = by_rows ? s->s + i * s->s_row : r->copy;
 
-        lists_row(vecs, *end - first, r->value + at, r->offset + at, r->near,
-                   add, sum);
+    a += b * LISTS_BLOCK;
+    for (int64_t l = 0; l < rows; l++, sum += LISTS_WIDTH) {
+        lists_row(vecs, r->kept[l * r->blocks + b], a, r->near, add, sum);
+        a += by_rows ? s->s_row : r->row;
     }
 }
 
 /* Block b for the rows of a band; the widths are constants. */
-static void lists_block(const listed *s, const lists_scratch *r, int64_t rows,
-                         int64_t b, int64_t j, bool add, float *sum)
+static void lists_block(const listed *s, const lists_scratch *r, int64_t i,
+                        int64_t rows, int64_t b, int64_t j, bool add,
+                        float *sum)
 {
     int64_t left = s->n - j;
 
     lists_fetch(s, b, j, r->near);
     if (left > LISTS_WIDTH / 2)
-        lists_rows(LISTS_VECS, r, rows, b, add, sum);
+        lists_rows(s, LISTS_VECS, r, i, rows, b, add, sum);
     else if (left > LISTS_WIDTH / 4)
-        lists_rows(LISTS_VECS / 2, r, rows, b, add, sum);
+        lists_rows(s, LISTS_VECS / 2, r, i, rows, b, add, sum);
     else
-        lists_rows(LISTS_VECS / 4, r, rows, b, add, sum);
+        lists_rows(s, LISTS_VECS / 4, r, i, rows, b, add, sum);
 }
 
 /* total = the chunks' chains, added in order. */
-static void lists_sums(const listed *s, const lists_scratch *r, int64_t rows,
-                        int64_t j)
+static void lists_sums(const listed *s, const lists_scratch *r, int64_t i,
+                       int64_t rows, int64_t j)
 {
     enum { BLOCKS = LS__CHUNK / LISTS_BLOCK };
 
     for (int64_t b = 0; b < r->blocks; b++) {
         bool chunk_ends = b % BLOCKS == BLOCKS - 1 || b == r->blocks - 1;
 
-        lists_block(s, r, rows, b, j, b % BLOCKS > 0,
-                     b < BLOCKS ? r->total : r->chain);
+        lists_block(s, r, i, rows, b, j, b % BLOCKS > 0,
+                    b < BLOCKS ? r->total : r->chain);
         if (b < BLOCKS || !chunk_ends)
             continue;
         for (int64_t e = 0; e < rows * LISTS_WIDTH; e += 16)
@@ -271,7 +273,7 @@ static void lists_product(const listed *s, float *scratch)
         for (int64_t l = 0; l < rows; l += 16)
             lists_collect(s, i + l, l, &r);
         for (int64_t j = 0; j < s->n; j += LISTS_WIDTH) {
-            lists_sums(s, &r, rows, j);
+            lists_sums(s, &r, i, rows, j);
             if (has_epilogue(s->g))
                 lists_end(s, true, r.total, rows, i, j);
             else
@@ -307,15 +309,15 @@ static bool lists_suits(const ls__product *g)
 }
 
 /* The percentage of nonzeros that is too many.  A step of a list loads a vector
- * for each that it multiplies, and two numbers more: AMD's cores have nothing
- * else to do meanwhile, Intel's could multiply two vectors for each two that
- * they load. */
+ * for each that it multiplies, and a number more: AMD's cores with AVX-512 have
+ * nothing else to do meanwhile, Intel's could multiply two vectors for each two
+ * that they load. */
 static int lists_full(void)
 {
 #if defined(__AVX512F__)
-    return __builtin_cpu_is("intel") ? 54 : 68;
+    return __builtin_cpu_is("intel") ? 60 : 68;
 #elif defined(__AVX2__)
-    return 36;
+    return __builtin_cpu_is("intel") ? 60 : 36;
 #else
     return 60;
 #endif
