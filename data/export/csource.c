@@ -31,7 +31,7 @@ static const char *note_of(const ls__writer *w, const char *want)
 {
     const char *name, *value;
 
-    for (int i = 0; ls_archive_note(w->archive, i, &name, &value); i++)
+    for (int i = 0; ls_archive_note(w->file, i, &name, &value); i++)
         if (!strcmp(name, want))
             return value;
     return NULL;
@@ -44,22 +44,20 @@ static int read_coding(ls__writer *w)
     return note ? ls_coding_read(&w->coding, note, w->path) : 0;
 }
 
-/* The library reads the file first and checks all that it says. */
-static int check_model(const char *path)
-{
-    ls_predictor *p;
-    int status = ls_predictor_load(&p, path);
-
-    if (status == 0)
-        ls_predictor_close(p);
-    return status;
-}
-
+/* The library reads the file first and checks all that it says; its arrays lie
+ * as the graph has them. */
 static int read_model(ls__writer *w)
 {
-    int status = check_model(w->path);
+    ls_predictor *p;
+    int status = ls_predictor_load(&p, w->path);
 
-    if (status < 0 || (status = ls_archive_open(&w->archive, w->path)) < 0)
+    if (status < 0)
+        return status;
+    status = ls_archive_of_predictor(&w->archive, p);
+    ls_predictor_close(p);
+    if (status == 0)
+        status = ls_archive_open(&w->file, w->path);
+    if (status < 0)
         return status;
     if (!note_of(w, "lockstep.graph"))
         return ls__fail(LS_EFORMAT, "%s: it has no graph", w->path);
@@ -342,6 +340,7 @@ static void free_writer(ls__writer *w)
 {
     ls__net_close(&w->net);
     ls_archive_close(w->archive);
+    ls_archive_close(w->file);
     ls_coding_free(w->coding);
     free(w->node);
     free(w->header);

@@ -58,7 +58,8 @@ typedef struct ls__writer {
     const char *path; /* of the model, for messages */
     char name[LS__NAME], upper[LS__NAME];
     char *header; /* its file */
-    ls_archive *archive;
+    ls_archive *archive; /* the model's arrays and graph */
+    ls_archive *file;    /* its file, for the notes */
     ls__net net;
     ls_coding *coding;   /* of a table; NULL: none */
     bool int8;

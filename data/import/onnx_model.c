@@ -12,6 +12,8 @@ void ls__onnx_forget(ls_onnx *file)
     for (int i = 0; i < file->problems; i++)
         free(file->problem[i]);
     free(file->problem);
+    free(file->axes);
+    file->axes = NULL;
     file->problem = NULL;
     file->problems = file->ends = file->weights = 0;
 }
@@ -58,6 +60,12 @@ const char *ls_onnx_problem(const ls_onnx *onnx, int i)
 {
     LS__NEED_OR(onnx, NULL);
     return i >= 0 && i < onnx->problems ? onnx->problem[i] : NULL;
+}
+
+const char *ls_onnx_beside(const ls_onnx *onnx, int i)
+{
+    LS__NEED_OR(onnx, NULL);
+    return i >= 0 && i < onnx->om.besides ? onnx->om.beside[i].name : NULL;
 }
 
 ls_node *ls_onnx_node(const ls_onnx *onnx, const char *name)

@@ -51,6 +51,7 @@ struct ls_onnx {
     int ends;
     char **problem; /* what was refused, a line each */
     int problems;
+    char *axes; /* by ls_onnx_axes */
 };
 
 typedef struct ls__reader {

@@ -2,6 +2,7 @@
 /* Weights that go into a predictor, or back into the bytes they came from. */
 #include "base/assert.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "file/file.h"
 #include "import/reader.h"
 
@@ -42,6 +43,49 @@ int ls_predictor_load_onnx(ls_predictor *predictor, const ls_onnx *onnx)
         free(list[i].data);
     free(list);
     return status;
+}
+
+/* ------ a model file ------ */
+
+/* Axis j of the array is axis k of the parameter; NULL: no memory. */
+static json_t *axes_of(const ls__weight *w)
+{
+    json_t *list = json_array();
+
+    for (int j = 0; j < w->tensor->rank; j++)
+        for (int k = 0; k < w->rank; k++)
+            if (w->order[k] == j)
+                json_array_append_new(list, json_integer(k));
+    return list;
+}
+
+static bool in_order(const ls__weight *w)
+{
+    for (int k = 0; k < w->rank; k++)
+        if (w->order[k] != k)
+            return false;
+    return true;
+}
+
+const char *ls_onnx_axes(ls_onnx *onnx)
+{
+    LS__NEED_OR(onnx, NULL);
+
+    json_t *all = json_object();
+    int status = all ? 0 : -1;
+
+    for (int i = 0; i < onnx->weights && status == 0; i++) {
+        const ls__weight *w = onnx->weight[i];
+
+        if (w->tensor && w->param && !in_order(w))
+            status = json_object_set_new(all, w->param, axes_of(w));
+    }
+    free(onnx->axes);
+    onnx->axes = status == 0 ? ls__json_text(all, JSON_COMPACT) : NULL;
+    json_decref(all);
+    if (!onnx->axes)
+        ls__no_memory("the axes of weights", 0);
+    return onnx->axes;
 }
 
 /* ------ a file ------ */

@@ -45,9 +45,15 @@ typedef struct ls_save_options {
     int n_notes;             /* texts of your own in the metadata, where */
     const ls_setting *notes; /* ls_archive_note finds them: what a program must
                                 know to use the model */
+    const char *axes; /* of parameters whose arrays lie in another order in the
+                         file, {"fc.weight":[1,0]}: axis i of the array is axis
+                         list[i] of the parameter, and those left out have one
+                         element.  The file says so, and whatever reads a model
+                         file goes by it; NULL: all as in the graph.  (Adapters
+                         alone are as in the graph.) */
 } ls_save_options;
 
-/* Returns the default options: a model without notes. */
+/* Returns the default options: a model without notes, as in the graph. */
 LS_API void ls_save_defaults_bytes(ls_save_options *options, size_t size);
 static inline ls_save_options ls_save_defaults(void)
 {
@@ -60,7 +66,7 @@ static inline ls_save_options ls_save_defaults(void)
 /* Write a file by options; ls_trainer_save_model is the same by default.  The
  * file appears whole or not at all.  LS_EINVAL: there are no adapters, or a
  * note's name is there twice or is one that the file has itself, or a text is
- * not UTF-8; else as ls_trainer_save_model. */
+ * not UTF-8; LS_EFORMAT: axes; else as ls_trainer_save_model. */
 LS_API int ls_trainer_save_with(const ls_trainer *trainer, const char *path,
                                 const ls_save_options *options);
 

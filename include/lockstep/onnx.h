@@ -63,6 +63,10 @@ typedef struct ls_onnx ls_onnx;
 LS_API int ls_onnx_open(ls_onnx **onnx, const char *path);
 LS_API int ls_onnx_open_memory(ls_onnx **onnx, const void *data, size_t bytes);
 
+/* The name of file i = 0, 1, .. beside it that has weights; NULL past the
+ * last. */
+LS_API const char *ls_onnx_beside(const ls_onnx *onnx, int i);
+
 /* Close it; NULL is accepted.  Graphs that were loaded from it have to be
  * closed, or opened by trainers, before. */
 LS_API void ls_onnx_close(ls_onnx *onnx);
@@ -121,6 +125,12 @@ LS_API int ls_predictor_load_onnx(ls_predictor *predictor, const ls_onnx *onnx);
  * LS_ENOMEM. */
 LS_API int ls_onnx_save(const ls_onnx *onnx, const ls_trainer *trainer,
                         const char *path);
+
+/* The order of axes that the file has its weights in, for ls_save_options.axes
+ * of a trainer on the graph that was loaded last: a model file whose arrays are
+ * those of the file, which PyTorch's load_state_dict takes where the names are
+ * PyTorch's.  It lives until the next graph is loaded; NULL: no memory. */
+LS_API const char *ls_onnx_axes(ls_onnx *onnx);
 
 #ifdef __cplusplus
 }

@@ -11,6 +11,7 @@ typedef struct ls__model_view {
     const ls__params *layout;
     const float *value;         /* all parameters, in that layout */
     const ls_graph *graph;      /* NULL: a gradient function of the user's */
+    const char *axes;           /* in files (weights/file_axes.h); or NULL */
     ls_predictor *predictor;    /* the owner until it is closed; or NULL */
     struct ls__snapshot *taken; /* the weights that it had */
 } ls__model_view;

@@ -359,7 +359,7 @@ static int write_merged(const ls__model_view *of, const ls_graph *graph,
 int ls__lora_merge(const ls__model_view *of, const char *path, int notes,
                    const ls_setting *note)
 {
-    const ls__texts texts = {LS__GRAPH_KEY, NULL, notes, note};
+    const ls__texts texts = {LS__GRAPH_KEY, NULL, notes, note, of->axes};
     int status = check_any(of->graph, path), count;
     ls_graph *graph = NULL;
     ls__safetensor *list;

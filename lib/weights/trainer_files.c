@@ -5,6 +5,7 @@
 #include "base/sized.h"
 #include "base/utf8.h"
 #include "model/graph_json.h"
+#include "weights/file_axes.h"
 #include "weights/lora_file.h"
 #include "weights/model_file.h"
 #include "weights/weights_file.h"
@@ -38,7 +39,8 @@ int ls_trainer_save_model(const ls_trainer *t, const char *path)
 static bool is_own(const char *name)
 {
     static const char *const own[] = {"sha256", "lockstep", "lockstep.crc32",
-                                      LS__GRAPH_KEY, LS__LORA_KEY};
+                                      LS__GRAPH_KEY, LS__LORA_KEY,
+                                      LS__AXES_KEY};
 
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (!strcmp(name, own[i]))
@@ -107,6 +109,7 @@ int ls_trainer_save_with(const ls_trainer *t, const char *path,
                         (int)o.kind);
     status = check_notes(__func__, o.n_notes, o.notes);
     of = ls__view_of_trainer(t);
+    of.axes = o.axes;
     return status == 0 ? writers[o.kind](&of, path, o.n_notes, o.notes)
                        : status;
 }

@@ -9,6 +9,7 @@
 #include "model/graph_json.h"
 #include "file/convert.h"
 #include "file/safetensors.h"
+#include "weights/file_axes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,25 +33,36 @@ static int list_pairs(ls__metadata *pair, const char *hex,
     pair[n++] = (ls__metadata){"sha256", hex};
     if (texts->text)
         pair[n++] = (ls__metadata){texts->key, texts->text};
+    if (texts->axes)
+        pair[n++] = (ls__metadata){LS__AXES_KEY, texts->axes};
     for (int i = 0; i < texts->notes; i++)
         pair[n++] = (ls__metadata){texts->note[i].name, texts->note[i].value};
-    LS__ASSERT(n <= texts->notes + 2); /* of which there is room */
+    LS__ASSERT(n <= texts->notes + 3); /* of which there is room */
     return n;
 }
 
-int ls__weights_write(const char *path, int n, const ls__safetensor *list,
+int ls__weights_write(const char *path, int n, ls__safetensor *list,
                       const ls__texts *texts)
 {
-    ls__metadata *pair = ls__new((size_t)texts->notes + 2, sizeof *pair,
+    ls__metadata *pair = ls__new((size_t)texts->notes + 3, sizeof *pair,
                                  "notes");
+    float *own = NULL;
     char hex[65];
+    json_t *axes;
     int status;
 
     if (!pair)
         return LS_ENOMEM;
-    ls__safetensors_sha256(n, list, hex);
-    status = ls__safetensors_write(path, n, list,
-                                   list_pairs(pair, hex, texts), pair);
+    status = ls__axes_read(&axes, texts->axes, path);
+    if (status == 0 && axes)
+        status = ls__axes_turn(axes, path, n, list, &own);
+    if (status == 0) {
+        ls__safetensors_sha256(n, list, hex);
+        status = ls__safetensors_write(path, n, list,
+                                       list_pairs(pair, hex, texts), pair);
+    }
+    json_decref(axes);
+    free(own);
     free(pair);
     return status;
 }
@@ -58,7 +70,7 @@ int ls__weights_write(const char *path, int n, const ls__safetensor *list,
 int ls__weights_save(const ls__model_view *of, const char *path,
                      const char *graph, int notes, const ls_setting *note)
 {
-    const ls__texts texts = {LS__GRAPH_KEY, graph, notes, note};
+    const ls__texts texts = {LS__GRAPH_KEY, graph, notes, note, of->axes};
     int n = of->layout->count, status;
     ls__safetensor *list = ls__new((size_t)n, sizeof *list, "list of tensors");
 
@@ -79,6 +91,8 @@ typedef struct load {
     float *value;
     const char *path, *names;
     const ls__safetensors *file;
+    json_t *axes;        /* of arrays that lie otherwise; or NULL */
+    float *room;         /* for one of these */
     const ls_entry **of; /* [slot]; NULL: the slot keeps its values */
 } load;
 
@@ -116,13 +130,20 @@ static int missing(const load *l, const char *name)
 static int check_shape(const load *l, const ls__slot *s, const ls_entry *e)
 {
     char want[LS__SHAPE_TEXT], got[LS__SHAPE_TEXT];
+    ls__turn t;
+    int status = ls__axes_find(l->axes, l->path, s->name, s->rank, s->shape,
+                               &t);
+    int rank = t.is ? t.rank : s->rank;
+    const int64_t *shape = t.is ? t.shape : s->shape;
 
-    if (s->rank == e->rank &&
-        !memcmp(s->shape, e->shape, (size_t)s->rank * sizeof *s->shape))
+    if (status < 0)
+        return status;
+    if (rank == e->rank &&
+        !memcmp(shape, e->shape, (size_t)rank * sizeof *shape))
         return 0;
     return ls__fail(LS_ESHAPE, "%s: tensor \"%s\" is %s, the parameter %s",
                     l->path, e->name, ls__shape_text(got, e->rank, e->shape),
-                    ls__shape_text(want, s->rank, s->shape));
+                    ls__shape_text(want, rank, shape));
 }
 
 static int match(load *l, int i)
@@ -172,26 +193,54 @@ static int check(load *l)
     return status;
 }
 
+/* Make room for the largest array that lies otherwise. */
+static int make_room(load *l)
+{
+    int64_t most = 0;
+
+    for (int i = 0; l->axes && i < l->layout->count; i++)
+        if (l->of[i] && l->of[i]->elements > most)
+            most = l->of[i]->elements;
+    l->room = most ? ls__new((size_t)most, sizeof *l->room, "weights") : NULL;
+    return most && !l->room ? LS_ENOMEM : 0;
+}
+
 static void take(load *l)
 {
-    for (int i = 0; i < l->layout->count; i++)
-        if (l->of[i])
-            ls__convert(l->of[i], l->value + l->layout->slot[i].offset);
+    for (int i = 0; i < l->layout->count; i++) {
+        const ls__slot *s = &l->layout->slot[i];
+        float *to = l->value + s->offset;
+        ls__turn t;
+
+        if (!l->of[i])
+            continue;
+        ls__axes_find(l->axes, l->path, s->name, s->rank, s->shape, &t);
+        ls__convert(l->of[i], t.is ? l->room : to);
+        if (t.is)
+            ls__axes_take(&t, l->room, to);
+    }
 }
 
 int ls__weights_load(const ls__params *layout, float *value, const char *path,
                      const char *names)
 {
     ls__safetensors file;
-    load l = {layout, value, path, names, &file, NULL};
+    load l = {layout, value, path, names, &file, NULL, NULL, NULL};
     int status = ls__safetensors_read(&file, path);
 
     if (status < 0)
         return status;
+    status = ls__axes_read(&l.axes, ls__safetensors_meta(&file, LS__AXES_KEY),
+                           path);
     l.of = ls__new((size_t)layout->count, sizeof *l.of, "list of tensors");
-    status = l.of ? check(&l) : LS_ENOMEM;
+    if (status == 0)
+        status = l.of ? check(&l) : LS_ENOMEM;
+    if (status == 0)
+        status = make_room(&l);
     if (status == 0)
         take(&l);
+    json_decref(l.axes);
+    free(l.room);
     free(l.of);
     ls__safetensors_free(&file);
     return status;

@@ -12,10 +12,11 @@ typedef struct ls__texts {
     const char *key, *text;
     int notes;
     const ls_setting *note;
+    const char *axes; /* the note of file_axes.h, or NULL */
 } ls__texts;
 
-/* Write tensors with their SHA-256 and these texts. */
-int ls__weights_write(const char *path, int n, const ls__safetensor *list,
+/* Write tensors with their SHA-256 and these texts; the list may be changed. */
+int ls__weights_write(const char *path, int n, ls__safetensor *list,
                       const ls__texts *texts);
 
 /* A parameter's entry in a file. */

@@ -175,7 +175,7 @@ def two_inputs():
              helper.make_node("Softmax", ["sum"], ["likely"])]
     value = helper.make_tensor_value_info
     graph = helper.make_graph(
-        nodes, "two", [value("x", TensorProto.FLOAT, ["rows", 3]),
+        nodes, "two", [value("x", TensorProto.FLOAT, ["rows", "width"]),
                        value("y", TensorProto.INT64, ["rows"])],
         [value("sum", TensorProto.FLOAT, ["rows", 3]),
          value("likely", TensorProto.FLOAT, ["rows", 3])],

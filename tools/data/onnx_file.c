@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See onnx_file.h. */
+#define _GNU_SOURCE
 #include "data/onnx_file.h"
 #include "data/data.h"
 #include "opt/opt.h"
@@ -15,6 +16,16 @@ bool onnx_file_is(const char *path)
     return n > 5 && strncmp(path + n - 5, ".onnx", 5) == 0;
 }
 
+char *onnx_file_beside(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    char *beside = NULL;
+
+    return asprintf(&beside, "%.*s%s", slash ? (int)(slash - path) + 1 : 0,
+                    path, name) < 0
+               ? NULL : beside;
+}
+
 /* All but the first, which is the message. */
 static void tell_problems(const ls_onnx *onnx, const char *file)
 {
@@ -26,21 +37,19 @@ static int load(onnx_file *f, const char *file, const char *path,
                 const ls_onnx_options *options)
 {
     ls_onnx_options o = *options;
-    const char *sizes = data_behind(path);
+    const char *sizes = data_behind(path), *problem;
     int status = ls_onnx_open(&f->onnx, file);
 
     o.sizes = *sizes ? sizes + 1 : NULL;
     if (status == 0)
         status = ls_graph_load_onnx(&f->graph, f->onnx, &o);
-    if (status == LS_EINVAL)
-        return opt_fail(OPT_WRONG, "%s: %s behind the file's name, as in "
-                        "%s:NAME=N", file, ls_errmsg(), file);
-    if (status < 0 && f->onnx && ls_onnx_problem(f->onnx, 0)) {
-        tell_problems(f->onnx, file);
-        return opt_fail(OPT_FAILED, "%s: %s", file,
-                        ls_onnx_problem(f->onnx, 0));
-    }
-    return opt_check(status);
+    problem = status < 0 && f->onnx ? ls_onnx_problem(f->onnx, 0) : NULL;
+    if (!problem)
+        return opt_check(status);
+    tell_problems(f->onnx, file);
+    return opt_fail(OPT_FAILED, "%s: %s%s", file, problem,
+                    strstr(problem, "give sizes") ? " behind the file's name, "
+                    "as net.onnx:steps=64" : "");
 }
 
 int onnx_file_open(onnx_file *f, const char *path, const ls_onnx_options *o)

@@ -31,15 +31,18 @@ int adapt_load(ls_trainer *trainer, const start_settings *s)
                         : OPT_GO;
 }
 
-int adapt_save(const ls_trainer *trainer, const start_settings *s,
-               const char *path, int notes, const ls_setting *note)
+int adapt_save(const ls_trainer *trainer, const settings *s, const char *path,
+               int notes, const ls_setting *note)
 {
     ls_save_options o = ls_save_defaults();
+    ls_onnx *onnx = s->model.network.onnx;
 
-    if (s->lora && s->lora_save == ADAPT_MERGED)
+    if (s->start.lora && s->start.lora_save == ADAPT_MERGED)
         o.kind = LS_SAVE_MERGED;
-    else if (s->lora && s->lora_save == ADAPT_ALONE)
+    else if (s->start.lora && s->start.lora_save == ADAPT_ALONE)
         o.kind = LS_SAVE_ADAPTERS;
+    if (onnx && !(o.axes = ls_onnx_axes(onnx)))
+        return opt_fail(OPT_FAILED, "%s", ls_errmsg());
     o.n_notes = notes;
     o.notes = note;
     return opt_check(ls_trainer_save_with(trainer, path, &o));

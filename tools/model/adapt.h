@@ -16,8 +16,9 @@ const char *adapt_init_names(const start_settings *s);
 int adapt_load(ls_trainer *trainer, const start_settings *s);
 
 /* Write what --lora :save asks for to a file, with these notes: the model, or
- * its adapters alone, or the model with them in its weights. */
-int adapt_save(const ls_trainer *trainer, const start_settings *s,
-               const char *path, int notes, const ls_setting *note);
+ * its adapters alone, or the model with them in its weights.  Weights of onnx
+ * lie as in its file. */
+int adapt_save(const ls_trainer *trainer, const settings *s, const char *path,
+               int notes, const ls_setting *note);
 
 #endif

@@ -439,7 +439,8 @@ const opt_model model_onnx = {
             "(of several inputs --x is\nF.npz with an array of each name); "
             "--data is pictures, a text or a table as for\nour own models.  "
             "--save F.onnx writes the file again with other weights, --save\n"
-            "F.safetensors a model of lockstep's under the file's names.",
+            "F.safetensors a model of ours, which PyTorch's load_state_dict "
+            "takes, too.",
     .impl = &onnx,
     .own = own,
     .files = files,

@@ -11,6 +11,7 @@ verify=${LOCKSTEP_VERIFY:-${top_builddir:-.}/lockstep-verify}
 golden=$top_srcdir/test/golden
 cp "$golden/import_layers.onnx" "$dir/net.onnx"  # (2,8,8) gives 5
 cp "$golden/import_words.onnx" "$dir/words.onnx" # 6 tokens give 11
+cp "$golden/import_two.onnx" "$dir/pair.onnx"    # two inputs, two outputs
 
 # bytes N MODULUS: numbers from 1 up to the modulus.
 bytes() {
@@ -35,7 +36,7 @@ array four '(24, 4)' 96 1
 few="onnx --model $dir/net.onnx --batch 8 --devices 2"
 rows="--x $dir/x.npy --y $dir/y.npy"
 
-LC_ALL=C sed 's/\(.\)y/\1z/g' "$golden/import_two.onnx" >"$dir/z.onnx"
+LC_ALL=C sed 's/\(.\)y/\1z/g' "$dir/pair.onnx" >"$dir/z.onnx"
 
 # ------ one result ------
 
@@ -106,7 +107,7 @@ has "they are evaluated" out "  acc "
 # A softmax is left out of a loss of logits: the same loss from both outputs.
 cp "$top_srcdir/test/fuzz/corpus/npy/npz_stored" "$dir/two.npz" # x, and y as input
 array classes '(4,)' 4 2
-two="onnx --model $golden/import_two.onnx --x $dir/two.npz --y $dir/classes.npy
+two="onnx --model $dir/pair.onnx:width=3 --x $dir/two.npz --y $dir/classes.npy
     --batch 4 --devices 2 --steps 2 --eval-x $dir/two.npz --eval-y $dir/classes.npy"
 run $two
 grep loss "$dir/out" >"$dir/a"
@@ -116,6 +117,12 @@ grep loss "$dir/out" >"$dir/b"
 same "logits are found" "$dir/a" "$dir/b"
 run $two --output likely --loss mse --y "$dir/x43.npy" --eval-y "$dir/x43.npy"
 is "two inputs of a file" $status 0
+run $two --transcript "$dir/two.lst" --save "$dir/sum.onnx"
+mkdir "$dir/all"
+cp "$dir/pair.onnx" "$dir/two.npz" "$dir/classes.npy" "$dir/all"
+ask 0 "replay  same: " "$dir/two.lst" --data "$dir/all"
+"$predict" "$dir/sum.onnx:width=3" --of sum "$dir/x43.npy" >"$dir/a" 2>"$dir/err"
+is "an output of two inputs is refused" $? 1
 
 # ------ the page's commands ------
 
@@ -142,8 +149,10 @@ expect 2 "--image is not an option of onnx" $few $rows --image 8x8x2
 expect 2 "is named by --model and by --save" $few $rows --save "$dir/net.onnx"
 expect 2 "lockstep-predict F.safetensors --onnx" mlp --save "$dir/mlp.onnx"
 expect 2 "adapters are saved as" $few $rows --lora 1 --save "$dir/l.onnx"
-expect 2 "has 2 inputs, \"x\"" onnx --model "$golden/import_two.onnx" $rows
-expect 1 "two.npz: has no array called \"z\"" onnx --model "$dir/z.onnx" \
+expect 2 "has 2 inputs, \"x\"" onnx --model "$dir/pair.onnx:width=3" $rows
+expect 1 "give sizes \"width=N\" behind the file's name" onnx --model "$dir/pair.onnx" \
+    $rows
+expect 1 "two.npz: has no array called \"z\"" onnx --model "$dir/z.onnx:width=3" \
     --x "$dir/two.npz" --y "$dir/classes.npy"
 head -c 3000 "$dir/net.onnx" >"$dir/cut.onnx"
 expect 1 "$dir/cut.onnx: no ONNX model" onnx --model "$dir/cut.onnx" $rows
@@ -151,9 +160,9 @@ expect 1 "$dir/gone.onnx" onnx --model "$dir/gone.onnx" $rows
 expect 1 "is not a regular file" onnx --model "$dir" $rows
 LC_ALL=C sed 's/Conv/Cons/g' "$dir/net.onnx" >"$dir/odd.onnx"
 expect 1 "(Cons of (rows,2,8,8)" onnx --model "$dir/odd.onnx" $rows
-LC_ALL=C sed 's/Gather/Gathar/; s/MatMul/MatMal/' "$golden/import_two.onnx" \
+LC_ALL=C sed 's/Gather/Gathar/; s/MatMul/MatMal/' "$dir/pair.onnx" \
     >"$dir/odd.onnx"
-expect 1 "(Gathar of (4,3), (rows)" onnx --model "$dir/odd.onnx" $rows
+expect 1 "(Gathar of (4,3), (rows)" onnx --model "$dir/odd.onnx:width=3" $rows
 has "all of them are told" err "note: $dir/odd.onnx: node "
 has "the other one, too" err "(MatMal of (rows,3), (3,3)"
 tool=$predict
