@@ -643,9 +643,49 @@ def check_onnx(folder, path):
                 assert (written[-1] == whole) == (name == "same")
                 t.step(x=x, label=label)
     assert written[1] == written[3]
+    net = ls.from_onnx(path)
+    net.graph.loss(ls.cross_entropy(
+        net.node(), net.graph.input("label", dtype=np.int32)))
+    with ls.Trainer(net.graph, devices=1) as t:
+        state, ours = net.state_dict(t), t["stem.weight"]
+        assert state["head.weight"].shape == (5, 51)
+        assert state["norm.running_var"].shape == (4,)
+        np.testing.assert_array_equal(state["stem.weight"],
+                                      ours.transpose(3, 2, 0, 1))
+        assert whole.count(state["stem.weight"].tobytes()) == 1
+        assert whole.count(state["head.weight"].tobytes()) == 1
     raises(ls.Error, "none.onnx", ls.Onnx, folder + "/none.onnx")
     raises(ls.Error, "", ls.Onnx, b"no graph")
     raises(ls.Error, "", ls.Onnx, b"")
+
+
+def check_module():
+    """A module of PyTorch's, where it is installed, learns what it would."""
+    try:
+        import onnxscript  # noqa: F401
+        import torch
+        from torch import nn
+    except ImportError:
+        return
+    torch.manual_seed(3)
+    module = nn.Sequential(nn.Conv2d(2, 4, 3), nn.BatchNorm2d(4), nn.ReLU(),
+                           nn.Flatten(), nn.Linear(64, 3))
+    x, label = torch.randn(8, 2, 6, 6), torch.arange(8) % 3
+    net = ls.from_torch(module, x)
+    net.graph.loss(ls.cross_entropy(
+        net.node(), net.graph.input("label", dtype=np.int32)))
+    with ls.Trainer(net.graph, optimizer=ls.sgd(0.1), devices=2) as t:
+        t.step(input=x, label=label.to(torch.int32))
+        learnt = net.state_dict(t)
+        before = {n: w.clone() for n, w in module.named_parameters()}
+        loss = nn.functional.cross_entropy(module.eval()(x), label)
+        loss.backward()
+        for name, w in module.named_parameters():
+            want = before[name] - 0.1 * w.grad
+            np.testing.assert_allclose(learnt[name], want.detach(), atol=1e-6)
+        net.write_back(t, module)
+    for name, w in module.named_parameters():
+        np.testing.assert_array_equal(learnt[name], w.detach().numpy())
 
 
 def check_threads():
@@ -693,5 +733,6 @@ check_knobs()
 check_attention()
 check_torch(sys.argv[3])
 check_onnx(sys.argv[2], sys.argv[4])
+check_module()
 check_threads()
 print("python: all is well with lockstep", ls.version())

@@ -183,6 +183,8 @@ def two_inputs():
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)],
                               ir_version=10)
     onnx.save(model, os.path.join(HERE, "import_two.onnx"))
+    onnx.save(model, os.path.join(HERE, "import_beside.onnx"), size_threshold=0,
+              save_as_external_data=True, location="import_beside.data")
 
 
 def numbers(out, name, values):

@@ -49,7 +49,7 @@ from .arrays import array
 from .builders import *  # noqa: F401,F403
 from .c import (Boundary, Group, Init, Optimizer, Result, Schedule, Window)
 from .data import Loader, Source, TableModel, archive
-from .onnx import Onnx
+from .onnx import Onnx, from_onnx, from_torch
 from .nodes import (Error, Graph, Node, initialiser, initialisers,
                     orthogonal_init, random_init, variance_init)
 from .predicting import Generator, Predictor
@@ -66,7 +66,8 @@ __all__ = [n for n in builders.__all__ if not hasattr(builtins, n)] + [
     "Boundary", "Checkpoints", "EarlyStop", "Error", "Generator", "Gradients",
     "Graph", "Group", "Init", "Loader", "Node", "Onnx", "Optimizer", "Plateau",
     "Predictor", "Result", "Schedule", "Source", "TableModel", "Trainer",
-    "Transcript", "Window", "archive", "array", "frozen", "group",
+    "Transcript", "Window", "archive", "array", "from_onnx", "from_torch",
+    "frozen", "group",
     "initialiser", "initialisers", "no_decay", "orthogonal_init",
     "random_init", "schedule", "variance_init", "version",
 ]

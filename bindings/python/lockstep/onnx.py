@@ -2,7 +2,10 @@
 """Graphs that other programs wrote as ONNX."""
 
 import ctypes as C
+import json
 import os
+
+import numpy as np
 
 from . import c
 from .nodes import Graph, Node, Owner, defaults, do, opened
@@ -46,6 +49,59 @@ class Onnx(Owner):
     def save(self, path, trainer):
         """Write the model again with a trainer's weights."""
         do.onnx_save(self.of, trainer.of, path)
+
+    def state_dict(self, trainer):
+        """A trainer's weights under the file's names and in its shapes, as
+        PyTorch has them: arrays of NumPy."""
+        turned = json.loads(c.ls_onnx_axes(self.of))
+        return {n: _turn(trainer[n], turned.get(n)) for n in trainer.shapes()}
+
+    def write_back(self, trainer, module):
+        """Copy a trainer's weights into a module of PyTorch's that the file is
+        an export of."""
+        there = module.state_dict()
+        for name, x in self.state_dict(trainer).items():
+            if name in there:
+                there[name].copy_(there[name].new_tensor(x))
+
+
+def _turn(x, axes):
+    if axes is None:
+        return x
+    left = [k for k in range(x.ndim) if k not in axes]  # of one element
+    shape = [x.shape[k] for k in axes]
+    return np.ascontiguousarray(x.transpose(axes + left).reshape(shape))
+
+
+def from_onnx(model, **options):
+    """An ONNX model, of a path or of bytes: see Onnx."""
+    return Onnx(model, **options)
+
+
+def from_torch(module, example, **options):
+    """A module of PyTorch's as an Onnx: it is exported in memory, by a tensor
+    of rows as it takes them (or a tuple of such) of which there are two or more.
+    PyTorch must be installed, and onnxscript.
+
+        net = ls.from_torch(module, x[:2])
+        net.graph.loss(ls.cross_entropy(net.node(),
+                                        net.graph.input("label", dtype=np.int32)))
+        t = ls.Trainer(net.graph, optimizer=ls.sgd(0.1))
+        t.step(x=x, label=labels)
+        net.write_back(t, module)
+
+    Inputs are called as the arguments of its forward."""
+    import torch
+
+    inputs = example if isinstance(example, tuple) else (example,)
+    training = module.training
+    try:
+        program = torch.onnx.export(
+            module.eval(), inputs, dynamo=True, optimize=False, verbose=False,
+            dynamic_shapes=({0: torch.export.Dim("rows")},) * len(inputs))
+    finally:
+        module.train(training)
+    return Onnx(program.model_proto.SerializeToString(), **options)
 
 
 def problems(model, **options):
