@@ -112,17 +112,34 @@ static void name_rules(asking *q)
               " of dropout");
 }
 
-/* A program's own values are nobody else's to make; a matrix may be too large
- * for the referee to make within seconds. */
+/* A program's own values are nobody else's to make: the first parameter that
+ * has such, and how many others. */
+static void name_own(asking *q)
+{
+    const ls__params *p = q->is.layout;
+    uint32_t word[LS__START_WORDS];
+    const char *first = NULL;
+    int own = 0;
+
+    for (int i = 0; i < p->count; i++)
+        if (!ls__record_start(q->trainer, i, word) && own++ == 0)
+            first = p->slot[i].name;
+    if (own == 1)
+        name(q, "first values of \"%.200s\", which a function of the program "
+             "gives", first);
+    else if (own)
+        name(q, "first values of \"%.200s\" and %d others, which functions of "
+             "the program give", first, own - 1);
+}
+
+/* A matrix may be too large for the referee to make within seconds. */
 static void name_start(asking *q, int i)
 {
     const ls__slot *s = &q->is.layout->slot[i];
     uint32_t word[LS__START_WORDS];
 
-    if (!ls__record_start(q->trainer, i, word))
-        name(q, "first values of \"%.200s\", which a function of the program "
-             "gives", s->name);
-    else if (word[0] == ORTHOGONAL && s->size > MATRIX)
+    if (ls__record_start(q->trainer, i, word) && word[0] == ORTHOGONAL &&
+        s->size > MATRIX)
         name(q, "first values of \"%.200s\", an orthogonal matrix of %" PRId64
              " numbers", s->name, s->size);
 }
@@ -135,6 +152,7 @@ static void name_starts(asking *q)
         name(q, "first values, which the program set or read");
         return;
     }
+    name_own(q);
     for (int i = 0; i < q->is.layout->count; i++)
         name_start(q, i);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See onnx_file.h. */
-#define _GNU_SOURCE
 #include "data/onnx_file.h"
 #include "data/data.h"
 #include "opt/opt.h"
@@ -14,16 +13,6 @@ bool onnx_file_is(const char *path)
     size_t n = strlen(path) - strlen(data_behind(path));
 
     return n > 5 && strncmp(path + n - 5, ".onnx", 5) == 0;
-}
-
-char *onnx_file_beside(const char *path, const char *name)
-{
-    const char *slash = strrchr(path, '/');
-    char *beside = NULL;
-
-    return asprintf(&beside, "%.*s%s", slash ? (int)(slash - path) + 1 : 0,
-                    path, name) < 0
-               ? NULL : beside;
 }
 
 /* All but the first, which is the message. */

@@ -24,9 +24,6 @@ int onnx_file_open(onnx_file *f, const char *path, const ls_onnx_options *o);
 int onnx_file_predictor(onnx_file *f, const char *path, ls_graph **graph,
                         ls_predictor **predictor);
 
-/* The path of a file beside one; to be freed, NULL: there is no memory. */
-char *onnx_file_beside(const char *path, const char *name);
-
 /* Accepts a cleared one. */
 void onnx_file_close(onnx_file *f);
 

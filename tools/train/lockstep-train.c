@@ -163,31 +163,17 @@ static int open_run(session *s)
     return status == OPT_GO ? run_open_trainer(r) : status;
 }
 
-/* Weights in a file beside the network are no part of a transcript, and stay as
- * they are: what is saved is in another folder. */
+/* Weights in a file beside the network would be no part of a transcript. */
 static int check_beside(session *s)
 {
     const ls_onnx *onnx = s->run.set.model.network.onnx;
     const char *name = onnx ? ls_onnx_beside(onnx, 0) : NULL;
-    const char *save = s->set.save, *file = s->run.set.model.file;
-    const train_settings *set = &s->set;
-    char *was, *is;
-    bool lost;
 
-    if (name && (set->transcript || set->against))
-        return opt_fail(OPT_WRONG, "%s: its weights are in \"%s\", and a "
-                        "transcript is of files that say all: export with "
-                        "external_data=False", file, name);
-    if (!name || !save || !onnx_file_is(save))
+    if (!name || (!s->set.transcript && !s->set.against))
         return OPT_GO;
-    was = onnx_file_beside(file, name);
-    is = onnx_file_beside(save, name);
-    lost = was && is && apart_same(was, is);
-    free(was);
-    free(is);
-    return lost ? opt_fail(OPT_WRONG, "--save %s: its weights would be written "
-                           "over \"%s\": save to another folder", save, name)
-                : OPT_GO;
+    return opt_fail(OPT_WRONG, "%s: its weights are in \"%s\", and a "
+                    "transcript is of files that say all: export with "
+                    "external_data=False", s->run.set.model.file, name);
 }
 
 static int open_keeper(session *s)

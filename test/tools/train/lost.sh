@@ -100,7 +100,7 @@ walk() {
         esac
     done <options
 }
-for model in table cnn linear gpt; do
+for model in table cnn linear gpt onnx; do
     walk $model --metrics
 done
 tool=$build/lockstep-predict

@@ -63,6 +63,7 @@ run --config "$dir/f.json" --save "$dir/two.onnx"
 same "from a file of options" "$dir/one.onnx" "$dir/two.onnx"
 
 ask 0 "replay  same: " "$dir/one.lst" --data "$dir"
+has "first values are told of once" out "and 14 others, which functions of the"
 mkdir "$dir/apart"
 cp "$dir/x.npy" "$dir/y.npy" "$dir/apart"
 cp "$dir/one.onnx" "$dir/apart/net.onnx"
@@ -124,17 +125,20 @@ ask 0 "replay  same: " "$dir/two.lst" --data "$dir/all"
 "$predict" "$dir/sum.onnx:width=3" --of sum "$dir/x43.npy" >"$dir/a" 2>"$dir/err"
 is "an output of two inputs is refused" $? 1
 
-# Weights beside it are written beside what is saved.
+# Weights beside it are written beside what is saved, under a name of their own in
+# its folder.
 mkdir "$dir/in" "$dir/to"
 cp "$golden"/import_beside.* "$dir/in"
 beside="onnx --model $dir/in/import_beside.onnx:width=3 --x $dir/two.npz
     --y $dir/classes.npy --batch 4 --devices 2 --steps 2"
-expect 2 "save to another folder" $beside --save "$dir/in/other.onnx"
+run $beside --save "$dir/in/other.onnx"
+differ "a file of its own" "$dir/in/import_beside.data" "$dir/in/other.onnx.data"
 expect 2 "external_data=False" $beside --transcript "$dir/b.lst"
 run $beside --save "$dir/to/other.onnx"
 is "to another folder" $status 0
 same "the graph is the same" "$dir/in/import_beside.onnx" "$dir/to/other.onnx"
-differ "the weights are not" "$dir/in/import_beside.data" "$dir/to/import_beside.data"
+same "the weights are the new ones" "$dir/in/other.onnx.data" \
+    "$dir/to/import_beside.data"
 
 # ------ the page's commands ------
 
