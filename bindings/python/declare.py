@@ -35,9 +35,8 @@ LICENSE = "# SPDX-License-" "Identifier: BSD-3-Clause\n"
 
 
 # The headers of liblockstep_data.
-OF_DATA = ("lockstep/onnx.h", "lockstep/torch.h", "lockstep/columns.h",
-           "lockstep/files.h", "lockstep/images.h", "lockstep/csource.h",
-           "lockstep/realmlp.h")
+OF_DATA = ("lockstep/onnx.h", "lockstep/columns.h", "lockstep/files.h",
+           "lockstep/images.h", "lockstep/csource.h", "lockstep/realmlp.h")
 
 
 def read_all(folder, others=OF_DATA):

@@ -16,16 +16,6 @@ static const char *text_of(const json_t *object, const char *key)
     return json_string_value(json_object_get(object, key));
 }
 
-int ls__net_find(const ls_archive *a, const char *name)
-{
-    ls_entry e;
-
-    for (int i = 0; ls_archive_entry(a, i, &e); i++)
-        if (!strcmp(e.name, name))
-            return i;
-    return -1;
-}
-
 /* ------ reading ------ */
 
 static int list_params(ls__net *net, const ls_archive *a)
@@ -170,14 +160,6 @@ void ls__net_close(ls__net *net)
 }
 
 /* ------ asking ------ */
-
-int ls__net_param_index(const ls__net_node *n, const ls__net_param *param)
-{
-    for (int k = 0; k < n->params; k++)
-        if (n->param[k] == param)
-            return k;
-    return -1;
-}
 
 bool ls__net_is(const ls__net_node *n, const char *op)
 {

@@ -53,12 +53,6 @@ typedef struct ls__net {
 int ls__net_open(ls__net *net, const ls_archive *archive);
 void ls__net_close(ls__net *net);
 
-/* Returns the array of that name in an archive; -1: it has none. */
-int ls__net_find(const ls_archive *archive, const char *name);
-
-/* Returns which of a node's parameters that is; -1: none. */
-int ls__net_param_index(const ls__net_node *node, const ls__net_param *param);
-
 /* Returns whether a node is of that operator. */
 bool ls__net_is(const ls__net_node *node, const char *op);
 

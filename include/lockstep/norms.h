@@ -57,9 +57,8 @@ LS_API ls_node *ls_rms_norm(ls_node *x, double epsilon, const char *name);
  * from batches and no optimizer moves them; scale and bias are trained unless a
  * group freezes them.  epsilon >= 0; PyTorch and Flax have 1e-5.  Parameters of
  * x's last extent each: "<name>.scale" ones, "<name>.bias" zeros, "<name>.mean"
- * zeros, "<name>.var" ones.  ls_trainer_load_torch reads running_mean and
- * running_var into them.  A var that with epsilon is not above 0 makes values
- * that are not finite.  LS_EINVAL: epsilon is negative or not finite. */
+ * zeros, "<name>.var" ones.  A var that with epsilon is not above 0 makes
+ * values that are not finite.  LS_EINVAL: epsilon is negative or not finite. */
 LS_API ls_node *ls_batch_norm(ls_node *x, double epsilon, const char *name);
 
 /* Source of a batch norm's mean and variance in a training step. */

@@ -51,8 +51,8 @@ LS_API int ls_predictor_load_lora(ls_predictor **predictor, const char *path,
 
 /* Open a predictor on a graph, which needs outputs and no loss and is copied:
  * for a network that was trained elsewhere.  weights: a safetensors file of its
- * parameters, by their names; NULL: all are 0 until ls_predictor_set or
- * ls_predictor_load_torch gives them.  Fails as ls_trainer_load does;
+ * parameters, by their names; NULL: all are 0 until ls_predictor_set
+ * gives them.  Fails as ls_trainer_load does;
  * LS_EINVAL: the graph has no output, or an error. */
 LS_API int ls_predictor_open_graph(ls_predictor **predictor,
                                    const ls_graph *graph, const char *weights);

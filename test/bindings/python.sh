@@ -63,7 +63,6 @@ END
 $CC -std=c11 -I"$include" -o "$work/offsets" "$work/offsets.c" &&
     "$work/offsets" >"$work/offsets.txt" || exit 1
 "$python" "$top_srcdir/test/bindings/python.py" "$work/offsets.txt" "$work" \
-    "$top_srcdir/test/golden/torch.safetensors" \
     "$top_srcdir/test/golden/import_layers.onnx" || exit 1
 : "${tool:=$top_builddir/lockstep-train}"
 "$python" "$top_srcdir/test/bindings/python_runs.py" "$work" "$tool" \

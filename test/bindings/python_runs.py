@@ -227,49 +227,6 @@ def check_generator():
         raises(KeyError, "none", ls.Generator, p, "none")
 
 
-def check_state_dict():
-    """Linear behind a flatten, convolutions, norms, and recurrent layers whose
-    two biases are one here: to PyTorch's layouts and back, the same bits."""
-    g = ls.Graph()
-    image, y = g.input("x", (4, 5, 3)), g.input("y", (2,))
-    h = ls.conv2d(image, 6, (3, 3), "conv")
-    h = ls.dense(ls.flatten(ls.relu(h)), 8, "fc")
-    h = ls.layer_norm(h, "norm")
-    h = ls.lstm(ls.reshape(h, (2, 4)), 3, "rnn")
-    out = ls.dense(ls.reshape(h, (6,)), 2, "out")
-    g.output(out, "y")
-    g.loss(ls.mean_squared_error(out, y))
-    shapes = {"0.weight": (6, 3, 3, 3), "0.bias": (6,), "fc.weight": (8, 120),
-              "fc.bias": (8,), "norm.weight": (8,), "norm.bias": (8,),
-              "rnn.weight_ih_l0": (12, 4), "rnn.weight_hh_l0": (12, 3),
-              "rnn.bias_ih_l0": (12,), "rnn.bias_hh_l0": (12,),
-              "out.weight": (2, 6), "out.bias": (2,)}
-    there = {n: np.full(s, 7, np.float32) for n, s in shapes.items()}
-    with ls.Trainer(g, devices=1, workers=1, pin=False) as t, \
-            ls.Trainer(g, devices=1, workers=1, seed=5, pin=False) as u:
-        rng = np.random.default_rng(0)
-        for name, shape in t.shapes().items():
-            t[name] = rng.normal(size=shape)
-        before = t.hash
-        t.export_torch(there, "conv=0")
-        assert t.hash == before and not there["rnn.bias_hh_l0"].any()
-        np.testing.assert_array_equal(there["out.weight"], t["out.kernel"].T)
-        np.testing.assert_array_equal(
-            there["0.weight"], t["conv.kernel"].transpose(3, 2, 0, 1))
-        np.testing.assert_array_equal(
-            there["fc.weight"].reshape(8, 6, 4, 5),
-            t["fc.kernel"].reshape(4, 5, 6, 8).transpose(3, 2, 0, 1))
-        u.import_torch(there, layers="conv=0")
-        for name in t.shapes():
-            np.testing.assert_array_equal(u[name], t[name])
-        raises(ls.Error, "conv", t.export_torch, there)
-        assert t.hash == before
-        bad = {**there, "out.weight": there["out.weight"][:1]}
-        raises(ls.Error, "out.kernel", u.import_torch, bad, layers="conv=0")
-        bad["out.bias"] = np.zeros(2, complex)
-        raises(TypeError, "complex", u.import_torch, bad)
-
-
 def check_table(train):
     path = os.path.join(folder, "flats.csv")
     with open(path, "w") as f:
@@ -377,7 +334,6 @@ check_images()
 check_checkpoints()
 check_transcript()
 check_generator()
-check_state_dict()
 check_interrupt()
 check_table(sys.argv[2])
 check_guide(sys.argv[3])

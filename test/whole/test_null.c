@@ -15,7 +15,6 @@
 #include <lockstep/images.h>
 #include <lockstep/realmlp.h>
 #include <lockstep/table.h>
-#include <lockstep/torch.h>
 
 #include <math.h>
 #include <signal.h>
@@ -106,7 +105,7 @@ static const char *const means_something[] = {
     "ls_lstm_with options",
     "ls_mean_loss weights", "ls_measure_flops isa", "ls_mesh_open options",
     "ls_onnx_node name", "ls_npz_load name", "ls_npz_shape name",
-    "ls_pool_open options", "ls_predictor_load_torch layers",
+    "ls_pool_open options",
     "ls_predictor_open_graph weights", "ls_reverse lengths",
     "ls_realmlp_new options",
     "ls_reduce_scatter axis",
@@ -121,7 +120,6 @@ static const char *const means_something[] = {
     "ls_table_predict_doubles number", "ls_table_predict_doubles word",
     "ls_table_predict_next best", "ls_table_predict_text best",
     "ls_trace_open options", "ls_trainer_load names",
-    "ls_trainer_load_torch layers", "ls_trainer_load_torch names",
     "ls_trainer_open options", "ls_trainer_open_gradient options",
     "ls_transcript_end model", "ls_transcript_states roots",
     "ls_transport_cpus cpus", "ls_transpose axes",

@@ -50,7 +50,6 @@ static ls_node *norm(ls_node *x, const model_settings *s, const char *name)
     ls_norm_options of_groups = ls_norm_defaults();
 
     of_groups.epsilon = o.epsilon;
-    of_groups.two_passes = s->two_passes;
     if (s->norm == MODEL_GROUP)
         return ls_group_norm_with(x, GROUPS, &of_groups, name);
     if (s->norm == MODEL_SHARD)

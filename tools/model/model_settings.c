@@ -16,8 +16,11 @@ static const opt_word starts[] = {{"layer", 0}, {"gpt2", 1}, {NULL, 0}};
 
 static const opt_word units[] = {{"gelu", 0}, {"swiglu", 1}, {NULL, 0}};
 
-static const opt_word layouts[] = {
-    {"flax", INIT_FLAX}, {"torch", INIT_TORCH}, {NULL, 0}};
+#define BY_ONNX "export PyTorch's network with torch.onnx.export(..), and " \
+                "type lockstep-train onnx --model F.onnx"
+
+static const opt_gone init_gone[] = {
+    {"layout", BY_ONNX}, {"names", BY_ONNX}, {NULL, NULL}};
 
 static const opt_word adapters[] = {{"adapters", ADAPT_ALONE},
                                     {"model", ADAPT_MODEL},
@@ -134,19 +137,12 @@ static const opt layers[] = {
 static const opt start[] = {
     /* name, value, type, where, models, default, help */
     { OPT_ROW("init", "FILE.safetensors", OPT_TEXT, OF(init), ALL, "",
-              "start from these parameters"), TRAIN, READS },
+              "start from these parameters"), TRAIN, READS,
+      .gone = init_gone },
     { OPT_ROW("init:only", "PATTERN", OPT_TEXT, OF(init_only), ALL, "",
               "of --init only those whose name matches"),
       .was = "init-only", TRAIN, REPLAYED,
       .needs = "init" },
-    { OPT_ROW("init:layout", NULL, OPT_CHOICE, OF(init_layout), ALL, "flax",
-              "whose names and layouts --init has"),
-      .was = "init-layout", .words = layouts, TRAIN,
-      REPLAYED, .needs = "init" },
-    { OPT_ROW("init:names", "OURS=THEIRS,..", OPT_TEXT, OF(init_names), ALL, "",
-              "layers that torch calls otherwise: layers.0=0"),
-      .was = "init-names", TRAIN,
-      REPLAYED, .needs = "init:layout" },
     { OPT_ROW("lora", "RANK", OPT_COUNT, OF(lora), ALL, "",
               "train adapters of this rank alone, on what --init gives"),
       TRAIN, .needs = "init|model" },

@@ -49,7 +49,6 @@ typedef struct model_settings {
     const char *x, *y; /* names of inputs of onnx; NULL: "x", "y" or none */
     bool classes_first; /* of onnx: of outputs (classes,..), as images have */
     bool unscored;      /* its output says nothing that figures could tell */
-    bool two_passes; /* make the variance of a norm, as PyTorch does */
 } model_settings;
 
 enum { MODEL_LSTM, MODEL_GRU };
@@ -67,8 +66,6 @@ enum {
 
 typedef struct start_settings {
     const char *init, *init_only;
-    int64_t init_layout; /* INIT_.. */
-    const char *init_names;
     int64_t lora; /* rank of adapters; 0: none */
     double lora_alpha;
     const char *lora_on; /* patterns of names, by commas */
@@ -76,7 +73,6 @@ typedef struct start_settings {
     int64_t lora_save; /* ADAPT_.. */
 } start_settings;
 
-enum { INIT_FLAX, INIT_TORCH };
 enum { ADAPT_ALONE, ADAPT_MODEL, ADAPT_MERGED };
 
 /* Options of a model's sizes; of its start. */

@@ -44,7 +44,6 @@ static ls_node *norm(ls_node *x, const char *name, const model_settings *s)
     ls_norm_options o = ls_norm_defaults();
 
     o.epsilon = s->norm_epsilon;
-    o.two_passes = s->two_passes;
     return s->norm ? ls_rms_norm(x, o.epsilon, name)
                    : ls_layer_norm_with(x, &o, name);
 }

@@ -45,7 +45,8 @@ typedef struct opt_word {
     int64_t value;    /* of an OPT_CHOICE */
 } opt_word;
 
-/* A word that an option took once, and what to type instead. */
+/* A word that an option took once, or a part of a file's, and what to type
+ * instead. */
 typedef struct opt_gone {
     const char *word, *instead; /* NULL ends a list */
 } opt_gone;

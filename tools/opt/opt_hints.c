@@ -126,6 +126,17 @@ static int tell_part(const opt *o, const char *name, const char *value)
     return status;
 }
 
+/* What a word of an option, or its part of that name, became; 0: nothing. */
+static int tell_gone(const opt *o, const char *name)
+{
+    for (const opt_gone *g = o->type == OPT_TEXT ? o->gone : NULL; g && g->word;
+         g++)
+        if (strcmp(g->word, name) == 0)
+            return opt_fail(OPT_WRONG, "--%s:%s is no more: %s", o->name, name,
+                            g->instead);
+    return 0;
+}
+
 /* "schedule:warmup", as messages have it, or an old name. */
 static int part_named(const opt_program *p, const char *name)
 {
@@ -137,7 +148,10 @@ int opt_unknown_part(const opt_line *line, const opt *word, const char *name)
     const opt_program *p = line->program;
     char list[512] = "";
     size_t at = 0;
+    int status = tell_gone(word, name);
 
+    if (status)
+        return status;
     for (int i = 0; i < p->count && at < sizeof list; i++)
         if (opt_is_part_of(&p->option[i], word) &&
             opt_takes(&p->option[i], p->models[line->model]))
@@ -160,6 +174,14 @@ int opt_unknown_option(const opt_line *line, const char *name,
     int part = part_named(p, name);
     const char *near;
 
+    for (int i = 0; i < p->count; i++) { /* --init-layout, of old */
+        size_t n = strlen(p->option[i].name);
+        int status = strncmp(name, p->option[i].name, n) == 0 && name[n] == '-'
+                         ? tell_gone(&p->option[i], name + n + 1) : 0;
+
+        if (status)
+            return status;
+    }
     if (part >= 0)
         return tell_part(&p->option[part], name, value);
     if (whose(p, name))

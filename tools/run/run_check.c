@@ -81,7 +81,6 @@ int run_check(run *r)
     if (r->how.precision == PRECISION_BF16_INPUT && r->model->tokens)
         return opt_fail(OPT_WRONG, "--precision bf16-input rounds inputs that "
                         "are floats; %s takes tokens", run_model_name(r));
-    r->set.model.two_passes = r->set.start.init_layout == INIT_TORCH;
     r->set.model.rounds = r->how.precision == PRECISION_BF16_INPUT;
     return OPT_GO;
 }

@@ -14,7 +14,6 @@
 #include "train/weights.h"
 
 #include <inttypes.h>
-#include <lockstep/torch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,14 +198,7 @@ static int init(session *s)
 
     if (!set->init || s->keeper.went_on)
         return OPT_GO;
-    if (set->init_names && set->init_layout != INIT_TORCH)
-        return opt_fail(OPT_WRONG, "--init:names is for --init:layout torch");
-    if (set->init_layout == INIT_TORCH)
-        status = ls_trainer_load_torch(s->run.trainer, set->init, names,
-                                       set->init_names);
-    else
-        status = ls_trainer_load(s->run.trainer, set->init, names);
-    status = opt_check(status);
+    status = opt_check(ls_trainer_load(s->run.trainer, set->init, names));
     return status == OPT_GO ? adapt_load(s->run.trainer, set) : status;
 }
 

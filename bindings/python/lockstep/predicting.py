@@ -14,7 +14,7 @@ from .training import Trainer
 
 class Predictor(Owner):
     """Outputs of a Trainer's model as it is now, of a model file, or of a
-    Graph, which needs no loss, with the weights of a file or of load_torch;
+    Graph, which needs no loss, with the weights of a file or of Onnx.load;
     from any thread, for any number of rows."""
 
     def __init__(self, source, weights=None):
@@ -46,10 +46,6 @@ class Predictor(Owner):
     def refresh(self, trainer):
         """Take the weights of a trainer as they are now."""
         do.predictor_refresh(self.of, owned(trainer, Trainer).of)
-
-    def load_torch(self, path, layers=None):
-        """All parameters from a file of a PyTorch state_dict."""
-        do.predictor_load_torch(self.of, path, layers)
 
     def save_onnx(self, path):
         """Write it as an ONNX file."""

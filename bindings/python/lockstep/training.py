@@ -6,7 +6,7 @@ import weakref
 
 import numpy as np
 
-from . import c, state_dicts
+from . import c
 from .arrays import check_shape, good, lacking
 from .c import Group, Result, Schedule
 from .nodes import (DTYPES, Error, Graph, Owner, called, changed, defaults, do,
@@ -310,23 +310,6 @@ class Trainer(Owner):
     def load(self, path, names=None):
         """Weights from a file; names is a pattern."""
         do.trainer_load(self.of, path, names)
-
-    def load_torch(self, path, names=None, layers=None):
-        """Weights from a state_dict of PyTorch's that safetensors saved; layers
-        renames some: "layers.0=0,head=fc"."""
-        do.trainer_load_torch(self.of, path, names, layers)
-
-    def import_torch(self, state_dict, names=None, layers=None):
-        """The same from a state_dict in memory: tensors or arrays by name."""
-        state_dicts.take(self, state_dict, names, layers)
-
-    def export_torch(self, state_dict, layers=None):
-        """The way back: write the weights into the tensors (or NumPy arrays) of
-        a state_dict such as model.state_dict(), and return it.  Its names and
-        shapes say how the layers are called and lie there; layers as for
-        load_torch.  What import_torch would fold cannot go back, and is
-        refused."""
-        return state_dicts.give(self, state_dict, layers)
 
 
 class Gradients(Owner):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Batch norms by stored statistics: training leaves these as they are, whatever
  * the optimizer; wrong ones are refused.
- * PyTorch's numbers are in test_torch_file.c, JAX's and gradients in
+ * PyTorch's numbers are in test_import.c, JAX's and gradients in
  * test_ops.c. */
 #define _GNU_SOURCE /* nftw */
 #include "agreement.h"

@@ -10,10 +10,9 @@
 #include "ranks/all_gather.h"
 #include "ranks/ranks.h"
 #include "train/trainer.h"
-#include <lockstep/torch.h>
 
 /* Named before ranks begin. */
-static const char *other_file, *torch_file, *alone_folder, *ranks_folder;
+static const char *other_file, *alone_folder, *ranks_folder;
 
 /* ------ A transport that is slow to say that all is done ------ */
 
@@ -103,13 +102,6 @@ static int load(rank_run *r, ls_checkpoints *c)
     return ls_trainer_load(r->trainer, other_file, NULL);
 }
 
-static int load_torch(rank_run *r, ls_checkpoints *c)
-{
-    (void)c;
-    return ls_trainer_load_torch(r->trainer, torch_file, "out.*",
-                                 NULL);
-}
-
 static int average(rank_run *r, ls_checkpoints *c)
 {
     (void)c;
@@ -139,7 +131,7 @@ static int go_back(rank_run *r, ls_checkpoints *c)
 }
 
 typedef int change(rank_run *r, ls_checkpoints *c);
-static change *const row[] = {nothing, set, load, load_torch, average,
+static change *const row[] = {nothing, set, load, average,
                               average_and_back, go_back};
 
 /* ------ A training ------ */
@@ -240,20 +232,6 @@ static void save_other(const plan *p)
     rank_close(&r);
 }
 
-/* PyTorch's names and layout. */
-static void save_torch(void)
-{
-    static float kernel[CLASSES * 500], bias[CLASSES];
-    const ls__safetensor file[] = {
-        {.name = "out.weight", .rank = 2, .shape = {CLASSES, 500},
-         .data = kernel},
-        {.name = "out.bias", .rank = 1, .shape = {CLASSES}, .data = bias}};
-
-    for (int i = 0; i < CLASSES * 500; i++)
-        kernel[i] = 0.02f * (float)(i % 13) - 0.1f;
-    OK(ls__safetensors_write(torch_file, 2, file, 0, NULL));
-}
-
 START_TEST(test_packed)
 {
     static task k;
@@ -263,10 +241,8 @@ START_TEST(test_packed)
     k.plan.options.average = 0.5;
     folder_open();
     other_file = in_folder("other.safetensors");
-    torch_file = in_folder("torch.safetensors");
     alone_folder = in_folder("alone");
     save_other(&k.plan);
-    save_torch();
     OK(train_here(&k, NULL, &k.expected));
     for (int i = 0; i < 3; i++) {
         k.knows = i != 1;

@@ -565,20 +565,10 @@ done
 
 run $small --steps 0 --save "$dir/a"
 cp "$dir/a" "$dir/b"
-# A file of PyTorch's (test/golden/make_torch_file.py).
-torch=$(dirname "$0")/../../golden/torch.safetensors
-plain="mlp --d-in 48 --hidden 5 --classes 3 --steps 0 --rows 8 --batch 8"
-run $plain
-alone=$(sed -n 's/^state //p' "$dir/out")
-run $plain \
-    --init "$torch":layout=torch,names=layers.0=features.3,only='layers.0.*'
-is "parameters of PyTorch's" "$status $(grep -c "$alone" "$dir/out")" "0 0"
-expect 1 'has no tensor "layers.0.bias" for the parameter' \
-    $plain --init "$torch":layout=torch
-expect 1 'is none of the 4 parameters' $plain --init "$torch"
-expect 2 "--init:names is for --init:layout torch" $plain \
-    --init "$torch":layout=flax,names=a=b
-expect 2 "--init:layout needs --init" $plain --init :layout=torch
+for gone in "--init $dir/a:layout=torch" "--init :names=a=b" \
+    "--init-layout torch" "--init-names a=b"; do
+    expect 2 "type lockstep-train onnx --model F.onnx" $small $gone
+done
 
 run $small --steps 0 --save "$dir/a" --workers 3 --state shard
 same "the same parameters, the same file" "$dir/a" "$dir/b"

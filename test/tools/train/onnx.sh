@@ -143,7 +143,9 @@ same "the weights are the new ones" "$dir/in/other.onnx.data" \
 # ------ the page's commands ------
 
 bin=$(cd "${top_builddir:-.}" && pwd)
-sed -n '/^## From the command/,/^`--x`/s/^    //p' "$top_srcdir/docs/onnx.md" |
+for page in onnx from-pytorch; do
+    sed -n '/^    lockstep/,/^$/s/^    //p' "$top_srcdir/docs/$page.md"
+done |
     sed "s|^lockstep|$bin/lockstep|" >"$dir/page"
 (cd "$dir" && sh -e ./page) >"$dir/out" 2>"$dir/err"
 is "the page's commands" $? 0
