@@ -164,3 +164,62 @@ int ls__fold(ls__reader *r, const ls__om_node *n)
             return fold_formula(r, n, f);
     return 0;
 }
+
+/* ------ repeated in every row ------ */
+
+int ls__read_known(ls__reader *r, ls__named *v, const ls__named *numbers)
+{
+    ls__named *copy = ls__arena_new(&r->file->arena, 1, sizeof *copy);
+
+    if (!copy)
+        return LS_ENOMEM;
+    *copy = *numbers;
+    v->known = copy;
+    v->known_of = v->node;
+    return 0;
+}
+
+int ls__fold_repeated(ls__reader *r, const ls__om_node *n)
+{
+    enum { MOST = 3 };
+    ls__named *in[MOST], was[MOST], *y = ls__read_out(r, n, 0), wide = {0}, v;
+    int64_t shape[LS_MAX_RANK];
+    int rank;
+    bool any = !strcmp(n->op, "Where") || !strcmp(n->op, "Cast");
+    int status = 0;
+
+    for (const formula *f = formulas; f->op; f++)
+        any |= !strcmp(f->op, n->op);
+    if (!any || n->inputs > MOST)
+        return 0;
+    for (int k = 0; k < n->inputs; k++) {
+        in[k] = ls__read_in(r, n, k);
+        if (!in[k] || (in[k]->kind != LS__NUMBERS &&
+                       (in[k]->kind != LS__NODE || !in[k]->known ||
+                        in[k]->known_of != in[k]->node)))
+            return 0;
+        if (!ls__value_join(&wide, in[k], &rank, shape))
+            return 0;
+        wide.rank = rank;
+        memcpy(wide.shape, shape, sizeof shape);
+    }
+    for (int k = 0; k < n->inputs; k++) {
+        was[k] = *in[k];
+        if (in[k]->kind == LS__NODE) {
+            *in[k] = *in[k]->known;
+            in[k]->name = was[k].name;
+        }
+    }
+    status = ls__fold(r, n);
+    for (int k = n->inputs; k-- > 0;)
+        *in[k] = was[k];
+    if (status <= 0)
+        return status;
+    v = *y;
+    if ((status = ls__read_as_node(r, y->name, &v)) < 0 ||
+        (status = ls__value_expand(&v, wide.rank, wide.shape)) < 0 ||
+        (status = ls__read_known(r, &v, y)) < 0 ||
+        (status = ls__read_put(r, n, &v)) < 0)
+        return status;
+    return 1;
+}

@@ -392,6 +392,75 @@ static int fold_cast(ls__reader *r, const ls__om_node *n)
     return 1;
 }
 
+/* x[.., index[..], ..], an index for each element. */
+static int fold_elements(ls__reader *r, const ls__om_node *n)
+{
+    const ls__named *x = ls__read_in(r, n, 0), *at = ls__read_in(r, n, 1);
+    ls__named *y = ls__read_out(r, n, 0);
+    int64_t stride[LS_MAX_RANK], by;
+    int axis = ls__read_axis(ls__om_integer(n, "axis", 0), x->rank), status;
+
+    if (axis < 0 || !at || at->rank != x->rank)
+        return axis < 0 ? axis : 0;
+    for (int k = 0; k < x->rank; k++)
+        if (k != axis && at->shape[k] > x->shape[k])
+            return ls__fail(LS_ESHAPE, "its indices do not fit");
+    ls__strides(x, x->rank, stride);
+    by = stride[axis];
+    stride[axis] = 0;
+    status = ls__fold_new(r, y, at->rank, at->shape, x->is_real);
+    for (int64_t i = 0; status == 0 && i < ls__value_count(at); i++) {
+        double k = at->number[i];
+
+        k += k < 0 ? (double)x->shape[axis] : 0;
+        if (!(k >= 0 && k < (double)x->shape[axis]))
+            return ls__fail(LS_ESHAPE, "its index is out of range");
+        y->number[i] = x->number[ls__place(i, at->rank, at->shape, stride) +
+                                 (int64_t)k * by];
+    }
+    return status < 0 ? status : 1;
+}
+
+/* x with other numbers where indices of its first axes point. */
+static int fold_scatter(ls__reader *r, const ls__om_node *n)
+{
+    const ls__named *x = ls__read_in(r, n, 0), *at = ls__read_in(r, n, 1);
+    const ls__named *to = ls__read_in(r, n, 2);
+    ls__named *y = ls__read_out(r, n, 0);
+    int64_t each = 1, axes, all = ls__value_count(x);
+    ls__wire w;
+    int status;
+
+    if (!at || !to || at->rank < 1 ||
+        (ls__om_attribute(n, "reduction", &w) &&
+         !ls__om_says(n, "reduction", "none")))
+        return 0;
+    axes = at->shape[at->rank - 1];
+    for (int k = (int)axes; k < x->rank; k++)
+        each *= x->shape[k];
+    if (axes < 1 || axes > x->rank ||
+        ls__value_count(to) != ls__value_count(at) / axes * each)
+        return ls__fail(LS_ESHAPE, "its indices do not fit");
+    status = ls__fold_new(r, y, x->rank, x->shape, x->is_real);
+    for (int64_t i = 0; status == 0 && i < all; i++)
+        y->number[i] = x->number[i];
+    for (int64_t i = 0; status == 0 && i < ls__value_count(at) / axes; i++) {
+        int64_t place = 0;
+
+        for (int k = 0; k < axes; k++) {
+            double index = at->number[i * axes + k];
+
+            index += index < 0 ? (double)x->shape[k] : 0;
+            if (!(index >= 0 && index < (double)x->shape[k]))
+                return ls__fail(LS_ESHAPE, "its index is out of range");
+            place = place * x->shape[k] + (int64_t)index;
+        }
+        for (int64_t k = 0; k < each; k++)
+            y->number[place * each + k] = to->number[i * each + k];
+    }
+    return status < 0 ? status : 1;
+}
+
 static int fold_same(ls__reader *r, const ls__om_node *n)
 {
     int status = ls__read_put(r, n, ls__read_in(r, n, 0));
@@ -407,4 +476,5 @@ const ls__read_row ls__fold_rows[] = {
     {"ReduceProd", fold_product}, {"Range", fold_range},
     {"Trilu", fold_trilu}, {"ConstantOfShape", fold_filled},
     {"Cast", fold_cast}, {"CastLike", fold_cast}, {"Identity", fold_same},
-    {"Dropout", fold_same}, {NULL, NULL}};
+    {"Dropout", fold_same}, {"GatherElements", fold_elements},
+    {"ScatterND", fold_scatter}, {NULL, NULL}};

@@ -13,7 +13,8 @@ static bool stops(const ls__om_node *n, int input)
         "LessOrEqual", "Not", "And", "Or", "ArgMax", "ArgMin", "IsNaN", "IsInf",
         "OneHot", "NonZero", "CastLike", NULL};
     static const char *const after[] = {
-        "Reshape", "Expand", "Slice", "Gather", "Squeeze", "Unsqueeze", "Tile",
+        "Reshape", "Expand", "Slice", "Gather", "GatherND", "Squeeze",
+        "Unsqueeze", "Tile",
         "Split", "Trilu", "Resize", "Clip", "Pad", "CastLike", "Dropout",
         "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2",
         "ReduceSumSquare", "ReduceProd", NULL};
@@ -45,7 +46,7 @@ static bool is_layer(const char *op)
             if (!strcmp(row->op, op))
                 return true;
     return !strcmp(op, "Add") || !strcmp(op, "PRelu") ||
-           !strcmp(op, "Identity") || !strcmp(op, "Gather");
+           !strcmp(op, "Identity") || !strncmp(op, "Gather", 6);
 }
 
 /* Are a cell's gates made of this input of a node? */

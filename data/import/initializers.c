@@ -249,6 +249,19 @@ int ls__read_laid(ls__reader *r, const char *layer, const char *own,
     return ls_rename(r->graph, name, w->param);
 }
 
+/* Has a mask rows of -infinity alone? */
+static bool has_blind(const ls__named *v)
+{
+    int64_t n = ls__value_count(v), last = v->rank ? v->shape[v->rank - 1] : 1;
+
+    for (int64_t i = 0, seen = 0; i < n; i++) {
+        seen = (i % last ? seen : 0) + !(v->number[i] == -(double)INFINITY);
+        if (i % last == last - 1 && !seen)
+            return true;
+    }
+    return false;
+}
+
 /* Known numbers as a parameter by itself. */
 static int numbers_as_node(ls__reader *r, const char *name, const ls__named *v,
                            const int *order, ls__weight **w)
@@ -259,6 +272,7 @@ static int numbers_as_node(ls__reader *r, const char *name, const ls__named *v,
     for (int64_t i = 0; i < ls__value_count(v); i++)
         if (fabs(v->number[i]) >= (double)LS__ROWS && !v->is_real)
             return ls__fail(LS_ENOTSUP, "it computes with the number of rows");
+    r->blind |= has_blind(v);
     snprintf(text, sizeof text, "%s", name);
     while ((status = take_name(r, text)) == LS_EINVAL)
         snprintf(text, sizeof text, "%.150s@%d", name, r->file->weights);

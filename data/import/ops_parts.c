@@ -10,8 +10,36 @@
 
 /* ------ parts ------ */
 
+/* Are the rows part of a larger axis? */
+static bool mixes_rows(const ls__named *v)
+{
+    for (int i = 0; i < v->atoms; i++)
+        if (v->atom[i].place == LS__ROW)
+            return v->shape[v->atom[i].axis] != LS__ROWS;
+    return false;
+}
+
+/* A part of such a value, whose axis is made the last of the node. */
+static int part_of_last(ls__named *v, int axis, int64_t first, int64_t count)
+{
+    int order[LS_MAX_RANK], status;
+    int64_t shape[LS_MAX_RANK];
+    ls_node *x;
+
+    for (int k = 0; k < v->rank; k++)
+        order[k] = k == axis ? v->rank - 1 : k == v->rank - 1 ? axis : k;
+    ls__value_transpose(v, order);
+    if ((status = ls__value_last(v, &x)) < 0)
+        return status;
+    x = ls_slice(x, ls_node_shape(x, shape) - 1, first, count);
+    if ((status = ls__value_set_last(v, x, count)) < 0)
+        return status;
+    ls__value_transpose(v, order);
+    return 0;
+}
+
 /* x[.., first:first+count, ..] along an axis of a node's value. */
-static int part(ls__named *v, int axis, int64_t first, int64_t count)
+int ls__read_part(ls__named *v, int axis, int64_t first, int64_t count)
 {
     int order[LS_MAX_RANK], axes, k = 0, status;
     int64_t shape[LS_MAX_RANK];
@@ -24,6 +52,8 @@ static int part(ls__named *v, int axis, int64_t first, int64_t count)
         v->shape[axis] % LS__ROWS == 0)
         return ls__fail(LS_ENOTSUP, count < 1 ? "nothing would be left"
                         : "it takes some of the rows");
+    if (mixes_rows(v))
+        return part_of_last(v, axis, first, count);
     axes = ls__value_order(v, -1, order);
     if ((status = ls__value_in_order(v, axes, order, &x)) < 0)
         return status;
@@ -34,6 +64,33 @@ static int part(ls__named *v, int axis, int64_t first, int64_t count)
     status = ls__value_set(v, ls_slice(x, k, first, count), v->rank, shape,
                            axes, order);
     v->zeros = zeros ? v->node : NULL;
+    return status;
+}
+
+/* x[.., a:b:step, ..]: one of each `step` elements that are side by side. */
+static int in_steps(ls__named *v, int axis, int64_t a, int64_t b, int64_t step)
+{
+    int64_t shape[LS_MAX_RANK], size = v->shape[axis];
+    int64_t count = step > 0 && b > a ? (b - a + step - 1) / step : 0;
+    bool drop[LS_MAX_RANK] = {false};
+    int status;
+
+    if (count < 1 || v->rank == LS_MAX_RANK || step > size ||
+        a - a % step + count * step > size || size % LS__ROWS == 0)
+        return ls__fail(LS_ENOTSUP, "it goes in steps of %lld that do not cut "
+                        "its axis into equal parts", (long long)step);
+    status = ls__read_part(v, axis, a - a % step, count * step);
+    for (int k = v->rank; k > axis + 1; k--)
+        shape[k] = v->shape[k - 1];
+    for (int k = 0; k < axis; k++)
+        shape[k] = v->shape[k];
+    shape[axis] = count;
+    shape[axis + 1] = step;
+    drop[axis + 1] = true;
+    if (status == 0 &&
+        (status = ls__value_reshape(v, v->rank + 1, shape, 0)) == 0 &&
+        (status = ls__read_part(v, axis + 1, a % step, 1)) == 0)
+        ls__value_squeeze(v, drop);
     return status;
 }
 
@@ -64,12 +121,10 @@ static int slice(ls__reader *r, const ls__om_node *n)
 
         if (axis < 0)
             return axis;
-        if (steps[k] != 1)
-            return ls__fail(LS_ENOTSUP, "it goes in steps of %lld; 1 is read",
-                            (long long)steps[k]);
         a = a < -size ? 0 : a < 0 ? a + size : a > size ? size : a;
         b = b < -size ? 0 : b < 0 ? b + size : b > size ? size : b;
-        status = part(&v, axis, a, b - a);
+        status = steps[k] == 1 ? ls__read_part(&v, axis, a, b - a)
+                               : in_steps(&v, axis, a, b, steps[k]);
     }
     return status < 0 ? status : ls__read_put(r, n, &v);
 }
@@ -100,7 +155,7 @@ static int split(ls__reader *r, const ls__om_node *n)
 
         if (sizes[k] < 1 || sizes[k] > v.shape[axis] - at)
             return ls__fail(LS_ESHAPE, "its parts do not fit");
-        status = part(&x, axis, at, sizes[k]);
+        status = ls__read_part(&x, axis, at, sizes[k]);
         at += sizes[k];
         *y = x;
         y->name = name;
@@ -145,13 +200,13 @@ static int part_at(ls__reader *r, const ls__om_node *n)
         return ls__fail(LS_ESHAPE, "its index is out of range");
     first = (int64_t)at * v.part;
     v.kind = LS__NODE;
-    status = part(&v, v.along, first, size - first < v.part ? size - first
-                                                            : v.part);
+    size -= first;
+    status = ls__read_part(&v, v.along, first, size < v.part ? size : v.part);
     return status < 0 ? status : ls__read_put(r, n, &v);
 }
 
 /* Join values along an axis, laid as v[main] is, which they become. */
-static int join(ls__reader *r, int count, ls__named *v, int main, int axis)
+int ls__read_join(ls__reader *r, int count, ls__named *v, int main, int axis)
 {
     int order[LS_MAX_RANK], axes = ls__value_order(&v[main], -1, order), k = 0;
     int64_t shape[LS_MAX_RANK];
@@ -199,83 +254,8 @@ static int concat(ls__reader *r, const ls__om_node *n)
         status = ls__value_expand(&v[k], rank, shape);
     }
     if (status == 0)
-        status = join(r, n->inputs, v, 0, axis);
+        status = ls__read_join(r, n->inputs, v, 0, axis);
     return status < 0 ? status : ls__read_put(r, n, v);
-}
-
-/* ------ by indices ------ */
-
-static int embed(ls__reader *r, const ls__om_node *n, const ls__named *table)
-{
-    static const int plain[] = {0, 1};
-    char name[LS__LAYER_NAME];
-    ls__named v;
-    int64_t shape[LS_MAX_RANK];
-    int order[LS_MAX_RANK], axes, status;
-    ls_node *x;
-
-    if ((status = ls__read_node_in(r, n, 1, &v)) < 0 ||
-        (status = ls__read_layer(r, n, table, name)) < 0 ||
-        (status = ls__read_param(r, name, "embedding", table, 0, 2,
-                                 table->shape, plain)) < 0)
-        return status;
-    if (v.rank + 1 > LS_MAX_RANK)
-        return ls__fail(LS_ENOTSUP, "it has too many axes");
-    axes = ls__value_order(&v, -1, order);
-    if ((status = ls__value_in_order(&v, axes, order, &x)) < 0)
-        return status;
-    memcpy(shape, v.shape, sizeof shape);
-    shape[v.rank] = table->shape[1];
-    order[axes] = v.rank;
-    status = ls__value_set(&v, ls_embed(x, table->shape[0], table->shape[1],
-                                        name), v.rank + 1, shape, axes + 1,
-                           order);
-    return status < 0 ? status : ls__read_put(r, n, &v);
-}
-
-static int gather(ls__reader *r, const ls__om_node *n)
-{
-    const ls__named *x = ls__read_in(r, n, 0), *of = ls__read_in(r, n, 1);
-    int axis = ls__read_axis(ls__om_integer(n, "axis", 0), x->rank), status;
-    bool drop[LS_MAX_RANK] = {false};
-    int64_t index[64];
-    int count, runs = 0;
-    ls__named v, parts[64];
-
-    if (axis < 0 || !of)
-        return axis;
-    if (x->kind == LS__WEIGHT && of->kind == LS__NODE && axis == 0 &&
-        x->rank == 2)
-        return embed(r, n, x);
-    if (of->kind != LS__NUMBERS || of->rank > 1)
-        return ls__fail(LS_ENOTSUP, "read are known indices of one axis, and "
-                        "rows of an initializer of two axes");
-    if ((count = ls__read_sizes(r, n, 1, 64, index)) < 0)
-        return count;
-    if ((status = ls__read_node_in(r, n, 0, &v)) < 0)
-        return status;
-    drop[axis] = of->rank == 0;
-    for (int k = 0; k < count; k++) {
-        int64_t size = v.shape[axis];
-
-        index[k] += index[k] < 0 ? size : 0;
-        if (index[k] < 0 || index[k] >= size)
-            return ls__fail(LS_ESHAPE, "its index is out of range");
-    }
-    for (int k = 0, next; k < count; k = next) { /* runs of neighbours */
-        for (next = k + 1; next < count && index[next] == index[next - 1] + 1;)
-            next++;
-        parts[runs] = v;
-        if ((status = part(&parts[runs++], axis, index[k], next - k)) < 0)
-            return status;
-    }
-    if (!runs)
-        return ls__fail(LS_ENOTSUP, "it takes nothing");
-    if (runs > 1 && (status = join(r, runs, parts, 0, axis)) < 0)
-        return status;
-    if (drop[axis])
-        ls__value_squeeze(parts, drop);
-    return ls__read_put(r, n, parts);
 }
 
 /* ------ more than there was ------ */
@@ -314,7 +294,7 @@ static int surround(ls__reader *r, const ls__om_node *n, ls__named *v,
             status = ls__value_expand(p, v->rank, shape);
     }
     if (status == 0 && count > 1)
-        status = join(r, count, parts, main, axis);
+        status = ls__read_join(r, count, parts, main, axis);
     if (status == 0)
         *v = parts[main];
     return status;
@@ -398,5 +378,5 @@ static int resize(ls__reader *r, const ls__om_node *n)
 
 const ls__read_row ls__read_parts[] = {
     {"Slice", slice}, {"Split", split}, {"SplitToSequence", cut},
-    {"SequenceAt", part_at}, {"Concat", concat}, {"Gather", gather},
+    {"SequenceAt", part_at}, {"Concat", concat},
     {"Pad", pad}, {"Resize", resize}, {NULL, NULL}};

@@ -151,7 +151,7 @@ static ls_node *by_number(const char *op, ls_node *x, double c, bool first)
 
 /* A constant, or an initializer of one number, which is none to train: so
  * exporters write factors. */
-static bool only_number(const ls__named *v, double *x)
+bool ls__only_number(const ls__named *v, double *x)
 {
     if ((v->kind != LS__NUMBERS && v->kind != LS__WEIGHT) ||
         ls__value_count(v) != 1)
@@ -166,6 +166,8 @@ static int two(ls__reader *r, const ls__om_node *n)
     ls__named v[2];
     int status = 0;
 
+    if (n->inputs == 1) /* Max, Min */
+        return ls__read_put(r, n, ls__read_in(r, n, 0));
     if (n->inputs != 2 || !ls__read_in(r, n, 0) || !ls__read_in(r, n, 1))
         return ls__fail(LS_ENOTSUP, "it is read with two inputs");
     v[0] = *ls__read_in(r, n, 0);
@@ -174,7 +176,7 @@ static int two(ls__reader *r, const ls__om_node *n)
         ls__named *x = &v[!k];
         double c;
 
-        if (!only_number(&v[k], &c) || v[k].rank > x->rank)
+        if (!ls__only_number(&v[k], &c) || v[k].rank > x->rank)
             continue;
         if ((status = ls__read_as_node(r, n->input[!k], x)) < 0)
             return status;
@@ -408,42 +410,6 @@ static int softmax(ls__reader *r, const ls__om_node *n)
     return status < 0 ? status : ls__read_put(r, n, &v);
 }
 
-/* Where(x > 20, x, Softplus(x)), as PyTorch writes its Softplus: from 20 on the
- * two differ by less than a float can tell. */
-static int greater(ls__reader *r, const ls__om_node *n)
-{
-    const ls__om *om = &r->file->om;
-    const ls__named *x = ls__read_in(r, n, 0), *y = ls__read_out(r, n, 0);
-    double limit;
-    int status = ls__read_number(r, n, 1, 0, &limit);
-
-    if (status < 0)
-        return status;
-    for (int i = r->node + 1; limit >= 20 && i < om->nodes; i++) {
-        const ls__om_node *w = &om->node[i];
-        const ls__named *a, *b;
-
-        if (strcmp(w->op, "Where") || w->inputs != 3 || w->outputs != 1 ||
-            ls__read_in(r, w, 0) != y || r->uses[y - r->value] != 1 ||
-            !(a = ls__read_in(r, w, 1)) || !(b = ls__read_in(r, w, 2)))
-            continue;
-        if (x->kind == LS__NODE && a->kind == LS__NODE && b->kind == LS__NODE &&
-            a->node == x->node && !strcmp(ls_node_op(b->node), "softplus") &&
-            ls_node_input(b->node, 0) == x->node) {
-            r->done[i] = true;
-            return ls__read_put(r, w, b);
-        }
-    }
-    return ls__fail(LS_ENOTSUP, "comparisons of data are not known here");
-}
-
-static int unknown_erf(ls__reader *r, const ls__om_node *n)
-{
-    (void)r;
-    return ls__fail(LS_ENOTSUP, "%s is not known by itself: export with opset "
-                    "20 or later, which has Gelu", n->op);
-}
-
 const ls__read_row ls__read_plain[] = {
     {"Relu", one}, {"Tanh", one}, {"Sigmoid", one}, {"Neg", one},
     {"Sqrt", one}, {"Exp", one}, {"Log", one}, {"Sin", one}, {"Cos", one},
@@ -457,6 +423,4 @@ const ls__read_row ls__read_plain[] = {
     {"ReduceSum", reduce}, {"ReduceMax", reduce}, {"ReduceMin", reduce},
     {"ReduceSumSquare", reduce}, {"ReduceL1", reduce}, {"ReduceL2", reduce},
     {"GlobalAveragePool", global_pool}, {"GlobalMaxPool", global_pool},
-    {"Softmax", softmax}, {"LogSoftmax", softmax}, {"Erf", unknown_erf},
-    {"Greater", greater},
-    {NULL, NULL}};
+    {"Softmax", softmax}, {"LogSoftmax", softmax}, {NULL, NULL}};

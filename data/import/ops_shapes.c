@@ -176,7 +176,7 @@ static int squeeze(ls__reader *r, const ls__om_node *n)
 
 static int expand(ls__reader *r, const ls__om_node *n)
 {
-    ls__named v, to = {.kind = LS__NUMBERS};
+    ls__named v, to = {.kind = LS__NUMBERS}, from;
     int64_t shape[LS_MAX_RANK];
     int rank, status = ls__read_node_in(r, n, 0, &v);
 
@@ -186,8 +186,12 @@ static int expand(ls__reader *r, const ls__om_node *n)
         return to.rank;
     if (!ls__value_join(&v, &to, &rank, shape))
         return ls__fail(LS_ESHAPE, "its new shape does not fit");
-    status = ls__value_expand(&v, rank, shape);
-    return status < 0 ? status : ls__read_put(r, n, &v);
+    from = *ls__read_in(r, n, 0);
+    if ((status = ls__value_expand(&v, rank, shape)) < 0)
+        return status;
+    if (from.kind == LS__NUMBERS && (status = ls__read_known(r, &v, &from)) < 0)
+        return status;
+    return ls__read_put(r, n, &v);
 }
 
 const ls__read_row ls__read_shapes[] = {

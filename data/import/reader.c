@@ -154,9 +154,10 @@ static const ls__read_row *row_of(const char *op)
 {
     static const ls__read_row *const tables[] = {
         ls__read_layers, ls__read_windows, ls__read_shapes, ls__read_parts,
-        ls__read_plain, ls__read_cells};
+        ls__read_plain, ls__read_cells, ls__read_more, ls__read_index,
+        ls__read_patterns};
 
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 9; i++)
         for (const ls__read_row *row = tables[i]; row->op; row++)
             if (!strcmp(row->op, op))
                 return row;
@@ -264,7 +265,7 @@ static int read_node(ls__reader *r, const ls__om_node *n)
         return ls__fail(LS_EFORMAT, "it has no input");
     if (!strcmp(n->op, "Shape"))
         return read_shape(r, n);
-    if (known && (status = ls__fold(r, n)) != 0)
+    if ((status = known ? ls__fold(r, n) : ls__fold_repeated(r, n)) != 0)
         return status < 0 ? status : 0;
     if (r->of_cell[ls__read_out(r, n, 0) - r->value] &&
         (status = ls__read_pieces(r, n)) != 0)

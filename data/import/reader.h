@@ -69,6 +69,7 @@ typedef struct ls__reader {
     bool *done;       /* [node] another node's operator made it, too */
     int64_t rows;     /* of the file, where it has as many; or 0 */
     int64_t numbers;  /* that were computed so far */
+    bool blind;       /* a mask has rows of -infinity alone */
     int node;         /* that is read now */
 } ls__reader;
 
@@ -165,8 +166,25 @@ typedef struct ls__read_row {
 int ls__read_add(ls__reader *r, const ls__om_node *n, ls__named *a,
                  ls__named *b);
 
+/* x[.., first:first+count, ..] along an axis of a node's value. */
+int ls__read_part(ls__named *v, int axis, int64_t first, int64_t count);
+
+/* Join values along an axis, laid as v[main] is, which they become. */
+int ls__read_join(ls__reader *r, int count, ls__named *v, int main, int axis);
+
+/* Is it a constant, or an initializer of one number, which is none to train: so
+ * exporters write factors?  Stores it. */
+bool ls__only_number(const ls__named *v, double *x);
+
 /* Are they known, and all 0? */
 bool ls__is_zero(const ls__named *v);
+
+/* Remember that a node repeats these numbers. */
+int ls__read_known(ls__reader *r, ls__named *v, const ls__named *numbers);
+
+/* Compute what an operator of single elements makes of numbers, of which some
+ * are repeated in every row: 1 where it was, 0 where they are none. */
+int ls__fold_repeated(ls__reader *r, const ls__om_node *n);
 
 /* What a cell's gates are made of, a part of initializers or several together,
  * is those rows and no node: 1 where output 0 is that, else 0. */
@@ -174,6 +192,6 @@ int ls__read_pieces(ls__reader *r, const ls__om_node *n);
 
 extern const ls__read_row ls__read_plain[], ls__read_shapes[],
     ls__read_parts[], ls__read_layers[], ls__read_windows[],
-    ls__read_cells[];
+    ls__read_cells[], ls__read_more[], ls__read_index[], ls__read_patterns[];
 
 #endif

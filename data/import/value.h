@@ -63,6 +63,9 @@ typedef struct ls__named {
     int along;
     ls_node *node;
     const ls_node *zeros; /* if it is the node: that is 0 everywhere */
+    /* If known_of is the node: numbers that it repeats, in every row too. */
+    const struct ls__named *known;
+    const ls_node *known_of;
     int atoms;
     ls__atom atom[LS__ATOMS]; /* in the order of ONNX's axes */
 } ls__named;

@@ -187,6 +187,80 @@ def two_inputs():
               save_as_external_data=True, location="import_beside.data")
 
 
+def more():
+    """Tokens, and what is put together of other operators."""
+    nodes, constants, outputs = [], [], []
+    rng = np.random.default_rng(3)
+
+    def number(value, dtype=np.float32):
+        constants.append(numpy_helper.from_array(np.array(value, dtype),
+                                                 f"c{len(constants)}"))
+        return constants[-1].name
+
+    def call(op, *inputs, **attributes):
+        out = f"{op}{len(nodes)}"
+        nodes.append(helper.make_node(op, list(inputs), [out], **attributes))
+        return out
+
+    def wide(*shape):
+        return number(rng.standard_normal(shape))
+
+    def whole(*list):
+        return number(list, np.int64)
+
+    def put(x):
+        outputs.append(call("Flatten", x))
+
+    x = call("OneHot", "tokens", number(11, np.int64), number([-1, 2]), axis=1)
+    x = call("Add", call("MatMul", x, wide(6, 6)), wide(11, 1))
+    x = call("Slice", x, whole(0), whole(4), whole(1))  # (rows,4,6)
+    half, one = number(0.5), number(1)
+    two = call("Add", call("Erf", call("Div", x, number(2 ** 0.5))), one)
+    put(call("Mul", call("Mul", x, two), half))
+    two = call("Add", one, call("Erf", call("Mul", x, number(0.5 ** 0.5))))
+    put(call("Mul", call("Mul", x, half), two))
+    y = call("DepthToSpace", call("Reshape", x, whole(0, 4, 2, 3)), blocksize=2)
+    put(y)
+    y = call("SpaceToDepth", y, blocksize=2)
+    put(call("DepthToSpace", y, blocksize=2, mode="CRD"))
+    y = call("CumSum", x, number(1, np.int64))
+    put(call("CumSum", y, number(-1, np.int64), exclusive=1, reverse=1))
+    put(call("Tile", x, whole(1, 2, 3)))
+    put(call("Einsum", x, x, equation="bij,bkj->bik"))
+    put(call("Einsum", x, wide(5, 6), equation="bij,kj->bki"))
+    put(call("Einsum", x, wide(4, 6, 2), equation="bij,ijk->bk"))
+    put(call("Einsum", x, wide(4, 6, 3), equation="bhd,hde->beh"))
+    put(call("Einsum", wide(3), x, equation="e,bhd->bhde"))
+    put(call("Slice", x, whole(0, 1), whole(4, 6), whole(1, 2), whole(2, 3)))
+    y = call("Reshape", call("Transpose", x, perm=[1, 0, 2]), whole(-1, 2, 3))
+    y = call("Reshape", call("Slice", y, whole(1), whole(2), whole(1)), whole(4, -1, 3))
+    put(call("Transpose", y, perm=[1, 0, 2]))
+    rows = call("Shape", "tokens", end=1)
+    many = number(np.arange(70).reshape(2, 35) * 7 % 5, np.int64)
+    put(call("MatMul", x, call("Reshape", call("Gather", wide(5, 3), many),
+                               whole(1, 6, 35))))
+    put(call("MatMul", x, call("GatherND", wide(5, 2), number([[3], [0], [1], [4], [2],
+                                                             [0]], np.int64))))
+    same = call("Expand", whole(1, 0, 1, 1), call("Concat", rows, whole(4), axis=0))
+    put(call("Add", x, call("Gather", wide(2, 6), same)))
+    some = call("ScatterND", whole(1, 1, 1, 1, 1, 1), number([[2], [4]], np.int64),
+                whole(0, 0))
+    some = call("GatherElements", some, whole(2, 0, 1, 4, 3, 5), axis=0)
+    seen = call("Greater", call("Expand", some, call("Concat", rows, whole(4, 6), axis=0)),
+                number(0, np.int64))
+    y = call("Softmax", call("Add", x, call("Where", seen, number(0), number(-9))))
+    put(call("Where", call("IsNaN", y), number(0), y))
+    y = call("Concat", *outputs, axis=1)
+    graph = helper.make_graph(
+        nodes, "more", [helper.make_tensor_value_info("tokens", TensorProto.INT64,
+                                                      ["rows", 6])],
+        [helper.make_tensor_value_info(y, TensorProto.FLOAT, ["rows", None])], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)],
+                              ir_version=9)
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, os.path.join(HERE, "import_more.onnx"))
+
+
 def numbers(out, name, values):
     values = np.asarray(values)
     kind = "int32_t" if values.dtype.kind == "i" else "float"
@@ -235,6 +309,7 @@ def main():
     export("import_words.onnx", words, torch.from_numpy(tokens))
     two_inputs()
     export("import_cells.onnx", cells, torch.from_numpy(steps))
+    more()
     names = terms()
     with open(os.path.join(HERE, "import_outputs.h"), "w") as out:
         out.write("/* SPDX-" "License-Identifier: BSD-3-Clause */\n/* Made by make_import.py: "
@@ -246,6 +321,7 @@ def main():
         numbers(out, "import_labels", labels.astype(np.int32))
         numbers(out, "import_layers", run("import_layers.onnx", images)[0])
         numbers(out, "import_words", run("import_words.onnx", tokens)[0])
+        numbers(out, "import_more", run("import_more.onnx", tokens)[0])
         numbers(out, "import_steps", steps)
         numbers(out, "import_cells", run("import_cells.onnx", steps)[0])
         for k, value in enumerate(run("import_terms.onnx", table)):

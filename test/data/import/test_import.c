@@ -83,6 +83,12 @@ START_TEST(test_outputs)
     gives(&m, y, COUNT(import_words), import_words);
     close_model(&m);
 
+    m = open_model(golden_file("import_more.onnx"));
+    ls_graph_output(m.g, 0, &y);
+    OK(ls_context_set(m.c, "tokens", LS_I32, import_tokens, ROWS));
+    gives(&m, y, COUNT(import_more), import_more);
+    close_model(&m);
+
     m = open_model(golden_file("import_cells.onnx"));
     ls_graph_output(m.g, 0, &y);
     OK(ls_context_set(m.c, "x", LS_F32, import_steps, ROWS));
@@ -755,6 +761,7 @@ START_TEST(test_shortage)
     static const char *const names[] = {"import_layers.onnx",
                                         "import_words.onnx",
                                         "import_cells.onnx",
+                                        "import_more.onnx",
                                         "import_terms.onnx"};
     size_t size;
     char *bytes = get_file(golden_file(names[_i]), &size);
@@ -800,7 +807,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_beside);
     tcase_add_test(t, test_save_beside);
     if (COUNTS_MEMORY)
-        tcase_add_loop_test(t, test_shortage, 0, 4);
+        tcase_add_loop_test(t, test_shortage, 0, 5);
     suite_add_tcase(s, t);
     return s;
 }

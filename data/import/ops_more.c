@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operators that are others of this room, one after the other. */
+#include "base/error.h"
+#include "import/reader.h"
+
+#include <lockstep/arithmetic.h>
+
+#include <math.h>
+#include <string.h>
+
+/* ------ parts that change places ------ */
+
+/* Channels become pixels, or pixels channels: (N,C,H,W), C or H and W cut. */
+static int space(ls__reader *r, const ls__om_node *n)
+{
+    static const int orders[3][6] = {
+        {0, 3, 4, 1, 5, 2}, /* DCR */
+        {0, 1, 4, 2, 5, 3}, /* CRD */
+        {0, 3, 5, 1, 2, 4}};
+    bool deep = !strcmp(n->op, "SpaceToDepth");
+    int kind = deep ? 2 : ls__om_says(n, "mode", "CRD");
+    int64_t b = ls__om_integer(n, "blocksize", 0), c, h, w;
+    ls__named v;
+    int status = ls__read_node_in(r, n, 0, &v);
+
+    if (status < 0)
+        return status;
+    if (v.rank != 4 || b < 1 || b > 1 << 16 || ls__value_rows(&v) != 0 ||
+        v.shape[1] % (deep ? 1 : b * b) || v.shape[2] % (deep ? b : 1) ||
+        v.shape[3] % (deep ? b : 1))
+        return ls__fail(LS_ESHAPE, "its blocks do not fit");
+    c = deep ? v.shape[1] : v.shape[1] / (b * b);
+    h = deep ? v.shape[2] / b : v.shape[2];
+    w = deep ? v.shape[3] / b : v.shape[3];
+    status = ls__value_reshape(
+        &v, 6, kind == 2   ? (int64_t[]){LS__ROWS, c, h, b, w, b}
+               : kind == 1 ? (int64_t[]){LS__ROWS, c, b, b, h, w}
+                           : (int64_t[]){LS__ROWS, b, b, c, h, w}, 0);
+    if (status < 0)
+        return status;
+    ls__value_transpose(&v, orders[kind]);
+    status = ls__value_reshape(
+        &v, 4, deep ? (int64_t[]){LS__ROWS, b * b * c, h, w}
+                    : (int64_t[]){LS__ROWS, c, h * b, w * b}, 0);
+    return status < 0 ? status : ls__read_put(r, n, &v);
+}
+
+/* An axis is repeated as one of one element before it. */
+static int tile(ls__reader *r, const ls__om_node *n)
+{
+    int64_t by[LS_MAX_RANK], shape[LS_MAX_RANK], all[LS_MAX_RANK];
+    ls__named v;
+    int got, status = ls__read_node_in(r, n, 0, &v);
+
+    if (status < 0)
+        return status;
+    if ((got = ls__read_sizes(r, n, 1, LS_MAX_RANK, by)) != v.rank)
+        return got < 0 ? got : ls__fail(LS_ESHAPE, "its repeats do not fit");
+    for (int k = 0; k < v.rank && status == 0; k++) {
+        int rank = v.rank;
+
+        if (by[k] < 1 || (by[k] > INT32_MAX && by[k] != LS__ROWS) ||
+            (v.shape[k] % LS__ROWS == 0 && by[k] != 1))
+            return ls__fail(LS_ENOTSUP, "it repeats rows");
+        if (by[k] == 1)
+            continue;
+        memcpy(all, v.shape, sizeof all);
+        all[k] *= by[k];
+        if (rank == LS_MAX_RANK && v.shape[k] != 1)
+            return ls__fail(LS_ENOTSUP, "it has too many axes");
+        if (v.shape[k] != 1)
+            ls__value_unsqueeze(&v, k);
+        memcpy(shape, v.shape, sizeof shape);
+        shape[k] = by[k];
+        if ((status = ls__value_expand(&v, v.rank, shape)) == 0)
+            status = ls__value_reshape(&v, rank, all, 0);
+    }
+    return status < 0 ? status : ls__read_put(r, n, &v);
+}
+
+/* ------ indices ------ */
+
+static int one_hot(ls__reader *r, const ls__om_node *n)
+{
+    const ls__named *values = ls__read_in(r, n, 2);
+    int64_t depth, shape[LS_MAX_RANK];
+    int order[LS_MAX_RANK], axes, axis, status, turn[LS_MAX_RANK];
+    ls__named v;
+    ls_node *x;
+
+    if ((status = ls__read_node_in(r, n, 0, &v)) < 0)
+        return status;
+    if (ls__read_sizes(r, n, 1, 1, &depth) != 1 || depth < 1 ||
+        depth > INT32_MAX || !values || values->kind != LS__NUMBERS ||
+        ls__value_count(values) != 2 || v.rank + 1 >= LS_MAX_RANK)
+        return ls__fail(LS_ENOTSUP, "its depth and values are not known");
+    axis = ls__read_axis(ls__om_integer(n, "axis", -1), v.rank + 1);
+    if (axis < 0)
+        return axis;
+    axes = ls__value_order(&v, -1, order);
+    if ((status = ls__value_in_order(&v, axes, order, &x)) < 0)
+        return status;
+    memcpy(shape, v.shape, sizeof shape);
+    shape[v.rank] = depth;
+    order[axes] = v.rank;
+    x = ls_one_hot(x, depth);
+    if (values->number[0] != 0 || values->number[1] != 1)
+        x = ls_scale_shift(x, values->number[1] - values->number[0],
+                           values->number[0]);
+    status = ls__value_set(&v, x, v.rank + 1, shape, axes + 1, order);
+    for (int k = 0; k < v.rank; k++)
+        turn[k] = k < axis ? k : k == axis ? v.rank - 1 : k - 1;
+    if (status == 0)
+        ls__value_transpose(&v, turn);
+    return status < 0 ? status : ls__read_put(r, n, &v);
+}
+
+/* ------ products ------ */
+
+/* Exchange an axis with the last one. */
+static void exchange(ls__named *v, int axis)
+{
+    int order[LS_MAX_RANK];
+
+    for (int k = 0; k < v->rank; k++)
+        order[k] = k == axis ? v->rank - 1 : k == v->rank - 1 ? axis : k;
+    ls__value_transpose(v, order);
+}
+
+/* Sums of the elements up to each: a product with ones above the diagonal. */
+static int sum_up(ls__reader *r, const ls__om_node *n)
+{
+    bool own = !ls__om_integer(n, "exclusive", 0);
+    bool back = ls__om_integer(n, "reverse", 0);
+    ls__named v, ones = {.name = n->output[0]}, y = {.name = n->output[0]};
+    int64_t axis, size;
+    int at, status = ls__read_node_in(r, n, 0, &v);
+
+    if (status < 0)
+        return status;
+    if (ls__read_sizes(r, n, 1, 1, &axis) != 1 || v.rank < 2)
+        return ls__fail(LS_ENOTSUP, "read are sums of matrices along an "
+                        "axis that is known");
+    if ((at = ls__read_axis(axis, v.rank)) < 0)
+        return at;
+    size = v.shape[at];
+    if (size > 4096)
+        return ls__fail(LS_ENOTSUP, "it goes over more than 4096 elements, or "
+                        "over the rows, which do not see each other here");
+    exchange(&v, at);
+    if ((status = ls__fold_new(r, &ones, 2, (int64_t[]){size, size}, true)) < 0)
+        return status;
+    for (int64_t i = 0; i < size * size; i++) {
+        int64_t from = i / size, to = i % size;
+
+        ones.number[i] = from == to ? own : back ? from > to : from < to;
+    }
+    if ((status = ls__read_as_node(r, n->output[0], &ones)) < 0 ||
+        (status = ls__value_product(&v, &ones, &y)) < 0)
+        return status;
+    exchange(&y, at);
+    return ls__read_put(r, n, &y);
+}
+
+/* ------ sums of products ------ */
+
+/* "ab,bc->ac": the axes of each by their letters; false: of another kind. */
+static bool letters(const char *text, size_t size,
+                    char list[3][LS_MAX_RANK + 1])
+{
+    int of = 0, n = 0;
+
+    memset(list, 0, 3 * (LS_MAX_RANK + 1));
+    for (size_t i = 0; i < size; i++) {
+        char c = text[i];
+
+        if (c == ' ')
+            continue;
+        if (c == ',' && of == 0) {
+            of = 1;
+            n = 0;
+        } else if (c == '-' && of == 1 && i + 1 < size && text[i + 1] == '>') {
+            of = 2;
+            n = 0;
+            i++;
+        } else if (c >= 'a' && c <= 'z' && n < LS_MAX_RANK &&
+                   !strchr(list[of], c)) {
+            list[of][n++] = c;
+        } else {
+            return false;
+        }
+    }
+    return of == 2;
+}
+
+static void add(char *list, char c)
+{
+    size_t n = strlen(list);
+
+    list[n] = c;
+    list[n + 1] = 0;
+}
+
+/* Put a value's axes, which letters name, in the order of other letters; one
+ * that it lacks is of one element there. */
+static int in_letters(ls__named *v, char *has, const char *wanted)
+{
+    int order[LS_MAX_RANK];
+
+    for (int k = 0; wanted[k]; k++)
+        if (!strchr(has, wanted[k])) {
+            if (v->rank == LS_MAX_RANK)
+                return ls__fail(LS_ENOTSUP, "it has too many axes");
+            ls__value_unsqueeze(v, v->rank);
+            add(has, wanted[k]);
+        }
+    for (int k = 0; k < v->rank; k++)
+        order[k] = (int)(strchr(has, wanted[k]) - has);
+    ls__value_transpose(v, order);
+    return 0;
+}
+
+/* Multiply a value's last axes, from `first` on, into one. */
+static int merge_last(ls__named *v, int first)
+{
+    int64_t shape[LS_MAX_RANK] = {0};
+
+    memcpy(shape, v->shape, sizeof shape);
+    shape[first] = 1;
+    for (int k = first; k < v->rank; k++)
+        shape[first] *= v->shape[k];
+    return ls__value_reshape(v, first + 1, shape, 0);
+}
+
+/* Axes of both and of the sum are a batch; so are all but the last of those of
+ * one and of the sum; what is in both and not in the sum is summed over. */
+static int einsum(ls__reader *r, const ls__om_node *n)
+{
+    char of[3][LS_MAX_RANK + 1], batch[3 * LS_MAX_RANK] = "", one[2] = "",
+         two[2] = "", sum[LS_MAX_RANK + 1] = "", order[4 * LS_MAX_RANK];
+    ls__named v[2], y = {.name = n->output[0]};
+    ls__wire at;
+    ls__field f;
+    int status;
+
+    if (n->inputs != 2 || !ls__om_attribute(n, "equation", &at) ||
+        !ls__wire_find(at, 4, &f) ||
+        !letters((const char *)f.bytes.at, ls__wire_size(f.bytes), of))
+        return ls__fail(LS_ENOTSUP, "read are two operands, as "
+                        "\"bik,bkj->bij\"");
+    for (int k = 0; k < 2; k++)
+        if ((status = ls__read_node_in(r, n, k, &v[k])) < 0)
+            return status;
+    if ((size_t)v[0].rank != strlen(of[0]) ||
+        (size_t)v[1].rank != strlen(of[1]))
+        return ls__fail(LS_ESHAPE, "its letters do not fit");
+    for (const char *c = of[2]; *c; c++) {
+        bool in[2] = {strchr(of[0], *c) != NULL, strchr(of[1], *c) != NULL};
+        char *last = in[0] ? one : two;
+
+        if (!in[0] && !in[1])
+            return ls__fail(LS_ESHAPE, "its letters do not fit");
+        if (in[0] && in[1])
+            add(batch, *c);
+        else {
+            strcat(batch, last);
+            last[0] = *c;
+        }
+    }
+    for (int k = 0; k < 2; k++)
+        for (const char *c = of[k]; *c; c++) {
+            if (!strchr(of[2], *c) && !strchr(of[!k], *c))
+                return ls__fail(LS_ENOTSUP, "it sums over '%c' of one operand",
+                                *c);
+            if (!k && !strchr(of[2], *c))
+                add(sum, *c);
+        }
+    /* what has no axis of its own has one of one element */
+    if (!*one)
+        strcpy(one, "A");
+    if (!*two)
+        strcpy(two, "B");
+    if (!*sum)
+        strcpy(sum, "C");
+    if (strlen(batch) + strlen(sum) + 1 > LS_MAX_RANK)
+        return ls__fail(LS_ENOTSUP, "it has too many axes");
+    for (int k = 0; k < 2; k++) {
+        strcpy(order, batch);
+        strcat(strcat(order, k ? two : one), sum);
+        if ((status = in_letters(&v[k], of[k], order)) < 0 ||
+            (status = merge_last(&v[k], (int)strlen(batch) + 1)) < 0)
+            return status;
+    }
+    exchange(&v[1], v[1].rank - 2);
+    if ((status = ls__value_product(&v[0], &v[1], &y)) < 0)
+        return status;
+    strcat(strcat(strcpy(order, batch), one), two);
+    {
+        bool drop[LS_MAX_RANK] = {false};
+        int turn[LS_MAX_RANK], kept = 0;
+
+        for (int k = 0; k < y.rank; k++) { /* the sum's axes, then the others */
+            drop[k] = !strchr(of[2], order[k]);
+            if (!drop[k])
+                order[kept++] = order[k];
+        }
+        order[kept] = 0;
+        ls__value_squeeze(&y, drop);
+        for (int k = 0; k < y.rank; k++)
+            turn[k] = (int)(strchr(order, of[2][k]) - order);
+        ls__value_transpose(&y, turn);
+    }
+    return ls__read_put(r, n, &y);
+}
+
+const ls__read_row ls__read_more[] = {
+    {"DepthToSpace", space}, {"SpaceToDepth", space}, {"Tile", tile},
+    {"OneHot", one_hot}, {"CumSum", sum_up}, {"Einsum", einsum}, {NULL, NULL}};

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Operators that are known in the company of others alone, as exporters write
+ * them. */
+#include "base/error.h"
+#include "import/reader.h"
+
+#include <lockstep/arithmetic.h>
+
+#include <math.h>
+#include <string.h>
+
+/* The Where that alone reads a condition; -1: there is none. */
+static int where_of(ls__reader *r, const ls__named *y)
+{
+    const ls__om *om = &r->file->om;
+
+    for (int i = r->node + 1; i < om->nodes && r->uses[y - r->value] == 1; i++)
+        if (!strcmp(om->node[i].op, "Where") && om->node[i].inputs == 3 &&
+            om->node[i].outputs == 1 && ls__read_in(r, &om->node[i], 0) == y &&
+            ls__read_in(r, &om->node[i], 1) && ls__read_in(r, &om->node[i], 2))
+            return i;
+    return -1;
+}
+
+/* Where(x > 20, x, Softplus(x)), as PyTorch writes its Softplus: from 20 on the
+ * two differ by less than a float can tell. */
+static int greater(ls__reader *r, const ls__om_node *n)
+{
+    const ls__om *om = &r->file->om;
+    const ls__named *x = ls__read_in(r, n, 0), *y = ls__read_out(r, n, 0);
+    double limit;
+    int at, status = ls__read_number(r, n, 1, 0, &limit);
+
+    if (status < 0)
+        return status;
+    at = limit >= 20 ? where_of(r, y) : -1;
+    if (at >= 0) {
+        const ls__om_node *w = &om->node[at];
+        const ls__named *a = ls__read_in(r, w, 1), *b = ls__read_in(r, w, 2);
+
+        if (x->kind == LS__NODE && a->kind == LS__NODE && b->kind == LS__NODE &&
+            a->node == x->node && !strcmp(ls_node_op(b->node), "softplus") &&
+            ls_node_input(b->node, 0) == x->node) {
+            r->done[at] = true;
+            return ls__read_put(r, w, b);
+        }
+    }
+    return ls__fail(LS_ENOTSUP, "comparisons of data are not known here");
+}
+
+/* Where(IsNaN(x), 0, x) of a softmax, as PyTorch writes that of a row of which
+ * all is masked: here that is the mean, so no mask may have such rows. */
+static int is_nan(ls__reader *r, const ls__om_node *n)
+{
+    const ls__named *x = ls__read_in(r, n, 0), *no;
+    int at = where_of(r, ls__read_out(r, n, 0));
+    const ls__om_node *w = at < 0 ? NULL : &r->file->om.node[at];
+    double zero;
+
+    no = w ? ls__read_in(r, w, 1) : NULL;
+    if (!w || x->kind != LS__NODE || strcmp(ls_node_op(x->node), "softmax") ||
+        ls__read_in(r, w, 2) != x || !ls__only_number(no, &zero) || zero != 0)
+        return ls__fail(LS_ENOTSUP, "comparisons of data are not known here");
+    if (r->blind)
+        return ls__fail(LS_ENOTSUP, "a mask has rows of -infinity alone, whose "
+                        "softmax is 0 there and the mean of all here");
+    r->done[at] = true;
+    return ls__read_put(r, w, x);
+}
+
+/* The node that alone reads a value of one reader, behind node `from`, and its
+ * other input; -1: there is none of two inputs. */
+static int reader_of(ls__reader *r, const ls__named *y, int from,
+                     const ls__named **other)
+{
+    const ls__om *om = &r->file->om;
+
+    for (int i = from + 1; i < om->nodes && r->uses[y - r->value] == 1; i++)
+        for (int k = 0; k < om->node[i].inputs && om->node[i].inputs == 2; k++)
+            if (om->node[i].outputs == 1 &&
+                ls__read_in(r, &om->node[i], k) == y) {
+                *other = ls__read_in(r, &om->node[i], !k);
+                return *other ? i : -1;
+            }
+    return -1;
+}
+
+/* The node that makes a value: -1: none does. */
+static int maker_of(ls__reader *r, const ls__named *y)
+{
+    for (int i = r->file->om.nodes; i-- > 0;)
+        if (ls__read_out(r, &r->file->om.node[i], 0) == y)
+            return i;
+    return -1;
+}
+
+/* Is a value of that maker, "Mul" by `factor` or "Div" by its inverse, made of
+ * x? */
+static bool is_factor(ls__reader *r, const ls__named *y, double factor,
+                      const ls__named **x)
+{
+    int i = maker_of(r, y);
+    const ls__om_node *n = i < 0 ? NULL : &r->file->om.node[i];
+    bool by = n && !strcmp(n->op, "Div"), times = n && !strcmp(n->op, "Mul");
+
+    for (int k = 0; k < 2 && n && n->inputs == 2 && (by || times); k++) {
+        const ls__named *c = ls__read_in(r, n, k);
+        double number;
+
+        *x = ls__read_in(r, n, !k);
+        if (c && *x && ls__only_number(c, &number) && (times || k == 1) &&
+            fabs((by ? 1 / number : number) / factor - 1) < 1e-6)
+            return true;
+    }
+    return false;
+}
+
+/* x/2 (1 + erf(x / sqrt 2)), its factors in any order: GELU as it was written
+ * before opset 20. */
+static int erf_of_gelu(ls__reader *r, const ls__om_node *n)
+{
+    const ls__named *x, *other, *y = ls__read_out(r, n, 0), *of;
+    bool half = false, has_x = false;
+    int nodes[4], count = 0, at = r->node;
+    double c;
+
+    if (!is_factor(r, ls__read_in(r, n, 0), sqrt(0.5), &x) ||
+        x->kind != LS__NODE)
+        x = NULL;
+    for (; x && !(half && has_x) && count < 4; count++) {
+        const char *op = count ? "Mul" : "Add";
+
+        if ((at = reader_of(r, y, at, &other)) < 0 ||
+            strcmp(r->file->om.node[at].op, op))
+            break;
+        nodes[count] = at;
+        y = ls__read_out(r, &r->file->om.node[at], 0);
+        if (ls__only_number(other, &c)) {
+            if (c != (count ? 0.5 : 1) || half)
+                break;
+            half = count > 0;
+        } else if (other == x && !has_x) {
+            has_x = true;
+        } else if (!half && !has_x && is_factor(r, other, 0.5, &of) &&
+                   of == x) {
+            half = has_x = true;
+        } else {
+            break;
+        }
+    }
+    if (!half || !has_x)
+        return ls__fail(LS_ENOTSUP, "Erf is not known by itself, but as in a "
+                        "GELU: export with opset 20 or later, which has Gelu");
+    for (int k = 0; k < count; k++)
+        r->done[nodes[k]] = true;
+    {
+        ls__named v = *x;
+
+        v.node = ls_gelu_exact(v.node);
+        return v.node ? ls__read_put(r, &r->file->om.node[at], &v)
+                      : ls__made(v.node);
+    }
+}
+
+const ls__read_row ls__read_patterns[] = {
+    {"Erf", erf_of_gelu}, {"Greater", greater}, {"IsNaN", is_nan},
+    {NULL, NULL}};
