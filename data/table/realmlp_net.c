@@ -13,6 +13,7 @@ typedef struct builder {
     ls_graph *g;
     bool probe;
     int64_t member;
+    ls_node *temperature; /* or NULL */
     ls_node **list; /* room for the columns' nodes, and for the members' */
     char room[LS__REALMLP_NAME];
 } builder;
@@ -232,6 +233,22 @@ static ls_node *mean(ls_node *const *x, int64_t count)
     return count > 1 ? ls_scale_shift(sum, 1 / (double)count, 0) : sum;
 }
 
+/* Logits by the temperature, which is 1 in training and changes no bit. */
+static ls_node *calibrated(const builder *b, ls_node *x)
+{
+    return b->temperature ? ls_div(x, b->temperature) : x;
+}
+
+static void make_temperature(builder *b)
+{
+    ls_init init = ls_init_constant(1);
+
+    if (!b->m->o.calibrated || !b->m->classes)
+        return;
+    b->temperature = ls_buffer(b->g, "temperature", 1, &b->m->classes);
+    ls_init_params(b->g, "temperature", &init);
+}
+
 /* The mean of the members' losses: each learns as if it were alone. */
 static void loss(const builder *b, ls_node *const *out)
 {
@@ -242,7 +259,8 @@ static void loss(const builder *b, ls_node *const *out)
 
     if (b->m->classes) {
         for (int64_t i = 0; i < count; i++)
-            b->list[i] = ls_label_terms(out[i], y, b->m->o.smoothing);
+            b->list[i] = ls_label_terms(calibrated(b, out[i]), y,
+                                        b->m->o.smoothing);
         ls_loss(b->g, ls_mean_loss(mean(b->list, count), NULL));
         return;
     }
@@ -270,7 +288,7 @@ static void output(const builder *b, ls_node *const *out)
     const ls_realmlp_options *o = &b->m->o;
 
     if (b->m->classes) {
-        ls_output(b->g, logits(b, out), "logits");
+        ls_output(b->g, calibrated(b, logits(b, out)), "logits");
         return;
     }
     for (int64_t i = 0; i < o->members; i++)
@@ -296,6 +314,7 @@ void ls__realmlp_net(const ls_realmlp *m, ls_graph *g, bool probe)
     code = codes(&b, x);
     for (; b.member < members; b.member++)
         out[b.member] = member(&b, x, number, code);
+    make_temperature(&b);
     loss(&b, out);
     if (!probe)
         output(&b, out);

@@ -51,6 +51,10 @@ typedef struct ls_save_options {
                          element.  The file says so, and whatever reads a model
                          file goes by it; NULL: all as in the graph.  (Adapters
                          alone are as in the graph.) */
+    const char *filled;      /* a parameter all of whose elements are `fill` in
+                                the file, whatever they are in the trainer;
+                                NULL: none */
+    float fill;
 } ls_save_options;
 
 /* Returns the default options: a model without notes, as in the graph. */
@@ -64,7 +68,8 @@ static inline ls_save_options ls_save_defaults(void)
 }
 
 /* Write a file by options; ls_trainer_save_model is the same by default.  The
- * file appears whole or not at all.  LS_EINVAL: there are no adapters, or a
+ * file appears whole or not at all.  LS_ENOTFOUND: no parameter has the name
+ * `filled`; LS_EINVAL: there are no adapters, or a
  * note's name is there twice or is one that the file has itself, or a text is
  * not UTF-8; LS_EFORMAT: axes; else as ls_trainer_save_model. */
 LS_API int ls_trainer_save_with(const ls_trainer *trainer, const char *path,

@@ -57,6 +57,10 @@ typedef struct ls_realmlp_options {
     double low, high;     /* the least and the greatest target trained on, as
                              the model sees it: TD's numbers stay between */
     bool rounds;          /* inputs are rounded to bf16 */
+    bool calibrated;      /* the logits that are put out are divided by a
+                             buffer "temperature", one for each class: set
+                             all to what ls_temperature gives once they are
+                             trained.  Of numbers it has no effect */
 } ls_realmlp_options;
 
 /* Returns options for one network as TD has it. */
@@ -109,6 +113,19 @@ LS_API const ls_group *ls_realmlp_groups(const ls_realmlp *realmlp, int *count);
 LS_API int ls_realmlp_start(const ls_realmlp *realmlp, ls_trainer *trainer,
                             ls_pool *pool, const ls_trainer_options *options,
                             const ls_array *x);
+
+/* Returns the temperature by which to divide logits (rows, classes) so that the
+ * log loss of these rows, which no training saw, is the least (Guo et al.
+ * 2017): a golden-section search from e^-4 to e^4, the same on every machine.
+ * Rows with a label below 0 do not count; 1 where none does, or a logit is no
+ * number. */
+LS_API double ls_temperature(int64_t rows, int64_t classes, const float *logits,
+                             const int32_t *label);
+
+/* Returns the mean over these rows of -log of the probability of the label, of
+ * logits that are divided by the temperature.  NaN: no row counts. */
+LS_API double ls_log_loss(int64_t rows, int64_t classes, const float *logits,
+                          const int32_t *label, double temperature);
 
 #ifdef __cplusplus
 }

@@ -221,7 +221,7 @@ float ls__pow_n(float base, int64_t n)
 }
 
 /* e^x, |x| < 700: n ln 2 is taken off; a Taylor series on [-0.35, 0.35]. */
-static double exp_double(double x)
+double ls__exp(double x)
 {
     int64_t n = (int64_t)(x / ln2_hi + (x < 0.0 ? -0.5 : 0.5));
     double r = x - (double)n * 0x1.62e42fefap-1;
@@ -242,7 +242,7 @@ float ls__powf(float base, float x)
         return 1.0f;
     if (y > 89.0 || y < -104.0)
         return y > 0.0 ? INFINITY : 0.0f;
-    return (float)exp_double(y);
+    return (float)ls__exp(y);
 }
 
 void ls__angles(float *out, int64_t steps, int64_t d, float base)

@@ -13,6 +13,9 @@ float ls__cosf(float x);
 /* Natural logarithm, within 0.501 ulp; -inf at 0, NaN below. */
 double ls__log(double x);
 
+/* e^x, |x| < 700, within 1 ulp or so. */
+double ls__exp(double x);
+
 /* base^n rounded once to float, n >= 0. */
 float ls__pow_n(float base, int64_t n);
 

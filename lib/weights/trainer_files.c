@@ -13,6 +13,7 @@
 #include <lockstep/lora.h>
 #include <lockstep/model.h>
 
+#include <stdlib.h>
 #include <string.h>
 
 int ls_trainer_save(const ls_trainer *t, const char *path)
@@ -83,6 +84,23 @@ static int check_notes(const char *function, int notes, const ls_setting *note)
 
 LS__DEFAULTS(ls_save_options, ls_save_defaults_bytes)
 
+/* The values with one parameter filled, to be freed. */
+static int fill(const ls__model_view *of, const ls_save_options *o,
+                float **value)
+{
+    const ls__slot *s = ls__params_find(of->layout, o->filled);
+    size_t bytes = (size_t)of->layout->floats * sizeof **value;
+
+    if (!s)
+        return LS_ENOTFOUND;
+    if (!(*value = ls__new(1, bytes, "values of a file")))
+        return LS_ENOMEM;
+    memcpy(*value, of->value, bytes);
+    for (int64_t i = 0; i < s->size; i++)
+        (*value)[s->offset + i] = o->fill;
+    return 0;
+}
+
 typedef int save_fn(const ls__model_view *of, const char *path, int notes,
                     const ls_setting *note);
 
@@ -95,6 +113,7 @@ int ls_trainer_save_with(const ls_trainer *t, const char *path,
     _Static_assert(sizeof writers / sizeof *writers == LS_SAVE_MERGED + 1,
                    "a writer of each kind");
     ls_save_options o = ls_save_defaults();
+    float *value = NULL;
     ls__model_view of;
     int status;
 
@@ -110,8 +129,14 @@ int ls_trainer_save_with(const ls_trainer *t, const char *path,
     status = check_notes(__func__, o.n_notes, o.notes);
     of = ls__view_of_trainer(t);
     of.axes = o.axes;
-    return status == 0 ? writers[o.kind](&of, path, o.n_notes, o.notes)
-                       : status;
+    if (status == 0 && o.filled)
+        status = fill(&of, &o, &value);
+    if (value)
+        of.value = value;
+    if (status == 0)
+        status = writers[o.kind](&of, path, o.n_notes, o.notes);
+    free(value);
+    return status;
 }
 
 int ls_trainer_load(ls_trainer *t, const char *path, const char *names)

@@ -438,6 +438,77 @@ def check_table_files():
     assert p.argmax() == 0 and p[1] > p[2:].max()
 
 
+def check_table_parts():
+    """Groups and times are parted as wholes, and change nothing else."""
+    y = TARGETS["two"][1]
+    m = ours.TableRegressor(random_state=0, **SMALL)
+    by = np.arange(120) // 12
+    order = rng.permutation(120)
+
+    def parts(**named):
+        m._seed, m._by_time = 0, "time" in named
+        m._by = np.asarray(*named.values())
+        (_, t, _), (_, ht, _) = m._split(X, np.arange(120), None)
+        assert sorted([*t, *ht]) == list(range(120))
+        return t, ht
+
+    t, ht = parts(groups=by)
+    assert not set(by[t]) & set(by[ht]) and len(ht) == 24
+    t, ht = parts(time=order // 10)
+    assert max(order[t] // 10) < min(order[ht] // 10) and len(ht) == 30
+    days = np.datetime64("2024-01-01") + order
+    t, ht = parts(time=days)
+    assert days[t].max() < days[ht].min() and len(ht) == 24
+    a = clone(m).fit(X, X[:, 0], groups=by)
+    b = clone(m).fit(X[order], X[order, 0], groups=by[order])
+    np.testing.assert_array_equal(a.predict(X), b.predict(X))
+    c = ours.TableClassifier(random_state=0, **SMALL)
+    c.fit(X, y, np.r_[np.zeros(60), np.full(60, 2.)], time=np.arange(120))
+    raises("exclude", c.fit, X, y, groups=by, time=by)
+    raises("inconsistent numbers", c.fit, X, y, groups=by[1:])
+    raises("one group", c.fit, X, y, groups=by * 0)
+    raises("no row to train on", c.fit, X, y, time=by * 0)
+
+
+def check_table_select():
+    """The best epoch is by select's figure, a loss being negative."""
+    y = np.where(X[:, 0] + rng.normal(size=120) > 0, "yes", "no")
+    for select in ("accuracy", "auc", "logloss", "f1", "ap"):
+        m = ours.TableClassifier(random_state=0, select=select, **SMALL)
+        m.fit(X, y)
+        scores = m.history_["validation_score"]
+        assert m.best_validation_score_ == max(scores)
+        assert (max(scores) < 0) == (select == "logloss")
+        hx, ht, _ = m._held_out
+        told = m._figure(m._network.predict(hx), ht, None)
+        if select != "logloss":
+            assert told == m.best_validation_score_
+    for select in ("rmse", "mae", "r2"):
+        m = ours.TableRegressor(random_state=0, select=select, **SMALL)
+        scores = m.fit(X, X[:, 1]).history_["validation_score"]
+        assert m.best_validation_score_ == max(scores)
+        assert (max(scores) < 0) == (select != "r2")
+    plain = ours.TableClassifier(random_state=0, **SMALL).fit(X, y)
+    m = clone(plain).set_params(calibrate=True).fit(X, y)
+    a, b = (np.log(proba(of)) @ [-1, 1] for of in (plain, m))
+    np.testing.assert_allclose(a, b * m.temperature_, rtol=1e-4, atol=1e-4)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.safetensors")
+        m.save_model(path)
+        table = ls.TableModel(path)
+    told = table.predict_proba([dict(zip(table.columns, r))
+                                for r in X.tolist()])
+    np.testing.assert_allclose(proba(m), told, atol=1e-12)
+    np.testing.assert_array_equal(proba(pickle.loads(pickle.dumps(m))),
+                                  proba(m))
+    raises("is for numbers", clone(m).set_params(select="mae").fit, X, y)
+    raises("one of", clone(m).set_params(select="best").fit, X, y)
+    raises("two classes", clone(m).set_params(select="auc").fit, X,
+           TARGETS["three"][1])
+    raises("nothing is held out", clone(m).set_params(
+        validation_fraction=0).fit, X, y)
+
+
 def check_habits():
     """Classes, tiny classes and losses that diverge are scikit-learn's."""
     two, three = TARGETS["two"][1], TARGETS["three"][1]
@@ -624,5 +695,7 @@ if __name__ == "__main__":
     check_table_courses()
     check_table_weights()
     check_table_files()
+    check_table_parts()
+    check_table_select()
     check_conventions()
     print("estimators: as scikit-learn", sys.modules["sklearn"].__version__)

@@ -32,11 +32,13 @@ int adapt_load(ls_trainer *trainer, const start_settings *s)
 }
 
 int adapt_save(const ls_trainer *trainer, const settings *s, const char *path,
-               int notes, const ls_setting *note)
+               int notes, const ls_setting *note, double temperature)
 {
     ls_save_options o = ls_save_defaults();
     ls_onnx *onnx = s->model.network.onnx;
 
+    o.filled = temperature > 0 ? "temperature" : NULL;
+    o.fill = (float)temperature;
     if (s->start.lora && s->start.lora_save == ADAPT_MERGED)
         o.kind = LS_SAVE_MERGED;
     else if (s->start.lora && s->start.lora_save == ADAPT_ALONE)

@@ -17,8 +17,8 @@ int adapt_load(ls_trainer *trainer, const start_settings *s);
 
 /* Write what --lora :save asks for to a file, with these notes: the model, or
  * its adapters alone, or the model with them in its weights.  Weights of onnx
- * lie as in its file. */
+ * lie as in its file.  temperature: of --calibrate; 0: there is none. */
 int adapt_save(const ls_trainer *trainer, const settings *s, const char *path,
-               int notes, const ls_setting *note);
+               int notes, const ls_setting *note, double temperature);
 
 #endif

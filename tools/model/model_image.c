@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mlp and cnn: classifiers of images, or of rows of numbers. */
 #include "model/model_parts.h"
+#include "model/select.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -205,6 +206,8 @@ int model_table_rows(data *d, settings *s, const opt_line *line)
         return opt_fail(OPT_WRONG, "--classes: \"%s\" is a number, so it is "
                         "the target of a regression; --task classification "
                         "makes classes of whole ones", s->data.target);
+    if ((status = select_check(s->model.select, data_target(d))) != OPT_GO)
+        return status;
     s->model.d_out = 1;
     rows = d->rows + d->held_out[0].shape[0] + d->fold[0].shape[0];
     status = model_follow(line, "rows", &s->data.rows, rows, s->data.path);

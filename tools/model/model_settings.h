@@ -14,6 +14,8 @@ typedef struct model_settings {
     int64_t activation;   /* MODEL_RELU.. */
     int64_t recipe;       /* of table; else MODEL_PLAIN */
     double smoothing;     /* of labels */
+    int64_t select;       /* SELECT_AUTO.. */
+    bool calibrate;       /* a temperature is fitted on rows held back */
     bool mixes;           /* images have two labels, by --augment mixup */
     int64_t ensemble;     /* members of table */
     double periodic;      /* deviation of its waves' weights; 0: there are

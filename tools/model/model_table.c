@@ -2,6 +2,7 @@
 /* table: RealMLP.  Its network, first values and groups are the library's
  * (lockstep/realmlp.h); here options reach it. */
 #include "model/model_parts.h"
+#include "model/select.h"
 
 #include <lockstep/realmlp.h>
 
@@ -30,6 +31,7 @@ static ls_realmlp *realmlp(const model_settings *s)
     o.low = s->low;
     o.high = s->high;
     o.rounds = s->rounds;
+    o.calibrated = s->calibrate;
     ls_realmlp_new(&m, s->coding, &o);
     return m;
 }
@@ -153,6 +155,9 @@ static int table_load(data *d, settings *s, const opt_line *line)
         m->dropout = OF_RECIPE;
     if (!opt_given(line, "recipe:periodic"))
         m->periodic = OF_RECIPE;
+    if (select_of_probabilities(m->select) && !opt_given(line, "smoothing"))
+        m->smoothing = 0;
+    m->calibrate |= m->select == SELECT_LOGLOSS;
     if (m->regression)
         find_range(d, m);
     status = check_idle(m, line);

@@ -4,6 +4,7 @@
 #include "data/largest.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 typedef struct scored {
@@ -76,6 +77,65 @@ double score_accuracy(int64_t rows, int64_t width, const float *out,
     for (int64_t i = 0; i < rows; i++)
         right += largest(width, out + i * width) == label[i];
     return right / (double)rows;
+}
+
+double score_f1(int64_t rows, const float *out, const int32_t *label)
+{
+    double both = 0, either = 0; /* rows of the class, and said to be */
+
+    for (int64_t i = 0; i < rows; i++) {
+        bool said = out[2 * i + 1] > out[2 * i], is = label[i] == 1;
+
+        both += label[i] >= 0 && said && is;
+        either += label[i] >= 0 ? said + is : 0;
+    }
+    return either > 0 ? 2 * both / either : 0;
+}
+
+/* From the highest score down; those of one score are told at once. */
+static double average_precision(int64_t n, const scored *s)
+{
+    double said = 0, right = 0, sum = 0;
+
+    for (int64_t i = n - 1, next; i >= 0; i = next) {
+        double before = right;
+
+        for (next = i; next >= 0 && s[next].score >= s[i].score; next--) {
+            said += 1;
+            right += s[next].label == 1;
+        }
+        if (next == i)
+            return (double)NAN; /* a score that is no number */
+        sum += (right - before) * right / said;
+    }
+    return sum / right;
+}
+
+double score_average_precision(int64_t rows, const float *out,
+                               const int32_t *label)
+{
+    scored *s = malloc((size_t)rows * sizeof *s + 1);
+    double found = (double)NAN;
+    int64_t n = 0;
+
+    for (int64_t i = 0; s && i < rows; i++)
+        if (label[i] >= 0)
+            s[n++] = (scored){out[2 * i + 1] - out[2 * i], label[i]};
+    if (s) {
+        qsort(s, (size_t)n, sizeof *s, by_score);
+        found = average_precision(n, s);
+    }
+    free(s);
+    return found;
+}
+
+double score_mae(int64_t n, const float *out, const float *y)
+{
+    double sum = 0;
+
+    for (int64_t i = 0; i < n; i++)
+        sum += fabs((double)y[i] - (double)out[i]);
+    return sum / (double)n;
 }
 
 static double column_r2(int64_t rows, int64_t width, const float *out,

@@ -18,6 +18,19 @@ double score_auc_of_two(int64_t rows, const float *out, const int32_t *label);
 double score_accuracy(int64_t rows, int64_t width, const float *out,
                       const int32_t *label);
 
+/* F1 of the second of two classes: the harmonic mean of precision and recall;
+ * 0 where no row of it is found. */
+double score_f1(int64_t rows, const float *out, const int32_t *label);
+
+/* Average precision of it, by the same score as score_auc_of_two: the sum over
+ * falling thresholds of precision times the gain in recall.  NaN: no row is of
+ * it, or there is no memory. */
+double score_average_precision(int64_t rows, const float *out,
+                               const int32_t *label);
+
+/* MAE: the mean absolute residual of n numbers. */
+double score_mae(int64_t n, const float *out, const float *y);
+
 /* R2: 1 - the residual's / the total sum of squares; of several columns the
  * mean. */
 double score_r2(int64_t rows, int64_t width, const float *out, const float *y);

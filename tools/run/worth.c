@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See worth.h. */
 #include "run/worth.h"
+#include "model/select.h"
 #include "opt/opt.h"
 #include "run/score.h"
 
+#include <lockstep/realmlp.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -41,6 +43,43 @@ worth worth_of(int64_t rows, int64_t width, const float *out, const void *y,
                 .other = "RMSE",
                 .of_size = true};
     w.is_one = isnan(w.good) && !isnan(w.rest);
+    return w;
+}
+
+double worth_figure(int64_t select, int64_t rows, int64_t width,
+                    const float *out, const void *y, ls_column target)
+{
+    int64_t n = rows * width;
+
+    switch (select) {
+    case SELECT_ACCURACY:
+        return score_accuracy(rows, width, out, y);
+    case SELECT_AUC:
+        return score_auc_of_two(rows, out, y);
+    case SELECT_LOGLOSS:
+        return ls_log_loss(rows, width, out, y, 1);
+    case SELECT_F1:
+        return score_f1(rows, out, y);
+    case SELECT_AP:
+        return score_average_precision(rows, out, y);
+    case SELECT_RMSE:
+        return target.scale * score_rmse(n, out, y);
+    case SELECT_MAE:
+        return target.scale * score_mae(n, out, y);
+    case SELECT_R2:
+        return score_r2(rows, width, out, y);
+    default:
+        return (double)NAN;
+    }
+}
+
+worth worth_by(worth w, int64_t select, double figure)
+{
+    if (select == SELECT_AUTO)
+        return w;
+    w.good = figure;
+    w.name = select_name(select);
+    w.falls = select_falls(select);
     return w;
 }
 

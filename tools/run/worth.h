@@ -16,6 +16,7 @@ typedef struct worth {
                          NaN */
     const char *other;
     bool of_size; /* rest is RMSE */
+    bool falls;   /* of good, less is better: by --select */
     bool is_one;  /* the rows have one class, or value: no AUC, no R2 */
 } worth;
 
@@ -23,6 +24,12 @@ typedef struct worth {
  * LS_I32 or numbers of LS_F32. */
 worth worth_of(int64_t rows, int64_t width, const float *out, const void *y,
                ls_column target);
+
+/* The figure of --select (model/select.h), in the target's unit; of
+ * SELECT_AUTO, NaN.  And such a worth with it in the place of `good`. */
+double worth_figure(int64_t select, int64_t rows, int64_t width,
+                    const float *out, const void *y, ls_column target);
+worth worth_by(worth w, int64_t select, double figure);
 
 /* Print "  acc 0.9123  AUC 0.9876". */
 void worth_print(const worth *w, FILE *file);

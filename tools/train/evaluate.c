@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluation during the training. */
 #include "train/evaluate.h"
+#include "model/select.h"
 #include "opt/characters.h"
 #include "opt/opt.h"
 #include "run/rate.h"
 #include "train/stop.h"
 
 #include <limits.h>
+#include <lockstep/realmlp.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -99,13 +101,29 @@ static int sum_batches(evaluation *e, double *loss, double *accuracy)
     return status;
 }
 
+/* The figure of --select; with --calibrate of logits by the temperature that
+ * suits these rows, which is *temperature. */
+static double selected(const evaluation *e, double *temperature)
+{
+    const model_settings *m = &e->run->set.model;
+    const figures *f = &e->figures;
+
+    *temperature = m->calibrate
+                       ? ls_temperature(f->rows, f->width, f->out, f->y) : 1;
+    return m->select == SELECT_LOGLOSS
+               ? ls_log_loss(f->rows, f->width, f->out, f->y, *temperature)
+               : figures_selected(f, m->select);
+}
+
 /* A model that tells no accuracy is judged by its loss. */
 static void count(evaluation *e, double loss, double accuracy, int64_t done)
 {
     score *s = e->score;
+    int64_t select = e->run->set.model.select;
+    double temperature, figure = selected(e, &temperature);
 
-    s->by_loss = isnan(accuracy);
-    s->last = s->by_loss ? loss : accuracy;
+    s->by_loss = select ? select_falls(select) : isnan(accuracy);
+    s->last = select ? figure : s->by_loss ? loss : accuracy;
     s->loss = loss;
     s->stop.rising = s->plateau.rising = !s->by_loss;
     e->enough = ls_early_stop_take(&s->stop, s->last);
@@ -115,6 +133,8 @@ static void count(evaluation *e, double loss, double accuracy, int64_t done)
         s->best_step = done;
         s->is_saved = 0;
     }
+    if (evaluation_better(e) || !e->keeps)
+        e->temperature = temperature;
     e->done = done;
     e->accuracy = accuracy;
 }
@@ -175,7 +195,7 @@ static void set_rules(evaluation *e)
 
 int evaluation_open(evaluation *e, run *r, const train_settings *set, score *s)
 {
-    *e = (evaluation){.run = r, .set = set, .score = s};
+    *e = (evaluation){.run = r, .set = set, .score = s, .temperature = 1};
     set_rules(e);
     return figures_open(&e->figures, r, set->top_k);
 }
@@ -206,21 +226,27 @@ int evaluation_stopped(const evaluation *e)
 }
 
 static lines_held held_of(const evaluation *e, int64_t step, double loss,
-                          double accuracy)
+                          double accuracy, double selected)
 {
     bool rows = data_holds_rows(&e->run->data);
+    int64_t by = e->run->set.model.select;
+    bool is_new = by == SELECT_LOGLOSS || by == SELECT_F1 || by == SELECT_AP ||
+                  by == SELECT_MAE;
 
     return (lines_held){.what = "", .rest = "", .step = step, .loss = loss,
                         .accuracy = rows ? accuracy : (double)NAN,
-                        .figures = &e->figures};
+                        .figures = &e->figures,
+                        .by = is_new ? select_name(by) : NULL,
+                        .selected = selected};
 }
 
 lines_held evaluation_held(const evaluation *e)
 {
     return e->best.kept
                ? held_of(e, e->score->best_step, e->best.loss,
-                         e->best.accuracy)
-               : held_of(e, e->done, e->score->loss, e->accuracy);
+                         e->best.accuracy, e->score->stop.best)
+               : held_of(e, e->done, e->score->loss, e->accuracy,
+                         e->score->last);
 }
 
 static int figures_now(figures *f)
@@ -243,10 +269,10 @@ static int evaluate_line(evaluation *e, int64_t done)
         return status;
     if (isnan(accuracy))
         accuracy = figures_accuracy(&e->figures);
-    line = held_of(e, done, loss, accuracy);
+    count(e, loss, accuracy, done);
+    line = held_of(e, done, loss, accuracy, e->score->last);
     if (lines_has_evaluation(e->lines, done))
         lines_evaluation(e->lines, &line);
-    count(e, loss, accuracy, done);
     return opt_end(keep_figures(e));
 }
 
@@ -306,6 +332,7 @@ static int compute_last(evaluation *e)
 
 int evaluation_sum(evaluation *e)
 {
+    int64_t select = e->run->set.model.select;
     const score *s = e->score;
     int status = OPT_GO;
 
@@ -313,7 +340,8 @@ int evaluation_sum(evaluation *e)
         return OPT_GO;
     if (data_holds_rows(&e->run->data))
         printf("[lockstep] eval best %s %.4f at step %04lld, last %.4f\n",
-               s->by_loss ? "loss" : "acc", opt_shown(s->stop.best),
+               select ? select_name(select) : s->by_loss ? "loss" : "acc",
+               opt_shown(s->stop.best),
                (long long)s->best_step, opt_shown(s->last));
     if (e->best.kept)
         status = print_best(e);

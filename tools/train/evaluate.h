@@ -29,6 +29,7 @@ typedef struct evaluation {
     bool enough;     /* --early-stop: the run ends */
     int64_t done;    /* updates before the last one */
     double accuracy; /* of it; NaN: there is none */
+    double temperature; /* --calibrate: of the best, or of the last */
     struct {         /* of the best one, where its weights are kept, */
         bool kept;   /* unless that was before the run went on */
         double loss, accuracy;

@@ -152,6 +152,10 @@ bool figures_each(const figures *f)
 {
     bool classes = f->rows && f->held.arrays[1].dtype == LS_I32;
 
+    const model_settings *m = &f->run->set.model;
+
+    if (f->rows && !f->of_images && (m->select || m->calibrate))
+        return true;
     return f->top_k || (!f->of_images && (!classes || f->width == 2));
 }
 
@@ -163,6 +167,14 @@ void figures_print(const figures *f, FILE *file)
         print_classes(f, file);
     else if (f->rows)
         print_numbers(f, file);
+}
+
+double figures_selected(const figures *f, int64_t select)
+{
+    return f->rows && f->computed
+               ? worth_figure(select, f->rows, f->width, f->out, f->y,
+                              data_target(&f->run->data))
+               : (double)NAN;
 }
 
 double figures_accuracy(const figures *f)

@@ -55,6 +55,9 @@ int figures_compute(figures *f);
  * taken back last: "  R2 0.4321  RMSE 53.1". */
 void figures_print(const figures *f, FILE *file);
 
+/* The figure of --select, of the same; NaN where nothing was. */
+double figures_selected(const figures *f, int64_t select);
+
 /* The share of what was computed last that is right; NaN of numbers, or where
  * nothing was. */
 double figures_accuracy(const figures *f);

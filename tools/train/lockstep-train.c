@@ -145,7 +145,8 @@ static int open_run(session *s)
     if (!run_given(r, "early-stop") && !data_holds_rows(&r->data))
         s->set.early_stop = 0; /* a model's own default */
     if (status == OPT_GO && (set->eval_every || r->set.data.eval_path ||
-                             set->early_stop || set->plateau || set->top_k))
+                             set->early_stop || set->plateau || set->top_k ||
+                             r->set.model.select || r->set.model.calibrate))
         status = evaluation_check(r, set);
     if (status == OPT_GO && set->sample &&
         (r->data.text.file.width == 2 || r->set.model.vocab > UINT8_MAX + 1))

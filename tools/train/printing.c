@@ -120,6 +120,8 @@ void lines_figures(const lines_held *held, FILE *file)
     if (!isnan(held->accuracy))
         fprintf(file, "  acc %.4f", opt_shown(held->accuracy));
     figures_print(held->figures, file);
+    if (held->by)
+        fprintf(file, "  %s %.4g", held->by, opt_shown(held->selected));
 }
 
 void lines_evaluation(const lines *l, const lines_held *held)

@@ -45,6 +45,8 @@ typedef struct lines_held {
     int64_t step;
     double loss, accuracy; /* NaN: there is none */
     const figures *figures;
+    const char *by; /* of --select, where the figures do not have it; or NULL */
+    double selected;
 } lines_held;
 
 void lines_evaluation(const lines *l, const lines_held *held);

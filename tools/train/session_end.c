@@ -34,7 +34,8 @@ static int write_model(session *s)
         note[n++] = (ls_setting){NORMAL_KEY, d->images};
     if (transcriber_head(&s->transcriber, head))
         note[n++] = (ls_setting){"lockstep.transcript", head};
-    return adapt_save(s->run.trainer, &s->run.set, s->set.save, n, note);
+    return adapt_save(s->run.trainer, &s->run.set, s->set.save, n, note,
+                      s->run.set.model.calibrate ? s->eval.temperature : 0);
 }
 
 int session_save(session *s)

@@ -4,6 +4,7 @@
  * left out are two other embeddings of numbers, a network without scale, and
  * the options that a recipe or a target does not take.
  * Trial t of a seed has the same options whatever was tried before. */
+#include "model/select.h"
 #include "train/trials.h"
 
 #include <math.h>
@@ -57,6 +58,9 @@ static const char *draw(const choice *c, const float *u, char room[32])
  * effect, so that a training refuses it? */
 static bool is_idle(const session *s, const opt *o)
 {
+    if (!strcmp(o->name, "smoothing") &&
+        select_of_probabilities(s->run.set.model.select))
+        return true;
     return (o->marks & model_table_idle(&s->run.set.model)) ||
            !opt_is_of_chosen(&s->run.line, o);
 }

@@ -4,6 +4,7 @@
  * program does, with what it prints and writes left out, and hands over a
  * number or what was wrong. */
 #include "data/standard_input.h"
+#include "model/select.h"
 #include "opt/characters.h"
 #include "run/scratch.h"
 #include "train/stop.h"
@@ -342,11 +343,13 @@ static int note_search(const trials *t)
 static int take_best(trials *t)
 {
     char text[TRIAL_TEXT];
+    bool falls = select_falls(t->s->run.set.model.select);
     int64_t best = 0;
     int status = note_search(t);
 
     for (int64_t i = 1; i < t->count; i++)
-        if (t->good[i] > t->good[best] || isnan(t->good[best]))
+        if (isnan(t->good[best]) || (falls ? t->good[i] < t->good[best]
+                                           : t->good[i] > t->good[best]))
             best = i;
     if (isnan(t->good[best]))
         return opt_fail(OPT_FAILED, "--tune: none of %" PRId64 " trial%s has a "

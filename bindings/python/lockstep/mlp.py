@@ -157,19 +157,23 @@ class MLP(BaseEstimator):
             raise ValueError("all of the weights are 0")
         return w
 
-    def _in_order(self, x, t, w):
-        """Rows by what they are, whole weights being rows; None for weights
-        that are all 1."""
+    def _order(self, x, t, w):
+        """The places of rows by what they are, whole weights being rows, and
+        their weights; None for weights that are all 1."""
+        rows = np.arange(len(x))
         if w is not None:
-            x, t, w = x[w > 0], t[w > 0], w[w > 0]
+            rows, w = rows[w > 0], w[w > 0]
             if (w == np.floor(w)).all() and w.sum() <= _MOST_REPEATS * len(w):
-                times = w.astype(np.intp)
-                x, t, w = x.repeat(times, 0), t.repeat(times, 0), None
+                rows, w = rows.repeat(w.astype(np.intp)), None
         if self.shuffle:
-            order = _row_order(*(a for a in (x, t, w) if a is not None))
-            x, t = x[order], t[order]
-            w = None if w is None else w[order]
-        return x, t, w
+            order = _row_order(*(a for a in (x[rows], t[rows], w)
+                                 if a is not None))
+            rows, w = rows[order], None if w is None else w[order]
+        return rows, w
+
+    def _in_order(self, x, t, w):
+        rows, w = self._order(x, t, w)
+        return x[rows], t[rows], w
 
     # ------ training ------
 
@@ -393,11 +397,14 @@ class MLP(BaseEstimator):
     def _validate(self):
         x, t, w = self._held_out
         self._network.trained()
-        score = self._score_of(self._network.predict(x), t, w)
+        score = self._figure(self._network.predict(x), t, w)
         self.history_["validation_score"].append(score)
         if self.verbose:
             print(f"Validation score: {score:f}")
         return score
+
+    def _figure(self, p, t, w):
+        return self._score_of(p, t, w)
 
     def _is_over(self):
         return (self.early_stopping and

@@ -7,6 +7,10 @@ import ctypes as C
 import json
 
 import numpy as np
+from sklearn import metrics
+from sklearn.model_selection import GroupShuffleSplit
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import check_consistent_length
 
 from . import c, network
 from .arrays import good
@@ -88,9 +92,15 @@ class Network(network.Network):
                        **self.options)
 
     def names(self, trainer):
-        """Codes are frozen and have no moments."""
-        return [n for n in super().names(trainer)
-                if not n.startswith(("mu.codes.", "nu.codes."))]
+        """Codes and temperature are frozen and have no moments."""
+        return [n for n in super().names(trainer) if not n.startswith(
+            ("mu.codes.", "nu.codes.", "mu.temperature", "nu.temperature"))]
+
+    def set_temperature(self, value):
+        """What logits are divided by: 1 in training."""
+        if self.shape["options"].get("calibrated"):
+            n, = self.trainer.shapes()["temperature"]
+            self.trainer["temperature"] = np.full(n, value, np.float32)
 
     def start(self, x):
         """The first values that depend on the rows."""
@@ -106,6 +116,38 @@ class Network(network.Network):
         do.trainer_save_with(trainer.of, path, C.byref(defaults(
             c.ls_save_defaults_bytes, c.SaveOptions,
             notes=[(_NOTE, self.shape["note"])])))
+
+
+def _temperature(p, t):
+    """That of logits p at which the log loss of labels t is least."""
+    p, t = good("p", p, np.float32), good("t", t, np.int32)
+    return c.ls_temperature(len(p), p.shape[1], p, t)
+
+
+def _log_loss(p, t, w):
+    p = p - p.max(1, keepdims=True)
+    rows = np.log(np.exp(p.astype(np.float64)).sum(1)) - p[np.arange(len(t)), t]
+    return -np.average(rows, weights=w)
+
+
+def _margin(p):
+    return p[:, 1] - p[:, 0]
+
+
+# What --select has, of outputs, targets and weights; a loss is negative.
+_FIGURES = {
+    "accuracy": lambda p, t, w: np.average(p.argmax(1) == t, weights=w),
+    "auc": lambda p, t, w: metrics.roc_auc_score(t, _margin(p),
+                                                 sample_weight=w),
+    "logloss": _log_loss,
+    "f1": lambda p, t, w: metrics.f1_score(t, p.argmax(1), sample_weight=w),
+    "ap": lambda p, t, w: metrics.average_precision_score(
+        t, _margin(p), sample_weight=w),
+    "rmse": lambda p, t, w: -np.sqrt(np.average((t - p) ** 2, weights=w,
+                                                axis=0)).mean(),
+    "mae": lambda p, t, w: -np.average(abs(t - p), weights=w, axis=0).mean(),
+    "r2": lambda p, t, w: metrics.r2_score(t, p, sample_weight=w),
+}
 
 
 class Table(MLP):
@@ -124,36 +166,78 @@ class Table(MLP):
          lambda v: v is None or 0 <= v < 1),
         ("validation_fraction", "from 0 to below 1", lambda v: 0 <= v < 1),
         ("n_iter_no_change", "None or from 1", lambda v: v is None or v >= 1),
+        ("select", "None or one of " + ", ".join(_FIGURES),
+         lambda v: v is None or v in _FIGURES),
     ]
 
     # ------ rows ------
 
+    def fit(self, X, y, sample_weight=None, groups=None, time=None):
+        """Train on rows X of the targets y; returns the model.  groups, one
+        for each row: no group is both trained on and held out.  time: the
+        latest rows are held out."""
+        if groups is not None and time is not None:
+            raise ValueError("groups and time exclude each other")
+        return self._fit(X, y, sample_weight, False, groups, time)
+
     def _split(self, x, t, w):
         if len(x) * self.validation_fraction < 1 or len(x) < 5:
+            if self._calibrates():
+                raise ValueError("nothing is held out to calibrate by: "
+                                 f"validation_fraction is "
+                                 f"{self.validation_fraction} of {len(x)} rows")
             return (x, t, w), None
-        return self._parts(x, t, w)
+        if self._by is None:
+            return self._parts(x, t, w)
+        held = self._latest() if self._by_time else self._groups_held()
+        if held.all():
+            raise ValueError("groups or time leave no row to train on")
+        return tuple(tuple(None if a is None else a[part] for a in (x, t, w))
+                     for part in (~held, held))
 
-    def _take(self, X, y, sample_weight, new):
+    def _latest(self):
+        """Rows of one time are on one side."""
+        n = int(np.ceil(self.validation_fraction * len(self._by)))
+        return self._by >= np.sort(self._by)[-n]
+
+    def _groups_held(self):
+        if len(np.unique(self._by)) < 2:
+            raise ValueError("groups has one group alone")
+        split = GroupShuffleSplit(1, test_size=self.validation_fraction,
+                                  random_state=self._seed)
+        held = np.zeros(len(self._by), bool)
+        held[next(split.split(held, groups=self._by))[1]] = True
+        return held
+
+    def _take(self, X, y, sample_weight, new, groups, time):
         """Raw rows, targets and weights, in an order of their own."""
         x, y = self._rows(X, y, reset=new)
         t = self._targets(y, new)
+        self._check_select()
         if not self._numeric:
             t = t.astype(np.int32).reshape(len(t))
         elif t.shape[1] != 1:
             raise ValueError("y has several numbers a row, and "
                              f"{type(self).__name__} tells one")
-        return self._in_order(x, t, self._weights(x, y, sample_weight))
+        rows, w = self._order(x, t, self._weights(x, y, sample_weight))
+        self._by, self._by_time = None, time is not None
+        if groups is not None or time is not None:
+            by = column_or_1d(groups if time is None else time)
+            check_consistent_length(X, by)
+            self._by = by[rows]
+        return x[rows], t[rows], w
 
     # ------ training ------
 
-    def _fit(self, X, y, sample_weight, incremental):
+    def _fit(self, X, y, sample_weight, incremental, groups=None, time=None):
         new = self._is_new(y, incremental)
         begins = new or not incremental
-        x, t, w = self._take(X, y, sample_weight, new)
+        x, t, w = self._take(X, y, sample_weight, new, groups, time)
         if new:
             self._begin_counts()
         if begins:
             (x, t, w), self._held_out = self._split(x, t, w)
+            self._by = None
         if not incremental:
             self.n_iter_ = 0
         if new:
@@ -163,6 +247,7 @@ class Table(MLP):
             self._prepare(x, t, None if new else self._network)
         if w is not None:
             w = (w / w.mean()).astype(np.float32)
+        self._network.set_temperature(1)
         self._train((x, t, w), 1 if incremental else self.max_iter,
                     incremental)
         if not incremental:
@@ -192,6 +277,10 @@ class Table(MLP):
                    "hidden": len(hidden), "members": self.n_ensemble}
         if self.dropout is not None:
             options["dropout"] = self.dropout
+        if self._calibrates():
+            options["calibrated"] = True
+        if self.select in ("auc", "ap", "logloss"):
+            options["smoothing"] = 0
         if self._numeric:
             options["low"], options["high"] = float(t.min()), float(t.max())
         batches = max(1, rows // self._batch(rows))
@@ -244,10 +333,46 @@ class Table(MLP):
         better = not sign * value < sign * best - 1e-6
         self._no_improvement = 0 if better else self._no_improvement + 1
         if better and self.early_stopping:
+            if self._calibrates():
+                self.temperature_ = self._temperature
             self.best_validation_score_ = value
             self._best = self._network.weights()
         elif better:
             self.best_loss_ = value
+
+    def _calibrates(self):
+        return not self._numeric and (self.calibrate or
+                                      self.select == "logloss")
+
+    def _figure(self, p, t, w):
+        """By select; the negative of a loss, as scikit-learn has it."""
+        if self._calibrates():
+            self._temperature = _temperature(p, t)
+        if self.select is None:
+            return self._score_of(p, t, w)
+        if self._numeric:
+            scale = self._target["scale"]
+            p, t = p * scale, t * scale
+        elif self.select == "logloss":
+            p = p / self._temperature
+        return float(_FIGURES[self.select](p, t, w))
+
+    def _check_select(self):
+        numeric = self.select in ("rmse", "mae", "r2")
+        if self.select is not None and numeric != self._numeric:
+            raise ValueError(f"select is {self.select!r}, which is for "
+                             f"{'numbers' if numeric else 'classes'}")
+        if (self.select in ("auc", "f1", "ap") and
+                len(self.classes_) != 2):
+            raise ValueError(f"select is {self.select!r}, which is for two "
+                             f"classes, and y has {len(self.classes_)}")
+
+    def _end(self, incremental):
+        """The best weights, and the temperature that suits them."""
+        super()._end(incremental)
+        if self._calibrates():
+            self._network.set_temperature(self.temperature_)
+            self._network.trained()
 
     def _is_over(self):
         return (self.n_iter_no_change is not None and

@@ -46,11 +46,18 @@ lockstep-train table trains it: docs/tables.md.  Their parameters:
     n_iter_no_change      epochs without a better one that end a training;
                           None: none do.  partial_fit then does nothing more,
                           and the best weights are there
+    select                accuracy, auc, logloss, f1, ap, or of numbers rmse, mae,
+                          r2: what chooses the best epoch; None: accuracy, of
+                          numbers r2.  Scores of a loss are its negative; for
+                          auc, ap and logloss labels are not smoothed
+    calibrate             logits are divided by temperature_, which is fitted on
+                          the rows held out; done for select="logloss", too
     warm_start            fit begins with the weights that are there; what
                           columns mean stays as it was, here as above
 
 and class_weight, categorical_features, random_state, verbose, n_jobs and devices
-as above.  A NaN in X is the median of its column.  save_model's file is one that
+as above.  fit(X, y, groups=g) holds out whole groups, fit(X, y, time=t) the
+latest rows.  A NaN in X is the median of its column.  save_model's file is one that
 lockstep.TableModel and lockstep-predict answer rows by.
 """
 
@@ -287,10 +294,13 @@ class TableClassifier(_Classifier, Table):
                  hidden_layer_sizes=(256, 256, 256), dropout=None,
                  learning_rate_init=None, batch_size=256, max_iter=256,
                  validation_fraction=0.2, n_iter_no_change=None,
-                 class_weight=None, categorical_features="from_dtype",
+                 select=None, calibrate=False, class_weight=None,
+                 categorical_features="from_dtype",
                  warm_start=False, random_state=None, verbose=False,
                  n_jobs=None, devices=8):
         set_parameters(self, locals())
+
+    fit = Table.fit
 
     def _loss(self):
         return "log_loss"
@@ -313,10 +323,12 @@ class TableRegressor(_Regressor, Table):
     def __init__(self, recipe="td", *, n_ensemble=1,
                  hidden_layer_sizes=(256, 256, 256), dropout=None,
                  learning_rate_init=None, batch_size=256, max_iter=256,
-                 validation_fraction=0.2, n_iter_no_change=None,
+                 validation_fraction=0.2, n_iter_no_change=None, select=None,
                  categorical_features="from_dtype", warm_start=False,
                  random_state=None, verbose=False, n_jobs=None, devices=8):
         set_parameters(self, locals())
+
+    fit = Table.fit
 
     def _loss(self):
         return "squared_error"

@@ -464,8 +464,10 @@ START_TEST(test_notes)
     ls_setting units = {"units", "cm"};
     ls_pool *pool = open_pool(1, 1);
     float alone[LOGITS], noted[LOGITS];
+    ls_save_options nix = ls_save_defaults();
     run r;
 
+    nix.filled = "nix";
     folder_open();
     save_base(in_folder("base"));
     r = open_adapted(pool, in_folder("base"));
@@ -491,6 +493,8 @@ START_TEST(test_notes)
           LS_EINVAL, "ls_trainer_save_with: notes is NULL");
     FAILS(save_noted(LS_SAVE_MERGED, r.trainer, in_folder("merged"), -1, NULL),
           LS_EINVAL, "-1 notes");
+    FAILS(ls_trainer_save_with(r.trainer, in_folder("x"), &nix),
+          LS_ENOTFOUND, "no parameter is named \"nix\"");
     FAILS(save_as((ls_save_kind)3, r.trainer, in_folder("x")), LS_EINVAL,
           "kind is 3, which is none");
     close_run(&r);

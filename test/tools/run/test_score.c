@@ -54,6 +54,27 @@ START_TEST(scores_of_classes)
 }
 END_TEST
 
+/* Scikit-learn's values of its own examples. */
+START_TEST(scores_of_two)
+{
+    static const float out[] = {0, .1f, 0, .4f, 0, .35f, 0, .8f, 9, 0};
+    static const float equal[8] = {0}, bad[] = {0, NAN, 0, 1};
+    static const float sign[] = {0, 1, 0, 1, 1, 0, 0, 1};
+    static const int32_t label[] = {0, 0, 1, 1, -1};
+
+    ck_assert_double_eq_tol(score_average_precision(5, out, label), 5. / 6,
+                            1e-12);
+    ck_assert(score_average_precision(4, equal, label) == 0.5);
+    ck_assert(isnan(score_average_precision(2, out, label)));
+    ck_assert(isnan(score_average_precision(2, bad, label + 1)));
+    ck_assert_double_eq_tol(score_f1(4, sign, label), 2. / 5, 1e-12);
+    ck_assert_double_eq_tol(score_f1(5, out, label), 2. / 3, 1e-12);
+    ck_assert(score_f1(4, equal, label) == 0);
+    ck_assert_double_eq_tol(score_mae(3, (float[]){1, 2, 3},
+                                      (float[]){2, 2, 1}), 1, 1e-12);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("score");
@@ -61,6 +82,7 @@ int main(void)
 
     tcase_add_test(c, scores_of_numbers);
     tcase_add_test(c, scores_of_classes);
+    tcase_add_test(c, scores_of_two);
     suite_add_tcase(s, c);
     return run_suite(s);
 }

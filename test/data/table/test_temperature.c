@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests the temperature of logits, and their log loss: where both are known. */
+#include "lockstep.h"
+#include "support.h"
+
+#include <lockstep/realmlp.h>
+
+#include <check.h>
+#include <math.h>
+
+enum { ROWS = 8 };
+
+/* Six of eight rows are of class 1: at the best temperature its probability is
+ * 3/4, and the loss is the entropy of that. */
+START_TEST(known)
+{
+    float x[2 * ROWS];
+    int32_t label[ROWS];
+    double t, want = 2 / log(3), entropy = log(4) - 0.75 * log(3);
+
+    for (int i = 0; i < ROWS; i++) {
+        x[2 * i] = 5;
+        x[2 * i + 1] = 7;
+        label[i] = i > 1;
+    }
+    t = ls_temperature(ROWS, 2, x, label);
+    ck_assert(fabs(t - want) < 1e-6);
+    ck_assert(fabs(ls_log_loss(ROWS, 2, x, label, t) - entropy) < 1e-12);
+    ck_assert(fabs(ls_log_loss(ROWS, 2, x, label, 1) -
+                   (log(1 + exp(2)) - 1.5)) < 1e-12);
+}
+END_TEST
+
+/* Rows that count are those with a label. */
+START_TEST(unlabelled)
+{
+    const float x[] = {0, 2, 0, 2, 0, 2, 0, 2, 9, -9};
+    const int32_t label[] = {1, 1, 1, 0, -1};
+    const int32_t none[] = {-1, -1, -1, -1, -1};
+
+    ck_assert(fabs(ls_temperature(5, 2, x, label) - 2 / log(3)) < 1e-6);
+    ck_assert(ls_temperature(5, 2, x, none) == 1);
+    ck_assert(isnan(ls_log_loss(5, 2, x, none, 1)));
+}
+END_TEST
+
+/* What parts all rows wants no end of certainty, and gets the bound. */
+START_TEST(bounds)
+{
+    const float x[] = {0, 1, 1, 0}, wrong[] = {1, 0, 0, 1};
+    const float nan_[] = {0, NAN, 1, 0};
+    const int32_t label[] = {1, 0};
+
+    ck_assert(fabs(ls_temperature(2, 2, x, label) - exp(-4)) < 1e-6);
+    ck_assert(fabs(ls_temperature(2, 2, wrong, label) - exp(4)) < 1e-4);
+    ck_assert(ls_temperature(2, 2, nan_, label) == 1);
+    ck_assert(isnan(ls_temperature(2, 2, NULL, label)));
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("temperature");
+    TCase *c = tcase_create("temperature");
+
+    tcase_add_test(c, known);
+    tcase_add_test(c, unlabelled);
+    tcase_add_test(c, bounds);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+int main(void)
+{
+    return run_suite(suite());
+}
