@@ -330,7 +330,8 @@ static int settle_target(ls__learner *l, ls__column_survey *s, const char *name)
 {
     ls_table_task task = l->want->task;
     bool classes =
-        task == LS_TABLE_CLASSIFICATION || (task == LS_TABLE_AUTO && s->texts);
+        task == LS_TABLE_CLASSIFICATION ||
+        (task == LS_TABLE_AUTO && (s->texts || ls__is_of_two(s)));
     int status = check_target(l, s, name, classes);
 
     if (status < 0)
@@ -444,6 +445,7 @@ static int settle(ls__learner *l)
     int status = make_columns(l);
 
     drop_nothing(l);
+    ls__drop_ids(l);
     if (status == 0)
         status = check_names(l);
 

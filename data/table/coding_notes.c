@@ -48,12 +48,29 @@ void ls__tell_looks(const ls__learner *l, const ls__column_survey *s,
     }
 }
 
+void ls__drop_ids(ls__learner *l)
+{
+    for (int i = 0; i < ls_table_columns(l->t) && !l->want->window; i++) {
+        const char *name = ls_table_column(l->t, i);
+
+        if (i == l->target || l->s[i].ignored || !ls__is_id(&l->s[i], name))
+            continue;
+        l->s[i].ignored = true;
+        tell(l, "\"%.80s\" is left out: each row has one of its own, and the "
+             "name says that it is an id; under another name it is learned "
+             "from", name);
+    }
+}
+
 void ls__tell_target(const ls__learner *l, const ls__column_survey *s,
                      const char *name, bool classes)
 {
     if (s->words.count == 1)
         tell(l, "\"%.200s\", the target, is \"%.80s\" in all rows, so there is "
              "nothing to learn", name, s->words.word[0]);
+    else if (classes && l->want->task == LS_TABLE_AUTO && !s->texts)
+        tell(l, "\"%.80s\", the target, is one of two whole numbers, so they "
+             "are classes; %stask regression predicts a number", name, l->p);
     else if (!classes && l->want->task == LS_TABLE_AUTO &&
              s->words.count <= LS__FEW_WORDS)
         tell(l, "\"%s\" is a number, so it is the target of a regression; "

@@ -21,6 +21,9 @@ typedef struct ls__learner {
 void ls__tell_looks(const ls__learner *l, const ls__column_survey *s,
                     const char *name);
 
+/* Leave out columns of ids, and tell of them. */
+void ls__drop_ids(ls__learner *l);
+
 /* A target that is the same in all rows; a few numbers may be meant as
  * classes. */
 void ls__tell_target(const ls__learner *l, const ls__column_survey *s,

@@ -3,9 +3,11 @@
 #include "table/survey.h"
 #include "table/number.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* The first such cell. */
 static void keep(const ls__cell *cell, char *text, size_t size, int64_t *line)
@@ -103,6 +105,28 @@ static bool look_for_date(ls__column_survey *s, const ls__cell *cell)
         keep(cell, s->other, sizeof s->other, &s->other_line);
     }
     return is;
+}
+
+/* "id", "PassengerId", "customer_ID", and no "paid". */
+static bool is_called_id(const char *name)
+{
+    size_t n = strlen(name);
+    const char *end = name + (n < 2 ? 0 : n - 2);
+
+    if (strcasecmp(name, "id") == 0 || strcasecmp(name, "uuid") == 0 ||
+        strcasecmp(name, "guid") == 0)
+        return true;
+    return n > 2 && strcasecmp(end, "id") == 0 &&
+           (strchr("_-. ", end[-1]) || (*end == 'I' && islower(end[-1])));
+}
+
+bool ls__is_id(const ls__column_survey *s, const char *name)
+{
+    int64_t n = ls__values(s);
+
+    return n >= LS__FEW_WORDS && !*s->part && !s->missing &&
+           (s->words.count == n || s->words.count > LS__MOST_WORDS) &&
+           !ls__is_of_dates(s) && is_called_id(name);
 }
 
 int ls__survey_look(ls__column_survey *s, const ls__cell *cell)

@@ -85,6 +85,16 @@ static inline bool ls__has_many(const ls__column_survey *s, int rows)
             s->words.count > ls__values(s) / rows);
 }
 
+/* Two whole numbers, as 0 and 1: a target of them is classes. */
+static inline bool ls__is_of_two(const ls__column_survey *s)
+{
+    return !s->texts && !*s->part && s->words.count == 2;
+}
+
+/* Has each row a whole number or a word of its own, and does the name say that
+ * it is an id?  Then it tells rows apart, and nothing of them. */
+bool ls__is_id(const ls__column_survey *s, const char *name);
+
 /* A few words, none of them a number or a date, or names with a number, as
  * seats are: they may be meant as words. */
 static inline bool ls__may_be_words(const ls__column_survey *s)

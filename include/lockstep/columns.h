@@ -101,8 +101,8 @@ LS_API void ls_coding_free(ls_coding *coding);
 
 /* ------ A table to train on ------ */
 
-/* The task.  AUTO: classes for a column of text, a number for one of numbers;
- * whole numbers may be classes too. */
+/* The task.  AUTO: classes for a column of text or of two whole numbers, a
+ * number for other numbers; whole numbers may be classes too. */
 typedef enum ls_table_task {
     LS_TABLE_AUTO, LS_TABLE_CLASSIFICATION, LS_TABLE_REGRESSION
 } ls_table_task;
@@ -149,7 +149,8 @@ typedef struct ls_table_data ls_table_data;
 
 /* Read a table to train a model on; options NULL means the defaults.  A column
  * is of numbers if all its values are numbers, of dates if all are dates, and
- * of text if most are no numbers.  Refused are a column of numbers or dates
+ * of text if most are no numbers.  One that is called an id and has another
+ * whole number or word in each of twenty rows or more is left out.  Refused are a column of numbers or dates
  * with something else here and there; text that differs in nearly every row, or
  * that looks like numbers or dates ("17%", "1 000", "01/15/2025"); a first line
  * that is a row; and a series out of order by its first dates.  LS_EINVAL: the

@@ -45,7 +45,7 @@ static const opt rows[] = {
       .marks = OF_TABLE },
     { OPT_ROW("task", NULL, OPT_CHOICE, AT(task),
               FOR("mlp", "table", "onnx"), "auto",
-              "auto: a target of text is classes, of numbers regression"),
+              "auto: classes of a text or two whole numbers, else a number"),
       .words = tasks, .marks = OF_FILES },
     { OPT_ROW("missing", NULL, OPT_CHOICE, AT(missing), FOR(TABLES), "refuse",
               "values of a table; mean: the column's in their place"),

@@ -83,7 +83,7 @@ static const opt layers[] = {
               "0.1", "deviation of the frequencies of numbers; 0: none"),
       .was = "periodic" },
     { OPT_ROW("ensemble", "K", OPT_COUNT, AT(ensemble), FOR("table"), "1",
-              "networks side by side, whose predictions are averaged") },
+              "networks whose predictions are averaged (below 1000 rows: 4)") },
     { OPT_ROW("smoothing", "P", OPT_DECAY, AT(smoothing),
               FOR("table", "resnet"), "0.1",
               "share of a label that all classes get"),

@@ -132,6 +132,22 @@ static void tell_evaluation(const data_settings *s)
                  s->eval_path ? "data" : "x");
 }
 
+/* A model's own default of --early-stop is in epochs, which are a few updates
+ * where rows are few: it waits for so many, too. */
+enum { LEAST_PATIENCE = 100 };
+
+static void settle_patience(session *s)
+{
+    int64_t *epochs = &s->set.early_stop, batches = s->run.data.batches;
+
+    if (run_given(&s->run, "early-stop"))
+        return;
+    if (!data_holds_rows(&s->run.data))
+        *epochs = 0;
+    else if (*epochs && batches && *epochs * batches < LEAST_PATIENCE)
+        *epochs = (LEAST_PATIENCE + batches - 1) / batches;
+}
+
 static int open_run(session *s)
 {
     const train_settings *set = &s->set;
@@ -142,8 +158,7 @@ static int open_run(session *s)
         status = run_open_data(r);
     if (status == OPT_GO)
         status = figures_check(r, set->top_k);
-    if (!run_given(r, "early-stop") && !data_holds_rows(&r->data))
-        s->set.early_stop = 0; /* a model's own default */
+    settle_patience(s);
     if (status == OPT_GO && (set->eval_every || r->set.data.eval_path ||
                              set->early_stop || set->plateau || set->top_k ||
                              r->set.model.select || r->set.model.calibrate))

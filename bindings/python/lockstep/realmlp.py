@@ -21,6 +21,9 @@ from .training import Trainer
 
 _NOTE = "lockstep.table"
 
+# One network scatters where rows are few: so many side by side.
+_FEW_ROWS, _OF_FEW = 1000, 4
+
 
 def note_of(columns, target, name="y"):
     """What columns mean, as a model file has it."""
@@ -156,7 +159,8 @@ class Table(MLP):
     solver, tol, shuffle, _uneven = "adam", 0, True, "cut"
     _MAY_BE = [
         ("recipe", "td or td-s", lambda v: v in ("td", "td-s")),
-        ("n_ensemble", "a whole number from 1", is_whole),
+        ("n_ensemble", "None or a whole number from 1",
+         lambda v: v is None or is_whole(v)),
         ("max_iter", "a whole number from 1", is_whole),
         ("batch_size", "a whole number from 1", is_whole),
         ("devices", "a whole number from 1", is_whole),
@@ -165,7 +169,8 @@ class Table(MLP):
         ("dropout", "None or from 0 to below 1",
          lambda v: v is None or 0 <= v < 1),
         ("validation_fraction", "from 0 to below 1", lambda v: 0 <= v < 1),
-        ("n_iter_no_change", "None or from 1", lambda v: v is None or v >= 1),
+        ("n_iter_no_change", "auto, None or from 1",
+         lambda v: v is None or v == "auto" or v >= 1),
         ("select", "None or one of " + ", ".join(_FIGURES),
          lambda v: v is None or v in _FIGURES),
     ]
@@ -274,7 +279,8 @@ class Table(MLP):
     def _make(self, rows, t):
         hidden = self._hidden()
         options = {"recipe": self.recipe.replace("-", "_"),
-                   "hidden": len(hidden), "members": self.n_ensemble}
+                   "hidden": len(hidden), "members": self.n_ensemble or (
+                       _OF_FEW if rows < _FEW_ROWS else 1)}
         if self.dropout is not None:
             options["dropout"] = self.dropout
         if self._calibrates():
@@ -284,6 +290,9 @@ class Table(MLP):
         if self._numeric:
             options["low"], options["high"] = float(t.min()), float(t.max())
         batches = max(1, rows // self._batch(rows))
+        self._patience = self.n_iter_no_change
+        if self._patience == "auto":
+            self._patience = max(20, -(-100 // batches))
         return Network(
             {"note": note_of(self._columns, self._target), "width": hidden,
              "options": options, "rate": self.learning_rate_init,
@@ -375,8 +384,8 @@ class Table(MLP):
             self._network.trained()
 
     def _is_over(self):
-        return (self.n_iter_no_change is not None and
-                self._no_improvement >= self.n_iter_no_change or
+        return (self.n_iter_no_change is not None and self.early_stopping and
+                self._no_improvement >= self._patience or
                 self._network.trainer.steps >= self._network.shape["steps"])
 
     def _stops(self):

@@ -35,7 +35,8 @@ TableClassifier and TableRegressor are RealMLP (Holzmueller et al. 2024), as
 lockstep-train table trains it: docs/tables.md.  Their parameters:
 
     recipe                "td", or "td-s", which has less
-    n_ensemble            networks side by side, whose mean is predicted
+    n_ensemble            networks side by side, whose mean is predicted; None:
+                          4 where fewer than 1,000 rows are trained on, else 1
     hidden_layer_sizes    of the dense layers
     dropout, learning_rate_init   None: the recipe's
     batch_size, max_iter  256 rows, 256 epochs, over which the rate makes its
@@ -43,8 +44,9 @@ lockstep-train table trains it: docs/tables.md.  Their parameters:
                           one says of how many rows
     validation_fraction   what is held out, so that the best epoch counts, the
                           last of several; 0: the last epoch counts
-    n_iter_no_change      epochs without a better one that end a training;
-                          None: none do.  partial_fit then does nothing more,
+    n_iter_no_change      epochs without a better one that end a training; None:
+                          none do, nor where nothing is held out; auto: 20, and
+                          100 updates at least.  partial_fit then does nothing more,
                           and the best weights are there
     select                accuracy, auc, logloss, f1, ap, or of numbers rmse, mae,
                           r2: what chooses the best epoch; None: accuracy, of
@@ -290,10 +292,10 @@ class TableClassifier(_Classifier, Table):
     """RealMLP, whose defaults are strong, for classes: help(lockstep.sklearn)
     has its parameters."""
 
-    def __init__(self, recipe="td", *, n_ensemble=1,
+    def __init__(self, recipe="td", *, n_ensemble=None,
                  hidden_layer_sizes=(256, 256, 256), dropout=None,
                  learning_rate_init=None, batch_size=256, max_iter=256,
-                 validation_fraction=0.2, n_iter_no_change=None,
+                 validation_fraction=0.2, n_iter_no_change="auto",
                  select=None, calibrate=False, class_weight=None,
                  categorical_features="from_dtype",
                  warm_start=False, random_state=None, verbose=False,
@@ -320,10 +322,10 @@ class TableRegressor(_Regressor, Table):
     """RealMLP, whose defaults are strong, for a number:
     help(lockstep.sklearn) has its parameters."""
 
-    def __init__(self, recipe="td", *, n_ensemble=1,
+    def __init__(self, recipe="td", *, n_ensemble=None,
                  hidden_layer_sizes=(256, 256, 256), dropout=None,
                  learning_rate_init=None, batch_size=256, max_iter=256,
-                 validation_fraction=0.2, n_iter_no_change=None, select=None,
+                 validation_fraction=0.2, n_iter_no_change="auto", select=None,
                  categorical_features="from_dtype", warm_start=False,
                  random_state=None, verbose=False, n_jobs=None, devices=8):
         set_parameters(self, locals())

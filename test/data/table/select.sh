@@ -83,6 +83,30 @@ run mlp --data t.csv --target kind --ignore size --valid 0.2 --early-stop 3 \
     --epochs 4 --select auc
 is "mlp has it, too" "$status $(grep -c 'best AUC' out)" "0 1"
 
+# ------ What a table means ------
+
+awk -F, 'NR == 1 { print "PassengerId,paid,Ticket_ID,a,alive" }
+    NR > 1 { print 7 * NR "," 3 * NR ",t" NR "," $1 "," 1 + ($3 == "yes") }' \
+    t.csv >ids.csv
+run table --data ids.csv --epochs 3 --hidden 4 --save ids.st
+is "two whole numbers are classes" "$status $(grep -c 'eval step .* acc ' out)" "0 3"
+has "told" err '"alive", the target, is one of two whole numbers, so they are cl'
+is "ids are left out, numbers and words" \
+    "$(grep -c '"PassengerId" is left out\|"Ticket_ID" is left out' err)" 2
+tool=$build/lockstep-predict
+printf 'a,paid\n1,2\n' >one.csv
+run ids.st one.csv
+is "and nobody asks for them" "$status $(head -n 1 out)" "0 alive,p_1,p_2"
+tool=$build/lockstep-train
+run table --data ids.csv --epochs 3 --hidden 4 --task regression
+is "or a number, if that is said" "$status $(grep -c ' RMSE ' out)" "0 4"
+sed 's/,2$/,2.5/' ids.csv >half.csv
+run table --data half.csv --epochs 3 --hidden 4
+is "halves are numbers" "$status $(grep -c ' RMSE ' out)" "0 4"
+head -n 19 ids.csv | cut -d, -f1,4,5 >few.csv
+run table --data few.csv --epochs 3 --hidden 4
+is "of few rows none is an id" "$status $(grep -c 'left out' err)" "0 0"
+
 expect 2 'is for numbers, and "kind" is of classes' $kind --select rmse
 expect 2 'is for classes, and "size" is a number' $short --target size \
     --select auc

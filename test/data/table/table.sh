@@ -475,15 +475,15 @@ expect 1 "no/where.csv: No such file" mlp --data no/where.csv --target a
 { cat t.csv; echo "x,1,red,big,1"; } >typo.csv
 expect 1 'line 122: "x" is no number, as 120 of the 121 values of "a" are' \
     mlp --data typo.csv --target price
-awk 'BEGIN { print "id,y"; for (i = 0; i < 60; i++) print "n" i "," i }' >id.csv
-expect 1 'column "id" has 60 different words in 60 rows, "n0" in line 2; --ignore' \
+awk 'BEGIN { print "nr,y"; for (i = 0; i < 60; i++) print "n" i "," i }' >id.csv
+expect 1 'column "nr" has 60 different words in 60 rows, "n0" in line 2; --ignore' \
     mlp --data id.csv --target y
-awk 'BEGIN { print "id,y"; for (i = 0; i < 60; i++)
+awk 'BEGIN { print "nr,y"; for (i = 0; i < 60; i++)
     printf "\"%d,%03d\",%d\n", i + 1, i, i }' >commas.csv
-expect 1 'line 2, column "id": "1,000" (and 59 more) looks like a number with marks' \
+expect 1 'line 2, column "nr": "1,000" (and 59 more) looks like a number with marks' \
     mlp --data commas.csv --target y
 expect 1 "has no column except the target" mlp --data id.csv --target y \
-    --ignore id
+    --ignore nr
 expect 1 "the data set is empty" mlp --data head.csv --target kind
 { cat t.csv; echo "1,1,red,,1"; } >none.csv
 expect 1 "this is the target (1 such row); --missing :target=drop leaves" \
@@ -672,13 +672,13 @@ for word in None - NaT '#N/A' '<NA>' N/D; do
     run $short empty.csv --missing mean
     is "$word taken out" $status 0
 done
-awk 'BEGIN { print "id,age,name,nix,y"; for (i = 0; i < 60; i++)
+awk 'BEGIN { print "nr,age,name,nix,y"; for (i = 0; i < 60; i++)
     print i + 1 "," (i % 9 ? i : "") ",n" i ",," i % 7 }' >all.csv
 expect 1 'all 3 such columns: --missing mean --ignore "name,nix"' $short all.csv
 run $short all.csv --missing mean --ignore "name,nix"
 is "which is enough" $status 0
 has "a column that counts the rows" err \
-    'note: "id" counts the rows, as an index does; --ignore "id"'
+    'note: "nr" counts the rows, as an index does; --ignore "nr"'
 awk -F, 'NR > 1 { $3 = 5 } { print $2 "," $3 }' plain.csv >const.csv
 run $short const.csv
 has "nothing to learn" err 'note: "y", the target, is "5" in all rows, so there'
