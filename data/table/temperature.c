@@ -13,12 +13,12 @@
  * leave one in 3e7 of that. */
 enum { STEPS = 40 };
 
-/* The log loss of a row: log(sum of e^(x_k - x_label)), the largest taken
- * off. */
+/* The log loss of a row: log(sum of e^(x_k - x_label)), the largest taken off;
+ * `share` of each other class's is in it. */
 static double row_loss(int64_t classes, const float *x, int32_t label,
-                       double by)
+                       double by, double share)
 {
-    double most = (double)x[0], sum = 0;
+    double most = (double)x[0], sum = 0, all = 0;
 
     for (int64_t k = 1; k < classes; k++)
         most = (double)x[k] > most ? (double)x[k] : most;
@@ -26,8 +26,26 @@ static double row_loss(int64_t classes, const float *x, int32_t label,
         double d = ((double)x[k] - most) * by;
 
         sum += d > -700 ? ls__exp(d) : 0;
+        all += d;
     }
-    return ls__log(sum) - ((double)x[label] - most) * by;
+    return ls__log(sum) - share * all -
+           (1 - share * (double)classes) * ((double)x[label] - most) * by;
+}
+
+/* The mean; share 0: of the labels alone. */
+static double loss_at(int64_t rows, int64_t classes, const float *logits,
+                      const int32_t *label, double temperature, double share)
+{
+    double sum = 0;
+    int64_t n = 0;
+
+    for (int64_t i = 0; i < rows; i++)
+        if (label[i] >= 0 && label[i] < classes) {
+            sum += row_loss(classes, logits + i * classes, label[i],
+                            1 / temperature, share);
+            n++;
+        }
+    return n ? sum / (double)n : (double)NAN;
 }
 
 double ls_log_loss(int64_t rows, int64_t classes, const float *logits,
@@ -35,20 +53,12 @@ double ls_log_loss(int64_t rows, int64_t classes, const float *logits,
 {
     LS__NEED_OR(logits, (double)NAN);
     LS__NEED_OR(label, (double)NAN);
-
-    double sum = 0;
-    int64_t n = 0;
-
-    for (int64_t i = 0; i < rows; i++)
-        if (label[i] >= 0 && label[i] < classes) {
-            sum += row_loss(classes, logits + i * classes, label[i],
-                            1 / temperature);
-            n++;
-        }
-    return n ? sum / (double)n : (double)NAN;
+    return loss_at(rows, classes, logits, label, temperature, 0);
 }
 
-/* The loss has one least value as a function of the logarithm, too. */
+/* Rows that are all right would want no end of certainty: so a label is one
+ * with (n + 1) / (n + classes), as if each class had been seen once more (Platt
+ * 1999).  The loss has one least value as a function of the logarithm, too. */
 double ls_temperature(int64_t rows, int64_t classes, const float *logits,
                       const int32_t *label)
 {
@@ -56,11 +66,15 @@ double ls_temperature(int64_t rows, int64_t classes, const float *logits,
     LS__NEED_OR(label, (double)NAN);
 
     const double golden = 0.6180339887498949;
-    double low = -4, high = 4, at[2], loss[2];
+    double low = -4, high = 4, at[2], loss[2], share = 0;
+
+    for (int64_t i = 0; i < rows; i++)
+        share += label[i] >= 0 && label[i] < classes;
+    share = 1 / (share + (double)classes);
 
     for (int i = 0; i < 2; i++) {
         at[i] = i ? low + golden * (high - low) : high - golden * (high - low);
-        loss[i] = ls_log_loss(rows, classes, logits, label, ls__exp(at[i]));
+        loss[i] = loss_at(rows, classes, logits, label, ls__exp(at[i]), share);
     }
     for (int i = 0; i < STEPS; i++) {
         bool left = loss[0] <= loss[1]; /* the least is left of at[1] */
@@ -70,8 +84,8 @@ double ls_temperature(int64_t rows, int64_t classes, const float *logits,
         loss[left] = loss[!left];
         at[!left] = left ? high - golden * (high - low)
                          : low + golden * (high - low);
-        loss[!left] = ls_log_loss(rows, classes, logits, label,
-                                  ls__exp(at[!left]));
+        loss[!left] = loss_at(rows, classes, logits, label,
+                              ls__exp(at[!left]), share);
     }
     return isnan(loss[0]) ? 1 : ls__exp(at[0]);
 }

@@ -150,12 +150,12 @@ typedef struct ls_table_data ls_table_data;
 /* Read a table to train a model on; options NULL means the defaults.  A column
  * is of numbers if all its values are numbers, of dates if all are dates, and
  * of text if most are no numbers.  One that is called an id and has another
- * whole number or word in each of twenty rows or more is left out.  Refused are a column of numbers or dates
- * with something else here and there; text that differs in nearly every row, or
- * that looks like numbers or dates ("17%", "1 000", "01/15/2025"); a first line
- * that is a row; and a series out of order by its first dates.  LS_EINVAL: the
- * options do not fit the table; LS_EIO; LS_EFORMAT names line and column;
- * LS_ENOMEM. */
+ * whole number or word in each of twenty rows or more is left out.  Refused are
+ * a column of numbers or dates with something else here and there; text that
+ * differs in nearly every row, or that looks like numbers or dates ("17%",
+ * "1 000", "01/15/2025"); a first line that is a row; and a series out of order
+ * by its first dates.  LS_EINVAL: the options do not fit the table; LS_EIO;
+ * LS_EFORMAT names line and column; LS_ENOMEM. */
 LS_API int ls_table_data_open(ls_table_data **data, const char *path,
                               const ls_table_data_options *options);
 

@@ -607,14 +607,14 @@ def check_dates(tools):
     day = [datetime.date(2024, 1, 1) + datetime.timedelta(i) for i in range(260)]
     x = np.round(rng.normal(size=260), 3)
     y = np.array([2. * (d.weekday() < 5) for d in day]) + .1 * x
-    options = dict(random_state=0, max_iter=60)
+    options = dict(random_state=0, max_iter=120)
     with tempfile.TemporaryDirectory() as folder:
         train, model, rows = (os.path.join(folder, n) for n in (
             "train.csv", "model.st", "rows.csv"))
         write_table(train, day[:200], x[:200], y[:200])
         write_table(rows, day[200:], x[200:])
         subprocess.run([os.path.join(tools, "lockstep-train"), "table", "--data",
-                        train, "--epochs", "60", "--save", model, "--workers",
+                        train, "--epochs", "120", "--save", model, "--workers",
                         "1"], check=True, capture_output=True)
         command = ls.TableModel(model)
         assert command.columns == ["when", "x"]

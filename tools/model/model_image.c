@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mlp and cnn: classifiers of images, or of rows of numbers. */
 #include "model/model_parts.h"
-#include "model/select.h"
+#include "model/selection.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The rows of model_settings.h. */
 #include "model/model_settings.h"
 #include "data/data_settings.h"
-#include "model/select.h"
+#include "model/selection.h"
 
 #include <lockstep.h>
 
@@ -73,7 +73,8 @@ static const opt layers[] = {
     { OPT_ROW("recipe", NULL, OPT_CHOICE, AT(recipe), FOR("table"), "td",
               "RealMLP-TD, or TD-S, which has less"), .words = model_recipes },
     { OPT_ROW("select", NULL, OPT_CHOICE, AT(select), FOR("mlp", "table"),
-              "auto", "what chooses the epoch and the trial, on rows held back"),
+              "auto",
+              "what chooses the epoch and the trial, on rows held back"),
       .first = 2, .words = select_words, TRAIN,
       .marks = OF_HELD | OF_TABLE },
     { OPT_ROW("calibrate", NULL, OPT_FLAG, AT(calibrate), FOR("table"), "",

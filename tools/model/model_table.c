@@ -2,7 +2,7 @@
 /* table: RealMLP.  Its network, first values and groups are the library's
  * (lockstep/realmlp.h); here options reach it. */
 #include "model/model_parts.h"
-#include "model/select.h"
+#include "model/selection.h"
 
 #include <lockstep/realmlp.h>
 
@@ -12,6 +12,9 @@ const opt_word model_recipes[] = {
     {"td", MODEL_TD}, {"td-s", MODEL_TD_S}, {NULL, 0}};
 
 enum { OF_RECIPE = -1 }; /* an option that was not given */
+
+/* One network scatters where rows are few: so many side by side. */
+enum { FEW_ROWS = 1000, OF_FEW = 4 };
 
 /* Make what the settings say; NULL: there is no memory, as ls_errmsg says. */
 static ls_realmlp *realmlp(const model_settings *s)
@@ -149,6 +152,8 @@ static int table_load(data *d, settings *s, const opt_line *line)
         return status;
     if (!s->data.target)
         s->data.target = data_target(d).name;
+    if (!opt_given(line, "ensemble") && d->rows < FEW_ROWS)
+        m->ensemble = OF_FEW;
     if (!opt_given(line, "activation"))
         m->activation = OF_RECIPE;
     if (!opt_given(line, "dropout"))
@@ -182,7 +187,7 @@ static const opt_start own[] = {
     {"optimizer:weight-decay", "0.02"}, {"schedule", "coslog"},
     {"optimizer:decay-schedule", "flat-cosine"},
     {"dropout:schedule", "flat-cosine"},
-    {"early-stop", "1000000"}, {"log-every", "0"}, {NULL, NULL},
+    {"early-stop", "20"}, {"log-every", "0"}, {NULL, NULL},
 };
 
 static const char *const files[] = {".csv", ".csv.gz", ".tsv", ".tsv.gz", NULL};
@@ -195,9 +200,9 @@ const opt_model model_table = {
             "named: the last\ncolumn is predicted (--target names another), a "
             "fifth of the rows is held back,\nand the weights of the epoch "
             "that was best on them are saved; twenty without a\nbetter one are "
-            "the end.  Below 1,000 rows four networks are one model.  --recipe\n"
-            "td-s is the smaller one of the paper.  lr is that of the task: "
-            "0.04 for classes,\n0.2 for numbers (td-s 0.07).",
+            "the end.  Below 1,000 rows four networks are one model.\n"
+            "--recipe td-s is the smaller one of the paper.  lr is that of "
+            "the task: 0.04 for\nclasses, 0.2 for numbers (td-s 0.07).",
     .impl = &table,
     .own = own,
     .files = files,

@@ -92,7 +92,7 @@ double score_f1(int64_t rows, const float *out, const int32_t *label)
     return either > 0 ? 2 * both / either : 0;
 }
 
-/* From the highest score down; those of one score are told at once. */
+/* Go from the highest score down; those of one score are told at once. */
 static double average_precision(int64_t n, const scored *s)
 {
     double said = 0, right = 0, sum = 0;

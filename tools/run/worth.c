@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See worth.h. */
 #include "run/worth.h"
-#include "model/select.h"
+#include "model/selection.h"
 #include "opt/opt.h"
 #include "run/score.h"
 

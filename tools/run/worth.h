@@ -25,7 +25,7 @@ typedef struct worth {
 worth worth_of(int64_t rows, int64_t width, const float *out, const void *y,
                ls_column target);
 
-/* The figure of --select (model/select.h), in the target's unit; of
+/* The figure of --select (model/selection.h), in the target's unit; of
  * SELECT_AUTO, NaN.  And such a worth with it in the place of `good`. */
 double worth_figure(int64_t select, int64_t rows, int64_t width,
                     const float *out, const void *y, ls_column target);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Evaluation during the training. */
 #include "train/evaluate.h"
-#include "model/select.h"
+#include "model/selection.h"
 #include "opt/characters.h"
 #include "opt/opt.h"
 #include "run/rate.h"

@@ -4,7 +4,7 @@
  * left out are two other embeddings of numbers, a network without scale, and
  * the options that a recipe or a target does not take.
  * Trial t of a seed has the same options whatever was tried before. */
-#include "model/select.h"
+#include "model/selection.h"
 #include "train/trials.h"
 
 #include <math.h>

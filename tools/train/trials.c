@@ -4,7 +4,7 @@
  * program does, with what it prints and writes left out, and hands over a
  * number or what was wrong. */
 #include "data/standard_input.h"
-#include "model/select.h"
+#include "model/selection.h"
 #include "opt/characters.h"
 #include "run/scratch.h"
 #include "train/stop.h"

@@ -21,7 +21,8 @@ awk 'BEGIN { print "a,b,same,side,colour,town,kind,price"
         p = 1000 + 300 * a - 2 * b + (c == "red") * 500 + (s == "left") * 300
         printf "%.2f,%d,7,%s,%s,t%d,%s,%.1f\n", a, b, s, c, i * 5 % 12, k, p }
     }' >t.csv
-short="table --data t.csv --epochs 24 --devices 2 --hidden 32,32 --seed 1"
+short="table --data t.csv --epochs 24 --devices 2 --hidden 32,32 --seed 1
+    --ensemble 1"
 
 for w in 1 2 3; do
     run $short --ignore price --target kind --workers $w --save kind.st \

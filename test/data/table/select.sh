@@ -18,7 +18,8 @@ table() { awk -v n="$1" -v from="$2" 'BEGIN { print "a,b,kind,size"
     } }'; }
 table 300 0 >t.csv
 table 150 1000 >other.csv
-short="table --data t.csv --hidden 16,16 --epochs 20 --devices 2 --eval-data
+short="table --data t.csv --hidden 16,16 --epochs 20 --devices 2 --log-every 1
+    --ensemble 1 --eval-data
     other.csv"
 kind="$short --target kind --ignore size"
 best() { sed -n "s/.*eval best $1 \([-0-9.]*\) at.*/\1/p" out; }
@@ -84,6 +85,20 @@ run mlp --data t.csv --target kind --ignore size --valid 0.2 --early-stop 3 \
 is "mlp has it, too" "$status $(grep -c 'best AUC' out)" "0 1"
 
 # ------ What a table means ------
+
+table 1300 0 >many.csv
+for of in 4:t.csv 1:many.csv; do
+    tool=$build/lockstep-train
+    run table --data ${of#*:} --target kind --ignore size --epochs 1 --hidden 4 \
+        --save of.st
+    tool=$build/lockstep-inspect
+    run of.st
+    is "${of%:*} networks of ${of#*:}" "$(grep -c 'layers.0.kernel' out)" ${of%:*}
+done
+tool=$build/lockstep-train
+run table --data t.csv --target kind --ignore size --epochs 900 --hidden 2
+is "the end comes a hundred updates after the best" \
+    "$status $(grep -c 'none better in 100: the end' out)" "0 1"
 
 awk -F, 'NR == 1 { print "PassengerId,paid,Ticket_ID,a,alive" }
     NR > 1 { print 7 * NR "," 3 * NR ",t" NR "," $1 "," 1 + ($3 == "yes") }' \

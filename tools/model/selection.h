@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --select: the figure of rows held back by which the best epoch, and the best
  * trial of --tune, is chosen. */
-#ifndef TOOLS_SELECT_H
-#define TOOLS_SELECT_H
+#ifndef TOOLS_SELECTION_H
+#define TOOLS_SELECTION_H
 
 #include "data/data.h"
 #include "opt/opt.h"

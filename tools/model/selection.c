@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See select.h. */
-#include "model/select.h"
+/* See selection.h. */
+#include "model/selection.h"
 
 const opt_word select_words[] = {
     {"auto", SELECT_AUTO}, {"accuracy", SELECT_ACCURACY}, {"auc", SELECT_AUC},
