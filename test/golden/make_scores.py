@@ -5,7 +5,10 @@
 """
 import numpy as np
 import sklearn
-from sklearn.metrics import (r2_score, roc_auc_score, root_mean_squared_error,
+from sklearn.metrics import (average_precision_score, f1_score, log_loss,
+                             mean_absolute_error, precision_recall_curve,
+                             precision_score, r2_score, recall_score,
+                             roc_auc_score, root_mean_squared_error,
                              top_k_accuracy_score)
 
 rng = np.random.RandomState(5)
@@ -27,6 +30,12 @@ score = np.round(rng.randn(n), 1).astype("f4")  # with ties
 label = (score + rng.randn(n) > 0).astype("i4")
 logits = rng.randn(n, k).astype("f4")
 many = rng.randint(0, k, n).astype("i4")
+picked = logits.argmax(1)
+share = np.exp(logits.astype("f8"))
+share /= share.sum(1, keepdims=True)
+curve = precision_recall_curve(label, score)
+f1 = 2 * curve[0] * curve[1] / np.maximum(curve[0] + curve[1], 1e-300)
+best = np.flatnonzero(np.isclose(f1[:-1], f1.max()))[-1]
 print(f"/* Made by make_scores.py with scikit-learn {sklearn.__version__}. */")
 print("// clang-format off")
 put_float("golden_y", y)
@@ -42,6 +51,17 @@ for name, value in (
         ("rmse", root_mean_squared_error(np.ravel(y).astype("f8"),
                                          np.ravel(out).astype("f8"))),
         ("auc", roc_auc_score(label, score)),
+        ("ap", average_precision_score(label, score)),
+        ("best_f1", f1.max()),
+        ("best_from", float(curve[2][best - 1:best + 1].mean())),
+        ("log_loss", log_loss(many, share, labels=range(k))),
+        ("mae", mean_absolute_error(np.ravel(y).astype("f8"),
+                                    np.ravel(out).astype("f8"))),
+        ("precision", precision_score(many, picked, average="macro",
+                                      labels=range(k))),
+        ("recall", recall_score(many, picked, average="macro",
+                                labels=range(k))),
+        ("f1", f1_score(many, picked, average="macro", labels=range(k))),
         ("top2", top_k_accuracy_score(many, logits, k=2, labels=range(k)))):
     print(f"static const double golden_{name} = {value!r};".replace(
         "np.float64(", "").replace(");", ";"))

@@ -128,6 +128,8 @@ for missing in (), ("--missing", "mean"):
     some = houses(missing)
     compare("table, numbers", "table", "price.csv", *SHORT, *missing)
     compare("table, classes", "table", "kind.csv", *SHORT, *missing)
+    compare("table, calibrated", "table", "kind.csv", "--calibrate", *SHORT,
+            *missing)
     compare("mlp, classes", "mlp", "kind.csv", "--target", "kind", "--steps",
             "20", *missing)
     # A word that nobody knows, and a number that nobody has.

@@ -109,10 +109,13 @@ int ask_open(ask *a, const char *path)
 
 int ask_next(ask *a, int64_t *n)
 {
-    if (!a->table)
-        return next_of_array(a, n);
-    return opt_check(ls_table_predict_next(a->context, FEED_ROWS, n, a->out,
-                                           a->best));
+    int status = a->table ? opt_check(ls_table_predict_next(
+                                a->context, FEED_ROWS, n, a->out, a->best))
+                          : next_of_array(a, n);
+
+    for (int64_t i = 0; status == OPT_GO && a->threshold > 0 && i < *n; i++)
+        a->best[i] = a->out[2 * i + 1] >= a->threshold;
+    return status;
 }
 
 void ask_close(ask *a)

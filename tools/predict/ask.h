@@ -18,6 +18,8 @@ typedef struct ask {
     double *number; /* rows of the feed, (FEED_ROWS, columns) */
     double *out;    /* (FEED_ROWS, classes) */
     int *best;      /* (FEED_ROWS) */
+    double threshold; /* of two classes it is the second where its probability
+                         is at least that; 0: the likelier */
 } ask;
 
 /* Rows of a table, by the names of its columns; others are passed over.  Of a

@@ -144,16 +144,14 @@ static pair pair_of(const judged *j, int64_t row)
 {
     const float *out = j->out + row * j->width;
     int64_t top = j->width == 2 ? 1 : largest(j->width, out);
-    double sum = 0;
 
     if (!j->target.words)
         return (pair){j->target.mean + j->target.scale * (double)*out,
                       j->target.mean +
                           j->target.scale *
                               (double)((const float *)j->y.data)[row]};
-    for (int64_t k = 0; k < j->width; k++)
-        sum += exp((double)out[k] - (double)out[top]);
-    return (pair){1 / sum, ((const int32_t *)j->y.data)[row] == top};
+    return (pair){judge_probability(j, row, top),
+                  ((const int32_t *)j->y.data)[row] == top};
 }
 
 static int by_said(const void *a, const void *b)
@@ -213,7 +211,6 @@ void insight_print(const insight *in, FILE *file)
     const judged *j = in->of;
     bool classes = j->target.words > 0;
 
-    judge_print(j, file);
     fprintf(file, "\nimportance: %s that is lost where a column is shuffled "
             "(mean and deviation of %d)\n", j->worth.name, REPEATS);
     for (int i = 0; i < in->columns; i++)

@@ -17,21 +17,28 @@ typedef struct judged {
     const ls_coding *coding;
     ls_table_data *data;
     ls_array x, y;
+    const void *truth; /* in y: that of each row */
     ls_column target;
     int64_t rows, width; /* of the outputs */
     float *out;
     worth worth;
-    int64_t top_k; /* 0: not asked for */
+    int64_t top_k;    /* 0: not asked for */
+    double threshold; /* so, too */
 } judged;
 
-/* Read the table and predict its rows; option is what a message names. */
-int judge_open(judged *j, const ask *a, const char *path, const char *option,
+/* Read the table and predict its rows; explain: for --explain, which of a
+ * series there is none. */
+int judge_open(judged *j, ask *a, const char *path, bool explain,
                int64_t top_k);
 
 void judge_close(judged *j);
 
-/* Print a line of figures, those that lockstep-train prints of rows held
- * out. */
+/* The probability of a class in a row, and the class that it is taken for. */
+double judge_probability(const judged *j, int64_t row, int64_t class_number);
+int64_t judge_class(const judged *j, int64_t row);
+
+/* Print a line of figures: those that lockstep-train prints of rows held out,
+ * and log loss and average precision, or MAE. */
 void judge_print(const judged *j, FILE *file);
 
 /* Images that were judged, and how many of them were right, or had their class

@@ -7,6 +7,8 @@
 #include "predict/choose.h"
 #include "predict/feed.h"
 #include "predict/insight.h"
+#include "predict/keep.h"
+#include "predict/report.h"
 #include "predict/settings.h"
 #include "predict/table.h"
 #include "run/apart.h"
@@ -36,6 +38,7 @@ typedef struct run {
     ls_array_spec in, out;
     int of;        /* the number of that output */
     ask ask;       /* rows of a table, where the model is of one */
+    keep keep;
     normal images; /* or of images */
     feed feed;     /* or of others */
     float *y;
@@ -224,6 +227,7 @@ static int open_table(run *r)
     if (r->ask.model)
         ls_coding_target(r->ask.coding, &target);
     r->table = table_new(r->file, r->graph, r->of, target);
+    r->table.keep = r->set.keep ? &r->keep : NULL;
     if (r->images.classes == r->table.columns)
         r->table.class_name = r->images.class_name;
     if (ls_images_file(&r->feed.images, 0))
@@ -306,8 +310,10 @@ static int predict_target(run *r)
     if (status == OPT_GO)
         table_head(&r->table);
     for (; status == OPT_GO && n > 0;
-         status = status == OPT_GO ? ask_next(&r->ask, &n) : status)
+         status = status == OPT_GO ? ask_next(&r->ask, &n) : status) {
         table_lines(&r->table, n, r->ask.out, r->ask.best);
+        status = r->keep.status;
+    }
     return status;
 }
 
@@ -316,20 +322,49 @@ static int judge(run *r)
 {
     insight in = {.columns = 0};
     judged j;
-    int status = judge_open(&j, &r->ask, r->line.path[1],
-                            r->set.explain ? "explain" : "score", r->set.top_k);
+    int status = judge_open(&j, &r->ask, r->line.path[1], r->set.explain,
+                            r->set.top_k);
 
     if (status == OPT_GO && r->set.explain)
         status = insight_open(&in, &j);
+    if (status == OPT_GO)
+        judge_print(&j, r->file);
+    if (status == OPT_GO && r->set.score)
+        status = report_print(&j, r->file);
     if (status == OPT_GO && r->set.explain)
         insight_print(&in, r->file);
-    else if (status == OPT_GO)
-        judge_print(&j, r->file);
     if (status == OPT_GO && r->set.plot)
-        status = insight_draw(&in, r->set.plot);
+        status = r->set.explain ? insight_draw(&in, r->set.plot)
+                                : report_draw(&j, r->set.plot);
     insight_close(&in);
     judge_close(&j);
     return status;
+}
+
+/* Options of models of tables. */
+static int check_table(const run *r)
+{
+    const settings *s = &r->set;
+    const char *option = s->keep ? "keep" : s->threshold > 0 ? "threshold"
+                         : s->plot ? "plot" : NULL;
+    ls_column target = {0};
+
+    if (option && !r->ask.model)
+        return opt_fail(OPT_WRONG, "--%s is for models of a table", option);
+    if (r->ask.model)
+        ls_coding_target(r->ask.coding, &target);
+    if (s->threshold > 0 && target.words != 2)
+        return opt_fail(OPT_WRONG, "--threshold is for two classes, and here "
+                        "%s", target.words ? "there are others"
+                                           : "numbers are predicted");
+    if (s->keep && s->explain)
+        return opt_fail(OPT_WRONG, "--keep is for lines of predictions, and "
+                        "--explain writes none");
+    if (s->plot && !s->explain && target.words)
+        return opt_fail(OPT_WRONG, "--plot: --score draws the residuals of "
+                        "numbers, and here classes are predicted; --explain "
+                        "draws what they come from");
+    return OPT_GO;
 }
 
 /* Options that are for other models and inputs. */
@@ -338,15 +373,18 @@ static int check_kind(const run *r)
     if (r->ask.model && r->of)
         return opt_fail(OPT_WRONG, "--of: a model of a table predicts its "
                         "target, which is no output \"%s\"", r->out.name);
-    return OPT_GO;
+    return check_table(r);
 }
 
 static int predict_rows(run *r)
 {
     int status = check_kind(r);
 
+    r->ask.threshold = r->set.threshold;
     if (status == OPT_GO)
         status = open_input(r);
+    if (status == OPT_GO && r->set.keep)
+        status = keep_open(&r->keep, &r->ask, r->line.path[1], r->set.keep);
     if (status == OPT_GO && !r->ask.model && r->set.explain)
         status = opt_fail(OPT_WRONG, "--explain is for models of a table");
     if (status == OPT_GO && !r->ask.model && r->set.score && !r->images.is)
@@ -422,6 +460,7 @@ int main(int argc, char **argv)
     if (status == OPT_GO)
         status = r.set.generate ? generate(&r) : predict_rows(&r);
     status = close_output(&r, status);
+    keep_close(&r.keep);
     ask_close(&r.ask);
     ls_context_close(r.context);
     ls_predictor_close(r.predictor);

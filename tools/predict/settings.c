@@ -2,6 +2,8 @@
 /* See settings.h. */
 #include "predict/settings.h"
 
+#include <float.h>
+
 #define AT(member) offsetof(settings, member)
 
 static const opt options[] = {
@@ -30,7 +32,17 @@ static const opt options[] = {
              "tell which columns matter, and how far predictions are right"),
      .not_with = "generate", .marks = OF_ROWS},
     {OPT_ROW("plot", "F.svg", OPT_TEXT, AT(plot), NULL, "",
-             "and draw it"), .needs = "explain", .use = OPT_WRITTEN},
+             "and draw it; with --score the residuals of numbers"),
+     .needs = "explain|score", .use = OPT_WRITTEN},
+    {OPT_ROW("threshold", "X", OPT_REAL, AT(threshold), NULL, "",
+             "of two classes it is the second, where that is at least so "
+             "probable (the likelier)"),
+     .least = DBL_MIN, .below = 1, .range = "a number above 0 and below 1",
+     .not_with = "generate", .marks = OF_ROWS},
+    {OPT_ROW("keep", "COLUMN,..", OPT_TEXT, AT(keep), NULL, "",
+             "lines begin with these columns of INPUT; of a series those of "
+             "the row that is predicted, after its number"),
+     .not_with = "score", .marks = OF_ROWS},
     {OPT_ROW("skip-broken", NULL, OPT_FLAG, AT(skip_broken), NULL, "",
              "leave out files that are no pictures, or broken"),
      .not_with = "generate", .marks = OF_ROWS},

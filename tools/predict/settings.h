@@ -9,8 +9,8 @@ typedef struct settings {
     const char *output, *of, *onnx, *c, *lora, *prompt;
     int64_t generate, top_k, seed; /* 0: no text; all bytes */
     bool score, explain, skip_broken, int8;
-    const char *plot;
-    double temperature;
+    const char *plot, *keep;
+    double temperature, threshold; /* 0: none */
 } settings;
 
 enum { OF_ROWS = 1 }; /* a mark: of no use without an INPUT */

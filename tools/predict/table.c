@@ -59,9 +59,7 @@ table table_new(FILE *file, const ls_graph *graph, int i, ls_column target)
     return t;
 }
 
-/* Prints it as CSV has it: in quotes where it must be; on a terminal as one
- * line that does nothing to it. */
-static void put_text(const table *t, const char *before, const char *text)
+void table_text(const table *t, const char *before, const char *text)
 {
     FILE *file = t->file;
 
@@ -79,10 +77,12 @@ static void put_text(const table *t, const char *before, const char *text)
 /* "diagnosis,p_benign,p_malignant", or the target alone. */
 static void coded_head(const table *t)
 {
-    put_text(t, "", t->target.name);
+    if (t->keep)
+        keep_head(t->keep, t);
+    table_text(t, "", t->target.name);
     for (int i = 0; i < t->target.words; i++) {
         fputc(',', t->file);
-        put_text(t, "p_", t->target.word[i]);
+        table_text(t, "p_", t->target.word[i]);
     }
     fputc('\n', t->file);
 }
@@ -100,14 +100,14 @@ void table_head(const table *t)
     for (int64_t i = 0; i < t->columns; i++)
         if (t->label && t->class_name) {
             fputc(',', t->file);
-            put_text(t, "p_", t->class_name[i]);
+            table_text(t, "p_", t->class_name[i]);
         } else if (t->label)
             fprintf(t->file, ",p%lld", (long long)i);
         else if (t->columns > 1)
             fprintf(t->file, "%s%s%lld", i ? "," : "",
                     characters_shown(t->name), (long long)i);
         else
-            put_text(t, "", t->name);
+            table_text(t, "", t->name);
     putc('\n', t->file);
 }
 
@@ -120,7 +120,7 @@ static void classes(const table *t, const float *y)
     for (int64_t i = 0; i < t->columns; i++)
         sum += exp((double)y[i] - (double)y[top]);
     if (t->class_name)
-        put_text(t, "", t->class_name[top]);
+        table_text(t, "", t->class_name[top]);
     else
         fprintf(t->file, "%lld", (long long)top);
     if (t->files)
@@ -142,7 +142,7 @@ void table_rows(table *t, int64_t rows, const float *y)
         const float *shown = y + t->size - t->columns;
 
         if (t->files) {
-            put_text(t, "", ls_images_file(t->files, t->row++));
+            table_text(t, "", ls_images_file(t->files, t->row++));
             fputc(',', t->file);
         }
         if (t->label)
@@ -159,8 +159,10 @@ void table_lines(const table *t, int64_t rows, const double *out,
     int words = t->target.words;
 
     for (int64_t i = 0; i < rows; i++) {
+        if (t->keep)
+            keep_row(t->keep, t);
         if (words)
-            put_text(t, "", t->target.word[best[i]]);
+            table_text(t, "", t->target.word[best[i]]);
         else
             fprintf(t->file, "%.9g", opt_shown(out[i]));
         for (int k = 0; k < words; k++)

@@ -11,9 +11,17 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* Columns of the input that lines begin with (keep.h). */
+typedef struct keep keep;
+typedef struct table table;
+
+void keep_head(const keep *k, const table *t);
+void keep_row(keep *k, const table *t);
+
 /* A column for each class, or for each number of the output. */
-typedef struct table {
+struct table {
     FILE *file;
+    keep *keep; /* NULL: none */
     const char *label; /* "class", "token": probabilities follow it; NULL: the
                           numbers themselves do */
     const char *name;  /* of the output */
@@ -25,7 +33,11 @@ typedef struct table {
     const ls_source *files; /* the rows' pictures; NULL: none */
     int64_t row;            /* the next */
     bool is_terminal;       /* for the lines */
-} table;
+};
+
+/* Print a text as CSV has it: in quotes, with `before` in them, where it must
+ * be; on a terminal as one line that does nothing to it. */
+void table_text(const table *t, const char *before, const char *text);
 
 /* The table of output i, as the graph's loss means it: classes of labels, the
  * next token after the last position, or numbers.  All is borrowed. */

@@ -129,6 +129,57 @@ double score_average_precision(int64_t rows, const float *out,
     return found;
 }
 
+class_score score_class(double right, double taken, double rows)
+{
+    class_score s = {.precision = taken > 0 ? right / taken : 0,
+                     .recall = rows > 0 ? right / rows : 0};
+
+    s.f1 = right > 0 ? 2 * right / (taken + rows) : 0;
+    return s;
+}
+
+/* Go from the highest down, as average_precision does. */
+static double best_f1(int64_t n, const scored *s, double *f1)
+{
+    double all = 0, right = 0, best = (double)NAN;
+
+    *f1 = 0;
+    for (int64_t i = 0; i < n; i++)
+        all += s[i].label == 1;
+    for (int64_t i = n - 1, next; i >= 0; i = next) {
+        double of;
+
+        for (next = i; next >= 0 && s[next].score >= s[i].score; next--)
+            right += s[next].label == 1;
+        if (next == i)
+            return (double)NAN;
+        of = score_class(right, (double)(n - 1 - next), all).f1;
+        if (of > *f1) {
+            *f1 = of;
+            best = next < 0 ? (double)s[i].score
+                            : ((double)s[i].score + (double)s[next].score) / 2;
+        }
+    }
+    return best;
+}
+
+double score_best_f1(int64_t rows, const float *probability,
+                     const int32_t *label, double *f1)
+{
+    scored *s = malloc((size_t)rows * sizeof *s + 1);
+    double best = (double)NAN;
+
+    *f1 = 0;
+    for (int64_t i = 0; s && i < rows; i++)
+        s[i] = (scored){probability[i], label[i]};
+    if (s) {
+        qsort(s, (size_t)rows, sizeof *s, by_score);
+        best = best_f1(rows, s, f1);
+    }
+    free(s);
+    return best;
+}
+
 double score_mae(int64_t n, const float *out, const float *y)
 {
     double sum = 0;

@@ -28,6 +28,19 @@ double score_f1(int64_t rows, const float *out, const int32_t *label);
 double score_average_precision(int64_t rows, const float *out,
                                const int32_t *label);
 
+/* The probability from which on rows taken as class 1 have the best F1, and
+ * that F1: the highest of equals.  NaN: no row is of class 1, or one is no
+ * number, or there is no memory. */
+double score_best_f1(int64_t rows, const float *probability,
+                     const int32_t *label, double *f1);
+
+/* Precision, recall and F1 of a class: `right` of the `taken` rows are of the
+ * class, which has `rows`.  Where nothing is divided they are 0. */
+typedef struct class_score {
+    double precision, recall, f1;
+} class_score;
+class_score score_class(double right, double taken, double rows);
+
 /* MAE: the mean absolute residual of n numbers. */
 double score_mae(int64_t n, const float *out, const float *y);
 

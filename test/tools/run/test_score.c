@@ -6,6 +6,7 @@
 #include "golden/scores.h"
 
 #include <check.h>
+#include <lockstep/realmlp.h>
 #include <math.h>
 
 enum { ROWS = 24, CLASSES = 5 };
@@ -24,6 +25,8 @@ START_TEST(scores_of_numbers)
                             1e-12);
     ck_assert_double_eq_tol(score_rmse((int64_t)2 * ROWS, golden_out, golden_y),
                             golden_rmse, 1e-12);
+    ck_assert_double_eq_tol(score_mae((int64_t)2 * ROWS, golden_out, golden_y),
+                            golden_mae, 1e-12);
     ck_assert_double_eq(score_r2(ROWS, 2, golden_y, golden_y), 1);
     ck_assert(isnan(score_r2(1, 1, golden_out, golden_y)));
 }
@@ -51,6 +54,58 @@ START_TEST(scores_of_classes)
     ck_assert(score_top(2, 3, equal, each + 1, 2) == 0.5);
     ck_assert(isnan(score_auc(3, golden_score, ones)));
     ck_assert(isnan(score_auc(3, bad, golden_label)));
+}
+END_TEST
+
+/* Precision, recall and F1 as macro averages. */
+START_TEST(scores_by_class)
+{
+    class_score sum = {0};
+
+    for (int k = 0; k < CLASSES; k++) {
+        double right = 0, taken = 0, rows = 0;
+        class_score s;
+
+        for (int i = 0; i < ROWS; i++) {
+            bool is = golden_many[i] == k, said = true;
+
+            for (int c = 0; c < CLASSES; c++)
+                said &= golden_logits[i * CLASSES + c] <=
+                        golden_logits[i * CLASSES + k];
+            right += is && said;
+            taken += said;
+            rows += is;
+        }
+        s = score_class(right, taken, rows);
+        sum.precision += s.precision / CLASSES;
+        sum.recall += s.recall / CLASSES;
+        sum.f1 += s.f1 / CLASSES;
+    }
+    ck_assert_double_eq_tol(sum.precision, golden_precision, 1e-12);
+    ck_assert_double_eq_tol(sum.recall, golden_recall, 1e-12);
+    ck_assert_double_eq_tol(sum.f1, golden_f1, 1e-12);
+    ck_assert_double_eq(score_class(0, 0, 0).f1, 0);
+}
+END_TEST
+
+START_TEST(scores_of_probabilities)
+{
+    static const int32_t zeros[] = {0, 0, 0};
+    static const float bad[] = {1, NAN, 2};
+    float logits[2 * ROWS] = {0};
+    double f1, from = score_best_f1(ROWS, golden_score, golden_label, &f1);
+
+    for (int i = 0; i < ROWS; i++)
+        logits[2 * i + 1] = golden_score[i];
+    ck_assert_double_eq_tol(f1, golden_best_f1, 1e-12);
+    ck_assert_double_eq_tol(from, golden_best_from, 1e-7);
+    ck_assert_double_eq_tol(
+        score_average_precision(ROWS, logits, golden_label), golden_ap, 1e-12);
+    ck_assert_double_eq_tol(
+        ls_log_loss(ROWS, CLASSES, golden_logits, golden_many, 1),
+        golden_log_loss, 1e-12);
+    ck_assert(isnan(score_best_f1(3, golden_score, zeros, &f1)));
+    ck_assert(isnan(score_best_f1(3, bad, golden_label, &f1)));
 }
 END_TEST
 
@@ -82,6 +137,8 @@ int main(void)
 
     tcase_add_test(c, scores_of_numbers);
     tcase_add_test(c, scores_of_classes);
+    tcase_add_test(c, scores_by_class);
+    tcase_add_test(c, scores_of_probabilities);
     tcase_add_test(c, scores_of_two);
     suite_add_tcase(s, c);
     return run_suite(s);
