@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Low-rank adapters (Hu et al. 2021): a dense layer y = x W + bias becomes
+/* Low-rank adapters (LoRA; Hu and others, 2021): a dense layer y = x W + bias
+ * becomes
  *
  *     y = x W + bias + (alpha / rank) x A B,   A (I,rank), B (rank,n)
  *
