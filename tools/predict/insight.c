@@ -212,7 +212,7 @@ void insight_print(const insight *in, FILE *file)
     bool classes = j->target.words > 0;
 
     fprintf(file, "\nimportance: %s that is lost where a column is shuffled "
-            "(mean and deviation of %d)\n", j->worth.name, REPEATS);
+            "(mean, deviation of %d)\n", j->worth.name, REPEATS);
     for (int i = 0; i < in->columns; i++)
         fprintf(file, "%9.4f %9.4f  %s\n", opt_shown(in->column[i].mean),
                 opt_shown(in->column[i].deviation),

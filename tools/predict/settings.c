@@ -69,7 +69,7 @@ static const opt_model only = {
     .name = "",
     .about = "Write what a model file predicts for each row of INPUT, a table "
              "(.csv), an array\nin a .npy file, images, or for each of the "
-             "pictures that are named: a header line,\nthen a line a row.  "
+             "pictures that are named: a header\nline, then a line a row.  "
              "With --generate the text that a model of text writes.",
 };
 const opt_model *const settings_models[] = {&only};

@@ -83,7 +83,7 @@ static const opt_model only = {
              "transcript;\nof two transcripts, the first line that differs.",
     .note = "Exit status: 0 the same; 1 it could not be done; 2 wrong usage; "
             "3 files,\n4 a state, 5 the training, 6 the model differ; 7 the "
-            "same, but not all was compared.",
+            "same, but not all was\ncompared.",
 };
 static const opt_model *const models[] = {&only};
 

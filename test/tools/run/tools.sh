@@ -38,6 +38,10 @@ for model in "" linear lm mlp gpt rnn cnn; do
     awk 'length > 80' "$dir/out" >"$dir/long"
     is "--help of $model fits 80 columns" "$(cat "$dir/long")" ""
 done
+for other in info inspect predict scale verify; do
+    is "--help of lockstep-$other fits 80 columns" "$("${tool%train}$other" --help |
+        awk 'length > 80')" ""
+done
 prints "no causal mask" lm --help
 for words in -h help "help lm" "--help lm" "lm -h" "-h lm"; do
     case $words in *lm*) model=lm ;; *) model=MODEL ;; esac
