@@ -76,7 +76,10 @@ static void put_curve(FILE *f, const insight *in)
 {
     plot p = panel(f, in);
 
-    plot_frame(&p, "calibration", "predicted", NULL);
+    plot_frame(&p, "calibration", "predicted",
+               in->of->target.words ? "share of right rows"
+                                    : "mean of what is");
+    plot_numbers(&p, plot_unit(p.x_high - p.x_low));
     plot_line(f, "grid", p.left, p.bottom, p.right, p.top);
     fputs("<polyline class=\"curve\" points=\"", f);
     for (int k = 0; k < INSIGHT_BINS; k++)

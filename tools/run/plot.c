@@ -4,6 +4,7 @@
 #include "opt/characters.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 double plot_x(const plot *p, double x)
 {
@@ -73,19 +74,39 @@ void plot_line(FILE *f, const char *class, double x1, double y1, double x2,
             "y2=\"%.1f\"/>\n", class, x1, y1, x2, y2);
 }
 
+/* Put number i of those that are a unit apart; false where it is past the end.
+ */
+static bool number(double low, double high, double unit, int i, double *at,
+                   char text[32])
+{
+    *at = low + i * unit;
+    snprintf(text, 32, "%.7g", fabs(*at) < unit / 1e6 ? 0 : *at);
+    return *at <= high + unit / 1e4;
+}
+
+void plot_numbers(const plot *p, double unit)
+{
+    char text[32];
+    double v;
+
+    for (int i = 0; number(p->x_low, p->x_high, unit, i, &v, text); i++) {
+        double x = plot_x(p, v);
+
+        plot_line(p->f, "axis", x, p->bottom, x, p->bottom + 5);
+        plot_text(p->f, x, p->bottom + 20, "middle", text);
+    }
+}
+
 void plot_frame(const plot *p, const char *title, const char *x, const char *y)
 {
     double unit = plot_unit(p->y_high - p->y_low);
-    double middle = (p->left + p->right) / 2;
-    char number[32];
+    double middle = (p->left + p->right) / 2, v;
+    char text[32];
 
-    for (int i = 0; p->y_low + i * unit <= p->y_high + unit / 1e4; i++) {
-        double v = p->y_low + i * unit;
-
-        snprintf(number, sizeof number, "%g", fabs(v) < unit / 1e6 ? 0 : v);
+    for (int i = 0; number(p->y_low, p->y_high, unit, i, &v, text); i++) {
         plot_line(p->f, i ? "grid" : "axis", p->left, plot_y(p, v), p->right,
                   plot_y(p, v));
-        plot_text(p->f, p->left - 8, plot_y(p, v) + 4, "end", number);
+        plot_text(p->f, p->left - 8, plot_y(p, v) + 4, "end", text);
     }
     plot_line(p->f, "axis", p->left, p->top, p->left, p->bottom);
     if (title)

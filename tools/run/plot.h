@@ -36,4 +36,7 @@ void plot_line(FILE *f, const char *class, double x1, double y1, double x2,
  * NULL. */
 void plot_frame(const plot *p, const char *title, const char *x, const char *y);
 
+/* Numbers below the panel, `unit` apart. */
+void plot_numbers(const plot *p, double unit);
+
 #endif

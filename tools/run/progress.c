@@ -25,17 +25,29 @@ static int put_cells(char *out, size_t size, int cells, const progress *bar,
                     cells - full, "");
 }
 
+/* "1:02:03", or "2:03" of minutes and seconds. */
+static void put_clock(char out[32], double seconds)
+{
+    long long s = (long long)seconds, hours = s / 3600;
+
+    if (hours)
+        snprintf(out, 32, "%lld:%02lld:%02lld", hours, s / 60 % 60, s % 60);
+    else
+        snprintf(out, 32, "%lld:%02lld", s / 60, s % 60);
+}
+
 static int put_numbers(char *out, size_t size, const progress *bar,
                        int64_t done, float loss)
 {
     double seconds = bar->last - bar->started;
-    long long left = (long long)(seconds / (double)(done - bar->first) *
-                                 (double)(bar->total - done));
+    double left = seconds / (double)(done - bar->first) *
+                  (double)(bar->total - done);
+    char clock[32];
 
-    return snprintf(out, size, "%lld/%lld  ETA %lld:%02lld  loss %.4f  %.0f "
-                    "rows/s", (long long)done, (long long)bar->total, left / 60,
-                    left % 60, opt_shown((double)loss),
-                    (double)bar->rows / seconds);
+    put_clock(clock, left);
+    return snprintf(out, size, "%lld/%lld  ETA %s  loss %.4f  %.0f rows/s",
+                    (long long)done, (long long)bar->total, clock,
+                    opt_shown((double)loss), (double)bar->rows / seconds);
 }
 
 /* The numbers come first: the cells take what is left of the line, and of a

@@ -65,6 +65,7 @@ void curve_back(curve *c, int64_t done)
 
 typedef struct range {
     double low, high, unit; /* between marks */
+    bool cut;               /* numbers above it are left out */
 } range;
 
 static void widen(range *x, range *y, const curve_line *l)
@@ -76,9 +77,25 @@ static void widen(range *x, range *y, const curve_line *l)
     }
 }
 
-/* Finds ranges from 0, or below it, to whole units. */
+/* The greatest value once a tenth of the updates is over. */
+static double settled(const curve *c, double last)
+{
+    const curve_line *line[] = {&c->training, &c->evaluation};
+    double most = 0;
+
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < line[k]->points; i++)
+            if (line[k]->step[i] > last / 10)
+                most = fmax(most, line[k]->value[i]);
+    return most;
+}
+
+/* Finds ranges from 0, or below it, to whole units.  A few of the first losses
+ * that are far above all others are cut off. */
 static bool find_ranges(const curve *c, range *x, range *y)
 {
+    double most;
+
     *x = *y = (range){0};
     widen(x, y, &c->training);
     widen(x, y, &c->evaluation);
@@ -88,6 +105,10 @@ static bool find_ranges(const curve *c, range *x, range *y)
     x->unit = fmax(plot_unit(x->high), 1);
     if (!(y->high > y->low))
         y->high = y->low + 1;
+    most = settled(c, x->high);
+    y->cut = most > 0 && y->high > 4 * most;
+    if (y->cut)
+        y->high = 1.2 * most;
     y->unit = plot_unit(y->high - y->low);
     y->low = floor(y->low / y->unit) * y->unit;
     y->high = ceil(y->high / y->unit) * y->unit;
@@ -96,7 +117,7 @@ static bool find_ranges(const curve *c, range *x, range *y)
 
 static double share(const range *r, double value)
 {
-    return (value - r->low) / (r->high - r->low);
+    return (fmin(value, r->high) - r->low) / (r->high - r->low);
 }
 
 /* ------ SVG ------ */
@@ -105,20 +126,8 @@ enum { LEFT = 60, TOP = 40, WIDTH = 560, HEIGHT = 300, BELOW = 50 };
 
 static const char style[] =
     "polyline,circle{fill:none;stroke-width:1.6}.key{stroke-width:3}"
+    ".best{stroke:#808080;stroke-dasharray:3 3}"
     ".training{stroke:#3b82c4}.evaluation{stroke:#d9541e}";
-
-static void put_steps(const plot *p, double unit)
-{
-    char number[32];
-
-    for (double v = 0; v <= p->x_high; v += unit) {
-        double x = plot_x(p, v);
-
-        snprintf(number, sizeof number, "%.0f", v);
-        plot_line(p->f, "axis", x, p->bottom, x, p->bottom + 5);
-        plot_text(p->f, x, p->bottom + 20, "middle", number);
-    }
-}
 
 /* The legend's place is a number of its own, from the right. */
 static void put_line(const plot *p, const curve_line *l, const char *name,
@@ -132,30 +141,45 @@ static void put_line(const plot *p, const curve_line *l, const char *name,
     fprintf(p->f, "<polyline class=\"%s\" points=\"", name);
     for (int i = 0; i < l->points; i++)
         fprintf(p->f, "%.1f,%.1f ", plot_x(p, l->step[i]),
-                plot_y(p, l->value[i]));
+                plot_y(p, fmin(l->value[i], p->y_high)));
     fputs("\"/>\n", p->f);
     if (l->points == 1)
         fprintf(p->f, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2\"/>"
                 "\n", name, plot_x(p, l->step[0]), plot_y(p, l->value[0]));
     snprintf(key, sizeof key, "key %s", name);
-    plot_line(p->f, key, to - 100, TOP - 14, to - 80, TOP - 14);
-    plot_text(p->f, to - 74, TOP - 10, "start", name);
+    plot_line(p->f, key, to - 100, TOP - 26, to - 80, TOP - 26);
+    plot_text(p->f, to - 74, TOP - 22, "start", name);
+}
+
+static void put_best(const plot *p, int64_t step)
+{
+    double x = plot_x(p, (double)step);
+
+    plot_line(p->f, "best", x, p->top, x, p->bottom);
+    plot_text(p->f, x, p->top - 4, "middle", "best");
 }
 
 static void put_svg(FILE *f, const curve *c, const char *model)
 {
-    char title[64];
+    char title[96];
     range x, y;
+    bool any = find_ranges(c, &x, &y);
 
-    snprintf(title, sizeof title, "%s: loss", model);
+    if (any && y.cut)
+        snprintf(title, sizeof title, "%s: loss, above %g cut off", model,
+                 y.high);
+    else
+        snprintf(title, sizeof title, "%s: loss", model);
     plot_begin(f, LEFT + WIDTH + 30, TOP + HEIGHT + BELOW, style, title);
-    if (find_ranges(c, &x, &y)) {
+    if (any) {
         plot p = {.f = f, .left = LEFT, .right = LEFT + WIDTH, .top = TOP,
                   .bottom = TOP + HEIGHT, .x_high = x.high, .y_low = y.low,
                   .y_high = y.high};
 
         plot_frame(&p, NULL, "updates", NULL);
-        put_steps(&p, x.unit);
+        plot_numbers(&p, x.unit);
+        if (c->best)
+            put_best(&p, c->best);
         put_line(&p, &c->training, "training", 1);
         put_line(&p, &c->evaluation, "evaluation", 0);
     }
@@ -197,16 +221,17 @@ void curve_print(const curve *c, FILE *file)
     memset(cell, ' ', sizeof cell);
     put_dots(cell, &c->training, &x, &y, '.');
     put_dots(cell, &c->evaluation, &x, &y, 'o');
+    fprintf(file, "%10s  loss, by updates: . training%s\n", "",
+            c->evaluation.points ? ", o evaluation" : "");
     for (int i = 0; i < ROWS; i++) {
         double value = y.high - (y.high - y.low) * i / (ROWS - 1);
 
         cell[i][COLUMNS] = 0;
         fprintf(file, "%10.4g |%s\n", value, cell[i]);
     }
-    fprintf(file, "%10s +%.*s\n%12s0%*.0f  updates; . training%s\n", "",
-            COLUMNS,
+    fprintf(file, "%10s +%.*s\n%12s0%*.0f\n", "", COLUMNS,
             "------------------------------------------------------------", "",
-            COLUMNS - 1, x.high, c->evaluation.points ? ", o evaluation" : "");
+            COLUMNS - 1, x.high);
 }
 
 void curve_show(const curve *c, FILE *file)

@@ -21,6 +21,7 @@ typedef struct curve_line {
 
 typedef struct curve {
     curve_line training, evaluation;
+    int64_t best; /* updates of the weights that are kept; 0: not marked */
 } curve;
 
 /* A value that is not finite is passed over. */

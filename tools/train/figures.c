@@ -228,27 +228,52 @@ const char *figures_class(const figures *f, int64_t i, char room[FIGURES_NAME])
     return room;
 }
 
-static void print_cell(const char *text)
+static int length(const char *text)
 {
-    printf(" %11.11s", characters_shown(text));
+    return (int)strlen(characters_shown(text));
+}
+
+/* A cell has room for the longest name and count, within what is readable. */
+static int cell_width(const figures *f, const int64_t *count)
+{
+    char text[FIGURES_NAME];
+    int64_t n = f->width;
+    int width = 5;
+
+    for (int64_t i = 0; i < n * n; i++) {
+        snprintf(text, sizeof text, "%lld", (long long)count[i]);
+        width = length(text) > width ? length(text) : width;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const char *name = figures_class(f, i, text);
+
+        width = length(name) > width ? length(name) : width;
+    }
+    return width < 11 ? width : 11;
+}
+
+static void print_cell(int width, const char *text)
+{
+    printf(" %*.*s", width, width, characters_shown(text));
 }
 
 static void print_counts(const figures *f, const int64_t *count, int64_t done)
 {
     char text[FIGURES_NAME];
+    int width = cell_width(f, count);
     int64_t n = f->width;
 
     printf("[lockstep] eval confusion at step %04lld: a line for each class, a "
-           "column for what it was taken for\n", (long long)done);
-    print_cell("");
+           "column a guess\n", (long long)done);
+    print_cell(width, "");
     for (int64_t k = 0; k < n; k++)
-        print_cell(figures_class(f, k, text));
+        print_cell(width, figures_class(f, k, text));
     putchar('\n');
     for (int64_t i = 0; i < n; i++) {
-        print_cell(figures_class(f, i, text));
+        print_cell(width, figures_class(f, i, text));
         for (int64_t k = 0; k < n; k++) {
             snprintf(text, sizeof text, "%lld", (long long)count[i * n + k]);
-            print_cell(text);
+            print_cell(width, text);
         }
         putchar('\n');
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See lines.h. */
+/* See printing.h. */
 #include "train/printing.h"
 #include "opt/characters.h"
 
@@ -64,7 +64,7 @@ void lines_open(lines *l, const run *r, const train_settings *set)
     *l = (lines){.steps = set->log_every, .epochs = 1,
                  .batches = r->data.batches, .last = r->set.data.steps,
                  .asked = set->eval_every > 0};
-    if (isatty(STDOUT_FILENO))
+    if (isatty(STDOUT_FILENO) && isatty(STDERR_FILENO)) /* mpirun's is one */
         l->since = opt_seconds();
     if (!run_given(r, "log-every"))
         choose_steps(l, choose_epochs(l, each));
@@ -130,5 +130,8 @@ void lines_evaluation(const lines *l, const lines_held *held)
            (long long)held->step);
     lines_figures(held, stdout);
     fputs(held->rest, stdout);
-    end_line(l);
+    if (*held->what)
+        putchar('\n'); /* it is none of the moments of a run */
+    else
+        end_line(l);
 }

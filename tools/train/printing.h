@@ -3,8 +3,8 @@
  * evaluations.  Which of them there are depends on the options alone, so that
  * any number of workers prints the same; on a terminal each ends with the time
  * since the run began. */
-#ifndef TOOLS_LINES_H
-#define TOOLS_LINES_H
+#ifndef TOOLS_PRINTING_H
+#define TOOLS_PRINTING_H
 
 #include "run/run.h"
 #include "train/figures.h"

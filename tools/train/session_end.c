@@ -76,6 +76,8 @@ static int write_curve(session *s)
 {
     if (!s->set.curve)
         return OPT_GO;
+    if (evaluation_has_best(&s->eval))
+        s->curve.best = s->at.score.best_step;
     curve_show(&s->curve, stderr);
     return curve_write(&s->curve, s->set.curve, run_model_name(&s->run));
 }
@@ -251,8 +253,7 @@ static void tell_end(const session *s)
         opt_note("step %lld was better than the end, which is saved: the run "
                  "had no --save then", (long long)s->at.score.best_step);
     if (set->save)
-        opt_note("%s has the model: lockstep-predict %s %s",
-                 characters_shown(set->save), set->save, rows);
+        opt_note("the model is saved: lockstep-predict %s %s", set->save, rows);
     else if (!set->checkpoint && !set->publish)
         opt_note("the model is not kept: --save F.safetensors writes it");
 }

@@ -225,7 +225,8 @@ static int follow(session *s)
     int status = OPT_GO;
 
     if (evaluation_due(&s->eval, done)) {
-        progress_clear(&s->bar);
+        if (lines_has_evaluation(&s->lines, done) || s->set.plateau)
+            progress_clear(&s->bar);
         status = evaluate_now(s, done);
     }
     if (status == OPT_GO && s->at.waits)

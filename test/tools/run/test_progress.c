@@ -36,12 +36,14 @@ static int open_terminal(int columns)
     return far;
 }
 
+static double ago = 1000;
+
 static void run_bar(void)
 {
     progress bar;
 
     progress_start(&bar, 0, STEPS);
-    bar.started -= 1000;
+    bar.started -= ago;
     for (int i = 1; i <= STEPS; i++) {
         bar.last = 0; /* long ago */
         progress_step(&bar, i, 6.25f * (float)i, 1 << i % 20);
@@ -112,6 +114,17 @@ START_TEST(test_cells)
 }
 END_TEST
 
+/* Days are hours. */
+START_TEST(test_hours)
+{
+    static char text[ROOM];
+
+    ago = 500000;
+    draw_on(100, text);
+    ck_assert(strstr(text, " 15/30  ETA 138:53:20  loss "));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("progress");
@@ -121,6 +134,7 @@ int main(void)
 
     tcase_add_loop_test(t, test_width, 0, sizeof widths / sizeof *widths);
     tcase_add_test(t, test_cells);
+    tcase_add_test(t, test_hours);
     suite_add_tcase(s, t);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);

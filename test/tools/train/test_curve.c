@@ -58,10 +58,27 @@ static const double values[][3] = {
     {1e-9, 2e-9, 3e-9}, {5, 5, 5}, {1e30, -1e30, 0},
 };
 
+enum { TEXT = 16384 };
+
+static void draw(char text[TEXT])
+{
+    char path[] = "/tmp/lockstep-curve-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *f;
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(curve_write(&c, path, "mlp"), 0);
+    f = fopen(path, "r");
+    text[fread(text, 1, TEXT - 1, f)] = 0;
+    fclose(f);
+    close(fd);
+    unlink(path);
+    ck_assert_ptr_nonnull(strstr(text, "</svg>"));
+}
+
 START_TEST(curve_frame)
 {
-    char path[] = "/tmp/lockstep-curve-XXXXXX", text[16384];
-    int fd = mkstemp(path);
+    char text[TEXT];
     FILE *f;
 
     c = (curve){0};
@@ -69,19 +86,31 @@ START_TEST(curve_frame)
         curve_add(&c.training, i + 1, values[_i][i]);
         curve_add(&c.evaluation, 2 * i + 1, values[_i][2 - i]);
     }
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(curve_write(&c, path, "mlp"), 0);
-    f = fopen(path, "r");
-    text[fread(text, 1, sizeof text - 1, f)] = 0;
-    fclose(f);
-    unlink(path);
-    ck_assert_ptr_nonnull(strstr(text, "</svg>"));
+    draw(text);
+    ck_assert_ptr_null(strstr(text, ">best<"));
+    ck_assert_ptr_null(strstr(text, "cut off"));
     ck_assert_ptr_null(strstr(text, "nan"));
     check_frame(text);
     f = fopen("/dev/null", "w");
     curve_print(&c, f);
     fclose(f);
-    close(fd);
+}
+END_TEST
+
+/* A few first losses do not press all others to the bottom; the weights that
+ * are kept have a mark. */
+START_TEST(curve_spike)
+{
+    char text[TEXT];
+
+    c = (curve){.best = 60};
+    for (int i = 1; i <= 100; i++)
+        curve_add(&c.training, i, i < 5 ? 1000 : 3);
+    draw(text);
+    check_frame(text);
+    ck_assert_ptr_nonnull(strstr(text, ">mlp: loss, above 4 cut off<"));
+    ck_assert_ptr_nonnull(strstr(text, "<text x=\"396.0\" y=\"36.0\" "
+                                       "text-anchor=\"middle\">best<"));
 }
 END_TEST
 
@@ -92,6 +121,7 @@ int main(void)
 
     tcase_add_test(t, curve_means);
     tcase_add_loop_test(t, curve_frame, 0, sizeof values / sizeof *values);
+    tcase_add_test(t, curve_spike);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
