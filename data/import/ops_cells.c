@@ -193,6 +193,7 @@ static int gates(ls__reader *r, const char *layer, const char *own,
     ls__lay lay = {.digits = 3, .table = 1, .size = {wide, c->gates, n},
                    .step = {1, 0, wide}};
     ls__weight *of = NULL, *other = NULL;
+    bool ours = true; /* all of it, in our order, as PyTorch has it */
     int status;
 
     for (int k = 0; k < c->gates; k++) {
@@ -203,6 +204,17 @@ static int gates(ls__reader *r, const char *layer, const char *own,
             return ls__fail(LS_ENOTSUP, "the gates of \"%s\" are of several "
                             "initializers", v->name);
         of = other;
+        ours &= lay.first[k] == k * n * wide;
+    }
+    if (ours && of->tensor->rank == 1 + (width > 0) &&
+        of->tensor->shape[0] == c->gates * n) {
+        ls__named whole = {.name = of->name, .kind = LS__WEIGHT, .weight = of,
+                           .rank = of->tensor->rank, .order = {0, 1}};
+
+        memcpy(whole.shape, of->tensor->shape, sizeof whole.shape);
+        return ls__read_param(r, layer, own, &whole, 0, whole.rank,
+                              shape + !width, width ? (int[]){1, 0}
+                                                    : (int[]){0});
     }
     return ls__read_laid(r, layer, own, of, ending, width ? 2 : 1,
                          shape + !width, &lay);

@@ -77,6 +77,12 @@ const char *ls_onnx_axes(ls_onnx *onnx)
     for (int i = 0; i < onnx->weights && status == 0; i++) {
         const ls__weight *w = onnx->weight[i];
 
+        if (w->param && w->of) {
+            json_decref(all);
+            ls__fail(LS_ENOTSUP, "\"%s\" lies otherwise in the file than by "
+                     "another order of its axes: save it as F.onnx", w->param);
+            return NULL;
+        }
         if (w->tensor && w->param && !in_order(w))
             status = json_object_set_new(all, w->param, axes_of(w));
     }

@@ -129,7 +129,8 @@ LS_API int ls_onnx_save(const ls_onnx *onnx, const ls_trainer *trainer,
 /* The order of axes that the file has its weights in, for ls_save_options.axes
  * of a trainer on the graph that was loaded last: a model file whose arrays are
  * those of the file, which PyTorch's load_state_dict takes where the names are
- * PyTorch's.  It lives until the next graph is loaded; NULL: no memory. */
+ * PyTorch's.  It lives until the next graph is loaded; NULL: no memory, or no
+ * order of axes says it (a transposed convolution is turned round here). */
 LS_API const char *ls_onnx_axes(ls_onnx *onnx);
 
 #ifdef __cplusplus

@@ -172,6 +172,8 @@ START_TEST(test_names)
     ck_assert(has_param(m.g, "both.bias_hh_l0_reverse", 1, (int64_t[]){8}));
     ck_assert(has_param(m.g, "unit.weight_hh_l0", 2, (int64_t[]){4, 12}));
     ck_assert(has_param(m.g, "wide.weight", 4, (int64_t[]){1, 2, 2, 2}));
+    ck_assert_ptr_null(ls_onnx_axes(m.onnx)); /* it is turned round */
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "\"wide.weight\""));
     close_model(&m);
 }
 END_TEST
