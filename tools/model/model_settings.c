@@ -122,8 +122,9 @@ static const opt layers[] = {
     { OPT_ROW("norm", NULL, OPT_CHOICE, AT(norm), FOR("gpt", "resnet", "onnx"),
               "layer", "rms: no mean and no bias; resnet has the next three, "
               "batch: of all devices; onnx stored or batch"), .words = norms },
-    { OPT_ROW("norm-epsilon", "X", OPT_REAL, AT(norm_epsilon), FOR(TOKENS),
-              "1e-06", "keeps a norm's divisor from 0; PyTorch: 1e-5") },
+    { OPT_ROW("norm:epsilon", "X", OPT_REAL, AT(norm_epsilon), FOR("gpt"),
+              "1e-06", "keeps a norm's divisor from 0; PyTorch: 1e-5"),
+      .was = "norm-epsilon" },
     { OPT_ROW("positions", NULL, OPT_CHOICE, AT(positions), FOR("gpt"),
               "learned", "a table, or queries and keys turned (base 10000)"),
       .words = positions },

@@ -12,6 +12,7 @@ static int lm_load(data *d, settings *s, const opt_line *line)
     ls_numpy rs;
     int status;
 
+    s->model.norm_epsilon = 1e-6; /* Flax's */
     if (s->data.mask && !s->data.x)
         return opt_fail(OPT_WRONG, "--mask weighs the rows of --x");
     if (s->data.valid > 0 && s->data.eval_x && !line->repeats)

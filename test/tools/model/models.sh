@@ -320,7 +320,7 @@ any_workers "with dropout of what is added" $tiny $modern --steps 4 \
     --eval-every 2 --sample 30 --dropout :residual=0.2
 differ "--dropout :residual drops" "$dir/out" "$dir/modern"
 for one in "--norm rms" "--positions rotary" "--ffn swiglu" "--heads :kv=1" \
-    "--tie" "--start gpt2" "--norm-epsilon 1e-5" "--norm rms --norm-epsilon 1e-5"
+    "--tie" "--start gpt2" "--norm :epsilon=1e-5" "--norm rms:epsilon=1e-5"
 do
     # shellcheck disable=SC2086 # words
     run $tiny --steps 2 $one
