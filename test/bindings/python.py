@@ -643,6 +643,11 @@ def check_onnx(folder, path):
                                       ours.transpose(3, 2, 0, 1))
         assert whole.count(state["stem.weight"].tobytes()) == 1
         assert whole.count(state["head.weight"].tobytes()) == 1
+    cells = ls.Onnx(path.replace("layers", "cells"))
+    cells.graph.loss(ls.cross_entropy(
+        cells.node(), cells.graph.input("label", dtype=np.int32)))
+    with ls.Trainer(cells.graph, devices=1) as t:
+        raises(ls.Error, '"wide.weight" lies otherwise', cells.state_dict, t)
     raises(ls.Error, "none.onnx", ls.Onnx, folder + "/none.onnx")
     raises(ls.Error, "", ls.Onnx, b"no graph")
     raises(ls.Error, "", ls.Onnx, b"")

@@ -8,7 +8,7 @@ import os
 import numpy as np
 
 from . import c
-from .nodes import Graph, Node, Owner, defaults, do, opened
+from .nodes import Error, Graph, Node, Owner, defaults, do, opened
 
 
 class Onnx(Owner):
@@ -53,7 +53,10 @@ class Onnx(Owner):
     def state_dict(self, trainer):
         """A trainer's weights under the file's names and in its shapes, as
         PyTorch has them: arrays of NumPy."""
-        turned = json.loads(c.ls_onnx_axes(self.of))
+        text = c.ls_onnx_axes(self.of)
+        if text is None:  # one lies otherwise than by an order of axes
+            raise Error(c.ENOTSUP)
+        turned = json.loads(text)
         return {n: _turn(trainer[n], turned.get(n)) for n in trainer.shapes()}
 
     def write_back(self, trainer, module):
