@@ -12,30 +12,26 @@
 
 /* ------ forward ------ */
 
-/* 16 channels from j on of the row that begins at `row`. */
-SIMD void batch_norm_row(const ls__batch_norm *b, int64_t row, int64_t j,
-                         float *y)
+/* 16 channels from j on at a place. */
+SIMD void batch_norm_vector(const ls__batch_norm *b, int64_t at, int64_t j,
+                            float *y)
 {
-    int64_t n = b->n, left = n - j, end = row + b->each * n;
-    v16 m = take(b->mean + j, left), f = take(b->factor + j, left);
-    v16 c = take(b->bias + j, left);
-    const float *x = b->x, *more = b->more;
-    bool relu = b->relu;
+    int64_t left = b->n - j;
+    v16 c = v16_sub(take(b->x + at, left), take(b->mean + j, left));
+    v16 v = v16_fma(c, take(b->factor + j, left), take(b->bias + j, left));
 
-    for (int64_t at = row + j; at < end; at += n) {
-        v16 v = v16_fma(v16_sub(take(x + at, left), m), f, c);
-
-        if (more)
-            v = v16_add(v, take(more + at, left));
-        put(y + at, relu ? relu_of(v) : v, left);
-    }
+    if (b->more)
+        v = v16_add(v, take(b->more + at, left));
+    put(y + at, b->relu ? relu_of(v) : v, left);
 }
 
-static void batch_norm(const ls__batch_norm *b, float *y)
+static void batch_norm(const ls__batch_norm *of, float *y)
 {
-    for (int64_t i = 0; i < b->rows; i++)
-        for (int64_t j = 0; j < b->n; j += 16)
-            batch_norm_row(b, i * b->each * b->n, j, y);
+    ls__batch_norm b = *of;
+
+    for (int64_t at = 0; at < b.rows * b.each * b.n; at += b.n)
+        for (int64_t j = 0; j < b.n; j += 16)
+            batch_norm_vector(&b, at + j, j, y);
 }
 
 /* ------ backward by stored statistics ------ */
@@ -216,31 +212,39 @@ static void batch_moments(int64_t rows, int64_t each, int64_t n, const float *x,
     }
 }
 
-/* Add to the sums of 16 channels from j on, of dy, and n further on of dy xh,
- * those of the block from vector r on. */
+/* Add to the sums of 16 channels from j on, or of twice 16 where `groups`, a
+ * constant, is 2, of dy, and n further on of dy xh, those of the block from
+ * vector r on. */
 SIMD void add_sums(const ls__batch_norm *b, const batch_block *block, int64_t r,
-                   int64_t j, double *sums)
+                   int64_t j, int groups, double *sums)
 {
-    int64_t at = r * b->n + j, left = b->n - j;
-    v16 mean = take(b->mean + j, left), inverse = take(b->inverse + j, left);
-    v16 factor = take(b->factor + j, left), bias = take(b->bias + j, left);
-    v16 gain = v16_zero(), all = v16_zero();
+    v16 gain[2] = {v16_zero(), v16_zero()}, all[2] = {v16_zero(), v16_zero()};
+    int64_t at = r * b->n + j;
     float sum[2][16];
 
     for (int64_t i = 0; i < block->vectors; i++, at += b->n) {
-        v16 c = v16_sub(take(b->x + at, left), mean);
-        v16 d = batch_dy(b, c, factor, bias, at, left);
+        UNROLL(2)
+        for (int g = 0; g < groups; g++) {
+            int64_t k = j + 16 * g, left = b->n - k;
+            v16 c = v16_sub(take(b->x + at + 16 * g, left),
+                            take(b->mean + k, left));
+            v16 d = batch_dy(b, c, take(b->factor + k, left),
+                             take(b->bias + k, left), at + 16 * g, left);
 
-        if (block->weight[i] == 0)
-            continue;
-        gain = v16_fma(d, v16_mul(c, inverse), gain);
-        all = v16_add(all, d);
+            if (block->weight[i] == 0)
+                continue;
+            c = v16_mul(c, take(b->inverse + k, left));
+            gain[g] = v16_fma(d, c, gain[g]);
+            all[g] = v16_add(all[g], d);
+        }
     }
-    v16_store(sum[0], all);
-    v16_store(sum[1], gain);
-    for (int64_t k = 0; k < 16 && k < left; k++) {
-        sums[j + k] += (double)sum[0][k];
-        sums[b->n + j + k] += (double)sum[1][k];
+    for (int g = 0; g < groups; g++, j += 16) {
+        v16_store(sum[0], all[g]);
+        v16_store(sum[1], gain[g]);
+        for (int64_t k = 0; k < 16 && k < b->n - j; k++) {
+            sums[j + k] += (double)sum[0][k];
+            sums[b->n + j + k] += (double)sum[1][k];
+        }
     }
 }
 
@@ -253,42 +257,39 @@ static void batch_sums(const ls__batch_norm *of, double *sums)
     for (int64_t r = 0; r < all; r += LS__CHUNK) {
         batch_block block = batch_block_at(r, all, b.each, b.weights);
 
-        for (int64_t j = 0; j < b.n; j += 16)
-            add_sums(&b, &block, r, j, sums);
+        for (int64_t j = 0; j < b.n; j += 32)
+            if (b.n - j > 16)
+                add_sums(&b, &block, r, j, 2, sums);
+            else
+                add_sums(&b, &block, r, j, 1, sums);
     }
 }
 
 /* dx = factor (dy - w (a + xh b)) (+ addend), a and b being the means of dy and
- * of dy xh, of 16 channels from j on in the row at `at`, of weight w; factor dy
- * (+ addend) where it weighs nothing, or statistics are stored.  Then the
+ * of dy xh, of 16 channels from j on at a place, in a row of weight w; factor
+ * dy (+ addend) where it weighs nothing, or statistics are stored.  Then the
  * gradient of what was added: dy. */
-SIMD void batch_row_grad(const ls__batch_norm *b, int64_t at, int64_t j,
-                         float w, const float *const addend[2],
-                         float *const dx[2])
+SIMD void batch_vector_grad(const ls__batch_norm *b, int64_t at, int64_t j,
+                            float w, const float *const addend[2],
+                            float *const dx[2])
 {
     int64_t left = b->n - j;
-    v16 mean = take(b->mean + j, left), inverse = take(b->inverse + j, left);
     v16 factor = take(b->factor + j, left), bias = take(b->bias + j, left);
-    v16 minus = v16_set(-w);
-    v16 first = w != 0 ? take(b->dy_mean + j, left) : v16_zero();
-    v16 second = w != 0 ? take(b->gain_mean + j, left) : v16_zero();
-    int64_t end = at + b->each * b->n;
+    v16 c = v16_sub(take(b->x + at, left), take(b->mean + j, left));
+    v16 d = batch_dy(b, c, factor, bias, at, left), more = d;
 
-    for (at += j; at < end; at += b->n) {
-        v16 c = v16_sub(take(b->x + at, left), mean);
-        v16 d = batch_dy(b, c, factor, bias, at, left), more = d;
-
-        if (w != 0)
-            d = v16_fma(minus, v16_fma(v16_mul(c, inverse), second, first), d);
-        d = v16_mul(d, factor);
-        if (addend[0])
-            d = v16_add(d, take(addend[0] + at, left));
-        put(dx[0] + at, d, left);
-        if (!dx[1])
-            continue;
+    if (w != 0)
+        d = v16_fma(v16_set(-w),
+                    v16_fma(v16_mul(c, take(b->inverse + j, left)),
+                            take(b->gain_mean + j, left),
+                            take(b->dy_mean + j, left)), d);
+    d = v16_mul(d, factor);
+    if (addend[0])
+        d = v16_add(d, take(addend[0] + at, left));
+    put(dx[0] + at, d, left);
+    if (dx[1])
         put(dx[1] + at,
             addend[1] ? v16_add(more, take(addend[1] + at, left)) : more, left);
-    }
 }
 
 static void batch_grad(const ls__batch_norm *of, const float *const addend[2],
@@ -299,12 +300,13 @@ static void batch_grad(const ls__batch_norm *of, const float *const addend[2],
     ls__batch_norm b = *of;
     int64_t size = b.each * b.n;
 
-    for (int64_t i = 0; i < b.rows; i++)
-        for (int64_t j = 0; j < b.n; j += 16) {
-            float w = !b.dy_mean ? 0 : b.weights ? b.weights[i] : 1;
+    for (int64_t i = 0; i < b.rows; i++) {
+        float w = !b.dy_mean ? 0 : b.weights ? b.weights[i] : 1;
 
-            batch_row_grad(&b, i * size, j, w, from, to);
-        }
+        for (int64_t at = i * size; at < (i + 1) * size; at += b.n)
+            for (int64_t j = 0; j < b.n; j += 16)
+                batch_vector_grad(&b, at + j, j, w, from, to);
+    }
 }
 
 #endif
