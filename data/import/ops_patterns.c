@@ -89,7 +89,8 @@ static int reader_of(ls__reader *r, const ls__named *y, int from,
 static int maker_of(ls__reader *r, const ls__named *y)
 {
     for (int i = r->file->om.nodes; i-- > 0;)
-        if (ls__read_out(r, &r->file->om.node[i], 0) == y)
+        if (r->file->om.node[i].outputs > 0 &&
+            ls__read_out(r, &r->file->om.node[i], 0) == y)
             return i;
     return -1;
 }

@@ -591,6 +591,25 @@ START_TEST(test_refused_attributes)
 }
 END_TEST
 
+/* A node without an output is told of, whoever looks for who makes a value. */
+START_TEST(test_no_output)
+{
+    ls__proto graph = {0}, node = {0}, all;
+    ls_onnx *onnx;
+
+    ls__proto_text(&node, 1, "x");
+    ls__proto_text(&node, 4, "Neg");
+    ls__proto_message(&graph, 1, &node);
+    put_call(&graph, "Erf", "x", "y", NULL);
+    put_info(&graph, 12, "y");
+    all = model_of(&graph, 17);
+    ck_assert_int_lt(load(&all, "T=3", &onnx), 0);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "no output"));
+    ls_onnx_close(onnx);
+    ls__proto_free(&all);
+}
+END_TEST
+
 /* What is cut off at any byte is refused, or whole. */
 START_TEST(test_cut)
 {
@@ -806,6 +825,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_rows_apart);
     tcase_add_test(t, test_cut);
     tcase_add_loop_test(t, test_refused_attributes, 0, 10);
+    tcase_add_test(t, test_no_output);
     tcase_add_test(t, test_beside);
     tcase_add_test(t, test_save_beside);
     if (COUNTS_MEMORY)
