@@ -82,78 +82,104 @@ static int many(ls__reader *r, const ls__om_node *n, ls__named *v, int axis,
     return ls__read_put(r, n, &y);
 }
 
-static int gather(ls__reader *r, const ls__om_node *n)
+enum { FEW = 64 };
+
+/* The known indices of an axis, those from its end as from its beginning. */
+static int known_indices(const ls__named *of, int64_t size, int64_t index[FEW])
 {
-    const ls__named *x = ls__read_in(r, n, 0), *of = ls__read_in(r, n, 1);
-    int axis = ls__read_axis(ls__om_integer(n, "axis", 0), x->rank), status;
-    bool drop[LS_MAX_RANK] = {false};
-    int64_t index[64], wide[LS_MAX_RANK];
-    int count, runs = 0;
-    ls__named v, parts[64], whole, last;
+    int count = (int)ls__value_count(of);
 
-    if (axis < 0 || !of)
-        return axis;
-    if (!strcmp(n->op, "GatherND")) { /* of one axis: the last one is gone */
-        last = *of;
-        axis = 0;
-        if (of->kind != LS__NUMBERS || of->rank < 1 ||
-            of->shape[--last.rank] != 1 || ls__om_integer(n, "batch_dims", 0))
-            return ls__fail(LS_ENOTSUP, "read are known indices of the first "
-                            "axis");
-        of = &last;
-    }
-    whole = *of;
-    if (of->kind == LS__NODE && of->known && of->known_of == of->node)
-        of = of->known; /* the same in every row */
-    if (x->kind == LS__WEIGHT && of->kind == LS__NODE && axis == 0 &&
-        x->rank == 2)
-        return embed(r, n, x);
-    if (of->kind != LS__NUMBERS)
-        return ls__fail(LS_ENOTSUP, "read are known indices, and rows of an "
-                        "initializer of two axes");
-    if ((status = ls__read_node_in(r, n, 0, &v)) < 0)
-        return status;
-    if (ls__value_count(of) > 64)
-        return many(r, n, &v, whole.kind == LS__NUMBERS ? axis : -1, of);
-    count = (int)ls__value_count(of);
-    drop[axis] = of->rank == 0;
     for (int k = 0; k < count; k++) {
-        double size = (double)v.shape[axis];
-        double at = of->number[k] + (of->number[k] < 0 ? size : 0);
+        double at = of->number[k] + (of->number[k] < 0 ? (double)size : 0);
 
-        if (!(at >= 0 && at < size))
+        if (!(at >= 0 && at < (double)size))
             return ls__fail(LS_ESHAPE, "its index is out of range");
         index[k] = (int64_t)at;
     }
-    for (int k = 0, next; k < count; k = next) { /* runs of neighbours */
+    return count;
+}
+
+/* Take few known indices of an axis: runs of neighbours, joined. */
+static int take_few(ls__reader *r, const ls__named *v, int axis,
+                    const ls__named *of, ls__named parts[FEW])
+{
+    int64_t index[FEW];
+    int count = known_indices(of, v->shape[axis], index), runs = 0, status;
+
+    for (int k = 0, next; k < count; k = next) {
         for (next = k + 1; next < count && index[next] == index[next - 1] + 1;)
             next++;
-        parts[runs] = v;
+        parts[runs] = *v;
         status = ls__read_part(&parts[runs++], axis, index[k], next - k);
         if (status < 0)
             return status;
     }
-    if (!runs)
-        return ls__fail(LS_ENOTSUP, "it takes nothing");
+    if (count < 1)
+        return count < 0 ? count : ls__fail(LS_ENOTSUP, "it takes nothing");
     if (runs > 1 && (status = ls__read_join(r, runs, parts, 0, axis)) < 0)
         return status;
-    if (drop[axis])
-        ls__value_squeeze(parts, drop);
-    else if ((status = index_axes(parts, axis, of)) < 0)
-        return status;
-    if (whole.kind == LS__NODE) {
-        int rank = parts->rank - of->rank + whole.rank;
+    if (of->rank == 0) {
+        bool drop[LS_MAX_RANK] = {false};
 
-        for (int k = 0; k < whole.rank && rank <= LS_MAX_RANK; k++)
-            wide[k] = whole.shape[k];
-        for (int k = whole.rank; k < rank && rank <= LS_MAX_RANK; k++)
-            wide[k] = parts->shape[k - rank + parts->rank];
-        if (axis || rank > LS_MAX_RANK)
-            return ls__fail(LS_ENOTSUP, "read are indices of the first axis");
-        if ((status = ls__value_expand(parts, rank, wide)) < 0)
-            return status;
+        drop[axis] = true;
+        ls__value_squeeze(parts, drop);
+        return 0;
     }
-    return ls__read_put(r, n, parts);
+    return index_axes(parts, axis, of);
+}
+
+/* Repeat what known indices took, of rank `rank`, for each of the indices that
+ * a node has, which are the same in every row. */
+static int repeat(ls__named *y, int axis, int rank, const ls__named *of)
+{
+    int64_t wide[LS_MAX_RANK];
+    int all = y->rank - rank + of->rank;
+
+    if (axis || all > LS_MAX_RANK)
+        return ls__fail(LS_ENOTSUP, "read are indices of the first axis");
+    for (int k = 0; k < all; k++)
+        wide[k] = k < of->rank ? of->shape[k] : y->shape[k - all + y->rank];
+    return ls__value_expand(y, all, wide);
+}
+
+/* The indices of GatherND, of one axis: the last one is gone. */
+static int one_axis(const ls__om_node *n, ls__named *of)
+{
+    if (of->kind != LS__NUMBERS || of->rank < 1 ||
+        of->shape[--of->rank] != 1 || ls__om_integer(n, "batch_dims", 0))
+        return ls__fail(LS_ENOTSUP, "read are known indices of the first axis");
+    return 0;
+}
+
+static int gather(ls__reader *r, const ls__om_node *n)
+{
+    const ls__named *x = ls__read_in(r, n, 0), *given = ls__read_in(r, n, 1);
+    bool nd = !strcmp(n->op, "GatherND");
+    int axis = ls__read_axis(ls__om_integer(n, "axis", 0), x->rank), status;
+    ls__named v, parts[FEW], of, known;
+
+    if (axis < 0 || !given)
+        return axis;
+    of = *given;
+    if (nd && (status = one_axis(n, &of)) < 0)
+        return status;
+    axis = nd ? 0 : axis;
+    known = of.kind == LS__NODE && of.known && of.known_of == of.node
+                ? *of.known : of; /* the same in every row */
+    if (x->kind == LS__WEIGHT && known.kind == LS__NODE && axis == 0 &&
+        x->rank == 2)
+        return embed(r, n, x);
+    if (known.kind != LS__NUMBERS)
+        return ls__fail(LS_ENOTSUP, "read are known indices, and rows of an "
+                        "initializer of two axes");
+    if ((status = ls__read_node_in(r, n, 0, &v)) < 0)
+        return status;
+    if (ls__value_count(&known) > FEW)
+        return many(r, n, &v, of.kind == LS__NUMBERS ? axis : -1, &known);
+    status = take_few(r, &v, axis, &known, parts);
+    if (status == 0 && of.kind == LS__NODE)
+        status = repeat(parts, axis, known.rank, &of);
+    return status < 0 ? status : ls__read_put(r, n, parts);
 }
 
 const ls__read_row ls__read_index[] = {

@@ -232,84 +232,118 @@ static int merge_last(ls__named *v, int first)
     return ls__value_reshape(v, first + 1, shape, 0);
 }
 
-/* Axes of both and of the sum are a batch; so are all but the last of those of
- * one and of the sum; what is in both and not in the sum is summed over. */
-static int einsum(ls__reader *r, const ls__om_node *n)
+/* The letters of an equation.  Axes of both and of y are a batch; so are all
+ * but the last of those of one and of y; what is in both and not in y is summed
+ * over. */
+typedef struct equation {
+    char of[3][LS_MAX_RANK + 1]; /* the operands, and y */
+    char batch[3 * LS_MAX_RANK], last[2][2], sum[LS_MAX_RANK + 1];
+} equation;
+
+/* Sort the letters of y. */
+static int sort_kept(equation *e)
 {
-    char of[3][LS_MAX_RANK + 1], batch[3 * LS_MAX_RANK] = "", one[2] = "",
-         two[2] = "", sum[LS_MAX_RANK + 1] = "", order[4 * LS_MAX_RANK];
-    ls__named v[2], y = {.name = n->output[0]};
+    for (const char *c = e->of[2]; *c; c++) {
+        bool in[2] = {strchr(e->of[0], *c) != NULL,
+                      strchr(e->of[1], *c) != NULL};
+        char *last = e->last[in[0] ? 0 : 1];
+
+        if (!in[0] && !in[1])
+            return ls__fail(LS_ESHAPE, "its letters do not fit");
+        if (in[0] && in[1]) {
+            add(e->batch, *c);
+        } else {
+            strcat(e->batch, last);
+            last[0] = *c;
+        }
+    }
+    return 0;
+}
+
+/* Find what is summed over, and name axes of one element where there is none.
+ * Letters of an equation are small ones. */
+static int sort_summed(equation *e)
+{
+    for (int k = 0; k < 2; k++)
+        for (const char *c = e->of[k]; *c; c++) {
+            if (!strchr(e->of[2], *c) && !strchr(e->of[!k], *c))
+                return ls__fail(LS_ENOTSUP, "it sums over '%c' of one operand",
+                                *c);
+            if (!k && !strchr(e->of[2], *c))
+                add(e->sum, *c);
+        }
+    for (int k = 0; k < 2; k++)
+        if (!*e->last[k])
+            e->last[k][0] = (char)('A' + k);
+    if (!*e->sum)
+        add(e->sum, 'C');
+    return strlen(e->batch) + strlen(e->sum) + 1 > LS_MAX_RANK
+               ? ls__fail(LS_ENOTSUP, "it has too many axes") : 0;
+}
+
+static int read_equation(const ls__om_node *n, const ls__named v[2],
+                         equation *e)
+{
     ls__wire at;
     ls__field f;
     int status;
 
-    if (n->inputs != 2 || !ls__om_attribute(n, "equation", &at) ||
-        !ls__wire_find(at, 4, &f) ||
-        !letters((const char *)f.bytes.at, ls__wire_size(f.bytes), of))
+    if (!ls__om_attribute(n, "equation", &at) || !ls__wire_find(at, 4, &f) ||
+        !letters((const char *)f.bytes.at, ls__wire_size(f.bytes), e->of))
         return ls__fail(LS_ENOTSUP, "read are two operands, as "
                         "\"bik,bkj->bij\"");
+    if ((size_t)v[0].rank != strlen(e->of[0]) ||
+        (size_t)v[1].rank != strlen(e->of[1]))
+        return ls__fail(LS_ESHAPE, "its letters do not fit");
+    status = sort_kept(e);
+    return status < 0 ? status : sort_summed(e);
+}
+
+/* Put the axes of the product, the batch and what was last, as y has them. */
+static void in_order(const equation *e, ls__named *y)
+{
+    char order[4 * LS_MAX_RANK];
+    bool drop[LS_MAX_RANK] = {false};
+    int turn[LS_MAX_RANK], kept = 0;
+
+    strcat(strcat(strcpy(order, e->batch), e->last[0]), e->last[1]);
+    for (int k = 0; k < y->rank; k++) {
+        drop[k] = !strchr(e->of[2], order[k]);
+        if (!drop[k])
+            order[kept++] = order[k];
+    }
+    order[kept] = 0;
+    ls__value_squeeze(y, drop);
+    for (int k = 0; k < y->rank; k++)
+        turn[k] = (int)(strchr(order, e->of[2][k]) - order);
+    ls__value_transpose(y, turn);
+}
+
+static int einsum(ls__reader *r, const ls__om_node *n)
+{
+    ls__named v[2], y = {.name = n->output[0]};
+    equation e = {.batch = ""};
+    int status;
+
+    if (n->inputs != 2)
+        return ls__fail(LS_ENOTSUP, "read are two operands");
     for (int k = 0; k < 2; k++)
         if ((status = ls__read_node_in(r, n, k, &v[k])) < 0)
             return status;
-    if ((size_t)v[0].rank != strlen(of[0]) ||
-        (size_t)v[1].rank != strlen(of[1]))
-        return ls__fail(LS_ESHAPE, "its letters do not fit");
-    for (const char *c = of[2]; *c; c++) {
-        bool in[2] = {strchr(of[0], *c) != NULL, strchr(of[1], *c) != NULL};
-        char *last = in[0] ? one : two;
-
-        if (!in[0] && !in[1])
-            return ls__fail(LS_ESHAPE, "its letters do not fit");
-        if (in[0] && in[1])
-            add(batch, *c);
-        else {
-            strcat(batch, last);
-            last[0] = *c;
-        }
-    }
-    for (int k = 0; k < 2; k++)
-        for (const char *c = of[k]; *c; c++) {
-            if (!strchr(of[2], *c) && !strchr(of[!k], *c))
-                return ls__fail(LS_ENOTSUP, "it sums over '%c' of one operand",
-                                *c);
-            if (!k && !strchr(of[2], *c))
-                add(sum, *c);
-        }
-    /* what has no axis of its own has one of one element */
-    if (!*one)
-        strcpy(one, "A");
-    if (!*two)
-        strcpy(two, "B");
-    if (!*sum)
-        strcpy(sum, "C");
-    if (strlen(batch) + strlen(sum) + 1 > LS_MAX_RANK)
-        return ls__fail(LS_ENOTSUP, "it has too many axes");
+    if ((status = read_equation(n, v, &e)) < 0)
+        return status;
     for (int k = 0; k < 2; k++) {
-        strcpy(order, batch);
-        strcat(strcat(order, k ? two : one), sum);
-        if ((status = in_letters(&v[k], of[k], order)) < 0 ||
-            (status = merge_last(&v[k], (int)strlen(batch) + 1)) < 0)
+        char order[4 * LS_MAX_RANK];
+
+        strcat(strcat(strcpy(order, e.batch), e.last[k]), e.sum);
+        if ((status = in_letters(&v[k], e.of[k], order)) < 0 ||
+            (status = merge_last(&v[k], (int)strlen(e.batch) + 1)) < 0)
             return status;
     }
     exchange(&v[1], v[1].rank - 2);
     if ((status = ls__value_product(&v[0], &v[1], &y)) < 0)
         return status;
-    strcat(strcat(strcpy(order, batch), one), two);
-    {
-        bool drop[LS_MAX_RANK] = {false};
-        int turn[LS_MAX_RANK], kept = 0;
-
-        for (int k = 0; k < y.rank; k++) { /* the sum's axes, then the others */
-            drop[k] = !strchr(of[2], order[k]);
-            if (!drop[k])
-                order[kept++] = order[k];
-        }
-        order[kept] = 0;
-        ls__value_squeeze(&y, drop);
-        for (int k = 0; k < y.rank; k++)
-            turn[k] = (int)(strchr(order, of[2][k]) - order);
-        ls__value_transpose(&y, turn);
-    }
+    in_order(&e, &y);
     return ls__read_put(r, n, &y);
 }
 
