@@ -429,27 +429,48 @@ START_TEST(test_refused)
 }
 END_TEST
 
-/* Two biases are a GRU's, and options must have a size; what `last` points to
- * is NULL in either case. */
+/* Options must have a size, and a layer units; `last` is NULL where it has
+ * none. */
 START_TEST(test_options)
 {
     ls_graph *g[2];
-    ls_node *last[2];
+    ls_node *last;
 
     for (int i = 0; i < 2; i++) {
         ls_recurrent_options o = ls_recurrent_defaults();
 
         OK(ls_graph_new(&g[i]));
-        last[i] = ls_input(g[i], "y", LS_F32, 0, NULL);
-        o.last = &last[i];
-        o.two_biases = i == 0;
+        last = ls_input(g[i], "y", LS_F32, 0, NULL);
+        o.last = &last;
         o.size = i == 0 ? sizeof o : 0;
-        ck_assert_ptr_null(ls_lstm_with(steps(g[i]), 3, &o, "r"));
-        FAILS(ls_loss(g[i], NULL), LS_EINVAL, i ? "recurrent" : "two_biases");
-    }
-    ck_assert_ptr_null(last[0]);
-    for (int i = 0; i < 2; i++)
+        ck_assert_ptr_null(ls_lstm_with(steps(g[i]), i == 0 ? 0 : 3, &o, "r"));
+        FAILS(ls_loss(g[i], NULL), i == 0 ? LS_ESHAPE : LS_EINVAL,
+              i == 0 ? "0 units" : "recurrent");
+        ck_assert(i == 1 || !last);
         ls_graph_free(g[i]);
+    }
+}
+END_TEST
+
+/* Two biases: x's product has one, too, in either layer. */
+START_TEST(test_two_biases)
+{
+    for (int i = 0; i < 4; i++) {
+        ls_recurrent_options o = ls_recurrent_defaults();
+        ls_array_spec p;
+        ls_graph *g;
+        int found = 0;
+
+        OK(ls_graph_new(&g));
+        o.two_biases = i & 1;
+        ck_assert_ptr_nonnull((i & 2 ? ls_lstm_with : ls_gru_with)(
+            steps(g), 3, &o, "r"));
+        for (int n = 0; n < ls_graph_nodes(g); n++)
+            for (int k = 0; ls_node_param(ls_graph_node(g, n), k, &p); k++)
+                found += strstr(p.name, "bias") != NULL;
+        ck_assert_int_eq(found, i & 1 ? 2 : 1);
+        ls_graph_free(g);
+    }
 }
 END_TEST
 
@@ -487,6 +508,7 @@ static Suite *sequences_suite(void)
     tcase_add_loop_test(t, test_workers, 0, 2);
     tcase_add_loop_test(t, test_refused, 0, COUNT(bad));
     tcase_add_test(t, test_options);
+    tcase_add_test(t, test_two_biases);
     tcase_add_loop_test(t, test_cost, 0, 2);
     suite_add_tcase(s, t);
     return s;
