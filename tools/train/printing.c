@@ -45,11 +45,35 @@ static void choose_steps(lines *l, int64_t others)
         l->steps = 0;
 }
 
-/* Choose the epochs, of `each` lines; gives how many lines they are. */
+/* Is it 1, 2, 5, 10, 20, 50 ..? */
+static bool is_round(int64_t epoch)
+{
+    while (epoch >= 10 && epoch % 10 == 0)
+        epoch /= 10;
+    return epoch == 1 || epoch == 2 || epoch == 5;
+}
+
+/* Count those up to n, and the last. */
+static int64_t count_round(int64_t n)
+{
+    int64_t count = !is_round(n);
+
+    for (int64_t power = 1; power <= n; power *= 10)
+        count += 1 + (2 * power <= n) + (5 * power <= n);
+    return count;
+}
+
+/* Choose the epochs, of `each` lines; gives how many lines they are.  A run may
+ * end early, so round ones come before equal strides. */
 static int64_t choose_epochs(lines *l, int64_t each)
 {
     int64_t n = l->batches ? l->last / l->batches : 0;
 
+    if (n > LINES_MOST / 2 && each * n > LINES_MOST &&
+        each * count_round(n) <= LINES_MOST) {
+        l->epochs = 0;
+        return each * count_round(n);
+    }
     while (n > LINES_MOST / 2 && each * n > LINES_MOST && l->epochs < n &&
            each * count_epochs(n, l->epochs) > LINES_OF_EPOCHS)
         l->epochs = widen(l->epochs, 1);
@@ -79,8 +103,8 @@ bool lines_has_epoch(const lines *l, int64_t done)
 {
     int64_t epoch = l->batches ? done / l->batches : 0;
 
-    return epoch % l->epochs == 0 || epoch == 1 ||
-           l->last - done < l->batches;
+    return (l->epochs ? epoch % l->epochs == 0 : is_round(epoch)) ||
+           epoch == 1 || l->last - done < l->batches;
 }
 
 bool lines_has_evaluation(const lines *l, int64_t done)

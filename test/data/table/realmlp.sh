@@ -36,7 +36,7 @@ cp out all
 run $short --ignore price --target kind --save kind.st
 is "unless they are asked for, some of the lines are left out" \
     "$(sed -n 's/^Epoch \([0-9]*\):.*/\1/p' out | tr '\n' ' ')$(grep -vcxFf all out)" \
-    "1 5 10 15 20 24 0"
+    "1 2 5 10 20 24 0"
 same "and nothing else" kind.st kind1
 is "each epoch is evaluated" \
     "$(grep -c '^.lockstep. eval step 0[0-9]*  loss .* acc [0-9.]*  AUC' out1)" \
