@@ -290,6 +290,18 @@ static int conv_transpose(ls__reader *r, const ls__om_node *n)
                                               &o, name));
 }
 
+/* Does padding depend on a window with holes?  ONNX counts them, ONNX Runtime
+ * does not. */
+static bool is_unclear(const ls__om_node *n)
+{
+    int64_t gap[2] = {1, 1};
+
+    ls__om_integers(n, "dilations", 2, gap);
+    return (gap[0] != 1 || gap[1] != 1) &&
+           (ls__om_says(n, "auto_pad", "SAME_UPPER") ||
+            ls__om_says(n, "auto_pad", "SAME_LOWER"));
+}
+
 static int pool(ls__reader *r, const ls__om_node *n)
 {
     ls_pooling_options o = ls_pooling_defaults();
@@ -301,6 +313,9 @@ static int pool(ls__reader *r, const ls__om_node *n)
 
     if (status < 0)
         return status;
+    if (is_unclear(n))
+        return ls__fail(LS_ENOTSUP, "programs do not agree on its auto_pad "
+                        "with dilations: export with pads");
     if (v.rank < 3 || v.rank > 4 || ls__value_rows(&v) != 0)
         return ls__fail(LS_ENOTSUP, "read are pools over one and two axes");
     if (n->outputs > 1 && *n->output[1])

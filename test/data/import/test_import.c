@@ -591,6 +591,31 @@ START_TEST(test_refused_attributes)
 }
 END_TEST
 
+/* Programs do not agree where SAME padding lies around a window with holes. */
+START_TEST(test_unclear_pool)
+{
+    ls__proto graph = {0}, node = {0}, a = {0}, all;
+    ls_onnx *onnx;
+
+    ls__proto_text(&node, 1, "x");
+    ls__proto_text(&node, 2, "y");
+    ls__proto_text(&node, 4, "MaxPool");
+    ls__proto_text(&a, 1, "auto_pad");
+    ls__proto_text(&a, 4, "SAME_UPPER");
+    ls__proto_message(&node, 5, &a);
+    ls__proto_text(&a, 1, "dilations");
+    ls__proto_int(&a, 8, 2);
+    ls__proto_message(&node, 5, &a);
+    ls__proto_message(&graph, 1, &node);
+    put_info(&graph, 12, "y");
+    all = model_of(&graph, 17);
+    ck_assert_int_eq(load(&all, "T=3", &onnx), LS_ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "auto_pad with dilations"));
+    ls_onnx_close(onnx);
+    ls__proto_free(&all);
+}
+END_TEST
+
 /* A node without an output is told of, whoever looks for who makes a value. */
 START_TEST(test_no_output)
 {
@@ -826,6 +851,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_cut);
     tcase_add_loop_test(t, test_refused_attributes, 0, 10);
     tcase_add_test(t, test_no_output);
+    tcase_add_test(t, test_unclear_pool);
     tcase_add_test(t, test_beside);
     tcase_add_test(t, test_save_beside);
     if (COUNTS_MEMORY)
