@@ -228,33 +228,47 @@ const char *figures_class(const figures *f, int64_t i, char room[FIGURES_NAME])
     return room;
 }
 
-static int length(const char *text)
+/* The characters of a text as it is shown, up to a number; *end is behind. */
+static int length(const char *text, int most, const char **end)
 {
-    return (int)strlen(characters_shown(text));
+    int n = 0;
+
+    for (*end = text; **end && n < most; n++) {
+        int bytes = character_bytes(*end);
+
+        *end += bytes ? bytes : 1;
+    }
+    return n;
 }
+
+enum { CELL_LEAST = 5, CELL_MOST = 11 };
 
 /* A cell has room for the longest name and count, within what is readable. */
 static int cell_width(const figures *f, const int64_t *count)
 {
     char text[FIGURES_NAME];
+    const char *end;
     int64_t n = f->width;
-    int width = 5;
+    int width = CELL_LEAST;
 
-    for (int64_t i = 0; i < n * n; i++) {
-        snprintf(text, sizeof text, "%lld", (long long)count[i]);
-        width = length(text) > width ? length(text) : width;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        const char *name = figures_class(f, i, text);
+    for (int64_t i = 0; i < n * n + n; i++) {
+        const char *cell = i < n ? figures_class(f, i, text) : text;
+        int each;
 
-        width = length(name) > width ? length(name) : width;
+        if (i >= n)
+            snprintf(text, sizeof text, "%lld", (long long)count[i - n]);
+        each = length(characters_shown(cell), CELL_MOST, &end);
+        width = each > width ? each : width;
     }
-    return width < 11 ? width : 11;
+    return width;
 }
 
 static void print_cell(int width, const char *text)
 {
-    printf(" %*.*s", width, width, characters_shown(text));
+    const char *shown = characters_shown(text), *end;
+    int n = length(shown, width, &end);
+
+    printf(" %*s%.*s", width - n, "", (int)(end - shown), shown);
 }
 
 static void print_counts(const figures *f, const int64_t *count, int64_t done)

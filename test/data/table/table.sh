@@ -49,6 +49,10 @@ run $small --data stars.csv --target stars --ignore kind,price,colour \
 is "numbers as classes" $status 0
 is "their names" "$(awk '/confusion/ { getline; print $1, $2, $3, NF }' out)" \
     "1 2 10 3"
+awk 'BEGIN { print "a,k"
+    for (i = 0; i < 90; i++) print i "," (i % 2 ? "größe 類類類類類類" : "b") }' >long.csv
+run $small --data long.csv --target k --epochs 1 --valid 0.2
+has "a long name is cut between characters" out "größe 類類類類類     "
 tool=$build/lockstep-predict
 run stars.st stars.csv
 is "and predictions" "$(head -n 1 out) $(awk -F, 'NR > 1 { print $1 }' out |
