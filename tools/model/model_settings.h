@@ -18,6 +18,7 @@ typedef struct model_settings {
     bool calibrate;       /* a temperature is fitted on rows held back */
     bool mixes;           /* images have two labels, by --augment mixup */
     int64_t ensemble;     /* members of table */
+    bool of_old;          /* a run of before a few rows had four, again */
     double periodic;      /* deviation of its waves' weights; 0: there are
                              none */
     double dropout;       /* rate */

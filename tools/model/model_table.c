@@ -152,7 +152,7 @@ static int table_load(data *d, settings *s, const opt_line *line)
         return status;
     if (!s->data.target)
         s->data.target = data_target(d).name;
-    if (!opt_given(line, "ensemble") && d->rows < FEW_ROWS)
+    if (!opt_given(line, "ensemble") && d->rows < FEW_ROWS && !m->of_old)
         m->ensemble = OF_FEW;
     if (!opt_given(line, "activation"))
         m->activation = OF_RECIPE;

@@ -148,11 +148,26 @@ static void settle_patience(session *s)
         *epochs = (LEAST_PATIENCE + batches - 1) / batches;
 }
 
+/* Who trains again what a program did that kept the last weights has its
+ * tables' defaults, too: one network, and all epochs. */
+enum { NO_END = 1000000 };
+
+static void settle_old(session *s)
+{
+    if (!s->set.against || !transcriber_keeps_last(&s->set, false))
+        return;
+    s->run.set.model.of_old = true;
+    if (s->set.early_stop && !run_given(&s->run, "early-stop"))
+        s->set.early_stop = NO_END;
+}
+
 static int open_run(session *s)
 {
     const train_settings *set = &s->set;
     run *r = &s->run;
     int status = run_open_mesh(r);
+
+    settle_old(s);
 
     if (status == OPT_GO)
         status = run_open_data(r);

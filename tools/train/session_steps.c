@@ -141,7 +141,9 @@ int session_record(session *s)
 {
     return transcriber_open(&s->transcriber, &s->run, &s->set, &s->at,
                             keeper_transcript(&s->keeper), &s->search,
-                            s->eval.keeps && !s->set.early_stop);
+                            s->eval.keeps &&
+                            !transcriber_keeps_last(&s->set,
+                                                    s->keeper.went_on));
 }
 
 /* Reopens the files that are the run's, and not a step's: they are cut back to

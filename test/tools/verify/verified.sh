@@ -142,6 +142,15 @@ is "one event says what is kept" "$(grep -c '"what":"saved"' "$dir/last.lst")" 1
 forge "$dir/last.lst" '1s/"--early-stop":"0",//'
 ask 0 "replay  same: " "$dir/forged.lst" --data "$dir/t.csv"
 
+# Its tables were of one network, and of all epochs.
+few="table --data $dir/t.csv --target c --hidden 8 --epochs 30 --seed 1"
+run $few --ensemble 1 --early-stop 1000000 --transcript "$dir/one.lst"
+forge "$dir/one.lst" '1s/"--ensemble":"1",//
+    1s/"--early-stop":"1000000",//; 1s/"keeps":"best",//'
+ask 0 "replay  same: " "$dir/forged.lst" --data "$dir/t.csv"
+run $few --early-stop 2 --transcript "$dir/four.lst"
+ask 0 "replay  same: " "$dir/four.lst" --data "$dir/t.csv"
+
 small="mlp --data $dir/t.csv --target c --hidden 6 --batch 24 --devices 2
     --steps 6 --init $dir/run.st --lora 2"
 run $small --transcript "$dir/lora.lst" --save "$dir/lora.st"
