@@ -87,13 +87,17 @@ expect 2 "--group needs --valid or --cv above 0" table --data t.csv --group who 
     --valid 0
 expect 1 'line 2, column 2 "who": "w0" is no number; --time is' table --data \
     t.csv --time who
+# shellcheck disable=SC2046 # words
 expect 2 "11 folds of 10 groups" $(short_of when) --group who --cv 11
+# shellcheck disable=SC2046 # words
 expect 2 "folds of 78 times, which need one more" $(short_of who) --time when \
     --cv 78
 sed '5s/w0//' t.csv >gap.csv
+# shellcheck disable=SC2046 # words
 expect 1 'line 5, column "who": the value is missing' $(short_of when) --data \
     gap.csv --group who
 sed 's/,w[0-9],/,w,/' t.csv >one.csv
+# shellcheck disable=SC2046 # words
 expect 2 "in groups that leaves none" $(short_of when) --data one.csv --group who
 expect 2 "not an option of rnn" rnn --data t.csv --target x --window 4 --time when
 finish
