@@ -35,7 +35,7 @@ typedef struct way {
 } way;
 
 _Static_assert(sizeof(way) == 4 * WAY_WORDS, "a way is its words");
-_Static_assert(WAY <= LS_TRANSCRIPT_NOTE, "a way fits a note");
+_Static_assert((int)WAY <= (int)LS_TRANSCRIPT_NOTE, "a way fits a note");
 
 static void write_way(const ls_transcript *r, char text[WAY])
 {
