@@ -198,13 +198,12 @@ static int fold_gather(ls__reader *r, const ls__om_node *n)
         return status;
     count = ls__value_count(of);
     for (int64_t i = 0; i < outer * count * inner; i++) {
-        double index = of->number[i / inner % count];
+        int64_t k = ls__read_index_of(of->number[i / inner % count], size);
 
-        index += index < 0 ? (double)size : 0;
-        if (!(index >= 0 && index < (double)size))
-            return ls__fail(LS_ENOTSUP, "its index is out of range");
-        y->number[i] = x->number[(i / inner / count * size + (int64_t)index) *
-                                     inner + i % inner];
+        if (k < 0)
+            return LS_ENOTSUP;
+        y->number[i] = x->number[(i / inner / count * size + k) * inner +
+                                 i % inner];
     }
     return 1;
 }
@@ -410,13 +409,12 @@ static int fold_elements(ls__reader *r, const ls__om_node *n)
     stride[axis] = 0;
     status = ls__fold_new(r, y, at->rank, at->shape, x->is_real);
     for (int64_t i = 0; status == 0 && i < ls__value_count(at); i++) {
-        double k = at->number[i];
+        int64_t k = ls__read_index_of(at->number[i], x->shape[axis]);
 
-        k += k < 0 ? (double)x->shape[axis] : 0;
-        if (!(k >= 0 && k < (double)x->shape[axis]))
-            return ls__fail(LS_ESHAPE, "its index is out of range");
+        if (k < 0)
+            return (int)k;
         y->number[i] = x->number[ls__place(i, at->rank, at->shape, stride) +
-                                 (int64_t)k * by];
+                                 k * by];
     }
     return status < 0 ? status : 1;
 }
@@ -448,12 +446,12 @@ static int fold_scatter(ls__reader *r, const ls__om_node *n)
         int64_t place = 0;
 
         for (int k = 0; k < axes; k++) {
-            double index = at->number[i * axes + k];
+            int64_t index = ls__read_index_of(at->number[i * axes + k],
+                                              x->shape[k]);
 
-            index += index < 0 ? (double)x->shape[k] : 0;
-            if (!(index >= 0 && index < (double)x->shape[k]))
-                return ls__fail(LS_ESHAPE, "its index is out of range");
-            place = place * x->shape[k] + (int64_t)index;
+            if (index < 0)
+                return (int)index;
+            place = place * x->shape[k] + index;
         }
         for (int64_t k = 0; k < each; k++)
             y->number[place * each + k] = to->number[i * each + k];

@@ -331,10 +331,12 @@ static int set_node(ls__named *v, const ls__weight *w)
     return ls__value_set(v, node, v->rank, shape, axes, order);
 }
 
+/* Axes in the order of the file. */
+static const int plain[LS_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+
 /* Rows of initializers as the node that Slice and Concat make of them. */
 static int pieces_as_node(ls__reader *r, ls__named *v)
 {
-    static const int plain[LS_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     ls_node **x = ls__arena_new(&r->file->arena, (size_t)v->pieces + 1,
                                 sizeof(*x));
     int64_t shape[LS_MAX_RANK];
@@ -362,7 +364,6 @@ static int pieces_as_node(ls__reader *r, ls__named *v)
 
 int ls__read_as_node(ls__reader *r, const char *name, ls__named *v)
 {
-    static const int plain[LS_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
     ls__weight *w = NULL;
     bool zeros;
     int status;

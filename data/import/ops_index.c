@@ -68,12 +68,12 @@ static int many(ls__reader *r, const ls__om_node *n, ls__named *v, int axis,
     if (status < 0)
         return status;
     for (int64_t i = 0; i < count; i++) {
-        double at = of->number[i] + (of->number[i] < 0 ? (double)size : 0);
+        int64_t at = ls__read_index_of(of->number[i], size);
 
-        if (!(at >= 0 && at < (double)size))
-            return ls__fail(LS_ESHAPE, "its index is out of range");
+        if (at < 0)
+            return (int)at;
         for (int64_t k = 0; k < size; k++)
-            ones.number[i * size + k] = (double)k == at;
+            ones.number[i * size + k] = k == at;
     }
     if ((status = ls__read_as_node(r, n->output[0], &ones)) < 0 ||
         (status = ls__value_product(&ones, v, &y)) < 0 ||
@@ -89,13 +89,9 @@ static int known_indices(const ls__named *of, int64_t size, int64_t index[FEW])
 {
     int count = (int)ls__value_count(of);
 
-    for (int k = 0; k < count; k++) {
-        double at = of->number[k] + (of->number[k] < 0 ? (double)size : 0);
-
-        if (!(at >= 0 && at < (double)size))
-            return ls__fail(LS_ESHAPE, "its index is out of range");
-        index[k] = (int64_t)at;
-    }
+    for (int k = 0; k < count; k++)
+        if ((index[k] = ls__read_index_of(of->number[k], size)) < 0)
+            return (int)index[k];
     return count;
 }
 

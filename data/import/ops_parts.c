@@ -187,18 +187,17 @@ static int part_at(ls__reader *r, const ls__om_node *n)
     ls__named v = *ls__read_in(r, n, 0);
     double at;
     int status = ls__read_number(r, n, 1, 0, &at);
-    int64_t first, size, count;
+    int64_t first, size;
 
     if (status < 0)
         return status;
     if (v.kind != LS__SEQUENCE)
         return ls__fail(LS_ENOTSUP, "its list is not that of a split");
     size = v.shape[v.along];
-    count = (size + v.part - 1) / v.part;
-    at += at < 0 ? (double)count : 0;
-    if (!(at >= 0 && at < (double)count))
-        return ls__fail(LS_ESHAPE, "its index is out of range");
-    first = (int64_t)at * v.part;
+    first = ls__read_index_of(at, (size + v.part - 1) / v.part);
+    if (first < 0)
+        return (int)first;
+    first *= v.part;
     v.kind = LS__NODE;
     size -= first;
     status = ls__read_part(&v, v.along, first, size < v.part ? size : v.part);

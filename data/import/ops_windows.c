@@ -31,6 +31,13 @@ static int two_numbers(const ls__om_node *n, const char *name, int axes,
     return 0;
 }
 
+/* Is the padding such that the image keeps its size, by its strides? */
+static bool is_same(const ls__om_node *n)
+{
+    return ls__om_says(n, "auto_pad", "SAME_UPPER") ||
+           ls__om_says(n, "auto_pad", "SAME_LOWER");
+}
+
 /* The window of a node over an image (rows,C,..); one axis is the second. */
 static int window_of(const ls__om_node *n, const ls__named *x,
                      const int64_t size[2], window *w)
@@ -38,7 +45,7 @@ static int window_of(const ls__om_node *n, const ls__named *x,
     int64_t pads[4] = {0};
     int status, got = ls__om_integers(n, "pads", 4, pads);
     bool upper = ls__om_says(n, "auto_pad", "SAME_UPPER");
-    bool same = upper || ls__om_says(n, "auto_pad", "SAME_LOWER");
+    bool same = is_same(n);
 
     *w = (window){.axes = x->rank - 2, .size = {1, 1}, .stride = {1, 1},
                   .gap = {1, 1}};
@@ -106,13 +113,33 @@ static int put_image(ls__reader *r, const ls__om_node *n, ls__named *v,
     return status < 0 ? status : ls__read_put(r, n, v);
 }
 
+/* The options of a convolution by a window, of a group and a bias or none. */
+static ls_conv_options conv_options(const window *by, int64_t groups,
+                                    const ls__named *bias)
+{
+    ls_conv_options o = ls_conv_defaults();
+
+    o.padding = LS_EXPLICIT;
+    o.no_bias = !bias || ls__is_zero(bias);
+    o.groups = groups;
+    o.stride_y = by->stride[0];
+    o.stride_x = by->stride[1];
+    o.dilation_y = by->gap[0];
+    o.dilation_x = by->gap[1];
+    o.top = by->before[0];
+    o.bottom = by->behind[0];
+    o.left = by->before[1];
+    o.right = by->behind[1];
+    return o;
+}
+
 static int conv(ls__reader *r, const ls__om_node *n)
 {
     static const int orders[2][4] = {{-1, 2, 1, 0}, {2, 3, 1, 0}};
-    ls_conv_options o = ls_conv_defaults();
     const ls__named *w = ls__read_in(r, n, 1), *bias = ls__read_in(r, n, 2);
+    int64_t size[2], shape[4], groups = ls__om_integer(n, "group", 1);
     char name[LS__LAYER_NAME];
-    int64_t size[2], shape[4];
+    ls_conv_options o;
     window by;
     ls__named v;
     ls_node *x;
@@ -128,21 +155,10 @@ static int conv(ls__reader *r, const ls__om_node *n)
     size[1] = w->shape[v.rank - 1];
     if ((status = window_of(n, &v, size, &by)) < 0)
         return status;
-    if (ls__om_integer(n, "group", 1) < 1 ||
-        v.shape[1] / w->shape[1] != ls__om_integer(n, "group", 1) ||
+    if (groups < 1 || v.shape[1] / w->shape[1] != groups ||
         v.shape[1] % w->shape[1])
         return ls__fail(LS_ESHAPE, "its groups of channels do not fit");
-    o.padding = LS_EXPLICIT;
-    o.no_bias = !bias || ls__is_zero(bias);
-    o.groups = ls__om_integer(n, "group", 1);
-    o.stride_y = by.stride[0];
-    o.stride_x = by.stride[1];
-    o.dilation_y = by.gap[0];
-    o.dilation_x = by.gap[1];
-    o.top = by.before[0];
-    o.bottom = by.behind[0];
-    o.left = by.before[1];
-    o.right = by.behind[1];
+    o = conv_options(&by, groups, bias);
     shape[0] = size[0];
     shape[1] = size[1];
     shape[2] = w->shape[1];
@@ -212,9 +228,7 @@ static int fits(const ls__om_node *n, const ls__named *v, const ls__named *w,
     for (int k = 0; k < w->rank; k++)
         if (w->order[k] != k)
             return ls__fail(LS_ENOTSUP, "\"%s\" is transposed", w->name);
-    if (ls__om_attribute(n, "output_shape", &at) ||
-        ls__om_says(n, "auto_pad", "SAME_UPPER") ||
-        ls__om_says(n, "auto_pad", "SAME_LOWER"))
+    if (ls__om_attribute(n, "output_shape", &at) || is_same(n))
         return ls__fail(LS_ENOTSUP, "its output_shape and auto_pad are not "
                         "read: export with pads and output_padding");
     if (groups < 1 || v->shape[1] != w->shape[0] || v->shape[1] % groups)
@@ -247,10 +261,10 @@ static int lay_apart(const ls__om_node *n, window *by, ls_node **x)
 /* A convolution of what lies apart. */
 static int conv_transpose(ls__reader *r, const ls__om_node *n)
 {
-    ls_conv_options o = ls_conv_defaults();
     const ls__named *w = ls__read_in(r, n, 1), *bias = ls__read_in(r, n, 2);
-    int64_t size[2], shape[4];
+    int64_t size[2], shape[4], groups = ls__om_integer(n, "group", 1);
     char name[LS__LAYER_NAME];
+    ls_conv_options o;
     window by;
     ls__lay lay;
     ls__named v;
@@ -259,27 +273,20 @@ static int conv_transpose(ls__reader *r, const ls__om_node *n)
 
     if (status < 0 || !w)
         return status;
-    o.groups = ls__om_integer(n, "group", 1);
-    if ((status = fits(n, &v, w, o.groups)) < 0)
+    if ((status = fits(n, &v, w, groups)) < 0)
         return status;
     size[0] = v.rank == 4 ? w->shape[2] : 1;
     size[1] = w->shape[v.rank - 1];
     if ((status = window_of(n, &v, size, &by)) < 0 ||
         (status = image(&v, &x)) < 0 || (status = lay_apart(n, &by, &x)) < 0)
         return status;
-    o.padding = LS_EXPLICIT;
-    o.no_bias = !bias || ls__is_zero(bias);
-    o.dilation_y = by.gap[0];
-    o.dilation_x = by.gap[1];
-    o.top = by.before[0];
-    o.bottom = by.behind[0];
-    o.left = by.before[1];
-    o.right = by.behind[1];
-    lay = turned(w, size, o.groups);
+    by.stride[0] = by.stride[1] = 1; /* the zeros between are the strides */
+    o = conv_options(&by, groups, bias);
+    lay = turned(w, size, groups);
     shape[0] = size[0];
     shape[1] = size[1];
-    shape[2] = v.shape[1] / o.groups;
-    shape[3] = o.groups * w->shape[1];
+    shape[2] = v.shape[1] / groups;
+    shape[3] = groups * w->shape[1];
     if ((status = ls__read_layer(r, n, w, name)) < 0 ||
         (status = ls__read_laid(r, name, "kernel", w->weight, "", 4, shape,
                                 &lay)) < 0 ||
@@ -297,9 +304,7 @@ static bool is_unclear(const ls__om_node *n)
     int64_t gap[2] = {1, 1};
 
     ls__om_integers(n, "dilations", 2, gap);
-    return (gap[0] != 1 || gap[1] != 1) &&
-           (ls__om_says(n, "auto_pad", "SAME_UPPER") ||
-            ls__om_says(n, "auto_pad", "SAME_LOWER"));
+    return (gap[0] != 1 || gap[1] != 1) && is_same(n);
 }
 
 static int pool(ls__reader *r, const ls__om_node *n)

@@ -67,6 +67,14 @@ int ls__read_axis(int64_t axis, int rank)
     return (int)(axis < 0 ? axis + rank : axis);
 }
 
+int64_t ls__read_index_of(double index, int64_t size)
+{
+    index += index < 0 ? (double)size : 0;
+    if (!(index >= 0 && index < (double)size))
+        return ls__fail(LS_ESHAPE, "its index is out of range");
+    return (int64_t)index;
+}
+
 int ls__read_sizes(ls__reader *r, const ls__om_node *n, int k, int most,
                    int64_t *out)
 {

@@ -116,6 +116,9 @@ int ls__read_number(ls__reader *r, const ls__om_node *n, int k, double usual,
 /* An axis, which may be counted from the end, of a rank; a status. */
 int ls__read_axis(int64_t axis, int rank);
 
+/* An index, which may be counted from the end, of so many; a status. */
+int64_t ls__read_index_of(double index, int64_t size);
+
 /* ------ layers (initializers.c) ------ */
 
 /* A name of its own for the layer with that weight ("fc.weight": "fc"), or of a
