@@ -235,12 +235,13 @@ static int init(session *s)
 
 /* The best weights are kept, unless --early-stop 0 was given, or the run is to
  * be one that kept the last. */
-static bool keeps_best(const session *s)
+static void settle_keeping(session *s)
 {
-    return s->set.early_stop ||
-           (!run_given(&s->run, "early-stop") &&
-            evaluation_is_in(&s->run, &s->set) &&
-            !transcriber_keeps_last(&s->set, s->keeper.went_on));
+    bool best = s->set.early_stop || (!run_given(&s->run, "early-stop") &&
+                                      evaluation_is_in(&s->run, &s->set));
+
+    s->of_old = best && transcriber_keeps_last(&s->set, s->keeper.went_on);
+    s->eval.keeps = best && (s->set.early_stop || !s->of_old);
 }
 
 /* Comes before the transcript, which has the rules' state. */
@@ -253,7 +254,7 @@ static int open_evaluation(session *s)
         s->at.score.is_saved = 0; /* a run that goes on had it */
     lines_open(&s->lines, &s->run, &s->set);
     s->eval.lines = &s->lines;
-    s->eval.keeps = keeps_best(s);
+    settle_keeping(s);
     return status;
 }
 

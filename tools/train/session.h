@@ -35,6 +35,8 @@ typedef struct session {
     int64_t held_at; /* the step of the best weights that are saved */
     step_recorder look;
     curve curve;
+    bool of_old;     /* it goes on with a transcript that kept the last weights,
+                        or is compared with one */
     bool saves;      /* --save: the first rank writes, all prepare it */
     bool saved;      /* since the run began, or went on */
     bool told_empty; /* of a batch whose weights are all 0 */

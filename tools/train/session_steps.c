@@ -141,9 +141,7 @@ int session_record(session *s)
 {
     return transcriber_open(&s->transcriber, &s->run, &s->set, &s->at,
                             keeper_transcript(&s->keeper), &s->search,
-                            s->eval.keeps &&
-                            !transcriber_keeps_last(&s->set,
-                                                    s->keeper.went_on));
+                            s->eval.keeps && !s->of_old);
 }
 
 /* Reopens the files that are the run's, and not a step's: they are cut back to
