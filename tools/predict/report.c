@@ -164,19 +164,6 @@ static void range(const judged *j, double (*of)(const judged *, int64_t),
     *high = ceil(*high / unit) * unit;
 }
 
-static void put_x_numbers(const plot *p)
-{
-    double unit = plot_unit(p->x_high - p->x_low);
-    char number[32];
-
-    for (int i = 0; p->x_low + i * unit <= p->x_high + unit / 1e4; i++) {
-        double v = p->x_low + i * unit;
-
-        snprintf(number, sizeof number, "%g", fabs(v) < unit / 1e6 ? 0 : v);
-        plot_text(p->f, plot_x(p, v), p->bottom + 18, "middle", number);
-    }
-}
-
 static void put_dots(const judged *j, FILE *f)
 {
     plot p = {.f = f, .left = LEFT, .right = LEFT + WIDTH, .top = TOP,
@@ -189,7 +176,7 @@ static void put_dots(const judged *j, FILE *f)
     snprintf(name, sizeof name, "%s, predicted",
              characters_shown(j->target.name));
     plot_frame(&p, NULL, name, NULL);
-    put_x_numbers(&p);
+    plot_numbers(&p, plot_unit(p.x_high - p.x_low));
     plot_line(f, "zero", p.left, plot_y(&p, 0), p.right, plot_y(&p, 0));
     for (int64_t i = 0; i < j->rows; i += step)
         if (isfinite(predicted(j, i)) && isfinite(residual(j, i)))
