@@ -32,7 +32,7 @@ static double row_loss(int64_t classes, const float *x, int32_t label,
            (1 - share * (double)classes) * ((double)x[label] - most) * by;
 }
 
-/* The mean; share 0: of the labels alone. */
+/* The mean of these, over the rows that have a label. */
 static double loss_at(int64_t rows, int64_t classes, const float *logits,
                       const int32_t *label, double temperature, double share)
 {
@@ -56,9 +56,10 @@ double ls_log_loss(int64_t rows, int64_t classes, const float *logits,
     return loss_at(rows, classes, logits, label, temperature, 0);
 }
 
-/* Rows that are all right would want no end of certainty: so a label is one
- * with (n + 1) / (n + classes), as if each class had been seen once more (Platt
- * 1999).  The loss has one least value as a function of the logarithm, too. */
+/* A label counts (n + 1) / (n + classes) and every other class
+ * 1 / (n + classes), as if each class had been seen once more (Platt 1999):
+ * otherwise the loss of rows that are all right falls without end as the
+ * temperature does.  As a function of its logarithm it has one least value. */
 double ls_temperature(int64_t rows, int64_t classes, const float *logits,
                       const int32_t *label)
 {

@@ -69,9 +69,9 @@ static inline ls_save_options ls_save_defaults(void)
 
 /* Write a file by options; ls_trainer_save_model is the same by default.  The
  * file appears whole or not at all.  LS_ENOTFOUND: no parameter has the name
- * `filled`; LS_EINVAL: there are no adapters, or a
- * note's name is there twice or is one that the file has itself, or a text is
- * not UTF-8; LS_EFORMAT: axes; else as ls_trainer_save_model. */
+ * `filled`; LS_EINVAL: there are no adapters, a note's name is there twice or
+ * is one that the file has itself, or a text is not UTF-8; LS_EFORMAT: `axes`
+ * does not say orders of axes; else as ls_trainer_save_model. */
 LS_API int ls_trainer_save_with(const ls_trainer *trainer, const char *path,
                                 const ls_save_options *options);
 

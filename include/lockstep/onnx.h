@@ -63,8 +63,8 @@ typedef struct ls_onnx ls_onnx;
 LS_API int ls_onnx_open(ls_onnx **onnx, const char *path);
 LS_API int ls_onnx_open_memory(ls_onnx **onnx, const void *data, size_t bytes);
 
-/* The name of file i = 0, 1, .. beside it that has weights; NULL past the
- * last. */
+/* The name of file i = 0, 1, .. of those beside the model that hold weights;
+ * NULL past the last. */
 LS_API const char *ls_onnx_beside(const ls_onnx *onnx, int i);
 
 /* Close it; NULL is accepted.  Graphs that were loaded from it have to be
