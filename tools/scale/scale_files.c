@@ -76,11 +76,13 @@ static json_t *operator_json(const findings *r, const finding_op *o)
     bool known = isfinite(r->ridge) && o->bytes > 0;
 
     return json_pack(
-        "{s:s, s:f, s:f, s:f, s:o, s:o, s:o}", "op", o->name, "row_forward",
-        o->forward, "row_backward", o->backward, "row_bytes", o->bytes,
-        "flops_per_byte", real(o->bytes > 0 ? flops / o->bytes : (double)NAN),
-        "roof_seconds", real(o->least), "bound_by",
-        known ? json_string(o->of_memory ? "memory" : "cores") : json_null());
+        "{s:s, s:f, s:f, s:f, s:o, s:o, s:o, s:o}", "op", o->name,
+        "row_forward", o->forward, "row_backward", o->backward, "row_bytes",
+        o->bytes, "flops_per_byte",
+        real(o->bytes > 0 ? flops / o->bytes : (double)NAN), "cores_seconds",
+        real(o->cores), "memory_seconds", real(o->memory), "bound_by",
+        known ? json_string(finding_of_memory(o) ? "memory" : "cores")
+              : json_null());
 }
 
 static json_t *operators(const findings *r)
@@ -105,17 +107,17 @@ json_t *findings_json(const findings *r)
 
     return json_pack(
         "{s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:s, s:i, s:i, s:i,"
-        " s:f, s:f, s:f, s:f, s:o, s:o, s:s, s:o}",
-        "program", opt_program_name, "version", ls_version(), "command",
+        " s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:s, s:o}", "program",
+        opt_program_name, "version", ls_version(), "command",
         scale_text(r->command), "model", r->model, "scaling",
         r->weak ? "weak" : "strong", "cpu", r->cpu, "usable_cores", r->cores,
         "others_cpus", r->others,
         "mesh", r->mesh, "isa", r->isa, "products", r->products, "devices",
         r->info.devices, "repeats", r->info.repeats, "steps", r->info.steps,
         "row_flops", w->row_flops, "row_bytes", r->row_bytes, "reduce_bytes",
-        w->reduce_bytes, "update_bytes", w->update_bytes, "operators",
-        operators(r), "points", points(r), "advice",
-        r->scaling->advice, "serial_share", real(r->serial));
+        w->reduce_bytes, "update_bytes", w->update_bytes, "bound_seconds",
+        real(r->bound), "operators", operators(r), "points", points(r),
+        "advice", r->scaling->advice, "serial_share", real(r->serial));
 }
 
 int scale_put_json(json_t *o, const char *path)

@@ -41,19 +41,17 @@ static double chunks_of(const ls_work *w, int64_t rows)
     return (double)(w->shards * chunks) / (double)rows;
 }
 
-/* An operator's least time by the rooflines, if no cache keeps anything. */
+/* An operator's times by the rooflines, if no cache keeps anything. */
 static void weigh(finding_op *o, const scaling_point *one, double chunks)
 {
-    double flops = o->forward + o->backward, cores, memory;
+    bool known = one->flops_roof > 0 && one->copy_roof > 0;
 
     o->bytes = o->row_bytes + chunks * o->chunk_bytes;
-    o->least = (double)NAN;
-    if (!(one->flops_roof > 0 && one->copy_roof > 0))
+    o->cores = o->memory = (double)NAN;
+    if (!known)
         return;
-    cores = flops / one->flops_roof;
-    memory = o->bytes / one->copy_roof;
-    o->of_memory = memory > cores;
-    o->least = o->of_memory ? memory : cores;
+    o->cores = (o->forward + o->backward) / one->flops_roof;
+    o->memory = o->bytes / one->copy_roof;
 }
 
 static void weigh_all(findings *r)
@@ -61,13 +59,15 @@ static void weigh_all(findings *r)
     const scaling_point *one = &r->point[0];
     double chunks = chunks_of(&r->info.work, one->rows);
 
-    r->row_bytes = r->least = 0;
+    r->row_bytes = r->bound = 0;
     r->ridge = one->flops_roof > 0 && one->copy_roof > 0
                    ? one->flops_roof / one->copy_roof : (double)NAN;
     for (int i = 0; i < r->ops; i++) {
         weigh(&r->op[i], one, chunks);
         r->row_bytes += r->op[i].bytes;
-        r->least += r->op[i].least;
+        r->bound += (double)one->rows *
+                    (finding_of_memory(&r->op[i]) ? r->op[i].memory
+                                                  : r->op[i].cores);
     }
 }
 

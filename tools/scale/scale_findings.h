@@ -14,9 +14,8 @@ typedef struct finding_op {
     double forward, backward;
     double row_bytes, chunk_bytes;
     double bytes;   /* a row, with its part of the chunk's */
-    double least;   /* seconds a row at the roofs of one worker; NaN: not
-                       measured */
-    bool of_memory; /* it is the copy roof's that are more */
+    double cores, memory; /* seconds a row at the roofs of one worker, of its
+                             FLOP and of its bytes; NaN: not measured */
 } finding_op;
 
 /* Rates that follow from a point alone. */
@@ -46,7 +45,9 @@ typedef struct findings {
     int ops;
     finding_op op[FINDINGS_OPS];
     double row_bytes; /* of all of them */
-    double least;     /* seconds a row of all of them at the roofs */
+    double bound;     /* seconds a step of one worker in which each operator
+                         takes the longer of its two times; NaN: not
+                         measured */
     double ridge;     /* FLOP a byte where both roofs take as long; NaN: not
                          measured */
     double serial; /* share; NaN: too few counts */
@@ -61,6 +62,12 @@ void findings_count(findings *r, const ls_trainer *t);
 int findings_make(findings *r, const scaling *s);
 
 void findings_free(findings *r);
+
+/* The copy roof bounds it, and not that of the cores. */
+static inline bool finding_of_memory(const finding_op *o)
+{
+    return o->memory > o->cores;
+}
 
 /* Workers of all ranks. */
 static inline int findings_hands(const scaling_point *p)

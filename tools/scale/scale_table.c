@@ -179,10 +179,25 @@ static void print_op(const findings *r, const finding_op *o)
     share(6, flops, r->info.work.row_flops);
     share(6, o->bytes, r->row_bytes);
     number(9, "%.3g", o->bytes > 0 ? flops / o->bytes : (double)NAN);
-    share(10, o->least, r->least);
-    if (isfinite(r->ridge) && o->bytes > 0)
-        printf("  %s", o->of_memory ? "memory" : "cores");
+    if (isfinite(r->ridge)) {
+        double step = r->unit.scale * (double)r->point[0].rows;
+
+        number(8, "%.4g", step * o->cores);
+        number(9, "%.4g", step * o->memory);
+        if (o->bytes > 0)
+            printf("  %s", finding_of_memory(o) ? "memory" : "cores");
+    }
     putchar('\n');
+}
+
+/* A step of 1 worker, of which nothing is kept in a cache, at both roofs. */
+static void print_bound(const findings *r)
+{
+    const scaling_point *one = &r->point[0];
+
+    printf("1 worker: %.4g %s a step, %.2f x of the bound of %.4g (the longer "
+           "times)\n", r->unit.scale * one->seconds, r->unit.name,
+           one->seconds / r->bound, r->unit.scale * r->bound);
 }
 
 /* Each operator's FLOP and bytes, and which roof it meets first. */
@@ -195,11 +210,14 @@ static void print_operators(const findings *r)
     if (isfinite(r->ridge))
         printf("; at the roofs of 1 worker memory bounds what has below %.1f "
                "FLOP a byte", r->ridge);
-    printf("\n%-20s  %6s  %6s  %9s  %10s  %s\n", "operator", "FLOP", "bytes",
-           "FLOP/byte", isfinite(r->ridge) ? "least time" : "",
-           isfinite(r->ridge) ? "bound by" : "");
+    printf("\n%-20s  %6s  %6s  %9s", "operator", "FLOP", "bytes", "FLOP/byte");
+    if (isfinite(r->ridge))
+        printf("  %s cores  %s memory  bound by", r->unit.name, r->unit.name);
+    putchar('\n');
     for (int i = 0; i < r->ops; i++)
         print_op(r, &r->op[i]);
+    if (isfinite(r->bound) && r->bound > 0)
+        print_bound(r);
 }
 
 void scale_table(const findings *r)

@@ -85,6 +85,7 @@ has "the command" out "lockstep-scale linear --repeat 2"
 has "FLOP" out "128 FLOP and 162 bytes a row"
 has "an operator's share of both" out "dense                  100 %    70 %       1.12"
 has "what an operator is bound by" out " memory"
+has "the bound" out " x of the bound of "
 is "workers in CSV" "$(cut -d, -f1 "$dir/f.csv" | tr '\n' ' ')" "workers 1 2 3 "
 is "as many fields in each line" \
     "$(awk -F, '{ print NF }' "$dir/f.csv" | sort -u)" 27
@@ -104,8 +105,10 @@ if command -v jq >/dev/null; then
         '["linear",4,2,3,[1,true,2,2,true,2,3,true,2],1]'
     is "operators in JSON" "$(jq -c '[.row_bytes, (.operators |
         map(.op, .row_bytes)), .operators[1].bound_by,
+        ((.operators | map([.cores_seconds, .memory_seconds] | max) | add) *
+            .points[0].rows / .bound_seconds * 1e6 | round),
         (.points | map(.gradient_rate > 0) | unique)]' "$dir/f.json")" \
-        '[162,["dense",114,"squared error",48],"memory",[true]]'
+        '[162,["dense",114,"squared error",48],"memory",1000000,[true]]'
 fi
 
 run linear $quick --workers 1
