@@ -57,6 +57,9 @@ void ls__coding_clear(ls_coding *c);
 /* Make the note. */
 int ls__coding_write(ls_coding *c);
 
+/* The coding of a model file, for ls_coding_free; LS_ENOTFOUND: it has none. */
+int ls__coding_of_file(ls_coding **coding, const char *path);
+
 /* ------ Rows ------ */
 
 /* A cell: a row's value in a column, and its place: in a table, or else in row

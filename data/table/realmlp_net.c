@@ -224,7 +224,7 @@ static ls_node *member(builder *b, ls_node *x, ls_node *number, ls_node *code)
 
 /* ------ What they say together ------ */
 
-static ls_node *mean(ls_node *const *x, int64_t count)
+ls_node *ls__mean_number(ls_node *const *x, int64_t count)
 {
     ls_node *sum = x[0];
 
@@ -261,7 +261,7 @@ static void loss(const builder *b, ls_node *const *out)
         for (int64_t i = 0; i < count; i++)
             b->list[i] = ls_label_terms(calibrated(b, out[i]), y,
                                         b->m->o.smoothing);
-        ls_loss(b->g, ls_mean_loss(mean(b->list, count), NULL));
+        ls_loss(b->g, ls_mean_loss(ls__mean_number(b->list, count), NULL));
         return;
     }
     for (int64_t i = 0; i < count; i++)
@@ -270,31 +270,28 @@ static void loss(const builder *b, ls_node *const *out)
                                         join(b->list, count)));
 }
 
-/* Give, of several members, the mean of their probabilities as its logarithm:
- * softmax makes the mean of it again. */
-static ls_node *logits(const builder *b, ls_node *const *out)
+ls_node *ls__mean_logits(ls_node **x, int64_t count)
 {
-    int64_t count = b->m->o.members;
-
     if (count == 1)
-        return out[0];
+        return x[0];
     for (int64_t i = 0; i < count; i++)
-        b->list[i] = ls_softmax(out[i]);
-    return ls_log(ls_clamp(mean(b->list, count), 0x1p-100, 1));
+        x[i] = ls_softmax(x[i]);
+    return ls_log(ls_clamp(ls__mean_number(x, count), 0x1p-100, 1));
 }
 
-static void output(const builder *b, ls_node *const *out)
+static void output(const builder *b, ls_node **out)
 {
     const ls_realmlp_options *o = &b->m->o;
 
     if (b->m->classes) {
-        ls_output(b->g, calibrated(b, logits(b, out)), "logits");
+        ls_output(b->g, calibrated(b, ls__mean_logits(out, o->members)),
+                  "logits");
         return;
     }
     for (int64_t i = 0; i < o->members; i++)
         b->list[i] = o->recipe == LS_REALMLP_TD && o->low < o->high
                          ? ls_clamp(out[i], o->low, o->high) : out[i];
-    ls_output(b->g, mean(b->list, o->members), "prediction");
+    ls_output(b->g, ls__mean_number(b->list, o->members), "prediction");
 }
 
 void ls__realmlp_net(const ls_realmlp *m, ls_graph *g, bool probe)

@@ -47,4 +47,9 @@ const char *ls__realmlp_name(const ls_realmlp *m, int64_t member,
  * in place of its own. */
 void ls__realmlp_net(const ls_realmlp *m, ls_graph *g, bool probe);
 
+/* The mean of what several networks say: of numbers; and of probabilities as
+ * its logarithm, of which softmax makes the mean again (x is written to). */
+ls_node *ls__mean_number(ls_node *const *x, int64_t count);
+ls_node *ls__mean_logits(ls_node **x, int64_t count);
+
 #endif

@@ -53,8 +53,7 @@ static int join(ls_table_model *m)
 
 /* ------ Files ------ */
 
-/* The coding of a file; LS_ENOTFOUND: it says nothing. */
-static int read_file(ls_coding **coding, const char *path)
+int ls__coding_of_file(ls_coding **coding, const char *path)
 {
     const char *name, *value;
     ls_archive *a;
@@ -84,9 +83,10 @@ static int open_file(ls_table_model *m, const char *path,
 
     if (status < 0)
         return status;
-    status = o->adapters ? read_file(&m->read, o->adapters) : LS_ENOTFOUND;
+    status = o->adapters ? ls__coding_of_file(&m->read, o->adapters)
+                         : LS_ENOTFOUND;
     if (status == LS_ENOTFOUND)
-        status = read_file(&m->read, path);
+        status = ls__coding_of_file(&m->read, path);
     m->predictor = m->own;
     m->coding = m->read;
     if (status == 0 && (status = join(m)) < 0)

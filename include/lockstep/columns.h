@@ -216,6 +216,15 @@ static inline ls_table_model_options ls_table_model_defaults(void)
 LS_API int ls_table_model_open(ls_table_model **model, const char *path,
                                const ls_table_model_options *options);
 
+/* Write a model file that predicts the mean of n others, of probabilities or of
+ * numbers: models of one table, as folds of it give them, whose columns, words
+ * and target are the same.  Each goes on to see rows by the means and scales of
+ * its own; a missing value is what it is to the first.  pool as for
+ * ls_trainer_open.  LS_EINVAL: two are of other columns, or of a series, or
+ * there is none; fails as ls_table_model_open and ls_trainer_save_with do. */
+LS_API int ls_table_model_join(const char *path, int n,
+                               const char *const *model, ls_pool *pool);
+
 /* The same of a predictor and a coding that are there; both are borrowed until
  * the model is closed.  LS_EFORMAT: they do not go together. */
 LS_API int ls_table_model_of(ls_table_model **model, ls_predictor *predictor,

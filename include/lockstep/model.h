@@ -81,6 +81,14 @@ LS_API int ls_trainer_save_with(const ls_trainer *trainer, const char *path,
  * know; LS_ENOMEM. */
 LS_API int ls_graph_load(ls_graph **graph, const char *path);
 
+/* Build what the first output of a model file needs behind x, which takes the
+ * place of its only input, in x's graph; returns that output.  Names of layers
+ * and parameters begin with "scope."; weights are not read.  Several networks
+ * so become one (ls_table_model_join).  Errors stick to the graph: the input is
+ * of another shape, or not the only one, and as for ls_graph_load. */
+LS_API ls_node *ls_graph_add_saved(ls_node *x, const char *scope,
+                                   const char *path);
+
 /* Open a trainer's graph and parameters as an archive, as if they had been
  * written by ls_trainer_save_model: arrays of aligned floats, which change when
  * the trainer steps and live as long as it, and the note "lockstep.graph", in

@@ -41,6 +41,12 @@ json_t *ls__graph_as_filed(const ls_graph *graph);
  * that is not known here; what builders give; LS_ENOMEM. */
 int ls__graph_read(ls_graph **graph, const char *text, const char *where);
 
+/* The same of what its first output needs, behind x, which takes the place of
+ * its only input; names begin with "scope.".  x's graph may have part of it
+ * where it fails. */
+int ls__graph_read_on(ls_node *x, const char *scope, const char *text,
+                      const char *where, ls_node **output);
+
 /* Have its parameters more elements than that? */
 bool ls__graph_exceeds(const ls_graph *graph, int64_t elements);
 

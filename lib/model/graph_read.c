@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads JSON into a graph, through the same doors as a program that builds
- * one. */
+ * one: a whole graph, or what its first output needs, behind the nodes of
+ * another. */
 #include "model/graph_json.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -15,6 +16,9 @@
 typedef struct reader {
     ls_graph *graph;
     const char *where;
+    const char *scope;  /* before the names of nodes and parameters; "" */
+    ls_node *input;     /* in the place of the only input; NULL: all is read */
+    ls_node **made;     /* [nodes], once they are read */
     int node;           /* that is being read */
     const json_t *json; /* of it */
 } reader;
@@ -38,6 +42,12 @@ static int refused(const reader *r)
 static const char *text_at(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
+}
+
+/* A name in the scope, which the graph owns; NULL: there is no memory. */
+static char *scoped(const reader *r, const char *name)
+{
+    return ls__path(r->graph, r->scope, name);
 }
 
 /* An integer from 0 to below `below`, else -1. */
@@ -159,7 +169,7 @@ static int read_inputs(const reader *r, const ls__op *op, ls_node **in)
 
         if (i < 0)
             return bad(r, "an input is not the number of a node before it");
-        in[k] = r->graph->nodes[i];
+        in[k] = r->made[i];
     }
     return 0;
 }
@@ -186,7 +196,7 @@ static int read_names(const reader *r, ls_node *n)
         const char *name = json_string_value(json_array_get(names, (size_t)k));
 
         if (name && *name && !n->tie[k] &&
-            !(n->called[k] = ls__arena_text(&r->graph->arena, name)))
+            !(n->called[k] = scoped(r, name)))
             return LS_ENOMEM;
     }
     return 0;
@@ -210,7 +220,7 @@ static int read_tied(const reader *r, ls_node *n)
                                        json_array_get(names, (size_t)k));
         int *index;
 
-        if (name && !(name = ls__arena_text(&g->arena, name)))
+        if (name && !(name = scoped(r, name)))
             return LS_ENOMEM;
         if (name && !(index = ls__names_number(&g->param_names, name)))
             return LS_ENOMEM;
@@ -233,6 +243,8 @@ static int read_operator(const reader *r, const char *op_name, const char *name)
     if ((status = read_inputs(r, op, in)) < 0 ||
         (status = skip_requests(r)) < 0)
         return status;
+    if (*name && !(name = scoped(r, name)))
+        return LS_ENOMEM;
     n = op->inputs ? ls__node_new(op, name, in[0], in[1], in[2])
                    : ls__node_source(r->graph, op, name);
     if (!n)
@@ -240,7 +252,26 @@ static int read_operator(const reader *r, const char *op_name, const char *name)
     if ((status = read_attributes(r, n)) < 0 ||
         (status = read_tied(r, n)) < 0 || (status = read_names(r, n)) < 0)
         return status;
-    return ls__node_done(n) ? 0 : refused(r);
+    if (!ls__node_done(n))
+        return refused(r);
+    r->made[r->node] = n;
+    return 0;
+}
+
+/* The node that stands in the place of an input. */
+static int take_input(const reader *r, const ls__extents *shape, ls_dtype dtype)
+{
+    const ls_node *n = r->input;
+
+    if (n->dtype != dtype || n->rank != shape->rank ||
+        memcmp(n->shape, shape->of, (size_t)n->rank * sizeof *n->shape))
+        return bad(r, "the input is of another shape or type than the node "
+                   "that takes its place");
+    for (int i = 0; i < r->node; i++)
+        if (r->made[i] == n)
+            return bad(r, "the output has a second input");
+    r->made[r->node] = r->input;
+    return 0;
 }
 
 static int read_input(const reader *r, const char *name)
@@ -253,9 +284,11 @@ static int read_input(const reader *r, const char *name)
         return bad(r, "its shape is no list of sizes");
     if (!is_f32 && (!dtype || strcmp(dtype, "i32")))
         return bad(r, "its dtype is neither f32 nor i32");
-    return ls_input(r->graph, name, is_f32 ? LS_F32 : LS_I32, shape.rank,
-                    shape.of)
-               ? 0 : refused(r);
+    if (r->input)
+        return take_input(r, &shape, is_f32 ? LS_F32 : LS_I32);
+    r->made[r->node] = ls_input(r->graph, name, is_f32 ? LS_F32 : LS_I32,
+                                shape.rank, shape.of);
+    return r->made[r->node] ? 0 : refused(r);
 }
 
 /* Has the node come to what the text says?  If not, then the text is not of the
@@ -274,6 +307,8 @@ static int compare(const reader *r, const ls_node *n)
     for (int k = 0; k < n->params; k++) {
         const char *name = json_string_value(json_array_get(names, (size_t)k));
 
+        if (name && !(name = scoped(r, name)))
+            return LS_ENOMEM;
         if (!name || strcmp(name, r->graph->params[n->param[k]]->name))
             return bad(r, "it has other parameters than its operator");
     }
@@ -289,7 +324,8 @@ static int read_node(const reader *r)
         return bad(r, "it has no \"op\" or no \"name\"");
     status = strcmp(op, "input") ? read_operator(r, op, name)
                                  : read_input(r, name);
-    return status < 0 ? status : compare(r, r->graph->nodes[r->node]);
+    return status < 0 || r->made[r->node] == r->input
+               ? status : compare(r, r->made[r->node]);
 }
 
 /* ------ the rest of a graph ------ */
@@ -305,9 +341,9 @@ static int bad_part(const reader *r, const char *part)
 
 static ls_node *node_at(const reader *r, const json_t *value)
 {
-    int64_t i = index_of(value, r->graph->node_count);
+    int64_t i = index_of(value, r->node);
 
-    return i < 0 ? NULL : r->graph->nodes[i];
+    return i < 0 ? NULL : r->made[i];
 }
 
 static int read_outputs(const reader *r, const json_t *list)
@@ -347,11 +383,58 @@ static int read_loss(const reader *r, const json_t *value)
     return ls_loss(r->graph, node_at(r, value)) < 0 ? bad_part(r, "loss") : 0;
 }
 
-static int read_graph(reader *r, const json_t *root)
+/* The rest, of a graph that is read whole. */
+static int read_rest(reader *r, const json_t *root)
+{
+    int status = read_outputs(r, json_object_get(root, "outputs"));
+
+    if (status == 0)
+        status = read_metrics(r, json_object_get(root, "metrics"));
+    return status == 0 ? read_loss(r, json_object_get(root, "loss")) : status;
+}
+
+/* Mark what node i needs; those behind it are marked or not. */
+static void mark(const json_t *nodes, size_t i, bool *needed)
+{
+    const json_t *in = json_object_get(json_array_get(nodes, i), "inputs");
+
+    for (size_t k = 0; needed[i] && k < json_array_size(in); k++) {
+        int64_t at = index_of(json_array_get(in, k), (int64_t)i);
+
+        if (at >= 0)
+            needed[at] = true;
+    }
+}
+
+/* The nodes, or those that the first output needs; *output: its number. */
+static int read_nodes(reader *r, const json_t *root, int64_t *output)
+{
+    const json_t *nodes = json_object_get(root, "nodes");
+    const json_t *first = json_array_get(json_object_get(root, "outputs"), 0);
+    size_t count = json_array_size(nodes);
+    bool *needed = ls__new(count, 1, r->where);
+    int status = needed ? 0 : LS_ENOMEM;
+
+    *output = index_of(json_object_get(first, "node"), (int64_t)count);
+    if (needed && *output >= 0)
+        needed[*output] = true;
+    for (size_t i = count; needed && i-- > 0;)
+        mark(nodes, i, needed);
+    for (; r->node < (int)count && status == 0; r->node++) {
+        r->json = json_array_get(nodes, (size_t)r->node);
+        if (!r->input || needed[r->node])
+            status = read_node(r);
+    }
+    free(needed);
+    return status;
+}
+
+static int read_graph(reader *r, const json_t *root, ls_node **output)
 {
     const json_t *nodes = json_object_get(root, "nodes");
     json_int_t version = json_integer_value(json_object_get(root, "version"));
-    int status = 0;
+    int64_t at;
+    int status;
 
     if (version != LS__GRAPH_VERSION)
         return ls__fail(version > 0 ? LS_ENOTSUP : LS_EFORMAT, "%s: version "
@@ -359,34 +442,51 @@ static int read_graph(reader *r, const json_t *root)
                         r->where, (long long)version, LS__GRAPH_VERSION);
     if (!json_is_array(nodes) || json_array_size(nodes) > INT32_MAX)
         return bad_part(r, "nodes");
-    for (; r->node < (int)json_array_size(nodes) && status == 0; r->node++) {
-        r->json = json_array_get(nodes, (size_t)r->node);
-        status = read_node(r);
-    }
-    if (status < 0 ||
-        (status = read_outputs(r, json_object_get(root, "outputs"))) < 0 ||
-        (status = read_metrics(r, json_object_get(root, "metrics"))) < 0)
-        return status;
-    return read_loss(r, json_object_get(root, "loss"));
+    r->made = ls__new(json_array_size(nodes), sizeof *r->made, r->where);
+    status = r->made ? read_nodes(r, root, &at) : LS_ENOMEM;
+    if (status == 0 && !r->input)
+        status = read_rest(r, root);
+    else if (status == 0 && (at < 0 || r->made[at] == r->input))
+        status = bad_part(r, "outputs");
+    else if (status == 0)
+        *output = r->made[at];
+    free(r->made);
+    return status;
 }
 
-int ls__graph_read(ls_graph **graph, const char *text, const char *where)
+static int read_text(reader *r, const char *text, ls_node **output)
 {
-    reader r = {.where = where};
     json_error_t error;
     json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
     int status;
 
     if (!root)
-        return ls__json_fail(where, "the graph is no JSON", 0, &error);
-    if ((status = ls_graph_new(&r.graph)) == 0)
-        status = read_graph(&r, root);
+        return ls__json_fail(r->where, "the graph is no JSON", 0, &error);
+    status = r->graph ? 0 : ls_graph_new(&r->graph);
+    if (status == 0)
+        status = read_graph(r, root, output);
     json_decref(root);
+    return status;
+}
+
+int ls__graph_read(ls_graph **graph, const char *text, const char *where)
+{
+    reader r = {.where = where, .scope = ""};
+    int status = read_text(&r, text, NULL);
+
     if (status < 0)
         ls_graph_free(r.graph);
     else
         *graph = r.graph;
     return status;
+}
+
+int ls__graph_read_on(ls_node *x, const char *scope, const char *text,
+                      const char *where, ls_node **output)
+{
+    reader r = {.graph = x->graph, .where = where, .scope = scope, .input = x};
+
+    return read_text(&r, text, output);
 }
 
 bool ls__graph_exceeds(const ls_graph *g, int64_t elements)

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "model/graph_json.h"
 #include "file/safetensors.h"
+#include "graph/standing.h"
 #include "weights/weights_file.h"
 #include <lockstep/model.h>
 
@@ -87,4 +88,39 @@ int ls_graph_load(ls_graph **graph, const char *path)
     status = read_graph(graph, &file, path);
     ls__safetensors_free(&file);
     return status;
+}
+
+/* The graph is read alone first, and so checked as a whole. */
+static int add_saved(ls_node *x, const char *scope, const char *path,
+                     ls_node **output)
+{
+    ls__safetensors file;
+    ls_graph *alone = NULL;
+    int status = ls__safetensors_read(&file, path);
+
+    if (status < 0)
+        return status;
+    if ((status = read_graph(&alone, &file, path)) == 0)
+        status = ls__graph_read_on(
+            x, scope, ls__safetensors_meta(&file, LS__GRAPH_KEY), path, output);
+    ls_graph_free(alone);
+    ls__safetensors_free(&file);
+    return status;
+}
+
+ls_node *ls_graph_add_saved(ls_node *x, const char *scope, const char *path)
+{
+    ls_node *output = NULL;
+    ls_graph *g;
+    int status;
+
+    if (!ls__node_stands(x))
+        return NULL;
+    g = ls__graph_of(x);
+    LS__NEED_OR(scope, ls__graph_failed(g, LS_EINVAL));
+    LS__NEED_OR(path, ls__graph_failed(g, LS_EINVAL));
+    ls__undo_enter(g);
+    if ((status = add_saved(x, scope, path, &output)) < 0)
+        output = ls__graph_failed(g, status);
+    return ls__undo_leave(g, output);
 }

@@ -33,8 +33,8 @@
 enum {
     OF_RANKS = 1 << 0,    /* several of them */
     OF_HELD = 1 << 1,     /* rows to evaluate on */
-    OF_ALL = 1 << 2,      /* a training on all rows, which --cv alone is not */
-    NO_TRIAL = 1 << 3,    /* likewise, and trials do without */
+    OF_ALL = 1 << 2,      /* a single training, which --cv is not */
+    NO_TRIAL = 1 << 3,    /* what trials do without */
     OF_END = 1 << 4,      /* rows that have an end: no text, no noise */
     OF_TEXT = 1 << 5,
     OF_TABLE = 1 << 6,    /* where a model takes other rows, too */

@@ -53,6 +53,7 @@ typedef struct trials {
     bool *known;  /* [count]: from the file */
     double *good; /* [count] */
     scratch models; /* of the folds */
+    bool joins;     /* them: --cv --save */
 } trials;
 
 bool trials_wanted(const session *s)
@@ -76,7 +77,7 @@ static void be_quiet(session *s)
 static int train(const trials *t, const job *j, worth *w)
 {
     session *s = t->s;
-    char path[SCRATCH + 32];
+    char path[TRIAL_PATH];
     int status = trial_store(s, j->trial);
 
     be_quiet(s);
@@ -87,9 +88,7 @@ static int train(const trials *t, const job *j, worth *w)
     if (t->folds) {
         s->run.set.data.fold = j->fold;
         s->run.set.data.folds = t->folds;
-        s->set.save = path;
-        snprintf(path, sizeof path, "%s/%lld", t->models.folder,
-                 (long long)(j - t->job));
+        s->set.save = trial_path(&t->models, j - t->job, path);
     }
     if (status == OPT_GO)
         status = t->whole(s);
@@ -97,7 +96,7 @@ static int train(const trials *t, const job *j, worth *w)
         status = opt_fail(OPT_FAILED, "stopped");
     if (status == OPT_GO)
         status = trial_worth(s, w);
-    if (t->folds)
+    if (t->folds && !t->joins)
         unlink(path);
     return status;
 }
@@ -364,6 +363,23 @@ static int take_best(trials *t)
     return status == OPT_GO ? trial_store(t->s, best) : status;
 }
 
+static int end_search(trials *t)
+{
+    int status = trial_file_sort(t->s);
+
+    return status == OPT_GO ? take_best(t) : status;
+}
+
+static int end_folds(trials *t)
+{
+    int status = OPT_GO;
+
+    print_folds(t);
+    if (t->joins)
+        status = trial_join(t->s, &t->models, t->folds);
+    return status == OPT_GO ? OPT_DONE : status;
+}
+
 /* ------ The beginning ------ */
 
 /* Is there room for what the command line says, and a trial's options? */
@@ -393,10 +409,9 @@ static int check(const session *s)
     if (set->tune && !is_short(s))
         return opt_fail(OPT_WRONG, "--tune: the options have more than %d "
                         "bytes", TRIAL_TEXT - OF_TRIAL);
-    return set->tune || set->save
-               ? OPT_GO
-               : opt_refuse(&s->run.line, OF_ALL | NO_TRIAL, ": --cv trains "
-                            "the folds alone; with --save all rows, too");
+    return set->tune ? OPT_GO
+                     : opt_refuse(&s->run.line, OF_ALL, ": --cv trains the "
+                                  "folds alone; it goes without --cv");
 }
 
 /* A process for each core that no other has. */
@@ -455,7 +470,8 @@ static int read_input(const session *s)
 int trials_run(session *s, int (*whole)(session *s))
 {
     trials t = {.s = s, .whole = whole, .folds = s->set.cv, .file = -1,
-                .count = s->set.tune ? s->set.tune : 1};
+                .count = s->set.tune ? s->set.tune : 1,
+                .joins = s->set.cv && s->set.save && !s->set.tune};
     int status = check(s);
 
     if (status == OPT_GO)
@@ -468,15 +484,9 @@ int trials_run(session *s, int (*whole)(session *s))
         status = scratch_open(&t.models, "folds");
     stop_open();
     status = status == OPT_GO ? run_all(&t) : status;
+    if (status == OPT_GO)
+        status = s->set.tune ? end_search(&t) : end_folds(&t);
     scratch_close(&t.models);
-    if (status == OPT_GO && s->set.tune)
-        status = trial_file_sort(s);
-    if (status == OPT_GO && s->set.tune)
-        status = take_best(&t);
-    else if (status == OPT_GO) {
-        print_folds(&t);
-        status = s->set.save ? note_search(&t) : OPT_DONE;
-    }
     trial_file_close(s, t.file);
     free(t.known);
     free(t.good);

@@ -5,6 +5,7 @@
 #ifndef TOOLS_TRIALS_H
 #define TOOLS_TRIALS_H
 
+#include "run/scratch.h"
 #include "run/worth.h"
 #include "train/session.h"
 
@@ -37,6 +38,16 @@ int trial_store(session *s, int64_t trial);
 /* Tell it of a run that is over: on the rows of its fold by the model that it
  * saved, or without folds on those that are held back, by the best epoch. */
 int trial_worth(const session *s, worth *w);
+
+/* ------ Folds as one model (trial_join.c) ------ */
+
+/* The file of a job's model. */
+enum { TRIAL_PATH = SCRATCH + 32 };
+const char *trial_path(const scratch *folder, int64_t job,
+                       char path[TRIAL_PATH]);
+
+/* Write the mean of the folds' models where --save says. */
+int trial_join(session *s, const scratch *folder, int64_t folds);
 
 /* ------ The file of --tune (trial_file.c) ------ */
 

@@ -191,12 +191,30 @@ same "each process reads the standard input" out folds
 for no in "--metrics m" "--plot p.svg" "--trace t" "--transcript t" \
     "--checkpoint c" "--record 1 r.lsr"; do
     expect 2 "${no%% *}: --cv trains the folds alone" $short --cv 2 $no
+    expect 2 "it goes without --cv" $short --cv 2 --save no.st $no
 done
-run $short --ignore kind --cv 3 --batch 32 --save of-all.st \
-    --record 100 of-all.lsr
-is "a model of all rows is made where it is to be saved" \
-    "$status $(grep -c ' cv 3 folds  R2 .* RMSE ' out) $(ls of-all.st)" \
-    "0 1 of-all.st"
+is "and nothing is saved" "$(ls no.st 2>&1 | grep -c cannot)" 1
+
+# ------ Folds as one model ------
+
+run $short --ignore price --target kind --cv 3 --workers 1
+cp out folds
+for w in 1 2; do
+    run $short --ignore price --target kind --cv 3 --workers $w --calibrate \
+        --save bag$w.st
+    is "the folds' models are one" "$status $(grep -c ' 3: .*bag' err)" "0 1"
+done
+same "on any number of workers and processes" bag2.st bag1.st
+run $short --ignore price --target kind --cv 3 --save bag.st
+same "its figures are those of the folds" out folds
+score() { "$build/lockstep-predict" "$1" t.csv --score | sed -n 's/^rows 200  [a-zR2]* \([^ ]*\).*/\1/p'; }
+is "and it knows what they know" \
+    "$(score bag.st | awk '{ print ($1 > 0.9) }')" 1
+run $short --ignore kind --cv 3 --batch 32 --save bag.st
+is "of numbers, too" "$status $(grep -c ' cv 3 folds  R2 .* RMSE ' out) $(score \
+    bag.st | awk '{ print ($1 > 0.8) }')" "0 1 1"
+run mlp --data t.csv --ignore kind --target price --steps 60 --devices 2 --cv 2 --save plain.st
+is "and of mlp" "$status $(score plain.st | awk '{ print NF }')" "0 1"
 awk -F, 'NR == 1 || $7 == "big" || !seen++' t.csv >rare.csv
 run $short --data rare.csv --ignore price --target kind --cv 3
 is "the AUC is that of the folds that have both classes" \
