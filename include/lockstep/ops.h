@@ -126,6 +126,13 @@ LS_API ls_node *ls_attention_with(ls_node *x, int heads,
                                   const ls_attention_options *options,
                                   const char *name);
 
+/* The attention itself, of queries q (T,D) to keys k and values v (T,K), each
+ * cut into heads of D/heads: y = softmax(q k^T / sqrt(D/heads)) v in each head,
+ * with causal over a position itself and earlier ones.  Where K is less than D
+ * heads / (K heads / D) heads of q, one after the other, share one. */
+LS_API ls_node *ls_dot_product_attention(ls_node *q, ls_node *k, ls_node *v,
+                                         int heads, bool causal);
+
 /* ls_cross_attention with biases and dropout.  LS_EINVAL: a causal mask, heads
  * that are shared or rotary positions, which it does not have. */
 LS_API ls_node *ls_cross_attention_with(ls_node *x, ls_node *memory,

@@ -452,3 +452,9 @@ ls_node *ls__attention(ls_node *q, ls_node *k, ls_node *v, int heads,
     return ls__node_with(ls__node_new(&ls__op_attention, name, q, k, v),
                          &(attention){heads, causal, dropout});
 }
+
+ls_node *ls_dot_product_attention(ls_node *q, ls_node *k, ls_node *v,
+                                  int heads, bool causal)
+{
+    return ls__attention(q, k, v, heads, causal, 0, q ? q->name : "");
+}

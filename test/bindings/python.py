@@ -443,6 +443,7 @@ def check_builders(folder):
         "mean_over": (x,), "mean_loss": (x,), "next_token_loss": (x, i),
         "one_hot": (i, 9), "position": (x, "p"), "pow": (x, 3),
         "reshape": (x, (3, 8)), "rms_norm": (x, 1e-6, "rn"),
+        "dot_product_attention": (x, x, x, 2, True),
         "rotary": (x, 2, 1e4), "scale_shift": (x, 2, 1),
         "self_attention": (x, 2, False, "sa"), "slice": (x, 0, 1, 2),
         "sparse_dense": (i, None, 9, 2, "sd"),

@@ -347,6 +347,7 @@ contains
     mask = ls_input(graph, "mask", [3])
     total = ls_position(y, "a") + ls_rotary(y, 2, 1d4)
     total = total + ls_self_attention(y, 2, .true., "b")
+    total = total + ls_dot_product_attention(y, y, y, 2, .true.)
     total = total + ls_grouped_attention(y, 4, 2, 1d4, .true., "c")
     total = total + ls_attention_with(y, 4, "d", causal=.true., &
       qkv_bias=.true., out_bias=.true., kv_heads=2, rotary_base=1d4, &

@@ -170,6 +170,10 @@ static ls_window window_of(int64_t h, int64_t w, int64_t sy, int64_t sx,
     ROW(turn_odd, ls_rotary(l.x, 4, 10000), LS_ESHAPE, "even") \
     ROW(turn_base, ls_rotary(l.x, 2, 0), LS_EINVAL, "base 0") \
     ROW(turn_i32, ls_rotary(l.i, 2, 10000), LS_ESHAPE, "LS_I32") \
+    ROW(see_heads, ls_dot_product_attention(l.x, l.x, l.x, 3, true), \
+        LS_ESHAPE, "3 heads") \
+    ROW(see_others, ls_dot_product_attention(l.x, l.y, l.y, 2, true), \
+        LS_ESHAPE, "(6,4) and (5,3)") \
     ROW(shared_none, ls_grouped_attention(l.x, 2, 0, 0, true, "mix"), \
         LS_ESHAPE, "") \
     ROW(groups_none, ls_group_norm(l.image, 0, "norm"), LS_ESHAPE, "0") \
