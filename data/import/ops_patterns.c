@@ -9,17 +9,55 @@
 #include <math.h>
 #include <string.h>
 
-/* The Where that alone reads a condition; -1: there is none. */
-static int where_of(ls__reader *r, const ls__named *y)
+int ls__read_reader(ls__reader *r, const ls__named *y, int from)
 {
     const ls__om *om = &r->file->om;
 
-    for (int i = r->node + 1; i < om->nodes && r->uses[y - r->value] == 1; i++)
-        if (!strcmp(om->node[i].op, "Where") && om->node[i].inputs == 3 &&
-            om->node[i].outputs == 1 && ls__read_in(r, &om->node[i], 0) == y &&
-            ls__read_in(r, &om->node[i], 1) && ls__read_in(r, &om->node[i], 2))
+    for (int i = from + 1; i < om->nodes && r->uses[y - r->value] == 1; i++)
+        for (int k = 0; k < om->node[i].inputs; k++)
+            if (om->node[i].outputs == 1 &&
+                ls__read_in(r, &om->node[i], k) == y)
+                return i;
+    return -1;
+}
+
+int ls__read_maker(ls__reader *r, const ls__named *y)
+{
+    for (int i = r->file->om.nodes; i-- > 0;)
+        if (r->file->om.node[i].outputs > 0 &&
+            ls__read_out(r, &r->file->om.node[i], 0) == y)
             return i;
     return -1;
+}
+
+double ls__read_factor(ls__reader *r, const ls__named *y, const ls__named **x)
+{
+    int i = ls__read_maker(r, y);
+    const ls__om_node *n = i < 0 ? NULL : &r->file->om.node[i];
+    bool by = n && !strcmp(n->op, "Div"), times = n && !strcmp(n->op, "Mul");
+
+    for (int k = 0; k < 2 && n && n->inputs == 2 && (by || times); k++) {
+        const ls__named *c = ls__read_in(r, n, k);
+        double number;
+
+        *x = ls__read_in(r, n, !k);
+        if (c && *x && ls__only_number(c, &number) && (times || k == 1))
+            return by ? 1 / number : number;
+    }
+    *x = y;
+    return 1;
+}
+
+/* The Where that alone reads a condition; -1: there is none. */
+static int where_of(ls__reader *r, const ls__named *y)
+{
+    int i = ls__read_reader(r, y, r->node);
+    const ls__om_node *n = i < 0 ? NULL : &r->file->om.node[i];
+
+    return n && !strcmp(n->op, "Where") && n->inputs == 3 &&
+                   ls__read_in(r, n, 0) == y && ls__read_in(r, n, 1) &&
+                   ls__read_in(r, n, 2)
+               ? i : -1;
 }
 
 /* Where(x > 20, x, Softplus(x)), as PyTorch writes its Softplus: from 20 on the
@@ -68,52 +106,25 @@ static int is_nan(ls__reader *r, const ls__om_node *n)
     return ls__read_put(r, w, x);
 }
 
-/* The node that alone reads a value of one reader, behind node `from`, and its
- * other input; -1: there is none of two inputs. */
+/* The node of two inputs that alone reads a value, and its other input; -1:
+ * there is none. */
 static int reader_of(ls__reader *r, const ls__named *y, int from,
                      const ls__named **other)
 {
-    const ls__om *om = &r->file->om;
+    int i = ls__read_reader(r, y, from);
+    const ls__om_node *n = i < 0 ? NULL : &r->file->om.node[i];
 
-    for (int i = from + 1; i < om->nodes && r->uses[y - r->value] == 1; i++)
-        for (int k = 0; k < om->node[i].inputs && om->node[i].inputs == 2; k++)
-            if (om->node[i].outputs == 1 &&
-                ls__read_in(r, &om->node[i], k) == y) {
-                *other = ls__read_in(r, &om->node[i], !k);
-                return *other ? i : -1;
-            }
-    return -1;
+    if (!n || n->inputs != 2)
+        return -1;
+    *other = ls__read_in(r, n, ls__read_in(r, n, 0) == y);
+    return *other ? i : -1;
 }
 
-/* The node that makes a value: -1: none does. */
-static int maker_of(ls__reader *r, const ls__named *y)
-{
-    for (int i = r->file->om.nodes; i-- > 0;)
-        if (r->file->om.node[i].outputs > 0 &&
-            ls__read_out(r, &r->file->om.node[i], 0) == y)
-            return i;
-    return -1;
-}
-
-/* Is a value of that maker, "Mul" by `factor` or "Div" by its inverse, made of
- * x? */
+/* Is a value x by that factor? */
 static bool is_factor(ls__reader *r, const ls__named *y, double factor,
                       const ls__named **x)
 {
-    int i = maker_of(r, y);
-    const ls__om_node *n = i < 0 ? NULL : &r->file->om.node[i];
-    bool by = n && !strcmp(n->op, "Div"), times = n && !strcmp(n->op, "Mul");
-
-    for (int k = 0; k < 2 && n && n->inputs == 2 && (by || times); k++) {
-        const ls__named *c = ls__read_in(r, n, k);
-        double number;
-
-        *x = ls__read_in(r, n, !k);
-        if (c && *x && ls__only_number(c, &number) && (times || k == 1) &&
-            fabs((by ? 1 / number : number) / factor - 1) < 1e-6)
-            return true;
-    }
-    return false;
+    return fabs(ls__read_factor(r, y, x) / factor - 1) < 1e-6;
 }
 
 /* x/2 (1 + erf(x / sqrt 2)), its factors in any order: GELU as it was written

@@ -280,6 +280,8 @@ static int read_node(ls__reader *r, const ls__om_node *n)
         return status < 0 ? status : 0;
     if ((status = no_pieces(r, n)) < 0)
         return status;
+    if ((status = ls__read_written_attention(r, n)) != 0)
+        return status < 0 ? status : 0;
     if (!row)
         return ls__fail(LS_ENOTSUP, "this operator is not known here");
     return row->read(r, n);

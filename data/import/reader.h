@@ -179,6 +179,19 @@ int ls__read_join(ls__reader *r, int count, ls__named *v, int main, int axis);
  * exporters write factors?  Stores it. */
 bool ls__only_number(const ls__named *v, double *x);
 
+/* The node behind node `from` that alone reads a value, and has one output; the
+ * node that makes it; -1: there is none. */
+int ls__read_reader(ls__reader *r, const ls__named *y, int from);
+int ls__read_maker(ls__reader *r, const ls__named *y);
+
+/* The number by which x is multiplied, or divided, to be y; 1 and y itself:
+ * there is none. */
+double ls__read_factor(ls__reader *r, const ls__named *y, const ls__named **x);
+
+/* Make an attention that is written out, of which this node is the mask or the
+ * softmax, one operator: 1 where it was, 0 where it is none. */
+int ls__read_written_attention(ls__reader *r, const ls__om_node *n);
+
 /* Are they known, and all 0? */
 bool ls__is_zero(const ls__named *v);
 

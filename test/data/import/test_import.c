@@ -149,6 +149,15 @@ static bool has_param(const ls_graph *g, const char *name, int rank,
     return false;
 }
 
+static int count_op(const ls_graph *g, const char *op)
+{
+    int n = 0;
+
+    for (int i = 0; i < ls_graph_nodes(g); i++)
+        n += !strcmp(ls_node_op(ls_graph_node(g, i)), op);
+    return n;
+}
+
 START_TEST(test_names)
 {
     model m = open_model(golden_file("import_layers.onnx"));
@@ -166,6 +175,7 @@ START_TEST(test_names)
     m = open_model(golden_file("import_words.onnx"));
     ck_assert(has_param(m.g, "word.weight", 2, (int64_t[]){11, 8}));
     ck_assert(has_param(m.g, "place", 3, (int64_t[]){1, 6, 8}));
+    ck_assert_int_eq(count_op(m.g, "attention"), 1);
     close_model(&m);
     m = open_model(golden_file("import_cells.onnx"));
     ck_assert(has_param(m.g, "both.weight_ih_l0", 2, (int64_t[]){3, 8}));
