@@ -17,7 +17,7 @@ static bool stops(const ls__om_node *n, int input)
         "Unsqueeze", "Tile",
         "Split", "Trilu", "Resize", "Clip", "Pad", "CastLike", "Dropout",
         "ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL2",
-        "ReduceSumSquare", "ReduceProd", NULL};
+        "ReduceSumSquare", "ReduceProd", "RotaryEmbedding", NULL};
 
     for (int i = 0; none[i]; i++)
         if (!strcmp(none[i], n->op))

@@ -1,40 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attention and rotary positions, as operators of opset 23 and as exporters
- * write attention out: MatMul(q, kT) by a factor, a causal mask, Softmax,
- * MatMul with v.  Where it can be it is the engine's one operator. */
+/* Attention as one operator, of opset 23: the engine's where it does the same,
+ * else products and a softmax. */
 #include "base/error.h"
-#include "import/reader.h"
+#include "import/heads.h"
 
 #include <lockstep/arithmetic.h>
 
 #include <math.h>
 #include <string.h>
 
-/* Masked scores are as low as that, or lower. */
-static const double FAR = -1e30;
-
-/* What an attention is made of: (rows,heads,T,d) each. */
-typedef struct attention {
-    ls__named q, k, v;
-    double scale;
-    bool causal;
-} attention;
-
 /* ------ one operator ------ */
 
-/* (rows heads,T,d) as (rows,heads,T,d). */
-static int as_heads(ls__named *v)
-{
-    int64_t heads = v->shape[0] / LS__ROWS;
-    const int64_t shape[] = {LS__ROWS, heads, v->shape[1], v->shape[2]};
-
-    if (v->rank != 3)
-        return 0;
-    return heads ? ls__value_reshape(v, 4, shape, 0) : LS_ESHAPE;
-}
-
 /* May the engine's operator do it? */
-static bool is_own(const attention *a)
+bool ls__attention_is_own(const ls__attention_parts *a)
 {
     const ls__named *q = &a->q, *k = &a->k, *v = &a->v;
 
@@ -46,7 +24,7 @@ static bool is_own(const attention *a)
 }
 
 /* (rows,heads,T,d) as the node (T,heads d). */
-static ls_node *side_by_side(ls__named *v)
+ls_node *ls__heads_beside(ls__named *v)
 {
     static const int order[] = {2, 1, 3};
     ls_node *x;
@@ -57,30 +35,37 @@ static ls_node *side_by_side(ls__named *v)
                                         v->shape[1] * v->shape[3]});
 }
 
-/* Make y the attention. */
-static int attend(attention *a, ls__named *y)
+/* And back. */
+int ls__heads_apart(ls_node *x, const int64_t *shape, ls__named *y)
 {
     static const int order[] = {2, 1, 3};
-    const int64_t *shape = a->q.shape;
-    double by = a->scale * sqrt((double)shape[3]);
-    ls_node *q = side_by_side(&a->q), *k = side_by_side(&a->k);
-    ls_node *v = side_by_side(&a->v), *x;
 
-    if (!q || !k || !v)
-        return ls__made(NULL);
-    if (fabs(by - 1) > 1e-6)
-        q = ls_scale_shift(q, by, 0);
-    x = ls_dot_product_attention(q, k, v, (int)shape[1], a->causal);
     if (!x)
         return ls__made(x);
     x = ls_reshape(x, 3, (int64_t[]){shape[2], shape[1], shape[3]});
     return ls__value_set(y, x, 4, shape, 3, order);
 }
 
-/* ------ written out ------ */
+/* Make y the attention. */
+int ls__attend(ls__attention_parts *a, ls__named *y)
+{
+    const int64_t *shape = a->q.shape;
+    double by = a->scale * sqrt((double)shape[3]);
+    ls_node *q = ls__heads_beside(&a->q), *k = ls__heads_beside(&a->k);
+    ls_node *v = ls__heads_beside(&a->v);
+
+    if (!q || !k || !v)
+        return ls__made(NULL);
+    if (fabs(by - 1) > 1e-6)
+        q = ls_scale_shift(q, by, 0);
+    q = ls_dot_product_attention(q, k, v, (int)shape[1], a->causal);
+    return ls__heads_apart(q, shape, y);
+}
+
+/* ------ masks ------ */
 
 /* Numbers that are known, or that a node repeats. */
-static const ls__named *numbers_of(const ls__named *v)
+const ls__named *ls__numbers_of(const ls__named *v)
 {
     if (v && v->kind == LS__NODE && v->known && v->known_of == v->node)
         return v->known;
@@ -89,7 +74,7 @@ static const ls__named *numbers_of(const ls__named *v)
 
 /* Does a mask of T by T show a position itself and those before?  It is added,
  * or where it is `hidden` (1 or 0) it hides. */
-static bool is_causal(const ls__named *mask, int64_t t, int hidden)
+bool ls__is_causal(const ls__named *mask, int64_t t, int hidden)
 {
     if (mask->rank < 2 || mask->shape[mask->rank - 1] != t ||
         ls__value_count(mask) != t * t)
@@ -98,170 +83,193 @@ static bool is_causal(const ls__named *mask, int64_t t, int hidden)
         double x = mask->number[i];
 
         if (hidden >= 0)
-            x = (x != 0) == hidden ? FAR : 0;
-        if (i % t <= i / t ? x != 0 : !(x <= FAR))
+            x = (x != 0) == hidden ? LS__FAR : 0;
+        if (i % t <= i / t ? x != 0 : !(x <= LS__FAR))
             return false;
     }
     return true;
 }
 
-/* What is masked by a node, or goes into it if that is the softmax; NULL: it is
- * another node. */
-static const ls__named *masked(ls__reader *r, const ls__om_node *n,
-                               bool *causal)
+/* ------ in and out ------ */
+
+/* Input k of a node as (rows,heads,T,d), which may be (rows,T,heads d). */
+int ls__heads_in(ls__reader *r, const ls__om_node *n, int k, int64_t heads,
+                    ls__named *v)
 {
-    bool where = !strcmp(n->op, "Where");
+    static const int order[] = {0, 2, 1, 3};
+    int status = ls__read_node_in(r, n, k, v);
 
-    *causal = strcmp(n->op, "Softmax");
-    if (!*causal)
-        return ls__read_in(r, n, 0);
-    for (int k = 0; k < 2 && n->inputs == 2 + where; k++) {
-        const ls__named *s = ls__read_in(r, n, k + where);
-        const ls__named *other = ls__read_in(r, n, !k + where);
-        const ls__named *mask = where ? numbers_of(ls__read_in(r, n, 0))
-                                      : numbers_of(other);
-        double far = FAR;
+    if (status < 0 || v->rank == 4)
+        return status;
+    if (v->rank != 3 || heads < 1 || v->shape[2] % heads)
+        return ls__fail(LS_ESHAPE, "its input %d does not divide into %lld "
+                        "heads", k, (long long)heads);
+    status = ls__value_reshape(v, 4, (int64_t[]){v->shape[0], v->shape[1],
+                                                 heads, v->shape[2] / heads},
+                               0);
+    if (status == 0)
+        ls__value_transpose(v, order);
+    return status;
+}
 
-        if (s && mask && s->kind == LS__NODE && s->rank > 1 &&
-            (!where || (other && ls__only_number(other, &far))) && far <= FAR &&
-            is_causal(mask, s->shape[s->rank - 1], where ? k : -1))
-            return s;
+/* Put out (rows,heads,T,d), as the first input is. */
+int ls__heads_out(ls__reader *r, const ls__om_node *n, ls__named *y)
+{
+    static const int order[] = {0, 2, 1, 3};
+    int status = 0;
+
+    if (ls__read_in(r, n, 0)->rank == 3) {
+        ls__value_transpose(y, order);
+        status = ls__value_reshape(y, 3, (int64_t[]){y->shape[0], y->shape[1],
+                                                     y->shape[2] * y->shape[3]},
+                                   0);
     }
-    return NULL;
+    return status < 0 ? status : ls__read_put(r, n, y);
 }
 
-/* Find the product that scores are, and its factors. */
-static bool find_scores(ls__reader *r, const ls__named *s, attention *a)
+/* Repeat each head of keys or values for those of queries that share it. */
+static int repeat_heads(ls__named *v, int64_t heads)
 {
-    const ls__named *q, *k;
-    const ls__om_node *n;
-    int at, rank = s->rank;
+    int64_t each = heads / v->shape[1], t = v->shape[2], d = v->shape[3];
+    const int64_t wide[] = {v->shape[0], v->shape[1], each, t, d};
+    int status;
 
-    a->scale = ls__read_factor(r, s, &s);
-    at = ls__read_maker(r, s);
-    n = at < 0 ? NULL : &r->file->om.node[at];
-    if (!n || strcmp(n->op, "MatMul") || !(q = ls__read_in(r, n, 0)) ||
-        !(k = ls__read_in(r, n, 1)))
-        return false;
-    a->scale *= ls__read_factor(r, q, &q) * ls__read_factor(r, k, &k);
-    a->q = *q;
-    a->k = *k;
-    return q->kind == LS__NODE && k->kind == LS__NODE && q->rank == rank &&
-           k->rank == rank && (rank == 3 || rank == 4);
+    if (each * v->shape[1] != heads)
+        return ls__fail(LS_ESHAPE, "%lld heads cannot share %lld",
+                        (long long)heads, (long long)v->shape[1]);
+    if (each == 1)
+        return 0;
+    ls__value_unsqueeze(v, 2);
+    status = ls__value_expand(v, 5, wide);
+    return status < 0 ? status
+                      : ls__value_reshape(v, 4, (int64_t[]){wide[0], heads, t,
+                                                            d}, 0);
 }
 
-/* Nodes behind the one that is read, which become part of it. */
-typedef struct taken {
-    int node[8], count;
-    const ls__named *y; /* the last one's value */
-} taken;
-
-/* Go on to the only reader, past copies; false: it is of another operator. */
-static bool take(ls__reader *r, const char *op, taken *t)
+/* Add a mask to scores. */
+static int hide(ls__reader *r, const ls__om_node *n, ls__named *s,
+                ls__named *mask)
 {
-    while (t->count < 8) {
-        int at = ls__read_reader(r, t->y, t->count ? t->node[t->count - 1]
-                                                   : r->node);
-        const ls__om_node *n = at < 0 ? NULL : &r->file->om.node[at];
+    int status = ls__read_alike(r, n, s, mask);
 
-        if (!n || ls__read_in(r, n, 0) != t->y)
-            break;
-        t->node[t->count++] = at;
-        t->y = ls__read_out(r, n, 0);
-        if (!strcmp(n->op, op))
-            return true;
-        if (strcmp(n->op, "Identity") &&
-            (strcmp(n->op, "Cast") ||
-             ls__om_integer(n, "to", 0) != LS__OM_FLOAT))
-            break;
-    }
-    return false;
+    if (status < 0)
+        return status;
+    if (s->atoms < mask->atoms)
+        return ls__fail(LS_ESHAPE, "its mask is wider than its scores");
+    s->node = ls_add(s->node, mask->node);
+    return ls__made(s->node);
 }
 
-/* Go past Where(IsNaN(p), 0, p), if that is what reads a softmax. */
-static void take_is_nan(ls__reader *r, taken *t)
-{
-    const ls__om *om = &r->file->om;
-    int at = t->count ? t->node[t->count - 1] : r->node;
-
-    for (int i = at + 1; i < om->nodes && i < at + 8; i++) {
-        const ls__named *is = om->node[i].outputs
-                                  ? ls__read_out(r, &om->node[i], 0) : NULL;
-        int where = is && !strcmp(om->node[i].op, "IsNaN") &&
-                            r->uses[t->y - r->value] == 2 &&
-                            ls__read_in(r, &om->node[i], 0) == t->y
-                        ? ls__read_reader(r, is, i) : -1;
-        const ls__om_node *n = where < 0 ? NULL : &om->node[where];
-        double no;
-
-        if (n && !strcmp(n->op, "Where") && ls__read_in(r, n, 2) == t->y &&
-            ls__read_in(r, n, 1) &&
-            ls__only_number(ls__read_in(r, n, 1), &no) && no == 0) {
-            t->node[t->count++] = i;
-            t->node[t->count++] = where;
-            t->y = ls__read_out(r, n, 0);
-            return;
-        }
-    }
-}
-
-/* Find what is behind scores, up to the product with values. */
-static bool find_values(ls__reader *r, const ls__om_node *n, attention *a,
-                        taken *t)
-{
-    const ls__om_node *soft = n, *last;
-    const ls__named *v;
-
-    t->y = ls__read_out(r, n, 0);
-    if (strcmp(n->op, "Softmax")) {
-        if (!take(r, "Softmax", t))
-            return false;
-        soft = &r->file->om.node[t->node[t->count - 1]];
-    }
-    if (ls__om_integer(soft, "axis", -1) != -1 &&
-        ls__om_integer(soft, "axis", -1) != a->q.rank - 1)
-        return false;
-    if (t->count < 4)
-        take_is_nan(r, t);
-    if (!take(r, "MatMul", t))
-        return false;
-    last = &r->file->om.node[t->node[t->count - 1]];
-    v = ls__read_in(r, last, 1);
-    if (!v || v->kind != LS__NODE || v->rank != a->q.rank)
-        return false;
-    a->v = *v;
-    return true;
-}
-
-int ls__read_written_attention(ls__reader *r, const ls__om_node *n)
+/* Scores, a mask or two, a softmax, a product. */
+static int by_parts(ls__reader *r, const ls__om_node *n, ls__attention_parts *a,
+                    ls__named mask[2], ls__named *y)
 {
     static const int turned[] = {0, 1, 3, 2};
-    attention a;
-    taken t = {.count = 0};
-    bool may = !strcmp(n->op, "Add") || !strcmp(n->op, "Where") ||
-               !strcmp(n->op, "Softmax");
-    const ls__named *s = may ? masked(r, n, &a.causal) : NULL;
-    ls__named y = {.name = n->output[0]};
-    int status, rank;
+    ls__named s = {.name = n->output[0]};
+    ls_node *x;
+    int status;
 
-    if (!s || s->kind != LS__NODE || !find_scores(r, s, &a) ||
-        !find_values(r, n, &a, &t))
-        return 0;
-    rank = a.q.rank;
-    if (as_heads(&a.q) < 0 || as_heads(&a.k) < 0 || as_heads(&a.v) < 0)
-        return 0;
-    ls__value_transpose(&a.k, turned);
-    if (!is_own(&a))
-        return 0;
-    if ((status = attend(&a, &y)) < 0)
+    if ((status = repeat_heads(&a->k, a->q.shape[1])) < 0 ||
+        (status = repeat_heads(&a->v, a->q.shape[1])) < 0)
         return status;
-    if (rank == 3)
-        status = ls__value_reshape(
-            &y, 3, (int64_t[]){y.shape[0] * y.shape[1], y.shape[2],
-                               y.shape[3]}, 0);
-    for (int i = 0; i < t.count; i++)
-        r->done[t.node[i]] = true;
-    if (status == 0)
-        status = ls__read_put(r, &r->file->om.node[t.node[t.count - 1]], &y);
-    return status < 0 ? status : 1;
+    ls__value_transpose(&a->k, turned);
+    if ((status = ls__value_product(&a->q, &a->k, &s)) < 0)
+        return status;
+    s.node = ls_scale_shift(s.node, a->scale, 0);
+    if ((status = ls__made(s.node)) < 0)
+        return status;
+    for (int i = 0; i < 2 && status == 0; i++)
+        if (mask[i].rank)
+            status = hide(r, n, &s, &mask[i]);
+    if (status < 0 || (status = ls__value_last(&s, &x)) < 0 ||
+        (status = ls__value_set_last(&s, ls_softmax(x), s.shape[3])) < 0)
+        return status;
+    return ls__value_product(&s, &a->v, y);
 }
+
+/* A mask that is given: numbers, of which truths show, or floats. */
+static int given_mask(ls__reader *r, const ls__om_node *n, const ls__named *is,
+                      ls__named *mask)
+{
+    int status;
+
+    if (is->kind != LS__NUMBERS || is->is_real) {
+        *mask = *is;
+        return is->is_real ? 0 : ls__fail(LS_ENOTSUP, "its mask is data, and "
+                                          "no floats that are added");
+    }
+    mask->name = n->output[0];
+    status = ls__fold_new(r, mask, is->rank, is->shape, true);
+    for (int64_t i = 0; status == 0 && i < ls__value_count(is); i++)
+        mask->number[i] = is->number[i] != 0 ? 0 : LS__FAR;
+    return status;
+}
+
+/* The causal mask of that shape. */
+static int causal_mask(ls__reader *r, const ls__om_node *n, int64_t t,
+                       int64_t of, ls__named *mask)
+{
+    int status;
+
+    mask->name = n->output[0];
+    status = ls__fold_new(r, mask, 2, (int64_t[]){t, of}, true);
+    for (int64_t i = 0; status == 0 && i < t * of; i++)
+        mask->number[i] = i % of <= i / of ? 0 : LS__FAR;
+    return status;
+}
+
+/* What is not read of it. */
+static int refuse(ls__reader *r, const ls__om_node *n)
+{
+    static const char *const outputs[] = {
+        "", "its keys are kept for later steps",
+        "its values are kept for later steps", "its scores are put out"};
+
+    for (int k = 4; k < n->inputs; k++)
+        if (ls__read_in(r, n, k))
+            return ls__fail(LS_ENOTSUP, "it goes on from keys and values of "
+                            "earlier steps: export without a cache");
+    for (int k = 1; k < n->outputs && k < 4; k++)
+        if (*n->output[k] && r->uses[ls__read_out(r, n, k) - r->value])
+            return ls__fail(LS_ENOTSUP, "%s: export without a cache",
+                            outputs[k]);
+    return ls__om_real(n, "softcap", 0) != 0
+               ? ls__fail(LS_ENOTSUP, "softcap is not known here") : 0;
+}
+
+static int attention_of(ls__reader *r, const ls__om_node *n)
+{
+    int64_t heads = ls__om_integer(n, "q_num_heads", 0);
+    int64_t shared = ls__om_integer(n, "kv_num_heads", heads);
+    const ls__named *is = ls__read_in(r, n, 3);
+    ls__named mask[2] = {{0}}, y = {.name = n->output[0]};
+    ls__attention_parts a = {.causal = ls__om_integer(n, "is_causal", 0)};
+    int64_t t;
+    int status = refuse(r, n);
+
+    if (status < 0 || (status = ls__heads_in(r, n, 0, heads, &a.q)) < 0 ||
+        (status = ls__heads_in(r, n, 1, shared, &a.k)) < 0 ||
+        (status = ls__heads_in(r, n, 2, shared, &a.v)) < 0 ||
+        (is && (status = given_mask(r, n, is, &mask[0])) < 0))
+        return status;
+    t = a.q.shape[2];
+    a.scale = ls__om_real(n, "scale", 1 / sqrt((double)a.q.shape[3]));
+    if (mask[0].kind == LS__NUMBERS && t == a.k.shape[2] &&
+        ls__is_causal(&mask[0], t, -1)) {
+        a.causal = true;
+        mask[0] = (ls__named){0};
+    }
+    if (ls__attention_is_own(&a) && !mask[0].rank) {
+        status = ls__attend(&a, &y);
+    } else {
+        if (a.causal)
+            status = causal_mask(r, n, t, a.k.shape[2], &mask[1]);
+        if (status == 0)
+            status = by_parts(r, n, &a, mask, &y);
+    }
+    return status < 0 ? status : ls__heads_out(r, n, &y);
+}
+
+const ls__read_row ls__read_heads[] = {
+    {"Attention", attention_of}, {"RotaryEmbedding", ls__read_rotary},
+    {NULL, NULL}};

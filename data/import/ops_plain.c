@@ -103,9 +103,8 @@ static int with_numbers(ls__reader *r, const ls__om_node *n)
 
 /* ------ two operands ------ */
 
-/* Both as nodes of one shape. */
-static int join(ls__reader *r, const ls__om_node *n, ls__named *a,
-                ls__named *b)
+int ls__read_alike(ls__reader *r, const ls__om_node *n, ls__named *a,
+                   ls__named *b)
 {
     int64_t shape[LS_MAX_RANK];
     char one_text[LS__VALUE_TEXT], two_text[LS__VALUE_TEXT];
@@ -182,7 +181,7 @@ static int two(ls__reader *r, const ls__om_node *n)
             return status;
         return put(r, n, x, by_number(n->op, x->node, c, k == 0));
     }
-    if ((status = join(r, n, &v[0], &v[1])) < 0)
+    if ((status = ls__read_alike(r, n, &v[0], &v[1])) < 0)
         return status;
     {
         ls_node *y = term_of(n->op)->two(v[0].node, v[1].node);
@@ -196,7 +195,7 @@ static int two(ls__reader *r, const ls__om_node *n)
 int ls__read_add(ls__reader *r, const ls__om_node *n, ls__named *a,
                  ls__named *b)
 {
-    int status = join(r, n, a, b);
+    int status = ls__read_alike(r, n, a, b);
 
     if (status < 0)
         return status;

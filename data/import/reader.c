@@ -163,9 +163,9 @@ static const ls__read_row *row_of(const char *op)
     static const ls__read_row *const tables[] = {
         ls__read_layers, ls__read_windows, ls__read_shapes, ls__read_parts,
         ls__read_plain, ls__read_cells, ls__read_more, ls__read_index,
-        ls__read_patterns};
+        ls__read_patterns, ls__read_heads};
 
-    for (int i = 0; i < 9; i++)
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const ls__read_row *row = tables[i]; row->op; row++)
             if (!strcmp(row->op, op))
                 return row;

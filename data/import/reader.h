@@ -165,6 +165,12 @@ typedef struct ls__read_row {
     int (*read)(ls__reader *r, const ls__om_node *n);
 } ls__read_row;
 
+/* Make both nodes of one shape, as operators of two elements want them: what
+ * these make has the atoms of that which has more.  Numbers are called like the
+ * node's inputs. */
+int ls__read_alike(ls__reader *r, const ls__om_node *n, ls__named *a,
+                   ls__named *b);
+
 /* Make output 0 a sum. */
 int ls__read_add(ls__reader *r, const ls__om_node *n, ls__named *a,
                  ls__named *b);
@@ -208,6 +214,7 @@ int ls__read_pieces(ls__reader *r, const ls__om_node *n);
 
 extern const ls__read_row ls__read_plain[], ls__read_shapes[],
     ls__read_parts[], ls__read_layers[], ls__read_windows[],
-    ls__read_cells[], ls__read_more[], ls__read_index[], ls__read_patterns[];
+    ls__read_cells[], ls__read_more[], ls__read_index[], ls__read_patterns[],
+    ls__read_heads[];
 
 #endif

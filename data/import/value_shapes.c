@@ -172,9 +172,14 @@ static int repeat(ls__named *v, int axis, int64_t size)
 
 int ls__value_expand(ls__named *v, int rank, const int64_t *shape)
 {
-    int status = 0;
+    int status = 0, rows = 0;
     bool zeros = v->zeros == v->node;
 
+    for (int k = 0; k < rank; k++)
+        rows += shape[k] && shape[k] % LS__ROWS == 0;
+    if (rows > 1)
+        return ls__fail(LS_ENOTSUP, "it goes through rows by rows, which do "
+                        "not see each other here");
     while (v->rank < rank)
         ls__value_unsqueeze(v, 0);
     for (int k = 0; k < rank && status == 0; k++) {

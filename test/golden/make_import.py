@@ -261,6 +261,55 @@ def more():
     onnx.save(model, os.path.join(HERE, "import_more.onnx"))
 
 
+def heads():
+    """Attention with rotary positions, by operators of opset 23."""
+    nodes, constants, outputs = [], [], []
+    rng = np.random.default_rng(4)
+
+    def number(value, dtype=np.float32):
+        constants.append(numpy_helper.from_array(np.array(value, dtype),
+                                                 f"c{len(constants)}"))
+        return constants[-1].name
+
+    def call(op, *inputs, **attributes):
+        out = f"{op}{len(nodes)}"
+        nodes.append(helper.make_node(op, list(inputs), [out], **attributes))
+        return out
+
+    def split(n, d=4):  # (rows,heads,T,d)
+        y = call("MatMul", "x", number(rng.standard_normal((6, n * d))))
+        y = call("Reshape", y, number([0, 4, n, d], np.int64))
+        return call("Transpose", y, perm=[0, 2, 1, 3])
+
+    angle = np.outer(np.arange(9), 100.0 ** -np.array([0, 0.5]))
+    tables = [number(np.cos(angle)), number(np.sin(angle)), call(
+        "Expand", number([[0, 1, 2, 3]], np.int64),
+        call("Concat", call("Shape", "x", end=1), number([4], np.int64), axis=0))]
+    q = call("RotaryEmbedding", split(2), *tables)
+    k = call("RotaryEmbedding", split(1), *tables)
+    outputs.append(call("Attention", q, k, split(1), is_causal=1))
+    q = call("RotaryEmbedding", split(2, 6), *tables, interleaved=1,
+             rotary_embedding_dim=4, num_heads=2)
+    mask = number(rng.standard_normal((4, 4)))
+    outputs.append(call("Attention", q, split(1, 6), split(1, 3), mask, scale=0.25,
+                        is_causal=1))
+    q, k, v = (call("MatMul", "x", number(rng.standard_normal((6, n)))) for n in (8, 4, 4))
+    seen = number(np.tril(np.ones((4, 4)), 1), bool)
+    sides = dict(q_num_heads=4, kv_num_heads=2)
+    outputs.append(call("Attention", q, k, v, seen, **sides))
+    outputs.append(call("Attention", q, k, v, number(np.tril(np.ones((4, 4))), bool),
+                        **sides))
+    y = call("Concat", *[call("Flatten", y) for y in outputs], axis=1)
+    graph = helper.make_graph(
+        nodes, "heads", [helper.make_tensor_value_info("x", TensorProto.FLOAT,
+                                                       ["rows", 4, 6])],
+        [helper.make_tensor_value_info(y, TensorProto.FLOAT, ["rows", None])], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)],
+                              ir_version=11)
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, os.path.join(HERE, "import_heads.onnx"))
+
+
 def numbers(out, name, values):
     values = np.asarray(values)
     kind = "int32_t" if values.dtype.kind == "i" else "float"
@@ -310,6 +359,7 @@ def main():
     two_inputs()
     export("import_cells.onnx", cells, torch.from_numpy(steps))
     more()
+    heads()
     names = terms()
     with open(os.path.join(HERE, "import_outputs.h"), "w") as out:
         out.write("/* SPDX-" "License-Identifier: BSD-3-Clause */\n/* Made by make_import.py: "
@@ -322,6 +372,7 @@ def main():
         numbers(out, "import_layers", run("import_layers.onnx", images)[0])
         numbers(out, "import_words", run("import_words.onnx", tokens)[0])
         numbers(out, "import_more", run("import_more.onnx", tokens)[0])
+        numbers(out, "import_heads", run("import_heads.onnx", table)[0])
         numbers(out, "import_steps", steps)
         numbers(out, "import_cells", run("import_cells.onnx", steps)[0])
         for k, value in enumerate(run("import_terms.onnx", table)):

@@ -65,6 +65,15 @@ static void gives(const model *m, const char *output, int64_t n,
     free(got);
 }
 
+static int count_op(const ls_graph *g, const char *op)
+{
+    int n = 0;
+
+    for (int i = 0; i < ls_graph_nodes(g); i++)
+        n += !strcmp(ls_node_op(ls_graph_node(g, i)), op);
+    return n;
+}
+
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
 
 START_TEST(test_outputs)
@@ -87,6 +96,14 @@ START_TEST(test_outputs)
     ls_graph_output(m.g, 0, &y);
     OK(ls_context_set(m.c, "tokens", LS_I32, import_tokens, ROWS));
     gives(&m, y, COUNT(import_more), import_more);
+    close_model(&m);
+
+    m = open_model(golden_file("import_heads.onnx"));
+    ls_graph_output(m.g, 0, &y);
+    OK(ls_context_set(m.c, "x", LS_F32, import_table, ROWS));
+    gives(&m, y, COUNT(import_heads), import_heads);
+    ck_assert_int_eq(count_op(m.g, "attention"), 2);
+    ck_assert_int_eq(count_op(m.g, "rotary"), 2);
     close_model(&m);
 
     m = open_model(golden_file("import_cells.onnx"));
@@ -147,15 +164,6 @@ static bool has_param(const ls_graph *g, const char *name, int rank,
                 return p.rank == rank &&
                        !memcmp(p.shape, shape, (size_t)rank * sizeof *shape);
     return false;
-}
-
-static int count_op(const ls_graph *g, const char *op)
-{
-    int n = 0;
-
-    for (int i = 0; i < ls_graph_nodes(g); i++)
-        n += !strcmp(ls_node_op(ls_graph_node(g, i)), op);
-    return n;
 }
 
 START_TEST(test_names)
@@ -601,6 +609,53 @@ START_TEST(test_refused_attributes)
 }
 END_TEST
 
+/* Attention that goes on from a cache, and heads and tables that do not fit. */
+START_TEST(test_refused_heads)
+{
+    static const struct refused {
+        const char *op, *inputs, *attribute;
+        const char *says; /* NULL: it is read */
+    } all[] = {
+        {"Attention", "four,four,four", NULL, NULL},
+        {"Attention", "four,four,four,,four,four", NULL, "earlier steps"},
+        {"Attention", "four,four,four,four", NULL, "wider than its scores"},
+        {"Attention", "four,four,four,x", NULL, "rows by rows"},
+        {"Attention", "three,three,three", "q_num_heads:1", NULL},
+        {"Attention", "three,three,three", "q_num_heads:3", "into 3 heads"},
+        {"RotaryEmbedding", "four,table,table", NULL, NULL},
+        {"RotaryEmbedding", "four,three,three", NULL, "tables do not fit"},
+        {"RotaryEmbedding", "four,table,table", "rotary_embedding_dim:3",
+         "turns 3 of 4"},
+        {"RotaryEmbedding", "four,table,table,x", NULL, "that are known"},
+    };
+    const struct refused *of = &all[_i];
+    ls__proto graph = {0}, model;
+    ls_onnx *onnx;
+    int status;
+
+    put_call(&graph, "Constant", "", "one", "value_ints:1,");
+    put_call(&graph, "Constant", "", "last", "value_ints:-1,");
+    put_call(&graph, "Unsqueeze", "x,one", "three", NULL); /* (rows,1,4) */
+    put_call(&graph, "Unsqueeze", "three,one", "four", NULL);
+    put_call(&graph, "ReduceSum", "x,last", "sum", NULL);
+    put_call(&graph, "Unsqueeze", "sum,last", "column", NULL);
+    put_call(&graph, "Concat", "column,column", "table", "axis:2");
+    put_call(&graph, of->op, of->inputs, "y", of->attribute);
+    put_info(&graph, 12, "y");
+    model = model_of(&graph, 23);
+    status = load(&model, "T=4", &onnx);
+    if (of->says) {
+        ck_assert_int_eq(status, LS_ENOTSUP);
+        ck_assert_msg(strstr(ls_onnx_problem(onnx, 0), of->says) != NULL, "%s",
+                      ls_onnx_problem(onnx, 0));
+    } else {
+        OK(status);
+    }
+    ls_onnx_close(onnx);
+    ls__proto_free(&model);
+}
+END_TEST
+
 /* Programs do not agree where SAME padding lies around a window with holes. */
 START_TEST(test_unclear_pool)
 {
@@ -860,6 +915,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_rows_apart);
     tcase_add_test(t, test_cut);
     tcase_add_loop_test(t, test_refused_attributes, 0, 10);
+    tcase_add_loop_test(t, test_refused_heads, 0, 10);
     tcase_add_test(t, test_no_output);
     tcase_add_test(t, test_unclear_pool);
     tcase_add_test(t, test_beside);
