@@ -11,128 +11,28 @@
 
 #define LS_NEON /* for those who count registers */
 
-typedef struct v16 {
-    float32x4_t a, b, c, d;
-} v16;
+typedef float32x4_t v_piece;
+typedef uint32x4_t w_piece;
+typedef int32x4_t i_piece;
 
-typedef struct w16 {
-    uint32x4_t a, b, c, d;
-} w16;
-
-/* All bits of a lane are set, or none. */
-typedef w16 m16;
-
-/* f on all four */
-#define ONE(f, x) {f(x.a), f(x.b), f(x.c), f(x.d)}
-#define TWO(f, x, y) {f(x.a, y.a), f(x.b, y.b), f(x.c, y.c), f(x.d, y.d)}
+#define PIECES(type) type a, b, c, d
+#define EACH(DO, f) DO(a, f) DO(b, f) DO(c, f) DO(d, f)
+#define ALL(x) {x, x, x, x}
+#define P_FMA(x, y, z) vfmaq_f32(z, x, y)
+#define P_OF_INT(x) vcvtq_f32_s32(vreinterpretq_s32_u32(x))
+#define P_TO_INT(x) vreinterpretq_u32_s32(vcvtq_s32_f32(x))
+#include "kernel/k_lanes.h"
 
 // clang-format off
 
-/* ------ words ------ */
+/* ------ lanes in and out ------ */
 
-SIMD w16 w16_set(uint32_t x)
-{
-    uint32x4_t a = vdupq_n_u32(x);
-    return (w16){a, a, a, a};
-}
-SIMD w16 w16_at(const uint32_t *p)
-{
-    return (w16){vld1q_u32(p), vld1q_u32(p + 4), vld1q_u32(p + 8),
-                 vld1q_u32(p + 12)};
-}
 /* Stays where it is written: in the tiles of bf16 gcc would load the next line
  * while this one's registers are still wanted, and spill sums. */
 SIMD w16 w16_load(const uint32_t *p)
 {
     __asm__ volatile("" ::: "memory");
     return w16_at(p);
-}
-SIMD void w16_store(uint32_t *p, w16 x)
-{
-    vst1q_u32(p, x.a);
-    vst1q_u32(p + 4, x.b);
-    vst1q_u32(p + 8, x.c);
-    vst1q_u32(p + 12, x.d);
-}
-SIMD w16 w16_iota(void)
-{
-    static const uint32_t lane[16] = {0, 1, 2,  3,  4,  5,  6,  7,
-                                      8, 9, 10, 11, 12, 13, 14, 15};
-    return w16_at(lane);
-}
-SIMD w16 w16_add(w16 x, w16 y) { return (w16)TWO(vaddq_u32, x, y); }
-SIMD w16 w16_sub(w16 x, w16 y) { return (w16)TWO(vsubq_u32, x, y); }
-SIMD w16 w16_mul(w16 x, w16 y) { return (w16)TWO(vmulq_u32, x, y); }
-SIMD w16 w16_and(w16 x, w16 y) { return (w16)TWO(vandq_u32, x, y); }
-SIMD w16 w16_or(w16 x, w16 y) { return (w16)TWO(vorrq_u32, x, y); }
-SIMD w16 w16_xor(w16 x, w16 y) { return (w16)TWO(veorq_u32, x, y); }
-SIMD w16 w16_shl(w16 x, int n)
-{
-    uint32x4_t y = vdupq_n_u32((uint32_t)n);
-    return (w16){x.a << y, x.b << y, x.c << y, x.d << y};
-}
-SIMD w16 w16_shr(w16 x, int n)
-{
-    uint32x4_t y = vdupq_n_u32((uint32_t)n);
-    return (w16){x.a >> y, x.b >> y, x.c >> y, x.d >> y};
-}
-SIMD w16 w16_rotl(w16 x, int n)
-{
-    return w16_or(w16_shl(x, n), w16_shr(x, 32 - n));
-}
-
-/* ------ masks ------ */
-
-SIMD m16 m16_first(int n)
-{
-    w16 i = w16_iota(), end = w16_set((uint32_t)n);
-    return (m16)TWO(vcltq_u32, i, end);
-}
-SIMD m16 m16_and(m16 x, m16 y) { return w16_and(x, y); }
-SIMD m16 m16_or(m16 x, m16 y) { return w16_or(x, y); }
-SIMD m16 m16_not(m16 x) { return (m16)ONE(vmvnq_u32, x); }
-SIMD uint32x4_t w16_any(w16 x)
-{
-    return vorrq_u32(vorrq_u32(x.a, x.b), vorrq_u32(x.c, x.d));
-}
-SIMD int m16_any(m16 x) { return vmaxvq_u32(w16_any(x)) != 0; }
-SIMD w16 m16_lanes(void)
-{
-    static const uint32_t bit[16] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512,
-                                     1024, 2048, 4096, 8192, 16384, 32768};
-    return w16_at(bit);
-}
-SIMD unsigned m16_word(m16 x)
-{
-    return vaddvq_u32(w16_any(w16_and(x, m16_lanes())));
-}
-SIMD m16 m16_of_word(unsigned x)
-{
-    w16 word = w16_set(x), bit = m16_lanes();
-    return (m16)TWO(vtstq_u32, word, bit);
-}
-
-/* ------ floats: lanes in and out ------ */
-
-SIMD v16 v16_set(float x)
-{
-    float32x4_t a = vdupq_n_f32(x);
-    return (v16){a, a, a, a};
-}
-SIMD v16 v16_zero(void) { return v16_set(0.0f); }
-SIMD w16 v16_bits(v16 x) { return (w16)ONE(vreinterpretq_u32_f32, x); }
-SIMD v16 v16_of_bits(w16 x) { return (v16)ONE(vreinterpretq_f32_u32, x); }
-SIMD v16 v16_load(const float *p)
-{
-    return (v16){vld1q_f32(p), vld1q_f32(p + 4), vld1q_f32(p + 8),
-                 vld1q_f32(p + 12)};
-}
-SIMD void v16_store(float *p, v16 x)
-{
-    vst1q_f32(p, x.a);
-    vst1q_f32(p + 4, x.b);
-    vst1q_f32(p + 8, x.c);
-    vst1q_f32(p + 12, x.d);
 }
 /* The first n of four; n may be less than none and more than all. */
 SIMD float32x4_t v4_load_n(const float *p, int n)
@@ -184,29 +84,28 @@ SIMD v16 v16_gather(const float *p, w16 k)
     return (v16){v4_gather(p, k.a), v4_gather(p, k.b), v4_gather(p, k.c),
                  v4_gather(p, k.d)};
 }
-SIMD float32x4_t v4_of_int(uint32x4_t x)
-{
-    return vcvtq_f32_s32(vreinterpretq_s32_u32(x));
-}
-SIMD uint32x4_t v4_to_int(float32x4_t x)
-{
-    return vreinterpretq_u32_s32(vcvtq_s32_f32(x));
-}
-SIMD v16 v16_of_int(w16 x) { return (v16)ONE(v4_of_int, x); }
-SIMD w16 v16_to_int(v16 x) { return (w16)ONE(v4_to_int, x); }
 
-/* ------ floats: choices ------ */
+/* ------ masks ------ */
 
-SIMD m16 v16_lt(v16 x, v16 y) { return (m16)TWO(vcltq_f32, x, y); }
-SIMD m16 v16_ge(v16 x, v16 y) { return (m16)TWO(vcgeq_f32, x, y); }
-SIMD m16 v16_eq(v16 x, v16 y) { return (m16)TWO(vceqq_f32, x, y); }
-SIMD v16 v16_select(m16 m, v16 x, v16 y)
+SIMD uint32x4_t w16_any(w16 x)
 {
-    return (v16){vbslq_f32(m.a, x.a, y.a), vbslq_f32(m.b, x.b, y.b),
-                 vbslq_f32(m.c, x.c, y.c), vbslq_f32(m.d, x.d, y.d)};
+    return vorrq_u32(vorrq_u32(x.a, x.b), vorrq_u32(x.c, x.d));
 }
+SIMD int m16_any(m16 x) { return vmaxvq_u32(w16_any(x)) != 0; }
+SIMD w16 m16_lanes(void)
+{
+    static const uint32_t bit[16] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512,
+                                     1024, 2048, 4096, 8192, 16384, 32768};
+    return w16_at(bit);
+}
+SIMD unsigned m16_word(m16 x)
+{
+    return vaddvq_u32(w16_any(w16_and(x, m16_lanes())));
+}
+LANES_2(w16_share, m16, w16, vtstq_u32)
+SIMD m16 m16_of_word(unsigned x) { return w16_share(w16_set(x), m16_lanes()); }
 
-/* ------ floats: arithmetic ------ */
+/* ------ floats ------ */
 
 /* Not the instructions fmin and fmax, which have another mind about NaN. */
 SIMD float32x4_t v4_min(float32x4_t x, float32x4_t y)
@@ -217,21 +116,16 @@ SIMD float32x4_t v4_max(float32x4_t x, float32x4_t y)
 {
     return vbslq_f32(vcgtq_f32(x, y), x, y);
 }
-SIMD v16 v16_add(v16 x, v16 y) { return (v16)TWO(vaddq_f32, x, y); }
-SIMD v16 v16_sub(v16 x, v16 y) { return (v16)TWO(vsubq_f32, x, y); }
-SIMD v16 v16_mul(v16 x, v16 y) { return (v16)TWO(vmulq_f32, x, y); }
-SIMD v16 v16_div(v16 x, v16 y) { return (v16)TWO(vdivq_f32, x, y); }
-SIMD v16 v16_fma(v16 x, v16 y, v16 z)
+SIMD v16 v16_select(m16 m, v16 x, v16 y)
 {
-    return (v16){vfmaq_f32(z.a, x.a, y.a), vfmaq_f32(z.b, x.b, y.b),
-                 vfmaq_f32(z.c, x.c, y.c), vfmaq_f32(z.d, x.d, y.d)};
+    return (v16){vbslq_f32(m.a, x.a, y.a), vbslq_f32(m.b, x.b, y.b),
+                 vbslq_f32(m.c, x.c, y.c), vbslq_f32(m.d, x.d, y.d)};
 }
-SIMD v16 v16_sqrt(v16 x) { return (v16)ONE(vsqrtq_f32, x); }
-SIMD v16 v16_min(v16 x, v16 y) { return (v16)TWO(v4_min, x, y); }
-SIMD v16 v16_max(v16 x, v16 y) { return (v16)TWO(v4_max, x, y); }
-SIMD v16 v16_floor(v16 x) { return (v16)ONE(vrndmq_f32, x); }
-SIMD v16 v16_neg(v16 x) { return (v16)ONE(vnegq_f32, x); }
-SIMD v16 v16_abs(v16 x) { return (v16)ONE(vabsq_f32, x); }
+LANES_2(v16_min, v16, v16, v4_min)
+LANES_2(v16_max, v16, v16, v4_max)
+LANES_1(v16_sqrt, v16, v16, vsqrtq_f32)
+LANES_1(v16_floor, v16, v16, vrndmq_f32)
+LANES_1(v16_abs, v16, v16, vabsq_f32)
 
 // clang-format on
 
@@ -252,9 +146,6 @@ SIMD float v16_top(v16 x)
     q = v4_max(q, vextq_f32(q, q, 1));
     return vgetq_lane_f32(q, 0);
 }
-
-#undef ONE
-#undef TWO
 
 /* ------ the matrix of 16 x 16 lanes ------ */
 

@@ -15,24 +15,7 @@ typedef float v4 __attribute__((vector_size(16)));
 typedef uint32_t w4 __attribute__((vector_size(16)));
 typedef int32_t i4 __attribute__((vector_size(16)));
 
-/* Lanes 0-3, 4-7, 8-11, 12-15: names and not an array, so that a compiler keeps
- * them in registers from the start, sanitizers or not. */
-typedef struct v16 {
-    v4 a, b, c, d;
-} v16;
-
-typedef struct w16 {
-    w4 a, b, c, d;
-} w16;
-
-/* All bits of a lane are set, or none. */
-typedef w16 m16;
-
-/* x op y, and f(x) or (type)(x), on all four. */
-#define FOUR(x, op, y) {x.a op y.a, x.b op y.b, x.c op y.c, x.d op y.d}
-#define EACH(f, x) {f(x.a), f(x.b), f(x.c), f(x.d)}
-#define COMPARE(x, op, y) \
-    {(w4)(x.a op y.a), (w4)(x.b op y.b), (w4)(x.c op y.c), (w4)(x.d op y.d)}
+/* ------ arithmetic of four lanes ------ */
 
 /* ls__flushed of base/fpmode.h on four lanes. */
 SIMD v4 v4_flushed(v4 x)
@@ -44,177 +27,6 @@ SIMD v4 v4_flushed(v4 x)
 #endif
     return x;
 }
-
-/* FOUR and COMPARE of floats; MADE is for one vector of four. */
-#define MADE(x, op, y) v4_flushed(v4_flushed(x) op v4_flushed(y))
-#define FLOATS(x, op, y) \
-    {MADE(x.a, op, y.a), MADE(x.b, op, y.b), MADE(x.c, op, y.c), \
-     MADE(x.d, op, y.d)}
-#define ASK(x, op, y) \
-    {(w4)(v4_flushed(x.a) op v4_flushed(y.a)), \
-     (w4)(v4_flushed(x.b) op v4_flushed(y.b)), \
-     (w4)(v4_flushed(x.c) op v4_flushed(y.c)), \
-     (w4)(v4_flushed(x.d) op v4_flushed(y.d))}
-
-// clang-format off
-
-/* ------ words ------ */
-
-SIMD w16 w16_set(uint32_t x)
-{
-    w4 a = {x, x, x, x};
-    return (w16){a, a, a, a};
-}
-SIMD w16 w16_iota(void)
-{
-    return (w16){{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}, {12, 13, 14, 15}};
-}
-SIMD w16 w16_load(const uint32_t *p)
-{
-    w16 a;
-    memcpy(&a, p, sizeof a);
-    return a;
-}
-SIMD void w16_store(uint32_t *p, w16 a) { memcpy(p, &a, sizeof a); }
-SIMD w16 w16_load_n(const uint32_t *p, int n)
-{
-    uint32_t lane[16] = {0};
-    for (int i = 0; i < n; i++) lane[i] = p[i];
-    return w16_load(lane);
-}
-SIMD void w16_store_n(uint32_t *p, w16 a, int n)
-{
-    uint32_t lane[16];
-    w16_store(lane, a);
-    for (int i = 0; i < n; i++) p[i] = lane[i];
-}
-SIMD w16 w16_add(w16 x, w16 y) { return (w16)FOUR(x, +, y); }
-SIMD w16 w16_sub(w16 x, w16 y) { return (w16)FOUR(x, -, y); }
-SIMD w16 w16_mul(w16 x, w16 y) { return (w16)FOUR(x, *, y); }
-SIMD w16 w16_and(w16 x, w16 y) { return (w16)FOUR(x, &, y); }
-SIMD w16 w16_or(w16 x, w16 y) { return (w16)FOUR(x, |, y); }
-SIMD w16 w16_xor(w16 x, w16 y) { return (w16)FOUR(x, ^, y); }
-SIMD w16 w16_shl(w16 x, int n)
-{
-    w16 y = w16_set((uint32_t)n);
-    return (w16)FOUR(x, <<, y);
-}
-SIMD w16 w16_shr(w16 x, int n)
-{
-    w16 y = w16_set((uint32_t)n);
-    return (w16)FOUR(x, >>, y);
-}
-SIMD w16 w16_rotl(w16 a, int n)
-{
-    return w16_or(w16_shl(a, n), w16_shr(a, 32 - n));
-}
-
-/* ------ masks ------ */
-
-SIMD m16 m16_first(int n)
-{
-    w16 x = w16_iota(), end = w16_set((uint32_t)n);
-    return (m16)COMPARE(x, <, end);
-}
-SIMD m16 m16_and(m16 a, m16 b) { return w16_and(a, b); }
-SIMD m16 m16_or(m16 a, m16 b) { return w16_or(a, b); }
-SIMD m16 m16_not(m16 x) { return (m16)EACH(~, x); }
-SIMD int m16_any(m16 x)
-{
-    w4 any = (x.a | x.b) | (x.c | x.d);
-    return (any[0] | any[1] | any[2] | any[3]) != 0;
-}
-SIMD w16 m16_lanes(void)
-{
-    return (w16){{1, 2, 4, 8}, {16, 32, 64, 128}, {256, 512, 1024, 2048},
-                 {4096, 8192, 16384, 32768}};
-}
-SIMD unsigned m16_word(m16 x)
-{
-    w16 on = w16_and(x, m16_lanes());
-    w4 all = (on.a | on.b) | (on.c | on.d);
-    return all[0] | all[1] | all[2] | all[3];
-}
-SIMD m16 m16_of_word(unsigned a)
-{
-    w16 lane = m16_lanes(), on = w16_and(w16_set(a), lane);
-    return (m16)COMPARE(on, ==, lane);
-}
-
-/* ------ floats: lanes in and out ------ */
-
-SIMD v16 v16_set(float x)
-{
-    v4 a = {x, x, x, x};
-    return (v16){a, a, a, a};
-}
-SIMD v16 v16_zero(void) { return v16_set(0.0f); }
-SIMD w16 v16_bits(v16 x) { return (w16)EACH((w4), x); }
-SIMD v16 v16_of_bits(w16 x) { return (v16)EACH((v4), x); }
-SIMD v16 v16_load(const float *p)
-{
-    v16 a;
-    memcpy(&a, p, sizeof a);
-    return a;
-}
-SIMD void v16_store(float *p, v16 a) { memcpy(p, &a, sizeof a); }
-SIMD v16 v16_load_n(const float *p, int n)
-{
-    float lane[16] = {0};
-    for (int i = 0; i < n; i++) lane[i] = p[i];
-    return v16_load(lane);
-}
-SIMD void v16_store_n(float *p, v16 a, int n)
-{
-    float lane[16];
-    v16_store(lane, a);
-    for (int i = 0; i < n; i++) p[i] = lane[i];
-}
-SIMD v16 v16_gather(const float *p, w16 k)
-{
-    uint32_t at[16];
-    float lane[16];
-    w16_store(at, k);
-    for (int i = 0; i < 16; i++) lane[i] = p[(int32_t)at[i]];
-    return v16_load(lane);
-}
-SIMD v4 v4_of_int(w4 x) { return __builtin_convertvector((i4)x, v4); }
-SIMD w4 v4_to_int(v4 x) { return (w4)__builtin_convertvector(x, i4); }
-SIMD v16 v16_of_int(w16 x) { return (v16)EACH(v4_of_int, x); }
-SIMD w16 v16_to_int(v16 x) { return (w16)EACH(v4_to_int, x); }
-
-/* ------ floats: choices ------ */
-
-SIMD m16 v16_lt(v16 x, v16 y) { return (m16)ASK(x, <, y); }
-SIMD m16 v16_ge(v16 x, v16 y) { return (m16)ASK(x, >=, y); }
-SIMD m16 v16_eq(v16 x, v16 y) { return (m16)ASK(x, ==, y); }
-SIMD v16 v16_select(m16 m, v16 a, v16 b)
-{
-    w16 yes = w16_and(m, v16_bits(a)), no = w16_and(m16_not(m), v16_bits(b));
-    return v16_of_bits(w16_or(yes, no));
-}
-
-/* ------ floats: arithmetic ------ */
-
-SIMD v16 v16_add(v16 x, v16 y) { return (v16)FLOATS(x, +, y); }
-SIMD v16 v16_sub(v16 x, v16 y) { return (v16)FLOATS(x, -, y); }
-SIMD v16 v16_div(v16 x, v16 y) { return (v16)FLOATS(x, /, y); }
-SIMD v16 v16_min(v16 a, v16 b) { return v16_select(v16_lt(a, b), a, b); }
-SIMD v16 v16_max(v16 a, v16 b) { return v16_select(v16_lt(b, a), a, b); }
-SIMD v16 v16_neg(v16 x) { return (v16)EACH(-, x); }
-SIMD v16 v16_abs(v16 a)
-{
-    return v16_of_bits(w16_and(v16_bits(a), w16_set(0x7fffffffu)));
-}
-SIMD v4 v4_sqrt(v4 x)
-{
-    x = v4_flushed(x);
-    return (v4){__builtin_sqrtf(x[0]), __builtin_sqrtf(x[1]),
-                __builtin_sqrtf(x[2]), __builtin_sqrtf(x[3])};
-}
-SIMD v16 v16_sqrt(v16 x) { return (v16)EACH(v4_sqrt, x); }
-
-// clang-format on
 
 typedef double d2 __attribute__((vector_size(16)));
 typedef int64_t q2 __attribute__((vector_size(16)));
@@ -251,20 +63,118 @@ __attribute__((noinline, unused)) static v4 v4_fma(v4 x, v4 y, v4 z)
                 ls__rounded(q[1])};
 }
 
-SIMD v16 v16_fma(v16 x, v16 y, v16 z)
+SIMD v4 v4_sqrt(v4 x)
 {
-    return (v16){v4_fma(x.a, y.a, z.a), v4_fma(x.b, y.b, z.b),
-                 v4_fma(x.c, y.c, z.c), v4_fma(x.d, y.d, z.d)};
+    x = v4_flushed(x);
+    return (v4){__builtin_sqrtf(x[0]), __builtin_sqrtf(x[1]),
+                __builtin_sqrtf(x[2]), __builtin_sqrtf(x[3])};
 }
 
-/* x y - 0 is x y: its flushing too wants to see it before it is rounded. */
-SIMD v16 v16_mul(v16 x, v16 y)
-{
+/* ------ sixteen lanes ------ */
+
+typedef v4 v_piece;
+typedef w4 w_piece;
+typedef i4 i_piece;
+
+#define PIECES(type) type a, b, c, d
+#define EACH(DO, f) DO(a, f) DO(b, f) DO(c, f) DO(d, f)
+#define ALL(x) {x, x, x, x}
+#define P_FMA(x, y, z) v4_fma(x, y, z)
+#define P_OF_INT(x) __builtin_convertvector((i_piece)(x), v_piece)
+#define P_TO_INT(x) ((w_piece)__builtin_convertvector(x, i_piece))
+#define MADE(x, op, y) v4_flushed(v4_flushed(x) op v4_flushed(y))
 #ifdef LS__KEEPS_DENORMALS
-    return v16_fma(x, y, v16_set(-0.0f));
+#define ASK(x, op, y) ((w4)(v4_flushed(x) op v4_flushed(y)))
+#define P_ADD(x, y) MADE(x, +, y)
+#define P_SUB(x, y) MADE(x, -, y)
+/* x y - 0 is x y: its flushing too wants to see it before it is rounded. */
+#define P_MUL(x, y) v4_fma(x, y, (v4)ALL(-0.0f))
+#define P_DIV(x, y) MADE(x, /, y)
+#define P_LT(x, y) ASK(x, <, y)
+#define P_GE(x, y) ASK(x, >=, y)
+#define P_EQ(x, y) ASK(x, ==, y)
 #endif
-    return (v16)FOUR(x, *, y);
+#include "kernel/k_lanes.h"
+
+// clang-format off
+
+/* ------ lanes in and out ------ */
+
+SIMD w16 w16_load(const uint32_t *p) { return w16_at(p); }
+SIMD w16 w16_load_n(const uint32_t *p, int n)
+{
+    uint32_t lane[16] = {0};
+    for (int i = 0; i < n; i++) lane[i] = p[i];
+    return w16_load(lane);
 }
+SIMD void w16_store_n(uint32_t *p, w16 a, int n)
+{
+    uint32_t lane[16];
+    w16_store(lane, a);
+    for (int i = 0; i < n; i++) p[i] = lane[i];
+}
+SIMD v16 v16_load_n(const float *p, int n)
+{
+    float lane[16] = {0};
+    for (int i = 0; i < n; i++) lane[i] = p[i];
+    return v16_load(lane);
+}
+SIMD void v16_store_n(float *p, v16 a, int n)
+{
+    float lane[16];
+    v16_store(lane, a);
+    for (int i = 0; i < n; i++) p[i] = lane[i];
+}
+SIMD v16 v16_gather(const float *p, w16 k)
+{
+    uint32_t at[16];
+    float lane[16];
+    w16_store(at, k);
+    for (int i = 0; i < 16; i++) lane[i] = p[(int32_t)at[i]];
+    return v16_load(lane);
+}
+
+/* ------ masks ------ */
+
+SIMD int m16_any(m16 x)
+{
+    w4 any = (x.a | x.b) | (x.c | x.d);
+    return (any[0] | any[1] | any[2] | any[3]) != 0;
+}
+SIMD w16 m16_lanes(void)
+{
+    return (w16){{1, 2, 4, 8}, {16, 32, 64, 128}, {256, 512, 1024, 2048},
+                 {4096, 8192, 16384, 32768}};
+}
+SIMD unsigned m16_word(m16 x)
+{
+    w16 on = w16_and(x, m16_lanes());
+    w4 all = (on.a | on.b) | (on.c | on.d);
+    return all[0] | all[1] | all[2] | all[3];
+}
+SIMD m16 m16_of_word(unsigned a)
+{
+    w16 lane = m16_lanes(), on = w16_and(w16_set(a), lane);
+    return (m16){(w4)(on.a == lane.a), (w4)(on.b == lane.b),
+                 (w4)(on.c == lane.c), (w4)(on.d == lane.d)};
+}
+
+/* ------ floats ------ */
+
+LANES_1(v16_sqrt, v16, v16, v4_sqrt)
+SIMD v16 v16_select(m16 m, v16 a, v16 b)
+{
+    w16 yes = w16_and(m, v16_bits(a)), no = w16_and(m16_not(m), v16_bits(b));
+    return v16_of_bits(w16_or(yes, no));
+}
+SIMD v16 v16_min(v16 a, v16 b) { return v16_select(v16_lt(a, b), a, b); }
+SIMD v16 v16_max(v16 a, v16 b) { return v16_select(v16_lt(b, a), a, b); }
+SIMD v16 v16_abs(v16 a)
+{
+    return v16_of_bits(w16_and(v16_bits(a), w16_set(0x7fffffffu)));
+}
+
+// clang-format on
 
 /* Floats from 2^23 on (and NaN) are their own floor; below, truncate and step
  * down where that went up.  The sign is put back for -0. */
@@ -298,11 +208,7 @@ SIMD float v16_top(v16 a)
     return lane[0];
 }
 
-#undef FOUR
-#undef EACH
-#undef COMPARE
 #undef MADE
-#undef FLOATS
 #undef ASK
 
 /* ------ the matrix of 16 x 16 lanes ------ */

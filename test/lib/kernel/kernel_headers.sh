@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Proves that each header of the kernels can be read alone: it compiles without
 # another before it, as the least level of the compiler's machine and, if it
-# asks for them, with AVX2 or AVX-512.
+# asks for them, with AVX2 or AVX-512.  k_lanes.h is for levels to include.
 tool=
 . "$(dirname "$0")/../../support/shell.sh"
 : >"$dir/out"
@@ -31,7 +31,7 @@ for path in "$top_srcdir"/lib/kernel/*.h; do
     k_simd_avx512.h:x86_64) alone "$header" $avx512 ;;
     k_simd_avx2.h:x86_64) alone "$header" $avx2 ;;
     k_simd_neon.h:aarch64) alone "$header" ;;
-    k_simd_avx* | k_simd_neon.h*) ;;
+    k_lanes.h* | k_simd_avx* | k_simd_neon.h*) ;;
     *)  alone "$header"
         case $machine in x86_64*)
             ! grep -q '__A[VM]X' "$path" || alone "$header" $avx512 ;;
