@@ -56,9 +56,10 @@ double ls_log_loss(int64_t rows, int64_t classes, const float *logits,
     return loss_at(rows, classes, logits, label, temperature, 0);
 }
 
-/* A label counts (n + 1) / (n + classes) and every other class
- * 1 / (n + classes), as if each class had been seen once more (Platt 1999):
- * otherwise the loss of rows that are all right falls without end as the
+/* A label counts (n + 1 / classes) / (n + 1) and every other class
+ * 1 / classes / (n + 1), as if one row more had been seen, of all classes alike
+ * (Platt 1999 has one for each, which is much where rows are few and classes
+ * many): otherwise the loss of rows that are all right falls without end as the
  * temperature does.  As a function of its logarithm it has one least value. */
 double ls_temperature(int64_t rows, int64_t classes, const float *logits,
                       const int32_t *label)
@@ -71,7 +72,7 @@ double ls_temperature(int64_t rows, int64_t classes, const float *logits,
 
     for (int64_t i = 0; i < rows; i++)
         share += label[i] >= 0 && label[i] < classes;
-    share = 1 / (share + (double)classes);
+    share = 1 / (share + 1) / (double)classes;
 
     for (int i = 0; i < 2; i++) {
         at[i] = i ? low + golden * (high - low) : high - golden * (high - low);

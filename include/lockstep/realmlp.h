@@ -116,8 +116,8 @@ LS_API int ls_realmlp_start(const ls_realmlp *realmlp, ls_trainer *trainer,
 
 /* Returns the temperature by which to divide logits (rows, classes) so that the
  * log loss of these rows, which no training saw, is the least (Guo et al.
- * 2017), as if each class had been seen once more: a golden-section search from
- * e^-4 to e^4, the same on every machine.
+ * 2017), as if there were one row more, of all classes alike: a golden-section
+ * search from e^-4 to e^4, the same on every machine.
  * Rows with a label below 0 do not count; 1 where none does, or a logit is no
  * number. */
 LS_API double ls_temperature(int64_t rows, int64_t classes, const float *logits,
