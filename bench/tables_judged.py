@@ -3,17 +3,17 @@
 """Tables as they are judged: AUC, log loss and R2, of rows at random, of new
 groups and of later times.
 
-    bench/tables_judged.py --build build --splits 5 --out judged.csv
+    bench/tables_judged.py --build build --out judged.csv
 
 Twelve sets, five that scikit-learn brings along and seven that it makes.  A
 quarter of the rows is tested on, by chance (stratified for classes), whole
 groups, or those that follow.  lockstep-train table is told the groups or times,
 and, for log loss, --select logloss; the others hold rows back as they do by
-themselves.  A row of the CSV is data set, split, method, metric and value, of
+themselves, and pytabkit's RealMLP is told the same of log loss.  A row of the CSV is data set, split, method, metric and value, of
 log loss the negative one.  What is in the file is not measured again; at the
 end means, standard errors and ranks are printed as a table of Markdown.
 
-Needs scikit-learn."""
+Needs scikit-learn; pytabkit is left out where it is missing."""
 import argparse
 import csv
 import os
@@ -30,6 +30,11 @@ from sklearn import datasets, ensemble, linear_model, metrics, neural_network
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+
+try:
+    import pytabkit
+except ImportError:
+    pytabkit = None
 
 
 def grouped(numeric):
@@ -103,6 +108,15 @@ def peers(classes, seed):
     yield "sklearn MLP", make_pipeline(StandardScaler(),
                                        net(random_state=seed))
     yield "linear", make_pipeline(StandardScaler(), line)
+    if not pytabkit:
+        return
+    own = (pytabkit.RealMLP_TD_Classifier if classes else
+           pytabkit.RealMLP_TD_Regressor)
+    told = dict(device="cpu", n_threads=1, random_state=seed)
+    yield "pytabkit", own(**told)
+    if classes:
+        yield "pytabkit, log loss", own(
+            val_metric_name="cross_entropy", use_ls=False, **told)
 
 
 def lockstep(build, more, classes, seed, train, test, by):
@@ -164,6 +178,10 @@ def error(values):
     return statistics.stdev(values) / n ** .5 if n > 1 else 0
 
 
+FOR_LOG_LOSS = {"lockstep --select logloss": "lockstep",
+                "pytabkit, log loss": "pytabkit"}
+
+
 def tell(rows):
     """Means and ranks, a line for each set and figure."""
     methods = list(dict.fromkeys(r[2] for r in rows))
@@ -173,8 +191,9 @@ def tell(rows):
     for of in dict.fromkeys((r[0], r[3]) for r in rows):
         found = {m: [float(r[4]) for r in rows
                      if (r[0], r[3]) == of and r[2] == m] for m in methods}
-        found["lockstep --select logloss"] = (
-            found.get("lockstep --select logloss") or found["lockstep"])
+        for told, plain in FOR_LOG_LOSS.items():
+            if told in found:
+                found[told] = found[told] or found[plain]
         mean = {m: statistics.mean(v) for m, v in found.items() if v}
         sign = -1 if of[1] == "log loss" else 1
         for m in mean:
@@ -190,7 +209,7 @@ def tell(rows):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     p.add_argument("--build", default="build", help="lockstep's programs")
-    p.add_argument("--splits", type=int, default=5)
+    p.add_argument("--splits", type=int, default=10)
     p.add_argument("--data", help="names of data sets, semicolons between them")
     p.add_argument("--out", default="judged.csv")
     options = p.parse_args()
