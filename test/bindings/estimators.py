@@ -438,6 +438,43 @@ def check_table_files():
     assert p.argmax() == 0 and p[1] > p[2:].max()
 
 
+def check_table_folds():
+    """With cv the mean of the folds' models is told, and saved as one."""
+    towns = np.array(["Bergen", "Vik", "Oslo", None], object)
+    rows = np.c_[X[:, :3].astype(object), towns[np.arange(120) % 4]]
+    rows[::7, 0] = np.nan
+    who = np.arange(120) // 4
+    for of, y in ((ours.TableClassifier, np.where(X[:, 0] > 0, "y", "n")),
+                  (ours.TableRegressor, TARGETS["number"][1])):
+        a = of(random_state=0, categorical_features=[3], cv=3, **SMALL)
+        m = clone(a).fit(rows, y, sample_weight=1. + (X[:, 1] > 0),
+                         groups=who)
+        assert len(m.estimators_) == len(m.fold_scores_) == 3
+        if of is ours.TableRegressor:
+            mean = np.mean([e.predict(rows) for e in m.estimators_], axis=0)
+            np.testing.assert_allclose(m.predict(rows), mean, rtol=1e-12)
+        assert m.fold_scores_.mean() > 0.4 and m.score(rows, y) > 0.6
+        whole = np.arange(120) % 7 > 0
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "model.safetensors")
+            m.save_model(path)
+            table = ls.TableModel(path)
+        given = [dict(zip(table.columns, r)) for r in rows[whole]]
+        tell = "predict" if of is ours.TableRegressor else "predict_proba"
+        np.testing.assert_allclose(getattr(m, tell)(rows[whole]),
+                                   getattr(table, tell)(given), rtol=1e-4)
+        again = pickle.loads(pickle.dumps(m))
+        np.testing.assert_array_equal(again.predict(rows), m.predict(rows))
+        raises("partial_fit knows no folds", a.partial_fit, rows, y, **(
+            {} if tell == "predict" else {"classes": m.classes_}))
+        raises("cv goes with neither time nor", a.fit, rows, y, time=who)
+        raises("cv is 1; it is to be", clone(a).set_params(cv=1).fit, rows, y)
+    rare = np.where(np.arange(120) < 1, "rare", y > 0)
+    raises("a class has all its rows in one fold", ours.TableClassifier(
+        cv=2, **SMALL).fit, X, rare)
+    assert not hasattr(m.set_params(cv=None).fit(rows, y), "estimators_")
+
+
 def check_table_parts():
     """Groups and times are parted as wholes, and change nothing else."""
     y = TARGETS["two"][1]
@@ -695,6 +732,7 @@ if __name__ == "__main__":
     check_table_courses()
     check_table_weights()
     check_table_files()
+    check_table_folds()
     check_table_parts()
     check_table_select()
     check_conventions()

@@ -5,10 +5,14 @@ rates and its first values are the library's (lockstep/realmlp.h)."""
 
 import ctypes as C
 import json
+import os
+import tempfile
 
 import numpy as np
 from sklearn import metrics
-from sklearn.model_selection import GroupShuffleSplit
+from sklearn.base import clone
+from sklearn.model_selection import (GroupKFold, GroupShuffleSplit, KFold,
+                                     StratifiedKFold, cross_validate)
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_consistent_length
 
@@ -171,6 +175,9 @@ class Table(MLP):
         ("validation_fraction", "from 0 to below 1", lambda v: 0 <= v < 1),
         ("n_iter_no_change", "auto, None or from 1",
          lambda v: v is None or v == "auto" or v >= 1),
+        ("cv", "None, a whole number from 2, or what parts rows",
+         lambda v: v is None or is_whole(v) and v > 1 or
+         hasattr(v, "split") or hasattr(v, "__iter__")),
         ("select", "None or one of " + ", ".join(_FIGURES),
          lambda v: v is None or v in _FIGURES),
     ]
@@ -183,7 +190,38 @@ class Table(MLP):
         latest rows are held out."""
         if groups is not None and time is not None:
             raise ValueError("groups and time exclude each other")
+        self.__dict__.pop("estimators_", None)
+        if self.cv is not None:
+            self._check_parameters()
+            return self._fit_folds(X, y, sample_weight, groups, time)
         return self._fit(X, y, sample_weight, False, groups, time)
+
+    def _fit_folds(self, X, y, sample_weight, groups, time):
+        """A model without each fold in turn."""
+        if time is not None or self.warm_start:
+            raise ValueError("cv goes with neither time nor warm_start")
+        checked = self._rows(X, y, reset=True)[1]
+        self._targets(checked, True)
+        self._begin_counts()
+        kind = StratifiedKFold if not self._numeric else KFold
+        folds = self.cv
+        if is_whole(folds):
+            folds = (kind(folds, shuffle=True, random_state=self._seed)
+                     if groups is None else GroupKFold(folds))
+        given = {"sample_weight": sample_weight, "groups": groups}
+        found = cross_validate(
+            clone(self).set_params(cv=None), X, y, groups=groups, cv=folds,
+            params={n: v for n, v in given.items() if v is not None},
+            return_estimator=True, error_score="raise")
+        self.estimators_ = found["estimator"]
+        self.fold_scores_ = found["test_score"]
+        if not self._numeric and any(len(e.classes_) < len(self.classes_)
+                                     for e in self.estimators_):
+            del self.estimators_
+            raise ValueError("a class has all its rows in one fold, which no "
+                             "other model sees: fewer folds")
+        self.n_iter_ = max(e.n_iter_ for e in self.estimators_)
+        return self
 
     def _split(self, x, t, w):
         if len(x) * self.validation_fraction < 1 or len(x) < 5:
@@ -235,6 +273,9 @@ class Table(MLP):
     # ------ training ------
 
     def _fit(self, X, y, sample_weight, incremental, groups=None, time=None):
+        if self.cv is not None:
+            raise ValueError("partial_fit knows no folds: cv is "
+                             f"{self.cv!r}")
         new = self._is_new(y, incremental)
         begins = new or not incremental
         x, t, w = self._take(X, y, sample_weight, new, groups, time)
@@ -400,7 +441,12 @@ class Table(MLP):
 
     intercepts_ = coefs_
 
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "estimators_") or super().__sklearn_is_fitted__()
+
     def _outputs(self, X):
+        if hasattr(self, "estimators_"):
+            return np.mean([e._outputs(X) for e in self.estimators_], axis=0)
         p = super()._outputs(X)
         if self._numeric:
             return p * self._target["scale"] + self._target["mean"]
@@ -409,5 +455,15 @@ class Table(MLP):
 
     def save_model(self, path):
         """Write a model file, which lockstep.TableModel, lockstep-predict and
-        programs in C open."""
-        super().save_model(path)
+        programs in C open; with cv one file has the models of all folds."""
+        if not hasattr(self, "estimators_"):
+            return super().save_model(path)
+        of = self.estimators_[0]._network
+        with tempfile.TemporaryDirectory(prefix="lockstep-") as folder:
+            files = [os.path.join(folder, str(i))
+                     for i in range(len(self.estimators_))]
+            for model, file in zip(self.estimators_, files):
+                model.save_model(file)
+            do.table_model_join(path, len(files), (C.c_char_p * len(files))(
+                *map(os.fsencode, files)), of.trainer.pool)
+        of.rest()

@@ -54,6 +54,11 @@ lockstep-train table trains it: docs/tables.md.  Their parameters:
                           auc, ap and logloss labels are not smoothed
     calibrate             logits are divided by temperature_, which is fitted on
                           the rows held out; done for select="logloss", too
+    cv                    a number of folds, or what cross_validate takes: a
+                          model is trained without each, and the mean of these
+                          estimators_ is predicted and saved; fold_scores_ says
+                          how good each is on its fold.  Folds go by the order of
+                          the rows
     warm_start            fit begins with the weights that are there; what
                           columns mean stays as it was, here as above
 
@@ -296,7 +301,7 @@ class TableClassifier(_Classifier, Table):
                  hidden_layer_sizes=(256, 256, 256), dropout=None,
                  learning_rate_init=None, batch_size=256, max_iter=256,
                  validation_fraction=0.2, n_iter_no_change="auto",
-                 select=None, calibrate=False, class_weight=None,
+                 select=None, calibrate=False, cv=None, class_weight=None,
                  categorical_features="from_dtype",
                  warm_start=False, random_state=None, verbose=False,
                  n_jobs=None, devices=8):
@@ -326,7 +331,7 @@ class TableRegressor(_Regressor, Table):
                  hidden_layer_sizes=(256, 256, 256), dropout=None,
                  learning_rate_init=None, batch_size=256, max_iter=256,
                  validation_fraction=0.2, n_iter_no_change="auto", select=None,
-                 categorical_features="from_dtype", warm_start=False,
+                 cv=None, categorical_features="from_dtype", warm_start=False,
                  random_state=None, verbose=False, n_jobs=None, devices=8):
         set_parameters(self, locals())
 
