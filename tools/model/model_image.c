@@ -272,6 +272,19 @@ bool model_names_table(const char *path)
            access(path, F_OK) == 0;
 }
 
+static int mlp_table(data *d, settings *s, const opt_line *line)
+{
+    int status;
+
+    model_table_defaults(s, line);
+    status = model_table_rows(d, s, line);
+    s->model.calibrate |= s->model.select == SELECT_LOGLOSS;
+    return status == OPT_GO && s->model.regression
+               ? opt_refuse_idle(line, OF_CLASSES, " is for classes, and the "
+                                 "target is a number")
+               : status;
+}
+
 static int mlp_load(data *d, settings *s, const opt_line *line)
 {
     int64_t widths[MODEL_LAYERS];
@@ -282,10 +295,8 @@ static int mlp_load(data *d, settings *s, const opt_line *line)
         status = model_widths("hidden", s->model.hidden, widths, &n);
     if (status != OPT_GO)
         return status;
-    if (s->data.target) {
-        model_table_defaults(s, line);
-        return model_table_rows(d, s, line);
-    }
+    if (s->data.target)
+        return mlp_table(d, s, line);
     if (opt_refuse(line, OF_TABLE, " needs --target") != OPT_GO)
         return OPT_WRONG;
     if (s->data.path && model_names_table(s->data.path))
@@ -330,6 +341,19 @@ ls_node *(*model_activation(int64_t activation))(ls_node *x)
     return activation < 0 ? NULL : activations[activation];
 }
 
+/* Logits by the temperature, which is 1 in training: --calibrate. */
+static ls_node *calibrated(ls_graph *g, ls_node *x, const model_settings *s)
+{
+    ls_init init = ls_init_constant(1);
+    ls_node *by;
+
+    if (!s->calibrate)
+        return x;
+    by = ls_buffer(g, "temperature", 1, &s->classes);
+    ls_init_params(g, "temperature", &init);
+    return ls_div(x, by);
+}
+
 static void mlp_build(ls_graph *g, const model_settings *s)
 {
     int64_t widths[MODEL_LAYERS];
@@ -348,7 +372,7 @@ static void mlp_build(ls_graph *g, const model_settings *s)
         x = model_drop(x, s->dropout, "dropout");
     }
     x = mlp_layer(x, wanted, n);
-    ls_output(g, x, s->regression ? "prediction" : "logits");
+    ls_output(g, calibrated(g, x, s), s->regression ? "prediction" : "logits");
     ls_loss(g, s->regression ? ls_mean_squared_error(x, y)
                              : model_label_loss(g, x, y, 0, s));
 }

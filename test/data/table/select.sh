@@ -83,6 +83,18 @@ is "folds tell it" "$status $(grep -c 'fold [12] of 2 .* logloss [0-9.]* ' out)"
 run mlp --data t.csv --target kind --ignore size --valid 0.2 --early-stop 3 \
     --epochs 4 --select auc
 is "mlp has it, too" "$status $(grep -c 'best AUC' out)" "0 1"
+run mlp --data t.csv --eval-data other.csv --target kind --ignore size \
+    --epochs 40 --lr 0.02 --select logloss --save mlp.st
+loss=$(best logloss)
+tool=$build/lockstep-predict
+is "and a temperature, which its file has" \
+    "$status $(log_loss mlp.st)" "0 $loss"
+tool=$build/lockstep-inspect
+run mlp.st
+has "by its name" out "temperature"
+tool=$build/lockstep-train
+expect 2 "calibrate is for classes, and the target is a number" mlp --data t.csv \
+    --target size --ignore kind --calibrate --valid 0.2
 
 # ------ What a table means ------
 
