@@ -113,18 +113,13 @@ static inline int ls_record_compare(const char *a, const char *b,
     return ls_record_compare_bytes(a, b, difference, sizeof *difference);
 }
 
-/* Does the referee (tools/referee) judge it?  kind is "operator"
- * (name: ls_node_op), "update" (ls_optimizer_name) or "schedule"
- * (ls_schedule_name).  False for any other.  Where two records first differ in
- * what is not judged the referee says so, with its name. */
-LS_API bool ls_record_judges(const char *kind, const char *name);
-
-/* Name number i, from 0, of what is not judged in a training, before anybody
- * asks: operators, update and schedules, and before the first update first
- * values (those that the program gave, and orthogonal ones of more than
- * 1,048,576 numbers), as "operator \"own\" (node 3 \"x\")".  Returns 1 with the
- * text, or 0 where there are no more than i.  A batch whose rows have no
- * root (ls_source_root) is not judged either, and not named.  LS_EINVAL. */
+/* Name number i, from 0, of what the referee (tools/referee) does not judge of
+ * a training, before anybody asks: operators, update and schedules, and before
+ * the first update first values (those that the program gave, and orthogonal
+ * ones of more than 1,048,576 numbers), as "operator \"own\" (node 3 \"x\")".
+ * Returns 1 with the text, or 0 where there are no more than i.  A batch whose
+ * rows have no root (ls_source_root) is not judged either, and not named.
+ * LS_EINVAL. */
 LS_API int ls_record_unjudged(const ls_trainer *trainer, int i,
                               char text[LS_RECORD_TEXT]);
 

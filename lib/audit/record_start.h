@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* First values of parameters and moments, as a record describes them, so that a
- * referee can make each number again. */
+ * referee can make each number again; and what it has rules for. */
 #ifndef LS_AUDIT_RECORD_START_H
 #define LS_AUDIT_RECORD_START_H
 
@@ -23,6 +23,10 @@ void ls__record_words(double x, uint32_t word[2]);
 /* Describes a moment's first values. */
 void ls__record_start_moment(const ls_trainer *t, int moment,
                              uint32_t word[LS__START_WORDS]);
+
+/* Has tools/referee a rule for an operator, an optimizer or a schedule of the
+ * library? */
+bool ls__has_rule(const char *name);
 
 /* Are the values still those that the trainer began with? */
 bool ls__record_at_start(const ls_trainer *t);

@@ -3,6 +3,7 @@
  * operators, rules and first values, each by its name. */
 #include "base/error.h"
 #include "audit/record_start.h"
+#include "graph/op.h"
 #include "state/trainer_state.h"
 #include <lockstep/record.h>
 
@@ -15,47 +16,17 @@
  * matrix that the referee makes. */
 enum { ORTHOGONAL = 5, MATRIX = 1 << 20 };
 
-/* Operators that tools/referee has functions for: `referee --rules` prints its
- * own list. */
-static const char *const operators[] = {
-    "dense", "matmul", "conv2d", "max_pool", "avg_pool", "layer_norm",
-    "rms_norm", "group_norm", "batch_norm", "dropout", "round_bf16", "softmax",
-    "log_softmax", "sum", "max_over", "cross entropy", "next token",
-    "squared error", "mean_loss", "weighted_mean_loss", "parameter", "embed",
-    "position", "gather", "one_hot", "flatten", "reshape", "transpose", "slice",
-    "broadcast", "concat", "reverse", "reverse_lengths", "sparse_dense",
-    "sparse_dense_values", "embed_bag", "attention", "rotary", "lstm",
-    "lstm_from", "lstm_lengths", "lstm_from_lengths", "gru", "gru_from",
-    "gru_lengths", "gru_from_lengths", "gelu", "relu", "tanh", "sigmoid", "add",
-    "sub", "mul", "div", "min", "max", "scale", "square", "sqrt", "exp", "log",
-    "abs", "clamp", "leaky_relu", "elu", "softplus", "silu", "pow",
-    "binary_entropy", "divergence", "sin", "cos", "selu", "mish", "gelu_exact",
-    "hard_swish", "input", NULL};
-static const char *const updates[] = {
-    "sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad",
-    "lion", "amsgrad", "nadam", NULL};
-static const char *const schedules[] = {
-    "constant", "linear", "cosine", "exponential", "piecewise", "polynomial",
-    "cosine-restarts", "one-cycle", "linear-one-cycle", "warm-restarts",
-    "coslog", "flat-cosine", NULL};
+/* Operators, optimizers and schedules that tools/referee has no rule for, up to
+ * NULL: none today. */
+static const char *const no_rule[] = {NULL};
 
-static bool is_in(const char *const *list, const char *name)
+bool ls__has_rule(const char *name)
 {
-    while (*list && strcmp(*list, name))
-        list++;
-    return *list != NULL;
-}
+    const char *const *none = no_rule;
 
-bool ls_record_judges(const char *kind, const char *name)
-{
-    LS__NEED_AS(kind, "kind", false);
-    LS__NEED_AS(name, "name", false);
-
-    if (strcmp(kind, "operator") == 0)
-        return is_in(operators, name);
-    if (strcmp(kind, "update") == 0)
-        return is_in(updates, name);
-    return strcmp(kind, "schedule") == 0 && is_in(schedules, name);
+    while (*none && strcmp(*none, name))
+        none++;
+    return !*none;
 }
 
 /* One after the other is counted, and the one that is asked for written. */
@@ -87,7 +58,7 @@ static void name_operators(asking *q)
     for (int i = 0; g && i < ls_graph_nodes(g); i++) {
         const ls_node *n = ls_graph_node(g, i);
 
-        if (!ls_record_judges("operator", ls_node_op(n)))
+        if ((n->op && ls__is_own(n->op)) || !ls__has_rule(ls_node_op(n)))
             name(q, "operator \"%.100s\" (node %d \"%.200s\")", ls_node_op(n),
                  i, ls_node_name(n));
     }
@@ -96,7 +67,7 @@ static void name_operators(asking *q)
 static void name_rule(asking *q, const char *kind, const char *rule,
                       const char *of)
 {
-    if (!ls_record_judges(kind, rule))
+    if (!ls__has_rule(rule))
         name(q, "%s \"%.100s\"%s", kind, rule, of);
 }
 

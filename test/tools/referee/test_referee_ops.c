@@ -4,6 +4,7 @@
  * shapes of op_samples.h, at every instruction level.  Some hundred elements of
  * each; with LS_LONG a million. */
 #include "asked_node.h"
+#include "audit/record_start.h"
 #include "base/fpmode.h"
 #include "calls.h"
 #include "graph/edit.h"
@@ -329,8 +330,8 @@ static bool is_long(const row *o, const sample *s)
            s->rows * s->dim[0] > 512 && s->dim[1] < 20;
 }
 
-/* Every operator has an answer, and its elements are the library's; but for an
- * elementwise one that is named as not judged. */
+/* Every operator has an answer, and its elements are the library's; but for one
+ * that is said to have no rule. */
 START_TEST(test_operator)
 {
     const row *o = &rows[_i];
@@ -338,7 +339,7 @@ START_TEST(test_operator)
     int every = long_run() || getenv("LS_VECTORS") ? 1 : 41;
     long count = 0, wanted = long_run() ? 1000000 : 1;
 
-    if (o->op->term && !ls_record_judges("operator", o->op->name))
+    if (!ls__has_rule(o->op->name))
         return;
     ls__fpmode_set();
     for (int turn = 0; turn < 100 && count < wanted; turn++)
