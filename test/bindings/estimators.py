@@ -8,10 +8,12 @@ TOOLS: the folder of lockstep-train and lockstep-predict.
 """
 
 import csv
+import ctypes
 import datetime
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -698,6 +700,78 @@ def check_odd_dates(m, f):
         assert np.isfinite(m.predict(some)).all()
 
 
+def by_source(tools, model, rows):
+    """What the C source of a model file makes of rows: outputs of classes, or
+    numbers."""
+    stem = os.path.splitext(model)[0]
+    name = os.path.basename(stem)
+    subprocess.run([os.path.join(tools, "lockstep-predict"), model, "--c",
+                    stem + ".c"], check=True, capture_output=True)
+    subprocess.run(["cc", "-shared", "-fPIC", "-O0", "-o", stem + ".so",
+                    stem + ".c"], check=True)
+    m = ctypes.CDLL(stem + ".so")
+    take, predict, value = (getattr(m, f"{name}_{of}", None) for of in (
+        "inputs", "predict", "value"))
+    with open(stem + ".h") as f:
+        size = {k: int(v) for k, v in re.findall(
+            r"#define [A-Z]+_(INPUTS|OUTPUTS|SCRATCH) (\d+)", f.read())}
+    x, y, scratch = ((ctypes.c_float * n)() for n in (
+        size["INPUTS"], size["OUTPUTS"], size["SCRATCH"] // 4))
+    if value:
+        value.restype = ctypes.c_double
+    told = []
+    for row in rows:
+        assert take((ctypes.c_double * len(row))(*row), None, x) == 0
+        predict(x, y, scratch)
+        told.append(value(y) if value else list(y))
+    return np.array(told)
+
+
+def by_command(tools, kind, folds, x, y, folder):
+    """A model file of lockstep-train."""
+    train, model = (os.path.join(folder, n) for n in ("t.csv", "command.st"))
+    with open(train, "w", newline="") as f:
+        out = csv.writer(f)
+        out.writerow(["a", "b", "c", "d", "y"])
+        out.writerows([*row, t] for row, t in zip(x.tolist(), y.tolist()))
+    subprocess.run(
+        [os.path.join(tools, "lockstep-train"), "table", "--data", train,
+         "--task", kind, "--epochs", "128", "--hidden", "16", "--ensemble",
+         "1", "--workers", "1", "--save", model, *(["--cv", str(folds)] if folds else [])],
+        check=True, capture_output=True)
+    return model
+
+
+def check_ways(tools):
+    """One accuracy from the command, the estimators and the C source: of the
+    latter the same predictions, of the others as good ones."""
+    x = np.round(rng.normal(size=(400, 4)), 3)
+    number = np.round(x[:, 0] * 2 + x[:, 1] ** 2, 3)
+    for kind, y, of in (
+            ("classification", np.digitize(number, [0, 2]),
+             ours.TableClassifier),
+            ("regression", number, ours.TableRegressor)):
+        for folds in (None, 3):
+            m = of(random_state=0, cv=folds, max_iter=128, n_ensemble=1,
+                   hidden_layer_sizes=(16,)).fit(x[:300], y[:300])
+            with tempfile.TemporaryDirectory() as folder:
+                own = os.path.join(folder, "own.st")
+                m.save_model(own)
+                score = [of_source(m, y[300:], by_source(
+                    tools, model, x[300:])) for model in (
+                        own, by_command(tools, kind, folds, x[:300], y[:300],
+                                        folder))]
+            assert abs(score[0] - m.score(x[300:], y[300:])) < 1e-6
+            assert min(score) > 0.85 and abs(score[0] - score[1]) < 0.06, score
+
+
+def of_source(m, y, told):
+    """Accuracy or R2 as the estimator has it, of outputs."""
+    if told.ndim == 2:
+        return np.mean(m.classes_[told.argmax(1)] == y)
+    return 1 - np.sum((y - told) ** 2) / np.sum((y - y.mean()) ** 2)
+
+
 def check_guide(path):
     with open(path) as f:
         pieces = re.findall(r"```python sklearn\n(.*?)```", f.read(), re.S)
@@ -723,6 +797,8 @@ if __name__ == "__main__":
     check_warm_words()
     check_shown()
     check_dates(sys.argv[2])
+    if shutil.which("cc"):
+        check_ways(sys.argv[2])
     check_holes()
     check_looks()
     check_frames()

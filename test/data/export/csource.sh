@@ -93,8 +93,11 @@ check() {
 made table table --data "$dir/t.csv" --target load --hidden 40,30 --epochs 1
 cut -d, -f1,4,5 "$dir/t.csv" >"$dir/s.csv"
 made series rnn --data "$dir/s.csv" --target load --window 4 --steps 2
+made folds table --data "$dir/t.csv" --target load --hidden 9 --epochs 2 \
+    --cv 2
 check table t.csv
 check series s.csv
+check folds t.csv
 
 # Names of columns and classes that would end a comment or a text stay names.
 words='"*/ int x;"|"""q"""|b\|"??/"|"two
