@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows of a batch: those of the data, under their root, that the step draws. */
-#include "batch.h"
+#include "record.h"
 #include "sha.h"
 #include "step.h"
 #include "verdict.h"

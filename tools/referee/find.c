@@ -2,8 +2,6 @@
 /* See find.h: words by their pages, arrays by their names, nodes and parameters
  * by what the head says. */
 #include "find.h"
-#include "graph.h"
-#include "place.h"
 #include "record.h"
 #include "verdict.h"
 

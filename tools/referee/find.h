@@ -122,6 +122,11 @@ size_t options_called(const char *begin, const char **name, size_t most);
 /* The number that a text is, or `usual`: there is none, or it is no number. */
 double real_or(const char *text, double usual);
 
+/* Texts that say where an element stands, as lockstep-inspect says it: an
+ * array; its element, with its coordinates (place.c). */
+const char *place_text(const array *k);
+const char *element_text(const array *k, int64_t at);
+
 /* The referee has no rule for that: the verdict; it does not return. */
 uint32_t unknown(const char *what);
 

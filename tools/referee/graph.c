@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See graph.h: operators by their names, with their attributes as texts. */
-#include "graph.h"
+/* The graph in a record's head, as the referee understands it by itself:
+ * operators by their names, with their attributes as texts. */
 #include "record.h"
 #include "sha.h"
 #include "verdict.h"

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The referee's way: who is not bound to what it published loses; else the
  * first number in which two records differ is made once more. */
-#include "batch.h"
-#include "graph.h"
-#include "place.h"
+#include "record.h"
 #include "step.h"
 #include "transcript.h"
 #include "verdict.h"
@@ -287,7 +285,6 @@ static f32 make(void)
     return mean_makes();
 }
 
-/* As records have it: a NaN is 7fc00000, what is denormal zero. */
 static f32 made(int tiny)
 {
     f32 x;
@@ -295,9 +292,7 @@ static f32 made(int tiny)
     soft_tiny = tiny;
     soft_corner = 0;
     x = make();
-    if (of->kind != 0)
-        return x;
-    return f_nan(x) ? NAN32 : f_zero(x) ? x & 0x80000000u : x;
+    return of->kind ? x : f_recorded(x);
 }
 
 static void print_claims(f32 is, int verdict)

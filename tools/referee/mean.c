@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The reduction, between the gradients of devices and the update: a device's
  * sum, the mean of all, its norm. */
-#include "graph.h"
+#include "record.h"
 #include "step.h"
 
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static f32 mean(void)
             continue;
         if (!(w = of_device("weight", d)))
             return unknown("a mean without the weight of a device");
-        x[d] = f_mul(x[d], f_div(F(1.0f), f_from(double_in(w->x))));
+        x[d] = f_mul(x[d], f_div(F(1.0f), f_from(real_at(w->x))));
     }
     return n ? f_mul(tree(x, n), word(factor->x))
              : unknown("a mean of no device");
@@ -73,11 +73,8 @@ static f64 double_tree(const char *what)
         n++;
     x = (f64 *)(void *)room_for(2 * n + 2);
     for (int64_t d = 0; (k = of_device(what, d)); d++)
-        x[d] = double_in(k->x);
-    for (int64_t s = 1; s < n; s *= 2)
-        for (int64_t i = 0; i + s < n; i += 2 * s)
-            x[i] = d_add(x[i], x[i + s]);
-    return x[0];
+        x[d] = real_at(k->x);
+    return d_tree(x, n);
 }
 
 /* 1 / W, of the devices' weights, or 1 / how many they are. */
@@ -139,7 +136,7 @@ static f32 peak(void)
         !lr[0]->first->next || !lr[0]->first->next->text ||
         strcmp(lr[0]->first->text, "lr"))
         return unknown("a peak rate that no state has");
-    return half_of(strtoull(lr[0]->first->next->text, NULL, 16));
+    return word_of(strtoull(lr[0]->first->next->text, NULL, 16), element % 2);
 }
 
 f32 mean_makes(void)
@@ -171,7 +168,7 @@ bool loss_of_step(record *r, f32 *loss, f64 *weight)
     words_begin(r);
     for (; (l = of_device("loss", n)) && (w = of_device("weight", n)); n++)
         if (is_mean("of shards"))
-            sum = d_add(sum, d_div(double_in(l->x), double_in(w->x)));
+            sum = d_add(sum, d_div(real_at(l->x), real_at(w->x)));
     if (n != devices_of_step())
         return false;
     *weight = double_tree("weight");

@@ -182,6 +182,11 @@ f32 f_floor(f32 a)
     return t | (a & 0x80000000u);
 }
 
+f32 f_recorded(f32 a)
+{
+    return f_nan(a) ? NAN32 : f_zero(a) ? a & 0x80000000u : a;
+}
+
 f64 d_of(double x) /* a constant, or a number of a file */
 {
     f64 b;

@@ -42,6 +42,7 @@ f32 f_min(f32 a, f32 b), f_max(f32 a, f32 b);
 f32 f_int(int64_t n);     /* of what is below 2^62 in size */
 int32_t f_trunc(f32 a);   /* of what is below 2^31 in size */
 f32 f_floor(f32 a);
+f32 f_recorded(f32 a); /* a NaN is the contract's, what is denormal zero */
 
 /* ------ double precision (numbers.c) ------ */
 
@@ -103,6 +104,7 @@ f32 bag_sum(f32 c, const f32 *value, const f32 *w, const f32 *index, int64_t n);
 
 /* Over devices; x is used up. */
 f32 tree(f32 *x, int64_t n);
+f64 d_tree(f64 *x, int64_t n);
 
 /* The number of the largest: the first of equals, the last NaN. */
 int64_t top_at(const f32 *x, int64_t n);

@@ -9,26 +9,38 @@ typedef struct stats {
     f32 mean, r; /* r: 1 / deviation */
 } stats;
 
-/* With two passes the mean is taken off before squares are. */
+static bool is_rms(const asked *q) { return !strcmp(q->n->op, "rms_norm"); }
+
+static f32 by_deviation(f32 var, f32 eps)
+{
+    return f_div(F(1.0f), f_sqrt(f_add(var, eps)));
+}
+
+/* With two passes the mean is taken off before squares are; an rms norm knows
+ * no mean. */
 static stats stats_of(const asked *q, const f32 *x, int64_t n)
 {
     f32 eps = attribute(q->n, "epsilon") ? real_number(q, "epsilon")
                                          : F(1e-6f);
-    f32 by = f_div(F(1.0f), f_int(n)), mean = f_mul(row_sum(x, NULL, n), by);
-    f32 rest = mean, var, *centred;
-    stats s;
+    f32 by = f_div(F(1.0f), f_int(n)), rest, var, *centred;
+    stats s = {0, 0};
 
+    if (is_rms(q)) {
+        s.r = by_deviation(f_mul(row_sum(x, x, n), by),
+                           real_number(q, "epsilon"));
+        return s;
+    }
+    s.mean = rest = f_mul(row_sum(x, NULL, n), by);
     if (integer(q, "two_passes", 0)) {
         centred = room_for(n);
         for (int64_t j = 0; j < n; j++)
-            centred[j] = f_sub(x[j], mean);
+            centred[j] = f_sub(x[j], s.mean);
         x = centred;
         rest = f_mul(row_sum(x, NULL, n), by);
     }
     var = f_sub(f_mul(row_sum(x, x, n), by), f_mul(rest, rest));
     var = f_lt(0, var) ? var : 0;
-    s.mean = mean;
-    s.r = f_div(F(1.0f), f_sqrt(f_add(var, eps)));
+    s.r = by_deviation(var, eps);
     return s;
 }
 
@@ -53,7 +65,7 @@ static f32 norm_dx(const asked *q, const f32 *x, const f32 *dy,
         d[j] = f_mul(dy[j], scale[j]);
         xh[j] = norm_xh(x[j], s.mean, s.r);
     }
-    md = f_mul(row_sum(d, NULL, n), by);
+    md = is_rms(q) ? 0 : f_mul(row_sum(d, NULL, n), by);
     mdx = f_neg(f_mul(row_sum(d, xh, n), by));
     return f_mul(s.r, f_fma(mdx, xh[at], f_sub(d[at], md)));
 }
@@ -95,69 +107,35 @@ static f32 norm_dscale(const asked *q, const f32 *xh)
                      xh, q->vectors);
 }
 
-f32 layer_norm_makes(const asked *q)
+f32 vector_norm_makes(const asked *q)
 {
-    place scale = param_of(q, 0, q->width), bias = param_of(q, 1, q->width);
-    place kept = shown(q, "forward", "kept", 2 * q->vectors);
-    int64_t n = q->width, i = q->at / n, j = q->at % n;
+    bool rms = is_rms(q);
+    int64_t n = q->width, i = q->at / n, j = q->at % n, each = rms ? 1 : 2;
+    place scale = param_of(q, 0, n), bias = rms ? 0 : param_of(q, 1, n);
+    place kept = shown(q, "forward", "kept", each * q->vectors);
     stats s;
 
-    if (!scale || !bias || !kept || q->size != q->in_size)
-        return unknown("layer_norm");
+    if (!scale || (!rms && !bias) || !kept || q->size != q->in_size)
+        return unknown(q->n->op);
+    if (is_y() && rms)
+        return f_mul(word(q->x + q->at),
+                     f_mul(word(kept + i), word(scale + j)));
     if (is_y())
         return norm_y(word(q->x + q->at), kept + 2 * i, word(scale + j),
                       word(bias + j));
     if (is_what("kept")) {
-        s = stats_of(q, words(q->x + q->at / 2 * n, n, 1), n);
-        return q->at % 2 ? s.r : s.mean;
+        s = stats_of(q, words(q->x + q->at / each * n, n, 1), n);
+        return rms || q->at % 2 ? s.r : s.mean;
     }
     if (is_dx(q, 0))
         return plus_others(q, norm_dx(q, words(q->x + i * n, n, 1),
                                       words(q->dy + i * n, n, 1),
                                       words(scale, n, 1), n, j));
     if (is_dparam(q, 0))
-        return norm_dscale(q, column_of_xh(q, kept, kept + 1, 2));
-    return is_dparam(q, 1) ? column_of(q, q->dy) : unknown("layer_norm");
-}
-
-static f32 rms_r(const asked *q, const f32 *x, int64_t n)
-{
-    f32 square = f_mul(row_sum(x, x, n), f_div(F(1.0f), f_int(n)));
-
-    return f_div(F(1.0f), f_sqrt(f_add(square, real_number(q, "epsilon"))));
-}
-
-static f32 rms_dx(const asked *q, const f32 *x, const f32 *dy,
-                  const f32 *scale, int64_t n, int64_t at)
-{
-    f32 *d = room_for(n), *xh = room_for(n), r = rms_r(q, x, n), mean;
-
-    for (int64_t j = 0; j < n; j++) {
-        d[j] = f_mul(dy[j], scale[j]);
-        xh[j] = f_mul(x[j], r);
-    }
-    mean = f_neg(f_mul(row_sum(d, xh, n), f_div(F(1.0f), f_int(n))));
-    return f_mul(r, f_fma(mean, xh[at], d[at]));
-}
-
-f32 rms_norm_makes(const asked *q)
-{
-    place scale = param_of(q, 0, q->width);
-    place r = shown(q, "forward", "kept", q->vectors);
-    int64_t n = q->width, i = q->at / n, j = q->at % n;
-
-    if (!scale || !r || q->size != q->in_size)
-        return unknown("rms_norm");
-    if (is_y())
-        return f_mul(word(q->x + q->at), f_mul(word(r + i), word(scale + j)));
-    if (is_what("kept"))
-        return rms_r(q, words(q->x + q->at * n, n, 1), n);
-    if (is_dx(q, 0))
-        return plus_others(q, rms_dx(q, words(q->x + i * n, n, 1),
-                                     words(q->dy + i * n, n, 1),
-                                     words(scale, n, 1), n, j));
-    return is_dparam(q, 0) ? norm_dscale(q, column_of_xh(q, 0, r, 1))
-                           : unknown("rms_norm");
+        return norm_dscale(q, column_of_xh(q, rms ? 0 : kept,
+                                           rms ? kept : kept + 1, each));
+    return !rms && is_dparam(q, 1) ? column_of(q, q->dy)
+                                   : unknown(q->n->op);
 }
 
 /* ------ group norm: a list is a group of a row ------ */
@@ -302,7 +280,7 @@ f32 batch_norm_makes(const asked *q)
 
         p[k] = all ? word(all + j) : unknown("batch_norm");
     }
-    r = f_div(F(1.0f), f_sqrt(f_add(p[3], real_number(q, "epsilon"))));
+    r = by_deviation(p[3], real_number(q, "epsilon"));
     factor = f_mul(r, p[0]);
     if (is_y())
         return f_fma(f_sub(word(q->x + q->at), p[2]), factor, p[1]);

@@ -231,11 +231,10 @@ static f32 joined_makes(const asked *q)
             m[d] = moments_at(s, n, i < 0 ? 0 : i % n);
     }
     for (int64_t by = 1; by < devices; by *= 2)
-        for (int64_t d = 0; d + by < devices; d += 2 * by) {
-            sum[d] = d_add(sum[d], sum[d + by]);
+        for (int64_t d = 0; d + by < devices; d += 2 * by)
             m[d] = together(m[d], m[d + by]);
-        }
-    return back ? word_of(sum[0], q->at % 2) : moments_word(m[0], n, q->at);
+    return back ? word_of(d_tree(sum, devices), q->at % 2)
+                : moments_word(m[0], n, q->at);
 }
 
 /* ------ what goes by it ------ */
@@ -347,10 +346,7 @@ static f32 running(const said *n, const said *slot, bool is_variance, f32 was)
             next[d] = d_add(d_mul(keep, next[d]),
                             d_mul(more, is_variance ? variance(at) : at.mean));
     }
-    for (int64_t by = 1; by < devices; by *= 2)
-        for (int64_t i = 0; i + by < devices; i += 2 * by)
-            next[i] = d_add(next[i], next[i + by]);
-    return f_from(d_div(next[0], d_int(devices)));
+    return f_from(d_div(d_tree(next, devices), d_int(devices)));
 }
 
 /* Is it the parameter of a node that says so? */

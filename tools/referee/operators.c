@@ -62,9 +62,6 @@ f32 row_weight(int64_t row)
     return w ? word(w->x + of->first + row) : F(1.0f);
 }
 
-f64 real_at(place x) { return (f64)word(x) << 32 | word(x + 1); }
-f32 word_of(f64 x, int64_t half) { return (f32)(x >> (half ? 0 : 32)); }
-
 /* ------ products and sums ------ */
 
 static bool is_precision(const char *name)
@@ -161,7 +158,7 @@ static const struct {
 } answers[] = {
     {"dense", dense_makes}, {"matmul", matmul_makes}, {"conv2d", conv_makes},
     {"max_pool", pool_makes}, {"avg_pool", pool_makes},
-    {"layer_norm", layer_norm_makes}, {"rms_norm", rms_norm_makes},
+    {"layer_norm", vector_norm_makes}, {"rms_norm", vector_norm_makes},
     {"group_norm", group_norm_makes}, {"batch_norm", batch_norm_makes},
     {"dropout", dropout_makes}, {"round_bf16", round_makes},
     {"softmax", softmax_makes}, {"log_softmax", softmax_makes},
@@ -197,8 +194,6 @@ const char *operator_name(int i)
 {
     return i < ANSWERS ? answers[i].op : term_name(i - ANSWERS);
 }
-
-f32 one_nan(f32 x) { return f_nan(x) ? NAN32 : x; }
 
 /* Is the element's array as large as what it is of?  What a node keeps or shows
  * of itself is its rule's to know. */
@@ -251,10 +246,8 @@ f32 operator_makes(void)
 {
     asked q = {NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     answer *makes = answer_of(of->op);
-    f32 x;
 
     if (!makes || !fill(&q) || strcmp(q.n->op, of->op) != 0)
         unknown(of->op);
-    x = makes(&q);
-    return of->kind == 0 ? one_nan(x) : x;
+    return makes(&q);
 }

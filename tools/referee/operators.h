@@ -5,8 +5,7 @@
 #ifndef REFEREE_OPERATORS_H
 #define REFEREE_OPERATORS_H
 
-#include "find.h"
-#include "numbers.h"
+#include "step.h"
 
 typedef struct asked {
     const said *n, *from; /* the node; the one it reads first */
@@ -58,11 +57,6 @@ f32 plus_others(const asked *q, f32 x);
 /* A column of d over all vectors, as the sum of a parameter's gradient. */
 f32 column_of(const asked *q, place d);
 
-/* The words of a double that stand there; one of the two words of it, the high
- * one first. */
-f64 real_at(place x);
-f32 word_of(f64 x, int64_t half);
-
 /* Dropout of a node: what decides which numbers are dropped. */
 typedef struct drops {
     f32 key[2], keep;
@@ -99,8 +93,7 @@ const char *term_name(int i);        /* NULL behind the last */
 
 answer dense_makes, matmul_makes;                       /* op_dense.c */
 answer conv_makes, pool_makes;                           /* op_windows.c */
-answer layer_norm_makes, rms_norm_makes, group_norm_makes,
-    batch_norm_makes;                                    /* op_norms.c */
+answer vector_norm_makes, group_norm_makes, batch_norm_makes; /* op_norms.c */
 answer term_makes, round_makes, dropout_makes, softmax_makes, reduced_makes,
     loss_makes, mean_loss_makes;                         /* op_along.c */
 answer parameter_makes, embed_makes, position_makes, gather_makes,
@@ -112,21 +105,5 @@ answer steps_makes;                                      /* op_steps.c */
 /* The element of a batch norm that goes by the rows of a batch; false: it goes
  * by what is stored (op_statistics.c). */
 bool by_rows_makes(const asked *q, f32 *x);
-
-/* ------ the entries ------ */
-
-/* The element, by its operator; it is judged by unknown() where there is no
- * rule. */
-f32 operator_makes(void);
-
-/* A mean or a variance that a batch norm stores, after the step; false: the
- * parameter is another one (op_statistics.c). */
-bool stored_makes(const said *slot, f32 *x);
-
-/* A word of a device's loss, or of what its terms weigh (op_loss.c). */
-f32 sums_make(void);
-
-/* A NaN is the contract's. */
-f32 one_nan(f32 x);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See pattern.h. */
-#include "pattern.h"
+/* Patterns of parameters' names, as options of groups have them. */
+#include "step.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See place.h. */
-#include "place.h"
+/* Texts that say where an element stands. */
+#include "find.h"
 #include "verdict.h"
 
 /* "13 layer_norm "blocks_0.ln_2"", and what of it that is. */

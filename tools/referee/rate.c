@@ -268,7 +268,7 @@ f32 rate_makes(void)
     kind = is_rate ? option("schedule") : share;
     if (!kind || (is_rate && (!peak || peak->n != 2)))
         return unknown("a learning rate without its peak");
-    m.peak = is_rate ? double_in(peak->x) : D(1.0);
+    m.peak = is_rate ? real_at(peak->x) : D(1.0);
     m.end = real("end_lr", 0);
     m.done = (uint32_t)number_of_step();
     m.steps = whole_number("decay_steps", 1);

@@ -208,34 +208,19 @@ int64_t record_leaf(record *r, const array *k, int64_t leaf,
     return n;
 }
 
-/* The hashes stand for the leaves; those of pairs take their place, until one
- * is left.  A node without a partner rises as it is. */
 void record_root(record *r, const array *k, uint32_t root[8])
 {
     int64_t n = leaves_of(k);
     uint8_t *hash = room_of((size_t)(n + 1) * 32);
-    uint32_t both[16];
+    uint32_t *node = room_of((size_t)(n + 1) * 32);
     sha s;
 
-    record_hashes(r, k, 0, n, hash);
-    for (; n > 1; n = (n + 1) / 2)
-        for (int64_t i = 0; i < n; i += 2) {
-            if (i + 1 == n) {
-                memmove(hash + 16 * i, hash + 32 * i, 32);
-                continue;
-            }
-            for (int j = 0; j < 16; j++) {
-                const uint8_t *p = hash + 32 * i + 4 * j;
-
-                both[j] = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 |
-                          (uint32_t)p[2] << 8 | p[3];
-            }
-            hash_pair(both, root);
-            sha_digest(root, hash + 16 * i);
-        }
     sha_begin(&s);
-    sha_end(&s, root); /* of no leaves */
-    for (int j = 0; leaves_of(k) && j < 8; j++)
-        root[j] = (uint32_t)hash[4 * j] << 24 | (uint32_t)hash[4 * j + 1] << 16
-                  | (uint32_t)hash[4 * j + 2] << 8 | hash[4 * j + 3];
+    sha_end(&s, node); /* of no leaves */
+    record_hashes(r, k, 0, n, hash);
+    for (int64_t i = 0; i < 8 * n; i++)
+        for (int byte = 0; byte < 4; byte++)
+            node[i] = node[i] << 8 | hash[4 * i + byte];
+    hash_tree(node, n);
+    memcpy(root, node, 32);
 }

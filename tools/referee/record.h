@@ -60,4 +60,19 @@ int64_t record_leaf(record *r, const array *k, int64_t leaf,
 /* The root of the tree of an array's leaves. */
 void record_root(record *r, const array *k, uint32_t root[8]);
 
+/* Take in the nodes of the first record's head; the parameters of a record's:
+ * why they are none, or NULL (graph.c). */
+void graph_read(void);
+const char *slots_differ(const record *r);
+
+/* Words are read from now on, of that record (find.c). */
+void words_begin(record *r);
+
+enum { ROWS_OF_DATA, ROWS_OTHERS, ROWS_UNKNOWN };
+
+/* Are the rows of the batch those that the step draws, of data with that root
+ * (NULL: of its head's)?  *why: what is not as it should be.  Unknown: the data
+ * have no root, or the record no values (batch.c). */
+int batch_is_of_data(record *r, const char *root, const char **why);
+
 #endif

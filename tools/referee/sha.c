@@ -147,3 +147,13 @@ void hash_words(const uint32_t *x, long n, uint32_t hash[8])
     sha_add(&s, "", 1);
     sha_end(&s, hash);
 }
+
+void hash_tree(uint32_t *hash, int64_t n)
+{
+    for (; n > 1; n = (n + 1) / 2)
+        for (int64_t i = 0; i < n; i += 2)
+            if (i + 1 < n)
+                hash_pair(hash + 8 * i, hash + 4 * i);
+            else
+                memmove(hash + 4 * i, hash + 8 * i, 32);
+}

@@ -28,4 +28,8 @@ void sha_hex(const uint32_t hash[8], char hex[65]);
 void hash_pair(const uint32_t both[16], uint32_t hash[8]);
 void hash_words(const uint32_t *x, long n, uint32_t hash[8]);
 
+/* The root of n hashes of leaves, which takes the place of the first.  A node
+ * without a partner rises as it is. */
+void hash_tree(uint32_t *hash, int64_t n);
+
 #endif

@@ -11,14 +11,11 @@
 static inline f32 setting(f64 x) { return f_from(x); }
 static inline f32 complement(f64 x) { return f_from(d_sub(D(1.0), x)); }
 
-static inline f64 double_in(place x) /* the high word first */
+/* The double that stands there, the high word first; a word of one. */
+static inline f64 real_at(place x) { return (f64)word(x) << 32 | word(x + 1); }
+static inline f32 word_of(f64 x, int64_t half)
 {
-    return (f64)word(x) << 32 | word(x + 1);
-}
-
-static inline f32 half_of(f64 x) /* the element's word of a double */
-{
-    return (f32)(x >> (element % 2 ? 0 : 32));
+    return (f32)(x >> (half ? 0 : 32));
 }
 
 /* Operands of an update; moments are changed, and the parameter returned. */
@@ -33,6 +30,13 @@ f32 update_by(const char *kind, update *u);
 
 f32 update_makes(void);               /* update.c: what follows a step */
 f32 mean_makes(void);    /* mean.c: sums of devices, their mean, its norm */
+
+/* Does a pattern of fnmatch(3) match a name?  `*` is any text, `?` a character,
+ * `[a-z]` and `[!a-z]` one of some, `\` the next as it is; behind a "!", or in
+ * "!(..)", it matches what the rest does not.  -1: it has more than that
+ * (pattern.c). */
+int pattern_fits(const char *pattern, const char *name);
+
 /* The loss and the weight of all, as a transcript has them; false: the record
  * does not have all devices. */
 struct record;

@@ -155,6 +155,14 @@ f32 tree(f32 *x, int64_t n)
     return x[0];
 }
 
+f64 d_tree(f64 *x, int64_t n)
+{
+    for (int64_t s = 1; s < n; s *= 2)
+        for (int64_t i = 0; i + s < n; i += 2 * s)
+            x[i] = d_add(x[i], x[i + s]);
+    return x[0];
+}
+
 int64_t top_at(const f32 *x, int64_t n)
 {
     int64_t at = 0;

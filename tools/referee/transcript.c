@@ -169,11 +169,6 @@ static const array *scalar(const record *r, const char *what)
     return NULL;
 }
 
-static f32 canonical(f32 x)
-{
-    return f_nan(x) ? NAN32 : f_zero(x) ? x & 0x80000000u : x;
-}
-
 static int is_word(record *r, const char *what, const char *claim, int negative)
 {
     const array *k = scalar(r, what);
@@ -182,8 +177,8 @@ static int is_word(record *r, const char *what, const char *claim, int negative)
     if (!k || k->n != 1 || !claim)
         return 1;
     record_leaf(r, k, 0, x);
-    return canonical(negative ? f_neg(x[0]) : x[0]) ==
-           canonical((f32)strtoul(claim, NULL, 16));
+    return f_recorded(negative ? f_neg(x[0]) : x[0]) ==
+           f_recorded((f32)strtoul(claim, NULL, 16));
 }
 
 /* The root of the rows: a leaf for each device and its micro-batches. */
@@ -221,12 +216,7 @@ static int are_rows(record *r, const char *claim)
     }
     if (n != devices_of_step() * micro_of_step())
         return 1; /* of some devices only, or of shards without rows */
-    for (; n > 1; n = (n + 1) / 2)
-        for (int64_t i = 0; i < n; i += 2)
-            if (i + 1 < n)
-                hash_pair(node + 8 * i, node + 4 * i);
-            else
-                memmove(node + 4 * i, node + 8 * i, 32);
+    hash_tree(node, n);
     sha_hex(node, hex);
     return !strcmp(hex, claim);
 }
@@ -252,7 +242,7 @@ static int is_loss(const transcript *t, record *r)
 
     if (!t->loss || !t->weight || !loss_of_step(r, &loss, &weight))
         return 1;
-    return canonical(loss) == canonical((f32)strtoul(t->loss, NULL, 16)) &&
+    return f_recorded(loss) == f_recorded((f32)strtoul(t->loss, NULL, 16)) &&
            weight == strtoull(t->weight, NULL, 16);
 }
 

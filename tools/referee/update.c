@@ -2,7 +2,6 @@
 /* The state after a step: parameters and moments after the update, the average
  * of the weights. */
 #include "step.h"
-#include "pattern.h"
 #include "verdict.h"
 
 #include <stdio.h>

@@ -42,7 +42,6 @@ static void draw(int key, f32 *out)
 static f32 same_nan(float x) { return x != x ? NAN32 : F(x); }
 
 /* Returns the number as a record has it. */
-static f32 recorded(f32 x) { return f_zero(x) ? x & 0x80000000u : one_nan(x); }
 
 /* Operands of one number are at the ends, too, and of larger sizes. */
 static void draw_ends(f32 *a)
@@ -75,10 +74,10 @@ static void expect_term(const ls__kernel_table *k, const term *by, ls__term t)
     k->term_grad(&t, &r);
     for (int j = 0; j < DRAWN; j++) {
         given g = {a[j], b[j], same_nan(y[j]), d[j], F(t.by[0]), F(t.by[1])};
-        f32 got[] = {recorded(by->y(g)), recorded(by->a(g)),
-                     by->b ? recorded(by->b(g)) : 0};
-        f32 want[] = {recorded(F(y[j])), recorded(F(da[j])),
-                      by->b ? recorded(F(db[j])) : 0};
+        f32 got[] = {f_recorded(by->y(g)), f_recorded(by->a(g)),
+                     by->b ? f_recorded(by->b(g)) : 0};
+        f32 want[] = {f_recorded(F(y[j])), f_recorded(F(da[j])),
+                      by->b ? f_recorded(F(db[j])) : 0};
 
         for (int v = 0; v < 3; v++)
             ck_assert_msg(got[v] == want[v], "%s, %s of %08x and %08x: %08x by "
