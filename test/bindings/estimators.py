@@ -737,7 +737,8 @@ def by_command(tools, kind, folds, x, y, folder):
     subprocess.run(
         [os.path.join(tools, "lockstep-train"), "table", "--data", train,
          "--task", kind, "--epochs", "128", "--hidden", "16", "--ensemble",
-         "1", "--workers", "1", "--save", model, *(["--cv", str(folds)] if folds else [])],
+         "1", "--workers", "1", "--save", model,
+         *(["--cv", str(folds)] if folds else [])],
         check=True, capture_output=True)
     return model
 

@@ -304,7 +304,8 @@ static double print_mean(const trials *t, bool rest)
 
     (rest ? worth_print_rest : worth_print_good)(w, mean, stdout);
     if (n)
-        printf(rest ? " (%.3g)" : " (%.4f)", opt_shown(deviation));
+        printf(!rest ? " (%.4f)" : deviation < 1000 ? " (%.3g)" : " (%.1f)",
+               opt_shown(deviation));
     if (n && n < t->folds)
         printf(" of %" PRId64 " fold%s", n, opt_s(n));
     return mean;

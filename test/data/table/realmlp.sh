@@ -213,6 +213,10 @@ is "and it knows what they know" \
 run $short --ignore kind --cv 3 --batch 32 --save bag.st
 is "of numbers, too" "$status $(grep -c ' cv 3 folds  R2 .* RMSE ' out) $(score \
     bag.st | awk '{ print ($1 > 0.8) }')" "0 1 1"
+awk -F, 'NR > 1 { $8 *= 10000 } 1' OFS=, t.csv >large.csv
+run $short --data large.csv --ignore kind --epochs 1 --cv 2
+is "large numbers have no exponent" \
+    "$status $(grep -c ' RMSE [0-9.]* ([0-9]*[.][0-9])$' out)" "0 1"
 run mlp --data t.csv --ignore kind --target price --steps 60 --devices 2 --cv 2 --save plain.st
 is "and of mlp" "$status $(score plain.st | awk '{ print NF }')" "0 1"
 awk -F, 'NR == 1 || $7 == "big" || !seen++' t.csv >rare.csv
