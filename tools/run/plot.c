@@ -5,6 +5,9 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
+
+enum { WIDE = 8 }; /* as a digit at most is */
 
 double plot_x(const plot *p, double x)
 {
@@ -100,13 +103,14 @@ void plot_numbers(const plot *p, double unit)
 void plot_frame(const plot *p, const char *title, const char *x, const char *y)
 {
     double unit = plot_unit(p->y_high - p->y_low);
-    double middle = (p->left + p->right) / 2, v;
+    double middle = (p->left + p->right) / 2, v, beside = 46;
     char text[32];
 
     for (int i = 0; number(p->y_low, p->y_high, unit, i, &v, text); i++) {
         plot_line(p->f, i ? "grid" : "axis", p->left, plot_y(p, v), p->right,
                   plot_y(p, v));
         plot_text(p->f, p->left - 8, plot_y(p, v) + 4, "end", text);
+        beside = fmax(beside, 22 + WIDE * (double)strlen(text));
     }
     plot_line(p->f, "axis", p->left, p->top, p->left, p->bottom);
     if (title)
@@ -115,6 +119,7 @@ void plot_frame(const plot *p, const char *title, const char *x, const char *y)
     if (!y)
         return;
     fprintf(p->f, "<text transform=\"translate(%.1f %.0f) rotate(-90)\" "
-            "text-anchor=\"middle\">", p->left - 46, (p->top + p->bottom) / 2);
+            "text-anchor=\"middle\">", p->left - beside,
+            (p->top + p->bottom) / 2);
     put_words(p->f, y);
 }
