@@ -75,15 +75,8 @@ static int64_t amx_image_size(const ls__conv *v)
 
 static const void *amx_conv_image(const ls__conv *v, float *scratch)
 {
-    uint32_t *out = (uint32_t *)(void *)scratch;
-    int64_t n = image_size(v), all = amx_image_size(v);
-
-    for (int64_t i = 0; i < all; i += AMX_SIDE, out += AMX_SIDE / 2) {
-        v16 x = take_any(v->x + i, n - i),
-            y = take_any(v->x + i + 16, n - i - 16);
-
-        w16_store(out, next_part(true, &x, &y));
-    }
+    words_of_image(image_size(v), v->x, AMX_SIDE, 16, amx_image_size(v),
+                   words_following, (uint32_t *)(void *)scratch);
     return scratch;
 }
 

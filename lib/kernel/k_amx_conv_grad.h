@@ -50,14 +50,8 @@ static int64_t pair_words(const ls__conv *v)
 /* A word at the place of each number, of it and the one two windows on. */
 static void pair_image(const ls__conv *v, uint32_t *out)
 {
-    int64_t n = image_size(v), apart = 2 * v->step_x;
-
-    for (int64_t i = 0; i < pair_words(v); i += 16) {
-        v16 x = take_any(v->x + i, n - i);
-        v16 y = take_any(v->x + i + apart, n - i - apart);
-
-        w16_store(out + i, next_part(false, &x, &y));
-    }
+    words_of_image(image_size(v), v->x, 16, 2 * v->step_x, pair_words(v),
+                   words_beside, out);
 }
 
 /* Flat vector f of the patches: 16 numbers of a run. */
@@ -114,7 +108,7 @@ SIMD void dy_words(const ls__conv *v, int64_t y, int64_t x, int64_t j,
         v16 left = dy_vector(v, y + b / 2, x + b % 2, j);
         v16 right = dy_vector(v, y + b / 2, x + b % 2 + 2, j);
 
-        out[b] = next_part(false, &left, &right);
+        out[b] = words_beside(left, right);
     }
 }
 
@@ -143,7 +137,7 @@ SIMD void pooled_words(const ls__pooled_dy *d, int64_t y, int64_t x, int64_t j,
 
         left = v16_select(v16_eq(number[0], pixel), dy[0], v16_zero());
         right = v16_select(v16_eq(number[1], pixel), dy[1], v16_zero());
-        out[b] = next_part(false, &left, &right);
+        out[b] = words_beside(left, right);
     }
 }
 

@@ -66,6 +66,18 @@ SIMD w16 next_part(bool along, v16 *x, v16 *y)
 
 #endif
 
+/* 16 words of 32 numbers that follow each other along K. */
+SIMD w16 words_following(v16 first, v16 second)
+{
+    return next_part(true, &first, &second);
+}
+
+/* 16 words, each of a number of the first and one of the second. */
+SIMD w16 words_beside(v16 first, v16 second)
+{
+    return next_part(false, &first, &second);
+}
+
 /* 32 steps along K of 16 rows or columns.  along: each line of x has K along
  * it; else the lines follow each other along K.  turn: the tile has the words
  * of a line in a column. */

@@ -78,12 +78,8 @@ static int64_t image_words(const ls__conv *v)
 /* A word at the place of each number, of it and the one `apart` on. */
 static void image_copy(const ls__conv *v, int64_t apart, uint32_t *out)
 {
-    int64_t n = image_size(v);
-
-    for (int64_t i = 0; i < image_words(v); i += 16)
-        w16_store(out + i, words_across(take_any(v->x + i, n - i),
-                                        take_any(v->x + i + apart,
-                                                 n - i - apart)));
+    words_of_image(image_size(v), v->x, 16, apart, image_words(v), words_across,
+                   out);
 }
 
 static const void *bf16_conv_image(const ls__conv *v, float *scratch)
