@@ -253,8 +253,9 @@ static int sort_kept(equation *e)
         if (in[0] && in[1]) {
             add(e->batch, *c);
         } else {
-            strcat(e->batch, last);
-            last[0] = *c;
+            if (*last)
+                add(e->batch, *last);
+            *last = *c;
         }
     }
     return 0;
