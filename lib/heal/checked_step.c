@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The draw of steps to check, and of their parts. */
-#include "heal/checked_step.h"
+#include "heal/heal.h"
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/least.h"
 #include "base/sized.h"
-#include "heal/rounds.h"
-#include "heal/told.h"
 #include "pool/pool.h"
 #include "ranks/ranks.h"
 #include "train/hooks.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks of steps (checked_step.c), and the parts of a step that are computed
- * again (parts.c). */
+/* Checks of steps (checked_step.c): the parts of a step that are computed again
+ * (parts.c), the rounds in which that is done, and what is told of it. */
 #ifndef LS_HEAL_HEAL_H
 #define LS_HEAL_HEAL_H
 
@@ -94,5 +94,20 @@ void ls__part_keep_sum(const ls__heal *h, const ls__step *s, int kind,
 /* Copy what an update is about to change, where its block is checked. */
 void ls__part_keep(const ls__heal *h, const ls__step *s, const ls__patch *p,
                    int worker);
+
+/* The pass of a drawn step: what every step does, and after each part of it the
+ * rounds in which others compute that again (rounds.c). */
+ls__pass ls__heal_pass(bool ranks);
+
+/* Count after a drawn step, on the caller, and move who was wrong (told.c). */
+void ls__told_step(ls__heal *h, const ls__step *s);
+
+/* Nobody knows who is right: the status of the step. */
+int ls__told_tie(const ls__heal *h, const ls__step *s, int kind, int part);
+
+/* ls_trainer_options.check: in drawn steps all that a step computes is computed
+ * a second time by other workers and compared.  A hook, which gives a drawn
+ * step another table of phases. */
+extern const ls__hook ls__check;
 
 #endif

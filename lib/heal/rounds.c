@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pass of a drawn step, and its rounds of votes. */
-#include "heal/rounds.h"
+#include "heal/heal.h"
 #include "base/assert.h"
-#include "heal/told.h"
 #include "pool/pool.h"
 #include "ranks/sync_points.h"
 #include "ranks/spread.h"

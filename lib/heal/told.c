@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See told.h. */
-#include "heal/told.h"
+/* Findings of a check: who was wrong, in words, and where its work goes. */
+#include "heal/heal.h"
 #include "base/assert.h"
 #include "base/error.h"
 #include "pool/pool.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The average of the weights. */
-#include "hooks/average.h"
+#include "hooks/step_hooks.h"
 #include "base/assert.h"
 #include "base/fpmode.h"
 #include "kernel/kernel.h"

@@ -3,7 +3,7 @@
  * workers, placements and ranks share, whether it moves; whoever updates it
  * reads that.  A row that crosses a border of blocks is two, so that no flag
  * has two writers. */
-#include "hooks/lazy.h"
+#include "hooks/step_hooks.h"
 #include "base/assert.h"
 #include "reduce/reduce.h"
 

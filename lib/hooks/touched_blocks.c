@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Bags alone leave blocks of their tables untouched (op/bag_list.c).  All other
  * blocks count as touched for good. */
-#include "hooks/touched_blocks.h"
+#include "hooks/step_hooks.h"
 #include "base/assert.h"
 #include "op/bag_list.h"
 #include "reduce/reduce.h"

@@ -3,7 +3,7 @@
  *
  * All gradients are filled with one NaN that no arithmetic makes.  Where it is
  * gone after a call, the call wrote; where it is left, it did not. */
-#include "hooks/watch.h"
+#include "hooks/step_hooks.h"
 #include "base/error.h"
 #include "base/sha.h"
 #include "train/batch.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rule of each parameter, from that of all and its groups. */
-#include "hooks/ways.h"
+#include "hooks/step_hooks.h"
 #include "rules/groups.h"
 
 /* The training of one parameter. */

@@ -2,16 +2,12 @@
 /* See all_hooks.h.  Hooks that want gradients whole come before those that ask.
  */
 #include "trainer/all_hooks.h"
-#include "heal/checked_step.h"
-#include "hooks/average.h"
+#include "heal/heal.h"
+#include "hooks/step_hooks.h"
 #include "ranks/all_gather.h"
-#include "hooks/lazy.h"
 #include "ranks/reduce_scatter.h"
 #include "hooks/statistics.h"
-#include "hooks/touched_blocks.h"
 #include "ranks/ranks.h"
-#include "hooks/watch.h"
-#include "hooks/ways.h"
 
 const ls__hook *const ls__all_hooks[] = {
     &ls__ways, &ls__watch, &ls__lazy, &ls__touched_blocks, &ls__statistics,
