@@ -48,15 +48,13 @@ static place place_of(const void *x) { return (place)((uintptr_t)x / 4); }
 /* The maker of an element, as judge.c has it; a NaN is the contract's. */
 static uint32_t make(void)
 {
-    if (*of->op) {
-        uint32_t x = operator_makes();
+    uint32_t x = (*of->op                              ? operator_makes
+                  : strcmp(of->phase, "gradient") == 0 ? sums_make
+                  : strcmp(of->phase, "rule") == 0     ? rate_makes
+                  : strcmp(of->phase, "before") == 0   ? start_makes
+                                                       : update_makes)();
 
-        return of->kind == 0 && f_nan(x) ? NAN32 : x;
-    }
-    return (strcmp(of->phase, "gradient") == 0 ? sums_make
-            : strcmp(of->phase, "rule") == 0   ? rate_makes
-            : strcmp(of->phase, "before") == 0 ? start_makes
-                                               : update_makes)();
+    return of->kind == 0 && f_nan(x) ? NAN32 : x;
 }
 
 static uint32_t ask(const array *a, int64_t at)
