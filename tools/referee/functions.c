@@ -267,7 +267,7 @@ static f64 cosine_near_0(f64 x)
 }
 
 /* x - n pi/2, for x from 120 up: 96 bits of 4/pi times the mantissa. */
-static f64 reduce_far(f32 bits, int *n)
+f64 turns_far(f32 bits, int *n)
 {
     static const uint32_t four_over_pi[24] = {
         0xa2,       0xa2f9,     0xa2f983,   0xa2f9836e, 0xf9836e4e, 0x836e4e44,
@@ -309,7 +309,7 @@ static f32 f_turned(f32 x, int quarter)
     int n = 0;
 
     if (!f_lt(f_abs(x), F(120.0f)))
-        r = reduce_far(x, &n);
+        r = turns_far(x, &n);
     else if (!f_lt(f_abs(x), F(0x1.92p-1f)))
         r = reduce_near(r, &n);
     n += quarter;

@@ -80,6 +80,7 @@ f64 d_log(f64 x);                /* of what is positive and finite */
 f32 f_pow(f32 base, f32 x);      /* base above 0 */
 f32 f_pow_n(f32 base, int64_t n); /* n from 0 up */
 f32 f_sin(f32 x), f_cos(f32 x);  /* made in double */
+f64 turns_far(f32 x, int *n);    /* x - n pi/2, for x from 120 up */
 f32 correction(f32 base, int64_t n); /* 1 / (1 - b^n) */
 
 /* ------ sums (sums.c) ------ */

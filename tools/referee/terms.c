@@ -33,39 +33,13 @@ static f32 power_of(f32 x, f32 p)
     return e_exp(f_mul(p, e_log_any(x)));
 }
 
-/* x = n pi/2 + r for |x| of 2^16 or more, n modulo 4, by 96 bits of 2/pi. */
-static f32 far_turn(f32 x, long *n)
-{
-    static const uint32_t two_by_pi[] = {0,          0xa2f9836e, 0x4e441529,
-                                         0xfc2757d1, 0xf534ddc0, 0xdb629599,
-                                         0x3c439041, 0xfe5163ab};
-    uint64_t w[3], turn, turns;
-    int at = f_exp(x) - 120;
-    f32 r;
-
-    for (int k = 0; k < 3; k++) {
-        const uint32_t *from = two_by_pi + at / 32 + k;
-
-        w[k] = ((uint64_t)from[0] << 32 | from[1]) >> (32 - at % 32) &
-               0xffffffff;
-    }
-    turn = (f_man(x) * w[0] << 32) + f_man(x) * w[1] + (f_man(x) * w[2] >> 32);
-    turns = (turn + (UINT64_C(1) << 61)) >> 62;
-    turn -= turns << 62;
-    *n = x >> 31 ? -(long)turns : (long)turns;
-    r = f_from(d_mul(turn >> 63 ? d_neg(d_int((int64_t)(0 - turn)))
-                                : d_int((int64_t)turn),
-                     D(0x1.921fb54442d18p-62)));
-    return x >> 31 ? f_neg(r) : r;
-}
-
 /* x = n pi/2 + r */
-static f32 quarter_turns(f32 x, long *n)
+static f32 quarter_turns(f32 x, int *n)
 {
     f32 k = f_floor(f_fma(x, F(0x1.45f306p-1f), F(0.5f))), r;
 
     if (!f_lt(f_abs(x), F(0x1p16f)))
-        return far_turn(x, n);
+        return f_from(turns_far(x, n));
     *n = f_trunc(k);
     r = f_fma(f_neg(k), F(0x1.921fb4p+0f), x);
     r = f_fma(f_neg(k), F(0x1.4442dp-24f), r);
@@ -73,14 +47,14 @@ static f32 quarter_turns(f32 x, long *n)
 }
 
 /* sin(x + quarter pi/2), a term of its own, not f_sin */
-static f32 e_turned(f32 x, long quarter)
+static f32 e_turned(f32 x, int quarter)
 {
     static const float of_sine[] = {-0x1.9907fcp-13f, 0x1.1106bp-7f,
                                     -0x1.555544p-3f};
     static const float of_cosine[] = {0x1.998f92p-16f, -0x1.6c0af2p-10f,
                                       0x1.555548p-5f};
     f32 r, z, y;
-    long n;
+    int n;
 
     if (f_exp(x) == 255)
         return NAN32;
