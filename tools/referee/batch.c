@@ -21,20 +21,6 @@ static uint32_t drawn_below(const f32 key[2], uint32_t i, uint32_t span)
             random_bits(low, i) % span) % span;
 }
 
-/* A row and the word by which it is sorted. */
-typedef struct card {
-    uint32_t word, at, row;
-} card;
-
-static int by_word(const void *a, const void *b)
-{
-    const card *x = a, *y = b;
-
-    if (x->word != y->word)
-        return x->word < y->word ? -1 : 1;
-    return (x->at > y->at) - (x->at < y->at);
-}
-
 enum { CARDS = 1 << 26 }; /* rows that are shuffled, at most */
 
 /* The permutation of n: sorted by random words, more than once where there are
@@ -47,14 +33,14 @@ static card *permuted(const f32 of_epoch[2], uint32_t n)
 
     memcpy(key, of_epoch, sizeof key);
     for (uint32_t i = 0; i < n; i++)
-        all[i].row = i;
+        all[i].of = i;
     for (; rounds > 0; rounds--) {
         threefry(key, 1, by);
         for (uint32_t i = 0; i < n; i++) {
-            all[i].word = random_bits(by, i);
+            all[i].key = random_bits(by, i);
             all[i].at = i;
         }
-        qsort(all, n, sizeof *all, by_word);
+        qsort(all, n, sizeof *all, by_key);
         threefry(key, 0, by);
         memcpy(key, by, sizeof key);
     }
@@ -138,7 +124,7 @@ static int64_t row_of_data(claim *c, int64_t i)
         threefry(c->key, step / (uint32_t)c->batches, key);
         c->order = permuted(key, (uint32_t)c->rows);
     }
-    return c->order[c->first + i].row;
+    return c->order[c->first + i].of;
 }
 
 /* ------ leaves of the data ------ */

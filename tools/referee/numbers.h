@@ -110,6 +110,13 @@ f64 d_tree(f64 *x, int64_t n);
 /* The number of the largest: the first of equals, the last NaN. */
 int64_t top_at(const f32 *x, int64_t n);
 
+/* What is sorted by a key, and those of one key by where they were. */
+typedef struct card {
+    uint32_t key, at, of;
+} card;
+
+int by_key(const void *a, const void *b); /* for qsort */
+
 /* ------ random numbers (random.c) ------ */
 
 void threefry(const f32 key[2], uint64_t counter, uint32_t x[2]);

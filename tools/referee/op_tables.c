@@ -222,22 +222,6 @@ f32 reverse_makes(const asked *q)
 
 /* ------ bags ------ */
 
-/* An entry of a bag: an index, the place that has it, its value. */
-typedef struct entry {
-    uint32_t index;
-    int64_t at;
-    f32 value;
-} entry;
-
-static int by_index(const void *a, const void *b)
-{
-    const entry *x = a, *y = b;
-
-    if (x->index != y->index)
-        return x->index < y->index ? -1 : 1;
-    return (x->at > y->at) - (x->at < y->at);
-}
-
 /* A bag's indices, rising, and their values: those of one index added in order.
  * Without values each is 1, or of a mean 1 / how many the bag has. */
 typedef struct bag {
@@ -249,7 +233,7 @@ typedef struct bag {
 static bag bag_of(const asked *q, int64_t nth)
 {
     const uint32_t *index = words(q->x + nth * q->in, q->in, 1);
-    entry *e = room_of((size_t)q->in * sizeof *e);
+    card *e = room_of((size_t)q->in * sizeof *e); /* values, by index */
     bool mean = integer(q, "mean", 0);
     place v = input_of(q, 1);
     int64_t n = 0, to = -1;
@@ -259,19 +243,19 @@ static bag bag_of(const asked *q, int64_t nth)
     b.value = room_for(q->in);
     for (int64_t i = 0; i < q->in; i++)
         if (index[i] >> 31 == 0) {
-            e[n].index = index[i];
-            e[n].at = i;
-            e[n++].value = v ? word(v + nth * q->in + i) : F(1.0f);
+            e[n].key = index[i];
+            e[n].at = (uint32_t)i;
+            e[n++].of = v ? word(v + nth * q->in + i) : F(1.0f);
         }
-    qsort(e, (size_t)n, sizeof *e, by_index);
+    qsort(e, (size_t)n, sizeof *e, by_key);
     for (int64_t i = 0; i < n; i++) {
-        f32 x = mean ? f_div(F(1.0f), f_int(n)) : e[i].value;
+        f32 x = mean ? f_div(F(1.0f), f_int(n)) : e[i].of;
 
-        if (i && e[i].index == e[i - 1].index) {
+        if (i && e[i].key == e[i - 1].key) {
             b.value[to] = f_add(b.value[to], x);
             continue;
         }
-        b.index[++to] = e[i].index;
+        b.index[++to] = e[i].key;
         b.value[to] = x;
     }
     b.n = to + 1;

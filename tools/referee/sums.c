@@ -172,3 +172,12 @@ int64_t top_at(const f32 *x, int64_t n)
             at = i;
     return at;
 }
+
+int by_key(const void *a, const void *b)
+{
+    const card *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
