@@ -10,8 +10,8 @@ static bool stops(const ls__om_node *n, int input)
 {
     static const char *const none[] = {
         "Shape", "Size", "Equal", "Greater", "Less", "GreaterOrEqual",
-        "LessOrEqual", "Not", "And", "Or", "ArgMax", "ArgMin", "IsNaN", "IsInf",
-        "OneHot", "NonZero", "CastLike", NULL};
+        "LessOrEqual", "Not", "And", "Or", "Xor", "ArgMax", "ArgMin", "IsNaN",
+        "IsInf", "OneHot", "NonZero", "CastLike", NULL};
     static const char *const after[] = {
         "Reshape", "Expand", "Slice", "Gather", "GatherND", "Squeeze",
         "Unsqueeze", "Tile",

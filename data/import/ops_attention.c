@@ -150,11 +150,12 @@ static int repeat_heads(ls__named *v, int64_t heads)
 static int hide(ls__reader *r, const ls__om_node *n, ls__named *s,
                 ls__named *mask)
 {
+    int64_t scores = ls__value_count(s);
     int status = ls__read_alike(r, n, s, mask);
 
     if (status < 0)
         return status;
-    if (s->atoms < mask->atoms)
+    if (ls__value_count(s) != scores)
         return ls__fail(LS_ESHAPE, "its mask is wider than its scores");
     s->node = ls_add(s->node, mask->node);
     return ls__made(s->node);
@@ -195,6 +196,10 @@ static int given_mask(ls__reader *r, const ls__om_node *n, const ls__named *is,
 
     if (is->kind != LS__NUMBERS || is->is_real) {
         *mask = *is;
+        if (is->is_truth) {
+            mask->node = ls_scale_shift(is->node, -LS__FAR, LS__FAR);
+            return ls__made(mask->node);
+        }
         return is->is_real ? 0 : ls__fail(LS_ENOTSUP, "its mask is data, and "
                                           "no floats that are added");
     }

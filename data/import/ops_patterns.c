@@ -67,11 +67,11 @@ static int greater(ls__reader *r, const ls__om_node *n)
     const ls__om *om = &r->file->om;
     const ls__named *x = ls__read_in(r, n, 0), *y = ls__read_out(r, n, 0);
     double limit;
-    int at, status = ls__read_number(r, n, 1, 0, &limit);
+    int at = -1;
 
-    if (status < 0)
-        return status;
-    at = limit >= 20 ? where_of(r, y) : -1;
+    if (x && ls__read_in(r, n, 1) &&
+        ls__only_number(ls__read_in(r, n, 1), &limit) && limit >= 20)
+        at = where_of(r, y);
     if (at >= 0) {
         const ls__om_node *w = &om->node[at];
         const ls__named *a = ls__read_in(r, w, 1), *b = ls__read_in(r, w, 2);
@@ -83,7 +83,7 @@ static int greater(ls__reader *r, const ls__om_node *n)
             return ls__read_put(r, w, b);
         }
     }
-    return ls__fail(LS_ENOTSUP, "comparisons of data are not known here");
+    return ls__read_compare(r, n);
 }
 
 /* Where(IsNaN(x), 0, x) of a softmax, as PyTorch writes that of a row of which
@@ -98,7 +98,7 @@ static int is_nan(ls__reader *r, const ls__om_node *n)
     no = w ? ls__read_in(r, w, 1) : NULL;
     if (!w || x->kind != LS__NODE || strcmp(ls_node_op(x->node), "softmax") ||
         ls__read_in(r, w, 2) != x || !ls__only_number(no, &zero) || zero != 0)
-        return ls__fail(LS_ENOTSUP, "comparisons of data are not known here");
+        return ls__read_compare(r, n);
     if (r->blind)
         return ls__fail(LS_ENOTSUP, "a mask has rows of -infinity alone, whose "
                         "softmax is 0 there and the mean of all here");

@@ -23,6 +23,8 @@ static int put(ls__reader *r, const ls__om_node *n, ls__named *v,
  * same: the writer and this reader go by it. */
 #define ls__binary_entropy NULL /* losses of the engine's own */
 #define ls__divergence NULL
+#define ls__keep NULL
+#define ls__keep_else NULL
 #define OF_UNARY(kind, function, name, reads, onnx, ...) \
     {onnx, function, NULL},
 #define OF_BINARY(kind, function, name, reads, onnx, ...) \
@@ -110,6 +112,7 @@ int ls__read_alike(ls__reader *r, const ls__om_node *n, ls__named *a,
     char one_text[LS__VALUE_TEXT], two_text[LS__VALUE_TEXT];
     int rank, status;
     ls__named *wide = a, *other = b;
+    ls_node *made;
 
     if (!ls__value_join(a, b, &rank, shape))
         return ls__fail(LS_ESHAPE, "%s and %s do not go together",
@@ -122,8 +125,13 @@ int ls__read_alike(ls__reader *r, const ls__om_node *n, ls__named *a,
         wide = b;
         other = a;
     }
-    status = ls__value_expand(wide, rank, shape);
-    return status < 0 ? status : ls__value_like(other, wide);
+    if ((status = ls__value_expand(wide, rank, shape)) < 0 ||
+        (status = ls__value_like(other, wide)) < 0)
+        return status;
+    made = other->node;
+    *other = *wide;
+    other->node = made;
+    return 0;
 }
 
 /* x with a number: exact where an operator has it. */
@@ -183,13 +191,7 @@ static int two(ls__reader *r, const ls__om_node *n)
     }
     if ((status = ls__read_alike(r, n, &v[0], &v[1])) < 0)
         return status;
-    {
-        ls_node *y = term_of(n->op)->two(v[0].node, v[1].node);
-
-        /* Both have the same atoms in the same places now, or one lacks those
-         * that it was repeated over. */
-        return put(r, n, &v[v[0].atoms < v[1].atoms], y);
-    }
+    return put(r, n, &v[0], term_of(n->op)->two(v[0].node, v[1].node));
 }
 
 int ls__read_add(ls__reader *r, const ls__om_node *n, ls__named *a,
@@ -199,7 +201,7 @@ int ls__read_add(ls__reader *r, const ls__om_node *n, ls__named *a,
 
     if (status < 0)
         return status;
-    return put(r, n, a->atoms < b->atoms ? b : a, ls_add(a->node, b->node));
+    return put(r, n, a, ls_add(a->node, b->node));
 }
 
 static int power(ls__reader *r, const ls__om_node *n)
@@ -226,54 +228,6 @@ static int prelu(ls__reader *r, const ls__om_node *n)
         return status;
     below = ls_mul(slope.node, ls_relu(ls_neg(v.node)));
     return put(r, n, &v, ls_sub(ls_relu(v.node), below));
-}
-
-/* A known condition picks x or a number: x m + c, with m 0 where c is. */
-static int where(ls__reader *r, const ls__om_node *n)
-{
-    const ls__named *c = ls__read_in(r, n, 0);
-    ls__named keep = {.name = n->input[0]}, fill = {.name = n->input[0]}, v;
-    const ls__named *side[2];
-    int which, status;
-
-    for (int k = 0; k < 2; k++)
-        if (!(side[k] = ls__read_in(r, n, k + 1)))
-            return ls__fail(LS_EFORMAT, "it lacks an input");
-    which = side[0]->kind == LS__NUMBERS; /* the side that is data */
-    if (c->kind != LS__NUMBERS || side[!which]->kind != LS__NUMBERS ||
-        ls__value_count(side[!which]) != 1)
-        return ls__fail(LS_ENOTSUP, "read is a condition that is known, and a "
-                        "number on one side: a mask that is data is added to "
-                        "what it masks instead");
-    v = *side[which];
-    if ((status = ls__fold_new(r, &keep, c->rank, c->shape, true)) < 0 ||
-        (status = ls__fold_new(r, &fill, c->rank, c->shape, true)) < 0)
-        return status;
-    for (int64_t i = 0; i < ls__value_count(c); i++) {
-        bool kept = (c->number[i] != 0) != which;
-        double x = *side[!which]->number;
-
-        keep.number[i] = kept;
-        fill.number[i] = kept ? 0 : x;
-    }
-    if ((status = ls__read_as_node(r, v.name, &v)) < 0 ||
-        (status = ls__read_as_node(r, n->output[0], &keep)) < 0 ||
-        (status = ls__read_as_node(r, n->output[0], &fill)) < 0)
-        return status;
-    {
-        int64_t shape[LS_MAX_RANK];
-        int rank;
-        ls__named wide = v;
-
-        if (!ls__value_join(&v, &keep, &rank, shape))
-            return ls__fail(LS_ESHAPE, "its shapes do not go together");
-        if ((status = ls__value_expand(&wide, rank, shape)) < 0 ||
-            (status = ls__value_like(&keep, &wide)) < 0 ||
-            (status = ls__value_like(&fill, &wide)) < 0)
-            return status;
-        return put(r, n, &wide, ls_add(ls_mul(wide.node, keep.node),
-                                       fill.node));
-    }
 }
 
 /* ------ over axes ------ */
@@ -418,7 +372,7 @@ const ls__read_row ls__read_plain[] = {
     {"HardSigmoid", with_numbers}, {"Gelu", with_numbers},
     {"Clip", with_numbers}, {"Reciprocal", with_numbers},
     {"Softsign", with_numbers}, {"Selu", with_numbers}, {"Pow", power},
-    {"PRelu", prelu}, {"Where", where}, {"ReduceMean", reduce},
+    {"PRelu", prelu}, {"ReduceMean", reduce},
     {"ReduceSum", reduce}, {"ReduceMax", reduce}, {"ReduceMin", reduce},
     {"ReduceSumSquare", reduce}, {"ReduceL1", reduce}, {"ReduceL2", reduce},
     {"GlobalAveragePool", global_pool}, {"GlobalMaxPool", global_pool},

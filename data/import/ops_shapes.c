@@ -29,6 +29,15 @@ static int same(ls__reader *r, const ls__om_node *n)
 }
 
 /* A cast of floats, which stay floats. */
+/* Numbers of another kind, and no truths any more. */
+static int no_truth(ls__reader *r, const ls__om_node *n)
+{
+    ls__named v = *ls__read_in(r, n, 0);
+
+    v.is_truth = false;
+    return ls__read_put(r, n, &v);
+}
+
 static int cast(ls__reader *r, const ls__om_node *n)
 {
     const ls__named *v = ls__read_in(r, n, 0);
@@ -37,8 +46,10 @@ static int cast(ls__reader *r, const ls__om_node *n)
                 to == LS__OM_FLOAT16 || to == LS__OM_BFLOAT16;
     bool whole = to == LS__OM_INT32 || to == LS__OM_INT64;
 
+    if (to == LS__OM_BOOL && v->is_real)
+        return ls__read_truth_of(r, n);
     if (v->is_real ? real : whole)
-        return same(r, n);
+        return no_truth(r, n);
     return ls__fail(LS_ENOTSUP, "it changes data to another kind of numbers");
 }
 
@@ -195,7 +206,7 @@ static int expand(ls__reader *r, const ls__om_node *n)
 }
 
 const ls__read_row ls__read_shapes[] = {
-    {"Identity", same}, {"Cast", cast}, {"CastLike", same},
+    {"Identity", same}, {"Cast", cast}, {"CastLike", no_truth},
     {"Dropout", dropout}, {"Reshape", reshape}, {"Flatten", flatten},
     {"Transpose", transpose}, {"Squeeze", squeeze}, {"Unsqueeze", squeeze},
     {"Expand", expand}, {NULL, NULL}};

@@ -163,7 +163,7 @@ static const ls__read_row *row_of(const char *op)
     static const ls__read_row *const tables[] = {
         ls__read_layers, ls__read_windows, ls__read_shapes, ls__read_parts,
         ls__read_plain, ls__read_cells, ls__read_more, ls__read_index,
-        ls__read_patterns, ls__read_heads};
+        ls__read_patterns, ls__read_heads, ls__read_truths};
 
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const ls__read_row *row = tables[i]; row->op; row++)

@@ -165,9 +165,9 @@ typedef struct ls__read_row {
     int (*read)(ls__reader *r, const ls__om_node *n);
 } ls__read_row;
 
-/* Make both nodes of one shape, as operators of two elements want them: what
- * these make has the atoms of that which has more.  Numbers are called like the
- * node's inputs. */
+/* Make both nodes of one shape, as operators of two elements want them: then
+ * they differ by their nodes alone.  Numbers are called like the node's
+ * inputs. */
 int ls__read_alike(ls__reader *r, const ls__om_node *n, ls__named *a,
                    ls__named *b);
 
@@ -198,6 +198,12 @@ double ls__read_factor(ls__reader *r, const ls__named *y, const ls__named **x);
  * softmax, one operator: 1 where it was, 0 where it is none. */
 int ls__read_written_attention(ls__reader *r, const ls__om_node *n);
 
+/* A comparison of data, and IsNaN. */
+int ls__read_compare(ls__reader *r, const ls__om_node *n);
+
+/* Make output 0 whether input 0 is not 0. */
+int ls__read_truth_of(ls__reader *r, const ls__om_node *n);
+
 /* Are they known, and all 0? */
 bool ls__is_zero(const ls__named *v);
 
@@ -215,6 +221,6 @@ int ls__read_pieces(ls__reader *r, const ls__om_node *n);
 extern const ls__read_row ls__read_plain[], ls__read_shapes[],
     ls__read_parts[], ls__read_layers[], ls__read_windows[],
     ls__read_cells[], ls__read_more[], ls__read_index[], ls__read_patterns[],
-    ls__read_heads[];
+    ls__read_heads[], ls__read_truths[];
 
 #endif

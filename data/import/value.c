@@ -100,7 +100,7 @@ int ls__value_set(ls__named *v, ls_node *node, int rank, const int64_t *shape,
         if (shape[order[k]] != 1)
             place[order[k]] = next++;
     *v = (ls__named){.name = v->name, .kind = LS__NODE, .rank = rank,
-                     .is_real = true, .node = node};
+                     .is_real = true, .is_truth = v->is_truth, .node = node};
     if (rank)
         memcpy(v->shape, shape, (size_t)rank * sizeof *shape);
     for (int k = 0; k < rank; k++)

@@ -59,6 +59,7 @@ typedef struct ls__named {
     int pieces;
     const ls__strip *piece;
     /* LS__NODE, LS__SEQUENCE */
+    bool is_truth; /* of 1 and 0, as a comparison makes it */
     int64_t part;
     int along;
     ls_node *node;

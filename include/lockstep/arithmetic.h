@@ -33,6 +33,16 @@ LS_API ls_node *ls_min(ls_node *a, ls_node *b);
 /* y = the greater of a and b; otherwise as ls_min. */
 LS_API ls_node *ls_max(ls_node *a, ls_node *b);
 
+/* y = 1 where a < b, or a <= b, or a = b, else 0, as where one is NaN; there is
+ * no gradient.  On such y ls_min is and, ls_max is or, 1 - y is not. */
+LS_API ls_node *ls_less(ls_node *a, ls_node *b);
+LS_API ls_node *ls_less_equal(ls_node *a, ls_node *b);
+LS_API ls_node *ls_equal(ls_node *a, ls_node *b);
+
+/* y = a where the condition is not 0, else b, and so are their gradients: what
+ * is not chosen, NaN too, has no part in either. */
+LS_API ls_node *ls_where(ls_node *condition, ls_node *a, ls_node *b);
+
 /* y = scale x + shift, rounded once.  LS_EINVAL when a constant is NaN, here
  * and below. */
 LS_API ls_node *ls_scale_shift(ls_node *x, double scale, double shift);

@@ -17,8 +17,9 @@
 enum { ORTHOGONAL = 5, MATRIX = 1 << 20 };
 
 /* Operators, optimizers and schedules that tools/referee has no rule for, up to
- * NULL: none today. */
-static const char *const no_rule[] = {NULL};
+ * NULL. */
+static const char *const no_rule[] = {"less", "less_equal", "equal", "keep",
+                                      "keep_else", NULL};
 
 bool ls__has_rule(const char *name)
 {

@@ -130,6 +130,12 @@ SIMD v16 unless_zero(v16 t, v16 v)
     return v16_select(v16_eq(t, v16_zero()), v16_zero(), v);
 }
 
+/* 1 for yes, 0 for no. */
+SIMD v16 truth(m16 yes)
+{
+    return v16_select(yes, v16_set(1.0f), v16_zero());
+}
+
 /* The chance of a normal number to be below x, and *density = e^(-x^2/2).
  * Below 0 it is that times t p(t) with t = 1 / (1 + |x|/4), above 0 it is 1
  * less that; what x^2 loses in rounding is put back.  From 14 on it is 0 or 1.

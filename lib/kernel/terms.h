@@ -90,7 +90,21 @@
         "Mul(x1, Sub(Log(Max(x1, 0x1p-126)), x0))", \
         unless_zero(b, v16_mul(b, v16_sub(v16_log(b), a))), \
         v16_neg(v16_mul(d, b)), \
-        unless_zero(b, v16_mul(d, v16_sub(v16_add(v16_log(b), SET(1.0f)), a))))
+        unless_zero(b, v16_mul(d, \
+                               v16_sub(v16_add(v16_log(b), SET(1.0f)), a)))) \
+    BINARY(LS__LESS, ls_less, "less", 0, "Cast(Less(x0, x1); to=1)", \
+        truth(v16_lt(a, b)), NONE, NONE) \
+    BINARY(LS__LESS_EQUAL, ls_less_equal, "less_equal", 0, \
+        "Cast(LessOrEqual(x0, x1); to=1)", truth(v16_ge(b, a)), NONE, NONE) \
+    BINARY(LS__EQUAL, ls_equal, "equal", 0, "Cast(Equal(x0, x1); to=1)", \
+        truth(v16_eq(a, b)), NONE, NONE) \
+    BINARY(LS__KEEP, ls__keep, "keep", 2, "Where(Equal(x1, 0), -0x0p0, x0)", \
+        v16_select(v16_eq(b, NONE), SET(-0.0f), flushed(a)), \
+        unless_zero(b, d), NONE) \
+    BINARY(LS__KEEP_ELSE, ls__keep_else, "keep_else", 2, \
+        "Where(Equal(x1, 0), x0, -0x0p0)", \
+        v16_select(v16_eq(b, NONE), flushed(a), SET(-0.0f)), \
+        v16_select(v16_eq(b, NONE), d, NONE), NONE)
 /* clang-format on */
 
 /* All rows alike, by their kind. */

@@ -14,6 +14,11 @@ ls_node *ls_neg(ls_node *x)
     return ls_scale_shift(x, -1, 0);
 }
 
+ls_node *ls_where(ls_node *condition, ls_node *a, ls_node *b)
+{
+    return ls_add(ls__keep(a, condition), ls__keep_else(b, condition));
+}
+
 /* ------ losses ------ */
 
 ls_node *ls_mean_absolute_error(ls_node *y, ls_node *target)

@@ -18,6 +18,11 @@ ls_node *ls__joined(ls_node *first, ls_node *second, int axis);
 ls_node *ls__binary_entropy(ls_node *logits, ls_node *target);
 ls_node *ls__divergence(ls_node *log_predicted, ls_node *target);
 
+/* x where the condition is not 0, or where it is 0, and -0 elsewhere, which is
+ * nothing in a sum. */
+ls_node *ls__keep(ls_node *x, ls_node *condition);
+ls_node *ls__keep_else(ls_node *x, ls_node *condition);
+
 /* A dense layer "<name>.<part>", a part of the layer `name`.  Its weights are
  * the matrix (width of x, n) under another shape of the same size, `kernel`:
  * Flax's DenseGeneral.  NULL where x is, or where the graph has failed. */

@@ -443,7 +443,7 @@ def check_builders(folder):
         "mean_over": (x,), "mean_loss": (x,), "next_token_loss": (x, i),
         "one_hot": (i, 9), "position": (x, "p"), "pow": (x, 3),
         "reshape": (x, (3, 8)), "rms_norm": (x, 1e-6, "rn"),
-        "dot_product_attention": (x, x, x, 2, True),
+        "dot_product_attention": (x, x, x, 2, True), "where": (x, x, x),
         "rotary": (x, 2, 1e4), "scale_shift": (x, 2, 1),
         "self_attention": (x, 2, False, "sa"), "slice": (x, 0, 1, 2),
         "sparse_dense": (i, None, 9, 2, "sd"),
@@ -452,8 +452,9 @@ def check_builders(folder):
         "swiglu": (x, 3, "sw"), "transpose": (x, (1, 0)),
         "matmul": (x, ls.transpose(x)),
     }
-    two = {"add", "sub", "mul", "div", "min", "max", "mean_squared_error",
-           "mean_absolute_error", "binary_cross_entropy", "kl_divergence"}
+    two = {"add", "sub", "mul", "div", "min", "max", "less", "less_equal", "equal",
+           "mean_squared_error", "mean_absolute_error", "binary_cross_entropy",
+           "kl_divergence"}
     rules = {name.lower() for name in ls.c.ls_optimizer_kind.number}
     for name in ls.builders.__all__:
         build = getattr(ls, name)

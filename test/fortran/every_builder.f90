@@ -110,6 +110,7 @@ contains
     call expect(ls_mul(x, z), a * b, "mul")
     call expect(ls_div(x, z), a / b, "div")
     call expect(ls_min(x, z), min(a, b), "min")
+    call expect(ls_where(ls_less(x, z), x, z), min(a, b), "where")
     call expect(ls_max(x, z), max(a, b), "max")
     call expect(ls_scale_shift(x, 3d0, 0.5d0), 3 * a + 0.5, "scale_shift")
     call expect(ls_neg(x), -a, "neg")

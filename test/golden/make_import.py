@@ -310,6 +310,47 @@ def heads():
     onnx.save(model, os.path.join(HERE, "import_heads.onnx"))
 
 
+def truths():
+    """Comparisons of data, and choices by them, of NaN and infinities too."""
+    nodes, constants, outputs = [], [], []
+
+    def number(value, dtype=np.float32):
+        constants.append(numpy_helper.from_array(np.array(value, dtype),
+                                                 f"c{len(constants)}"))
+        return constants[-1].name
+
+    def call(op, *inputs, **attributes):
+        out = f"{op}{len(nodes)}"
+        nodes.append(helper.make_node(op, list(inputs), [out], **attributes))
+        return out
+
+    zero, turned = number(0), call("Transpose", "x", perm=[0, 2, 1])
+    column = number(np.linspace(-1, 1, 4).reshape(4, 1))
+    root, inverse = call("Sqrt", "x"), call("Div", number(1), call("Relu", "x"))
+    above, below = call("Greater", "x", zero), call("Less", "x", column)
+    small = call("LessOrEqual", call("Abs", "x"), number(np.linspace(0, 1, 6)))
+    large = call("Not", call("GreaterOrEqual", turned, call("Transpose", column)))
+    large = call("Transpose", large, perm=[0, 2, 1])
+    some = call("Or", call("And", above, small), call("Xor", below, large))
+    outputs.append(call("Where", above, root, inverse))  # of which one is no number
+    outputs.append(call("Where", call("IsNaN", root), number(-2), inverse))
+    outputs.append(call("Where", some, "x", column))
+    outputs.append(call("Cast", call("Equal", call("Relu", "x"), zero), to=1))
+    outputs.append(call("Where", call("Cast", call("Relu", "x"), to=9), column, zero))
+    outputs.append(call("Where", number(np.eye(4, 6), bool), zero, "x"))
+    outputs.append(call("Cast", call("Xor", some, small), to=1))
+    y = call("Concat", *[call("Flatten", y) for y in outputs], axis=1)
+    y = call("Clip", y, number(-9), number(9))
+    graph = helper.make_graph(
+        nodes, "truths", [helper.make_tensor_value_info("x", TensorProto.FLOAT,
+                                                        ["rows", 4, 6])],
+        [helper.make_tensor_value_info(y, TensorProto.FLOAT, ["rows", None])], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)],
+                              ir_version=9)
+    onnx.checker.check_model(model, full_check=True)
+    onnx.save(model, os.path.join(HERE, "import_truths.onnx"))
+
+
 def numbers(out, name, values):
     values = np.asarray(values)
     kind = "int32_t" if values.dtype.kind == "i" else "float"
@@ -360,6 +401,7 @@ def main():
     export("import_cells.onnx", cells, torch.from_numpy(steps))
     more()
     heads()
+    truths()
     names = terms()
     with open(os.path.join(HERE, "import_outputs.h"), "w") as out:
         out.write("/* SPDX-" "License-Identifier: BSD-3-Clause */\n/* Made by make_import.py: "
@@ -373,6 +415,7 @@ def main():
         numbers(out, "import_words", run("import_words.onnx", tokens)[0])
         numbers(out, "import_more", run("import_more.onnx", tokens)[0])
         numbers(out, "import_heads", run("import_heads.onnx", table)[0])
+        numbers(out, "import_truths", run("import_truths.onnx", table)[0])
         numbers(out, "import_steps", steps)
         numbers(out, "import_cells", run("import_cells.onnx", steps)[0])
         for k, value in enumerate(run("import_terms.onnx", table)):

@@ -680,12 +680,24 @@ static int64_t of_group(const ls_node *n)
     return n->size / integer_of(n, "groups");
 }
 
+/* A comparison, or a half of ls_where, which give a condition no gradient. */
+static bool is_choice(const ls__op *op)
+{
+    return op->term >= LS__LESS && op->term <= LS__KEEP_ELSE;
+}
+
 /* Gradients that are zero, or nearly so, whatever the input: `which` counts
  * inputs and then parameters. */
 static bool vanishes(const problem *p, int which)
 {
     const ls_node *n = p->node;
     int64_t width = n->in[0] ? ls__width(n->in[0]) : 0;
+    int term = n->op->term;
+
+    if (is_choice(n->op)) /* no numbers are equal, or 0, here */
+        return which < LS__MAX_INPUTS ? which || term != LS__KEEP
+                                      : term == LS__EQUAL ||
+                                            term == LS__KEEP_ELSE;
 
     if (n->op == &ls__op_layer_norm)
         return (which == 0 && width <= 2) || /* x / |x|, shifted */

@@ -36,7 +36,12 @@
     ROW(LS__SELU,           1,  0.9f, 1,    0) \
     ROW(LS__HARD_SWISH,     1,  6,    0,    0) \
     ROW(LS__BINARY_ENTROPY, 1,  3,    0,    0) \
-    ROW(LS__DIVERGENCE,     1,  1,    0,    1.5f)
+    ROW(LS__DIVERGENCE,     1,  1,    0,    1.5f) \
+    ROW(LS__LESS,           1,  0.9f, 1,    0) \
+    ROW(LS__LESS_EQUAL,     1,  0.9f, 1,    0) \
+    ROW(LS__EQUAL,          1,  0.9f, 1,    0) \
+    ROW(LS__KEEP,           1,  0.9f, 1,    0) \
+    ROW(LS__KEEP_ELSE,      1,  0.9f, 1,    0)
 /* clang-format on */
 
 /* Accuracy of values and slopes of terms of one operand on [low,high], in units
@@ -99,6 +104,11 @@ static inline double term_value(int kind, double a, double b, constants c)
                                 : 1.7580993408473768 * expm1(a);
     case LS__BINARY_ENTROPY: return ref_softplus(a) - a * b;
     case LS__DIVERGENCE: return b == 0 ? 0 : b * (log(b) - a);
+    case LS__LESS: return a < b;
+    case LS__LESS_EQUAL: return a <= b;
+    case LS__EQUAL: return a == b;
+    case LS__KEEP: return b != 0 ? a : 0;
+    case LS__KEEP_ELSE: return b != 0 ? 0 : a;
     default: abort();
     }
 }
@@ -135,6 +145,9 @@ static inline double term_by_a(int kind, double a, double b, constants c)
                                 : 1.7580993408473768 * exp(a);
     case LS__BINARY_ENTROPY: return ref_sigmoid(a) - b;
     case LS__DIVERGENCE: return -b;
+    case LS__LESS: case LS__LESS_EQUAL: case LS__EQUAL: return 0;
+    case LS__KEEP: return b != 0;
+    case LS__KEEP_ELSE: return b == 0;
     default: abort();
     }
 }
@@ -149,6 +162,8 @@ static inline double term_by_b(int kind, double a, double b)
     case LS__MAX: return b > a;
     case LS__BINARY_ENTROPY: return -a;
     case LS__DIVERGENCE: return log(b) + 1 - a;
+    case LS__LESS: case LS__LESS_EQUAL: case LS__EQUAL: case LS__KEEP:
+    case LS__KEEP_ELSE: return 0;
     default: abort();
     }
 }

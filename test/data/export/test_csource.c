@@ -63,7 +63,7 @@ static ls_node *of_mlp(ls_graph *g)
 
 static ls_node *of_terms(ls_graph *g)
 {
-    ls_node *x = floats(g, 1, wide(40), 0, 0), *h, *all[13];
+    ls_node *x = floats(g, 1, wide(40), 0, 0), *h, *all[14];
     ls_node *u = ls_dense(x, wide(40), "u");
 
     all[0] = ls_sub(ls_mul(x, u), ls_div(x, u));
@@ -79,7 +79,9 @@ static ls_node *of_terms(ls_graph *g)
     all[10] = ls_cos(ls_scale_shift(ls_pow(x, 3), -1e30, 0));
     all[11] = ls_mish(ls_hard_swish(ls_scale_shift(x, 4, 0)));
     all[12] = ls_selu(ls_gelu_exact(ls_scale_shift(x, 3, 0)));
-    h = ls_concat(all, 13, 0);
+    h = ls_where(ls_less(x, u), ls_equal(u, u), ls_less_equal(u, x));
+    all[13] = ls_where(ls_equal(x, ls_abs(x)), ls_sub(u, h), x);
+    h = ls_concat(all, 14, 0);
     return ls_add(h, ls_scale_shift(ls_exp(ls_scale_shift(h, 30, 0)), 0, 1));
 }
 

@@ -106,6 +106,12 @@ START_TEST(test_outputs)
     ck_assert_int_eq(count_op(m.g, "rotary"), 2);
     close_model(&m);
 
+    m = open_model(golden_file("import_truths.onnx"));
+    ls_graph_output(m.g, 0, &y);
+    OK(ls_context_set(m.c, "x", LS_F32, import_table, ROWS));
+    gives(&m, y, COUNT(import_truths), import_truths);
+    close_model(&m);
+
     m = open_model(golden_file("import_cells.onnx"));
     ls_graph_output(m.g, 0, &y);
     OK(ls_context_set(m.c, "x", LS_F32, import_steps, ROWS));
@@ -368,7 +374,7 @@ END_TEST
 
 /* ------ what is refused ------ */
 
-static void put_info(ls__proto *graph, int field, const char *name)
+static void put_typed(ls__proto *graph, int field, const char *name, int of)
 {
     ls__proto value = {0}, type = {0}, tensor = {0}, shape = {0}, dim = {0};
 
@@ -376,12 +382,17 @@ static void put_info(ls__proto *graph, int field, const char *name)
     ls__proto_message(&shape, 1, &dim);
     ls__proto_text(&dim, 2, "T");
     ls__proto_message(&shape, 1, &dim);
-    ls__proto_int(&tensor, 1, 1);
+    ls__proto_int(&tensor, 1, of);
     ls__proto_message(&tensor, 2, &shape);
     ls__proto_message(&type, 1, &tensor);
     ls__proto_text(&value, 1, name);
     ls__proto_message(&value, 2, &type);
     ls__proto_message(graph, field, &value);
+}
+
+static void put_info(ls__proto *graph, int field, const char *name)
+{
+    put_typed(graph, field, name, 1); /* of floats */
 }
 
 static void put_node(ls__proto *graph, const char *op, const char *in,
@@ -656,6 +667,23 @@ START_TEST(test_refused_heads)
 }
 END_TEST
 
+/* Whole numbers are compared where they are known alone. */
+START_TEST(test_whole_numbers)
+{
+    ls__proto graph = {0}, all;
+    ls_onnx *onnx;
+
+    put_typed(&graph, 11, "i", 7);
+    put_node(&graph, "Equal", "i", "i", "y");
+    put_info(&graph, 12, "y");
+    all = model_of(&graph, 20);
+    ck_assert_int_eq(load(&all, "T=3", &onnx), LS_ENOTSUP);
+    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "is LS_I32 (3) a row"));
+    ls_onnx_close(onnx);
+    ls__proto_free(&all);
+}
+END_TEST
+
 /* Programs do not agree where SAME padding lies around a window with holes. */
 START_TEST(test_unclear_pool)
 {
@@ -916,6 +944,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_cut);
     tcase_add_loop_test(t, test_refused_attributes, 0, 10);
     tcase_add_loop_test(t, test_refused_heads, 0, 10);
+    tcase_add_test(t, test_whole_numbers);
     tcase_add_test(t, test_no_output);
     tcase_add_test(t, test_unclear_pool);
     tcase_add_test(t, test_beside);

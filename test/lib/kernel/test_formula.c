@@ -44,11 +44,16 @@ static ls_node *soft(ls_node *x)
     return ls_softplus(ls_neg(x));
 }
 
+static ls_node *lesser_half(ls_node *a, ls_node *b)
+{
+    return ls_where(ls_less(a, b), ls_scale_shift(a, 0.5, 0), b);
+}
+
 typedef ls_node *binary(ls_node *a, ls_node *b);
 typedef ls_node *unary(ls_node *x);
 
 static binary *const binaries[] = {ls_add, ls_sub, ls_mul, bounded_div, ls_min,
-                                   ls_max};
+                                   ls_max, lesser_half};
 static unary *const unaries[] = {ls_tanh, ls_sigmoid, ls_gelu, ls_relu, ls_abs,
                                  bounded_exp, leaky, affine, clamped_square,
                                  soft};
@@ -76,7 +81,7 @@ static ls_graph *random_graph(int seed, unsigned apart)
     ls_random_randint(ls_key_new(seed), 0, 3 * 16, 0, 1 << 20, drawn);
     for (const int32_t *d = drawn; d < drawn + 3 * 16; d += 3, n++)
         node[n] = d[0] % 2 ? unaries[d[0] / 2 % 10](node[n - 1 - d[1] % 2])
-                           : binaries[d[0] / 2 % 6](node[n - 1],
+                           : binaries[d[0] / 2 % 7](node[n - 1],
                                                     node[d[2] % n]);
     for (int i = 3; i < n; i++) {
         char name[16];
@@ -421,6 +426,16 @@ static const point points[] = {
     {LS__BINARY_ENTROPY, 0, 0, 100, 0, 100, 1},
     {LS__BINARY_ENTROPY, 0, 0, -100, 1, 100, -1},
     {LS__DIVERGENCE, 0, 0, -3, 0, 0, 0},
+    {LS__LESS, 0, 0, 2, 2, 0, 0},
+    {LS__LESS, 0, 0, -INF, NAN, 0, 0},
+    {LS__LESS_EQUAL, 0, 0, 2, 2, 1, 0},
+    {LS__LESS_EQUAL, 0, 0, NAN, 2, 0, 0},
+    {LS__EQUAL, 0, 0, -0.0f, 0, 1, 0},
+    {LS__EQUAL, 0, 0, NAN, NAN, 0, 0},
+    {LS__KEEP, 0, 0, NAN, 0, 0, 0},
+    {LS__KEEP, 0, 0, 3, NAN, 3, 1},
+    {LS__KEEP_ELSE, 0, 0, INF, -1, 0, 0},
+    {LS__KEEP_ELSE, 0, 0, 3, -0.0f, 3, 1},
 };
 /* clang-format on */
 
