@@ -221,6 +221,7 @@ class Table(MLP):
             raise ValueError("a class has all its rows in one fold, which no "
                              "other model sees: fewer folds")
         self.n_iter_ = max(e.n_iter_ for e in self.estimators_)
+        self.best_loss_ = None  # each has its own
         return self
 
     def _split(self, x, t, w):
