@@ -287,7 +287,7 @@ static void term_value(const ls__term *t, const ls__term_run *run)
             v16 y = take(r->y + at + i, left); \
             v16 d = take(r->dy + w * at + i, left); \
 \
-            (void)a, (void)b, (void)y; \
+            (void)a, (void)b, (void)y, (void)d; \
             if (r->da) \
                 put(r->da + u * at + i, \
                     onto(r->onto_a, u * at + i, left, by_a), left); \
