@@ -411,6 +411,12 @@ def predictor(g, x):
 
 def check_builders(folder):
     """Every builder is there, with C's words, and makes a node."""
+    g, path = ls.Graph(), os.path.join(folder, "whole.safetensors")
+    y = ls.dense(g.input("x", (6, 4)), 3, "d")
+    g.output(y, "y")
+    g.loss(ls.mean_loss(y))
+    with ls.Trainer(g, devices=1, workers=1, pin=False) as t:
+        t.save_model(path)
     g = ls.Graph()
     x, i = g.input("x", (6, 4)), g.input("i", (6,), np.int32)
     image, row = g.input("image", (8, 8, 4)), g.input("row", (4,))
@@ -429,6 +435,7 @@ def check_builders(folder):
         "elu": (x, 1), "embed": (i, 9, 2, "e"),
         "embed_bag": (i, "mean", 9, 2, "eb"), "gather": (x, i),
         "gaussian_loss": (x, x, x), "group_norm": (image, 2, "gn"),
+        "graph_add_saved": (x, "whole", path),
         "grouped_attention": (x, 2, 1, 1e4, True, "ga"), "gru": (x, 3, "g"),
         "gru_with": (x, 3, "gf"), "group_norm_with": (image, 2, "gw"),
         "huber_loss": (x, x, 1), "layer_norm_with": (x, "lw"),

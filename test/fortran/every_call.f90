@@ -212,6 +212,9 @@ contains
     call check(ls_trainer_params(more) == 4, "a graph from a file")
     call ls_graph_load(graph, folder // "/none", stat)
     call check(stat == LS_EIO, "a file that is not there")
+    call ls_graph_new(graph)
+    call check(all(ls_node_shape(ls_graph_add_saved(ls_input(graph, "x", [2]), &
+      "whole", folder // "/model.safetensors")) == [1]), "a model in a graph")
   end subroutine predictions
 
   ! The same numbers as real32 and real64, int32 and int64: the same state.
