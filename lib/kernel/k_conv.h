@@ -102,15 +102,14 @@ SIMD void conv_next_chunk(int rows, float *sum, bool *later, tile_sums acc)
     *later = true;
 }
 
-/* Outputs x .. x+rows of output row y, `vecs` vectors of channels from j on:
- * all of K. */
-SIMD void conv_tile(const ls__conv *v, int rows, int vecs, int64_t y, int64_t x,
-                    int64_t j)
+/* Outputs i .. i+rows, whose first window begins at a, `vecs` vectors of
+ * channels from j on: all of K. */
+SIMD void conv_tile(const ls__conv *v, int rows, int vecs, const float *a,
+                    int64_t i, int64_t j)
 {
     float sum[ROWS * COLUMNS] __attribute__((aligned(64)));
-    const float *a = v->x + y * v->step_y + x * v->step_x;
     const float *b = (const float *)v->out.packed + j * v->kh * v->kx * v->run;
-    int64_t left = LS__CHUNK, i = y * v->w + x;
+    int64_t left = LS__CHUNK;
     bool later = false;
     tile_sums acc;
 
@@ -140,25 +139,39 @@ SIMD void conv_tile(const ls__conv *v, int rows, int vecs, int64_t y, int64_t x,
 }
 
 /* One place for each height, so that loops over rows unroll. */
-static void conv_tile_of(const ls__conv *v, int rows, bool narrow, int64_t y,
-                         int64_t x, int64_t j)
+static void conv_tile_of(const ls__conv *v, int rows, bool narrow,
+                         const float *a, int64_t i, int64_t j)
 {
-#define TILE(rows, vecs) conv_tile(v, rows, vecs, y, x, j)
+#define TILE(rows, vecs) conv_tile(v, rows, vecs, a, i, j)
     WITH_TILE(rows, TILE_CASES, narrow, TILE_CASES)
 #undef TILE
 }
 
-/* Output rows first .. last. */
+/* Output row y, or that of a later image, channels from j on. */
+static void conv_row(const ls__conv *v, int64_t y, int64_t j)
+{
+    const float *a = v->x + y / v->h * v->next_x + y % v->h * v->step_y;
+
+    for (int64_t x = 0, rows; x < v->w; x += rows) {
+        rows = tile_height(v->w - x, ROWS);
+        conv_tile_of(v, (int)rows, is_narrow(v->out.n - j), a + x * v->step_x,
+                     y * v->w + x, j);
+    }
+}
+
+/* Output rows first .. last.  Weights that are more than the image are read
+ * once, and else it is. */
 static void conv(const ls__conv *v, const void *image, int64_t first,
                  int64_t last)
 {
+    int64_t panels = (v->out.n + COLUMNS - 1) / COLUMNS, rows = last - first;
+    bool heavy = v->kh * v->kx * v->run * v->out.n >
+                 (v->h - 1) * v->step_y + v->kh * v->row;
+
     (void)image;
-    for (int64_t y = first; y < last; y++)
-        for (int64_t j = 0; j < v->out.n; j += COLUMNS)
-            for (int64_t x = 0, rows; x < v->w; x += rows) {
-                rows = tile_height(v->w - x, ROWS);
-                conv_tile_of(v, (int)rows, is_narrow(v->out.n - j), y, x, j);
-            }
+    for (int64_t q = 0; q < panels * rows; q++)
+        conv_row(v, first + (heavy ? q % rows : q / panels),
+                 (heavy ? q / rows : q % panels) * COLUMNS);
 }
 
 /* ------ dw and dbias ------ */
@@ -207,6 +220,15 @@ SIMD const float *conv_run(const ls__conv *v, const float *x, int64_t run)
                       : x + run / v->kx * v->row + run % v->kx * v->col;
 }
 
+/* Sums of a tile to those of dw, or in their place; `left` columns. */
+SIMD void conv_grad_put(const ls__conv *v, bool add, int rows, int64_t left,
+                        float *dw, tile_sums acc)
+{
+    if (add)
+        tile_add(rows, dw, v->out.c_row, left, acc);
+    tile_put(rows, dw, v->out.c_row, left, acc);
+}
+
 /* Rows m .. m+rows of dw, which is rows of one run, over one chunk. */
 SIMD void conv_grad_tile(const ls__conv *v, const conv_chunk *q, int rows,
                          int vecs, int64_t run, int64_t m, int64_t j)
@@ -217,9 +239,10 @@ SIMD void conv_grad_tile(const ls__conv *v, const conv_chunk *q, int rows,
     tile_clear(rows, acc);
     conv_blocks(v, q, rows, vecs, conv_run(v, q->x, run) + m, acc);
     tile_plus_zero(rows, acc);
-    if (q->add)
-        tile_add(rows, dw, v->out.c_row, v->out.n - j, acc);
-    tile_put(rows, dw, v->out.c_row, v->out.n - j, acc);
+    if (v->out.n - j >= COLUMNS)
+        conv_grad_put(v, q->add, rows, COLUMNS, dw, acc);
+    else
+        conv_grad_put(v, q->add, rows, v->out.n - j, dw, acc);
 }
 
 static void conv_grad_tile_of(const ls__conv *v, const conv_chunk *q, int rows,
@@ -248,6 +271,18 @@ static void conv_fill_up(conv_chunk *q, int64_t left, float *scratch)
     q->dy_col = COLUMNS;
 }
 
+/* A chunk of each image: dw stays near while they add to it. */
+static void conv_grad_images(const ls__conv *v, conv_chunk q, int rows,
+                             bool narrow, int64_t run, int64_t m, int64_t j)
+{
+    for (int64_t i = 0; i < v->images || i < 1; i++) {
+        conv_grad_tile_of(v, &q, rows, narrow, run, m, j);
+        q.x += v->next_x;
+        q.dy += v->next_b;
+        q.add = true;
+    }
+}
+
 static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *scratch)
 {
     const float *dy = q.dy;
@@ -262,7 +297,7 @@ static void conv_grad_chunk(const ls__conv *v, conv_chunk q, float *scratch)
         for (int64_t run = 0; run < v->kh * v->kx; run++)
             for (int64_t m = 0, rows; m < v->run; m += rows) {
                 rows = tile_height(v->run - m, ROWS);
-                conv_grad_tile_of(v, &part, (int)rows, narrow, run, m, j);
+                conv_grad_images(v, part, (int)rows, narrow, run, m, j);
             }
     }
 }
@@ -318,13 +353,16 @@ static void conv_grad(const ls__conv *v, float *dbias, float *scratch)
             conv_chunk q = conv_chunk_at(v, y, x);
 
             conv_grad_chunk(v, q, scratch);
-            if (dbias)
+            for (int64_t i = 0; dbias && (i < v->images || i < 1); i++) {
                 conv_bias_chunk(&q, v->out.n, dbias);
+                q.dy += v->next_b;
+                q.add = true;
+            }
         }
 }
 
 static const ls__convs convs = {
-    .skips = true, .gaps = true, .y = conv, .dw = conv_grad,
+    .skips = true, .gaps = true, .gathers = true, .y = conv, .dw = conv_grad,
     .dw_pooled = conv_grad_pooled, .scratch = conv_scratch,
     .dx_pooled = conv_dx_pooled, .dx_scratch = conv_lists_scratch,
     .packed_size = conv_packed_size, .pack = conv_pack};

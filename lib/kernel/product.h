@@ -94,6 +94,10 @@ typedef struct ls__conv {
     uint64_t zeros;  /* bit k: run k of every window is zeros; for y, where it
                         skips */
     int64_t h, w;    /* windows */
+    int64_t images, next_x, next_b; /* where `gathers` of ls__convs says so, x
+                       and b of this many images, floats apart: rows of y go on
+                       behind h; dw has images of one chunk
+                       (ls__conv_is_chunk); 0: one */
     ls__ahead *ahead; /* NULL: nothing */
     ls__product out; /* n, and: y (h w,n) with the epilogue and B packed by
                         conv_pack; or dw = c (kh kx run,n), dy = b (h w,n) of
@@ -142,6 +146,12 @@ static inline int64_t ls__conv_chunk_h(int64_t w)
     return LS__CHUNK / ls__conv_chunk_w(w) / 2 * 2;
 }
 
+/* Are the windows of an image one chunk? */
+static inline bool ls__conv_is_chunk(const ls__conv *v)
+{
+    return v->w == ls__conv_chunk_w(v->w) && v->h <= ls__conv_chunk_h(v->w);
+}
+
 /* Functions that multiply matrices (GEMM).  Packing B once serves many
  * products: columns from a multiple of LS__PACK_CUT on can be packed alone, and
  * begin behind packed_size of those before. */
@@ -164,6 +174,8 @@ typedef struct ls__convs {
                    LS__BF16_STEP then */
     bool gaps; /* y, dw and pack know windows with gaps between their taps, and
                   groups; else kx is 1 and windows' rows are the image's */
+    bool gathers; /* y knows several images, and dw, of whole vectors of
+                     channels */
     bool transposed; /* dw has the form that dw_pooled has, and is added to */
     /* The image as y reads it, in scratch; NULL: as it is. */
     const void *(*image)(const ls__conv *v, float *scratch);

@@ -4,6 +4,7 @@
 #ifndef LS_OP_CONV_H
 #define LS_OP_CONV_H
 
+#include "base/least.h"
 #include "op/product_plan.h"
 #include "op/window.h"
 
@@ -33,6 +34,14 @@ ls__conv ls__conv_of_dy(const ls_node *n);
 ls__conv ls__conv_apart(const ls_node *n, const ls__conv *v, int64_t y,
                         int64_t x);
 
+/* Images of v with padding f, one after the other from x on; where there is
+ * padding, or a norm by which they go, they are in `room`. */
+void ls__conv_pad(const ls_node *n, const ls__halo *f, const float *x,
+                  const ls__batch_norm *by, float *room, ls__conv *v);
+
+/* Image i alone of those over which v makes y. */
+ls__conv ls__conv_image(const ls__conv *v, int64_t i);
+
 /* The same operands of group g. */
 ls__conv ls__conv_group(const ls__conv *v, int64_t g);
 
@@ -54,6 +63,7 @@ typedef struct ls__conv_made {
     ls__product_made product;
     ls__conv_way way;   /* chosen once */
     bool transposed;        /* dw is made in its transposed form */
+    int64_t images;     /* so many, at the most, are made together */
     bool dx_pooled;     /* LS__CONV_POOLED: dx is made from what was kept */
     bool pooled;        /* y is pooled too, */
     ls__window pooling; /* by this; the node's shape is that of the pooled y,
@@ -89,6 +99,18 @@ static inline int64_t ls__conv_transposed_size(const ls__conv_made *m,
 {
     return m->transposed ? v->out.n * ls__conv_transposed_row(v) : 0;
 }
+
+/* Floats of an image of x, or of dy, with padding. */
+static inline int64_t ls__conv_padded_size(const ls_node *n)
+{
+    ls__halo x = ls__halo_of_x(n), dy = ls__halo_of_dy(n);
+
+    return ls__whole_vectors(ls__most(ls__halo_size(&x), ls__halo_size(&dy)));
+}
+
+/* dw to its transposed form, or back, where an underflow's -0 becomes +0. */
+void ls__conv_transpose(const ls__conv *v, bool back, float *dw,
+                        float *transposed);
 
 /* The kernels that read patches from the image; NULL: not that algorithm. */
 static inline const ls__convs *ls__conv_reader(const ls__conv_made *m,

@@ -69,6 +69,23 @@ static ls__conv_way way_of(const ls_node *n, const ls__convs *convs,
     return convs && convs->gaps ? LS__CONV_GAPS : LS__CONV_PATCHES;
 }
 
+/* Many weights go through the caches once for so many images of few pixels; dw
+ * adds up their sums in the same order. */
+static int64_t images_of(const ls_node *n, const ls__convs *convs,
+                         const ls__conv_made *m)
+{
+    enum { NEAR = 32 * 1024, ROOM = 128 * 1024, MOST = 16 }; /* floats, and
+                                                                images */
+    ls__conv of_x = ls__conv_of_x(n);
+    int64_t room = ROOM / ls__conv_padded_size(n);
+
+    if (m->way != LS__CONV_READ || !convs->gathers || m->pooled ||
+        !ls__conv_is_chunk(&of_x) || ls__width(n) % 16 ||
+        of_x.out.k * of_x.out.n <= NEAR || room < 1)
+        return 1;
+    return room < MOST ? room : MOST;
+}
+
 static void choose_way(const ls_node *n, const ls__convs *convs,
                        ls__conv_made *m)
 {
@@ -77,6 +94,7 @@ static void choose_way(const ls_node *n, const ls__convs *convs,
 
     m->way = way_of(n, convs, m);
     LS__ASSERT(convs || m->way >= LS__CONV_DEPTHWISE);
+    m->images = images_of(n, convs, m);
     m->transposed = m->way == LS__CONV_POOLED ||
                 (m->way == LS__CONV_READ && convs->transposed);
     m->dx_pooled = m->way == LS__CONV_POOLED && convs->dx_pooled &&
@@ -100,12 +118,10 @@ static int64_t product_scratch(const ls_node *n, const ls__conv_made *m,
 static int64_t conv_scratch(const ls_node *n, const ls__conv_made *m,
                             const ls__backend *b)
 {
-    ls__halo x = ls__halo_of_x(n), dy = ls__halo_of_dy(n);
     ls__conv of_x = ls__conv_of_x(n), of_dy = ls__conv_of_dy(n);
 
     return ls__whole_vectors(ls__conv_full_size(n)) +
-           ls__whole_vectors(
-               ls__most(ls__halo_size(&x), ls__halo_size(&dy))) +
+           m->images * ls__conv_padded_size(n) +
            ls__conv_transposed_size(m, &of_x) +
            ls__most(product_scratch(n, m, &of_x, b),
                     ls__most(product_scratch(n, m, &of_dy, b),

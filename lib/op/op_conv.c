@@ -68,24 +68,29 @@ typedef struct parts {
 
 static parts parts_of(const ls__run *r)
 {
-    ls__halo x = ls__halo_of_x(r->node), dy = ls__halo_of_dy(r->node);
     ls__conv of_x = ls__conv_of_x(r->node);
     float *image = r->scratch + ls__whole_vectors(ls__conv_full_size(r->node));
-    float *transposed = image + ls__whole_vectors(ls__most(ls__halo_size(&x),
-                                                           ls__halo_size(&dy)));
+    float *transposed =
+        image + made_of(r)->images * ls__conv_padded_size(r->node);
 
     return (parts){r->scratch, image, transposed,
                    transposed + ls__conv_transposed_size(made_of(r), &of_x)};
 }
 
-/* Image i of x, padded. */
-static const float *padded_x(const ls__run *r, int64_t i, float *room)
+/* v has x from image i on, with padding. */
+static void pad_x(const ls__run *r, int64_t i, float *room, ls__conv *v)
 {
     ls__halo f = ls__halo_of_x(r->node);
 
-    return ls__halo_norm(&f,
-                         (const float *)r->x[0] + i * r->node->in[0]->size,
-                         r->lent.n ? &r->lent : NULL, room);
+    ls__conv_pad(r->node, &f,
+                 (const float *)r->x[0] + i * r->node->in[0]->size,
+                 r->lent.n ? &r->lent : NULL, room, v);
+}
+
+/* The images from i on that are made together, `most` at the most. */
+static int64_t images_from(const ls__run *r, int64_t i, int64_t most)
+{
+    return r->rows - i < most ? r->rows - i : most;
 }
 
 /* ------ forward ------ */
@@ -107,6 +112,7 @@ static bool is_apart(const ls__run *r, const ls__convs *reader)
            ls__width(r->node) % LS__BF16_STEP == 0;
 }
 
+/* One image's dx. */
 static void dx_apart(const ls__run *r, const ls__conv *v,
                      const ls__convs *reader, float *scratch)
 {
@@ -135,7 +141,11 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
         return;
     }
     if (rotated && reader && is_apart(r, reader)) {
-        dx_apart(r, v, reader, scratch);
+        for (int64_t i = 0; i < v->images; i++) {
+            ls__conv one = ls__conv_image(v, i);
+
+            dx_apart(r, &one, reader, scratch);
+        }
         return;
     }
     for (int64_t g = 0; g < of.groups; g++) {
@@ -143,7 +153,8 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
 
         if (reader) {
             one.out.packed = (const float *)v->out.packed + g * packed;
-            reader->y(&one, image_of(reader, &one, scratch), 0, v->h);
+            reader->y(&one, image_of(reader, &one, scratch), 0,
+                      v->images * v->h);
         } else {
             one.out.b = r->param[0] + g * of.out;
             ls__im2col_product(r, &one, rotated, scratch);
@@ -190,7 +201,8 @@ static void pooled_product(const ls__run *r, const ls__conv *v, float *scratch,
     }
 }
 
-static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
+/* The images of v, from i on. */
+static void images_fwd(const ls__run *r, ls__conv *v, int64_t i)
 {
     const ls__conv_made *m = r->in->made;
     const ls_node *n = r->node;
@@ -198,7 +210,7 @@ static void image_fwd(const ls__run *r, ls__conv *v, int64_t i)
     float *y = r->y + i * n->size;
     float *stash = r->stash ? r->stash + i * n->size : NULL;
 
-    v->x = padded_x(r, i, s.image);
+    pad_x(r, i, s.image, v);
     v->out.c = m->pooled ? s.full : y;
     v->out.slope = m->product.activation && !m->pooled ? stash : NULL;
     v->out.add = m->product.residual ? (const float *)r->x[1] + i * n->size
@@ -221,11 +233,21 @@ static void conv_fwd(const ls__run *r)
     v.out.round = r->backend->bf16;
     v.out.activation = ls__product_of(r)->activation;
     v.ahead = r->of->ahead;
-    for (int64_t i = 0; i < r->rows; i++)
-        image_fwd(r, &v, i);
+    for (int64_t i = 0; i < r->rows; i += v.images) {
+        v.images = images_from(r, i, made_of(r)->images);
+        images_fwd(r, &v, i);
+    }
 }
 
 /* ------ backward ------ */
+
+/* Is d made of dy, and not dy itself? */
+static bool has_slope(const ls__run *r)
+{
+    const ls__conv_made *m = r->in->made;
+
+    return m->pooled || (m->product.activation && !m->product.dy_is_pre);
+}
 
 /* d of image i: dy, or made of it. */
 static const float *slope(const ls__run *r, int64_t i, float *full)
@@ -241,7 +263,7 @@ static const float *slope(const ls__run *r, int64_t i, float *full)
         r->kernels->max_pool_grad(&p, stash, dy, full);
         return full;
     }
-    if (!m->product.activation || m->product.dy_is_pre)
+    if (!has_slope(r))
         return dy;
     r->kernels->slope_grad(n->size, stash, dy, full);
     return full;
@@ -266,11 +288,16 @@ static void groups_grad(const ls__run *r, const ls__conv *v, const float *d,
     }
 }
 
-static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
+/* The part of `images` images from i on. */
+static void weights_grad(const ls__run *r, int64_t i, int64_t images,
+                         const float *d, parts s)
 {
     ls__conv v = ls__conv_of_x(r->node);
 
-    v.x = padded_x(r, i, s.image);
+    LS__ASSERT(images == 1 || ls__conv_is_chunk(&v));
+    v.images = images;
+    pad_x(r, i, s.image, &v);
+    v.next_b = r->node->size;
     v.ahead = r->of->ahead;
     v.out.c = made_of(r)->transposed ? s.transposed : r->dparam[0];
     v.out.accumulate = r->add || i > 0;
@@ -280,13 +307,15 @@ static void weights_grad(const ls__run *r, int64_t i, const float *d, parts s)
         groups_grad(r, &v, d, s.rest);
 }
 
-/* The windows of dx: dx = (patches of d, w rotated) slope + addend */
+/* The windows of dx of one image: dx = (patches of d, w rotated) slope +
+ * addend */
 static ls__conv windows_of_dx(const ls__run *r, int64_t i)
 {
     const float *slope_of_x = ls__product_slope_of_x(r);
     int64_t at = i * r->node->in[0]->size;
     ls__conv v = ls__conv_of_dy(r->node);
 
+    v.images = 1;
     v.out.packed = ls__product_packed(r, true);
     v.ahead = r->of->ahead;
     v.out.c = r->dx[0] + at;
@@ -295,41 +324,16 @@ static ls__conv windows_of_dx(const ls__run *r, int64_t i)
     return v;
 }
 
-static void input_grad(const ls__run *r, int64_t i, const float *d, parts s)
+/* The dx of `images` images from i on. */
+static void input_grad(const ls__run *r, int64_t i, int64_t images,
+                       const float *d, parts s)
 {
     ls__halo f = ls__halo_of_dy(r->node);
     ls__conv v = windows_of_dx(r, i);
 
-    v.x = ls__halo_norm(&f, d, NULL, s.image);
+    v.images = images;
+    ls__conv_pad(r->node, &f, d, NULL, s.image, &v);
     product(r, &v, true, s.rest);
-}
-
-/* 16 by 16 numbers of one run of dw, from (m,j) on, to their transposed place,
- * or back: so that a cache line is touched once. */
-static void transpose_block(const ls__conv *v, bool back, int64_t m, int64_t j,
-                            float *dw, float *transposed)
-{
-    int64_t n = v->out.n, row = ls__conv_transposed_row(v);
-    int64_t end_m = m + 16 < v->run ? m + 16 : v->run;
-    int64_t end_j = j + 16 < n ? j + 16 : n;
-
-    for (; m < end_m; m++)
-        for (int64_t k = j; k < end_j; k++)
-            if (back)
-                dw[m * n + k] = transposed[k * row + m] + 0.0f;
-            else
-                transposed[k * row + m] = dw[m * n + k];
-}
-
-/* dw to its transposed form, or back, where an underflow's -0 becomes +0. */
-static void transpose_grad(const ls__conv *v, bool back, float *dw,
-                           float *transposed)
-{
-    for (int64_t ky = 0; ky < v->kh; ky++)
-        for (int64_t m = 0; m < v->run; m += 16)
-            for (int64_t j = 0; j < v->out.n; j += 16)
-                transpose_block(v, back, m, j, dw + ky * v->run * v->out.n,
-                                transposed + ky * ls__whole_vectors(v->run));
 }
 
 /* ------ backward, under a 2x2 pooling, from what it kept ------ */
@@ -350,7 +354,8 @@ static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
     ls__pooling p = folded_pooling(r);
     ls__pooled_dy d = pooled_dy(r, &p, i);
 
-    v.x = padded_x(r, i, s.image);
+    v.images = 1;
+    pad_x(r, i, s.image, &v);
     v.out.accumulate = r->add || i > 0;
     r->backend->convs->dw_pooled(&v, &d, s.transposed, r->dparam[1], s.rest);
 }
@@ -364,7 +369,7 @@ static void pooled_input_grad(const ls__run *r, int64_t i, parts s)
     if (made_of(r)->dx_pooled)
         r->backend->convs->dx_pooled(&v, &d, s.rest);
     else
-        input_grad(r, i, slope(r, i, s.full), s);
+        input_grad(r, i, 1, slope(r, i, s.full), s);
 }
 
 static void pooled_bwd(const ls__run *r, parts s)
@@ -377,13 +382,16 @@ static void pooled_bwd(const ls__run *r, parts s)
 
 static void full_bwd(const ls__run *r, parts s)
 {
-    for (int64_t i = 0; i < r->rows; i++) {
+    int64_t most = has_slope(r) ? 1 : made_of(r)->images;
+
+    for (int64_t i = 0, images; i < r->rows; i += images) {
         const float *d = slope(r, i, s.full);
 
+        images = images_from(r, i, most);
         if (r->dparam[0])
-            weights_grad(r, i, d, s);
+            weights_grad(r, i, images, d, s);
         if (r->dx[0])
-            input_grad(r, i, d, s);
+            input_grad(r, i, images, d, s);
     }
 }
 
@@ -398,13 +406,13 @@ static void conv_bwd(const ls__run *r)
                (size_t)(v.out.n * ls__conv_transposed_row(&v)) *
                    sizeof *s.transposed);
     if (transposed && r->add)
-        transpose_grad(&v, false, r->dparam[0], s.transposed);
+        ls__conv_transpose(&v, false, r->dparam[0], s.transposed);
     if (made_of(r)->way == LS__CONV_POOLED)
         pooled_bwd(r, s);
     else
         full_bwd(r, s);
     if (transposed)
-        transpose_grad(&v, true, r->dparam[0], s.transposed);
+        ls__conv_transpose(&v, true, r->dparam[0], s.transposed);
 }
 
 static ls_node *conv_declare(ls_node *n)

@@ -43,6 +43,10 @@ static shape shape_of(int i)
         s.w = 255 + at[2] % 5, s.h = 3, s.c = 2; /* rows about one chunk */
     if (i % 20 == 1)
         s.w = 600, s.h = 2, s.n = 3, s.c = 1;
+    if (i % 60 == 2) { /* many weights for few pixels: images together */
+        s = (shape){17 + at[0] % 3, 2, 1 + at[2] % 3, 64, 64, s.window, {0}};
+        s.window.height = s.window.width = 3;
+    }
     if (s.h < s.window.height || s.w < s.window.width)
         s.window.padding = LS_SAME;
     return s;
