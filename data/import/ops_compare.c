@@ -17,7 +17,7 @@ static int put(ls__reader *r, const ls__om_node *n, ls__named *v,
     return node ? ls__read_put(r, n, v) : ls__made(node);
 }
 
-/* A copy of input k: the engine compares floats alone. */
+/* A copy of input k, which has to be there. */
 static int operand(ls__reader *r, const ls__om_node *n, int k, ls__named *v)
 {
     const ls__named *from = ls__read_in(r, n, k);
@@ -33,21 +33,17 @@ static ls_node *not(ls_node *x)
     return ls_scale_shift(x, -1, 1);
 }
 
-static ls_node *less(ls_node *a, ls_node *b) { return ls_less(a, b); }
 static ls_node *greater(ls_node *a, ls_node *b) { return ls_less(b, a); }
-static ls_node *at_most(ls_node *a, ls_node *b) { return ls_less_equal(a, b); }
 static ls_node *at_least(ls_node *a, ls_node *b) { return ls_less_equal(b, a); }
-static ls_node *both(ls_node *a, ls_node *b) { return ls_min(a, b); }
-static ls_node *either(ls_node *a, ls_node *b) { return ls_max(a, b); }
 static ls_node *one_of(ls_node *a, ls_node *b) { return not(ls_equal(a, b)); }
 
 static const struct truth {
     const char *op;
     ls_node *(*of)(ls_node *a, ls_node *b);
 } truths[] = {
-    {"Less", less}, {"Greater", greater}, {"LessOrEqual", at_most},
-    {"GreaterOrEqual", at_least}, {"Equal", ls_equal}, {"And", both},
-    {"Or", either}, {"Xor", one_of}};
+    {"Less", ls_less}, {"Greater", greater}, {"LessOrEqual", ls_less_equal},
+    {"GreaterOrEqual", at_least}, {"Equal", ls_equal}, {"And", ls_min},
+    {"Or", ls_max}, {"Xor", one_of}};
 
 int ls__read_compare(ls__reader *r, const ls__om_node *n)
 {

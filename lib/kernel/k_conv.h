@@ -159,8 +159,8 @@ static void conv_row(const ls__conv *v, int64_t y, int64_t j)
     }
 }
 
-/* Output rows first .. last.  Weights that are more than the image are read
- * once, and else it is. */
+/* Output rows first .. last.  Of the weights and the image the larger is read
+ * once. */
 static void conv(const ls__conv *v, const void *image, int64_t first,
                  int64_t last)
 {
@@ -275,7 +275,7 @@ static void conv_fill_up(conv_chunk *q, int64_t left, float *scratch)
 static void conv_grad_images(const ls__conv *v, conv_chunk q, int rows,
                              bool narrow, int64_t run, int64_t m, int64_t j)
 {
-    for (int64_t i = 0; i < v->images || i < 1; i++) {
+    for (int64_t i = 0; i < v->images; i++) {
         conv_grad_tile_of(v, &q, rows, narrow, run, m, j);
         q.x += v->next_x;
         q.dy += v->next_b;
@@ -353,7 +353,7 @@ static void conv_grad(const ls__conv *v, float *dbias, float *scratch)
             conv_chunk q = conv_chunk_at(v, y, x);
 
             conv_grad_chunk(v, q, scratch);
-            for (int64_t i = 0; dbias && (i < v->images || i < 1); i++) {
+            for (int64_t i = 0; dbias && i < v->images; i++) {
                 conv_bias_chunk(&q, v->out.n, dbias);
                 q.dy += v->next_b;
                 q.add = true;

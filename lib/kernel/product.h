@@ -94,10 +94,10 @@ typedef struct ls__conv {
     uint64_t zeros;  /* bit k: run k of every window is zeros; for y, where it
                         skips */
     int64_t h, w;    /* windows */
-    int64_t images, next_x, next_b; /* where `gathers` of ls__convs says so, x
-                       and b of this many images, floats apart: rows of y go on
-                       behind h; dw has images of one chunk
-                       (ls__conv_is_chunk); 0: one */
+    int64_t images, next_x, next_b; /* how many images, and the floats from
+                       one's x and b to the next's: more than 1 only where
+                       `gathers` of ls__convs says so.  Rows of y go on behind
+                       h; those of dw are one chunk each (ls__conv_is_chunk) */
     ls__ahead *ahead; /* NULL: nothing */
     ls__product out; /* n, and: y (h w,n) with the epilogue and B packed by
                         conv_pack; or dw = c (kh kx run,n), dy = b (h w,n) of

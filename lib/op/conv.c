@@ -28,7 +28,7 @@ static ls__conv windows(const ls_node *n, const ls__halo *f,
     bool runs = groups == 1 && (w->dx == 1 || w->kw == 1);
 
     return (ls__conv){.c = f->c, .row = w->dy * row, .step_y = w->sy * row,
-                      .step_x = w->sx * f->c, .kh = w->kh,
+                      .step_x = w->sx * f->c, .images = 1, .kh = w->kh,
                       .run = runs ? w->kw * c : c, .kx = runs ? 1 : w->kw,
                       .col = w->dx * f->c, .h = w->h, .w = w->w,
                       .out = {.m = w->h * w->w, .n = wide / groups,

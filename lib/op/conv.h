@@ -63,7 +63,7 @@ typedef struct ls__conv_made {
     ls__product_made product;
     ls__conv_way way;   /* chosen once */
     bool transposed;        /* dw is made in its transposed form */
-    int64_t images;     /* so many, at the most, are made together */
+    int64_t images;     /* the most that are made together */
     bool dx_pooled;     /* LS__CONV_POOLED: dx is made from what was kept */
     bool pooled;        /* y is pooled too, */
     ls__window pooling; /* by this; the node's shape is that of the pooled y,

@@ -315,7 +315,6 @@ static ls__conv windows_of_dx(const ls__run *r, int64_t i)
     int64_t at = i * r->node->in[0]->size;
     ls__conv v = ls__conv_of_dy(r->node);
 
-    v.images = 1;
     v.out.packed = ls__product_packed(r, true);
     v.ahead = r->of->ahead;
     v.out.c = r->dx[0] + at;
@@ -354,7 +353,6 @@ static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
     ls__pooling p = folded_pooling(r);
     ls__pooled_dy d = pooled_dy(r, &p, i);
 
-    v.images = 1;
     pad_x(r, i, s.image, &v);
     v.out.accumulate = r->add || i > 0;
     r->backend->convs->dw_pooled(&v, &d, s.transposed, r->dparam[1], s.rest);

@@ -187,11 +187,8 @@ def two_inputs():
               save_as_external_data=True, location="import_beside.data")
 
 
-def more():
-    """Tokens, and what is put together of other operators."""
-    nodes, constants, outputs = [], [], []
-    rng = np.random.default_rng(3)
-
+def writers(nodes, constants):
+    """Functions that add a constant, and a node, and return its name."""
     def number(value, dtype=np.float32):
         constants.append(numpy_helper.from_array(np.array(value, dtype),
                                                  f"c{len(constants)}"))
@@ -201,6 +198,15 @@ def more():
         out = f"{op}{len(nodes)}"
         nodes.append(helper.make_node(op, list(inputs), [out], **attributes))
         return out
+
+    return number, call
+
+
+def more():
+    """Tokens, and what is put together of other operators."""
+    nodes, constants, outputs = [], [], []
+    number, call = writers(nodes, constants)
+    rng = np.random.default_rng(3)
 
     def wide(*shape):
         return number(rng.standard_normal(shape))
@@ -264,17 +270,8 @@ def more():
 def heads():
     """Attention with rotary positions, by operators of opset 23."""
     nodes, constants, outputs = [], [], []
+    number, call = writers(nodes, constants)
     rng = np.random.default_rng(4)
-
-    def number(value, dtype=np.float32):
-        constants.append(numpy_helper.from_array(np.array(value, dtype),
-                                                 f"c{len(constants)}"))
-        return constants[-1].name
-
-    def call(op, *inputs, **attributes):
-        out = f"{op}{len(nodes)}"
-        nodes.append(helper.make_node(op, list(inputs), [out], **attributes))
-        return out
 
     def split(n, d=4):  # (rows,heads,T,d)
         y = call("MatMul", "x", number(rng.standard_normal((6, n * d))))
@@ -313,17 +310,7 @@ def heads():
 def truths():
     """Comparisons of data, and choices by them, of NaN and infinities too."""
     nodes, constants, outputs = [], [], []
-
-    def number(value, dtype=np.float32):
-        constants.append(numpy_helper.from_array(np.array(value, dtype),
-                                                 f"c{len(constants)}"))
-        return constants[-1].name
-
-    def call(op, *inputs, **attributes):
-        out = f"{op}{len(nodes)}"
-        nodes.append(helper.make_node(op, list(inputs), [out], **attributes))
-        return out
-
+    number, call = writers(nodes, constants)
     zero, turned = number(0), call("Transpose", "x", perm=[0, 2, 1])
     column = number(np.linspace(-1, 1, 4).reshape(4, 1))
     root, inverse = call("Sqrt", "x"), call("Div", number(1), call("Relu", "x"))

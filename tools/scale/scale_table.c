@@ -190,7 +190,7 @@ static void print_op(const findings *r, const finding_op *o)
     putchar('\n');
 }
 
-/* A step of 1 worker, of which nothing is kept in a cache, at both roofs. */
+/* How far a step of 1 worker is from what both roofs allow. */
 static void print_bound(const findings *r)
 {
     const scaling_point *one = &r->point[0];
