@@ -49,7 +49,7 @@
                [LS_F32X3_LAYERS] = {.name = "native", \
                                     .text = "f32x3 in software, slow", \
                                     .products = &x3_products}}, \
-    .epilogue = epilogue, \
+    .epilogue = epilogue, .transpose = transpose, \
     .depthwise = depthwise, .depthwise_grad = depthwise_grad, \
     .max_pool = max_pool, .max_pool_grad = max_pool_grad, \
     .avg_pool = avg_pool, .avg_pool_grad = avg_pool_grad, \

@@ -44,6 +44,29 @@ static void pack_transposed(int64_t k, const float *b, int64_t b_col,
         }
 }
 
+/* out (n,m) = the transpose of x (m,n), +0 added; the lines of out are filled
+ * up with zeros to `wide` numbers. */
+static void transpose(int64_t m, int64_t n, const float *x, int64_t x_row,
+                      int64_t wide, float *out, int64_t out_row)
+{
+    for (int64_t i = 0; i < wide; i += 16)
+        for (int64_t j = 0; j < n; j += 16) {
+            v16 t[16];
+
+            UNROLL(16)
+            for (int64_t l = 0; l < 16; l++)
+                t[l] = i + l < m
+                           ? v16_add(take(x + (i + l) * x_row + j, n - j),
+                                     v16_zero())
+                           : v16_zero();
+            v16_transpose(t);
+            UNROLL(16)
+            for (int64_t l = 0; l < 16; l++)
+                if (l < n - j)
+                    put(out + (j + l) * out_row + i, t[l], wide - i);
+        }
+}
+
 SIMD void pack_any(int64_t k, const float *b, int64_t b_row, int64_t b_col,
                    int64_t left, float *out)
 {

@@ -79,6 +79,10 @@ typedef struct ls__kernel_table {
     ls__backend native[LS__PRECISIONS];
     /* The epilogue alone, over a product that stands in c. */
     void (*epilogue)(const ls__product *g);
+    /* k_panels.h: out[j][i] = x[i][j] + 0 for i < m, j < n, the rows of both so
+     * many floats apart; out[j][m .. wide] are zeros. */
+    void (*transpose)(int64_t m, int64_t n, const float *x, int64_t x_row,
+                      int64_t wide, float *out, int64_t out_row);
     /* k_depthwise.h: a convolution of one image, out.n = c, a run for each tap.
      * y, w being out.b with a tap in each row; and dw, dbias (not NULL: it is
      * wanted). */

@@ -109,31 +109,17 @@ ls__conv ls__conv_image(const ls__conv *v, int64_t i)
     return of;
 }
 
-/* 16 by 16 numbers of one run of dw, from (m,j) on, to their transposed place,
- * or back: so that a cache line is touched once. */
-static void transpose_block(const ls__conv *v, bool back, int64_t m, int64_t j,
-                            float *dw, float *transposed)
+void ls__conv_transpose(const ls__kernel_table *kernels, const ls__conv *v,
+                        bool back, float *dw, float *transposed)
 {
     int64_t n = v->out.n, row = ls__conv_transposed_row(v);
-    int64_t end_m = m + 16 < v->run ? m + 16 : v->run;
-    int64_t end_j = j + 16 < n ? j + 16 : n;
+    int64_t run = ls__whole_vectors(v->run);
 
-    for (; m < end_m; m++)
-        for (int64_t k = j; k < end_j; k++)
-            if (back)
-                dw[m * n + k] = transposed[k * row + m] + 0.0f;
-            else
-                transposed[k * row + m] = dw[m * n + k];
-}
-
-void ls__conv_transpose(const ls__conv *v, bool back, float *dw,
-                        float *transposed)
-{
-    for (int64_t ky = 0; ky < v->kh; ky++)
-        for (int64_t m = 0; m < v->run; m += 16)
-            for (int64_t j = 0; j < v->out.n; j += 16)
-                transpose_block(v, back, m, j, dw + ky * v->run * v->out.n,
-                                transposed + ky * ls__whole_vectors(v->run));
+    for (int64_t ky = 0; ky < v->kh; ky++, dw += v->run * n, transposed += run)
+        if (back)
+            kernels->transpose(n, v->run, transposed, row, n, dw, n);
+        else
+            kernels->transpose(v->run, n, dw, n, run, transposed, row);
 }
 
 ls__conv ls__conv_group(const ls__conv *v, int64_t g)

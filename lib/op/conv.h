@@ -108,9 +108,9 @@ static inline int64_t ls__conv_padded_size(const ls_node *n)
     return ls__whole_vectors(ls__most(ls__halo_size(&x), ls__halo_size(&dy)));
 }
 
-/* dw to its transposed form, or back, where an underflow's -0 becomes +0. */
-void ls__conv_transpose(const ls__conv *v, bool back, float *dw,
-                        float *transposed);
+/* dw to its transposed form, or back; an underflow's -0 becomes +0. */
+void ls__conv_transpose(const ls__kernel_table *kernels, const ls__conv *v,
+                        bool back, float *dw, float *transposed);
 
 /* The kernels that read patches from the image; NULL: not that algorithm. */
 static inline const ls__convs *ls__conv_reader(const ls__conv_made *m,

@@ -399,18 +399,18 @@ static void conv_bwd(const ls__run *r)
     parts s = parts_of(r);
     bool transposed = r->dparam[0] && made_of(r)->transposed;
 
-    if (transposed)
+    if (transposed && r->add)
+        ls__conv_transpose(r->kernels, &v, false, r->dparam[0], s.transposed);
+    else if (transposed)
         memset(s.transposed, 0,
                (size_t)(v.out.n * ls__conv_transposed_row(&v)) *
                    sizeof *s.transposed);
-    if (transposed && r->add)
-        ls__conv_transpose(&v, false, r->dparam[0], s.transposed);
     if (made_of(r)->way == LS__CONV_POOLED)
         pooled_bwd(r, s);
     else
         full_bwd(r, s);
     if (transposed)
-        ls__conv_transpose(&v, true, r->dparam[0], s.transposed);
+        ls__conv_transpose(r->kernels, &v, true, r->dparam[0], s.transposed);
 }
 
 static ls_node *conv_declare(ls_node *n)
