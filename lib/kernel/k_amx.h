@@ -186,6 +186,15 @@ AMX void amx_store_block(amx_tiles *u, float *to, int64_t row)
     amx_store(u, 3, to + 16 * row + 16, row);
 }
 
+/* The four tiles below each other. */
+AMX void amx_store_column(amx_tiles *u, float *to)
+{
+    amx_store(u, 0, to, 16);
+    amx_store(u, 1, to + AMX_TILE, 16);
+    amx_store(u, 2, to + 2 * AMX_TILE, 16);
+    amx_store(u, 3, to + 3 * AMX_TILE, 16);
+}
+
 /* Load 32 rows, or columns, of an operand: two tiles, one after the other. */
 AMX void amx_rows(amx_tiles *u, const uint32_t *a)
 {

@@ -82,62 +82,105 @@ static const void *amx_conv_image(const ls__conv *v, float *scratch)
 
 /* ------ y ------ */
 
-/* Up to 16 windows next to each other. */
-typedef struct amx_windows {
-    const uint16_t *at;
-    int64_t i, count; /* the number of the first, and how many */
-} amx_windows;
-
-/* Tile q of windows, `tiles` to a row. */
-SIMD amx_windows amx_windows_of(const ls__conv *v, const uint16_t *image,
-                                  int64_t tiles, int64_t q)
+/* Windows are counted in lines, from each to the next a pixel on: a line is the
+ * windows of a row and those between two rows, which nobody asked for; or the
+ * former alone, filled up to whole tiles.  As what takes fewer tiles. */
+static int64_t amx_line(const ls__conv *v)
 {
-    int64_t y = q / tiles, x = q % tiles * AMX_LINES;
+    int64_t line = v->step_y / v->step_x;
+    int64_t tiles = (v->w + AMX_LINES - 1) / AMX_LINES;
 
-    return (amx_windows){image + y * v->step_y + x * v->step_x, y * v->w + x,
-                          v->w - x < AMX_LINES ? v->w - x : AMX_LINES};
+    return v->step_y % v->step_x == 0 && v->w <= line &&
+                   (v->h - 1) * line + v->w <= AMX_LINES * tiles * (v->h - 1)
+               ? line : AMX_LINES * tiles;
 }
 
-/* All of K of two tiles of windows and a panel of weights. */
-AMX void amx_conv_sums(const ls__conv *v, amx_tiles *u, const uint16_t *one,
-                         const uint16_t *two, const uint32_t *b)
+/* All of K of four tiles of sums: two of windows with a panel of weights, or
+ * four with its first half, which is all there is. */
+AMX void amx_conv_sums(const ls__conv *v, bool narrow, amx_tiles *u,
+                       const uint16_t *const at[4], const uint32_t *b)
 {
     amx_clear_block(u);
-    for (int64_t ky = 0; ky < v->kh; ky++, one += v->row, two += v->row)
+    for (int64_t ky = 0; ky < v->kh; ky++)
         for (int64_t p = 0; p < v->run; p += AMX_SIDE, b += 2 * AMX_TILE) {
-            amx_columns(u, b);
-            amx_lines(u, 4, one + p, v->step_x);
-            amx_lines(u, 5, two + p, v->step_x);
-            amx_multiply_block(u);
+            int64_t place = ky * v->row + p;
+
+            amx_operand(u, 6, b, 16);
+            amx_lines(u, 4, at[0] + place, v->step_x);
+            amx_lines(u, 5, at[1] + place, v->step_x);
+            amx_multiply(u, 0, 4, 6);
+            if (narrow) {
+                amx_multiply(u, 1, 5, 6);
+                amx_lines(u, 4, at[2] + place, v->step_x);
+                amx_lines(u, 5, at[3] + place, v->step_x);
+                amx_multiply(u, 2, 4, 6);
+                amx_multiply(u, 3, 5, 6);
+            } else {
+                amx_operand(u, 7, b + AMX_TILE, 16);
+                amx_multiply(u, 1, 4, 7);
+                amx_multiply(u, 2, 5, 6);
+                amx_multiply(u, 3, 5, 7);
+            }
         }
 }
 
-static void amx_conv_y(const ls__conv *v, const void *image, int64_t first,
-                        int64_t last)
+/* End the windows from place p on, of those below `end` that are asked for. */
+static void amx_windows_end(const ls__conv *v, int64_t line, int64_t p,
+                            int64_t end, int64_t j, int64_t row,
+                            const float *sums)
 {
+    for (int64_t i = 0, n; i < end - p; i += n) {
+        int64_t y = (p + i) / line, x = (p + i) % line;
+        int64_t rows = v->w - x < end - p - i ? v->w - x : end - p - i;
+
+        if (rows > 0)
+            amx_rows_end(&v->out, rows, y * v->w + x, j, row, sums + i * row);
+        n = line - x;
+    }
+}
+
+/* Windows from place p to `end`, so many tiles at a time. */
+AMX void amx_conv_places(const ls__conv *v, bool narrow, const uint16_t *image,
+                         int64_t p, int64_t end)
+{
+    const int64_t tiles = narrow ? 4 : 2, row = narrow ? 16 : AMX_SIDE;
     float sums[AMX_BLOCK] __attribute__((aligned(64)));
-    int64_t panel = amx_conv_panel(v->kh, v->run);
-    int64_t tiles = (v->w + AMX_LINES - 1) / AMX_LINES, end = last * tiles;
+    int64_t line = amx_line(v), panel = amx_conv_panel(v->kh, v->run);
     amx_tiles u;
 
     amx_take(&u);
     AMX_READS;
-    for (int64_t q = first * tiles; q < end; q += 2) {
-        amx_windows one = amx_windows_of(v, image, tiles, q), two = one;
+    for (; p < end; p += tiles * AMX_LINES) {
+        int64_t most = p + tiles * AMX_LINES;
         const uint32_t *b = v->out.packed;
+        const uint16_t *at[4];
 
-        two.count = 0;
-        if (q + 1 < end)
-            two = amx_windows_of(v, image, tiles, q + 1);
+        for (int64_t t = 0; t < tiles; t++) {
+            int64_t of = p + t * AMX_LINES < end ? p + t * AMX_LINES : p;
+
+            at[t] = image + of / line * v->step_y + of % line * v->step_x;
+        }
         for (int64_t j = 0; j < v->out.n; j += AMX_SIDE, b += panel) {
-            amx_conv_sums(v, &u, one.at, two.at, b);
-            amx_store_block(&u, sums, AMX_SIDE);
-            amx_rows_end(&v->out, one.count, one.i, j, sums);
-            amx_rows_end(&v->out, two.count, two.i, j,
-                          sums + AMX_LINES * AMX_SIDE);
+            amx_conv_sums(v, narrow, &u, at, b);
+            if (narrow)
+                amx_store_column(&u, sums);
+            else
+                amx_store_block(&u, sums, AMX_SIDE);
+            amx_windows_end(v, line, p, most < end ? most : end, j, row, sums);
         }
     }
     amx_give(&u);
+}
+
+static void amx_conv_y(const ls__conv *v, const void *image, int64_t first,
+                       int64_t last)
+{
+    int64_t line = amx_line(v), end = (last - 1) * line + v->w;
+
+    if (v->out.n <= 16)
+        amx_conv_places(v, true, image, first * line, end);
+    else
+        amx_conv_places(v, false, image, first * line, end);
 }
 
 #endif

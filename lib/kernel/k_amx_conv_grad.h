@@ -79,20 +79,21 @@ SIMD void patch_tile(const ls__conv *v, const uint32_t *at, uint32_t *out)
     }
 }
 
-/* Vectors f and f+1 of the patches, steps from .. from+count. */
-static void patch_columns(const ls__conv *v, const uint32_t *image, int64_t f,
-                          int64_t from, int64_t count, uint32_t *out)
+/* `tiles` vectors of the patches from f on, steps from .. from+count; what is
+ * not there is the last one again. */
+SIMD void patch_columns(const ls__conv *v, const uint32_t *image, int64_t f,
+                        int64_t tiles, int64_t from, int64_t count,
+                        uint32_t *out)
 {
-    int64_t one = patch_offset(v, f), y, x;
-    int64_t two = f + 1 < patch_vectors(v) ? patch_offset(v, f + 1) : one;
+    int64_t last = patch_vectors(v) - 1, offset[4], y, x;
 
-    for (int64_t s = from; s < from + count; s++, out += 2 * AMX_TILE) {
-        const uint32_t *at;
-
+    for (int64_t t = 0; t < tiles; t++)
+        offset[t] = patch_offset(v, f + t < last ? f + t : last);
+    for (int64_t s = from; s < from + count; s++) {
         step_pixel(v, s, &y, &x);
-        at = image + y * v->step_y + x * v->step_x;
-        patch_tile(v, at + one, out);
-        patch_tile(v, at + two, out + AMX_TILE);
+        for (int64_t t = 0; t < tiles; t++, out += AMX_TILE)
+            patch_tile(v, image + y * v->step_y + x * v->step_x + offset[t],
+                       out);
     }
 }
 
@@ -188,13 +189,20 @@ SIMD v16 dy_tiles(const ls__conv *v, const ls__pooled_dy *d, int64_t j,
     return bias;
 }
 
+/* Are the channels of dy those of one tile?  Then four tiles of patches go past
+ * it at a time, and not two past two. */
+SIMD bool is_one_tile(const ls__conv *v)
+{
+    return v->out.n <= 16;
+}
+
 /* All channels, panels of 32 after each other; zeros fill the last one up. */
 SIMD void dy_panels(const ls__conv *v, const ls__pooled_dy *d, int64_t from,
                     int64_t count, bool add, float *dbias, uint32_t *out)
 {
     int64_t n = v->out.n, panel = count * 2 * AMX_TILE;
 
-    for (int64_t j = 0; j < up_to_side(n); j += 16) {
+    for (int64_t j = 0; j < (is_one_tile(v) ? 16 : up_to_side(n)); j += 16) {
         uint32_t *to = out + j / AMX_SIDE * panel + j % AMX_SIDE * 16;
         v16 bias = add && dbias ? take_any(dbias + j, n - j) : v16_zero();
 
@@ -206,35 +214,87 @@ SIMD void dy_panels(const ls__conv *v, const ls__pooled_dy *d, int64_t from,
 
 /* ------ the product ------ */
 
-/* Block (i,j) of t += count steps. */
-static void transposed_block(const ls__product *t, amx_tiles *u, int64_t i,
-                             int64_t j, int64_t count, const uint32_t *a,
-                             const uint32_t *b)
-{
-    float sums[AMX_BLOCK] __attribute__((aligned(64)));
-    float *c = t->c + i * t->c_row + j;
+/* A tile of t from row i and column j on, as it stands there; or, where t ends
+ * before it, a copy. */
+typedef struct sum_tile {
+    float *at, *c;
+    int64_t row, rows;
+    float copy[AMX_TILE] __attribute__((aligned(64)));
+} sum_tile;
 
-    if (i + AMX_SIDE <= t->m && j + AMX_SIDE <= t->n) {
-        amx_load_block(u, c, t->c_row);
-        amx_steps(1, u, count, a, b);
-        amx_store_block(u, c, t->c_row);
-        return;
-    }
-    amx_block_of_c(t, i, j, sums);
-    amx_load_block(u, sums, AMX_SIDE);
-    amx_steps(1, u, count, a, b);
-    amx_store_block(u, sums, AMX_SIDE);
-    for (int64_t r = 0; r < AMX_SIDE && i + r < t->m; r++)
-        for (int64_t k = 0; k < AMX_SIDE && j + k < t->n; k += 16)
-            v16_store(c + r * t->c_row + k, v16_load(sums + r * AMX_SIDE + k));
+SIMD void sum_tile_begin(const ls__product *t, int64_t i, int64_t j,
+                         sum_tile *of)
+{
+    int64_t rows = j >= t->n || i >= t->m ? 0 : t->m - i;
+
+    of->c = t->c + i * t->c_row + j;
+    of->rows = rows < AMX_LINES ? rows : AMX_LINES;
+    of->at = of->rows == AMX_LINES ? of->c : of->copy;
+    of->row = of->rows == AMX_LINES ? t->c_row : 16;
+    for (int64_t r = 0; r < AMX_LINES && of->at == of->copy; r++)
+        v16_store(of->copy + 16 * r, r < of->rows
+                                         ? v16_load(of->c + r * t->c_row)
+                                         : v16_zero());
 }
 
-/* Words of scratch beside the image: two vectors of patches, and dy. */
+SIMD void sum_tile_end(const ls__product *t, const sum_tile *of)
+{
+    for (int64_t r = 0; r < of->rows && of->at == of->copy; r++)
+        v16_store(of->c + r * t->c_row, v16_load(of->copy + 16 * r));
+}
+
+/* Steps of one tile of A and four of B. */
+AMX void amx_flat_steps(amx_tiles *u, int64_t n, const uint32_t *a,
+                        const uint32_t *b)
+{
+    for (int64_t s = 0; s < n; s++, a += 2 * AMX_TILE, b += 4 * AMX_TILE) {
+        amx_operand(u, 4, a, 16);
+        amx_operand(u, 5, b, 16);
+        amx_operand(u, 6, b + AMX_TILE, 16);
+        amx_operand(u, 7, b + 2 * AMX_TILE, 16);
+        amx_multiply(u, 0, 4, 5);
+        amx_operand(u, 5, b + 3 * AMX_TILE, 16);
+        amx_multiply(u, 1, 4, 6);
+        amx_multiply(u, 2, 4, 7);
+        amx_multiply(u, 3, 4, 5);
+    }
+}
+
+/* The four tiles of t from (i,j) on, beside each other where `flat`, += count
+ * steps. */
+AMX void transposed_block(const ls__product *t, bool flat, amx_tiles *u,
+                          int64_t i, int64_t j, int64_t count,
+                          const uint32_t *a, const uint32_t *b)
+{
+    sum_tile of[4];
+
+    for (int q = 0; q < 4; q++)
+        sum_tile_begin(t, flat ? i : i + q / 2 * 16,
+                       flat ? j + 16 * q : j + q % 2 * 16, &of[q]);
+    AMX_READS;
+    amx_load(u, 0, of[0].at, of[0].row);
+    amx_load(u, 1, of[1].at, of[1].row);
+    amx_load(u, 2, of[2].at, of[2].row);
+    amx_load(u, 3, of[3].at, of[3].row);
+    if (flat)
+        amx_flat_steps(u, count, a, b);
+    else
+        amx_steps(1, u, count, a, b);
+    amx_store(u, 0, of[0].at, of[0].row);
+    amx_store(u, 1, of[1].at, of[1].row);
+    amx_store(u, 2, of[2].at, of[2].row);
+    amx_store(u, 3, of[3].at, of[3].row);
+    for (int q = 0; q < 4; q++)
+        sum_tile_end(t, &of[q]);
+}
+
+/* Words of scratch beside the image: vectors of patches, and dy. */
 static int64_t amx_grad_words(const ls__conv *v)
 {
     int64_t most = all_steps(v) < NEAR_STEPS ? all_steps(v) : NEAR_STEPS;
+    int64_t patches = is_one_tile(v) ? 2 : 1;
 
-    return (1 + up_to_side(v->out.n) / AMX_SIDE) * most * 2 * AMX_TILE;
+    return (patches + up_to_side(v->out.n) / AMX_SIDE) * most * 2 * AMX_TILE;
 }
 
 static int64_t amx_conv_scratch(const ls__conv *v)
@@ -242,6 +302,22 @@ static int64_t amx_conv_scratch(const ls__conv *v)
     int64_t grad = pair_words(v) + amx_grad_words(v);
 
     return amx_image_size(v) / 2 > grad ? amx_image_size(v) / 2 : grad;
+}
+
+/* `count` steps from s on; dy and patches in room. */
+AMX void amx_near_steps(const ls__conv *v, const ls__product *t, bool flat,
+                        amx_tiles *u, int64_t s, int64_t count,
+                        const uint32_t *image, uint32_t *room)
+{
+    const int64_t tiles = flat ? 4 : 2, panel = count * 2 * AMX_TILE;
+    uint32_t *patches = room + up_to_side(v->out.n) / AMX_SIDE * panel;
+
+    for (int64_t f = 0; f < patch_vectors(v); f += tiles) {
+        patch_columns(v, image, f, tiles, s, count, patches);
+        for (int64_t i = 0; i < t->m; i += AMX_SIDE)
+            transposed_block(t, flat, u, i, 16 * f, count,
+                             room + i / AMX_SIDE * panel, patches);
+    }
 }
 
 SIMD void amx_conv_grad_of(const ls__conv *v, const ls__pooled_dy *d, float *t,
@@ -256,18 +332,12 @@ SIMD void amx_conv_grad_of(const ls__conv *v, const ls__pooled_dy *d, float *t,
     pair_image(v, image);
     amx_take(&u);
     for (int64_t s = 0; s < all; s += count) {
-        uint32_t *dy;
-
         count = all - s < NEAR_STEPS ? all - s : NEAR_STEPS;
-        dy = b + count * 2 * AMX_TILE;
-        dy_panels(v, d, s, count, v->out.accumulate || s > 0, dbias, dy);
-        for (int64_t f = 0; f < vectors; f += 2) {
-            patch_columns(v, image, f, s, count, b);
-            AMX_READS;
-            for (int64_t i = 0; i < of.m; i += AMX_SIDE)
-                transposed_block(&of, &u, i, 16 * f, count,
-                             dy + i / AMX_SIDE * count * 2 * AMX_TILE, b);
-        }
+        dy_panels(v, d, s, count, v->out.accumulate || s > 0, dbias, b);
+        if (is_one_tile(v))
+            amx_near_steps(v, &of, true, &u, s, count, image, b);
+        else
+            amx_near_steps(v, &of, false, &u, s, count, image, b);
     }
     amx_give(&u);
 }

@@ -99,38 +99,49 @@ AMX void amx_chunk_sums(int parts, const ls__product *g, amx_tiles *u,
     }
 }
 
-/* The epilogue of a block, in tiles of registers. */
-SIMD void amx_block_rows(const ls__product *g, int rows, int64_t i, int64_t j,
-                     int64_t n, const float *sums)
+/* The epilogue of rows of sums, `row` apart, of `vecs` vectors: a tile of
+ * registers. */
+SIMD void amx_tile_end(const ls__product *g, int rows, int vecs, int64_t i,
+                       int64_t j, int64_t row, const float *sums)
 {
     float room[ROWS * COLUMNS] __attribute__((aligned(64)));
+    tile_sums acc;
 
-    for (int64_t c = 0; c < n; c += COLUMNS) {
-        tile_sums acc;
-
-        EACH_SUM(rows)
-        acc[r][v] = v16_load(sums + r * AMX_SIDE + c + 16 * v);
-        tile_end(g, rows, VECS, i, j + c, acc, room);
-    }
+    tile_clear(rows, acc);
+    EACH_SUM_OF(rows, vecs)
+        acc[r][v] = v16_load(sums + r * row + 16 * v);
+    tile_end(g, rows, vecs, i, j, acc, room);
 }
 
-/* End rows i .. i+rows of a block. */
-static void amx_rows_end(const ls__product *g, int64_t rows, int64_t i,
-                          int64_t j, const float *sums)
+SIMD void amx_columns_end(const ls__product *g, int vecs, int64_t rows,
+                          int64_t i, int64_t j, int64_t row, const float *sums)
 {
     enum { MANY = 4 };
-    int64_t n = g->n - j < AMX_SIDE ? g->n - j : AMX_SIDE, end = i + rows;
+    int64_t end = i + rows;
 
-    for (; end - i >= MANY; i += MANY, sums += MANY * AMX_SIDE)
-        amx_block_rows(g, MANY, i, j, n, sums);
-    for (; i < end; i++, sums += AMX_SIDE)
-        amx_block_rows(g, 1, i, j, n, sums);
+    for (; end - i >= MANY; i += MANY, sums += MANY * row)
+        amx_tile_end(g, MANY, vecs, i, j, row, sums);
+    for (; i < end; i++, sums += row)
+        amx_tile_end(g, 1, vecs, i, j, row, sums);
+}
+
+/* End rows i .. i+rows of sums, `row` apart, from column j on: of a block. */
+static void amx_rows_end(const ls__product *g, int64_t rows, int64_t i,
+                         int64_t j, int64_t row, const float *sums)
+{
+    int64_t end = g->n - j < AMX_SIDE ? g->n : j + AMX_SIDE;
+
+    for (; end - j > 16; j += COLUMNS, sums += COLUMNS)
+        amx_columns_end(g, VECS, rows, i, j, row, sums);
+    if (end > j)
+        amx_columns_end(g, 1, rows, i, j, row, sums);
 }
 
 static void amx_block_end(const ls__product *g, int64_t i, int64_t j,
-                           const float *sums)
+                          const float *sums)
 {
-    amx_rows_end(g, g->m - i < AMX_SIDE ? g->m - i : AMX_SIDE, i, j, sums);
+    amx_rows_end(g, g->m - i < AMX_SIDE ? g->m - i : AMX_SIDE, i, j, AMX_SIDE,
+                 sums);
 }
 
 /* The epilogue of a whole block, which leaves its numbers as words for the band
