@@ -276,7 +276,7 @@ static int64_t put_windows(ls__writer *w, int node, int64_t groups, int64_t *k)
     *k = v.kh * v.kw * c / groups;
     ls__call(w, "{");
     ls__call(w, "    static const ls__halo image = {%lld, %lld, %lld, %lld, "
-             "%lld, 1, 1, %lld, %lld};", (long long)x->of->shape[0],
+             "%lld, 1, 1, %lld, %lld, 0};", (long long)x->of->shape[0],
              (long long)x->of->shape[1], (long long)c, (long long)v.top,
              (long long)v.left, (long long)rows, (long long)cols);
     ls__call(w, "    static const ls__conv at = {.c = %lld, .row = %lld, "

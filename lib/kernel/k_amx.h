@@ -61,6 +61,17 @@ static const amx_shape amx_whole __attribute__((aligned(64))) = {
  * be there. */
 #define AMX_READS __asm__ volatile("" ::: "memory")
 
+/* 32 numbers of bf16 as 16 words; 16 of them as a word each. */
+SIMD void amx_words_store(uint16_t *p, w16 words)
+{
+    _mm512_storeu_si512(p, words);
+}
+
+SIMD w16 amx_halves(const uint16_t *p)
+{
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)p));
+}
+
 /* Inlined, with constants as arguments, where the unit is fast. */
 #define AMX SIMD
 #define AMX_UNROLL UNROLL(16)
@@ -76,6 +87,23 @@ typedef struct amx_tiles {
 #define AMX_READS ((void)0)
 #define AMX static
 #define AMX_UNROLL
+
+SIMD void amx_words_store(uint16_t *p, w16 words)
+{
+    uint32_t word[16];
+
+    w16_store(word, words);
+    memcpy(p, word, sizeof word);
+}
+
+SIMD w16 amx_halves(const uint16_t *p)
+{
+    uint32_t word[16];
+
+    for (int i = 0; i < 16; i++)
+        word[i] = p[i];
+    return w16_load(word);
+}
 
 SIMD void amx_take(amx_tiles *u)
 {
@@ -184,15 +212,6 @@ AMX void amx_store_block(amx_tiles *u, float *to, int64_t row)
     amx_store(u, 1, to + 16, row);
     amx_store(u, 2, to + 16 * row, row);
     amx_store(u, 3, to + 16 * row + 16, row);
-}
-
-/* The four tiles below each other. */
-AMX void amx_store_column(amx_tiles *u, float *to)
-{
-    amx_store(u, 0, to, 16);
-    amx_store(u, 1, to + AMX_TILE, 16);
-    amx_store(u, 2, to + 2 * AMX_TILE, 16);
-    amx_store(u, 3, to + 3 * AMX_TILE, 16);
 }
 
 /* Load 32 rows, or columns, of an operand: two tiles, one after the other. */

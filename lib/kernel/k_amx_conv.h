@@ -2,7 +2,7 @@
 /* Convolutions of images rounded to bf16 by a matrix unit, in the order of
  * k_bf16_conv.h.
  *
- * The image is copied as numbers of bf16.  In a row of the image 16 windows
+ * The image is numbers of bf16.  In a row of the image 16 windows
  * next to each other are runs that begin a pixel apart, so 16 lines of a tile
  * are read in place: implicit im2col.  Weights are packed so that each row of
  * the window has whole steps; what a tile reads beyond its run, or beyond the
@@ -64,20 +64,27 @@ static void amx_conv_pack(const ls__conv_weights *of, const float *w,
 
 /* ------ the image ------ */
 
-/* The image with what tiles read beyond it: the last windows of a tile, and the
- * rest of a step. */
-static int64_t amx_image_size(const ls__conv *v)
+/* out = n floats rounded. */
+static void amx_round(int64_t n, const float *x, uint16_t *out)
 {
-    int64_t n = image_size(v) + AMX_LINES * v->step_x + AMX_SIDE;
+    uint16_t last[AMX_SIDE];
+    int64_t i = 0;
 
-    return (n + AMX_SIDE - 1) / AMX_SIDE * AMX_SIDE;
+    for (; i + AMX_SIDE <= n; i += AMX_SIDE)
+        amx_words_store(out + i, words_following(v16_load(x + i),
+                                                 v16_load(x + i + 16)));
+    if (i == n)
+        return;
+    amx_words_store(last, words_following(take_any(x + i, n - i),
+                                          take_any(x + i + 16, n - i - 16)));
+    memcpy(out + i, last, (size_t)(n - i) * sizeof *last);
 }
 
-static const void *amx_conv_image(const ls__conv *v, float *scratch)
+/* The image with what tiles read beyond it: the last windows of a tile, and the
+ * rest of a step; in dw a second row, the last windows, those two on. */
+static int64_t amx_image_size(const ls__conv *v)
 {
-    words_of_image(image_size(v), v->x, AMX_SIDE, 16, amx_image_size(v),
-                   words_following, (uint32_t *)(void *)scratch);
-    return scratch;
+    return image_size(v) + v->step_y + (AMX_LINES + 4) * v->step_x + AMX_SIDE;
 }
 
 /* ------ y ------ */
@@ -122,6 +129,15 @@ AMX void amx_conv_sums(const ls__conv *v, bool narrow, amx_tiles *u,
                 amx_multiply(u, 3, 5, 7);
             }
         }
+}
+
+/* Store the four tiles below each other. */
+AMX void amx_store_column(amx_tiles *u, float *to)
+{
+    amx_store(u, 0, to, 16);
+    amx_store(u, 1, to + AMX_TILE, 16);
+    amx_store(u, 2, to + 2 * AMX_TILE, 16);
+    amx_store(u, 3, to + 3 * AMX_TILE, 16);
 }
 
 /* End the windows from place p on, of those below `end` that are asked for. */

@@ -44,14 +44,18 @@ SIMD void step_pixel(const ls__conv *v, int64_t step, int64_t *y, int64_t *x)
 static int64_t pair_words(const ls__conv *v)
 {
     return whole_vectors(image_size(v) + v->step_y +
-                         (AMX_LINES + 2) * v->step_x + AMX_LINES);
+                         (AMX_LINES + 2) * v->step_x);
 }
 
 /* A word at the place of each number, of it and the one two windows on. */
 static void pair_image(const ls__conv *v, uint32_t *out)
 {
-    words_of_image(image_size(v), v->x, 16, 2 * v->step_x, pair_words(v),
-                   words_beside, out);
+    const uint16_t *x = (const uint16_t *)(const void *)v->x;
+    int64_t all = pair_words(v), apart = 2 * v->step_x;
+
+    for (int64_t i = 0; i < all; i += 16)
+        w16_store(out + i, w16_or(amx_halves(x + i),
+                                  w16_shl(amx_halves(x + i + apart), 16)));
 }
 
 /* Flat vector f of the patches: 16 numbers of a run. */
@@ -299,9 +303,7 @@ static int64_t amx_grad_words(const ls__conv *v)
 
 static int64_t amx_conv_scratch(const ls__conv *v)
 {
-    int64_t grad = pair_words(v) + amx_grad_words(v);
-
-    return amx_image_size(v) / 2 > grad ? amx_image_size(v) / 2 : grad;
+    return pair_words(v) + amx_grad_words(v);
 }
 
 /* `count` steps from s on; dy and patches in room. */
@@ -354,7 +356,8 @@ static void amx_conv_grad_pooled(const ls__conv *v, const ls__pooled_dy *d,
 }
 
 static const ls__convs amx_convs = {
-    .transposed = true, .image = amx_conv_image, .y = amx_conv_y,
+    .transposed = true, .round = amx_round, .image_size = amx_image_size,
+    .y = amx_conv_y,
     .dw = amx_conv_grad, .dw_pooled = amx_conv_grad_pooled,
     .scratch = amx_conv_scratch, .packed_size = amx_conv_packed_size,
     .pack = amx_conv_pack};

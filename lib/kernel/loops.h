@@ -13,11 +13,13 @@
 /* ------ images ------ */
 
 /* A padded image, zeros around and between its pixels: pixel (i,j) of (h,w,c)
- * stands at (top + i sy, left + j sx) of (rows,cols,c), or outside. */
+ * stands at (top + i sy, left + j sx) of (rows,cols,c), or outside.  bf16: its
+ * numbers are made of floats, and have two bytes. */
 typedef struct ls__halo {
     int64_t h, w, c;
     int64_t top, left, sy, sx;
     int64_t rows, cols;
+    bool bf16;
 } ls__halo;
 
 static inline void ls__halo_zero(float *out, int64_t n)
@@ -26,13 +28,25 @@ static inline void ls__halo_zero(float *out, int64_t n)
         memset(out, 0, (size_t)n * sizeof *out);
 }
 
+/* Where pixel n of those at out is. */
+static inline char *ls__halo_at(const ls__halo *f, char *out, int64_t n)
+{
+    return out + n * f->c * (f->bf16 ? 2 : 4);
+}
+
+static inline void ls__halo_zeros(const ls__halo *f, char *out, int64_t n)
+{
+    if (n > 0)
+        memset(out, 0, (size_t)(ls__halo_at(f, out, n) - out));
+}
+
 /* Makes n pixels that follow each other, of x and what it is handed. */
 typedef void ls__halo_fn(const ls__halo *f, int64_t n, const void *by,
-                         const float *x, float *out);
+                         const float *x, void *out);
 
 static inline void ls__halo_pixels(const ls__halo *f, int64_t n,
                                    ls__halo_fn *fill, const void *by,
-                                   const float *x, float *out)
+                                   const float *x, char *out)
 {
     if (fill)
         fill(f, n, by, x, out);
@@ -43,7 +57,7 @@ static inline void ls__halo_pixels(const ls__halo *f, int64_t n,
 /* One row of pixels between its zeros; those outside the frame are left
  * out. */
 static inline void ls__halo_row(const ls__halo *f, const float *x,
-                                ls__halo_fn *fill, const void *by, float *out)
+                                ls__halo_fn *fill, const void *by, char *out)
 {
     int64_t c = f->c, room = (f->cols - f->left + f->sx - 1) / f->sx;
     int64_t first = f->left < 0 ? (f->sx - 1 - f->left) / f->sx : 0;
@@ -54,15 +68,15 @@ static inline void ls__halo_row(const ls__halo *f, const float *x,
     if (f->sx == 1 && first < last) {
         int64_t end = at + last - first;
 
-        ls__halo_zero(out, at * c);
+        ls__halo_zeros(f, out, at);
         ls__halo_pixels(f, last - first, fill, by, x + first * c,
-                        out + at * c);
-        ls__halo_zero(out + end * c, (f->cols - end) * c);
+                        ls__halo_at(f, out, at));
+        ls__halo_zeros(f, ls__halo_at(f, out, end), f->cols - end);
         return;
     }
-    ls__halo_zero(out, f->cols * c);
+    ls__halo_zeros(f, out, f->cols);
     for (int64_t j = first; j < last; j++, at += f->sx)
-        ls__halo_pixels(f, 1, fill, by, x + j * c, out + at * c);
+        ls__halo_pixels(f, 1, fill, by, x + j * c, ls__halo_at(f, out, at));
 }
 
 /* The framed image: x itself where nothing is added or done, else out.  fill:
@@ -71,17 +85,18 @@ static inline const float *ls__halo_fill(const ls__halo *f, const float *x,
                                          ls__halo_fn *fill, const void *by,
                                          float *out)
 {
+    LS__ASSERT(fill || !f->bf16);
     if (f->rows == f->h && f->cols == f->w && !f->top && !f->left &&
         f->sy == 1 && f->sx == 1 && !fill)
         return x;
     for (int64_t r = 0; r < f->rows; r++) {
         int64_t i = (r - f->top) / f->sy;
-        float *row = out + r * f->cols * f->c;
+        char *row = ls__halo_at(f, (char *)out, r * f->cols);
 
         if (r >= f->top && (r - f->top) % f->sy == 0 && i < f->h)
             ls__halo_row(f, x + i * f->w * f->c, fill, by, row);
         else
-            ls__halo_zero(row, f->cols * f->c);
+            ls__halo_zeros(f, row, f->cols);
     }
     return out;
 }

@@ -85,10 +85,10 @@ typedef struct ls__ahead {
 
 /* The convolution of one image with zeros around it. */
 typedef struct ls__conv {
-    const float *x; /* the image */
-    int64_t c;      /* floats of a pixel */
-    int64_t row;    /* floats from a row of a window to the next */
-    int64_t step_y, step_x; /* floats from window to window */
+    const float *x; /* the image, of floats or as `round` of ls__convs has it */
+    int64_t c;      /* numbers of a pixel */
+    int64_t row;    /* numbers from a row of a window to the next */
+    int64_t step_y, step_x; /* numbers from window to window */
     int64_t kh, run; /* a window: kh times kx runs of `run` floats, */
     int64_t kx, col; /* a row apart, and in a row `col` */
     uint64_t zeros;  /* bit k: run k of every window is zeros; for y, where it
@@ -168,6 +168,9 @@ typedef struct ls__products {
     void (*to_bf16)(int64_t m, int64_t n, const float *x, void *words);
 } ls__products;
 
+/* out = n floats rounded to bf16; where x is a denormal, a zero. */
+typedef void ls__bf16_fn(int64_t n, const float *x, uint16_t *out);
+
 /* Functions that convolve by patches of the image (implicit im2col). */
 typedef struct ls__convs {
     bool skips; /* y leaves out what zeros names; runs are whole steps of
@@ -179,6 +182,10 @@ typedef struct ls__convs {
     bool transposed; /* dw has the form that dw_pooled has, and is added to */
     /* The image as y reads it, in scratch; NULL: as it is. */
     const void *(*image)(const ls__conv *v, float *scratch);
+    /* Images are numbers of bf16, which this makes, and not floats (NULL);
+     * behind them are zeros up to so many numbers. */
+    ls__bf16_fn *round;
+    int64_t (*image_size)(const ls__conv *v);
     /* y of windows in rows first .. last, all channels. */
     void (*y)(const ls__conv *v, const void *image, int64_t first,
               int64_t last);

@@ -3,6 +3,8 @@
 #include "op/conv.h"
 #include "base/assert.h"
 
+#include <string.h>
+
 bool ls__conv_is_plain(const ls_node *n)
 {
     const ls__conv_of *of = n->of;
@@ -88,15 +90,41 @@ ls__conv ls__conv_apart(const ls_node *n, const ls__conv *v, int64_t y,
     return of;
 }
 
+int64_t ls__conv_image_room(const ls_node *n, const ls__convs *reader)
+{
+    ls__conv x = ls__conv_of_x(n), dy = ls__conv_of_dy(n);
+
+    return reader && reader->round
+               ? ls__whole_vectors(ls__most(reader->image_size(&x),
+                                            reader->image_size(&dy)) / 2 + 1)
+               : ls__conv_padded_size(n);
+}
+
+/* Zeros behind an image that was made. */
+static void end_image(const ls__halo *f, int64_t all, float *image)
+{
+    int64_t size = ls__halo_size(f);
+
+    LS__ASSERT(all >= size);
+    memset((uint16_t *)(void *)image + size, 0, 2 * (size_t)(all - size));
+}
+
 void ls__conv_pad(const ls_node *n, const ls__halo *f, const float *x,
-                  const ls__batch_norm *by, float *room, ls__conv *v)
+                  const ls__convs *reader, ls__fill by, float *room,
+                  ls__conv *v)
 {
     int64_t size = f->h * f->w * f->c, padded = ls__conv_padded_size(n);
+    ls__halo as = *f;
 
-    v->x = ls__halo_norm(f, x, by, room);
+    by.round = reader ? reader->round : NULL;
+    as.bf16 = by.round;
+    v->x = ls__halo_make(&as, x, &by, room);
     v->next_x = v->x == room ? padded : size;
     for (int64_t k = 1; k < v->images && v->x == room; k++)
-        ls__halo_norm(f, x + k * size, by, room + k * padded);
+        ls__halo_make(&as, x + k * size, &by, room + k * padded);
+    LS__ASSERT(v->images == 1 || !as.bf16);
+    if (as.bf16)
+        end_image(f, reader->image_size(v), room);
 }
 
 ls__conv ls__conv_image(const ls__conv *v, int64_t i)

@@ -34,10 +34,12 @@ ls__conv ls__conv_of_dy(const ls_node *n);
 ls__conv ls__conv_apart(const ls_node *n, const ls__conv *v, int64_t y,
                         int64_t x);
 
-/* Images of v with padding f, one after the other from x on; where there is
- * padding, or a norm by which they go, they are in `room`. */
+/* Images of v with padding f, one after the other from x on, as the reader
+ * takes them (NULL: floats); where there is padding, or something `by` which
+ * they go, they are in `room`. */
 void ls__conv_pad(const ls_node *n, const ls__halo *f, const float *x,
-                  const ls__batch_norm *by, float *room, ls__conv *v);
+                  const ls__convs *reader, ls__fill by, float *room,
+                  ls__conv *v);
 
 /* Image i alone of those over which v makes y. */
 ls__conv ls__conv_image(const ls__conv *v, int64_t i);
@@ -107,6 +109,9 @@ static inline int64_t ls__conv_padded_size(const ls_node *n)
 
     return ls__whole_vectors(ls__most(ls__halo_size(&x), ls__halo_size(&dy)));
 }
+
+/* Floats of an image as the reader takes it; NULL: with its padding. */
+int64_t ls__conv_image_room(const ls_node *n, const ls__convs *reader);
 
 /* dw to its transposed form, or back; an underflow's -0 becomes +0. */
 void ls__conv_transpose(const ls__kernel_table *kernels, const ls__conv *v,

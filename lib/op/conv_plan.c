@@ -121,7 +121,7 @@ static int64_t conv_scratch(const ls_node *n, const ls__conv_made *m,
     ls__conv of_x = ls__conv_of_x(n), of_dy = ls__conv_of_dy(n);
 
     return ls__whole_vectors(ls__conv_full_size(n)) +
-           m->images * ls__conv_padded_size(n) +
+           m->images * ls__conv_image_room(n, ls__conv_reader(m, b)) +
            ls__conv_transposed_size(m, &of_x) +
            ls__most(product_scratch(n, m, &of_x, b),
                     ls__most(product_scratch(n, m, &of_dy, b),

@@ -60,6 +60,11 @@ static const ls__conv_made *made_of(const ls__run *r)
     return r->in->made;
 }
 
+static const ls__convs *reader_of(const ls__run *r)
+{
+    return ls__conv_reader(made_of(r), r->backend);
+}
+
 /* ------ scratch ------ */
 
 typedef struct parts {
@@ -70,21 +75,23 @@ static parts parts_of(const ls__run *r)
 {
     ls__conv of_x = ls__conv_of_x(r->node);
     float *image = r->scratch + ls__whole_vectors(ls__conv_full_size(r->node));
-    float *transposed =
-        image + made_of(r)->images * ls__conv_padded_size(r->node);
+    float *transposed = image + made_of(r)->images *
+                                    ls__conv_image_room(r->node, reader_of(r));
 
     return (parts){r->scratch, image, transposed,
                    transposed + ls__conv_transposed_size(made_of(r), &of_x)};
 }
 
 /* v has x from image i on, with padding. */
-static void pad_x(const ls__run *r, int64_t i, float *room, ls__conv *v)
+static void pad_x(const ls__run *r, int64_t i, parts s, ls__conv *v)
 {
     ls__halo f = ls__halo_of_x(r->node);
 
     ls__conv_pad(r->node, &f,
                  (const float *)r->x[0] + i * r->node->in[0]->size,
-                 r->lent.n ? &r->lent : NULL, room, v);
+                 reader_of(r),
+                 (ls__fill){.norm = r->lent.n ? &r->lent : NULL,
+                            .pixels = s.rest}, s.image, v);
 }
 
 /* The images from i on that are made together, `most` at the most. */
@@ -132,7 +139,7 @@ static void product(const ls__run *r, const ls__conv *v, bool rotated,
                     float *scratch)
 {
     const ls_node *n = r->node;
-    const ls__convs *reader = ls__conv_reader(made_of(r), r->backend);
+    const ls__convs *reader = reader_of(r);
     ls__conv_weights of = ls__conv_weights_of(n, rotated);
     int64_t packed = reader ? reader->packed_size(&of) / of.groups : 0;
 
@@ -210,7 +217,7 @@ static void images_fwd(const ls__run *r, ls__conv *v, int64_t i)
     float *y = r->y + i * n->size;
     float *stash = r->stash ? r->stash + i * n->size : NULL;
 
-    pad_x(r, i, s.image, v);
+    pad_x(r, i, s, v);
     v->out.c = m->pooled ? s.full : y;
     v->out.slope = m->product.activation && !m->pooled ? stash : NULL;
     v->out.add = m->product.residual ? (const float *)r->x[1] + i * n->size
@@ -273,7 +280,7 @@ static const float *slope(const ls__run *r, int64_t i, float *full)
 static void groups_grad(const ls__run *r, const ls__conv *v, const float *d,
                         float *scratch)
 {
-    const ls__convs *reader = ls__conv_reader(made_of(r), r->backend);
+    const ls__convs *reader = reader_of(r);
 
     for (int64_t g = 0; g < ls__conv_groups(r->node); g++) {
         int64_t at = g * v->out.n;
@@ -296,7 +303,7 @@ static void weights_grad(const ls__run *r, int64_t i, int64_t images,
 
     LS__ASSERT(images == 1 || ls__conv_is_chunk(&v));
     v.images = images;
-    pad_x(r, i, s.image, &v);
+    pad_x(r, i, s, &v);
     v.next_b = r->node->size;
     v.ahead = r->of->ahead;
     v.out.c = made_of(r)->transposed ? s.transposed : r->dparam[0];
@@ -331,7 +338,7 @@ static void input_grad(const ls__run *r, int64_t i, int64_t images,
     ls__conv v = windows_of_dx(r, i);
 
     v.images = images;
-    ls__conv_pad(r->node, &f, d, NULL, s.image, &v);
+    ls__conv_pad(r->node, &f, d, reader_of(r), (ls__fill){0}, s.image, &v);
     product(r, &v, true, s.rest);
 }
 
@@ -353,7 +360,7 @@ static void pooled_weights_grad(const ls__run *r, int64_t i, parts s)
     ls__pooling p = folded_pooling(r);
     ls__pooled_dy d = pooled_dy(r, &p, i);
 
-    pad_x(r, i, s.image, &v);
+    pad_x(r, i, s, &v);
     v.out.accumulate = r->add || i > 0;
     r->backend->convs->dw_pooled(&v, &d, s.transposed, r->dparam[1], s.rest);
 }

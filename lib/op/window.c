@@ -206,22 +206,29 @@ int64_t ls__halo_size(const ls__halo *f)
     return f->rows * f->cols * f->c;
 }
 
-static void fill_norm(const ls__halo *f, int64_t n, const void *by,
-                      const float *x, float *out)
+static void fill(const ls__halo *f, int64_t n, const void *way,
+                 const float *x, void *out)
 {
-    ls__batch_norm of = *(const ls__batch_norm *)by;
+    const ls__fill *by = way;
 
-    (void)f;
-    of.rows = 1;
-    of.each = n;
-    of.x = x;
-    ls__kernels()->batch_norm(&of, out);
+    if (by->norm) {
+        float *y = by->round ? by->pixels : out;
+        ls__batch_norm norm = *by->norm;
+
+        norm.rows = 1;
+        norm.each = n;
+        norm.x = x;
+        ls__kernels()->batch_norm(&norm, y);
+        x = y;
+    }
+    if (by->round)
+        by->round(n * f->c, x, out);
 }
 
-const float *ls__halo_norm(const ls__halo *f, const float *x,
-                           const ls__batch_norm *by, float *out)
+const float *ls__halo_make(const ls__halo *f, const float *x,
+                           const ls__fill *by, float *out)
 {
-    return ls__halo_fill(f, x, by ? fill_norm : NULL, by, out);
+    return ls__halo_fill(f, x, by->norm || by->round ? fill : NULL, by, out);
 }
 
 ls__pooling ls__pooling_of(const ls__window *w, int64_t in_h, int64_t in_w,

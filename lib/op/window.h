@@ -56,10 +56,17 @@ ls__halo ls__halo_of_dy(const ls_node *n);
 
 int64_t ls__halo_size(const ls__halo *f);
 
-/* ls__halo_fill of pixels that go through the norm `by`; NULL: they are as they
- * are. */
-const float *ls__halo_norm(const ls__halo *f, const float *x,
-                           const ls__batch_norm *by, float *out);
+/* What pixels of a padded image go through: a norm, and rounding to bf16; NULL:
+ * not so.  pixels: scratch for a row of them. */
+typedef struct ls__fill {
+    const ls__batch_norm *norm;
+    ls__bf16_fn *round;
+    float *pixels;
+} ls__fill;
+
+/* ls__halo_fill by these; f->bf16 says whether they are rounded. */
+const float *ls__halo_make(const ls__halo *f, const float *x,
+                           const ls__fill *by, float *out);
 
 /* The pooling of a window over an image (in_h,in_w,c), as its kernels want
  * it. */
