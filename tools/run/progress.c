@@ -10,9 +10,8 @@
 
 void progress_start(progress *bar, int64_t first, int64_t total)
 {
-    *bar = (progress){.on = isatty(STDERR_FILENO), .first = first};
-    bar->total = total;
-    bar->started = opt_seconds();
+    *bar = (progress){.on = isatty(STDERR_FILENO), .first = first,
+                      .total = total, .started = opt_seconds(), .what = ""};
 }
 
 /* "[##### ] " with that many cells. */
@@ -40,14 +39,19 @@ static int put_numbers(char *out, size_t size, const progress *bar,
                        int64_t done, float loss)
 {
     double seconds = bar->last - bar->started;
-    double left = seconds / (double)(done - bar->first) *
-                  (double)(bar->total - done);
+    int n = snprintf(out, size, "%lld/%lld%s", (long long)done,
+                     (long long)bar->total, bar->what);
     char clock[32];
 
-    put_clock(clock, left);
-    return snprintf(out, size, "%lld/%lld  ETA %s  loss %.4f  %.0f rows/s",
-                    (long long)done, (long long)bar->total, clock,
-                    opt_shown((double)loss), (double)bar->rows / seconds);
+    if (done == bar->first)
+        return n;
+    put_clock(clock, seconds / (double)(done - bar->first) *
+                         (double)(bar->total - done));
+    n += snprintf(out + n, size - (size_t)n, "  ETA %s", clock);
+    if (bar->rows)
+        n += snprintf(out + n, size - (size_t)n, "  loss %.4f  %.0f rows/s",
+                      opt_shown((double)loss), (double)bar->rows / seconds);
+    return n;
 }
 
 /* The numbers come first: the cells take what is left of the line, and of a
@@ -71,13 +75,10 @@ static void draw(progress *bar, int64_t done, float loss)
 
 void progress_step(progress *bar, int64_t done, float loss, int64_t rows)
 {
-    double now;
+    double now = opt_seconds();
 
     bar->rows += rows;
-    if (!bar->on)
-        return;
-    now = opt_seconds();
-    if (now - bar->last < 0.1)
+    if (!bar->on || now - bar->last < 0.1)
         return;
     bar->last = now;
     draw(bar, done, loss);

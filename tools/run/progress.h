@@ -15,11 +15,13 @@ typedef struct progress {
     int64_t rows;   /* trained so far */
     double started; /* seconds */
     double last;    /* when it was drawn */
+    const char *what; /* they are, if no steps */
 } progress;
 
 void progress_start(progress *bar, int64_t first, int64_t total);
 
-/* `done` steps are done, the last of them with this loss and number of rows. */
+/* `done` steps are done, the last of them with this loss and number of rows;
+ * where no step has rows, the loss is not shown. */
 void progress_step(progress *bar, int64_t done, float loss, int64_t rows);
 
 /* Erase it: before a line is printed, and at the end. */

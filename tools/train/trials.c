@@ -6,6 +6,7 @@
 #include "data/standard_input.h"
 #include "model/selection.h"
 #include "opt/characters.h"
+#include "run/progress.h"
 #include "run/scratch.h"
 #include "train/stop.h"
 #include "train/trials.h"
@@ -274,9 +275,13 @@ static int take(trials *t, const job *j)
 
 static int run_all(trials *t)
 {
-    int64_t next = 0;
+    int64_t next = 0, over = 0;
+    progress bar;
     int status = OPT_GO;
 
+    progress_start(&bar, 0, t->jobs);
+    bar.on &= !t->s->set.tune; /* a search tells of each trial */
+    bar.what = " folds";
     while (status == OPT_GO && (next < t->jobs || count_running(t))) {
         job *j = NULL;
 
@@ -284,10 +289,12 @@ static int run_all(trials *t)
             status = start(t, &t->job[next++]);
             continue;
         }
+        progress_step(&bar, over++, 0, 0);
         j = wait_for_one(t);
         status = j ? take(t, j)
                    : stop_signal() ? stop_status(OPT_GO) : OPT_FAILED;
     }
+    progress_clear(&bar);
     stop_all(t);
     return status;
 }
@@ -345,8 +352,12 @@ static int take_best(trials *t)
     char text[TRIAL_TEXT];
     bool falls = select_falls(t->s->run.set.model.select);
     int64_t best = 0;
-    int status = note_search(t);
+    int status = trial_file_sort(t->s);
 
+    if (status == OPT_GO)
+        status = note_search(t);
+    if (status != OPT_GO)
+        return status;
     for (int64_t i = 1; i < t->count; i++)
         if (isnan(t->good[best]) || (falls ? t->good[i] < t->good[best]
                                            : t->good[i] > t->good[best]))
@@ -361,23 +372,15 @@ static int take_best(trials *t)
     trial_text(t->s, best, text);
     printf("[lockstep] tune best of %" PRId64 ": trial %" PRId64 "  %.4f  %s\n",
            t->count, best, opt_shown(t->good[best]), characters_shown(text));
-    return status == OPT_GO ? trial_store(t->s, best) : status;
-}
-
-static int end_search(trials *t)
-{
-    int status = trial_file_sort(t->s);
-
-    return status == OPT_GO ? take_best(t) : status;
+    return trial_store(t->s, best);
 }
 
 static int end_folds(trials *t)
 {
-    int status = OPT_GO;
+    int status;
 
     print_folds(t);
-    if (t->joins)
-        status = trial_join(t->s, &t->models, t->folds);
+    status = t->joins ? trial_join(t->s, &t->models, t->folds) : OPT_GO;
     return status == OPT_GO ? OPT_DONE : status;
 }
 
@@ -430,14 +433,6 @@ static int count_at_once(trials *t)
     return status;
 }
 
-static void add_jobs(trials *t, int64_t trial)
-{
-    int64_t folds = t->folds ? t->folds : 1;
-
-    for (int64_t f = 0; f < folds && !t->known[trial]; f++)
-        t->job[t->jobs++] = (job){.trial = trial, .fold = f};
-}
-
 static int make_jobs(trials *t)
 {
     int64_t folds = t->folds ? t->folds : 1;
@@ -451,8 +446,9 @@ static int make_jobs(trials *t)
     status = trial_file_open(t->s, &t->file);
     if (status == OPT_GO)
         status = trial_file_read(t->s, t->file, t->count, t->known, t->good);
-    for (int64_t i = 0; i < t->count && status == OPT_GO; i++)
-        add_jobs(t, i);
+    for (int64_t i = 0; i < t->count * folds && status == OPT_GO; i++)
+        if (!t->known[i / folds])
+            t->job[t->jobs++] = (job){.trial = i / folds, .fold = i % folds};
     return status == OPT_GO ? count_at_once(t) : status;
 }
 
@@ -486,7 +482,7 @@ int trials_run(session *s, int (*whole)(session *s))
     stop_open();
     status = status == OPT_GO ? run_all(&t) : status;
     if (status == OPT_GO)
-        status = s->set.tune ? end_search(&t) : end_folds(&t);
+        status = s->set.tune ? take_best(&t) : end_folds(&t);
     scratch_close(&t.models);
     trial_file_close(s, t.file);
     free(t.known);
