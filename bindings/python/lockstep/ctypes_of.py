@@ -224,6 +224,7 @@ class Struct(C.Structure):
         shown = []
         for name, *_ in self._fields_:
             x = getattr(self, name)
+            x = float(f"{x:.7g}") if isinstance(x, float) else x
             x = x.decode() if isinstance(x, bytes) else x
             x = list(x) if isinstance(x, C.Array) else x
             numbers = x if isinstance(x, list) else [x]
