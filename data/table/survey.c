@@ -142,7 +142,8 @@ int ls__survey_look(ls__column_survey *s, const ls__cell *cell)
         return 0;
     }
     date = look_for_date(s, cell);
-    text = ls__cell_word(cell, room);
+    text = s->words.count > LS__MOST_WORDS && *s->part /* none needs it */
+               ? cell->text : ls__cell_word(cell, room);
     if (ls__number_read(cell->text, cell->comma, &n)) {
         look_at_number(s, cell, &n, text);
         look_at_marks(s, cell, n.value);
