@@ -16,17 +16,20 @@ class Counts:
         self.families = set()
 
     def take(self, name, check):
-        """check() raises Refused, or AssertionError where a number is wrong."""
+        """check() raises Refused, or AssertionError where a number is wrong.
+        Returns what check() does, or the reason."""
         self.offered += 1
         try:
-            check()
+            said = check()
         except Refused as e:
             self.why[f"{name}: {e}"] += 1
+            return f"refused, {e}"
         except AssertionError as e:
             self.wrong.append(f"{name}: {e}")
-        else:
-            self.passed += 1
-            self.families.add(name)
+            return f"WRONG {e}"
+        self.passed += 1
+        self.families.add(name)
+        return said
 
     def close(self, verbose=False):
         refused = sum(self.why.values())
