@@ -92,6 +92,8 @@ static const formula formulas[] = {
     {"Abs", absolute, 1, 0, 0}, {"Reciprocal", inverse, 1, 0, 0},
     {NULL, NULL, 0, 0, 0}};
 
+static const formula remainder_of = {"Mod", fmod, 0, 0, 0};
+
 void ls__strides(const ls__named *v, int rank, int64_t *stride)
 {
     int64_t by = 1;
@@ -139,6 +141,8 @@ static int fold_formula(ls__reader *r, const ls__om_node *n, const formula *f)
     int64_t shape[LS_MAX_RANK], sa[LS_MAX_RANK], sb[LS_MAX_RANK], count;
     int rank, status;
 
+    if (f->of == modulo && ls__om_integer(n, "fmod", 0))
+        f = &remainder_of;
     if (n->inputs > 2 || !a || !b || !ls__value_join(a, b, &rank, shape))
         return 0;
     count = ls__count(rank, shape);

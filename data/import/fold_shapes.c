@@ -384,6 +384,9 @@ static int fold_cast(ls__reader *r, const ls__om_node *n)
     for (int64_t i = 0; i < ls__value_count(&x); i++) {
         if (is_real && !x.is_real && ls__of_rows(x.number[i]))
             return ls__by_rows();
+        if (like && !is_real && x.number[i] != trunc(x.number[i]))
+            return ls__fail(LS_ENOTSUP, "it cuts numbers off, or asks what "
+                            "they are not");
         y->number[i] = is_real ? x.number[i]
                        : to == LS__OM_BOOL ? x.number[i] != 0
                                            : trunc(x.number[i]);

@@ -78,6 +78,7 @@ static int bias_behind(ls__reader *r, const ls__om_node *n, int64_t size,
 static int matmul(ls__reader *r, const ls__om_node *n)
 {
     ls__named a, b, y = {.name = n->output[0]};
+    bool ones[LS_MAX_RANK] = {false}, vector;
     const ls__named *w = ls__read_in(r, n, 1), *bias = NULL;
     int status = ls__read_node_in(r, n, 0, &a), add = -1;
 
@@ -95,9 +96,15 @@ static int matmul(ls__reader *r, const ls__om_node *n)
         }
         return ls__read_put(r, n, &a);
     }
-    if ((status = ls__read_node_in(r, n, 1, &b)) < 0 ||
-        (status = ls__value_product(&a, &b, &y)) < 0)
+    if ((status = ls__read_node_in(r, n, 1, &b)) < 0)
         return status;
+    if ((vector = b.rank == 1))
+        ls__value_unsqueeze(&b, 1);
+    ones[b.rank > a.rank ? b.rank - 2 : 0] = a.rank == 1;
+    if ((status = ls__value_product(&a, &b, &y)) < 0)
+        return status;
+    ones[y.rank - 1] = vector;
+    ls__value_squeeze(&y, ones);
     return ls__read_put(r, n, &y);
 }
 

@@ -333,6 +333,18 @@ static int pad(ls__reader *r, const ls__om_node *n)
     return status < 0 ? status : ls__read_put(r, n, &v);
 }
 
+/* Is i / by the nearest neighbour of i, by the modes of a Resize? */
+static bool repeats(const ls__om_node *n, int64_t by)
+{
+    bool down = ls__om_says(n, "nearest_mode", "floor");
+    bool up = ls__om_says(n, "nearest_mode", "ceil");
+
+    if (!ls__om_says(n, "coordinate_transformation_mode", "asymmetric"))
+        return by == 1 || (!down && !up);
+    up |= ls__om_says(n, "nearest_mode", "round_prefer_ceil");
+    return by == 1 || down || (by == 2 && !up);
+}
+
 /* Whole factors of the two axes of an image, by nearest neighbours. */
 static int resize(ls__reader *r, const ls__om_node *n)
 {
@@ -349,6 +361,8 @@ static int resize(ls__reader *r, const ls__om_node *n)
         return status;
     if (v.rank != 4 || !of || of->kind != LS__NUMBERS ||
         ls__value_count(of) != 4 ||
+        (ls__om_attribute(n, "keep_aspect_ratio_policy", &at) &&
+         !ls__om_says(n, "keep_aspect_ratio_policy", "stretch")) ||
         (ls__om_attribute(n, "mode", &at) && !ls__om_says(n, "mode", "nearest"))
         || ls__om_says(n, "coordinate_transformation_mode", "align_corners") ||
         ls__om_says(n, "coordinate_transformation_mode", "tf_crop_and_resize"))
@@ -363,6 +377,8 @@ static int resize(ls__reader *r, const ls__om_node *n)
             by[k - 2] = sizes[k] / shape[k];
             if (sizes[k] < 1 || sizes[k] % shape[k] || to != trunc(to))
                 return ls__fail(LS_ENOTSUP, "it is larger by no whole factor");
+            if (!repeats(n, by[k - 2]))
+                return ls__fail(LS_ENOTSUP, "its nearest_mode is not read");
             shape[k] = sizes[k];
         } else if (scaled ? to != 1 : to != (double)shape[k]) {
             return ls__fail(LS_ENOTSUP, "it resizes rows or channels");

@@ -258,19 +258,22 @@ static int axes_of(ls__reader *r, const ls__om_node *n, int rank,
 
 static ls_node *reduced(const char *op, ls_node *x, int count, const int *axes)
 {
+    bool root = !strcmp(op, "ReduceL2");
+
+    if (!strcmp(op, "ReduceL1") || (root && !count))
+        x = ls_abs(x);
+    else if (root || !strcmp(op, "ReduceSumSquare"))
+        x = ls_square(x);
+    if (!count)
+        return x;
     if (!strcmp(op, "ReduceMean"))
         return ls_mean_over(x, count, axes);
     if (!strcmp(op, "ReduceMax"))
         return ls_max_over(x, count, axes);
     if (!strcmp(op, "ReduceMin"))
         return ls_neg(ls_max_over(ls_neg(x), count, axes));
-    if (!strcmp(op, "ReduceSumSquare"))
-        return ls_sum_over(ls_square(x), count, axes);
-    if (!strcmp(op, "ReduceL2"))
-        return ls_sqrt(ls_sum_over(ls_square(x), count, axes));
-    if (!strcmp(op, "ReduceL1"))
-        return ls_sum_over(ls_abs(x), count, axes);
-    return ls_sum_over(x, count, axes);
+    x = ls_sum_over(x, count, axes);
+    return root ? ls_sqrt(x) : x;
 }
 
 /* Make output 0 what a reduction of that name makes of input 0, over some axes,
@@ -305,7 +308,7 @@ static int over_axes(ls__reader *r, const ls__om_node *n, const char *op,
     for (int k = 0; k < v.rank; k++)
         if (over[k])
             v.shape[k] = 1;
-    v.node = count ? reduced(op, v.node, count, axes) : v.node;
+    v.node = reduced(op, v.node, count, axes);
     if (!keep)
         ls__value_squeeze(&v, over);
     return put(r, n, &v, v.node);

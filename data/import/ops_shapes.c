@@ -28,28 +28,24 @@ static int same(ls__reader *r, const ls__om_node *n)
     return 0;
 }
 
-/* A cast of floats, which stay floats. */
-/* Numbers of another kind, and no truths any more. */
-static int no_truth(ls__reader *r, const ls__om_node *n)
-{
-    ls__named v = *ls__read_in(r, n, 0);
-
-    v.is_truth = false;
-    return ls__read_put(r, n, &v);
-}
-
+/* Floats of any width stay floats. */
 static int cast(ls__reader *r, const ls__om_node *n)
 {
-    const ls__named *v = ls__read_in(r, n, 0);
-    int64_t to = ls__om_integer(n, "to", LS__OM_FLOAT);
+    const ls__named *like = ls__read_in(r, n, 1); /* CastLike's */
+    ls__named v = *ls__read_in(r, n, 0);
+    int64_t to = !like ? ls__om_integer(n, "to", LS__OM_FLOAT)
+                 : !like->is_real ? LS__OM_INT64
+                 : like->is_truth ? LS__OM_BOOL : LS__OM_FLOAT;
     bool real = to == LS__OM_FLOAT || to == LS__OM_DOUBLE ||
                 to == LS__OM_FLOAT16 || to == LS__OM_BFLOAT16;
     bool whole = to == LS__OM_INT32 || to == LS__OM_INT64;
 
-    if (to == LS__OM_BOOL && v->is_real)
+    if (to == LS__OM_BOOL && v.is_real)
         return ls__read_truth_of(r, n);
-    if (v->is_real ? real : whole)
-        return no_truth(r, n);
+    v.is_truth = false;
+    v.is_real |= v.kind == LS__NUMBERS && real;
+    if (v.is_real ? real : whole)
+        return ls__read_put(r, n, &v);
     return ls__fail(LS_ENOTSUP, "it changes data to another kind of numbers");
 }
 
@@ -206,7 +202,7 @@ static int expand(ls__reader *r, const ls__om_node *n)
 }
 
 const ls__read_row ls__read_shapes[] = {
-    {"Identity", same}, {"Cast", cast}, {"CastLike", no_truth},
+    {"Identity", same}, {"Cast", cast}, {"CastLike", cast},
     {"Dropout", dropout}, {"Reshape", reshape}, {"Flatten", flatten},
     {"Transpose", transpose}, {"Squeeze", squeeze}, {"Unsqueeze", squeeze},
     {"Expand", expand}, {NULL, NULL}};

@@ -333,20 +333,21 @@ static int init(void *user, const char *name, int rank, const int64_t *shape,
     return w ? 0 : LS_ENOTFOUND;
 }
 
-/* Has each parameter of the graph its weight? */
+/* Has each parameter of the graph its weight?  Returns how many there are. */
 static int check_weights(const ls__reader *r)
 {
     const ls_node *n;
     ls_array_spec p;
+    int count = 0;
 
     for (int i = 0; (n = ls_graph_node(r->graph, i)); i++)
-        for (int k = 0; ls_node_param(n, k, &p); k++)
+        for (int k = 0; ls_node_param(n, k, &p); k++, count++)
             if (!weight_of(r->file, p.name, p.rank, p.shape))
                 return ls__fail(LS_ESHAPE, "%s \"%s\": \"%s\" has not the "
                                 "shape that it is of in the file",
                                 ls_node_op(n),
                                 ls_node_name(n), p.name);
-    return 0;
+    return count;
 }
 
 static int tell_last(ls__reader *r, int status)
@@ -358,7 +359,7 @@ static int read_all(ls__reader *r)
 {
     const ls__om *om = &r->file->om;
     const ls_init by_file = {.kind = LS_INIT_OWN, .fn = init, .user = r->file};
-    int status = ls__read_survey(r);
+    int status = ls__read_survey(r), params = 0;
 
     for (int i = 0; i < om->tensors && status == 0; i++)
         status = tell_last(r, ls__read_tensor(r, &om->tensor[i]));
@@ -368,9 +369,9 @@ static int read_all(ls__reader *r)
         status = read_nodes(r);
     for (int i = 0; i < om->outputs && status == 0; i++)
         status = tell_last(r, ls__read_output(r, &om->output[i]));
-    if (status == 0 && !r->file->problems)
-        status = tell_last(r, check_weights(r));
-    if (status == 0 && (status = refused(r->file)) == 0 && r->file->weights)
+    if (status == 0 && !r->file->problems && (params = check_weights(r)) < 0)
+        status = tell_last(r, params);
+    if (status == 0 && (status = refused(r->file)) == 0 && params)
         status = ls_init_params(r->graph, "*", &by_file);
     return status;
 }
