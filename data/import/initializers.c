@@ -68,9 +68,12 @@ int ls__read_layer(ls__reader *r, const ls__om_node *n,
 {
     const char *from = weight && weight->kind == LS__WEIGHT
                            ? weight->weight->name : n->output[0];
-    size_t size = without_ending(from);
+    size_t size;
     int status;
 
+    for (int k = 1; n && !*from && k < n->outputs; k++)
+        from = n->output[k];
+    size = without_ending(from);
     if (size > LS__LAYER_NAME - 16)
         size = LS__LAYER_NAME - 16;
     snprintf(name, LS__LAYER_NAME, "%.*s", (int)size, from);

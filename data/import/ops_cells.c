@@ -305,6 +305,7 @@ static int take(ls__reader *r, const ls__om_node *n, rnn *of)
 
         if (v->shape[0] != of->ways || v->shape[1] != of->cell->gates * of->n ||
             v->shape[2] != (k ? of->n : of->in) ||
+            ls__om_integer(n, "hidden_size", of->n) != of->n ||
             (of->b && (of->b->rank != 2 || of->b->shape[0] != of->ways ||
                        of->b->shape[1] != 2 * of->cell->gates * of->n)))
             return ls__fail(LS_ESHAPE, "its weights do not fit");
@@ -324,13 +325,14 @@ static int begin(ls__reader *r, const ls__om_node *n, rnn *of)
     for (int k = 0; k < of->cell->states; k++) {
         const ls__named *v = ls__read_in(r, n, 5 + k);
 
+        if (v && (v->rank != 3 || v->shape[2] != of->n))
+            return ls__fail(LS_ESHAPE, "its states are not of its units");
         if (!v || ls__is_zero(v))
             continue;
         of->has_state = true;
         if ((status = ls__read_node_in(r, n, 5 + k, &of->state[k])) < 0)
             return status;
-        if (of->state[k].rank != 3 || of->state[k].shape[0] != of->ways ||
-            of->state[k].shape[2] != of->n ||
+        if (of->state[k].shape[0] != of->ways ||
             (of->state[k].shape[1] != 1 && ls__value_rows(&of->state[k]) != 1))
             return ls__fail(LS_ESHAPE, "its states are not (ways,rows,units)");
         if ((status = ls__value_in_order(&of->state[k], 2, (int[]){0, 2},

@@ -123,6 +123,9 @@ static int gemm(ls__reader *r, const ls__om_node *n)
     b = *ls__read_in(r, n, 1);
     if (a.rank != 2 || b.rank != 2)
         return ls__fail(LS_ESHAPE, "it wants matrices");
+    if (b.kind != LS__WEIGHT &&
+        (status = ls__read_as_node(r, n->input[1], &b)) < 0)
+        return status;
     if (ls__om_integer(n, "transA", 0))
         ls__value_transpose(&a, turned);
     if (ls__om_integer(n, "transB", 0))
@@ -140,8 +143,7 @@ static int gemm(ls__reader *r, const ls__om_node *n)
         if ((status = dense(r, n, &a, &b, own ? &c : NULL)) < 0)
             return status;
         y = a;
-    } else if ((status = ls__read_as_node(r, n->input[1], &b)) < 0 ||
-               (status = ls__value_product(&a, &b, &y)) < 0) {
+    } else if ((status = ls__value_product(&a, &b, &y)) < 0) {
         return status;
     }
     if (alpha != 1)

@@ -545,14 +545,14 @@ static void put_call(ls__proto *graph, const char *op, const char *inputs,
     size_t name = attribute ? strcspn(attribute, ":=") : 0;
     char text[40];
 
-    for (const char *at = inputs; *at; at += *at == ',') {
-        size_t size = strcspn(at, ",");
+    for (int field = 1; field <= 2; field++)
+        for (const char *at = field > 1 ? out : inputs; *at; at += *at == ',') {
+            size_t size = strcspn(at, ",");
 
-        snprintf(text, sizeof text, "%.*s", (int)size, at);
-        ls__proto_text(&n, 1, text);
-        at += size;
-    }
-    ls__proto_text(&n, 2, out);
+            snprintf(text, sizeof text, "%.*s", (int)size, at);
+            ls__proto_text(&n, field, text);
+            at += size;
+        }
     ls__proto_text(&n, 4, op);
     snprintf(text, sizeof text, "%.*s", (int)name, attribute ? attribute : "");
     ls__proto_text(&a, 1, text);
@@ -597,6 +597,8 @@ START_TEST(test_refused_attributes)
     } all[] = {
         {"LSTM", NULL, NULL},
         {"LSTM", "clip:3", "clip"},
+        {"LSTM", "hidden_size:2", NULL},
+        {"LSTM", "hidden_size:4", "do not fit"},
         {"LSTM", "layout:1", "layout"},
         {"LSTM", "input_forget:1", "input_forget"},
         {"LSTM", "activations=Relu", "activations"},
@@ -623,6 +625,23 @@ START_TEST(test_refused_attributes)
              );
     put_info(&graph, 12, "y");
     check_refused(&graph, 20, of->says);
+}
+END_TEST
+
+/* A cell whose last state alone has a name. */
+START_TEST(test_last_state)
+{
+    ls__proto graph = {0};
+
+    put_weights(&graph, "w", (int64_t[]){1, 8, 1});
+    put_weights(&graph, "u", (int64_t[]){1, 8, 2});
+    put_call(&graph, "Constant", "", "axis", "value_ints:1,");
+    put_call(&graph, "Unsqueeze", "x,axis", "image", NULL);
+    put_call(&graph, "Transpose", "image", "steps", "perm:2,0,1");
+    put_call(&graph, "LSTM", "steps,w,u", ",h", NULL);
+    put_call(&graph, "Transpose", "h", "y", "perm:1,0,2");
+    put_info(&graph, 12, "y");
+    check_refused(&graph, 20, NULL);
 }
 END_TEST
 
@@ -702,10 +721,10 @@ END_TEST
 
 /* A norm over an axis of one element is its amount, a product with a vector has
  * an axis less, and of two remainders of -7 by 3 this is -1; and the only
- * initializer is a number, no parameter. */
+ * initializer is a number, no parameter.  Known numbers are turned. */
 START_TEST(test_small_axes)
 {
-    static const float x[3] = {-1, 2, -3}, want[3] = {-2, 15, 2};
+    static const float x[3] = {-1, 2, -3}, want[3] = {-20, -3, -16};
     ls_onnx_options o = ls_onnx_defaults();
     ls__proto graph = {0}, all;
     model m;
@@ -730,7 +749,14 @@ START_TEST(test_small_axes)
     put_call(&graph, "Add", "ab,c", "abc", NULL);
     put_call(&graph, "Add", "abc,d", "abcd", NULL);
     put_call(&graph, "Add", "abcd,e", "abcde", NULL);
-    put_call(&graph, "Add", "abcde,rest", "y", NULL);
+    put_call(&graph, "Constant", "", "six", "value_ints:1,2,3,4,5,6");
+    put_call(&graph, "Constant", "", "shape", "value_ints:2,3");
+    put_call(&graph, "Cast", "six", "numbers", "to:1");
+    put_call(&graph, "Reshape", "numbers,shape", "matrix", NULL);
+    put_call(&graph, "Gemm", "x,matrix", "f", "transB:1");
+    put_call(&graph, "ReduceSum", "f,one", "g", NULL);
+    put_call(&graph, "Add", "abcde,rest", "last_but_one", NULL);
+    put_call(&graph, "Add", "last_but_one,g", "y", NULL);
     put_info(&graph, 12, "y");
     all = model_of(&graph, 20);
     o.sizes = "T=3";
@@ -1011,10 +1037,11 @@ static Suite *suite(void)
     tcase_add_test(t, test_twice);
     tcase_add_test(t, test_rows_apart);
     tcase_add_test(t, test_cut);
-    tcase_add_loop_test(t, test_refused_attributes, 0, 10);
+    tcase_add_loop_test(t, test_refused_attributes, 0, 12);
     tcase_add_loop_test(t, test_refused_heads, 0, 10);
     tcase_add_loop_test(t, test_refused_kinds, 0, 13);
     tcase_add_test(t, test_small_axes);
+    tcase_add_test(t, test_last_state);
     tcase_add_test(t, test_whole_numbers);
     tcase_add_test(t, test_no_output);
     tcase_add_test(t, test_unclear_pool);
