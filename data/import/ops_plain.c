@@ -224,7 +224,7 @@ static int prelu(ls__reader *r, const ls__om_node *n)
     ls_node *below;
 
     if (status < 0 || (status = ls__read_node_in(r, n, 1, &slope)) < 0 ||
-        (status = ls__value_like(&slope, &v)) < 0)
+        (status = ls__read_alike(r, n, &v, &slope)) < 0)
         return status;
     below = ls_mul(slope.node, ls_relu(ls_neg(v.node)));
     return put(r, n, &v, ls_sub(ls_relu(v.node), below));
