@@ -3,7 +3,6 @@
 #include "op/window.h"
 #include "base/assert.h"
 
-
 enum { MOST = 4096 }; /* pixels of a window or stride: nothing overflows */
 
 const char *const ls__padding_words[] = {

@@ -66,13 +66,13 @@ options=$(for model in linear mlp cnn lm gpt table resnet rnn onnx; do
 done | grep -oE '^ +--[a-z0-9-]+' | sort -u | wc -l)
 within "lines of lib, data, tools, bindings, include and bench" \
     "$(lines lib data tools bindings include bench)" 145411
-within "lines of lib" "$(lines lib)" 63670
+within "lines of lib" "$(lines lib)" 63669
 within "lines of tests" "$(lines test)" 82730
 within "public functions" \
     "$(for side in engine data; do packaging/functions $side; done | wc -l)" 450
 within "members of $(sed -n '1s/[0-9]* //p' "$dir/members")" \
     "$(sed -n '1s/ .*//p' "$dir/members")" 28
-within "options of lockstep-train" "$options" 110
+within "options of lockstep-train" "$options" 109
 within "words of $(sed -n '1s/[0-9]* //p' "$dir/words")" \
     "$(sed -n '1s/ .*//p' "$dir/words")" 4000
 within "folders at the top" "$(grep / "$dir/files" | sed 's|/.*||' | sort -u | wc -l)" 14

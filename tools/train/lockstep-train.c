@@ -325,7 +325,7 @@ static int open_watchdog(session *s)
                            s->set.stall_seconds, stderr);
 
     if (error)
-        return opt_fail(OPT_FAILED, "--stall-seconds: no thread: %s",
+        return opt_fail(OPT_FAILED, "--log-every :stall: no thread: %s",
                         strerror(error));
     return OPT_GO;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* --stall-seconds: a thread that says, when no step has finished for so long,
- * what each worker is doing.  It changes nothing and ends nothing. */
+/* --log-every :stall=S: a thread that says, when no step has finished for so
+ * long, what each worker is doing.  It changes nothing and ends nothing. */
 #ifndef TOOLS_STALL_H
 #define TOOLS_STALL_H
 

@@ -171,8 +171,8 @@ json "$dir/t"
 # Nobody reads the metrics, so that the tool waits for room in the pipe.
 mkfifo "$dir/pipe"
 exec 3<>"$dir/pipe"
-"$tool" linear --steps 100000000 --log-every 0 --metrics "$dir/pipe" \
-    --workers 2 --stall-seconds 0.3 >"$dir/out" 2>"$dir/err" </dev/null &
+"$tool" linear --steps 100000000 --log-every 0:stall=0.3 --metrics "$dir/pipe" \
+    --workers 2 >"$dir/out" 2>"$dir/err" </dev/null &
 pid=$!
 # (On a busy machine a step may be late by itself before.)
 until grep -A1 '): metrics' "$dir/err" | grep -q 'worker 1 '; do
@@ -203,7 +203,8 @@ expect 2 "--trace:level needs --trace" linear --trace :level=2
 run linear --trace "$dir/u" --metrics "$dir/m"
 has "a level is told" m '/u:level=1",'
 expect 2 "\"3\" is none of 1|2" linear --trace "$dir/t":level=3
-expect 2 "--stall-seconds" linear --stall-seconds -1
+expect 2 "--log-every:stall" linear --log-every :stall=-1
+expect 2 "type --log-every :stall=3" linear --stall-seconds 3
 expect 2 "not a regular file" linear --trace /dev/null
 expect 2 "No such file" linear --trace "$dir/none/t"
 
