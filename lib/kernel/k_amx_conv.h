@@ -91,7 +91,7 @@ static int64_t amx_image_size(const ls__conv *v)
 
 /* Windows are counted in lines, from each to the next a pixel on: a line is the
  * windows of a row and those between two rows, which nobody asked for; or the
- * former alone, filled up to whole tiles.  As what takes fewer tiles. */
+ * former alone, filled up to whole tiles: whichever takes fewer tiles. */
 static int64_t amx_line(const ls__conv *v)
 {
     int64_t line = v->step_y / v->step_x;
