@@ -44,7 +44,7 @@ SIMD void step_pixel(const ls__conv *v, int64_t step, int64_t *y, int64_t *x)
 static int64_t pair_words(const ls__conv *v)
 {
     return whole_vectors(image_size(v) + v->step_y +
-                         (AMX_LINES + 2) * v->step_x);
+                         (AMX_LINES + 2) * v->step_x + AMX_LINES);
 }
 
 /* A word at the place of each number, of it and the one two windows on. */
@@ -193,8 +193,7 @@ SIMD v16 dy_tiles(const ls__conv *v, const ls__pooled_dy *d, int64_t j,
     return bias;
 }
 
-/* Are the channels of dy those of one tile?  Then four tiles of patches go past
- * it at a time, and not two past two. */
+/* One tile has all channels of dy: four of patches go past it at a time. */
 SIMD bool is_one_tile(const ls__conv *v)
 {
     return v->out.n <= 16;
@@ -264,8 +263,7 @@ AMX void amx_flat_steps(amx_tiles *u, int64_t n, const uint32_t *a,
     }
 }
 
-/* The four tiles of t from (i,j) on, beside each other where `flat`, += count
- * steps. */
+/* Four tiles of t from (i,j) on, side by side where `flat`, += count steps. */
 AMX void transposed_block(const ls__product *t, bool flat, amx_tiles *u,
                           int64_t i, int64_t j, int64_t count,
                           const uint32_t *a, const uint32_t *b)
