@@ -102,8 +102,8 @@ static int64_t amx_line(const ls__conv *v)
                ? line : AMX_LINES * tiles;
 }
 
-/* All of K of four tiles of sums: two of windows with a panel of weights, or
- * four with its first half, which is all there is. */
+/* All of K of four tiles of sums: two tiles of windows by a panel of weights;
+ * or, narrow, four by its first half, the other being zeros. */
 AMX void amx_conv_sums(const ls__conv *v, bool narrow, amx_tiles *u,
                        const uint16_t *const at[4], const uint32_t *b)
 {
@@ -140,7 +140,8 @@ AMX void amx_store_column(amx_tiles *u, float *to)
     amx_store(u, 3, to + 3 * AMX_TILE, 16);
 }
 
-/* End the windows from place p on, of those below `end` that are asked for. */
+/* The epilogue of the windows from place p to `end`, but for those between two
+ * rows. */
 static void amx_windows_end(const ls__conv *v, int64_t line, int64_t p,
                             int64_t end, int64_t j, int64_t row,
                             const float *sums)

@@ -78,8 +78,16 @@ static int64_t image_words(const ls__conv *v)
 /* A word at the place of each number, of it and the one `apart` on. */
 static void image_copy(const ls__conv *v, int64_t apart, uint32_t *out)
 {
-    words_of_image(image_size(v), v->x, 16, apart, image_words(v), words_across,
-                   out);
+    int64_t n = image_size(v), all = image_words(v), i = 0;
+    const float *x = v->x;
+
+    for (; i + apart + 16 <= n; i += 16)
+        w16_store(out + i,
+                  words_across(v16_load(x + i), v16_load(x + i + apart)));
+    for (; i < all; i += 16)
+        w16_store(out + i,
+                  words_across(take_any(x + i, n - i),
+                               take_any(x + i + apart, n - i - apart)));
 }
 
 static const void *bf16_conv_image(const ls__conv *v, float *scratch)

@@ -71,21 +71,6 @@ SIMD v16 take_any(const float *p, int64_t left)
     return left > 0 ? take(p, left) : v16_zero();
 }
 
-/* Vectors of words, each of the 16 numbers from a multiple of `step` on and of
- * those `apart` further on: of the n at x and the zeros that follow them. */
-SIMD void words_of_image(int64_t n, const float *x, int64_t step, int64_t apart,
-                         int64_t all, w16 (*words_of_two)(v16, v16),
-                         uint32_t *out)
-{
-    int64_t i = 0;
-
-    for (; i + apart + 16 <= n; i += step, out += 16)
-        w16_store(out, words_of_two(v16_load(x + i), v16_load(x + i + apart)));
-    for (; i < all; i += step, out += 16)
-        w16_store(out, words_of_two(take_any(x + i, n - i),
-                                    take_any(x + i + apart, n - i - apart)));
-}
-
 /* Adding +0 makes a zero of a denormal. */
 SIMD v16 operand_of(v16 x)
 {

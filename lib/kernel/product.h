@@ -182,9 +182,9 @@ typedef struct ls__convs {
     bool transposed; /* dw has the form that dw_pooled has, and is added to */
     /* The image as y reads it, in scratch; NULL: as it is. */
     const void *(*image)(const ls__conv *v, float *scratch);
-    /* Images are numbers of bf16, which this makes, and not floats (NULL);
-     * behind them are zeros up to so many numbers. */
+    /* Rounds floats: images are then numbers of bf16; NULL: they are floats. */
     ls__bf16_fn *round;
+    /* Such numbers of an image, with the zeros that are read behind it. */
     int64_t (*image_size)(const ls__conv *v);
     /* y of windows in rows first .. last, all channels. */
     void (*y)(const ls__conv *v, const void *image, int64_t first,

@@ -114,16 +114,14 @@ void ls__conv_pad(const ls_node *n, const ls__halo *f, const float *x,
                   ls__conv *v)
 {
     int64_t size = f->h * f->w * f->c, padded = ls__conv_padded_size(n);
-    ls__halo as = *f;
 
     by.round = reader ? reader->round : NULL;
-    as.bf16 = by.round;
-    v->x = ls__halo_make(&as, x, &by, room);
+    v->x = ls__halo_make(f, x, &by, room);
     v->next_x = v->x == room ? padded : size;
     for (int64_t k = 1; k < v->images && v->x == room; k++)
-        ls__halo_make(&as, x + k * size, &by, room + k * padded);
-    LS__ASSERT(v->images == 1 || !as.bf16);
-    if (as.bf16)
+        ls__halo_make(f, x + k * size, &by, room + k * padded);
+    LS__ASSERT(v->images == 1 || !by.round);
+    if (by.round)
         end_image(f, reader->image_size(v), room);
 }
 

@@ -227,7 +227,10 @@ static void fill(const ls__halo *f, int64_t n, const void *way,
 const float *ls__halo_make(const ls__halo *f, const float *x,
                            const ls__fill *by, float *out)
 {
-    return ls__halo_fill(f, x, by->norm || by->round ? fill : NULL, by, out);
+    ls__halo as = *f;
+
+    as.bf16 = by->round;
+    return ls__halo_fill(&as, x, by->norm || by->round ? fill : NULL, by, out);
 }
 
 ls__pooling ls__pooling_of(const ls__window *w, int64_t in_h, int64_t in_w,

@@ -64,7 +64,7 @@ typedef struct ls__fill {
     float *pixels;
 } ls__fill;
 
-/* ls__halo_fill by these; f->bf16 says whether they are rounded. */
+/* ls__halo_fill by these; what is rounded has two bytes a number. */
 const float *ls__halo_make(const ls__halo *f, const float *x,
                            const ls__fill *by, float *out);
 
