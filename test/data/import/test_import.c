@@ -572,6 +572,20 @@ static void put_call(ls__proto *graph, const char *op, const char *inputs,
     ls__proto_message(graph, 1, &n);
 }
 
+/* A node, and what is said of it. */
+typedef struct refusal {
+    const char *op, *inputs, *attribute; /* text "a=b", or a number "a:1" */
+    const char *says;      /* NULL: it is read */
+} refusal;
+
+/* "steps": x as the steps of a cell, behind "image" (rows,1,T). */
+static void put_steps(ls__proto *graph)
+{
+    put_call(graph, "Constant", "", "axis", "value_ints:1,");
+    put_call(graph, "Unsqueeze", "x,axis", "image", NULL);
+    put_call(graph, "Transpose", "image", "steps", "perm:2,0,1");
+}
+
 /* Three axes of floats. */
 static void put_weights(ls__proto *graph, const char *name,
                         const int64_t shape[3])
@@ -591,24 +605,21 @@ static void put_weights(ls__proto *graph, const char *name,
  * refused by its name; without that the same node is read. */
 START_TEST(test_refused_attributes)
 {
-    static const struct refused {
-        const char *op, *attribute; /* text "a=b", or a number "a:1" */
-        const char *says;           /* NULL: it is read */
-    } all[] = {
-        {"LSTM", NULL, NULL},
-        {"LSTM", "clip:3", "clip"},
-        {"LSTM", "hidden_size:2", NULL},
-        {"LSTM", "hidden_size:4", "do not fit"},
-        {"LSTM", "layout:1", "layout"},
-        {"LSTM", "input_forget:1", "input_forget"},
-        {"LSTM", "activations=Relu", "activations"},
-        {"GRU", "linear_before_reset:1", NULL},
-        {"GRU", NULL, "linear_before_reset"},
-        {"ConvTranspose", NULL, NULL},
-        {"ConvTranspose", "auto_pad=SAME_UPPER", "auto_pad"},
-        {"ConvTranspose", "output_shape:9", "output_shape"},
+    static const refusal all[] = {
+        {"LSTM", "steps,w,u", NULL, NULL},
+        {"LSTM", "steps,w,u", "clip:3", "clip"},
+        {"LSTM", "steps,w,u", "hidden_size:2", NULL},
+        {"LSTM", "steps,w,u", "hidden_size:4", "do not fit"},
+        {"LSTM", "steps,w,u", "layout:1", "layout"},
+        {"LSTM", "steps,w,u", "input_forget:1", "input_forget"},
+        {"LSTM", "steps,w,u", "activations=Relu", "activations"},
+        {"GRU", "steps,w,u", "linear_before_reset:1", NULL},
+        {"GRU", "steps,w,u", NULL, "linear_before_reset"},
+        {"ConvTranspose", "image,w", NULL, NULL},
+        {"ConvTranspose", "image,w", "auto_pad=SAME_UPPER", "auto_pad"},
+        {"ConvTranspose", "image,w", "output_shape:9", "output_shape"},
     };
-    const struct refused *of = &all[_i];
+    const refusal *of = &all[_i];
     bool cell = *of->op != 'C';
     int64_t gates = *of->op == 'L' ? 4 : 3;
     ls__proto graph = {0};
@@ -616,11 +627,8 @@ START_TEST(test_refused_attributes)
     put_weights(&graph, "w", cell ? (int64_t[]){1, gates * 2, 1}
                                   : (int64_t[]){1, 1, 2});
     put_weights(&graph, "u", (int64_t[]){1, gates * 2, 2});
-    put_call(&graph, "Constant", "", "axis", "value_ints:1,");
-    put_call(&graph, "Unsqueeze", "x,axis", "image", NULL); /* (rows,1,T) */
-    put_call(&graph, "Transpose", "image", "steps", "perm:2,0,1");
-    put_call(&graph, of->op, cell ? "steps,w,u" : "image,w", "z",
-             of->attribute);
+    put_steps(&graph);
+    put_call(&graph, of->op, of->inputs, "z", of->attribute);
     put_call(&graph, "Transpose", "z", "y", cell ? "perm:2,0,1,3" : "perm:0,2,1"
              );
     put_info(&graph, 12, "y");
@@ -635,9 +643,7 @@ START_TEST(test_last_state)
 
     put_weights(&graph, "w", (int64_t[]){1, 8, 1});
     put_weights(&graph, "u", (int64_t[]){1, 8, 2});
-    put_call(&graph, "Constant", "", "axis", "value_ints:1,");
-    put_call(&graph, "Unsqueeze", "x,axis", "image", NULL);
-    put_call(&graph, "Transpose", "image", "steps", "perm:2,0,1");
+    put_steps(&graph);
     put_call(&graph, "LSTM", "steps,w,u", ",h", NULL);
     put_call(&graph, "Transpose", "h", "y", "perm:1,0,2");
     put_info(&graph, 12, "y");
@@ -648,10 +654,7 @@ END_TEST
 /* Attention that goes on from a cache, and heads and tables that do not fit. */
 START_TEST(test_refused_heads)
 {
-    static const struct refused {
-        const char *op, *inputs, *attribute;
-        const char *says; /* NULL: it is read */
-    } all[] = {
+    static const refusal all[] = {
         {"Attention", "four,four,four", NULL, NULL},
         {"Attention", "four,four,four,,four,four", NULL, "earlier steps"},
         {"Attention", "four,four,four,four", NULL, "wider than its scores"},
@@ -664,7 +667,7 @@ START_TEST(test_refused_heads)
          "turns 3 of 4"},
         {"RotaryEmbedding", "four,table,table,x", NULL, "that are known"},
     };
-    const struct refused *of = &all[_i];
+    const refusal *of = &all[_i];
     ls__proto graph = {0};
 
     put_call(&graph, "Constant", "", "one", "value_ints:1,");
@@ -683,10 +686,7 @@ END_TEST
 /* Nearest neighbours that are no repetition, and floats that become whole. */
 START_TEST(test_refused_kinds)
 {
-    static const struct refused {
-        const char *op, *inputs, *attribute;
-        const char *says; /* NULL: it is read */
-    } all[] = {
+    static const refusal all[] = {
         {"Resize", "image,,twice", NULL, NULL},
         {"Resize", "image,,thrice", NULL, NULL},
         {"Resize", "image,,twice", "nearest_mode=round_prefer_ceil", NULL},
@@ -702,7 +702,7 @@ START_TEST(test_refused_kinds)
         {"CastLike", "twice,axes", NULL, NULL},
         {"CastLike", "half,axes", NULL, "cuts numbers off"},
     };
-    const struct refused *of = &all[_i];
+    const refusal *of = &all[_i];
     ls__proto graph = {0};
 
     put_call(&graph, "Constant", "", "axes", "value_ints:1,2");
