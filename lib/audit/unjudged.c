@@ -18,8 +18,7 @@ enum { ORTHOGONAL = 5, MATRIX = 1 << 20 };
 
 /* Operators, optimizers and schedules that tools/referee has no rule for, up to
  * NULL. */
-static const char *const no_rule[] = {"less", "less_equal", "equal", "keep",
-                                      "keep_else", NULL};
+static const char *const no_rule[] = {NULL};
 
 bool ls__has_rule(const char *name)
 {

@@ -149,7 +149,8 @@ static ls_node *row_sums_of(ls_graph *g, uint32_t *r)
     x = ls_dense(x, n, "in");
     a = ls_sum_over(ls_square(x), 1, &first);
     b = ls_mean_over(ls_exp(ls_clamp(x, -2, 2)), 1, &first);
-    a = ls_sub(ls_max(a, b), ls_div(a, ls_softplus(b)));
+    a = ls_sub(ls_where(ls_less(b, a), ls_max(a, b), b),
+               ls_div(a, ls_softplus(b)));
     b = ls_max_over(ls_elu(x, 1), 1, &last);
     x = ls_concat((ls_node *[]){a, b}, 2, 0);
     return ls_dense(ls_dropout(x, 0.25, "drop"), 5, "out");

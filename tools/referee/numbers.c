@@ -150,6 +150,11 @@ int f_lt(f32 a, f32 b)
     return (a >> 31 ? -x : x) < (b >> 31 ? -y : y);
 }
 
+int f_equal(f32 a, f32 b)
+{
+    return !f_lt(a, b) && !f_lt(b, a) && !f_nan(a) && !f_nan(b);
+}
+
 f32 f_min(f32 a, f32 b) { return f_lt(a, b) ? a : b; }
 f32 f_max(f32 a, f32 b) { return f_lt(b, a) ? a : b; }
 

@@ -106,11 +106,6 @@ f32 softmax_makes(const asked *q)
 
 /* ------ sums and maxima over axes ------ */
 
-static int f_equal(f32 a, f32 b)
-{
-    return !f_lt(a, b) && !f_lt(b, a) && !f_nan(a) && !f_nan(b);
-}
-
 /* dy is shared by all that reach the maximum. */
 static f32 max_back(const f32 *x, int64_t n, int64_t at, f32 dy)
 {

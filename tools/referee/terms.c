@@ -7,10 +7,11 @@
 /* What the lesser of two gets, a being it; of equals each one half. */
 static f32 of_lesser(f32 d, f32 a, f32 b)
 {
-    if (f_lt(a, b))
-        return d;
-    return f_lt(b, a) || f_nan(a) || f_nan(b) ? 0 : f_mul(d, F(0.5f));
+    return f_lt(a, b) ? d : f_equal(a, b) ? f_mul(d, F(0.5f)) : 0;
 }
+
+/* 1 for yes, 0 for no. */
+static f32 truth(int yes) { return yes ? F(1.0f) : 0; }
 
 /* x to a whole power, by squaring. */
 static f32 whole_power(f32 x, int64_t p)
@@ -27,8 +28,7 @@ static f32 whole_power(f32 x, int64_t p)
 
 static f32 power_of(f32 x, f32 p)
 {
-    if (f_lt(f_abs(p), F(0x1p20f)) && !f_lt(p, f_int(f_trunc(p))) &&
-        !f_lt(f_int(f_trunc(p)), p))
+    if (f_lt(f_abs(p), F(0x1p20f)) && f_equal(p, f_int(f_trunc(p))))
         return whole_power(x, f_trunc(p));
     return e_exp(f_mul(p, e_log_any(x)));
 }
@@ -207,7 +207,12 @@ static f32 gelu_exact_slope(f32 x)
         f_mul(d, entropy_slope(a, b)), f_neg(f_mul(d, a))) \
     ROW(divergence, f_zero(b) ? 0 : f_mul(b, f_sub(e_log_any(b), a)), \
         f_neg(f_mul(d, b)), f_zero(b) ? 0 : \
-        f_mul(d, f_sub(f_add(e_log_any(b), F(1.0f)), a)))
+        f_mul(d, f_sub(f_add(e_log_any(b), F(1.0f)), a))) \
+    ROW(less, truth(f_lt(a, b)), 0, 0) \
+    ROW(less_equal, truth(f_lt(a, b) || f_equal(a, b)), 0, 0) \
+    ROW(equal, truth(f_equal(a, b)), 0, 0) \
+    ROW(keep, f_zero(b) ? F(-0.0f) : a, f_zero(b) ? 0 : d, 0) \
+    ROW(keep_else, f_zero(b) ? a : F(-0.0f), f_zero(b) ? d : 0, 0)
 
 #define VALUES f32 a = g.a, b = g.b, y = g.y, d = g.d, p = g.p, q = g.q; \
     (void)a, (void)b, (void)y, (void)d, (void)p, (void)q

@@ -41,19 +41,22 @@ static void draw(int key, f32 *out)
 
 static f32 same_nan(float x) { return x != x ? NAN32 : F(x); }
 
-/* Returns the number as a record has it. */
-
-/* Operands of one number are at the ends, too, and of larger sizes. */
-static void draw_ends(f32 *a)
+/* Operands are at the ends, too, two of them at each of both; of one number
+ * also of larger sizes. */
+static void draw_ends(f32 *a, f32 *b, int operands)
 {
     static const float ends[] = {
         0, -0.0f, INFINITY, -INFINITY, NAN, 0x1p16f, 0x1p-16f,
         -0x1.fffffep15f, 14, -14, 20, 21, 87.5f, -87.5f, 3e38f, -3e38f,
         0x1p-140f, -0x1p-140f, 0x1p-127f};
+    enum { ENDS = sizeof ends / sizeof *ends };
 
-    for (int i = 0; i < DRAWN; i += 2)
+    for (int i = 0; operands == 1 && i < DRAWN; i += 2)
         a[i] += (uint32_t)(i % 120) << 23;
-    memcpy(a, ends, sizeof ends);
+    for (int i = 0; i < ENDS * ENDS; i++) {
+        a[i] = F(ends[i % ENDS]);
+        b[i] = F(ends[i / ENDS]);
+    }
 }
 
 static void expect_term(const ls__kernel_table *k, const term *by, ls__term t)
@@ -68,8 +71,7 @@ static void expect_term(const ls__kernel_table *k, const term *by, ls__term t)
     draw(3, d);
     for (int j = 0; j < DRAWN; j += 31)
         b[j] = a[j];
-    if (ls__term_inputs(t.kind) == 1)
-        draw_ends(a);
+    draw_ends(a, b, ls__term_inputs(t.kind));
     k->term_value(&t, &r);
     k->term_grad(&t, &r);
     for (int j = 0; j < DRAWN; j++) {

@@ -10,6 +10,7 @@
 #include "calls.h"
 #include "random/init.h"
 #include "referee/numbers.h"
+#include "referee/verdict.h"
 #include "rules/schedule.h"
 #include "support.h"
 
@@ -302,6 +303,26 @@ END_TEST
 
 /* ------ vectors ------ */
 
+enum { VECTORS = 300 };
+
+static char names[VECTORS][80];
+
+/* Each that is judged has a vector, whose name is its own and what is asked. */
+static void check_names(const char *kind, const char *(*name_of)(int i))
+{
+    for (int i = 0; name_of(i); i++) {
+        char name[80];
+        size_t n = (size_t)snprintf(name, sizeof name, "%s%s", kind,
+                                    name_of(i));
+        int k = 0;
+
+        while (k < VECTORS && (strncmp(names[k], name, n) ||
+                               (names[k][n] && names[k][n] != ' ')))
+            k++;
+        ck_assert_msg(k < VECTORS, "%s has no vector", name);
+    }
+}
+
 START_TEST(vectors)
 {
     char path[512], name[80];
@@ -313,11 +334,16 @@ START_TEST(vectors)
              getenv("top_srcdir") ? getenv("top_srcdir") : "..");
     f = fopen(path, "r");
     ck_assert_msg(f != NULL, "%s", path);
-    for (; asked_read(f, name, &is, &wanted); count++)
+    for (; asked_read(f, name, &is, &wanted); count++) {
         ck_assert_msg(is == wanted, "%s: %08x, and the vector has %08x", name,
                       is, wanted);
+        ck_assert_int_lt(count, VECTORS);
+        strcpy(names[count], name);
+    }
     fclose(f);
-    ck_assert_int_ge(count, 200);
+    check_names("", operator_name);
+    check_names("update ", update_name);
+    check_names("schedule ", rate_name);
 }
 END_TEST
 
