@@ -63,18 +63,6 @@ static void bf16_conv_pack(const ls__conv_weights *of, const float *w,
 
 /* ------ the image in words ------ */
 
-/* Slack: what tiles read beyond the image, where B is zero: the rest of a word
- * or of two blocks, and the second row of the last blocks. */
-static int64_t image_slack(const ls__conv *v)
-{
-    return v->step_y + 4 * v->step_x + LS__BF16_STEP;
-}
-
-static int64_t image_words(const ls__conv *v)
-{
-    return whole_vectors(image_size(v) + image_slack(v));
-}
-
 /* A word at the place of each number, of it and the one `apart` on. */
 static void image_copy(const ls__conv *v, int64_t apart, uint32_t *out)
 {
@@ -94,8 +82,20 @@ static const void *bf16_conv_image(const ls__conv *v, float *scratch)
 {
     uint32_t *out = (uint32_t *)(void *)scratch;
 
+    if (is_paired(v))
+        return v->x;
     image_copy(v, 2, out);
     return out;
+}
+
+/* A word at the place of each number, of it and the one a pixel on. */
+static void image_of_pixels(const ls__conv *v, uint32_t *out)
+{
+    if (is_paired(v))
+        words_of_paired(image_words(v), v->step_x,
+                        (const uint16_t *)(const void *)v->x, out);
+    else
+        image_copy(v, v->step_x, out);
 }
 
 /* ------ y ------ */
@@ -145,13 +145,19 @@ static void bf16_conv_row(const ls__conv *v, const word_places *at,
 static void bf16_conv(const ls__conv *v, const void *image, int64_t first,
                       int64_t last)
 {
-    word_places at = {.row = v->step_x, .step = LS__BF16_STEP};
+    int64_t each = is_paired(v) ? PER_WORD : 1; /* numbers from word to word */
+    word_places at = {.row = v->step_x / each, .step = LS__BF16_STEP / each};
+    ls__conv of = *v;
 
+    of.row /= each;
+    of.col /= each;
+    of.step_x /= each;
+    of.step_y /= each;
     for (int64_t q = 0; q < STEP_WORDS; q++)
-        at.word[q] = first_of(q);
+        at.word[q] = each == 1 ? first_of(q) : q;
     for (int64_t y = first; y < last; y++)
         for (int64_t j = 0; j < v->out.n; j += COLUMNS)
-            bf16_conv_row(v, &at, (const uint32_t *)image + y * v->step_y, y,
+            bf16_conv_row(&of, &at, (const uint32_t *)image + y * of.step_y, y,
                           j);
 }
 
@@ -269,7 +275,7 @@ static void bf16_conv_grad(const ls__conv *v, float *dbias, float *scratch)
                   .add = v->out.accumulate};
     int64_t rows = near_rows(v), all = (v->h + 1) / 2;
 
-    image_copy(v, v->step_x, image);
+    image_of_pixels(v, image);
     for (int64_t i = 0; i < STEP_WORDS; i++) {
         int64_t y, x;
 
@@ -295,7 +301,7 @@ static int64_t bf16_conv_scratch(const ls__conv *v)
 }
 
 static const ls__convs bf16_convs = {
-    .skips = true, .image = bf16_conv_image, .y = bf16_conv,
+    PAIRED_IMAGES .skips = true, .image = bf16_conv_image, .y = bf16_conv,
     .dw = bf16_conv_grad, .dw_pooled = bf16_conv_grad_pooled,
     .scratch = bf16_conv_scratch, .packed_size = bf16_conv_packed_size,
     .pack = bf16_conv_pack};

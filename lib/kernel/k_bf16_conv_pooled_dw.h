@@ -60,8 +60,26 @@ static int64_t twin_floats(int64_t n)
     return whole_vectors((n + 1) / 2 + TWIN_NUMBERS / 2);
 }
 
-static void twin_round(int64_t n, const float *x, uint16_t *out)
+/* The numbers of a paired image in their own order. */
+static void twin_copy(int64_t n, const uint16_t *x, uint16_t *out)
 {
+    const __m512i order = _mm512_set4_epi32(0x0d0c0908, 0x0f0e0b0a, 0x05040100,
+                                            0x07060302);
+
+    for (int64_t i = 0; i < n; i += TWIN_NUMBERS)
+        _mm512_storeu_si512(
+            out + i, _mm512_shuffle_epi8(_mm512_loadu_si512(x + i), order));
+}
+
+static void twin_image(const ls__conv *v, uint16_t *out)
+{
+    int64_t n = image_size(v);
+    const float *x = v->x;
+
+    if (is_paired(v)) {
+        twin_copy(n, (const uint16_t *)(const void *)x, out);
+        return;
+    }
     for (int64_t i = 0; i < n; i += TWIN_NUMBERS)
         _mm512_storeu_si512(
             out + i, (__m512i)_mm512_cvtne2ps_pbh(
@@ -377,7 +395,7 @@ static void bf16_conv_grad_pooled(const ls__conv *v, const ls__pooled_dy *d,
     twin_rooms r = twin_rooms_in(v, scratch);
     bool add = v->out.accumulate;
 
-    twin_round(image_size(v), v->x, r.image);
+    twin_image(v, r.image);
     if (r.narrow)
         twin_gather(v, false, t, r.narrow);
     for (a.y = 0; a.y < v->h; a.y += a.h)

@@ -65,6 +65,25 @@ static int64_t image_size(const ls__conv *v)
     return ((v->h - 1) * v->step_y / v->row + v->kh) * v->row;
 }
 
+/* Slack: what tiles read beyond the image, where B is zero: the rest of a word
+ * or of two blocks, and the second row of the last blocks. */
+static int64_t image_slack(const ls__conv *v)
+{
+    return v->step_y + 4 * v->step_x + LS__BF16_STEP;
+}
+
+static int64_t image_words(const ls__conv *v)
+{
+    return whole_vectors(image_size(v) + image_slack(v));
+}
+
+/* Is the image made of the words of y's steps?  Where a pixel is whole words,
+ * those of all windows are the same. */
+static bool is_paired(const ls__conv *v)
+{
+    return PER_WORD == 2 && v->c % (2 * PER_WORD) == 0;
+}
+
 /* The next 16 of `left` elements at p, which may be none or less. */
 SIMD v16 take_any(const float *p, int64_t left)
 {
@@ -106,7 +125,57 @@ SIMD w16 words_across(v16 first, v16 second)
         order, (__m512i)_mm512_cvtne2ps_pbh(first, second));
 }
 
+/* out = n numbers rounded, in whole words, as those along K. */
+static void round_paired(int64_t n, const float *x, uint16_t *out)
+{
+    int64_t i = 0;
+
+    for (; i + WORD_BLOCK <= n; i += WORD_BLOCK)
+        _mm512_storeu_si512(out + i, words_of(v16_load(x + i),
+                                              v16_load(x + i + 16)));
+    if (i < n)
+        _mm512_mask_storeu_epi16(out + i, (1u << (n - i)) - 1,
+                                 words_along(x + i, n - i));
+}
+
+/* Numbers of such an image, with what is read behind it; 0: it is not one. */
+static int64_t paired_size(const ls__conv *v)
+{
+    return is_paired(v) ? image_words(v) + whole_vectors(v->step_x) : 0;
+}
+
+/* out = n words of numbers of such an image, in their own order, and of those
+ * `apart` on. */
+static void words_of_paired(int64_t n, int64_t apart, const uint16_t *x,
+                            uint32_t *out)
+{
+    /* Of each four numbers 0, 1, 2, 3 are at 1, 3, 0, 2. */
+    const __m512i order = _mm512_set_epi16(
+        14, 30, 12, 28, 15, 31, 13, 29, 10, 26, 8, 24, 11, 27, 9, 25, 6, 22, 4,
+        20, 7, 23, 5, 21, 2, 18, 0, 16, 3, 19, 1, 17);
+
+    for (int64_t i = 0; i < n; i += 16) {
+        const __m256i *first = (const __m256i *)(const void *)(x + i);
+        const __m256i *second = (const __m256i *)(const void *)(x + i + apart);
+        __m512i both = _mm512_inserti64x4(
+            _mm512_castsi256_si512(_mm256_loadu_si256(first)),
+            _mm256_loadu_si256(second), 1);
+
+        w16_store(out + i, _mm512_permutexvar_epi16(order, both));
+    }
+}
+
+#define PAIRED_IMAGES .round = round_paired, .image_size = paired_size,
+
 #else
+
+#define PAIRED_IMAGES
+
+static void words_of_paired(int64_t n, int64_t apart, const uint16_t *x,
+                            uint32_t *out)
+{
+    (void)n, (void)apart, (void)x, (void)out; /* no image is one */
+}
 
 SIMD w16 words_along(const float *x, int64_t n)
 {

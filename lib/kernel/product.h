@@ -184,7 +184,8 @@ typedef struct ls__convs {
     const void *(*image)(const ls__conv *v, float *scratch);
     /* Rounds floats: images are then numbers of bf16; NULL: they are floats. */
     ls__bf16_fn *round;
-    /* Such numbers of an image, with the zeros that are read behind it. */
+    /* Such numbers of an image, with the zeros that are read behind it; 0: this
+     * one is floats. */
     int64_t (*image_size)(const ls__conv *v);
     /* y of windows in rows first .. last, all channels. */
     void (*y)(const ls__conv *v, const void *image, int64_t first,

@@ -75,7 +75,6 @@ ls__conv ls__conv_apart(const ls_node *n, const ls__conv *v, int64_t y,
     int64_t kw = ls__window_of(n)->kw, at = (y * v->w + x) * v->out.c_row;
     ls__conv of = *v;
 
-    of.x += y * v->step_y + x * v->step_x;
     of.step_x *= f.sx;
     of.h = 1;
     of.w = (v->w - x + f.sx - 1) / f.sx;
@@ -90,14 +89,24 @@ ls__conv ls__conv_apart(const ls_node *n, const ls__conv *v, int64_t y,
     return of;
 }
 
+/* Numbers of bf16 that an image is for its reader; 0: it is floats. */
+static int64_t rounded_size(const ls__convs *reader, const ls__conv *v)
+{
+    return reader && reader->round ? reader->image_size(v) : 0;
+}
+
 int64_t ls__conv_image_room(const ls_node *n, const ls__convs *reader)
 {
     ls__conv x = ls__conv_of_x(n), dy = ls__conv_of_dy(n);
+    int64_t of_x = rounded_size(reader, &x), of_dy = rounded_size(reader, &dy);
+    int64_t rounded = ls__whole_vectors(ls__most(of_x, of_dy) / 2 + 1);
 
-    return reader && reader->round
-               ? ls__whole_vectors(ls__most(reader->image_size(&x),
-                                            reader->image_size(&dy)) / 2 + 1)
-               : ls__conv_padded_size(n);
+    return of_x && of_dy ? rounded : ls__most(rounded, ls__conv_padded_size(n));
+}
+
+int64_t ls__conv_number_bytes(const ls__convs *reader, const ls__conv *v)
+{
+    return rounded_size(reader, v) ? 2 : 4;
 }
 
 /* Zeros behind an image that was made. */
@@ -114,15 +123,16 @@ void ls__conv_pad(const ls_node *n, const ls__halo *f, const float *x,
                   ls__conv *v)
 {
     int64_t size = f->h * f->w * f->c, padded = ls__conv_padded_size(n);
+    int64_t rounded = rounded_size(reader, v);
 
-    by.round = reader ? reader->round : NULL;
+    by.round = rounded ? reader->round : NULL;
     v->x = ls__halo_make(f, x, &by, room);
     v->next_x = v->x == room ? padded : size;
     for (int64_t k = 1; k < v->images && v->x == room; k++)
         ls__halo_make(f, x + k * size, &by, room + k * padded);
     LS__ASSERT(v->images == 1 || !by.round);
     if (by.round)
-        end_image(f, reader->image_size(v), room);
+        end_image(f, rounded, room);
 }
 
 ls__conv ls__conv_image(const ls__conv *v, int64_t i)

@@ -30,7 +30,8 @@ ls__conv ls__conv_of_x(const ls_node *n);
 ls__conv ls__conv_of_dy(const ls_node *n);
 
 /* The part of v, those over dy, that makes pixels x, x + stride and so on of
- * row y of dx.  The convolution has a stride: dy stands between zeros. */
+ * row y of dx; its image is still v's.  The convolution has a stride: dy stands
+ * between zeros. */
 ls__conv ls__conv_apart(const ls_node *n, const ls__conv *v, int64_t y,
                         int64_t x);
 
@@ -112,6 +113,9 @@ static inline int64_t ls__conv_padded_size(const ls_node *n)
 
 /* Floats of an image as the reader takes it; NULL: with its padding. */
 int64_t ls__conv_image_room(const ls_node *n, const ls__convs *reader);
+
+/* Bytes of a number of such an image. */
+int64_t ls__conv_number_bytes(const ls__convs *reader, const ls__conv *v);
 
 /* dw to its transposed form, or back; an underflow's -0 becomes +0. */
 void ls__conv_transpose(const ls__kernel_table *kernels, const ls__conv *v,

@@ -123,14 +123,17 @@ static bool is_apart(const ls__run *r, const ls__convs *reader)
 static void dx_apart(const ls__run *r, const ls__conv *v,
                      const ls__convs *reader, float *scratch)
 {
-    const float *image = image_of(reader, v, scratch);
+    const char *image = image_of(reader, v, scratch);
+    int64_t each = ls__conv_number_bytes(reader, v);
     int64_t sx = ls__window_of(r->node)->sx;
 
     for (int64_t y = 0; y < v->h; y++)
         for (int64_t x = 0; x < sx && x < v->w; x++) {
             ls__conv one = ls__conv_apart(r->node, v, y, x);
+            int64_t at = each * (y * v->step_y + x * v->step_x);
 
-            reader->y(&one, image + y * v->step_y + x * v->step_x, 0, 1);
+            one.x = (const void *)((const char *)v->x + at);
+            reader->y(&one, image + at, 0, 1);
         }
 }
 

@@ -561,7 +561,8 @@ static const shape shapes[] = {{8, 8, 3, 32, {3, 3, 1, 1, LS_SAME}},
                                {7, 11, 34, 64, {3, 4, 3, 2, LS_SAME}},
                                {8, 8, 64, 48, {3, 3, 1, 1, LS_SAME}},
                                {5, 1, 1, 9, {3, 3, 1, 1, LS_SAME}},
-                               {6, 32, 16, 16, {3, 3, 1, 1, LS_SAME}}};
+                               {6, 32, 16, 16, {3, 3, 1, 1, LS_SAME}},
+                               {9, 10, 12, 20, {3, 3, 2, 2, LS_SAME}}};
 
 enum { IMAGES = 3, STRIDE = UNDER_SANITIZER ? 2 : 1 /* of shapes */ };
 
