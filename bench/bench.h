@@ -55,24 +55,17 @@ static inline int number(int argc, char **argv, const char *name, int absent)
     return text ? atoi(text) : absent;
 }
 
-/* NULL: there is no path. */
-static inline FILE *open_file(const char *path)
-{
-    FILE *f = path ? fopen(path, "w") : NULL;
-
-    if (path && !f) {
-        perror(path);
-        exit(EXIT_FAILURE);
-    }
-    return f;
-}
-
 /* Where `--metrics F` has the lines go, or standard output. */
 static inline FILE *metrics(int argc, char **argv)
 {
-    FILE *out = open_file(option(argc, argv, "--metrics", NULL));
+    const char *path = option(argc, argv, "--metrics", NULL);
+    FILE *out = path ? fopen(path, "w") : stdout;
 
-    return out ? out : stdout;
+    if (!out) {
+        perror(path);
+        exit(EXIT_FAILURE);
+    }
+    return out;
 }
 
 #endif

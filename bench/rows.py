@@ -10,11 +10,10 @@ LOSS_TOLERANCE = 1e-4
 class Side:
     name: str
     command: list                # {build} {bin} {python} {peers} {init}
-    needs: str = ""              # "full", "jax", "images",
+    needs: str = ""              # "full", "jax", "onnx",
                                  # "mpi": a build with it and its mpirun
     agree: int = 20              # losses, from the first, that must agree
     alone: list = None           # the command on one worker or thread
-    parts: dict = field(default_factory=lambda: {"": "ms"})  # name: field
 
 
 @dataclass
@@ -137,11 +136,6 @@ def adapters():
         init="gpt", start=train("", "gpt", 2, 2, *text).command)
 
 
-def linear_step(name, workers, *more):
-    return Side(name, ["{build}/bench-linear_step", "--workers", str(workers),
-                       *more])
-
-
 def recurrent(cell):
     def here(workers):
         return ["{build}/bench-recurrent", "--cell", cell, "--workers",
@@ -199,34 +193,20 @@ def tokens(name, window):
                     str(window)).command)
 
 
-def transcript(name, rows, steps, quick, model, *more):
-    """Turns of one trainer without a transcript and with one, and what it does
-    alone, in processor time.  All turns are in the build's transcript-*.csv."""
-    side = Side("transcript", ["{build}/bench-transcript_cost", "--init",
-                               "{init}", "--rows", str(rows), "--csv",
-                               "{build}/transcript-" + name + ".csv"],
-                parts={"without": "without", "with": "with", "apart": "apart"})
-    return Row(name + " transcript", steps, quick, [side],
-               [Ratio("with / without", "with", "without"),
-                Ratio("apart, % of a step", "apart", "without", 100)],
-               init=name + " transcript",
-               start=train("", model, 2, 2, *more).command)
-
-
-def check(name, rows, turn, workers, steps, quick, model, *more):
-    """Turns of trainers at several rates of --check, in processor time.  All
-    turns are in the build's check-*.csv, for bench/results/check."""
-    where = name if workers == 1 else f"{name}-{workers}"
-    side = Side("check", ["{build}/bench-check_cost", "--init", "{init}",
-                          "--rows", str(rows), "--turn", str(turn),
-                          "--workers", str(workers), "--csv",
-                          "{build}/check-" + where + ".csv"],
-                parts={part: part for part in ("off", "at 0.01", "at 0.1")})
-    return Row(where.replace("-", " ") + " check", steps, quick, [side],
-               [Ratio(f"{at} / off", f"at {at}", "off")
-                for at in ("0.01", "0.1")],
-               init=where + " check", start=train("", model, 2, 2,
-                                                  *more).command)
+def predict(model, *more):
+    """One row, image or sequence by one thread: a step is a block of them."""
+    def there(name, *options, needs=""):
+        return Side(name, ["{python}", "-B", f"{{peers}}/predict_{name}.py",
+                           "--threads", "1", "--init", "{init}", *options],
+                    needs)
+    name = "predict " + model
+    return Row(name, 23, 8, [
+        Side("lockstep", ["{build}/bench-predict", "--init", "{init}"]),
+        there("torch", "--model", model),
+        there("onnx", "--predict", "{bin}/lockstep-predict", needs="onnx"),
+    ], against("torch", "onnx", "sum"),  # of rounds that are stored
+        init=name, tolerance=2e-3,
+        start=train("", model, 2, 2, *more).command)
 
 
 def against(*others):
@@ -283,7 +263,7 @@ def of_cores(cores):
         many("mlp", cores, 103, 53, [*rows, "--batch", "256", "--no-shuffle"],
              rows, 2e-3),
         many("gpt", cores, 23, 9, ["--data", "{text}"],
-             ["--data", "{text}", "--eval-every", "0"]),
+             ["--data", "{text}"]),
         many("lm bf16", cores, 23, 7, [*batch, "--precision", "bf16"],
              [*batch, "--precision", "bf16"], 1e-2),
     ]
@@ -299,9 +279,6 @@ def found(name):
 # As the peers do it; both workers update.
 MLP = ["--batch", "256", "--no-shuffle", "--state", "shard"]
 
-# A step takes a fraction of a millisecond.
-SMALL = ["--layers", "1", "--d-model", "32", "--seq-len", "8", "--heads", "4"]
-
 PRECISIONS = "f32x3", "bf16"
 
 ROWS = [
@@ -316,10 +293,10 @@ ROWS = [
     ], against("torch", "torch compiled", "jax", "jax 2 devices"), init="lm"),
     Row("gpt", 33, 11, [
         ours("gpt", "--data", "{text}"),
-        peer("torch", "gpt_torch.py", "--data", "{text}", "--eval-every", "0"),
+        peer("torch", "gpt_torch.py", "--data", "{text}"),
         *levels("gpt", "--data", "{text}"),
         peer("torch compiled", "gpt_torch.py", "--data", "{text}",
-             "--eval-every", "0", "--mode", "compile", needs="full"),
+             "--mode", "compile", needs="full"),
     ], against("torch", "torch compiled"), init="gpt"),
     Row("cnn", 33, 23, [
         ours("cnn"),
@@ -338,12 +315,6 @@ ROWS = [
         peer("torch compiled", "mlp_torch.py", "--x", "{x}", "--y", "{y}",
              "--mode", "compile", needs="full"),
     ], against("torch", "torch compiled"), init="mlp", tolerance=2e-3),
-    Row("mlp images", 103, 53, [
-        train("lockstep", "mlp", 2, 2, "--x", "{images}", "--y", "{labels}",
-              *MLP, needs="images"),
-        peer("torch", "mlp_torch.py", "--x", "{images}", "--y", "{labels}",
-             needs="images"),
-    ], against("torch"), init="mlp", tolerance=2e-3),
     Row("lm bf16", 33, 11, [
         train("lockstep", "lm", 2, 2, "--precision", "bf16"),
         peer("torch", "lm_torch.py", "--precision", "bf16"),
@@ -406,28 +377,14 @@ ROWS = [
     ], [efficiency("efficiency 1 -> 2", "1 worker", "2 workers")]),
     ranks("lm"),
     ranks("cnn"),
-    Row("linear_step", 23, 13, [
-        linear_step("1 worker", 1),
-        linear_step("2 workers", 2),
-    ], [Ratio("2 workers / 1 worker", "2 workers", "1 worker")]),
-    Row("empty step", 203, 103, [
-        linear_step("1 worker", 1, "--empty", "1"),
-        linear_step("2 workers", 2, "--empty", "1"),
-    ]),
     recurrent("lstm"),
     recurrent("gru"),
     sparse("sparse", 64),
     sparse("sparse few", 4),
     tokens("tokens", 64),
     tokens("tokens 256", 256),
-    transcript("lm", 32, 7, 5, "lm"),
-    transcript("cnn", 128, 33, 13, "cnn"),
-    transcript("mlp", 256, 33, 8, "mlp", "--x", "{x}", "--y", "{y}", *MLP),
-    transcript("small", 32, 33, 13, "mlp", "--hidden", "32"),
-    transcript("tiny", 64, 33, 13, "linear"),
-    *(check("lm", 32, 10, w, 23, 8, "lm") for w in (1, 2)),
-    *(check("mlp", 256, 50, w, 43, 13, "mlp", "--x", "{x}", "--y", "{y}", *MLP)
-      for w in (1, 2)),
-    *(check("small", 64, 200, w, 43, 13, "lm", *SMALL) for w in (1, 2)),
+    predict("mlp", "--d-in", "784"),
+    predict("cnn"),
+    predict("lm"),
     adapters(),
 ]

@@ -42,56 +42,6 @@ static inline void training_close(training *r)
     ls_mesh_close(r->mesh);
 }
 
-/* An input that one of lockstep-train's models may have. */
-static const struct {
-    const char *name;
-    ls_dtype dtype;
-    int64_t size;
-    int most; /* of whole numbers */
-} training_inputs[] = {{"tokens", LS_I32, 64, 512},
-                       {"tokens", LS_I32, 8, 512},
-                       {"x", LS_F32, 3072, 0},
-                       {"x", LS_F32, 784, 0},
-                       {"x", LS_F32, 64, 0},
-                       {"x", LS_F32, 8, 0},
-                       {"y", LS_F32, 4, 0},
-                       {"y", LS_I32, 1, 10}};
-enum { TRAINING_INPUTS = sizeof training_inputs / sizeof *training_inputs };
-
-/* Set those inputs that the model has.  One that it has otherwise is refused,
- * and tried in the next way; the batch borrows all arrays. */
-static inline void fill(ls_batch *b, int64_t rows)
-{
-    for (int i = 0; i < TRAINING_INPUTS; i++) {
-        int64_t n = rows * training_inputs[i].size;
-        float *x = calloc((size_t)n, sizeof *x);
-        int32_t *k = calloc((size_t)n, sizeof *k);
-        int most = training_inputs[i].most;
-
-        if (!x || !k)
-            exit(EXIT_FAILURE);
-        ls_random_normal(ls_key_new(1), 0, n, x);
-        if (most)
-            ls_random_randint(ls_key_new(2), 0, n, 0, most, k);
-        (void)ls_batch_set_view(b, training_inputs[i].name,
-                                training_inputs[i].dtype, n,
-                                most ? (void *)k : x, rows);
-    }
-}
-
-/* The model of a file and its parameters, with so many rows. */
-static inline training training_load(const char *path, int devices, int workers,
-                                     int64_t rows, const ls_trainer_options *o)
-{
-    ls_graph *graph;
-    training r;
-
-    must(ls_graph_load(&graph, path));
-    r = training_open(graph, devices, workers, o);
-    fill(r.batch, rows);
-    return r;
-}
-
 /* Numbers in [-scale, scale). */
 static inline void draw(int64_t seed, float scale, int64_t n, float *x)
 {

@@ -2,7 +2,7 @@
 """The tool's lm or cnn in PyTorch's DistributedDataParallel over gloo: two
 processes of one thread, each half of every batch, as two ranks of lockstep.
 
-    ddp_torch.py MODEL [--init F] [--steps N] [--metrics F]
+    ddp_torch.py MODEL --init F [--steps N] [--metrics F]
 
 Gradients are views of DDP's buckets and the graph is static, its fastest form.
 A step is timed as in the other peers; the mean of the two losses, which proves
@@ -18,10 +18,10 @@ import torch
 import torch.distributed as dist
 from torch.nn.parallel import DistributedDataParallel
 
-import cnn_shared
 import cnn_torch
 import lm_shared
 import lm_torch
+import steps
 
 RANKS = 2
 
@@ -40,7 +40,7 @@ class Model(torch.nn.Module):
 
 
 def lm(init):
-    p = lm_torch.fuse(lm_shared.initial(init))
+    p = lm_torch.parameters(lm_shared.read_safetensors(init))
     optimizer = torch.optim.AdamW(p.values(), lr=lm_shared.LR, fused=True,
                                   weight_decay=lm_shared.WEIGHT_DECAY)
 
@@ -51,13 +51,13 @@ def lm(init):
 
 def cnn(init):
     layout = torch.channels_last
-    p = cnn_torch.parameters(cnn_shared.initial(init), layout)
-    optimizer = torch.optim.Adam(p.values(), lr=cnn_shared.LR, fused=True)
+    p = cnn_torch.parameters(lm_shared.read_safetensors(init), layout)
+    optimizer = torch.optim.Adam(p.values(), lr=cnn_torch.LR, fused=True)
 
     def take(x, y):
         images = torch.from_numpy(x).permute(0, 3, 1, 2)
         return (images.contiguous(memory_format=layout), torch.from_numpy(y))
-    return Model(cnn_torch.loss_fn, p), optimizer, take, cnn_shared
+    return Model(cnn_torch.loss_fn, p), optimizer, take, cnn_torch
 
 
 def share(batch, rank):
@@ -102,7 +102,7 @@ def main():
     if len(sys.argv) > 2 and sys.argv[1] == "--rank":
         rank, meeting = int(sys.argv[2]), sys.argv[3]
         del sys.argv[1:4]
-    o = lm_shared.options(["eager"])
+    o = steps.options()
     if rank:
         run_rank(model, o, rank, meeting, os.devnull)
         return
@@ -111,7 +111,7 @@ def main():
         other = subprocess.Popen([sys.executable, "-B", __file__, model,
                                   "--rank", "1", meeting, *sys.argv[1:]])
         try:
-            run_rank(model, o, 0, meeting, o.metrics or "/dev/stdout")
+            run_rank(model, o, 0, meeting, o.metrics)
             if other.wait():
                 raise SystemExit("ddp_torch: rank 1 failed")
         finally:

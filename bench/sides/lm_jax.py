@@ -5,8 +5,9 @@ host devices as threads ("sharded", JAX's own data parallelism)."""
 import os
 
 import lm_shared as shared
+import steps
 
-o = shared.options(["one", "sharded"])
+o = steps.options("one", "sharded")
 if o.mode == "sharded":  # before jax is imported
     os.environ["XLA_FLAGS"] = \
         f"--xla_force_host_platform_device_count={o.threads}"
@@ -65,7 +66,7 @@ def update(state, tokens):
 
 
 def main():
-    p = {k: jnp.asarray(a) for k, a in shared.initial(o.init).items()}
+    p = {k: jnp.asarray(a) for k, a in shared.read_safetensors(o.init).items()}
     zeros = [{k: jnp.zeros_like(a) for k, a in p.items()} for _ in "mv"]
     mesh = Mesh(jax.devices(), ("data",))
     rows = NamedSharding(mesh, PartitionSpec("data"))
@@ -78,7 +79,8 @@ def main():
         state, loss = jitted(state, jax.device_put(batch, rows))
         return float(jax.block_until_ready((state, loss))[1])
 
-    shared.run(step, o, {"jax": jax.__version__})
+    steps.run(step, shared.batches(o.steps), o.metrics,
+              {"jax": jax.__version__})
 
 
 if __name__ == "__main__":

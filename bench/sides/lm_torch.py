@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 import lm_shared as shared
+import torch_steps as ts
 
 CAUSAL = False  # gpt_torch.py sets it
 
@@ -16,7 +17,7 @@ def dense(p, name):
     return w, p.get(name + ".bias")
 
 
-def fuse(p):
+def parameters(p):
     """lockstep's arrays -> torch's: (out,in) matrices, q, k, v as one."""
     q = {}
     for name, a in p.items():
@@ -66,31 +67,22 @@ def hidden(p, tokens):
     return norm(p, "ln_f", x)
 
 
+def logits(p, tokens):
+    return F.linear(hidden(p, tokens), p["head.kernel"])
+
+
 def loss_fn(p, tokens):
-    tied = p["tok_emb.embedding"]
-    logits = F.linear(hidden(p, tokens), p.get("head.kernel", tied))
-    return F.cross_entropy(logits[:, :-1].reshape(-1, shared.V),
+    return F.cross_entropy(logits(p, tokens)[:, :-1].reshape(-1, shared.V),
                            tokens[:, 1:].reshape(-1))
 
 
 def main():
-    o = shared.options(["eager", "compile"])
-    torch.set_num_threads(o.threads)
-    torch.manual_seed(0)
-    p = fuse(shared.initial(o.init))
-    optimizer = torch.optim.AdamW(p.values(), lr=shared.LR, fused=True,
-                                  weight_decay=shared.WEIGHT_DECAY)
-    f = torch.compile(loss_fn) if o.mode == "compile" else loss_fn
-
-    def step(batch):
-        with torch.autocast("cpu", torch.bfloat16, o.precision == "bf16"):
-            loss = f(p, torch.from_numpy(batch).long())
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        optimizer.step()
-        return loss.item()
-
-    shared.run(step, o, {"torch": torch.__version__})
+    o = ts.options(precision="f32", batch=shared.BATCH)
+    p = parameters(shared.read_safetensors(o.init))
+    ts.train(o, shared.batches(o.steps, o.batch), loss_fn,
+             torch.optim.AdamW(p.values(), lr=shared.LR, fused=True,
+                               weight_decay=shared.WEIGHT_DECAY),
+             take=lambda t: (p, torch.from_numpy(t).long()))
 
 
 if __name__ == "__main__":

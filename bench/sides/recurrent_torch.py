@@ -2,25 +2,15 @@
 """bench/recurrent.c in eager PyTorch: two layers of 128 units, LSTM or GRU, on
 64 rows of 100 steps of 32 features.  PyTorch has two biases where there is one;
 the other is 0 and is not trained."""
-import argparse
-
 import torch
 import torch.nn.functional as F
 
-import steps
-from drawn import draw
+import torch_steps as ts
+from torch_steps import draw
 
 ROWS, STEPS, IN, UNITS = 64, 100, 32, 128
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--cell", default="lstm", choices=("lstm", "gru"))
-parser.add_argument("--steps", type=int, default=20)
-parser.add_argument("--threads", type=int, default=2)
-parser.add_argument("--metrics", help="file; standard output if absent")
-o = parser.parse_args()
-
-
-torch.set_num_threads(o.threads)
+o = ts.options(cell="lstm")
 gates = 4 if o.cell == "lstm" else 3
 net = (torch.nn.LSTM if o.cell == "lstm" else torch.nn.GRU)(
     IN, UNITS, num_layers=2, batch_first=True)
@@ -50,16 +40,11 @@ x = draw(1, 1, ROWS, STEPS, IN)
 y = draw(2, 1, ROWS, STEPS, 1)
 trained = [p for p in [*net.parameters(), *out.parameters()]
            if p.requires_grad]
-optimizer = torch.optim.Adam(trained, lr=0.001, fused=True)
 
 
-def step(x, y):
-    loss = F.mse_loss(out(net(x)[0]), y)
-    optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    optimizer.step()
-    return loss.item()
+def loss_fn(x, y):
+    return F.mse_loss(out(net(x)[0]), y)
 
 
-steps.run(step, ((x, y) for _ in range(o.steps)), o.metrics or 1,
-          {"torch": torch.__version__})
+ts.train(o, ((x, y) for _ in range(o.steps)), loss_fn,
+         torch.optim.Adam(trained, lr=0.001, fused=True))

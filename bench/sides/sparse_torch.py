@@ -1,24 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """bench/sparse.c in eager PyTorch: EmbeddingBag of both sides in one call, with
 dense gradients and Adam, or (--sparse 1) with sparse ones and SparseAdam."""
-import argparse
-
 import numpy as np
 import torch
 import torch.nn.functional as F
 
-import steps
-from drawn import draw
+import torch_steps as ts
+from torch_steps import draw
 
 INPUTS, ONES, UNITS, ROWS = 41024, 30, 256, 16384
-
-parser = argparse.ArgumentParser()
-parser.add_argument("--sparse", type=int, default=0)
-parser.add_argument("--kings", type=int, default=64)
-parser.add_argument("--steps", type=int, default=10)
-parser.add_argument("--threads", type=int, default=2)
-parser.add_argument("--metrics", help="file; standard output if absent")
-o = parser.parse_args()
+o = ts.options(kings=64, sparse=0)
 
 
 def side(seed):
@@ -30,7 +21,6 @@ def side(seed):
         (r * 613 + j * 7919 + seed * 104729) % 20011 % 21)
 
 
-torch.set_num_threads(o.threads)
 bag = torch.nn.EmbeddingBag(INPUTS, UNITS, mode="sum", sparse=bool(o.sparse))
 bias = torch.nn.Parameter(draw(10, 0.1, UNITS))
 hidden, out = torch.nn.Linear(2 * UNITS, 32), torch.nn.Linear(32, 1)
@@ -51,16 +41,9 @@ x = torch.stack([side(1), side(2)], 1).reshape(2 * ROWS, ONES).contiguous()
 y = draw(3, 1, ROWS, 1)
 
 
-def step(x, y):
+def loss_fn(x, y):
     h = (bag(x) + bias).view(ROWS, 2 * UNITS).clamp(0, 1)
-    loss = F.mse_loss(out(hidden(h).clamp(0, 1)), y)
-    for optimizer in optimizers:
-        optimizer.zero_grad(set_to_none=True)
-    loss.backward()
-    for optimizer in optimizers:
-        optimizer.step()
-    return loss.item()
+    return F.mse_loss(out(hidden(h).clamp(0, 1)), y)
 
 
-steps.run(step, ((x, y) for _ in range(o.steps)), o.metrics or 1,
-          {"torch": torch.__version__})
+ts.train(o, ((x, y) for _ in range(o.steps)), loss_fn, *optimizers)

@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """lockstep-train mlp beside MLPClassifier and MLPRegressor of scikit-learn: the
-same layers, Adam, batch and epochs, one core, the fit alone, in turns.
+same layers, Adam, batch and epochs, one core, the fit alone, in turns, of three
+tables that come with scikit-learn.
 
-    python3 bench/sides/table_sklearn.py [--data DIR] [--rounds N] [--train TOOL] [--json F]
+    python3 bench/sides/table_sklearn.py [--rounds N] [--train TOOL] [--json F]
 
-Without DIR the tables are scikit-learn's own, and there is no MNIST.  DIR holds
-t10k-images-idx3-ubyte.gz and train3600-images-idx3-ubyte.gz of MNIST with their
-labels in mnist/, and diabetes.csv, breast_cancer.csv and wine.csv in
-tables/.  Times are of the processor, of so many epochs: on both sides a fit of
-that many and one of some times as many more, and the difference by these times.
-So start, reading and a first epoch's memory count on neither side, and a run of
-milliseconds is measured by one of many.  Neither side evaluates between epochs.
-Accuracies and R2 are of the rows held out: the same for both.  F gets the rounds,
-for bench/compare --store.
+Times are of the processor, of so many epochs: on both sides a fit of that many
+and one of 21 times as many, and the difference by 20.  So start, reading and a
+first epoch's memory count on neither side, and a run of milliseconds is measured
+by one of many.  Neither side evaluates between epochs.  Accuracies and R2 are of
+a fifth of the rows, held out: the same for both.  F gets the rounds, for
+bench/compare --store.
 """
 import argparse
-import gzip
 import os
 import re
 import resource
@@ -40,47 +37,25 @@ import rounds
 
 warnings.filterwarnings("ignore")
 
-TARGETS = {"diabetes": "progression", "breast_cancer": "diagnosis",
-           "wine": "cultivar"}
-
-
-def idx(path, head):
-    with gzip.open(path) as f:
-        return np.frombuffer(f.read(), "u1", offset=head)
-
-
-def images(folder, name):
-    labels = idx(f"{folder}/mnist/{name}-labels-idx1-ubyte.gz", 8)
-    pixels = idx(f"{folder}/mnist/{name}-images-idx3-ubyte.gz", 16)
-    return pixels.reshape(len(labels), -1).astype("f4") / 255, labels
+EPOCHS = {"diabetes": 20, "breast_cancer": 50, "wine": 100}
+MORE = 20
 
 
 def table(folder, name):
-    rows = np.genfromtxt(f"{folder}/tables/{name}.csv", delimiter=",",
-                         skip_header=1, dtype=str)
-    x = rows[:, :-1].astype("f4")
-    y = rows[:, -1]
+    """Rows to fit and to score by, of which a file has all for lockstep."""
+    d = getattr(datasets, "load_" + name)()
+    told = d.target if name == "diabetes" else \
+        np.array([f"class{k}" for k in d.target])
+    with open(f"{folder}/{name}.csv", "w") as f:
+        print(*(f"x{i}" for i in range(d.data.shape[1])), "y", sep=",", file=f)
+        for row, y in zip(d.data, told):
+            print(*row, y, sep=",", file=f)
+    x, held, y, y_held = train_test_split(d.data.astype("f4"), told,
+                                          test_size=0.2, random_state=7)
     if name == "diabetes":
-        y = y.astype("f4")
-    x, held, y, y_held = train_test_split(x, y, test_size=0.2, random_state=7)
+        y, y_held = ((a - y.mean()) / y.std() for a in (y, y_held))
     scale = StandardScaler().fit(x)
     return scale.transform(x), y, scale.transform(held), y_held
-
-
-def write_tables(folder):
-    """Those that come with scikit-learn, as --data would have them."""
-    os.mkdir(folder + "/tables")
-    for name, load in (("diabetes", datasets.load_diabetes),
-                       ("breast_cancer", datasets.load_breast_cancer),
-                       ("wine", datasets.load_wine)):
-        d = load()
-        told = d.target if name == "diabetes" else \
-            [f"class{k}" for k in d.target]
-        with open(f"{folder}/tables/{name}.csv", "w") as f:
-            head = [f"x{i}" for i in range(d.data.shape[1])]
-            print(*head, TARGETS[name], sep=",", file=f)
-            for row, y in zip(d.data, told):
-                print(*row, y, sep=",", file=f)
 
 
 def processor(command):
@@ -93,42 +68,38 @@ def processor(command):
 
 
 class Row:
-    def __init__(self, name, options, held, model, data, epochs, more):
-        self.name, self.options, self.held = name, options, held
-        self.model, self.data, self.epochs = model, data, epochs
-        self.more = more
+    def __init__(self, folder, name):
+        self.name, self.epochs = name + " 32-32", EPOCHS[name]
+        self.file, self.data = f"{folder}/{name}.csv", table(folder, name)
         self.ours, self.theirs = [], []
         self.our_score, self.their_score = [], []
 
     def lockstep(self, tool, seed):
-        run = [tool, "mlp", *self.options, "--devices", "1", "--workers", "1",
-               "--uneven", "pad", "--log-every", "0", "--seed", str(seed)]
-        if "--valid" in self.options:
-            run += ["--eval-every", "1000000"]
-        once, _ = processor(run + ["--epochs", str(self.epochs)])
-        all_, _ = processor(run + ["--epochs",
-                                   str(self.epochs * (1 + self.more))])
-        _, out = processor(run + ["--epochs", str(self.epochs), *self.held])
+        seconds = []
+        for epochs in (self.epochs * (1 + MORE), self.epochs):
+            used, out = processor([
+                tool, "mlp", "--data", self.file, "--target", "y", "--valid",
+                "0.2", "--hidden", "32,32", "--batch", "32", "--devices", "1",
+                "--workers", "1", "--uneven", "pad", "--log-every", "0",
+                "--eval-every", "1000000", "--seed", str(seed), "--epochs",
+                str(epochs)])
+            seconds.append(used)
         score = re.findall(r"eval step .*(?:acc|R2) (-?[\d.]+)", out)[-1]
-        self.ours.append((all_ - once) / self.more)
+        self.ours.append((seconds[0] - seconds[1]) / MORE)
         self.our_score.append(float(score))
 
     def sklearn(self, seed):
         x, y, held, y_held = self.data
         kind = MLPRegressor if y.dtype.kind == "f" else MLPClassifier
-        if y.dtype.kind == "f":
-            mean, deviation = y.mean(), y.std()
-            y, y_held = (y - mean) / deviation, (y_held - mean) / deviation
         seconds = []
-        for epochs in (self.epochs * (1 + self.more), self.epochs):
-            model = kind(hidden_layer_sizes=self.model["hidden"],
-                         batch_size=self.model["batch"],
+        for epochs in (self.epochs * (1 + MORE), self.epochs):
+            model = kind(hidden_layer_sizes=(32, 32), batch_size=32,
                          learning_rate_init=1e-3, alpha=0, max_iter=epochs,
                          n_iter_no_change=10 ** 6, tol=0, random_state=seed)
             start = time.process_time()
             model.fit(x, y)
             seconds.append(time.process_time() - start)
-        self.theirs.append((seconds[0] - seconds[1]) / self.more)
+        self.theirs.append((seconds[0] - seconds[1]) / MORE)
         self.their_score.append(model.score(held, y_held))
 
     def result(self):
@@ -148,50 +119,24 @@ class Row:
               f"{np.mean(self.their_score):.4f}", flush=True)
 
 
-def mnist(folder):
-    x, y = images(folder, "t10k")
-    held, y_held = images(folder, "train3600")
-    files = f"{folder}/mnist/"
-    return Row("MNIST 784-512-512-10",
-               ["--data", files + "t10k-images-idx3-ubyte.gz", "--hidden",
-                "512,512", "--batch", "128"],
-               ["--eval-data", files + "train3600-images-idx3-ubyte.gz"],
-               {"hidden": (512, 512), "batch": 128}, (x, y, held, y_held), 1,
-               2)
-
-
-def measure(folder, a):
-    rows = [mnist(folder)] if os.path.isdir(folder + "/mnist") else []
-    for name, epochs in ("diabetes", 20), ("breast_cancer", 50), ("wine", 100):
-        rows.append(Row(f"{name} 32-32",
-                        ["--data", f"{folder}/tables/{name}.csv", "--target",
-                         TARGETS[name], "--valid", "0.2", "--hidden", "32,32",
-                         "--batch", "32"], [],
-                        {"hidden": (32, 32), "batch": 32}, table(folder, name),
-                        epochs, 20))
-    for i in range(a.rounds):
-        for row in rows:
-            row.lockstep(a.train, i)
-            row.sklearn(i)
-    for row in rows:
-        row.show()
-    return {"machine": rounds.machine(sorted(os.sched_getaffinity(0))),
-            "rows": {"fit " + row.name: row.result() for row in rows}}
-
-
 def main():
     p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--data")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--train", default="build/lockstep-train")
     p.add_argument("--json", metavar="F")
     a = p.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        if not a.data:
-            write_tables(scratch)
-        result = measure(a.data or scratch, a)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [Row(folder, name) for name in EPOCHS]
+        for i in range(a.rounds):
+            for row in rows:
+                row.lockstep(a.train, i)
+                row.sklearn(i)
+    for row in rows:
+        row.show()
     if a.json:
-        rounds.save(a.json, result)
+        rounds.save(a.json, {
+            "machine": rounds.machine(sorted(os.sched_getaffinity(0))),
+            "rows": {"fit " + row.name: row.result() for row in rows}})
 
 
 main()

@@ -7,28 +7,19 @@ of which attention is given what is filled, and one product for query, key and
 value.  compiled: torch.compile of a step over whole arrays with a mask, shapes
 that never change.  whole: eager, nothing kept, all positions for each token.
 """
-import argparse
-
 import torch
 import torch.nn.functional as F
 
 import lm_shared as shared
 import lm_torch as lm
 import steps
+import torch_steps as ts
 
 lm.CAUSAL = True
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--init", required=True)
-parser.add_argument("--mode", choices=["cached", "compiled", "whole"],
-                    default="cached")
-parser.add_argument("--threads", type=int, default=2)
-parser.add_argument("--steps", type=int, default=20, help="windows")
-parser.add_argument("--metrics", help="file; standard output if absent")
-o = parser.parse_args()
-torch.set_num_threads(o.threads)
+o = ts.options("cached", "compiled", "whole")
 p = {n: v.detach()
-     for n, v in lm.fuse(shared.read_safetensors(o.init)).items()}
+     for n, v in lm.parameters(shared.read_safetensors(o.init)).items()}
 T = p["pos_emb"].shape[0]
 WIDTH = shared.D // shared.H
 keys = [torch.zeros(1, shared.H, T, WIDTH) for _ in range(shared.L)]
@@ -92,5 +83,5 @@ def window():
 
 
 with torch.inference_mode():
-    steps.run(window, (() for _ in range(o.steps)), o.metrics or 1,
-              {"torch": torch.__version__}, tokens=T)
+    steps.run(window, (() for _ in range(o.steps)), o.metrics, ts.VERSIONS,
+              tokens=T)

@@ -18,8 +18,6 @@ tables() {
 
 tables "$tree" --check
 is "the documents have the tables of bench/results" $? 0
-"$python" -B "$tree/bench/nanogpt" --check >"$dir/out" 2>"$dir/err"
-is "docs/nanogpt.md and its picture, too" $? 0
 
 mkdir "$dir/tree"
 cp -r "$tree/bench" "$tree/docs" "$tree/README.md" "$dir/tree"
