@@ -5,7 +5,6 @@
 #include "opt/opt.h"
 #include "run/publish_files.h"
 #include "verify/find_file.h"
-#include "verify/tar.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,20 +37,12 @@ static int open_folder(bundle *b, const char *folder)
 
 int bundle_open(bundle *b, const char *path)
 {
-    int status;
-
-    *b = (bundle){.unpacked = {.lock = -1}};
+    *b = (bundle){0};
     if (is_folder(path))
         return open_folder(b, path);
-    if (!tar_is(path)) {
-        b->transcript = strdup(path);
-        return b->transcript ? OPT_GO
-                             : opt_fail(OPT_FAILED, "no memory for a name");
-    }
-    status = scratch_open(&b->unpacked, "verify");
-    if (status == OPT_GO)
-        status = tar_unpack(path, b->unpacked.folder);
-    return status == OPT_GO ? open_folder(b, b->unpacked.folder) : status;
+    b->transcript = strdup(path);
+    return b->transcript ? OPT_GO
+                         : opt_fail(OPT_FAILED, "no memory for a name");
 }
 
 void bundle_close(bundle *b)
@@ -59,6 +50,5 @@ void bundle_close(bundle *b)
     free(b->transcript);
     free(b->model);
     free(b->sums);
-    scratch_close(&b->unpacked);
-    *b = (bundle){.unpacked = {.lock = -1}};
+    *b = (bundle){0};
 }
