@@ -334,7 +334,8 @@ static int judge(run *r)
     if (status == OPT_GO && r->set.explain)
         insight_print(&in, r->file);
     if (status == OPT_GO && r->set.plot)
-        status = insight_draw(&in, r->set.plot);
+        status = r->set.explain ? insight_draw(&in, r->set.plot)
+                                : report_draw(&j, r->set.plot);
     insight_close(&in);
     judge_close(&j);
     return status;
@@ -359,6 +360,10 @@ static int check_table(const run *r)
     if (s->keep && s->explain)
         return opt_fail(OPT_WRONG, "--keep is for lines of predictions, and "
                         "--explain writes none");
+    if (s->plot && !s->explain && target.words)
+        return opt_fail(OPT_WRONG, "--plot: --score draws the residuals of "
+                        "numbers, and here classes are predicted; --explain "
+                        "draws what they come from");
     return OPT_GO;
 }
 

@@ -3,6 +3,8 @@
 #include "predict/report.h"
 #include "opt/characters.h"
 #include "opt/opt.h"
+#include "run/output.h"
+#include "run/plot.h"
 #include "run/score.h"
 
 #include <math.h>
@@ -122,4 +124,79 @@ int report_print(const judged *j, FILE *file)
     if (status == OPT_GO && j->target.words == 2)
         by_threshold(j, file);
     return status;
+}
+
+/* ------ Residuals ------ */
+
+enum { LEFT = 90, TOP = 60, WIDTH = 560, HEIGHT = 340, BELOW = 60,
+       MOST = 2000 }; /* dots */
+
+static double predicted(const judged *j, int64_t i)
+{
+    return j->target.mean + j->target.scale * (double)j->out[i];
+}
+
+static double residual(const judged *j, int64_t i)
+{
+    return j->target.scale *
+           ((double)((const float *)j->truth)[i] - (double)j->out[i]);
+}
+
+/* Find the least and the greatest, in units of the axis. */
+static void range(const judged *j, double (*of)(const judged *, int64_t),
+                  double *low, double *high)
+{
+    double unit;
+
+    *low = HUGE_VAL;
+    *high = -HUGE_VAL;
+    for (int64_t i = 0; i < j->rows; i++)
+        if (isfinite(of(j, i))) {
+            *low = fmin(*low, of(j, i));
+            *high = fmax(*high, of(j, i));
+        }
+    if (*low > *high)
+        *low = *high = 0;
+    if (!(*high > *low))
+        *high = *low + fmax(fabs(*low) / 8, 1);
+    unit = plot_unit(*high - *low);
+    *low = floor(*low / unit) * unit;
+    *high = ceil(*high / unit) * unit;
+}
+
+static void put_dots(const judged *j, FILE *f)
+{
+    plot p = {.f = f, .left = LEFT, .right = LEFT + WIDTH, .top = TOP,
+              .bottom = TOP + HEIGHT};
+    int64_t step = (j->rows + MOST - 1) / MOST;
+    char name[200];
+
+    range(j, predicted, &p.x_low, &p.x_high);
+    range(j, residual, &p.y_low, &p.y_high);
+    snprintf(name, sizeof name, "%s, predicted",
+             characters_shown(j->target.name));
+    plot_frame(&p, NULL, name, NULL);
+    plot_numbers(&p, plot_unit(p.x_high - p.x_low));
+    plot_line(f, "zero", p.left, plot_y(&p, 0), p.right, plot_y(&p, 0));
+    for (int64_t i = 0; i < j->rows; i += step)
+        if (isfinite(predicted(j, i)) && isfinite(residual(j, i)))
+            fprintf(f, "<circle class=\"dot\" cx=\"%.1f\" cy=\"%.1f\" "
+                    "r=\"2.5\"/>\n", plot_x(&p, predicted(j, i)),
+                    plot_y(&p, residual(j, i)));
+}
+
+int report_draw(const judged *j, const char *path)
+{
+    output o;
+    int status = output_open(&o, path);
+
+    if (status == OPT_GO) {
+        plot_begin(o.file, LEFT + WIDTH + 30, TOP + HEIGHT + BELOW,
+                   ".dot{fill:#4a7ebb;fill-opacity:.5}"
+                   ".zero{stroke:#808080;stroke-width:1.5}",
+                   "residuals: what is, less what is predicted");
+        put_dots(j, o.file);
+        plot_end(o.file);
+    }
+    return output_close(&o, status);
 }

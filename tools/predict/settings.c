@@ -32,7 +32,8 @@ static const opt options[] = {
              "tell which columns matter, and how far predictions are right"),
      .not_with = "generate", .marks = OF_ROWS},
     {OPT_ROW("plot", "F.svg", OPT_TEXT, AT(plot), NULL, "",
-             "and draw it"), .needs = "explain", .use = OPT_WRITTEN},
+             "and draw it; with --score the residuals of numbers"),
+     .needs = "explain|score", .use = OPT_WRITTEN},
     {OPT_ROW("threshold", "X", OPT_REAL, AT(threshold), NULL, "",
              "of two classes it is the second, where that is at least so "
              "probable (the likelier)"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A machine as JSON: what lockstep-info and lockstep-scale --json tell. */
+/* A machine as JSON: what lockstep-info shows of it, and a report of speed. */
 #ifndef TOOLS_MACHINE_JSON_H
 #define TOOLS_MACHINE_JSON_H
 

@@ -9,7 +9,9 @@
 #define _GNU_SOURCE
 #include "run/apart.h"
 #include "run/writable.h"
+#include "opt/json_parts.h"
 #include "scale/scale.h"
+#include "scale/scale_report.h"
 #include "train/train_settings.h"
 
 #include <stdio.h>
@@ -19,6 +21,9 @@
 const char opt_program_name[] = "lockstep-scale";
 
 #define AT(member) offsetof(scale_settings, member)
+
+/* A mark: a file that each of several models would write over. */
+enum { OF_MODEL = 1 << 16 };
 
 /* clang-format off */
 static const opt own_options[] = {
@@ -36,13 +41,18 @@ static const opt own_options[] = {
               "timed steps of a run (about half a second)") },
     { OPT_ROW("no-roofs", NULL, OPT_FLAG, AT(no_roofs), NULL, "",
               "do not measure what the cores and the memory can do") },
+    { OPT_ROW("report", "FILE.json", OPT_TEXT, AT(report), NULL, "",
+              "write all that a report of speed needs (stdout)"),
+      .not_with = "ranks", .alone = "/dev/stdout", .use = OPT_WRITTEN },
     { OPT_ROW("json", "FILE.json", OPT_TEXT, AT(json), NULL, "",
-              "write all numbers, and the machine, as JSON"),
+              "write all numbers as JSON"), .marks = OF_MODEL,
       .use = OPT_WRITTEN },
     { OPT_ROW("csv", "FILE.csv", OPT_TEXT, AT(csv), NULL, "",
-              "write a line for each count"), .use = OPT_WRITTEN },
+              "write a line for each count"), .marks = OF_MODEL,
+      .use = OPT_WRITTEN },
     { OPT_ROW("plot", "FILE.svg", OPT_TEXT, AT(plot), NULL, "",
-              "draw speed-up and times"), .use = OPT_WRITTEN },
+              "draw speed-up and times"), .marks = OF_MODEL,
+      .use = OPT_WRITTEN },
 };
 /* clang-format on */
 
@@ -77,6 +87,9 @@ static int check_usage(scale *s)
 {
     int status = run_check(&s->run);
 
+    if (status == OPT_GO && s->all)
+        status = opt_refuse(&s->run.line, OF_MODEL, " is of one MODEL, and "
+                            "none is named; --report writes them all");
     if (status == OPT_GO)
         status = read_counts("workers", s->set.workers, s->workers,
                              &s->n_workers);
@@ -92,6 +105,9 @@ static int open_ranks(scale *s)
     int all = s->launch.transport ? s->launch.transport->ranks : 1;
 
     s->transport = s->launch.transport;
+    if (s->transport && s->set.report)
+        return opt_fail(OPT_WRONG, "--report is for one process, not for "
+                        "ranks");
     if (asked > all)
         return opt_fail(OPT_WRONG, "--ranks: %d are more than the %d that were "
                         "started; mpirun -n %d lockstep-scale .. starts them",
@@ -170,7 +186,7 @@ static int make_findings(scale *s)
     r->model = run_model_name(&s->run);
     r->command = s->command;
     r->cpu = ls_mesh_cpu(s->run.mesh);
-    r->machine = s->run.mesh;
+    r->mesh = ls_mesh_text(s->run.mesh);
     r->isa = run_isa();
     r->products = s->run.products;
     r->cores = ls_mesh_usable_cores(s->run.mesh);
@@ -218,16 +234,21 @@ static int write_files(const scale *s)
     return status;
 }
 
-/* The first rank shows what all of them know. */
+/* The first rank shows what all of them know; a report on stdout is alone
+ * there. */
 static int show(scale *s)
 {
     int status;
 
     if (!launch_first(&s->launch))
         return OPT_GO;
-    scale_table(&s->findings);
+    if (!s->set.report || strcmp(s->set.report, "/dev/stdout"))
+        scale_table(&s->findings);
     doubt(&s->findings);
     status = write_files(s);
+    if (s->set.report &&
+        !(s->models = json_and(s->models, findings_json(&s->findings))))
+        status = opt_fail(OPT_FAILED, "no memory for the report");
     for (int i = 0; i < s->findings.points; i++) {
         const scaling_point *p = &s->findings.point[i];
 
@@ -278,7 +299,7 @@ static int (*const stages[])(scale *s) = {
 };
 /* clang-format on */
 
-static int measure(scale *s, int argc, char **argv)
+static int measure_model(scale *s, int argc, char **argv)
 {
     int status = launch_agree(&s->launch, start(s, argc, argv), false);
 
@@ -293,6 +314,54 @@ static int measure(scale *s, int argc, char **argv)
     return status;
 }
 
+/* ------ Where nobody names a model ------ */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* A report is of all usual models then. */
+static bool is_of_all(int argc, char **argv)
+{
+    bool asked = false;
+
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "--version"))
+            return false;
+        asked |= begins(argv[i], "--report");
+    }
+    return asked && begins(argv[1], "--");
+}
+
+/* The same command line with each of the models, which need no data. */
+static int measure_all(scale *s, int argc, char **argv)
+{
+    static const char *const usual[] = {"lm", "cnn", "mlp"};
+    char **with = calloc((size_t)argc + 2, sizeof *with);
+    static scale next; /* large, as main's is */
+    int status = with ? OPT_GO : opt_fail(OPT_FAILED, "out of memory");
+
+    next.all = true;
+    next.launch = s->launch;
+    next.models = s->models;
+    next.command = s->command;
+    for (size_t i = 0; i < sizeof usual / sizeof *usual && status == OPT_GO;
+         i++) {
+        *s = next;
+        with[0] = argv[0];
+        with[1] = (char *)usual[i];
+        memcpy(with + 2, argv + 1, (size_t)(argc - 1) * sizeof *with);
+        if (i > 0)
+            putchar('\n');
+        status = measure_model(s, argc + 1, with);
+    }
+    free(with);
+    return status;
+}
+
+/* ------ */
+
 int main(int argc, char **argv)
 {
     static scale s; /* 60 kB that a small stack need not have (ulimit -s) */
@@ -300,10 +369,16 @@ int main(int argc, char **argv)
 
     ls_blis_tune();
     status = launch_open(&s.launch);
+    s.models = json_array();
     if (status == OPT_GO && !(s.command = join(argc, argv)))
         status = opt_fail(OPT_FAILED, "out of memory");
     if (status == OPT_GO)
-        status = measure(&s, argc, argv);
+        status = is_of_all(argc, argv) ? measure_all(&s, argc, argv)
+                                       : measure_model(&s, argc, argv);
+    if (status == OPT_GO && s.set.report)
+        status = scale_report(s.models, s.command, s.run.how.cpus,
+                              s.set.report);
+    json_decref(s.models);
     free(s.command);
     status = launch_close(&s.launch, status);
     return status == OPT_DONE ? 0 : status;

@@ -13,7 +13,7 @@ typedef struct scale_settings {
     const char *ranks;   /* likewise; NULL: up to those that there are */
     bool weak, no_roofs, oversubscribe;
     int64_t repeats, steps; /* steps 0: about half a second of them */
-    const char *json, *csv, *plot;
+    const char *json, *csv, *plot, *report;
 } scale_settings;
 
 enum { SCALE_COUNTS = 64 };
@@ -33,6 +33,8 @@ typedef struct scale {
     scaling *scaling;
     findings findings;
     char *command;
+    bool all;        /* of the usual models, as nobody named one */
+    struct json_t *models; /* of the report, one after the other */
 } scale;
 
 /* scale_measure.c: open what each count trains, and time it. */

@@ -3,17 +3,14 @@
  * points as CSV, where these are empty. */
 #include "opt/json_parts.h"
 #include "opt/opt.h"
-#include "run/machine_json.h"
 #include "run/output.h"
 #include "run/output_json.h"
-#include "scale/scale_findings.h"
+#include "scale/scale_report.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/utsname.h>
 
 static json_t *real(double x)
 {
@@ -27,55 +24,6 @@ static json_t *times(const ls_times *t)
                      t->waiting);
 }
 
-/* ------ Numbers of a point ------ */
-
-#define OF_POINT(member) offsetof(scaling_point, member), false
-#define OF_RATE(member) offsetof(finding_rate, member), true
-
-/* Those of CSV in their order; JSON has the phases by themselves. */
-static const struct {
-    const char *name;
-    size_t at;
-    bool of_rate, of_phases;
-} columns[] = {
-    {"seconds", OF_POINT(seconds), false},
-    {"least", OF_POINT(least), false},
-    {"most", OF_POINT(most), false},
-    {"steps_per_second", OF_RATE(steps), false},
-    {"rows_per_second", OF_RATE(rows), false},
-    {"tokens_per_second", OF_RATE(tokens), false},
-    {"speedup", OF_POINT(speedup), false},
-    {"efficiency", OF_POINT(efficiency), false},
-    {"flops", OF_POINT(flops), false},
-    {"flops_roof", OF_POINT(flops_roof), false},
-    {"reduce_rate", OF_POINT(reduce_rate), false},
-    {"update_rate", OF_POINT(update_rate), false},
-    {"copy_roof", OF_POINT(copy_roof), false},
-    {"gradients", OF_POINT(mean.gradients), true},
-    {"reduce", OF_POINT(mean.reduce), true},
-    {"update", OF_POINT(mean.update), true},
-    {"waiting", OF_POINT(mean.waiting), true},
-    {"gradients_max", OF_POINT(max.gradients), true},
-    {"reduce_max", OF_POINT(max.reduce), true},
-    {"update_max", OF_POINT(max.update), true},
-    {"waiting_max", OF_POINT(max.waiting), true},
-    {"gradient_rate", OF_POINT(gradient_rate), false},
-};
-
-enum { COLUMNS = sizeof columns / sizeof *columns };
-
-static double number(const findings *r, int point, int column)
-{
-    const void *from = columns[column].of_rate ? (const void *)&r->rate[point]
-                                               : &r->point[point];
-    double x;
-
-    memcpy(&x, (const char *)from + columns[column].at, sizeof x);
-    return x;
-}
-
-/* ------ JSON ------ */
-
 static json_t *repeats(const findings *r, int i)
 {
     json_t *list = json_array();
@@ -88,17 +36,28 @@ static json_t *repeats(const findings *r, int i)
 static json_t *point_json(const findings *r, int i)
 {
     const scaling_point *p = &r->point[i];
+    const finding_rate *rate = &r->rate[i];
     json_t *o = json_pack(
-        "{s:i, s:i, s:b, s:b, s:s, s:I, s:o, s:o, s:o, s:o, s:o}", "ranks",
-        p->ranks, "workers", p->workers, "oversubscribed", p->oversubscribed,
-        "verified", p->verified, "state", p->state, "rows",
-        (json_int_t)p->rows, "repeats", repeats(r, i), "speedup_least",
-        real(p->speedup_least), "speedup_most", real(p->speedup_most), "mean",
+        "{s:i, s:i, s:b, s:b, s:s, s:I, s:f, s:f, s:f, s:o, s:f, s:f, s:o, s:o,"
+        " s:o, s:o, s:o, s:o}",
+        "ranks", p->ranks, "workers", p->workers, "oversubscribed",
+        p->oversubscribed, "verified", p->verified, "state", p->state, "rows",
+        (json_int_t)p->rows, "seconds", p->seconds, "least", p->least, "most",
+        p->most, "repeats", repeats(r, i), "steps_per_second", rate->steps,
+        "rows_per_second", rate->rows, "speedup", real(p->speedup),
+        "speedup_least", real(p->speedup_least), "speedup_most",
+        real(p->speedup_most), "efficiency", real(p->efficiency), "mean",
         times(&p->mean), "max", times(&p->max));
 
-    for (int k = 0; k < COLUMNS; k++)
-        if (!columns[k].of_phases)
-            o = json_with(o, columns[k].name, real(number(r, i, k)));
+    if (o && r->tokens)
+        o = json_with(o, "tokens_per_second", real(rate->tokens));
+    if (o)
+        json_object_update_new(
+            o, json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "flops", p->flops,
+                         "flops_roof", p->flops_roof, "gradient_rate",
+                         p->gradient_rate, "reduce_rate", p->reduce_rate,
+                         "update_rate", p->update_rate, "copy_roof",
+                         p->copy_roof));
     return o;
 }
 
@@ -135,64 +94,93 @@ static json_t *operators(const findings *r)
     return list;
 }
 
-/* A command line may hold bytes that are no text. */
-static json_t *text_json(const char *text)
+json_t *scale_text(const char *text)
 {
     json_t *t = json_string(text);
 
     return t ? t : json_null();
 }
 
-/* The kernel, by which the clock, huge pages and the quota differ. */
-static json_t *kernel(void)
-{
-    struct utsname u;
-
-    if (uname(&u) < 0)
-        return json_null();
-    return json_pack("{s:s, s:s, s:s}", "name", u.sysname, "release", u.release,
-                     "machine", u.machine);
-}
-
-static json_t *findings_json(const findings *r)
+json_t *findings_json(const findings *r)
 {
     const ls_work *w = &r->info.work;
 
     return json_pack(
         "{s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:s, s:i, s:i, s:i,"
-        " s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "program",
+        " s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:s, s:o}", "program",
         opt_program_name, "version", ls_version(), "command",
-        text_json(r->command), "model", r->model, "scaling",
+        scale_text(r->command), "model", r->model, "scaling",
         r->weak ? "weak" : "strong", "cpu", r->cpu, "usable_cores", r->cores,
-        "others_cpus", r->others, "mesh", ls_mesh_text(r->machine), "isa",
-        r->isa, "products", r->products, "devices", r->info.devices, "repeats",
-        r->info.repeats, "steps", r->info.steps,
+        "others_cpus", r->others,
+        "mesh", r->mesh, "isa", r->isa, "products", r->products, "devices",
+        r->info.devices, "repeats", r->info.repeats, "steps", r->info.steps,
         "row_flops", w->row_flops, "row_bytes", r->row_bytes, "reduce_bytes",
         w->reduce_bytes, "update_bytes", w->update_bytes, "bound_seconds",
         real(r->bound), "operators", operators(r), "points", points(r),
-        "advice", r->scaling->advice, "serial_share", real(r->serial),
-        "system", kernel(), "machine", machine_json(r->machine, true));
+        "advice", r->scaling->advice, "serial_share", real(r->serial));
+}
+
+int scale_put_json(json_t *o, const char *path)
+{
+    return output_json(path, o, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 int scale_json(const findings *r, const char *path)
 {
-    return output_json(path, findings_json(r),
-                       JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    return scale_put_json(findings_json(r), path);
 }
 
 /* ------ CSV ------ */
 
-static void put_line(FILE *f, const findings *r, int i)
-{
-    const scaling_point *p = &r->point[i];
+#define OF_POINT(member) offsetof(scaling_point, member), 0
+#define OF_RATE(member) offsetof(finding_rate, member), 1
 
+/* Columns that are real numbers, of a point or its rates, in their order. */
+static const struct {
+    const char *name;
+    size_t at;
+    bool of_rate;
+} columns[] = {
+    {"seconds", OF_POINT(seconds)},
+    {"least", OF_POINT(least)},
+    {"most", OF_POINT(most)},
+    {"steps_per_second", OF_RATE(steps)},
+    {"rows_per_second", OF_RATE(rows)},
+    {"tokens_per_second", OF_RATE(tokens)},
+    {"speedup", OF_POINT(speedup)},
+    {"efficiency", OF_POINT(efficiency)},
+    {"flops", OF_POINT(flops)},
+    {"flops_roof", OF_POINT(flops_roof)},
+    {"reduce_rate", OF_POINT(reduce_rate)},
+    {"update_rate", OF_POINT(update_rate)},
+    {"copy_roof", OF_POINT(copy_roof)},
+    {"gradients", OF_POINT(mean.gradients)},
+    {"reduce", OF_POINT(mean.reduce)},
+    {"update", OF_POINT(mean.update)},
+    {"waiting", OF_POINT(mean.waiting)},
+    {"gradients_max", OF_POINT(max.gradients)},
+    {"reduce_max", OF_POINT(max.reduce)},
+    {"update_max", OF_POINT(max.update)},
+    {"waiting_max", OF_POINT(max.waiting)},
+    {"gradient_rate", OF_POINT(gradient_rate)},
+};
+
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static void put_line(FILE *f, const scaling_point *p, const finding_rate *rate)
+{
     fprintf(f, "%d,%d,%d,%d,%lld", p->workers, p->ranks, p->oversubscribed,
             p->verified, (long long)p->rows);
-    for (int k = 0; k < COLUMNS; k++)
-        if (isfinite(number(r, i, k)))
-            fprintf(f, ",%.9g", number(r, i, k));
+    for (int i = 0; i < COLUMNS; i++) {
+        const char *from = columns[i].of_rate ? (const char *)rate
+                                              : (const char *)p;
+        const double *x = (const double *)(const void *)(from + columns[i].at);
+
+        if (isfinite(*x))
+            fprintf(f, ",%.9g", *x);
         else
             fputc(',', f);
+    }
     fputc('\n', f);
 }
 
@@ -208,6 +196,6 @@ int scale_csv(const findings *r, const char *path)
         fprintf(o.file, ",%s", columns[i].name);
     fputc('\n', o.file);
     for (int i = 0; i < r->points; i++)
-        put_line(o.file, r, i);
+        put_line(o.file, &r->point[i], &r->rate[i]);
     return output_close(&o, status);
 }

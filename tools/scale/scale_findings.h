@@ -30,8 +30,7 @@ typedef struct findings {
     int points;
     scaling_point *point; /* in the order of the workers */
     finding_rate *rate;      /* of each point */
-    const char *model, *command, *cpu, *isa;
-    const ls_mesh *machine;
+    const char *model, *command, *cpu, *mesh, *isa;
     const char *products; /* as run.h has it: "" where they are f32's own, which
                              the roof of the cores is the roof of */
     struct {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See curve.h. */
+#define _GNU_SOURCE
 #include "train/curve.h"
 #include "opt/opt.h"
 #include "run/output.h"
@@ -7,7 +8,8 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 /* ------ Lines ------ */
 
@@ -113,6 +115,11 @@ static bool find_ranges(const curve *c, range *x, range *y)
     return true;
 }
 
+static double share(const range *r, double value)
+{
+    return (fmin(value, r->high) - r->low) / (r->high - r->low);
+}
+
 /* ------ SVG ------ */
 
 enum { LEFT = 60, TOP = 40, WIDTH = 560, HEIGHT = 300, BELOW = 50 };
@@ -187,4 +194,48 @@ int curve_write(const curve *c, const char *path, const char *title)
     if (status == OPT_GO)
         put_svg(o.file, c, title);
     return output_close(&o, status);
+}
+
+/* ------ A terminal ------ */
+
+enum { COLUMNS = 60, ROWS = 12 };
+
+static void put_dots(char cell[ROWS][COLUMNS + 1], const curve_line *l,
+                     const range *x, const range *y, char dot)
+{
+    for (int i = 0; i < l->points; i++) {
+        int column = (int)(share(x, l->step[i]) * (COLUMNS - 1) + 0.5);
+        int row = (int)((1 - share(y, l->value[i])) * (ROWS - 1) + 0.5);
+
+        cell[row][column] = dot;
+    }
+}
+
+void curve_print(const curve *c, FILE *file)
+{
+    char cell[ROWS][COLUMNS + 1];
+    range x, y;
+
+    if (!find_ranges(c, &x, &y))
+        return;
+    memset(cell, ' ', sizeof cell);
+    put_dots(cell, &c->training, &x, &y, '.');
+    put_dots(cell, &c->evaluation, &x, &y, 'o');
+    fprintf(file, "%10s  loss, by updates: . training%s\n", "",
+            c->evaluation.points ? ", o evaluation" : "");
+    for (int i = 0; i < ROWS; i++) {
+        double value = y.high - (y.high - y.low) * i / (ROWS - 1);
+
+        cell[i][COLUMNS] = 0;
+        fprintf(file, "%10.4g |%s\n", value, cell[i]);
+    }
+    fprintf(file, "%10s +%.*s\n%12s0%*.0f\n", "", COLUMNS,
+            "------------------------------------------------------------", "",
+            COLUMNS - 1, x.high);
+}
+
+void curve_show(const curve *c, FILE *file)
+{
+    if (isatty(fileno(file)) && opt_columns() >= COLUMNS + 14)
+        curve_print(c, file);
 }

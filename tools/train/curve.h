@@ -5,6 +5,7 @@
 #define TOOLS_CURVE_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 /* A line of that many points at most: when it is full, two become one, their
  * mean, and from then on each is the mean of twice as many values. */
@@ -31,5 +32,11 @@ void curve_back(curve *c, int64_t done);
 
 /* Write an SVG; OPT_GO, or OPT_FAILED after a message. */
 int curve_write(const curve *c, const char *path, const char *title);
+
+/* A small picture of characters, where the file is a terminal. */
+void curve_show(const curve *c, FILE *file);
+
+/* The same wherever it goes. */
+void curve_print(const curve *c, FILE *file);
 
 #endif

@@ -78,6 +78,7 @@ static int write_curve(session *s)
         return OPT_GO;
     if (evaluation_has_best(&s->eval))
         s->curve.best = s->at.score.best_step;
+    curve_show(&s->curve, stderr);
     return curve_write(&s->curve, s->set.curve, run_model_name(&s->run));
 }
 

@@ -5,6 +5,7 @@
 #include "opt/opt.h"
 #include "run/publish_files.h"
 #include "verify/find_file.h"
+#include "verify/tar.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,12 +38,20 @@ static int open_folder(bundle *b, const char *folder)
 
 int bundle_open(bundle *b, const char *path)
 {
-    *b = (bundle){0};
+    int status;
+
+    *b = (bundle){.unpacked = {.lock = -1}};
     if (is_folder(path))
         return open_folder(b, path);
-    b->transcript = strdup(path);
-    return b->transcript ? OPT_GO
-                         : opt_fail(OPT_FAILED, "no memory for a name");
+    if (!tar_is(path)) {
+        b->transcript = strdup(path);
+        return b->transcript ? OPT_GO
+                             : opt_fail(OPT_FAILED, "no memory for a name");
+    }
+    status = scratch_open(&b->unpacked, "verify");
+    if (status == OPT_GO)
+        status = tar_unpack(path, b->unpacked.folder);
+    return status == OPT_GO ? open_folder(b, b->unpacked.folder) : status;
 }
 
 void bundle_close(bundle *b)
@@ -50,5 +59,6 @@ void bundle_close(bundle *b)
     free(b->transcript);
     free(b->model);
     free(b->sums);
-    *b = (bundle){0};
+    scratch_close(&b->unpacked);
+    *b = (bundle){.unpacked = {.lock = -1}};
 }

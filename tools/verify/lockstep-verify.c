@@ -87,7 +87,7 @@ static const opt_model only = {
 };
 static const opt_model *const models[] = {&only};
 
-/* Read a transcript, of a folder that in it. */
+/* Read a transcript, of a folder and its tar that in it. */
 static int read_one(run *r, const char *path)
 {
     int status = bundle_open(&r->from, path);
@@ -315,7 +315,7 @@ int main(int argc, char **argv)
 
     r.program = (opt_program){.about = only.about, .models = models,
                               .model_count = 1, .paths = 2,
-                              .args = "RUN.lst|DIR [OTHER.lst]"};
+                              .args = "RUN.lst|DIR|FILE.tar [OTHER.lst]"};
     opt_add(&r.program, (opt_rows)OPT_ROWS(options), &r.set);
     status = opt_parse(&r.program, argc, argv, &r.line);
     if (status == OPT_GO)

@@ -94,12 +94,14 @@ is "top-k ends the first line" "$(head -n 1 out | grep -c '  top-2 [01]\.[0-9]*$
 # ------ Numbers ------
 
 run price.st t.csv --keep price -o p.csv
-run price.st t.csv --score
+run price.st t.csv --score --plot r.svg
 is "MAE and RMSE" "$status $(awk -F, 'NR == FNR { if (FNR > 1) { d = $1 - $2
     a += d < 0 ? -d : d; s += d * d } next }
     { split($0, w, "  *"); for (i in w) v[w[i]] = w[i + 1]
       x = v["MAE"] / (a / 160) - 1; y = v["RMSE"] / sqrt(s / 160) - 1
       print (x * x < 1e-6), (y * y < 1e-6) }' p.csv out)" "0 1 1"
+is "a residual is a dot" "$(grep -c 'class="dot"' r.svg) $(tail -n 1 r.svg)" \
+    "160 </svg>"
 
 # ------ A series ------
 
@@ -135,10 +137,10 @@ expect 2 '--keep: t.csv: has no column "Id"' kind.st t.csv --keep Id
 expect 2 'no column ""' kind.st t.csv --keep id,,a
 expect 2 "--keep" kind.st t.csv --keep id --score
 expect 2 "--keep is for lines" kind.st t.csv --keep id --explain
-expect 2 "--plot needs --explain" kind.st t.csv --score --plot x.svg
+expect 2 "here classes are predicted" kind.st t.csv --score --plot x.svg
 expect 2 " needs an INPUT" kind.st --onnx k.onnx --threshold 0.5
 "$build/lockstep-train" linear --steps 1 --save l.st >out 2>err
-for no in "--keep a" "--threshold 0.5" "--explain --plot x.svg"; do
+for no in "--keep a" "--threshold 0.5" "--score --plot x.svg"; do
     # shellcheck disable=SC2086 # words
     expect 2 "is for models of a table" l.st t.csv $no
 done

@@ -65,9 +65,9 @@ expect 2 "f.png: --plot writes SVG" linear --plot "$dir/f.png"
 expect 2 "9999 workers on " linear --workers 9999
 has "what would measure them is said" err "--oversubscribe"
 echo kept >"$dir/old.json"
-expect 2 "none/f.svg" linear --json "$dir/new.json" --plot "$dir/none/f.svg"
+expect 2 "none/f.svg" linear --json "$dir/new.json" --report "$dir/none/f.svg"
 is "a refusal leaves no file" "$(ls "$dir/new.json" 2>/dev/null)" ""
-expect 2 "none/f.svg" linear --json "$dir/old.json" --plot "$dir/none/f.svg"
+expect 2 "none/f.svg" linear --json "$dir/old.json" --report "$dir/none/f.svg"
 is "nor changes one" "$(cat "$dir/old.json")" kept
 
 # ------ tables and files ------
@@ -91,7 +91,7 @@ is "as many fields in each line" \
     "$(awk -F, '{ print NF }' "$dir/f.csv" | sort -u)" 27
 is "of the names of JSON" "$(sed '1!d; s/_max//g; s/,/\n/g' "$dir/f.csv" |
     while read -r name; do grep -q "\"$name\":" "$dir/f.json" || echo "$name"
-    done)" ""
+    done)" tokens_per_second
 is "an SVG with an ideal line and a bar of four parts for each count" \
     "$(grep -c 'class="ideal"' "$dir/f.svg") $(grep -c \
         '<rect class="[a-z]*" .* width="[^1]' "$dir/f.svg")" "1 12"
@@ -103,9 +103,6 @@ if command -v jq >/dev/null; then
         (.points | map(.workers, .verified, (.repeats | length))),
         (.points | map(.state) | unique | length)]' "$dir/f.json")" \
         '["linear",4,2,3,[1,true,2,2,true,2,3,true,2],1]'
-    is "the machine in JSON" "$(jq -c '[(.version | length > 0), .system.name,
-        (.machine | has("levels", "kernels", "usable_cores"))]' \
-        "$dir/f.json")" '[true,"Linux",true,true,true]'
     is "operators in JSON" "$(jq -c '[.row_bytes, (.operators |
         map(.op, .row_bytes)), .operators[1].bound_by,
         ((.operators | map([.cores_seconds, .memory_seconds] | max) | add) *
@@ -119,6 +116,25 @@ is "without roofs" $status 0
 is "no copy" "$(awk '/ copy$/ { t = 1; next } t { print $NF; exit }' \
     "$dir/out")" -
 is "no bound" "$(grep -c 'bound by\|at the roofs' "$dir/out")" 0
+
+# ------ a report ------
+
+expect 2 "--json is of one MODEL" --report --json "$dir/none.json"
+expect 2 "none/r.json: its folder: No such file" \
+    linear --report "$dir/none/r.json"
+run linear $quick --workers 1 --report "$dir/r.json"
+is "a report" $status 0
+run linear $quick --workers 1 --report
+is "a report on stdout" $status 0
+if command -v jq >/dev/null; then
+    for file in r.json out; do
+        is "what is in $file" "$(jq -c '[.program, (.version | length > 0),
+            (.machine | has("levels", "kernels", "usable_cores")),
+            .system.name, (.models | map(.model, (.points | length)))]' \
+            "$dir/$file")" \
+            '["lockstep-scale",true,true,true,true,"Linux",["linear",1]]'
+    done
+fi
 
 # ------ two files: a regression or noise ------
 

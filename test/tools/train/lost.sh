@@ -362,7 +362,7 @@ is "what was left is gone" "$(ls x.csv*)" x.csv
 # ------ lockstep-scale ------
 
 tool=$build/lockstep-scale
-expect 2 "is named by --json and by --csv" linear --json new --csv ./new
+expect 2 "is named by --report and by --json" linear --json new --report ./new
 expect 2 "is named by --data and by --json" mlp --data table.csv --target y \
     --json table.csv
 kept "a table is not written over" table.csv

@@ -79,6 +79,7 @@ static void draw(char text[TEXT])
 START_TEST(curve_frame)
 {
     char text[TEXT];
+    FILE *f;
 
     c = (curve){0};
     for (int i = 0; i < 3; i++) {
@@ -90,6 +91,9 @@ START_TEST(curve_frame)
     ck_assert_ptr_null(strstr(text, "cut off"));
     ck_assert_ptr_null(strstr(text, "nan"));
     check_frame(text);
+    f = fopen("/dev/null", "w");
+    curve_print(&c, f);
+    fclose(f);
 }
 END_TEST
 

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The runs in published/ are what they say: the small one and its model are made
-# again.  The large one is whole, its first state and two steps are made again,
-# and a changed line is found.  With WHOLE=1 lockstep-verify trains all of it.
+# again, as a folder and as a tar.  The large one is whole, its first state and
+# two steps are made again, and a changed line is found.  With WHOLE=1
+# lockstep-verify trains all of it.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 verify=${LOCKSTEP_VERIFY:-${top_builddir:-.}/lockstep-verify}
 . "$(dirname "$0")/../../support/shell.sh"
@@ -11,6 +12,9 @@ small=$top_srcdir/examples/published/mlp
 "$verify" "$small" >"$dir/out" 2>"$dir/err"
 is "the small run" $? 0
 has "its model" out "model   same: model.safetensors is what this run makes"
+tar -C "$top_srcdir/examples/published" --format=ustar -cf "$dir/mlp.tar" mlp
+"$verify" "$dir/mlp.tar" >"$dir/out" 2>"$dir/err"
+is "its tar" $? 0
 cp -r "$small" "$dir/mlp"
 chmod -R u+w "$dir/mlp"
 printf x >>"$dir/mlp/model.safetensors"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # A published run is what it says or is refused: models, files and transcripts
-# that were forged and chained again, cut files and folders; and honest
+# that were forged and chained again, cut files, folders and tars; and honest
 # ones pass whoever trains them again and whatever their files are called.
 # With LS_LONG=1 there are more honest runs.
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
@@ -253,7 +253,7 @@ for too_little in "--only-bytes" "--only-state --checkpoint $dir/c" \
 done
 ask 1 "names no model" "$dir/init.lst" --data "$dir" --attest "$dir/a.json"
 
-# ------ folders, sentences ------
+# ------ folders, tars, sentences ------
 
 run $table --steps 30 --lr 0.5 --early-stop 2 --publish "$dir/pub"
 is "it is published" $status 0
@@ -277,6 +277,10 @@ ask 1 "t.csv: No such file; --data PATH" "$dir/pub"
 ask 0 "model   same: model.safetensors is what" "$dir/pub" --data "$dir/t.csv"
 (cd "$dir" && sha256sum -c pub/SHA256SUMS >out 2>err)
 is "sha256sum reads the list" $? 0
+tar -C "$dir" --format=ustar -cf "$dir/pub.tar" pub
+ask 0 "model   same: " "$dir/pub.tar" --data "$dir/t.csv"
+tar -C "$dir/pub" --format=ustar -cf "$dir/dot.tar" .
+ask 0 "model   same: " "$dir/dot.tar" --data "$dir/t.csv"
 ask 0 "the best of the evaluations" --explain "$dir/pub"
 has "it is unsigned" out "It is unsigned"
 has "its defaults" out "--optimizer "
@@ -290,6 +294,48 @@ cp "$dir/pub/SHA256SUMS" "$dir/bad"
 ask 3 "model.safetensors: SHA-256" "$dir/bad" --data "$dir/t.csv"
 rm "$dir/bad/run.lst"
 ask 1 "has no run.lst" "$dir/bad"
+
+# hostile NAME TEXT: bad.tar is refused.
+hostile() {
+    ask 1 "$2" "$dir/bad.tar" --data "$dir/t.csv"
+    is "$1 wrote nothing" "$(ls "$dir/stolen" 2>/dev/null | wc -l | tr -d ' ')" 0
+}
+mkdir "$dir/h" "$dir/h/run"
+cp "$dir/pub/"* "$dir/h/run"
+ln -s /etc/hostname "$dir/h/run/model"
+tar -C "$dir/h" --format=ustar -cf "$dir/bad.tar" run
+hostile "a link" "something else than plain files"
+rm "$dir/h/run/model"
+ln "$dir/h/run/run.lst" "$dir/h/run/hard"
+tar -C "$dir/h" --format=ustar -cf "$dir/bad.tar" run
+hostile "a hard link" "something else than plain files"
+rm "$dir/h/run/hard"
+mkfifo "$dir/h/run/fifo"
+tar -C "$dir/h" --format=ustar -cf "$dir/bad.tar" run
+hostile "a pipe" "something else than plain files"
+rm "$dir/h/run/fifo"
+for name in "$dir/stolen/x" ../../stolen ../x run/../../x run/deep/x; do
+    tar -C "$dir/h" --format=ustar -P -cf "$dir/bad.tar" run/run.lst \
+        --transform "s|run/README.md|$name|" run/README.md
+    hostile "$name" "of a published folder"
+done
+tar -C "$dir/h" --format=ustar -cf "$dir/bad.tar" run/run.lst run/run.lst \
+    --hard-dereference
+hostile "twice" "of a published folder"
+tar -C "$dir/h" --format=ustar -cf "$dir/bad.tar" run/run.lst
+tar -C "$dir/h/run" --format=ustar -rf "$dir/bad.tar" README.md
+hostile "two folders" "of several folders"
+tar -C "$dir/h" --format=ustar -cf "$dir/good.tar" run
+for bytes in 300 512 700 1500; do
+    head -c $bytes "$dir/good.tar" >"$dir/bad.tar"
+    "$verify" "$dir/bad.tar" --data "$dir/t.csv" >"$dir/out" 2>"$dir/err"
+    is "cut after $bytes bytes" $? 1
+done
+sed '1s/ustar/ustaR/' "$dir/good.tar" | head -c 3000 >"$dir/bad.tar"
+ask 1 "" "$dir/bad.tar"
+{ head -c 124 "$dir/good.tar"; printf '77777777777\0'
+  tail -c +137 "$dir/good.tar"; } >"$dir/bad.tar"
+hostile "a size that is not so" "a checksum of it is wrong"
 
 # ------ honest ones ------
 
