@@ -193,6 +193,11 @@ def tokens(name, window):
                     str(window)).command)
 
 
+def linear_step(name, workers, *more):
+    return Side(name, ["{build}/bench-linear_step", "--workers", str(workers),
+                       *more])
+
+
 def predict(model, *more):
     """One row, image or sequence by one thread: a step is a block of them."""
     def there(name, *options, needs=""):
@@ -383,6 +388,14 @@ ROWS = [
     sparse("sparse few", 4),
     tokens("tokens", 64),
     tokens("tokens 256", 256),
+    Row("linear_step", 23, 13, [
+        linear_step("1 worker", 1),
+        linear_step("2 workers", 2),
+    ], [Ratio("2 workers / 1 worker", "2 workers", "1 worker")]),
+    Row("empty step", 203, 103, [
+        linear_step("1 worker", 1, "--empty", "1"),
+        linear_step("2 workers", 2, "--empty", "1"),
+    ]),
     predict("mlp", "--d-in", "784"),
     predict("cnn"),
     predict("lm"),
