@@ -66,12 +66,11 @@ static bool later_is_zero(const void *it, size_t size)
 EACH(DEFAULTS)
 
 /* Proves that defaults fill the program's struct, no more, and say its size. */
-START_TEST(all_defaults)
+TEST(all_defaults)
 {
 #define CALL(name) name##_defaults();
     EACH(CALL)
 }
-END_TEST
 
 /* A small model, so that every kind of options has something to open. */
 typedef struct world {
@@ -214,7 +213,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* Proves that options without a size, or with one that cannot be, are refused,
  * and so is a member that the library does not know when it is used. */
-START_TEST(wrong_sizes)
+LOOP_TEST(wrong_sizes, 0, KINDS)
 {
     union {
         size_t size;
@@ -236,11 +235,10 @@ START_TEST(wrong_sizes)
     FAILS(kinds[_i].open(&w, &o), LS_EINVAL, "is set, and version 0.");
     close_world(&w);
 }
-END_TEST
 
 /* Proves that members which a program does not know keep their defaults,
  * whatever stands after its struct. */
-START_TEST(fewer_members)
+TEST(fewer_members)
 {
     FENCED(ls_mesh_options) g;
     ls_mesh *mesh;
@@ -253,7 +251,6 @@ START_TEST(fewer_members)
     untouched(g.after, "mesh");
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* ------ Results ------ */
 
@@ -266,7 +263,7 @@ END_TEST
     } while (0)
 
 /* Proves that a step and an evaluation write the program's result, no more. */
-START_TEST(step_results)
+TEST(step_results)
 {
     FENCED(ls_result) g;
     world w;
@@ -279,7 +276,6 @@ START_TEST(step_results)
     ck_assert_int_eq(g.it.step, 1);
     close_world(&w);
 }
-END_TEST
 
 #define RESULT(type, call) \
     do { \
@@ -288,7 +284,7 @@ END_TEST
     } while (0)
 
 /* Proves the same of all other structs that the library fills. */
-START_TEST(other_results)
+TEST(other_results)
 {
     const ls_optimizer_kind kind = LS_ADAM;
     world w;
@@ -305,11 +301,10 @@ START_TEST(other_results)
     RESULT(ls_doing, OK(ls_pool_doing(w.pool, 1, &g.it)));
     close_world(&w);
 }
-END_TEST
 
 /* Proves that members of other structs keep their sizes: what stands after them
  * must not move. */
-START_TEST(fixed_sizes)
+TEST(fixed_sizes)
 {
     ck_assert_uint_eq(sizeof(ls_optimizer), 88);
     ck_assert_uint_eq(sizeof(ls_schedule), 120);
@@ -318,30 +313,5 @@ START_TEST(fixed_sizes)
     ck_assert_uint_eq(sizeof(ls_array), 88);
     ck_assert_uint_eq(sizeof(ls_series), 104);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("abi");
-    TCase *t = tcase_create("sizes");
-
-    tcase_add_test(t, all_defaults);
-    tcase_add_loop_test(t, wrong_sizes, 0, KINDS);
-    tcase_add_test(t, fewer_members);
-    tcase_add_test(t, step_results);
-    tcase_add_test(t, other_results);
-    tcase_add_test(t, fixed_sizes);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    SRunner *runner = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
-}
+MAIN()

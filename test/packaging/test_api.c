@@ -18,12 +18,11 @@
 #define TEXT(x) TEXT_OF(x)
 
 /* Proves that the library that runs is the one whose header was compiled. */
-START_TEST(version)
+TEST(version)
 {
     ck_assert_str_eq(ls_version(), TEXT(LS_VERSION_MAJOR) "." TEXT(
                      LS_VERSION_MINOR) "." TEXT(LS_VERSION_PATCH));
 }
-END_TEST
 
 #define ROW(name, value, text) {name, value, text},
 
@@ -34,7 +33,7 @@ static const struct {
 
 /* Proves that every status has its value and text, none is there twice, and a
  * number that is none is no crash. */
-START_TEST(status_texts)
+TEST(status_texts)
 {
     ck_assert_int_eq(LS_OK, 0);
     ck_assert_str_eq(ls_strerror(0), "success");
@@ -47,11 +46,10 @@ START_TEST(status_texts)
     }
     ck_assert_str_eq(ls_strerror(1), ls_strerror(-1000));
 }
-END_TEST
 
 /* Proves that a failure leaves its words behind and its result alone, and that
  * a success does not need them. */
-START_TEST(error_message)
+TEST(error_message)
 {
     ls_mesh_options o = ls_mesh_defaults();
     ls_mesh *mesh = NULL;
@@ -61,10 +59,9 @@ START_TEST(error_message)
     ck_assert_ptr_null(mesh);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "-3"));
 }
-END_TEST
 
 /* Proves that every ending half accepts NULL, and that this is no failure. */
-START_TEST(closing_nothing)
+TEST(closing_nothing)
 {
     ls_array none = {.data = NULL};
     char before[512];
@@ -78,7 +75,6 @@ START_TEST(closing_nothing)
     ls_array_free(&none);
     ck_assert_str_eq(ls_errmsg(), before);
 }
-END_TEST
 
 /* ------ The types a program is compiled against ------ */
 
@@ -99,7 +95,7 @@ _Static_assert(_Generic(((ls_result *)0)->rows, int64_t: 1, default: 0),
                "sizes are int64_t");
 
 /* Proves that options zeroed by hand are the documented defaults. */
-START_TEST(defaults)
+TEST(defaults)
 {
     ls_mesh_options mesh = ls_mesh_defaults();
     ls_pool_options pool = ls_pool_defaults();
@@ -119,7 +115,6 @@ START_TEST(defaults)
     ck_assert(ls_momentum(0.5, 0.9).momentum == 0.9);
     ck_assert(ls_nesterov(0.5, 0.9).kind == LS_NESTEROV);
 }
-END_TEST
 
 /* ------ The program on the header's first page ------ */
 
@@ -136,7 +131,7 @@ static void fill(float xs[2 * ROWS], float ys[ROWS])
 }
 
 /* Proves that the program of lockstep.h learns. */
-START_TEST(first_page)
+TEST(first_page)
 {
     float xs[2 * ROWS], ys[ROWS], first = 0, loss = 0;
     ls_mesh *mesh;
@@ -177,11 +172,10 @@ START_TEST(first_page)
     ls_pool_close(pool);
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* Proves that the step in one call works from outside and refuses what does not
  * divide. */
-START_TEST(one_call)
+TEST(one_call)
 {
     float xs[2 * ROWS], ys[ROWS], loss = -1;
 
@@ -198,21 +192,5 @@ START_TEST(one_call)
                                            &loss), 0);
     ck_assert(loss == -1);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("api");
-    TCase *c = tcase_create("header");
-
-    tcase_add_test(c, version);
-    tcase_add_test(c, status_texts);
-    tcase_add_test(c, error_message);
-    tcase_add_test(c, closing_nothing);
-    tcase_add_test(c, defaults);
-    tcase_add_test(c, first_page);
-    tcase_add_test(c, one_call);
-    tcase_set_timeout(c, 60);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
-}
+MAIN()

@@ -4,9 +4,8 @@
 #ifndef TEST_CALLS_H
 #define TEST_CALLS_H
 
-#include "lockstep.h"
+#include "program.h"
 
-#include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,25 +54,6 @@ static inline bool emulated(const char *what)
     if (is)
         printf("skipped, emulated: %s\n", what);
     return is;
-}
-
-/* Run all and report: what main returns.  BLIS has not started yet, and its own
- * choice of kernels need not keep the contract of bits. */
-static inline int run_suite_as(Suite *s, enum print_output mode)
-{
-    SRunner *runner = srunner_create(s);
-    int failed;
-
-    ls_blis_tune();
-    srunner_run_all(runner, mode);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
-}
-
-static inline int run_suite(Suite *s)
-{
-    return run_suite_as(s, CK_ENV);
 }
 
 /* Says whether to make the runs that would double the time of make check. */

@@ -23,6 +23,9 @@ static const char *const phases[KINDS] = {
     "before", "rows", "forward", "backward", "gradient", "mean", "rule",
     "after"};
 
+/* Faults of each kind in a short run. */
+enum { EACH = UNDER_SANITIZER ? 1 : 2 };
+
 /* A bit that flips, and what became of it. */
 typedef struct fault {
     kind kind;

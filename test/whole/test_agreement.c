@@ -66,21 +66,19 @@ static void train_linear(int number, ls_mean mean)
 /* Proves that linear regression comes out as JAX has it: first parameters to
  * the bit, 20 losses and the parameters after 1 and 20 updates to 1e-6, by the
  * mean of shards. */
-START_TEST(linear_mean_of_shards)
+LOOP_TEST(linear_mean_of_shards, 0, COUNT(golden_linears))
 {
     train_linear(_i, LS_MEAN_OF_SHARDS);
 }
-END_TEST
 
 /* Proves that the exact mean is the same where shards are equal. */
-START_TEST(linear_exact_mean)
+LOOP_TEST(linear_exact_mean, 0, COUNT(golden_linears))
 {
     train_linear(_i, LS_MEAN_EXACT);
 }
-END_TEST
 
 /* Proves that the one call gives the first loss of every case. */
-START_TEST(linear_one_call)
+LOOP_TEST(linear_one_call, 0, COUNT(golden_linears))
 {
     const golden_linear *c = &golden_linears[_i];
     const float *want = golden("train", 20, "linear/%d/loss", _i);
@@ -92,7 +90,6 @@ START_TEST(linear_one_call)
     near((double)loss, (double)want[0], 1e-6, "loss of case", _i);
     free(data);
 }
-END_TEST
 
 /* ------ The lm ------ */
 
@@ -138,7 +135,7 @@ static void check_sha(const ls_trainer *t, int i, const golden_array *want)
 
 /* Proves that the 53 arrays of the lm start as Flax starts them, to the bit,
  * and stand in the order in which JAX sorts them. */
-START_TEST(lm_first_parameters)
+TEST(lm_first_parameters)
 {
     ls_trainer_options o = lm_options(42, 3e-4, LS_REPLICATE);
     ls_pool *pool = open_pool(1, 0);
@@ -150,13 +147,12 @@ START_TEST(lm_first_parameters)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that the lm's losses come out within 1e-5 on 1, 2 and 4 devices,
  * replicated and sharded: the first 12 on two devices and two elsewhere, all 50
  * if LS_LONG is set.  A sanitizer has seen all there is to see after two steps,
  * which take it, or an emulator, as long as fifty. */
-START_TEST(lm_losses)
+LOOP_TEST(lm_losses, 0, COUNT(lm_runs))
 {
     int devices = lm_runs[_i].devices;
     const float *want = golden("train", LM_STEPS, "lm/%s/%d/loss",
@@ -179,7 +175,6 @@ START_TEST(lm_losses)
     ls_pool_close(pool);
     free(data);
 }
-END_TEST
 
 /* ------ The same model at other sizes ------ */
 
@@ -210,28 +205,10 @@ static void train_small(const golden_small_lm *want, int devices)
 /* Proves that no size is special: widths, heads and lengths that fit no vector
  * and sequences longer than a chunk give Flax's first parameters and losses,
  * with one device and with two. */
-START_TEST(lm_other_sizes)
+LOOP_TEST(lm_other_sizes, 0, COUNT(golden_small_lms))
 {
     train_small(&golden_small_lms[_i], 1);
     train_small(&golden_small_lms[_i], 2);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("agreement");
-    TCase *linear = tcase_create("linear"), *lm = tcase_create("lm");
-
-    tcase_add_loop_test(linear, linear_mean_of_shards, 0,
-                        COUNT(golden_linears));
-    tcase_add_loop_test(linear, linear_exact_mean, 0, COUNT(golden_linears));
-    tcase_add_loop_test(linear, linear_one_call, 0, COUNT(golden_linears));
-    tcase_set_timeout(linear, 60);
-    tcase_add_test(lm, lm_first_parameters);
-    tcase_add_loop_test(lm, lm_losses, 0, COUNT(lm_runs));
-    tcase_add_loop_test(lm, lm_other_sizes, 0, COUNT(golden_small_lms));
-    tcase_set_timeout(lm, 600); /* 50 steps on one busy core */
-    suite_add_tcase(suite, linear);
-    suite_add_tcase(suite, lm);
-    return run_suite(suite);
-}
+MAIN()

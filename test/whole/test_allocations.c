@@ -44,7 +44,7 @@ static void steps_allocate_nothing(run *r)
 }
 
 /* Proves that the counters count, so that the next test can fail. */
-START_TEST(allocations_are_counted)
+TEST(allocations_are_counted)
 {
     ls_graph *g = NULL;
     int status, calls, left;
@@ -59,13 +59,12 @@ START_TEST(allocations_are_counted)
     unwatch(&calls, &left);
     ck_assert(status == LS_ENOMEM && calls == 1 && left == 0);
 }
-END_TEST
 
 static const lm_sizes tiny_lm = {37, 12, 24, 3, 2, 40};
 
 /* Proves that a step and an evaluation allocate nothing, replicated and
  * sharded. */
-START_TEST(a_step_allocates_nothing)
+LOOP_TEST(a_step_allocates_nothing, LS_REPLICATE, LS_SHARD + 1)
 {
     ls_trainer_options o = ls_trainer_defaults();
     regression q = open_regression(LS_MEAN_EXACT, ls_adam(0.1));
@@ -83,7 +82,6 @@ START_TEST(a_step_allocates_nothing)
     close_regression(&q);
     free(tokens);
 }
-END_TEST
 
 /* ------ with a transcript ------ */
 
@@ -149,7 +147,7 @@ static ls_transcript *open_transcript(ls_trainer *t, const char *path,
  * more than one without, whether each has a line, many have one, or each has
  * the roots of its rows and gradient; a state's root is one job more, and takes
  * no memory either. */
-START_TEST(a_transcript_adds_nothing)
+TEST(a_transcript_adds_nothing)
 {
     static const struct {
         double flops;
@@ -183,7 +181,6 @@ START_TEST(a_transcript_adds_nothing)
     }
     close_regression(&q);
 }
-END_TEST
 
 /* Everything that allocates, from a graph to a saved file. */
 static int whole_life(ls_pool *pool, const char *path)
@@ -219,7 +216,7 @@ static int whole_life(ls_pool *pool, const char *path)
 
 /* Proves that memory may run out at any single allocation, on two NUMA nodes
  * too: a status comes back, everything half open is closed, nothing leaks. */
-START_TEST(each_allocation_fails_in_turn)
+LOOP_TEST(each_allocation_fails_in_turn, 0, 2)
 {
     ls_pool *pool = open_pool_on(
         &(ls_mesh_options){.size = sizeof(ls_mesh_options), .workers = 2,
@@ -247,39 +244,7 @@ START_TEST(each_allocation_fails_in_turn)
     unlink(path);
     ls_pool_close(pool);
 }
-END_TEST
 
-static TCase *memory_case(void)
-{
-    TCase *memory = tcase_create("memory");
+#endif /* else nothing can be counted */
 
-    tcase_set_timeout(memory, 60);
-    tcase_add_test(memory, allocations_are_counted);
-    tcase_add_loop_test(memory, a_step_allocates_nothing, LS_REPLICATE,
-                        LS_SHARD + 1);
-    tcase_add_test(memory, a_transcript_adds_nothing);
-    tcase_add_loop_test(memory, each_allocation_fails_in_turn, 0, 2);
-    return memory;
-}
-
-#else
-
-static TCase *memory_case(void)
-{
-    return tcase_create("memory: not with this allocator");
-}
-
-#endif
-
-static Suite *allocations_suite(void)
-{
-    Suite *suite = suite_create("allocations");
-
-    suite_add_tcase(suite, memory_case());
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(allocations_suite());
-}
+MAIN()

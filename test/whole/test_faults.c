@@ -782,7 +782,7 @@ static void check_failure(const scenario *s, int n, int status)
 }
 
 /* Call number n fails, for all n. */
-START_TEST(test_each_fails)
+LOOP_TEST(test_each_fails, 0, sizeof scenarios / sizeof *scenarios)
 {
     static char whole[1 << 20];
     const scenario *s = &scenarios[_i];
@@ -813,11 +813,10 @@ START_TEST(test_each_fails)
     OK(call_with(s, 0));
     close_all();
 }
-END_TEST
 
 /* Short writes and interrupted ones are no failures, nor is a sync that a
  * signal interrupts. */
-START_TEST(test_patient)
+TEST(test_patient)
 {
     static char whole[1 << 20], again[1 << 20];
     size_t size;
@@ -850,10 +849,9 @@ START_TEST(test_patient)
     ck_assert_int_eq(syncs, 2); /* of the file and of its folder */
     close_all();
 }
-END_TEST
 
 /* A trainer goes on after a save that failed, in the same bits. */
-START_TEST(test_goes_on)
+TEST(test_goes_on)
 {
     char hex[2][65];
     int failures = 0;
@@ -875,19 +873,5 @@ START_TEST(test_goes_on)
     ck_assert_int_ge(failures, 4);
     ck_assert_str_eq(hex[0], hex[1]);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("faults");
-    TCase *t = tcase_create("faults");
-
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, folder_open, folder_close);
-    tcase_add_loop_test(t, test_each_fails, 0,
-                        sizeof scenarios / sizeof *scenarios);
-    tcase_add_test(t, test_patient);
-    tcase_add_test(t, test_goes_on);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN(.setup = folder_open, .teardown = folder_close)

@@ -208,7 +208,7 @@ static void outcome(int model, int way, int workers, int place, char *out)
 
 /* Proves that workers and placements change no bit of any model, for every
  * optimizer, schedule, limit of the norm, mean and number of micro-batches. */
-START_TEST(same_bits)
+LOOP_TEST(same_bits, 0, COUNT(models) * COUNT(ways))
 {
     static const int workers[] = {1, 2, 3, 7};
     int model = _i / COUNT(ways), way = _i % COUNT(ways);
@@ -223,13 +223,12 @@ START_TEST(same_bits)
                           way, workers[w], place, got, want);
         }
 }
-END_TEST
 
 #if OWN_MALLOC
 
 /* Proves that steps, evaluations and the setting of batches allocate nothing,
  * from the first on, in any model. */
-START_TEST(no_allocation)
+LOOP_TEST(no_allocation, 0, COUNT(models) * COUNT(ways))
 {
     int model = _i / COUNT(ways), way = _i % COUNT(ways), status = 0;
     ls_result r;
@@ -250,21 +249,7 @@ START_TEST(no_allocation)
     ck_assert_int_eq(atomic_load(&count), 0);
     close_session(&s);
 }
-END_TEST
 
 #endif
 
-int main(void)
-{
-    Suite *suite = suite_create("models");
-    TCase *c = tcase_create("models");
-    int all = COUNT(models) * COUNT(ways);
-
-    tcase_add_loop_test(c, same_bits, 0, all);
-#if OWN_MALLOC
-    tcase_add_loop_test(c, no_allocation, 0, all);
-#endif
-    tcase_set_timeout(c, 120);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
-}
+MAIN()

@@ -468,7 +468,7 @@ static void take_back(void)
     folder_close();
 }
 
-START_TEST(test_every_function)
+TEST(test_every_function)
 {
     ls_mesh_options o = ls_mesh_defaults();
     int bad = 0;
@@ -492,10 +492,9 @@ START_TEST(test_every_function)
     ck_assert_msg(bad == 0, "%d of %zu calls with NULL are not refused as "
                   "they should be", bad, sizeof table / sizeof *table);
 }
-END_TEST
 
 /* A node that is NULL where no builder failed does not pass unseen. */
-START_TEST(test_missing_input)
+TEST(test_missing_input)
 {
     ls_graph *g;
     ls_trainer *t = NULL;
@@ -516,10 +515,9 @@ START_TEST(test_missing_input)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Nor does a list in options of which there is nothing but the count. */
-START_TEST(test_missing_list)
+TEST(test_missing_list)
 {
     ls_checkpoints_options o = ls_checkpoints_defaults();
     ls_array_spec x = {"x", LS_F32, 1, {IN}};
@@ -553,22 +551,5 @@ START_TEST(test_missing_list)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("null");
-    TCase *c = tcase_create("null");
-    SRunner *r = srunner_create(s);
-    int failed;
-
-    tcase_set_timeout(c, 60);
-    tcase_add_test(c, test_every_function);
-    tcase_add_test(c, test_missing_input);
-    tcase_add_test(c, test_missing_list);
-    suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed > 0;
-}
+MAIN()

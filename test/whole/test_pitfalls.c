@@ -124,7 +124,7 @@ static const struct {
 
 /* Updating per shard: a step makes one update, however many devices there are.
  * Momentum would show each one: after two steps w is -(1 + 1.5) lr g. */
-START_TEST(test_update_per_shard)
+LOOP_TEST(test_update_per_shard, 0, sizeof meshes / sizeof *meshes)
 {
     ls_trainer_options o = with(ls_momentum(0.5, 0.5));
     fixture f;
@@ -140,11 +140,10 @@ START_TEST(test_update_per_shard)
         ck_assert(w[j] == -1.25f * (7.5f + (float)j));
     close_fixture(&f);
 }
-END_TEST
 
 /* Summing instead of averaging: the mean is the default and does not depend on
  * the devices; the sum has to be asked for by name, and is MANY times it. */
-START_TEST(test_sum_for_mean)
+LOOP_TEST(test_sum_for_mean, 0, sizeof meshes / sizeof *meshes)
 {
     static const struct {
         ls_mean mean;
@@ -167,12 +166,11 @@ START_TEST(test_sum_for_mean)
         close_fixture(&f);
     }
 }
-END_TEST
 
 /* Rebuilding the optimizer every step: a trainer has one for life.  What a new
  * one would lose is its moments: with them carried over it goes on the same,
  * without them it does not. */
-START_TEST(test_optimizer_rebuilt)
+TEST(test_optimizer_rebuilt)
 {
     ls_trainer_options o = with(ls_momentum(0.5, 0.5));
     float w[WIDTH], trace[WIDTH], next[WIDTH], lost[WIDTH], kept[WIDTH];
@@ -198,11 +196,10 @@ START_TEST(test_optimizer_rebuilt)
     ck_assert_mem_eq(kept, next, sizeof next);
     ck_assert(memcmp(lost, next, sizeof next) != 0);
 }
-END_TEST
 
 /* A missing reduction: there is no step without one, and no copy of the
  * parameters that could drift: all devices read the same memory. */
-START_TEST(test_missing_reduction)
+TEST(test_missing_reduction)
 {
     ls_trainer_options o = with(ls_sgd(0.5));
     ls_result r;
@@ -215,11 +212,10 @@ START_TEST(test_missing_reduction)
         ck_assert_ptr_eq(f.user.seen[d], f.user.seen[0]);
     close_fixture(&f);
 }
-END_TEST
 
 /* Bad sharding: unknown axes and axes that do not divide are refused when they
  * are named, long before a step. */
-START_TEST(test_bad_sharding)
+TEST(test_bad_sharding)
 {
     ls_trainer_options o = with(ls_sgd(0.5));
     ls_mesh_options m = {.size = sizeof m, .axes = "data:3"};
@@ -238,11 +234,10 @@ START_TEST(test_bad_sharding)
             "parameter \"w\" (4) has no axis 1");
     close_fixture(&f);
 }
-END_TEST
 
 /* A wrong batch size: rows that do not divide, are none, or are not as many as
  * the weights. */
-START_TEST(test_wrong_batch_size)
+TEST(test_wrong_batch_size)
 {
     ls_trainer_options o = with(ls_sgd(0.5));
     float weight[8] = {0};
@@ -261,11 +256,10 @@ START_TEST(test_wrong_batch_size)
             "the batch has 16 rows, its weights 8");
     close_fixture(&f);
 }
-END_TEST
 
 /* A weight below zero is no empty batch but a mistake, whose device is named;
  * nothing is updated. */
-START_TEST(test_negative_weight)
+TEST(test_negative_weight)
 {
     ls_trainer_options o = with(ls_sgd(0.5));
     char before[65], after[65];
@@ -281,7 +275,6 @@ START_TEST(test_negative_weight)
     ck_assert_str_eq(before, after);
     close_fixture(&f);
 }
-END_TEST
 
 /* ------ what a gradient function can get wrong ------ */
 
@@ -310,7 +303,7 @@ static const struct {
 enum { BUGS = sizeof bugs / sizeof *bugs };
 
 /* Each bug is found and named, and the trainer is as it was before. */
-START_TEST(test_divergence)
+LOOP_TEST(test_divergence, 0, BUGS)
 {
     ls_trainer_options o = with(ls_adam(0.5));
     char before[65], after[65];
@@ -330,7 +323,6 @@ START_TEST(test_divergence)
     ck_assert_int_eq(ls_trainer_step(f.t), 2);
     close_fixture(&f);
 }
-END_TEST
 
 static void hash_of(bool check, bool own, int workers, char hex[65])
 {
@@ -355,7 +347,7 @@ static void hash_of(bool check, bool own, int workers, char hex[65])
 }
 
 /* A sound function and a graph train to the same bits with the check on. */
-START_TEST(test_sound)
+TEST(test_sound)
 {
     for (int own = 0; own < 2; own++) {
         char expected[65], hex[65];
@@ -367,10 +359,9 @@ START_TEST(test_sound)
         }
     }
 }
-END_TEST
 
 /* The environment turns the check on; "0" and nothing do not. */
-START_TEST(test_environment)
+TEST(test_environment)
 {
     static const char *const values[] = {"1", "0", ""};
     ls_trainer_options o = with(ls_sgd(0.5));
@@ -386,25 +377,5 @@ START_TEST(test_environment)
         close_fixture(&f);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("pitfalls");
-    TCase *t = tcase_create("pitfalls");
-    int n = sizeof meshes / sizeof *meshes;
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_update_per_shard, 0, n);
-    tcase_add_loop_test(t, test_sum_for_mean, 0, n);
-    tcase_add_test(t, test_optimizer_rebuilt);
-    tcase_add_test(t, test_missing_reduction);
-    tcase_add_test(t, test_bad_sharding);
-    tcase_add_test(t, test_wrong_batch_size);
-    tcase_add_test(t, test_negative_weight);
-    tcase_add_loop_test(t, test_divergence, 0, BUGS);
-    tcase_add_test(t, test_sound);
-    tcase_add_test(t, test_environment);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -844,7 +844,7 @@ static void write_state(void)
 }
 
 /* Every allocation is checked, and nothing is kept after a failure. */
-START_TEST(test_each_fails)
+LOOP_TEST(test_each_fails, 0, CALLS)
 {
     bool refused = true;
     int expected;
@@ -890,10 +890,9 @@ START_TEST(test_each_fails)
         ls_pool_close(pools[r]);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A step allocates nothing while it is checked, however state is placed. */
-START_TEST(test_step)
+TEST(test_step)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_result r;
@@ -919,20 +918,8 @@ START_TEST(test_step)
     ls_graph_free(graph);
     ls_pool_close(pool);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("shortage");
-    TCase *t = tcase_create("shortage");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, folder_open, folder_close);
-    tcase_add_loop_test(t, test_each_fails, 0, CALLS);
-    tcase_add_test(t, test_step);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN(.setup = folder_open, .teardown = folder_close)
 
 #else
 

@@ -110,7 +110,7 @@ static int64_t steps(void)
 }
 
 /* Memory takes not a page more after a warm-up that saw every size. */
-START_TEST(test_memory)
+TEST(test_memory)
 {
     static soak s;
     long before;
@@ -123,7 +123,6 @@ START_TEST(test_memory)
     ck_assert_int_le(resident(), before + (UNDER_SANITIZER ? 1024 : 0));
     close_soak(&s);
 }
-END_TEST
 
 /* ------ Sizes ------ */
 
@@ -154,7 +153,7 @@ static void hash_params(const soak *s, char hex[65])
 
 /* A step of a trainer that took steps of other sizes before has the bits of one
  * that a new trainer takes. */
-START_TEST(test_sizes)
+TEST(test_sizes)
 {
     static soak one, other;
     char hex[2][65];
@@ -172,7 +171,6 @@ START_TEST(test_sizes)
     }
     close_soak(&one);
 }
-END_TEST
 
 /* ------ Allocations ------ */
 
@@ -180,7 +178,7 @@ END_TEST
 
 /* None, with the first step among those that are watched, since it may be of
  * the smallest size. */
-START_TEST(test_allocations)
+LOOP_TEST(test_allocations, 1, 3)
 {
     static soak s;
     int status;
@@ -194,11 +192,6 @@ START_TEST(test_allocations)
     ck_assert_int_eq(atomic_load(&count), 0);
     close_soak(&s);
 }
-END_TEST
-
-#endif
-
-#if OWN_MALLOC
 
 /* Batches of images of changing sizes; a status. */
 static int take_images(ls_trainer *t, ls_batch *b, const float *x,
@@ -220,7 +213,7 @@ static int take_images(ls_trainer *t, ls_batch *b, const float *x,
 }
 
 /* The same for networks of images, from the first step on. */
-START_TEST(test_images)
+LOOP_TEST(test_images, 1, 3)
 {
     static float x[MOST * PIXELS];
     static int32_t y[MOST];
@@ -250,22 +243,7 @@ START_TEST(test_images)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
 #endif
 
-int main(void)
-{
-    Suite *s = suite_create("soak");
-    TCase *t = tcase_create("soak");
-
-    tcase_set_timeout(t, 600);
-    tcase_add_test(t, test_memory);
-    tcase_add_test(t, test_sizes);
-#if OWN_MALLOC
-    tcase_add_loop_test(t, test_allocations, 1, 3);
-    tcase_add_loop_test(t, test_images, 1, 3);
-#endif
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

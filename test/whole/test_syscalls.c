@@ -204,7 +204,7 @@ static int watched_steps(session *s, int first, int last)
 /* ------ Tests ------ */
 
 /* A call that is made is seen. */
-START_TEST(test_watching)
+TEST(test_watching)
 {
     static session s;
 
@@ -218,10 +218,9 @@ START_TEST(test_watching)
     ck_assert_int_eq(atomic_load(&last_call), SYS_getppid);
     close_session(&s);
 }
-END_TEST
 
 /* No call is made, each model on one worker and on two. */
-START_TEST(test_steps)
+LOOP_TEST(test_steps, 0, 2 * MODELS)
 {
     static session s;
     int workers = 1 + _i % 2;
@@ -238,11 +237,10 @@ START_TEST(test_steps)
         ck_assert_int_eq(atomic_load(&sleeps), 0);
     close_session(&s);
 }
-END_TEST
 
 /* Nor by a predictor's calls, for any number of rows, nor a sleep.  (That they
  * allocate nothing, test_predictor.c proves.) */
-START_TEST(test_predictions)
+TEST(test_predictions)
 {
     static session s;
     static float logits[3 * MOST];
@@ -276,26 +274,18 @@ START_TEST(test_predictions)
     ls_predictor_close(p);
     close_session(&s);
 }
-END_TEST
 
 int main(void)
 {
     struct sigaction act = {.sa_sigaction = on_call,
                             .sa_flags = SA_SIGINFO | SA_NODEFER};
-    Suite *s = suite_create("syscalls");
-    TCase *t = tcase_create("syscalls");
 
     if (dispatch(false) < 0) {
         perror("skipped: Syscall User Dispatch");
         return 77;
     }
     sigaction(SIGSYS, &act, NULL);
-    tcase_set_timeout(t, 600);
-    tcase_add_test(t, test_watching);
-    tcase_add_loop_test(t, test_steps, 0, 2 * MODELS);
-    tcase_add_test(t, test_predictions);
-    suite_add_tcase(s, t);
-    return run_suite(s);
+    return RUN_TESTS();
 }
 
 #else

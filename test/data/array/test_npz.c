@@ -60,7 +60,7 @@ static int load_x(void)
 
 /* Proves that stored, deflated and streamed members are read, by name with and
  * without .npy, as either type. */
-START_TEST(reads)
+TEST(reads)
 {
     static const int32_t want[] = {3, 1, 2, 0};
     int64_t shape[LS_MAX_RANK];
@@ -89,11 +89,10 @@ START_TEST(reads)
           "neither LS_F32 nor LS_I32");
     FAILS(ls_npz_load(&t, in_folder("none.npz"), "x", LS_F32), LS_EIO, "none");
 }
-END_TEST
 
 /* Proves that the same arrays are read where all sizes and places are those of
  * ZIP64: with the short end true, and with all its bits set. */
-START_TEST(reads_zip64)
+TEST(reads_zip64)
 {
     const uint8_t *const bytes[] = {golden_npz_zip64, golden_npz_zip64_far};
     int64_t shape[LS_MAX_RANK];
@@ -105,10 +104,9 @@ START_TEST(reads_zip64)
         ck_assert(shape[0] == 4);
     }
 }
-END_TEST
 
 /* Proves that a file that ends early is refused, wherever it ends. */
-START_TEST(cut_short)
+TEST(cut_short)
 {
     for (size_t n = 0; n < sizeof golden_npz_deflated; n++) {
         put(golden_npz_deflated, n);
@@ -121,11 +119,10 @@ START_TEST(cut_short)
     put(golden_npz_deflated, 0);
     FAILS(load_x(), LS_EFORMAT, "no ZIP archive: it has no end at byte 0");
 }
-END_TEST
 
 /* Proves that with any byte changed to any of some values the array is what it
  * was or is refused. */
-START_TEST(altered)
+TEST(altered)
 {
     static const uint8_t by[] = {1, 0x80, 0xff, 0x55};
     const struct {
@@ -155,10 +152,9 @@ START_TEST(altered)
             }
     ck_assert_int_gt(refused, 1000);
 }
-END_TEST
 
 /* Proves that what an archive says of itself is not believed. */
-START_TEST(lies)
+TEST(lies)
 {
     static const struct {
         int entry, at, bytes;
@@ -190,10 +186,9 @@ START_TEST(lies)
         FAILS(load_x(), LS_EFORMAT, row[i].words);
     }
 }
-END_TEST
 
 /* Proves that the end is not believed either: parts, members, the directory. */
-START_TEST(lying_end)
+TEST(lying_end)
 {
     static const struct {
         int at, bytes;
@@ -217,7 +212,6 @@ START_TEST(lying_end)
         FAILS(load_x(), LS_EFORMAT, row[i].words);
     }
 }
-END_TEST
 
 /* The first place of a signature. */
 static uint8_t *place_of(uint8_t *bytes, const char *signature)
@@ -231,7 +225,7 @@ static uint8_t *place_of(uint8_t *bytes, const char *signature)
 /* Proves that the numbers of ZIP64 are not believed, up to those that no file
  * can have: of the first entry's field (its sizes, its place), of the end's
  * record and of what says where that is. */
-START_TEST(lying_zip64)
+TEST(lying_zip64)
 {
     enum { FIELD = 46 + 5, NEXT = FIELD + 28 };
     static const struct {
@@ -287,11 +281,10 @@ START_TEST(lying_zip64)
         FAILS(load_x(), LS_EFORMAT, row[i].words);
     }
 }
-END_TEST
 
 /* Proves that neither a count of members nor a short end that says something
  * else is believed. */
-START_TEST(lying_ends)
+TEST(lying_ends)
 {
     uint8_t bytes[ZIP64], *p;
 
@@ -313,11 +306,10 @@ START_TEST(lying_ends)
         FAILS(load_x(), LS_EFORMAT, "two ends that contradict each other");
     }
 }
-END_TEST
 
 /* Proves that two arrays of one name are refused, and that an array's own
  * mistakes are told with its name. */
-START_TEST(arrays)
+TEST(arrays)
 {
     uint8_t bytes[MOST];
     const size_t n = sizeof golden_npz_stored;
@@ -336,7 +328,6 @@ START_TEST(arrays)
     put(bytes, n);
     FAILS(load_x(), LS_EFORMAT, "a.npz: x.npy: an unknown version");
 }
-END_TEST
 
 /* ------ Arrays that are much larger than their file ------ */
 
@@ -418,7 +409,7 @@ static void put_zeros(uint32_t more)
 
 /* Proves that a file which unpacks to much is read a piece at a time: its shape
  * costs no memory, and its array no more than it has itself. */
-START_TEST(pieces)
+TEST(pieces)
 {
     int64_t shape[LS_MAX_RANK];
     ls_array t;
@@ -439,29 +430,5 @@ START_TEST(pieces)
     FAILS(ls_npz_load(&t, in_folder("a.npz"), "z", LS_F32), LS_EFORMAT,
           "has another checksum");
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("npz");
-    TCase *t = tcase_create("npz");
-
-    tcase_add_checked_fixture(t, folder_open, folder_close);
-    tcase_add_test(t, reads);
-    tcase_add_test(t, reads_zip64);
-    tcase_add_test(t, cut_short);
-    tcase_add_test(t, altered);
-    tcase_add_test(t, lies);
-    tcase_add_test(t, lying_end);
-    tcase_add_test(t, lying_zip64);
-    tcase_add_test(t, lying_ends);
-    tcase_add_test(t, arrays);
-    tcase_add_test(t, pieces);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN(.setup = folder_open, .teardown = folder_close)

@@ -559,7 +559,7 @@ static uint64_t predicted(const char *model, int kind, int64_t rows,
 
 /* No test: writes the source of each kind to the folder LS_CSOURCE_TO, what
  * csource_rows.c must know of its inputs, and the hash of ROWS rows. */
-START_TEST(write_kinds)
+LOOP_TEST(write_kinds, 0, getenv("LS_CSOURCE_TO") != NULL)
 {
     const char *to = getenv("LS_CSOURCE_TO");
     int64_t rows = atoll(getenv("ROWS"));
@@ -590,9 +590,8 @@ START_TEST(write_kinds)
     }
     folder_close();
 }
-END_TEST
 
-START_TEST(test_bytes)
+LOOP_TEST(test_bytes, 0, KINDS)
 {
     sample s;
 
@@ -610,7 +609,6 @@ START_TEST(test_bytes)
     close_sample(&s);
     folder_close();
 }
-END_TEST
 
 /* ------ bytes ------ */
 
@@ -639,7 +637,7 @@ static void check_int8(sample *s, const char *c)
     dlclose(library);
 }
 
-START_TEST(test_int8)
+LOOP_TEST(test_int8, 0, KINDS)
 {
     ls_csource_options o = ls_csource_defaults();
     sample s;
@@ -653,7 +651,6 @@ START_TEST(test_int8)
     close_sample(&s);
     folder_close();
 }
-END_TEST
 
 /* y (n) = x (k) w, as docs/csource.md defines it. */
 static void whole_product(int k, int n, const float *x, const float *w,
@@ -683,7 +680,7 @@ static ls_node *of_product(ls_graph *g)
     return no_bias(floats(g, 1, K, 0, 0), N, "w");
 }
 
-START_TEST(test_contract)
+TEST(test_contract)
 {
     ls_csource_options o = ls_csource_defaults();
     static float scratch[1 << 16], w[K * N], y[N], want[N];
@@ -709,18 +706,16 @@ START_TEST(test_contract)
     dlclose(library);
     folder_close();
 }
-END_TEST
 
 /* ------ what is refused ------ */
 
 /* Every operator but losses, which no prediction needs, is written. */
-START_TEST(test_operators)
+TEST(test_operators)
 {
     for (const ls__op *const *op = ls__ops; *op; op++)
         ck_assert_msg((ls__crow_of((*op)->name) != NULL) == !(*op)->is_loss,
                       "%s", (*op)->name);
 }
-END_TEST
 
 static ls_node *of_infinite(ls_graph *g)
 {
@@ -729,7 +724,7 @@ static ls_node *of_infinite(ls_graph *g)
     return ls_add(x, ls_parameter(g, "far", 1, (int64_t[]){4}));
 }
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
     folder_open();
     save(of_infinite, in_folder("model"));
@@ -740,9 +735,8 @@ START_TEST(test_refused)
     ck_assert_int_ne(access(in_folder("net.h"), F_OK), 0);
     folder_close();
 }
-END_TEST
 
-START_TEST(test_names)
+TEST(test_names)
 {
     static const char *const wrong[] = {"net", "net.h", "9.c", "a b.c",
                                         "a\"b.c"};
@@ -762,12 +756,11 @@ START_TEST(test_names)
     dlclose(compiled(in_folder("net-1.c"), "-O0"));
     folder_close();
 }
-END_TEST
 
 #if OWN_MALLOC
 /* Each allocation fails in turn: a status, and what was there stays, or all
  * that replaces it is there. */
-START_TEST(test_shortage)
+TEST(test_shortage)
 {
     int status = -1;
     size_t whole;
@@ -793,33 +786,11 @@ START_TEST(test_shortage)
     }
     folder_close();
 }
-END_TEST
 #endif
-
-static Suite *suite(void)
-{
-    Suite *s = suite_create("csource");
-    TCase *t = tcase_create("csource");
-
-    tcase_set_timeout(t, getenv("LS_CSOURCE_TO") ? 3600 : 60);
-    suite_add_tcase(s, t);
-    if (getenv("LS_CSOURCE_TO")) {
-        tcase_add_test(t, write_kinds);
-        return s;
-    }
-    tcase_add_loop_test(t, test_bytes, 0, KINDS);
-    tcase_add_loop_test(t, test_int8, 0, KINDS);
-    tcase_add_test(t, test_contract);
-    tcase_add_test(t, test_operators);
-    tcase_add_test(t, test_refused);
-    tcase_add_test(t, test_names);
-#if OWN_MALLOC
-    tcase_add_test(t, test_shortage);
-#endif
-    return s;
-}
 
 int main(void)
 {
-    return run_suite(suite());
+    if (getenv("LS_CSOURCE_TO"))
+        setenv("CK_RUN_CASE", "write_kinds", 1);
+    return RUN_TESTS(.timeout = 3600);
 }

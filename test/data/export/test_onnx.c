@@ -13,14 +13,13 @@
 #include "output_models.h"
 #include <lockstep/onnx.h>
 
-START_TEST(test_rows)
+TEST(test_rows)
 {
     for (int i = 0; ls__ops[i]; i++)
         if (!ls__ops[i]->is_loss)
             ck_assert_msg(ls__onnx_knows(ls__ops[i]->name),
                           "%s has no row for ONNX", ls__ops[i]->name);
 }
-END_TEST
 
 static ls_predictor *predictor_of(int i)
 {
@@ -40,7 +39,7 @@ static ls_predictor *predictor_of(int i)
 }
 
 /* "lockstep" and the names of an input and of the output are in it. */
-START_TEST(test_file)
+LOOP_TEST(test_file, 0, 3)
 {
     ls_predictor *p = predictor_of(_i);
     char *bytes, *again;
@@ -61,7 +60,6 @@ START_TEST(test_file)
     ls_predictor_close(p);
     folder_close();
 }
-END_TEST
 
 /* ------ every operator ------ */
 
@@ -244,7 +242,7 @@ static bool calls(const char *bytes, size_t n, const char *name, size_t length)
     return memmem(bytes, n, field, length + 2) != NULL;
 }
 
-START_TEST(test_calls)
+LOOP_TEST(test_calls, 0, COUNT(of_all))
 {
     ls_predictor *p = predictor_with_loss(graph_of(_i));
     char *bytes;
@@ -270,7 +268,6 @@ START_TEST(test_calls)
     ls_predictor_close(p);
     folder_close();
 }
-END_TEST
 
 /* ------ tables ------ */
 
@@ -365,7 +362,7 @@ static void check_table(int i, const char *path)
     free(bytes);
 }
 
-START_TEST(test_table)
+LOOP_TEST(test_table, 0, COUNT(of_tables))
 {
     of_table t = open_table(_i);
     const char *path;
@@ -385,10 +382,9 @@ START_TEST(test_table)
     close_table(&t);
     folder_close();
 }
-END_TEST
 
 /* Integers by the examples of the definition of the encoding: 150 is 96 01. */
-START_TEST(test_encoding)
+TEST(test_encoding)
 {
     static const char want[] = "\x08\x96\x01\x12\x02hi\x1a\x05\x25\0\0\x80?";
     ls__proto p = {0}, inner = {0};
@@ -401,7 +397,6 @@ START_TEST(test_encoding)
     ck_assert_mem_eq(p.bytes, want, sizeof want - 1);
     ls__proto_free(&p);
 }
-END_TEST
 
 static int nothing(void *user, const ls_own_run *r)
 {
@@ -409,7 +404,7 @@ static int nothing(void *user, const ls_own_run *r)
     return 0;
 }
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
     ls_own_op op = {.name = "mine", .inputs = 1, .forward = nothing,
                     .backward = nothing};
@@ -437,12 +432,11 @@ START_TEST(test_refused)
     ck_assert_int_ne(access(in_folder("m"), F_OK), 0);
     folder_close();
 }
-END_TEST
 
 #if OWN_MALLOC
 
 /* Every allocation fails in turn, with a status. */
-START_TEST(test_shortage)
+LOOP_TEST(test_shortage, 0, COUNT(of_all) + 3)
 {
     ls_predictor *p = predictor_with_loss(graph_of(_i % COUNT(of_all)));
     int status = -1;
@@ -467,30 +461,7 @@ START_TEST(test_shortage)
     ls_predictor_close(p);
     folder_close();
 }
-END_TEST
 
 #endif
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("onnx");
-    TCase *t = tcase_create("onnx");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, test_rows);
-    tcase_add_loop_test(t, test_file, 0, 3);
-    tcase_add_loop_test(t, test_calls, 0, COUNT(of_all));
-    tcase_add_loop_test(t, test_table, 0, COUNT(of_tables));
-    tcase_add_test(t, test_encoding);
-    tcase_add_test(t, test_refused);
-#if OWN_MALLOC
-    tcase_add_loop_test(t, test_shortage, 0, COUNT(of_all) + 3);
-#endif
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -22,7 +22,7 @@ static float value(int64_t i)
 
 /* ------ Functions of one number ------ */
 
-START_TEST(real)
+TEST(real)
 {
     for (int i = -4000; i <= 4000; i++) {
         double x = i / 1000.0;
@@ -40,7 +40,6 @@ START_TEST(real)
     ck_assert(ls__real_exp(0) == 1);
     ck_assert(ls__real_exp(-1e300) == 0);
 }
-END_TEST
 
 /* ------ Changes ------ */
 
@@ -62,7 +61,7 @@ static void change(ls_augment_options *o, ls__augmentation d)
     ls__change_image(o, shape, &d, is, room);
 }
 
-START_TEST(places)
+TEST(places)
 {
     ls_augment_options none = {0}, cut = {.cutout = 3};
 
@@ -80,14 +79,13 @@ START_TEST(places)
               (long long)i);
     }
 }
-END_TEST
 
 static float range(float x)
 {
     return x < 0 ? 0 : x > 1 ? 1 : x;
 }
 
-START_TEST(shades)
+TEST(shades)
 {
     ls_augment_options bright = {.brightness = 1}, contrast = {.contrast = 1};
     double grey = 0;
@@ -105,11 +103,10 @@ START_TEST(shades)
         HOLDS(is[i] == range(1.6f * in[i] + (1 - 1.6f) * mean),
               "contrast, %lld", (long long)i);
 }
-END_TEST
 
 /* Turned about its middle and enlarged; a quarter of a turn of a square would
  * be exact, and a whole number of pixels between is. */
-START_TEST(turned)
+TEST(turned)
 {
     static const double angles[] = {0, 0.3, -1.2, 3.1};
     static const double scales[] = {1, 0.7, 1.9, 1};
@@ -141,11 +138,10 @@ START_TEST(turned)
         }
     }
 }
-END_TEST
 
 /* ------ What is drawn ------ */
 
-START_TEST(draws)
+TEST(draws)
 {
     static const int64_t shape[] = {32, 24, 3};
     ls_augment_options o = {.flip = true, .crop = 2, .rotate = 90,
@@ -174,10 +170,9 @@ START_TEST(draws)
     for (int i = 0; i < 5; i++)
         ck_assert(seen[i] > 700 && seen[i] < 900);
 }
-END_TEST
 
 /* Beta(a, a): mean 1/2, variance 1 / (4 (2 a + 1)). */
-START_TEST(shares)
+TEST(shares)
 {
     static const int64_t shape[] = {4, 4, 1};
     static const double a[] = {0.01, 0.2, 1};
@@ -200,7 +195,6 @@ START_TEST(shares)
                       want);
     }
 }
-END_TEST
 
 /* ------ A source ------ */
 
@@ -265,7 +259,7 @@ static void reference(const ls_augment_options *o, int64_t index, float *x,
 }
 
 /* What a row is depends on its index alone: not on what is asked with it. */
-START_TEST(source)
+TEST(source)
 {
     static const double mean[] = {0.1, 0.2, 0.3}, std[] = {1, 2, 0.5};
     static float x[24 * SIZE], want[SIZE];
@@ -302,9 +296,8 @@ START_TEST(source)
         ls_source_close(&s);
     }
 }
-END_TEST
 
-START_TEST(epochs)
+TEST(epochs)
 {
     static float x[SIZE], z[SIZE];
     ls_augment_options o = all_options();
@@ -324,11 +317,10 @@ START_TEST(epochs)
           "from epoch to epoch");
     ls_source_close(&s);
 }
-END_TEST
 
 /* The names alone: what is evaluated is not mixed, and has the arrays, which
  * stand before its weights. */
-START_TEST(unmixed)
+TEST(unmixed)
 {
     static const float weight[ROWS] = {1, 2, 3, 4, 5, 6, 7};
     static float x[ROWS * SIZE];
@@ -355,11 +347,10 @@ START_TEST(unmixed)
         ck_assert(f[i] == 1);
     ls_source_close(&s);
 }
-END_TEST
 
 /* Cross entropy of the probabilities f of the own label and 1 - f of the other,
  * which is how torchvision's MixUp is trained on. */
-START_TEST(mixed_loss)
+TEST(mixed_loss)
 {
     enum { N = 5 };
     static const float logits[ROWS * N] = {
@@ -410,7 +401,6 @@ START_TEST(mixed_loss)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 static void refuse(ls_augment_options o, int status, const char *words)
 {
@@ -422,7 +412,7 @@ static void refuse(ls_augment_options o, int status, const char *words)
     ls_source_close(&s);
 }
 
-START_TEST(refused)
+TEST(refused)
 {
     static const double one[] = {0, 0, 0};
 
@@ -447,30 +437,5 @@ START_TEST(refused)
     refuse((ls_augment_options){.channels = 3, .mean = one, .std = one},
            LS_EINVAL, "std 0");
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("augment");
-    TCase *t = tcase_create("augment");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, real);
-    tcase_add_test(t, places);
-    tcase_add_test(t, shades);
-    tcase_add_test(t, turned);
-    tcase_add_test(t, draws);
-    tcase_add_test(t, shares);
-    tcase_add_test(t, source);
-    tcase_add_test(t, epochs);
-    tcase_add_test(t, unmixed);
-    tcase_add_test(t, mixed_loss);
-    tcase_add_test(t, refused);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

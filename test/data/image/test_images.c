@@ -206,7 +206,7 @@ static void check_shape(const ls_source *s, int64_t rows, int64_t h, int64_t w,
 
 /* CIFAR-10's planes become (H,W,C) in [0,1]; a folder's training set is all of
  * its files in order, its test set another, and a file stands alone. */
-START_TEST(cifar)
+TEST(cifar)
 {
     static const struct {
         const char *name;
@@ -243,7 +243,6 @@ START_TEST(cifar)
         ck_assert_ptr_null(s.user);
     }
 }
-END_TEST
 
 static void put_idx(const char *images, const char *label_file, bool gzip,
                     int rank, const int64_t *shape)
@@ -262,7 +261,7 @@ static void put_idx(const char *images, const char *label_file, bool gzip,
 
 /* IDX, plain and gzip'd, as a file and by MNIST's names in a folder; the
  * labels are found beside it, and the classes counted. */
-START_TEST(idx)
+TEST(idx)
 {
     static const struct {
         const char *images, *labels, *open;
@@ -302,10 +301,9 @@ START_TEST(idx)
         sweep();
     }
 }
-END_TEST
 
 /* An element of each type in both byte orders; u1 is scaled, others are not. */
-START_TEST(npy)
+TEST(npy)
 {
     static const char *const types[] = {"|u1", "<f4", ">f4", "<f8", ">f8",
                                         "<i4", ">i4", "<i8", ">i8"};
@@ -346,10 +344,9 @@ START_TEST(npy)
             ls_source_close(&s);
         }
 }
-END_TEST
 
 /* (x - mean) / std in floats, for each channel or all, of bytes and floats. */
-START_TEST(normalised)
+TEST(normalised)
 {
     const double mean[] = {0.5, 0.25, -0.125}, std[] = {0.3, 1, 7};
     bytes f;
@@ -381,11 +378,10 @@ START_TEST(normalised)
         ls_source_close(&s);
     }
 }
-END_TEST
 
 /* A folder's sets are found by a variation of the known names, unless there are
  * two; plain and gzip'd is one. */
-START_TEST(variations)
+TEST(variations)
 {
     ls_images_options test = {.size = sizeof test, .test = true};
     ls_source s;
@@ -406,10 +402,9 @@ START_TEST(variations)
     put("train4-images-idx3-ubyte", "", 0);
     refuse("", LS_EINVAL, "holds several training sets, train");
 }
-END_TEST
 
 /* Proves that images can be had alone where there are no labels for them. */
-START_TEST(unlabelled)
+TEST(unlabelled)
 {
     ls_images_options o = ls_images_defaults();
     int64_t last = 2;
@@ -432,11 +427,10 @@ START_TEST(unlabelled)
     ck_assert(s.n_arrays == 1 && s.rows == 1);
     ls_source_close(&s);
 }
-END_TEST
 
 /* CIFAR-100 has a coarse label before each fine one, which counts unless 20
  * classes are asked for; files of CIFAR-10, too, are no set. */
-START_TEST(cifar_100)
+TEST(cifar_100)
 {
     enum { RECORD = 2 + 3072 };
     ls_images_options o = ls_images_defaults();
@@ -477,12 +471,11 @@ START_TEST(cifar_100)
     put_file("train.bin", &all);
     refuse("train.bin", LS_EFORMAT, "CIFAR-10, of 3073, or CIFAR-100, of 3074");
 }
-END_TEST
 
 /* ------ What is refused ------ */
 
 /* Each refusal has its status and names what is wrong. */
-START_TEST(refused)
+TEST(refused)
 {
     ls_images_options o = {.size = sizeof o,
                            .channels = 2, .mean = (double[]){0, 0},
@@ -532,10 +525,9 @@ START_TEST(refused)
     mkfifo(at("images-pipe"), 0600);
     refuse("images-pipe", LS_EIO, "not a regular file");
 }
-END_TEST
 
 /* Headers that say more, or less, than there is; the largest say exabytes. */
-START_TEST(lies)
+TEST(lies)
 {
     static const struct {
         int64_t shape[4];
@@ -576,7 +568,6 @@ START_TEST(lies)
     put("images", "\0\0\15\1\0\0\0\1\0\0\0\0", 12);
     refuse("images", LS_ENOTSUP, "IDX type 13");
 }
-END_TEST
 
 /* ------ Hostile files ------ */
 
@@ -668,7 +659,7 @@ static void put_labels(void)
 
 /* A file cut at every 512th byte, and at the bytes beside them, is refused;
  * CIFAR-10 cut between records is a shorter one. */
-START_TEST(truncated)
+LOOP_TEST(truncated, 0, FORMATS)
 {
     bytes f;
 
@@ -686,12 +677,11 @@ START_TEST(truncated)
     put_file(formats[_i].name, &f);
     ck_assert(!survive(formats[_i].name));
 }
-END_TEST
 
 /* A large file, which stays on disk, becomes shorter while it is open: a row is
  * had, or the source fails and says at which byte.  (A mapped file would end
  * the program.)  A small one is in memory by then. */
-START_TEST(shrinks)
+LOOP_TEST(shrinks, 0, 3)
 {
     enum { LARGE = 22000, ROW = 3072 };
     static const struct {
@@ -734,10 +724,9 @@ START_TEST(shrinks)
     }
     ls_source_close(&s);
 }
-END_TEST
 
 /* Small files are in memory once they are open. */
-START_TEST(kept)
+LOOP_TEST(kept, 0, FORMATS)
 {
     static float room[MOST];
     ls_images_options o = {.size = sizeof o,
@@ -755,12 +744,11 @@ START_TEST(kept)
         ck_assert_int_eq(s.fill(s.user, 1, &i, out), 0);
     ls_source_close(&s);
 }
-END_TEST
 
 enum { FLIPS = UNDER_SANITIZER ? 2500 : 10000 };
 
 /* Ten thousand files with one or two flipped bits. */
-START_TEST(flipped)
+LOOP_TEST(flipped, 0, FORMATS)
 {
     static bytes good, bad;
     uint64_t random = 1;
@@ -784,35 +772,7 @@ START_TEST(flipped)
     if (!strstr(formats[_i].name, ".gz")) /* it has a checksum */
         ck_assert_int_gt(loaded, FLIPS / 10);
 }
-END_TEST
 
 /* ------ */
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("images");
-    TCase *t = tcase_create("images");
-
-    tcase_add_checked_fixture(t, setup, teardown);
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, cifar);
-    tcase_add_test(t, idx);
-    tcase_add_test(t, npy);
-    tcase_add_test(t, normalised);
-    tcase_add_test(t, variations);
-    tcase_add_test(t, unlabelled);
-    tcase_add_test(t, cifar_100);
-    tcase_add_test(t, refused);
-    tcase_add_loop_test(t, truncated, 0, FORMATS);
-    tcase_add_loop_test(t, shrinks, 0, 3);
-    tcase_add_loop_test(t, kept, 0, FORMATS);
-    tcase_add_loop_test(t, flipped, 0, FORMATS);
-    tcase_add_test(t, lies); /* last: without forks its limit stays */
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN(.setup = setup, .teardown = teardown)

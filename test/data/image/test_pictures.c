@@ -101,7 +101,7 @@ static void reference(const ls__picture *p, ls_image_fit fit,
                     mean(p, cut, y, x, c, (int)shape[2]);
 }
 
-START_TEST(sizes)
+TEST(sizes)
 {
     static const int64_t shapes[][2] = {{11, 13}, {5, 5}, {30, 7}, {7, 40},
                                         {1, 1}, {1, 9}, {64, 64}};
@@ -124,7 +124,6 @@ START_TEST(sizes)
                   (int)shape[2], (int)fit);
         }
 }
-END_TEST
 
 /* ------ Orientations ------ */
 
@@ -143,7 +142,7 @@ static int64_t place(int orientation, int64_t y, int64_t x)
     }
 }
 
-START_TEST(orientations)
+TEST(orientations)
 {
     for (int o = 1; o <= 8; o++) {
         ls__picture p = {H, W, 3, malloc(H * W * 3)};
@@ -160,10 +159,9 @@ START_TEST(orientations)
         ls__picture_free(&p);
     }
 }
-END_TEST
 
 /* Any bytes are no reason to read beyond them. */
-START_TEST(exif)
+TEST(exif)
 {
     static const uint8_t big[] = "Exif\0\0MM\0*\0\0\0\10\0\1\1\22\0\3\0\0\0\1"
                                  "\0\6\0\0";
@@ -191,7 +189,6 @@ START_TEST(exif)
         free(bad);
     }
 }
-END_TEST
 
 #ifdef WITH_PICTURES
 
@@ -250,7 +247,7 @@ static const struct {
 };
 enum { PNGS = sizeof pngs / sizeof *pngs };
 
-START_TEST(png)
+LOOP_TEST(png, 0, PNGS)
 {
     const png_form *f = &pngs[_i].form;
     int channels = pngs[_i].channels;
@@ -280,7 +277,6 @@ START_TEST(png)
     }
     ls__picture_free(&p);
 }
-END_TEST
 
 /* ------ JPEG ------ */
 
@@ -296,7 +292,7 @@ static void make_ramp(uint8_t *out, int channels)
         out[i] = ramp(i / channels / W, i / channels % W, (int)(i % channels));
 }
 
-START_TEST(jpeg)
+LOOP_TEST(jpeg, 0, 8)
 {
     static uint8_t rows[H * W * 4];
     jpeg_form f = {.quality = 100, .whole = true, .channels = _i % 4 + 1,
@@ -320,10 +316,9 @@ START_TEST(jpeg)
     }
     ls__picture_free(&p);
 }
-END_TEST
 
 /* A file that says how it was held is read as one that does not, turned. */
-START_TEST(turned)
+TEST(turned)
 {
     static uint8_t rows[H * W * 3];
     jpeg_form f = {.quality = 90, .channels = 3};
@@ -344,7 +339,6 @@ START_TEST(turned)
         ls__picture_free(&q);
     }
 }
-END_TEST
 
 /* ------ What is refused ------ */
 
@@ -393,7 +387,7 @@ static void put_bomb(const char *name, const char *size)
 }
 
 /* A PNG whose chunk eXIf says how it was held is turned like a JPEG. */
-START_TEST(turned_png)
+TEST(turned_png)
 {
     static uint8_t bytes[1 << 14];
     enum { HEAD = 33, CHUNK = 4 + 4 + 26 + 4 };
@@ -426,9 +420,8 @@ START_TEST(turned_png)
         ls__picture_free(&q);
     }
 }
-END_TEST
 
-START_TEST(refused)
+TEST(refused)
 {
     static uint8_t rows[H * W * 3], bytes[1 << 14];
     size_t n;
@@ -457,7 +450,6 @@ START_TEST(refused)
     put_file(in_folder("b.jpg"), bytes, n);
     refuse("b.jpg", LS_ENOTSUP, "is too large");
 }
-END_TEST
 
 /* Each beginning of a file, and it with each byte changed: refused by name, or
  * a whole picture. */
@@ -484,7 +476,7 @@ static void damage(const char *name, const uint8_t *good, size_t n)
     }
 }
 
-START_TEST(damaged)
+LOOP_TEST(damaged, 0, 2)
 {
     static uint8_t rows[H * W * 8], bytes[1 << 14];
 
@@ -496,7 +488,6 @@ START_TEST(damaged)
                .orientation = 6, .progressive = _i}, rows);
     damage("a.jpg", bytes, load("a.jpg", bytes, sizeof bytes));
 }
-END_TEST
 
 /* ------ Folders ------ */
 
@@ -552,7 +543,7 @@ static void check_rows(ls_source *s, int rows, const int *shade,
     }
 }
 
-START_TEST(folders)
+TEST(folders)
 {
     static const int shade[] = {10, 20, 30, 40, 50}, label[] = {0, 0, 1, 1, 1};
     static const char *const both[] = {"a", "b"}, *const one[] = {"a"};
@@ -588,10 +579,9 @@ START_TEST(folders)
     o.test = true;
     FAILS(ls_source_images(&t, in_folder("train"), &o), LS_ENOTFOUND, "train");
 }
-END_TEST
 
 /* Files that are no pictures are refused by name, or left out and counted. */
-START_TEST(left_out)
+TEST(left_out)
 {
     ls_images_options o = ls_images_defaults();
     ls_source s;
@@ -613,12 +603,11 @@ START_TEST(left_out)
     check_rows(&s, 5, (int[]){10, 20, 30, 40, 50}, (int[]){0, 0, 1, 1, 1});
     ls_source_close(&s);
 }
-END_TEST
 
 /* Counts by reason, with the first name of each; what holds a picture is one
  * under any name, what systems leave beside them is nobody's, and a class
  * without pictures is none. */
-START_TEST(why_left_out)
+TEST(why_left_out)
 {
     static const char webp[] = "RIFF\1\2\3\0WEBPVP8 ";
     ls_images_options o = ls_images_defaults();
@@ -662,9 +651,8 @@ START_TEST(why_left_out)
     ck_assert_ptr_null(ls_images_left_out_why(&s, 3, &files));
     ls_source_close(&s);
 }
-END_TEST
 
-START_TEST(unlike)
+TEST(unlike)
 {
     ls_images_options o = ls_images_defaults();
     ls_source s;
@@ -682,11 +670,10 @@ START_TEST(unlike)
     ck_assert_int_eq(s.rows, 6);
     ls_source_close(&s);
 }
-END_TEST
 
 /* Bytes do not depend on how many threads decode, and rows may repeat; of
  * several that fail the first is told. */
-START_TEST(threads)
+TEST(threads)
 {
     enum { ROWS = 40, SIZE = 16 * 16 * 3 };
     static float one[ROWS * SIZE], many[ROWS * SIZE];
@@ -722,12 +709,11 @@ START_TEST(threads)
     for (int i = 0; i < ROWS; i++)
         free((char *)path[i]);
 }
-END_TEST
 
 #else
 
 /* A build without libpng and libjpeg refuses a picture, and says why. */
-START_TEST(none)
+TEST(none)
 {
     ls__picture p;
 
@@ -738,12 +724,11 @@ START_TEST(none)
     FAILS(ls__picture_look(&p, in_folder("a.jpg")), LS_ENOTSUP,
           "without libpng");
 }
-END_TEST
 #endif
 
 /* ------ A source in two ------ */
 
-START_TEST(split)
+TEST(split)
 {
     static const float x[] = {0, 1, 2, 3, 4, 5};
     ls_array array = {.name = "x", .dtype = LS_F32, .rank = 1, .shape = {6},
@@ -772,10 +757,9 @@ START_TEST(split)
     ls_source_close(&held);
     ls_source_close(&s);
 }
-END_TEST
 
 /* Two sources of all rows, of which one goes on when the other is closed. */
-START_TEST(share)
+TEST(share)
 {
     static const float x[] = {3, 4, 5};
     ls_array array = {.name = "x", .dtype = LS_F32, .rank = 1, .shape = {3},
@@ -794,41 +778,11 @@ START_TEST(share)
     ck_assert(is[0] == 5 && is[1] == 3 && is[2] == 4);
     ls_source_close(&again);
 }
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *s = suite_create("pictures");
-    TCase *t = tcase_create("pictures");
-
-    tcase_add_checked_fixture(t, folder_open, folder_close);
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, sizes);
-    tcase_add_test(t, orientations);
-    tcase_add_test(t, exif);
-    tcase_add_test(t, split);
-    tcase_add_test(t, share);
-#ifdef WITH_PICTURES
-    tcase_add_loop_test(t, png, 0, PNGS);
-    tcase_add_loop_test(t, jpeg, 0, 8);
-    tcase_add_test(t, turned);
-    tcase_add_test(t, refused);
-    tcase_add_loop_test(t, damaged, 0, 2);
-    tcase_add_test(t, folders);
-    tcase_add_test(t, turned_png);
-    tcase_add_test(t, left_out);
-    tcase_add_test(t, why_left_out);
-    tcase_add_test(t, unlike);
-    tcase_add_test(t, threads);
-#else
-    puts("skipped: this lockstep is built without libpng and libjpeg");
-    tcase_add_test(t, none);
-#endif
-    suite_add_tcase(s, t);
-    return s;
-}
 
 int main(void)
 {
-    return run_suite(suite());
+#ifndef WITH_PICTURES
+    puts("skipped: this lockstep is built without libpng and libjpeg");
+#endif
+    return RUN_TESTS(.setup = folder_open, .teardown = folder_close);
 }

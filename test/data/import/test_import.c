@@ -77,7 +77,7 @@ static int count_op(const ls_graph *g, const char *op)
 
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof *(array)))
 
-START_TEST(test_outputs)
+TEST(test_outputs)
 {
     model m = open_model(golden_file("import_layers.onnx"));
     const char *y;
@@ -126,10 +126,9 @@ START_TEST(test_outputs)
     gives(&m, import_name_2, COUNT(import_terms_2), import_terms_2);
     close_model(&m);
 }
-END_TEST
 
 /* Images whose channels come last are the same ones. */
-START_TEST(test_channels_last)
+TEST(test_channels_last)
 {
     ls_onnx_options o = ls_onnx_defaults();
     float turned[ROWS * 2 * 8 * 8];
@@ -155,7 +154,6 @@ START_TEST(test_channels_last)
                 "avg_pool");
     close_model(&m);
 }
-END_TEST
 
 /* ------ names ------ */
 
@@ -173,7 +171,7 @@ static bool has_param(const ls_graph *g, const char *name, int rank,
     return false;
 }
 
-START_TEST(test_names)
+TEST(test_names)
 {
     model m = open_model(golden_file("import_layers.onnx"));
 
@@ -201,7 +199,6 @@ START_TEST(test_names)
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "\"wide.weight\""));
     close_model(&m);
 }
-END_TEST
 
 /* ------ training ------ */
 
@@ -294,7 +291,7 @@ static void trains(const char *name, const char *input, ls_dtype dtype,
     folder_close();
 }
 
-START_TEST(test_training)
+TEST(test_training)
 {
     trains("import_layers.onnx", "x", LS_F32, import_images,
            import_layers_losses, COUNT(import_layers));
@@ -303,7 +300,6 @@ START_TEST(test_training)
     trains("import_cells.onnx", "x", LS_F32, import_steps,
            import_cells_losses, COUNT(import_cells));
 }
-END_TEST
 
 /* A model file whose arrays are as PyTorch has them. */
 static void saves_as_in_file(ls_onnx *onnx, ls_trainer *t)
@@ -335,7 +331,7 @@ static void saves_as_in_file(ls_onnx *onnx, ls_trainer *t)
 
 /* A model file tells a parameter's name, and that constants stay; one with the
  * arrays of the ONNX file is the same model. */
-START_TEST(test_model_file)
+TEST(test_model_file)
 {
     ls_pool *pool = open_pool(1, 1);
     ls_onnx *onnx;
@@ -371,7 +367,6 @@ START_TEST(test_model_file)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
 /* ------ what is refused ------ */
 
@@ -453,7 +448,7 @@ static void check_refused(ls__proto *graph, int opset, const char *says)
     ls__proto_free(&all);
 }
 
-START_TEST(test_problems)
+TEST(test_problems)
 {
     ls__proto graph = {0}, all;
     ls_onnx *onnx;
@@ -485,10 +480,9 @@ START_TEST(test_problems)
     put_info(&graph, 12, "y");
     check_refused(&graph, 12, "opset 12");
 }
-END_TEST
 
 /* A builder's words stay where its NULL becomes a status. */
-START_TEST(test_words)
+TEST(test_words)
 {
     ls_error(LS_ESHAPE, "dense \"d\": no");
     ck_assert_int_eq(ls_error(LS_ENOTSUP, ls_errmsg()), LS_ENOTSUP);
@@ -496,10 +490,9 @@ START_TEST(test_words)
     ls_error(LS_ENOTSUP, ls_errmsg() + 7);
     ck_assert_str_eq(ls_errmsg(), "d\": no");
 }
-END_TEST
 
 /* A name that two nodes make, or one makes of itself. */
-START_TEST(test_twice)
+TEST(test_twice)
 {
     ls__proto graph = {0}, all;
     ls_onnx *onnx;
@@ -513,11 +506,10 @@ START_TEST(test_twice)
     ls_onnx_close(onnx);
     ls__proto_free(&all);
 }
-END_TEST
 
 /* Rows do not see each other: a sum over them is refused, and so is a number
  * that is made of how many there are. */
-START_TEST(test_rows_apart)
+TEST(test_rows_apart)
 {
     ls__proto graph = {0}, all;
     ls_onnx *onnx;
@@ -534,7 +526,6 @@ START_TEST(test_rows_apart)
     ls_onnx_close(onnx);
     ls__proto_free(&all);
 }
-END_TEST
 
 /* A node of inputs "a,b" with an attribute: "name:1", "name:1,2", "name=text"
  * (a text, or a list of it). */
@@ -603,7 +594,7 @@ static void put_weights(ls__proto *graph, const char *name,
 
 /* What a cell or a transposed convolution of the file has and ours has not is
  * refused by its name; without that the same node is read. */
-START_TEST(test_refused_attributes)
+LOOP_TEST(test_refused_attributes, 0, 12)
 {
     static const refusal all[] = {
         {"LSTM", "steps,w,u", NULL, NULL},
@@ -634,10 +625,9 @@ START_TEST(test_refused_attributes)
     put_info(&graph, 12, "y");
     check_refused(&graph, 20, of->says);
 }
-END_TEST
 
 /* A cell whose last state alone has a name. */
-START_TEST(test_last_state)
+TEST(test_last_state)
 {
     ls__proto graph = {0};
 
@@ -649,10 +639,9 @@ START_TEST(test_last_state)
     put_info(&graph, 12, "y");
     check_refused(&graph, 20, NULL);
 }
-END_TEST
 
 /* Attention that goes on from a cache, and heads and tables that do not fit. */
-START_TEST(test_refused_heads)
+LOOP_TEST(test_refused_heads, 0, 10)
 {
     static const refusal all[] = {
         {"Attention", "four,four,four", NULL, NULL},
@@ -681,10 +670,9 @@ START_TEST(test_refused_heads)
     put_info(&graph, 12, "y");
     check_refused(&graph, 23, of->says);
 }
-END_TEST
 
 /* Nearest neighbours that are no repetition, and floats that become whole. */
-START_TEST(test_refused_kinds)
+LOOP_TEST(test_refused_kinds, 0, 13)
 {
     static const refusal all[] = {
         {"Resize", "image,,twice", NULL, NULL},
@@ -717,13 +705,12 @@ START_TEST(test_refused_kinds)
     put_info(&graph, 12, "y");
     check_refused(&graph, 20, of->says);
 }
-END_TEST
 
 /* A norm over an axis of one element is its amount, a product with a vector has
  * an axis less, and of two remainders of -7 by 3 this is -1; and the only
  * initializer is a number, no parameter.  Known numbers are turned, and a slope
  * may be wider than what it is of. */
-START_TEST(test_small_axes)
+TEST(test_small_axes)
 {
     static const float x[3] = {-1, 2, -3}, want[3] = {-19, -9, -14};
     ls_onnx_options o = ls_onnx_defaults();
@@ -774,10 +761,9 @@ START_TEST(test_small_axes)
     close_model(&m);
     ls__proto_free(&all);
 }
-END_TEST
 
 /* Whole numbers are compared where they are known alone. */
-START_TEST(test_whole_numbers)
+TEST(test_whole_numbers)
 {
     ls__proto graph = {0};
 
@@ -786,10 +772,9 @@ START_TEST(test_whole_numbers)
     put_info(&graph, 12, "y");
     check_refused(&graph, 20, "is LS_I32 (4) a row");
 }
-END_TEST
 
 /* Programs do not agree where SAME padding lies around a window with holes. */
-START_TEST(test_unclear_pool)
+TEST(test_unclear_pool)
 {
     ls__proto graph = {0}, node = {0}, a = {0};
 
@@ -806,10 +791,9 @@ START_TEST(test_unclear_pool)
     put_info(&graph, 12, "y");
     check_refused(&graph, 17, "auto_pad with dilations");
 }
-END_TEST
 
 /* A node without an output is told of, whoever looks for who makes a value. */
-START_TEST(test_no_output)
+TEST(test_no_output)
 {
     ls__proto graph = {0}, node = {0}, all;
     ls_onnx *onnx;
@@ -825,10 +809,9 @@ START_TEST(test_no_output)
     ls_onnx_close(onnx);
     ls__proto_free(&all);
 }
-END_TEST
 
 /* What is cut off at any byte is refused, or whole. */
-START_TEST(test_cut)
+TEST(test_cut)
 {
     size_t n;
     char *bytes = get_file(golden_file("import_terms.onnx"), &n);
@@ -847,7 +830,6 @@ START_TEST(test_cut)
     }
     free(bytes);
 }
-END_TEST
 
 /* ------ weights beside the file ------ */
 
@@ -880,7 +862,7 @@ static void write_beside(const char *place, const char *length)
     ls__proto_free(&all);
 }
 
-START_TEST(test_beside)
+TEST(test_beside)
 {
     static const float data[4] = {9, 1, 2, 3}, x[3] = {4, 5, 6};
     ls_onnx_options o = ls_onnx_defaults();
@@ -919,7 +901,6 @@ START_TEST(test_beside)
     ck_assert_int_eq(ls_onnx_open(&onnx, in_folder("a.onnx")), LS_EIO);
     folder_close();
 }
-END_TEST
 
 /* The loss is the sum of y, so a step of rate 1 takes 1 from each weight.  A
  * copy called `bad` would have its weights where the model has them. */
@@ -967,7 +948,7 @@ static void holds(const char *name, const float *want)
 }
 
 /* A copy in the folder of the model has a file beside it of its own. */
-START_TEST(test_save_beside)
+TEST(test_save_beside)
 {
     static const float first[4] = {9, 1, 2, 3}, second[4] = {9, 0, 1, 2},
                        third[4] = {9, -1, 0, 1};
@@ -989,12 +970,11 @@ START_TEST(test_save_beside)
     holds("c.data", second);
     folder_close();
 }
-END_TEST
 
 /* ------ memory ------ */
 
 /* Any allocation may fail: that is told, and nothing stays. */
-START_TEST(test_shortage)
+LOOP_TEST(test_shortage, 0, COUNTS_MEMORY ? 5 : 0)
 {
     static const char *const names[] = {"import_layers.onnx",
                                         "import_words.onnx",
@@ -1023,41 +1003,5 @@ START_TEST(test_shortage)
     }
     free(bytes);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("import");
-    TCase *t = tcase_create("import");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, test_outputs);
-    tcase_add_test(t, test_channels_last);
-    tcase_add_test(t, test_names);
-    tcase_add_test(t, test_training);
-    tcase_add_test(t, test_model_file);
-    tcase_add_test(t, test_problems);
-    tcase_add_test(t, test_words);
-    tcase_add_test(t, test_twice);
-    tcase_add_test(t, test_rows_apart);
-    tcase_add_test(t, test_cut);
-    tcase_add_loop_test(t, test_refused_attributes, 0, 12);
-    tcase_add_loop_test(t, test_refused_heads, 0, 10);
-    tcase_add_loop_test(t, test_refused_kinds, 0, 13);
-    tcase_add_test(t, test_small_axes);
-    tcase_add_test(t, test_last_state);
-    tcase_add_test(t, test_whole_numbers);
-    tcase_add_test(t, test_no_output);
-    tcase_add_test(t, test_unclear_pool);
-    tcase_add_test(t, test_beside);
-    tcase_add_test(t, test_save_beside);
-    if (COUNTS_MEMORY)
-        tcase_add_loop_test(t, test_shortage, 0, 5);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -154,7 +154,7 @@ static int64_t ask_table(const char *path, double *out, int *best)
 
 /* Proves that columns of text and numbers are told apart, with their words in
  * order and their means. */
-START_TEST(test_learned)
+TEST(test_learned)
 {
     ls_table_data *d;
     ls_column c;
@@ -189,7 +189,6 @@ START_TEST(test_learned)
     ls_table_data_close(d);
     folder_close();
 }
-END_TEST
 
 static const struct {
     const char *text, *target;
@@ -235,7 +234,7 @@ static const struct {
 };
 
 /* Proves what a date becomes, and what is none. */
-START_TEST(test_dates)
+LOOP_TEST(test_dates, 0, sizeof dates / sizeof *dates)
 {
     const ls_date *want = &dates[_i].is;
     ls_date date;
@@ -251,11 +250,10 @@ START_TEST(test_dates)
     ck_assert_double_eq(date.yearday, want->yearday);
     ck_assert_double_eq_tol(date.hour, want->hour, 1e-9);
 }
-END_TEST
 
 /* Proves that a column of dates is several of numbers, of those in which its
  * rows differ, in the note, too; and that rows of text and numbers agree. */
-START_TEST(test_date_columns)
+TEST(test_date_columns)
 {
     static const char *const part[] = {"days", "day", "weekday", "yearday"};
     ls_table_data *d = NULL;
@@ -287,10 +285,9 @@ START_TEST(test_date_columns)
     ls_table_data_close(d);
     folder_close();
 }
-END_TEST
 
 /* Proves that what cannot be learned is refused, with what there is to do. */
-START_TEST(test_refused_tables)
+LOOP_TEST(test_refused_tables, 0, sizeof no_tables / sizeof *no_tables)
 {
     ls_table_data_options o = ls_table_data_defaults();
     ls_table_data *d;
@@ -302,9 +299,8 @@ START_TEST(test_refused_tables)
           no_tables[_i].status, no_tables[_i].words);
     folder_close();
 }
-END_TEST
 
-START_TEST(test_refused_options)
+TEST(test_refused_options)
 {
     ls_table_data_options o = ls_table_data_defaults();
     const char *path;
@@ -327,13 +323,12 @@ START_TEST(test_refused_options)
     FAILS(ls_table_data_open(&d, path, &o), LS_EFORMAT, "column \"long\"");
     folder_close();
 }
-END_TEST
 
 /* ------ Predictions ------ */
 
 /* Proves that a row gets the same as text, in any order of the columns, as
  * numbers with words, and from a table. */
-START_TEST(test_three_ways)
+TEST(test_three_ways)
 {
     static const char *const name[] = {"wide", "what else", "colour", "long"};
     static const char *const cell[] = {"2.0", "?", "red", "1.50"};
@@ -355,10 +350,9 @@ START_TEST(test_three_ways)
     close_model();
     folder_close();
 }
-END_TEST
 
 /* Proves that many rows are what each is by itself, missing values too. */
-START_TEST(test_many_rows)
+TEST(test_many_rows)
 {
     enum { MANY = 600 };
     static const char *const name[] = {"colour", "long", "wide"};
@@ -383,11 +377,10 @@ START_TEST(test_many_rows)
     close_model();
     folder_close();
 }
-END_TEST
 
 /* Proves that a regression's predictions are in the unit of its target, and
  * that a word that is a number is one however it is written. */
-START_TEST(test_regression)
+TEST(test_regression)
 {
     static const char text[] = "size,floor,price\n"
                                "10,1,1000\n20,1,2000\n30,x,3000\n"
@@ -429,10 +422,9 @@ START_TEST(test_regression)
     close_model();
     folder_close();
 }
-END_TEST
 
 /* Proves that columns are found by their names or refused by them. */
-START_TEST(test_names)
+TEST(test_names)
 {
     static const char *const name[] = {"colour", "long", "width"};
     static const char *const twice[] = {"long", "colour", "wide", "long"};
@@ -460,11 +452,10 @@ START_TEST(test_names)
     close_model();
     folder_close();
 }
-END_TEST
 
 /* Proves that a predictor and a coding go together or are refused, and that a
  * file without a note is. */
-START_TEST(test_other_models)
+TEST(test_other_models)
 {
     ls_pool *pool = open_pool(1, 1);
     ls_trainer *t = open_trainer(pool, 5, 2);
@@ -490,7 +481,6 @@ START_TEST(test_other_models)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
 /* ------ Many columns ------ */
 
@@ -513,7 +503,7 @@ static void put_wide(const char *path, int columns)
 
 /* Proves that columns are found in the order of n log n comparisons, also where
  * some are left out. */
-START_TEST(test_many_columns)
+TEST(test_many_columns)
 {
     enum { MANY = 20000 };
     ls_table_data_options o = ls_table_data_defaults();
@@ -530,32 +520,5 @@ START_TEST(test_many_columns)
     ls_table_data_close(d);
     folder_close();
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("columns");
-    TCase *t = tcase_create("tables");
-
-    tcase_add_test(t, test_learned);
-    tcase_add_loop_test(t, test_refused_tables, 0,
-                        sizeof no_tables / sizeof *no_tables);
-    tcase_add_test(t, test_refused_options);
-    tcase_add_loop_test(t, test_dates, 0, sizeof dates / sizeof *dates);
-    tcase_add_test(t, test_date_columns);
-    tcase_add_test(t, test_many_columns);
-    suite_add_tcase(s, t);
-    t = tcase_create("predictions");
-    tcase_add_test(t, test_three_ways);
-    tcase_add_test(t, test_many_rows);
-    tcase_add_test(t, test_regression);
-    tcase_add_test(t, test_names);
-    tcase_add_test(t, test_other_models);
-    suite_add_tcase(s, t);
-
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? 1 : 0;
-}
+MAIN()

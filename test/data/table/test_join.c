@@ -91,7 +91,7 @@ static void ask(const char *path, double out[ROWS * CLASSES])
 /* Proves that the mean of classes' probabilities, and of numbers in the
  * target's unit, is what the joined model says, and its bytes are those of any
  * workers. */
-START_TEST(test_mean)
+LOOP_TEST(test_mean, 0, 2)
 {
     const char *target = _i ? "long" : "shape";
     char *path[MODELS];
@@ -131,7 +131,6 @@ START_TEST(test_mean)
     ls_pool_close(more);
     folder_close();
 }
-END_TEST
 
 static void refuse(int n, const char *a, const char *b, ls_pool *pool,
                    int status, const char *words)
@@ -141,7 +140,7 @@ static void refuse(int n, const char *a, const char *b, ls_pool *pool,
 }
 
 /* Proves that models of other tables are refused, and so is what is none. */
-START_TEST(test_refused)
+TEST(test_refused)
 {
     static const struct {
         const char *text, *target, *words;
@@ -172,7 +171,6 @@ START_TEST(test_refused)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
 /* Jansson ends a program that has no memory for it: it always has. */
 static void spare_jansson(void)
@@ -183,7 +181,7 @@ static void spare_jansson(void)
 }
 
 /* Proves that any allocation may fail, which is told, and nothing stays. */
-START_TEST(test_shortage)
+TEST(test_shortage)
 {
     int status = -1;
 
@@ -208,11 +206,10 @@ START_TEST(test_shortage)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
 /* Proves that a saved network stands behind a node of another graph alone where
  * it fits, under names of its scope. */
-START_TEST(test_add_saved)
+TEST(test_add_saved)
 {
     ls_graph *g;
 
@@ -237,22 +234,5 @@ START_TEST(test_add_saved)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("join");
-    TCase *t = tcase_create("join");
-
-    tcase_add_loop_test(t, test_mean, 0, 2);
-    tcase_add_test(t, test_refused);
-    tcase_add_test(t, test_add_saved);
-    tcase_add_test(t, test_shortage);
-    suite_add_tcase(s, t);
-
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? 1 : 0;
-}
+MAIN()

@@ -89,11 +89,10 @@ static const struct {
      "e|b;\xe2\x82\xac|1"},
 };
 
-START_TEST(table_forms)
+LOOP_TEST(table_forms, 0, sizeof forms / sizeof *forms)
 {
     ck_assert_str_eq(all(forms[_i].text), forms[_i].want);
 }
-END_TEST
 
 static const struct {
     const char *text, *message;
@@ -128,15 +127,14 @@ static int first_failure(void)
     return status;
 }
 
-START_TEST(table_wrongs)
+LOOP_TEST(table_wrongs, 0, sizeof wrongs / sizeof *wrongs)
 {
     put(wrongs[_i].text, strlen(wrongs[_i].text));
     ck_assert_int_eq(first_failure(), LS_EFORMAT);
     ck_assert_msg(strstr(ls_errmsg(), wrongs[_i].message), "%s", ls_errmsg());
 }
-END_TEST
 
-START_TEST(table_zero_bytes)
+TEST(table_zero_bytes)
 {
     put("a,b\n1,\0\n", 8);
     ck_assert_int_eq(first_failure(), LS_EFORMAT);
@@ -149,7 +147,6 @@ START_TEST(table_zero_bytes)
     ck_assert_int_eq(ls_table_open(NULL, path), LS_EINVAL);
     ck_assert_int_eq(ls_table_open(&(ls_table *){0}, "no/where"), LS_EIO);
 }
-END_TEST
 
 /* ------ Numbers ------ */
 
@@ -209,7 +206,7 @@ static void check_numbers(ls_table *t, char point)
     }
 }
 
-START_TEST(table_numbers)
+TEST(table_numbers)
 {
     char text[4096] = "a,b\n";
     ls_table *t;
@@ -236,10 +233,9 @@ START_TEST(table_numbers)
     folder_close();
     ls_table_close(t);
 }
-END_TEST
 
 /* Where the comma does not separate, it is a point. */
-START_TEST(table_commas)
+TEST(table_commas)
 {
     ls_table *t = open_text("a;b\n1,5;1.25\n-12,345678901234567890;1,2,3\n");
     double x;
@@ -257,9 +253,8 @@ START_TEST(table_commas)
         strstr(ls_errmsg(), "line 3, column 2 \"b\": \"1,2,3\" is no number"));
     ls_table_close(t);
 }
-END_TEST
 
-START_TEST(table_missing)
+TEST(table_missing)
 {
     ls_table *t = open_text("a,b\n,NA\n\"NA\",n/A\nNaN,Null\n?,x\n");
     static const bool want[4][2] = {
@@ -280,11 +275,10 @@ START_TEST(table_missing)
     ck_assert_int_eq(ls_table_number(t, 0, &x), LS_EINVAL);
     ls_table_close(t);
 }
-END_TEST
 
 /* Fields that lie across the pieces in which the file is read, quotes and ends
  * of lines as well. */
-START_TEST(table_pieces)
+TEST(table_pieces)
 {
     enum { PIECE = 1 << 16 };
     char *text = malloc(PIECE + 64);
@@ -310,10 +304,9 @@ START_TEST(table_pieces)
     }
     free(text);
 }
-END_TEST
 
 /* What has no end does not take all memory. */
-START_TEST(table_bounds)
+TEST(table_bounds)
 {
     size_t n = 70 << 20;
     char *text = malloc(n);
@@ -329,27 +322,5 @@ START_TEST(table_bounds)
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "more than a million fields"));
     free(text);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("table");
-    TCase *c = tcase_create("table");
-
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, table_forms, 0, sizeof forms / sizeof *forms);
-    tcase_add_loop_test(c, table_wrongs, 0, sizeof wrongs / sizeof *wrongs);
-    tcase_add_test(c, table_zero_bytes);
-    tcase_add_test(c, table_numbers);
-    tcase_add_test(c, table_commas);
-    tcase_add_test(c, table_missing);
-    tcase_add_test(c, table_pieces);
-    tcase_add_test(c, table_bounds);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -12,7 +12,7 @@ enum { ROWS = 8 };
 
 /* Six of eight rows are of class 1, which a row more of each makes 7 of 10: at
  * the best temperature that is its probability. */
-START_TEST(known)
+TEST(known)
 {
     float x[2 * ROWS];
     int32_t label[ROWS];
@@ -30,10 +30,9 @@ START_TEST(known)
     ck_assert(fabs(ls_log_loss(ROWS, 2, x, label, 1) -
                    (log(1 + exp(2)) - 1.5)) < 1e-12);
 }
-END_TEST
 
 /* Rows that count are those with a label. */
-START_TEST(unlabelled)
+TEST(unlabelled)
 {
     const float x[] = {0, 2, 0, 2, 0, 2, 0, 2, 9, -9};
     const int32_t label[] = {1, 1, 1, 0, -1};
@@ -43,10 +42,9 @@ START_TEST(unlabelled)
     ck_assert(ls_temperature(5, 2, x, none) == 1);
     ck_assert(isnan(ls_log_loss(5, 2, x, none, 1)));
 }
-END_TEST
 
 /* What parts all rows gets no end of certainty; what is wrong, a bound. */
-START_TEST(bounds)
+TEST(bounds)
 {
     const float x[] = {0, 1, 1, 0}, wrong[] = {1, 0, 0, 1};
     const float nan_[] = {0, NAN, 1, 0};
@@ -57,21 +55,5 @@ START_TEST(bounds)
     ck_assert(ls_temperature(2, 2, nan_, label) == 1);
     ck_assert(isnan(ls_temperature(2, 2, NULL, label)));
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("temperature");
-    TCase *c = tcase_create("temperature");
-
-    tcase_add_test(c, known);
-    tcase_add_test(c, unlabelled);
-    tcase_add_test(c, bounds);
-    suite_add_tcase(s, c);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

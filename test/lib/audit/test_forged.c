@@ -382,7 +382,7 @@ static void forge_members(forging *f, json_t *copy, json_t *in, bool named)
 
 /* ------ the tests ------ */
 
-START_TEST(fields)
+LOOP_TEST(fields, 0, KINDS)
 {
     forging f;
     char said[SAID];
@@ -408,11 +408,10 @@ START_TEST(fields)
                f.refused, f.asked);
     close_run(&f);
 }
-END_TEST
 
 /* The transcript of one run with the model of another in its end, and all that
  * is said of that file right. */
-START_TEST(model)
+TEST(model)
 {
     forging f;
     char said[SAID], options[COMMAND], digest[65], contents[65];
@@ -434,10 +433,9 @@ START_TEST(model)
     ck_assert_msg(strstr(said, "contents is"), "%s", said);
     close_run(&f);
 }
-END_TEST
 
 /* The transcript of a run on other data, whose head names these. */
-START_TEST(data)
+TEST(data)
 {
     forging f;
     char said[SAID], digest[65], text[1 << 12];
@@ -461,22 +459,5 @@ START_TEST(data)
     ck_assert_msg(strstr(said, "line 1 (head): "), "%s", said);
     close_run(&f);
 }
-END_TEST
 
-static Suite *forged_suite(void)
-{
-    Suite *s = suite_create("forged");
-    TCase *t = tcase_create("all");
-
-    tcase_set_timeout(t, 0);
-    tcase_add_loop_test(t, fields, 0, KINDS);
-    tcase_add_test(t, model);
-    tcase_add_test(t, data);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(forged_suite());
-}
+MAIN(.timeout = 3600)

@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 /* Each step recorded instead of taken: the same roots. */
-START_TEST(test_same_bytes)
+LOOP_TEST(test_same_bytes, 0, long_run() ? 1000 : 6 * EACH)
 {
     course plain = random_course(1000 + (uint32_t)_i), seen = plain;
 
@@ -26,7 +26,6 @@ START_TEST(test_same_bytes)
     take(&seen);
     ck_assert_int_eq(first_step(&plain, &seen), -1);
 }
-END_TEST
 
 /* Both sides once more, that step written; the first difference. */
 static void locate(course a, course b, int step, ls__two_records *two)
@@ -99,11 +98,10 @@ static void fault_of(uint32_t number)
     folder_close();
 }
 
-START_TEST(test_fault)
+LOOP_TEST(test_fault, 0, (long_run() ? 25 : EACH) * KINDS)
 {
     fault_of((uint32_t)_i);
 }
-END_TEST
 
 /* Devices that are spread over processes are refused by name. */
 static int record_on_rank(const ls_transport *transport, void *user)
@@ -134,7 +132,7 @@ static int record_on_rank(const ls_transport *transport, void *user)
                ? 0 : LS_EINVAL;
 }
 
-START_TEST(test_ranks)
+TEST(test_ranks)
 {
     ranks_here *all;
 
@@ -142,7 +140,6 @@ START_TEST(test_ranks)
     all_succeed(all, 2, record_on_rank, NULL);
     ranks_close(all);
 }
-END_TEST
 
 /* ------ what is named before ------ */
 
@@ -267,7 +264,7 @@ static void refuses(const run *at)
 /* Proves that what the referee would not judge of a training is named before
  * it is asked: operators of the program's own, first values that no seed gives
  * and matrices that are too large; and that of other trainings nothing is. */
-START_TEST(test_unjudged)
+TEST(test_unjudged)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(2, 1);
@@ -294,7 +291,6 @@ START_TEST(test_unjudged)
     close_run(&at);
     ls_pool_close(pool);
 }
-END_TEST
 
 static bool has(const char *(*name_of)(int i), const char *name)
 {
@@ -312,7 +308,7 @@ static void check_rule(const char *(*name_of)(int i), const char *name)
 
 /* What is said to have a rule is what the referee judges, of all operators,
  * optimizers and schedules of the library. */
-START_TEST(test_judges)
+TEST(test_judges)
 {
     const char *name;
 
@@ -323,26 +319,5 @@ START_TEST(test_judges)
     for (int i = 0; (name = ls_schedule_name((ls_schedule_kind)i)); i++)
         check_rule(rate_name, name);
 }
-END_TEST
 
-static Suite *record_suite(void)
-{
-    Suite *s = suite_create("record");
-    TCase *t = tcase_create("steps");
-    int each = UNDER_SANITIZER ? 1 : 2; /* faults of each kind */
-
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, test_same_bytes, 0, long_run() ? 1000 : 6 * each);
-    tcase_add_test(t, test_ranks);
-    tcase_add_test(t, test_judges);
-    tcase_add_loop_test(t, test_fault, 0,
-                        (long_run() ? 25 : each) * KINDS);
-    tcase_add_test(t, test_unjudged);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(record_suite());
-}
+MAIN()

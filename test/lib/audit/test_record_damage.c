@@ -283,7 +283,7 @@ static void make_record(model m, uint32_t seed, const char *path)
     ls_graph_free(same);
 }
 
-START_TEST(test_damage)
+LOOP_TEST(test_damage, 0, MODELS)
 {
     uint32_t seed = 40 + (uint32_t)_i, r = 11 + seed;
     char good[256], bad[256];
@@ -309,7 +309,6 @@ START_TEST(test_damage)
     free_record(&all);
     folder_close();
 }
-END_TEST
 
 static void write_bytes(const char *path, const uint8_t *file, size_t n)
 {
@@ -322,7 +321,7 @@ static void write_bytes(const char *path, const uint8_t *file, size_t n)
 
 /* Any byte of header, tail or seal that is another, and any end that is cut off
  * or added, is refused; of the arrays a word of the leaf that differs. */
-START_TEST(test_seal)
+TEST(test_seal)
 {
     char good[256], bad[256];
     ls_record_difference d;
@@ -359,21 +358,5 @@ START_TEST(test_seal)
     free_record(&all);
     folder_close();
 }
-END_TEST
 
-static Suite *damage_suite(void)
-{
-    Suite *s = suite_create("damaged records");
-    TCase *t = tcase_create("damage");
-
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, test_damage, 0, MODELS);
-    tcase_add_test(t, test_seal);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(damage_suite());
-}
+MAIN()

@@ -64,7 +64,7 @@ static void root_of(const uint32_t *word, long n, uint32_t hash[8])
     hash_pair(both, hash);
 }
 
-START_TEST(test_root)
+LOOP_TEST(test_root, 0, 12)
 {
     static const int sizes[] = {1, 2, 409, 410, 585, 700};
     static rows r;
@@ -90,7 +90,6 @@ START_TEST(test_root)
     ck_assert_str_eq(root, want);
     ls_source_close(&r.source);
 }
-END_TEST
 
 /* ------ batches ------ */
 
@@ -140,7 +139,7 @@ static ls_record_options record_of(const rows *r, int64_t step)
     return o;
 }
 
-START_TEST(test_batches)
+LOOP_TEST(test_batches, 0, (int)(sizeof cuts / sizeof *cuts))
 {
     static rows r;
     const struct cut *cut = &cuts[_i];
@@ -181,11 +180,10 @@ START_TEST(test_batches)
     close_run(&at);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A denormal and a NaN's payload are hashed, and judged, as the zero and the
  * NaN that a record has of them. */
-START_TEST(test_canonical)
+TEST(test_canonical)
 {
     static const uint32_t raw[] = {0x80000001, 0x007fffff, 0xffc00001},
                           is[] = {0x80000000, 0, 0x7fc00000};
@@ -202,21 +200,5 @@ START_TEST(test_canonical)
     }
     ls_source_close(&r.source);
 }
-END_TEST
 
-static Suite *row_tree_suite(void)
-{
-    Suite *s = suite_create("row_tree");
-    TCase *t = tcase_create("rows");
-
-    tcase_add_loop_test(t, test_root, 0, 12);
-    tcase_add_loop_test(t, test_batches, 0, (int)(sizeof cuts / sizeof *cuts));
-    tcase_add_test(t, test_canonical);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(row_tree_suite());
-}
+MAIN()

@@ -233,7 +233,7 @@ static void expect_same_files(const char *a, const char *b)
 
 /* Proves that a full disk fails the call that meets it, and again the one that
  * closes the file. */
-START_TEST(full_disk)
+LOOP_TEST(full_disk, 0, access("/dev/full", W_OK) == 0)
 {
     course noted = usual("/dev/full"), ended = noted;
 
@@ -243,7 +243,6 @@ START_TEST(full_disk)
     take(NULL, &ended);
     ck_assert_int_eq(ended.closed, LS_EIO);
 }
-END_TEST
 
 /* ------ roots ------ */
 
@@ -260,7 +259,7 @@ static void add_int(ls__sha256 *sha, uint64_t x)
 }
 
 /* The root for plain sgd, as docs/transcript.md says it. */
-START_TEST(root_by_hand)
+TEST(root_by_hand)
 {
     static float flat[IN * HIDDEN + HIDDEN * OUT + HIDDEN + OUT + 64];
     course c = usual(in_folder("t"));
@@ -303,10 +302,9 @@ START_TEST(root_by_hand)
     ls_trainer_close(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* The average in the parameters' place is the same state. */
-START_TEST(root_of_average)
+TEST(root_of_average)
 {
     float x[ROWS * IN], y[ROWS * OUT];
     course c = usual("");
@@ -331,11 +329,10 @@ START_TEST(root_of_average)
     ls_trainer_close(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Roots are about what a step reads: a denormal is a zero of its sign, a NaN
  * has no payload, and what lies between parameters is none of the state. */
-START_TEST(root_of_canonical_words)
+TEST(root_of_canonical_words)
 {
     static const uint32_t word[][2] = {{0x80000001, 0x80000000},
                                        {0x007fffff, 0},
@@ -367,7 +364,6 @@ START_TEST(root_of_canonical_words)
     ls_trainer_close(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 static int save_note(ls_trainer *t, const char *value, char read[65])
 {
@@ -390,7 +386,7 @@ static int save_note(ls_trainer *t, const char *value, char read[65])
 
 /* A checkpoint has the root beside the state hash, and takes nothing else for
  * one. */
-START_TEST(root_in_checkpoint)
+TEST(root_in_checkpoint)
 {
     course c = usual("");
     ls_pool *pool = open_pool(DEVICES, 1);
@@ -411,11 +407,10 @@ START_TEST(root_in_checkpoint)
     ls_trainer_close(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ one file ------ */
 
-START_TEST(any_workers)
+LOOP_TEST(any_workers, 0, 2)
 {
     course one = usual(in_folder("one"));
 
@@ -432,7 +427,6 @@ START_TEST(any_workers)
         ck_assert_str_eq(c.root, one.root);
     }
 }
-END_TEST
 
 /* Take the course on so many ranks; 0: on none. */
 static void take_on(int ranks, course *c)
@@ -449,7 +443,7 @@ static void take_on(int ranks, course *c)
     ranks_close(all);
 }
 
-START_TEST(any_ranks)
+TEST(any_ranks)
 {
     course one = usual(in_folder("one"));
 
@@ -461,7 +455,6 @@ START_TEST(any_ranks)
         expect_same_files(one.path, c.path);
     }
 }
-END_TEST
 
 enum { MISTAKES = 5 };
 
@@ -508,7 +501,7 @@ static int mistake(const ls_transport *t, void *user)
 }
 
 /* What one rank calls wrongly fails on all, which would wait for it. */
-START_TEST(mistakes_of_one_rank)
+LOOP_TEST(mistakes_of_one_rank, 0, MISTAKES)
 {
     static const char *const words[MISTAKES] = {
         "options.path is NULL", "-1 controls", "-1 controls", "-1 batches",
@@ -529,7 +522,6 @@ START_TEST(mistakes_of_one_rank)
         ck_assert(!strncmp(out[k].message, "rank 1: ", 8) == (k == 0));
     }
 }
-END_TEST
 
 /* ------ rows and gradients ------ */
 
@@ -618,7 +610,7 @@ static void gradient_by_hand(char hex[65])
     ls_pool_close(pool);
 }
 
-START_TEST(rows_and_gradients)
+TEST(rows_and_gradients)
 {
     course one = usual(in_folder("one"));
     ls_transcript_facts facts;
@@ -666,7 +658,6 @@ START_TEST(rows_and_gradients)
     OK(take(NULL, &one));
     expect_same_files(one.path, in_folder("more"));
 }
-END_TEST
 
 /* A line of a kind that has this number; NULL: there is none. */
 static json_t *line_of(const char *path, const char *kind, const char *field,
@@ -708,7 +699,7 @@ static void words_of(const json_t *line, uint32_t word[6])
 
 /* The root of the records of steps that share a line, as docs/transcript.md
  * says it, from the lines that they have otherwise. */
-START_TEST(short_steps_by_hand)
+TEST(short_steps_by_hand)
 {
     course one = usual(in_folder("one")), all;
     char path[256], want[65];
@@ -746,10 +737,9 @@ START_TEST(short_steps_by_hand)
         json_decref(line);
     }
 }
-END_TEST
 
 /* N follows from bytes and FLOP, of layers in bf16 from four times as much. */
-START_TEST(every_follows_from_the_training)
+LOOP_TEST(every_follows_from_the_training, 0, 2)
 {
     ls_pool *pool;
     ls_trainer *t;
@@ -772,11 +762,10 @@ START_TEST(every_follows_from_the_training)
     ls_trainer_close(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A run that was killed some batches after its checkpoint goes on from there.
  */
-START_TEST(goes_on)
+LOOP_TEST(goes_on, 0, 4)
 {
     static const struct {
         bool is_short;
@@ -810,11 +799,10 @@ START_TEST(goes_on)
         expect_same_files(whole.path, c.path);
     }
 }
-END_TEST
 
 /* ------ comparing ------ */
 
-START_TEST(same_or_not)
+LOOP_TEST(same_or_not, 0, 2)
 {
     course c = usual(in_folder("run"));
 
@@ -844,11 +832,10 @@ START_TEST(same_or_not)
     c.flip = STEPS;
     expect(c, LS_EDIFFERS, "root");
 }
-END_TEST
 
 /* What a program sets is an event, which the same program repeats and another
  * run has not. */
-START_TEST(values_set)
+LOOP_TEST(values_set, 0, 2)
 {
     course c = usual(in_folder("run"));
     size_t n;
@@ -868,11 +855,10 @@ START_TEST(values_set)
     c.flip = -1;
     expect(c, LS_EDIFFERS, _i ? "(steps)" : "(event of 5)");
 }
-END_TEST
 
 /* A run that goes on with another option says which, and can be compared from
  * there on, or before. */
-START_TEST(options_changed)
+TEST(options_changed)
 {
     course c = usual(in_folder("run")), rest;
     ls_transcript_facts facts;
@@ -905,10 +891,9 @@ START_TEST(options_changed)
     expect(rest, LS_EDIFFERS, "line 1 (head): options shape of the moon is "
                               "square in the file, round here");
 }
-END_TEST
 
 /* Two files, without training. */
-START_TEST(two_files)
+TEST(two_files)
 {
     course one = usual(in_folder("one")), two = usual(in_folder("two"));
     const char *cut = in_folder("cut");
@@ -946,7 +931,6 @@ START_TEST(two_files)
     free(text);
     ck_assert_int_eq(ls_transcript_compare(cut, one.path, &d), LS_EFORMAT);
 }
-END_TEST
 
 /* ------ hostile files ------ */
 
@@ -961,7 +945,7 @@ static void expect_refused(const char *name, const char *bytes, size_t n)
 
 /* A byte changed anywhere, in 2000 places; every cut that is not behind a
  * line. */
-START_TEST(changed_files)
+LOOP_TEST(changed_files, 0, 2)
 {
     course c = usual(in_folder("run"));
     const char *name = in_folder("changed");
@@ -996,9 +980,8 @@ START_TEST(changed_files)
             expect_refused(name, bytes, cut);
     free(bytes);
 }
-END_TEST
 
-START_TEST(strange_files)
+TEST(strange_files)
 {
     static const char *const strange[] = {
         "", "\n", "{}\n", "[]\n", "{\"kind\":\"head\"}\n", "\xff\xfe\n",
@@ -1016,10 +999,9 @@ START_TEST(strange_files)
     ck_assert_int_eq(ls_transcript_check(folder, &facts), LS_EFORMAT);
     ck_assert_int_lt(ls_transcript_root_at(in_folder("odd"), 0, root), 0);
 }
-END_TEST
 
 /* All state lines at once are what each of them is. */
-START_TEST(states)
+TEST(states)
 {
     course c = usual(in_folder("states"));
     ls_state_root of[STEPS + 2];
@@ -1044,40 +1026,5 @@ START_TEST(states)
     ck_assert_int_eq(ls_transcript_states(in_folder("wrong"), 0, NULL),
                      LS_EFORMAT);
 }
-END_TEST
 
-static Suite *transcript_suite(void)
-{
-    Suite *s = suite_create("transcript");
-    TCase *t = tcase_create("all");
-
-    tcase_set_timeout(t, 300);
-    tcase_add_checked_fixture(t, folder_open, folder_close);
-    if (access("/dev/full", W_OK) == 0)
-        tcase_add_test(t, full_disk);
-    tcase_add_test(t, root_by_hand);
-    tcase_add_test(t, states);
-    tcase_add_test(t, root_of_average);
-    tcase_add_test(t, root_of_canonical_words);
-    tcase_add_test(t, root_in_checkpoint);
-    tcase_add_loop_test(t, any_workers, 0, 2);
-    tcase_add_test(t, any_ranks);
-    tcase_add_loop_test(t, mistakes_of_one_rank, 0, MISTAKES);
-    tcase_add_test(t, rows_and_gradients);
-    tcase_add_test(t, short_steps_by_hand);
-    tcase_add_loop_test(t, every_follows_from_the_training, 0, 2);
-    tcase_add_loop_test(t, goes_on, 0, 4);
-    tcase_add_loop_test(t, same_or_not, 0, 2);
-    tcase_add_loop_test(t, values_set, 0, 2);
-    tcase_add_test(t, options_changed);
-    tcase_add_test(t, two_files);
-    tcase_add_loop_test(t, changed_files, 0, 2);
-    tcase_add_test(t, strange_files);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(transcript_suite());
-}
+MAIN(.setup = folder_open, .teardown = folder_close)

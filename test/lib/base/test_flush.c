@@ -181,7 +181,7 @@ static float flushed(exact x, float rounded, bool *differs)
     return below(size, 0x1p-126) ? 0 : fabsf(rounded);
 }
 
-START_TEST(test_flush)
+LOOP_TEST(test_flush, 0, sizeof operation / sizeof *operation)
 {
     int differ = 0;
 
@@ -204,16 +204,5 @@ START_TEST(test_flush)
     ck_assert_msg((differ > CASES / 100) == operation[_i].may,
                   "%s: %d of %d", operation[_i].name, differ, CASES);
 }
-END_TEST
 
-int main(void)
-{
-    int operations = sizeof operation / sizeof *operation;
-    Suite *s = suite_create("flush");
-    TCase *t = tcase_create("flush");
-
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, test_flush, 0, operations);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -7,7 +7,7 @@
 #include "models.h"
 
 /* Numbers stay with their names while the set grows, and a new name has 0. */
-START_TEST(test_numbers)
+TEST(test_numbers)
 {
     enum { MANY = 5000 };
     static char text[MANY][12];
@@ -28,7 +28,6 @@ START_TEST(test_numbers)
     ck_assert_int_eq((int)n.count, MANY);
     ls__names_free(&n);
 }
-END_TEST
 
 /* Places looked at by a transformer of so many layers. */
 static size_t looks(int64_t layers)
@@ -42,18 +41,17 @@ static size_t looks(int64_t layers)
     return all;
 }
 
-START_TEST(test_linear)
+TEST(test_linear)
 {
     size_t few = looks(100), many = looks(1600);
 
     ck_assert_msg(many < 20 * few, "%zu looks for 100 layers, %zu for 1600",
                   few, many);
 }
-END_TEST
 
 /* Flax's modules of one name count on, and a parameter is there once, in a copy
  * of the graph too. */
-START_TEST(test_twice)
+TEST(test_twice)
 {
     ls_graph *g, *copy;
     ls_node *x;
@@ -69,21 +67,5 @@ START_TEST(test_twice)
     ls_graph_free(copy);
     ls_graph_free(g);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("names");
-    TCase *t = tcase_create("names");
-
-    tcase_add_test(t, test_numbers);
-    tcase_add_test(t, test_linear);
-    tcase_add_test(t, test_twice);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

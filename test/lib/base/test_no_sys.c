@@ -70,7 +70,7 @@ static off_t bytes_heard(void)
     return bytes;
 }
 
-START_TEST(test_silent)
+TEST(test_silent)
 {
     ls_mesh *mesh = NULL;
     ls_pool *pool = NULL;
@@ -90,14 +90,5 @@ START_TEST(test_silent)
     ls_pool_close(pool);
     ls_mesh_close(mesh);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("no_sys");
-    TCase *t = tcase_create("no_sys");
-
-    tcase_add_test(t, test_silent);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -85,7 +85,7 @@ static void is_like_alone(const model *m, int64_t seed)
 
 /* Two trainers that take turns on one pool, and two on a pool each, make the
  * bytes that each makes alone. */
-START_TEST(test_interleaved)
+TEST(test_interleaved)
 {
     ls_pool *pool[2] = {open_axes("data:4", 2), open_axes("data:4", 3)};
 
@@ -104,7 +104,6 @@ START_TEST(test_interleaved)
     ls_pool_close(pool[0]);
     ls_pool_close(pool[1]);
 }
-END_TEST
 
 typedef struct job {
     model model;
@@ -121,7 +120,7 @@ static void *step_there(void *arg)
 
 /* Steps from threads that did not open the pool, one after the other, go on
  * where the last one stopped. */
-START_TEST(test_another_thread)
+TEST(test_another_thread)
 {
     ls_pool *pool = open_axes("data:4", 2);
     model m = open_model(pool, 1);
@@ -138,11 +137,10 @@ START_TEST(test_another_thread)
     close_model(&m);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Threads that want one pool at the same time get it in turn or LS_EBUSY, and
  * trainers make the bytes that each makes alone. */
-START_TEST(test_at_once)
+TEST(test_at_once)
 {
     ls_pool *pool = open_axes("data:4", 2);
     pthread_t thread[3];
@@ -161,7 +159,6 @@ START_TEST(test_at_once)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 typedef struct life {
     const ls_graph *graph;
@@ -202,7 +199,7 @@ static void *live_there(void *arg)
 
 /* A whole life, from the mesh to its end, in a thread that is not main, and two
  * at once, is no different from one in main. */
-START_TEST(test_not_main)
+TEST(test_not_main)
 {
     float x[ROWS * IN], y[ROWS * OUT];
     ls_graph *g = small_graph();
@@ -224,7 +221,6 @@ START_TEST(test_not_main)
     }
     ls_graph_free(g);
 }
-END_TEST
 
 /* ------ functions that call back ------ */
 
@@ -341,7 +337,7 @@ static void open_own(caller *c, bool check)
 /* Whatever needs the pool gets LS_EBUSY from inside a gradient function and a
  * pmap, on the caller and on other workers, and also where the divergence check
  * calls it; what was under way goes on. */
-START_TEST(test_reentry)
+TEST(test_reentry)
 {
     for (int workers = 1; workers <= 3; workers++) {
         caller c = {.pool = open_axes("data:4", workers)};
@@ -364,12 +360,11 @@ START_TEST(test_reentry)
         ls_pool_close(c.pool);
     }
 }
-END_TEST
 
 /* ------ closing ------ */
 
 /* A pool may be closed before its trainers, twice: they can still be read. */
-START_TEST(test_pool_first)
+TEST(test_pool_first)
 {
     ls_gradient g = {gradient, NULL, 1, 1, one, one};
     float w[IN * 8], out[ROWS * OUT];
@@ -396,11 +391,10 @@ START_TEST(test_pool_first)
     FAILS(ls_step(m[1].t, m[1].b, &r), LS_EINVAL, "the pool is closed");
     close_model(&m[1]);
 }
-END_TEST
 
 /* Closed from inside a step, by the caller and by others, a pool ends after
  * that step. */
-START_TEST(test_closed_inside)
+TEST(test_closed_inside)
 {
     for (int workers = 1; workers <= 3; workers++) {
         caller c = {.pool = open_axes("data:4", workers), .closes = true};
@@ -415,7 +409,6 @@ START_TEST(test_closed_inside)
         ls_trainer_close(c.self);
     }
 }
-END_TEST
 
 static void *close_there(void *pool)
 {
@@ -425,7 +418,7 @@ static void *close_there(void *pool)
 
 /* A pool whose opener is pinned may be closed by another thread, which keeps
  * its own affinity. */
-START_TEST(test_closed_elsewhere)
+TEST(test_closed_elsewhere)
 {
     ls_pool_options o = {.size = sizeof o, .pin_caller = true};
     pthread_t thread;
@@ -438,7 +431,6 @@ START_TEST(test_closed_elsewhere)
     pthread_join(thread, NULL);
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* ------ a function that ends its thread ------ */
 
@@ -493,7 +485,7 @@ static ls_trainer *open_ending(ls_pool *pool, ender *e, ls_batch **batch)
 
 /* One worker of two others: that one is made anew, and it alone.  A pool may be
  * closed while a worker is gone. */
-START_TEST(test_one_thread_ends)
+TEST(test_one_thread_ends)
 {
     ls_pool *pool = open_axes("data:3", 3);
 
@@ -506,11 +498,10 @@ START_TEST(test_one_thread_ends)
         }
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A thread that ends on a worker fails the step and changes nothing, as often
  * as it is done, and the pool works as before. */
-START_TEST(test_thread_ends)
+TEST(test_thread_ends)
 {
     ender e = {pthread_self(), false, true};
     ls_pool *pool = open_pool(8, 3);
@@ -533,7 +524,6 @@ START_TEST(test_thread_ends)
     ls_trainer_close(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 typedef struct leaver {
     ender e;
@@ -552,7 +542,7 @@ static void *step_and_leave(void *user)
 }
 
 /* A thread that ends and is the caller's is gone, and others have the pool. */
-START_TEST(test_caller_ends)
+TEST(test_caller_ends)
 {
     leaver l = {.e = {.on_caller = true, .ends = true}};
     ls_pool *pool = open_pool(8, 3);
@@ -578,7 +568,6 @@ START_TEST(test_caller_ends)
     ls_trainer_close(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ fork and exit ------ */
 
@@ -624,7 +613,7 @@ static int in_child(ls_pool *pool, model *m, const char *parent)
 
 /* A child of fork is told whose the pool is, reads parameters and closes all;
  * the parent goes on. */
-START_TEST(test_fork)
+TEST(test_fork)
 {
     ls_pool *pool = open_axes("data:4", 3);
     char parent[64];
@@ -644,7 +633,6 @@ START_TEST(test_fork)
     close_model(&m);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Device 0's function makes a child, when another worker is done already. */
 static int child_inside(void *user, int device, const void *const *in,
@@ -666,7 +654,7 @@ static int child_inside(void *user, int device, const void *const *in,
 }
 
 /* A child closes a pool that is in use; the parent goes on. */
-START_TEST(test_fork_inside)
+TEST(test_fork_inside)
 {
     ls_pool *pool = open_axes("data:2", 2);
 
@@ -674,10 +662,9 @@ START_TEST(test_fork_inside)
         OK(ls_pmap(pool, child_inside, pool, 0, NULL, 0, NULL));
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A child is known with and without pages that forks clear. */
-START_TEST(test_process)
+TEST(test_process)
 {
     ls__process p = ls__process_open(), plain = {.id = (long)getpid()};
     pid_t child;
@@ -689,7 +676,6 @@ START_TEST(test_process)
     ck_assert_int_eq(status_of(child), 0);
     ls__process_close(&p);
 }
-END_TEST
 
 /* A gradient function that ends the process, or waits for its end. */
 static int leave(void *arg, int device, const ls_shard *shard,
@@ -723,7 +709,7 @@ static void exit_inside(int device)
 
 /* exit() in the middle of a step, by the caller and by another worker, ends
  * the process with its status. */
-START_TEST(test_exit)
+TEST(test_exit)
 {
     for (int device = 0; device < 4; device += 3) {
         pid_t child = fork();
@@ -733,7 +719,6 @@ START_TEST(test_exit)
         ck_assert_int_eq(status_of(child), 7);
     }
 }
-END_TEST
 
 /* ------ devices that begin when they like ------ */
 
@@ -784,7 +769,7 @@ static void train_delayed(int workers, int n, char hex[65])
 
 /* Fifty steps in which every device begins at a random time give the same bytes
  * for any number of workers. */
-START_TEST(test_delays)
+TEST(test_delays)
 {
     char want[65], got[65];
 
@@ -796,7 +781,6 @@ START_TEST(test_delays)
     train_delayed(1, 49, got);
     ck_assert_str_ne(got, want);
 }
-END_TEST
 
 static void *stack_of(void *bytes)
 {
@@ -810,7 +794,7 @@ static void *stack_of(void *bytes)
 
 /* Threads of the library have room for a user's function on their stack, and no
  * more, whatever RLIMIT_STACK makes the default. */
-START_TEST(test_stack)
+TEST(test_stack)
 {
     static const size_t defaults[] = {64 << 10, 64 << 20};
     pthread_attr_t attr;
@@ -829,31 +813,5 @@ START_TEST(test_stack)
         ck_assert_uint_le(bytes, 4 << 20);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("threads");
-    TCase *c = tcase_create("pool");
-
-    tcase_set_timeout(c, 60);
-    tcase_add_test(c, test_interleaved);
-    tcase_add_test(c, test_another_thread);
-    tcase_add_test(c, test_at_once);
-    tcase_add_test(c, test_not_main);
-    tcase_add_test(c, test_reentry);
-    tcase_add_test(c, test_pool_first);
-    tcase_add_test(c, test_closed_inside);
-    tcase_add_test(c, test_closed_elsewhere);
-    tcase_add_test(c, test_thread_ends);
-    tcase_add_test(c, test_one_thread_ends);
-    tcase_add_test(c, test_caller_ends);
-    tcase_add_test(c, test_fork);
-    tcase_add_test(c, test_fork_inside);
-    tcase_add_test(c, test_process);
-    tcase_add_test(c, test_exit);
-    tcase_add_test(c, test_delays);
-    tcase_add_test(c, test_stack);
-    suite_add_tcase(s, c);
-    return run_suite(s);
-}
+MAIN()

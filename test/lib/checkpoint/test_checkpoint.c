@@ -134,7 +134,7 @@ static bool there(const char *name)
 /* A run that goes on from the checkpoint of any step of any model, with other
  * workers and another placement, ends with the hash of the one that was never
  * broken. */
-START_TEST(every_step)
+LOOP_TEST(every_step, 0, MODELS)
 {
     int model = _i;
     char want[65], got[65], name[64], text[24];
@@ -172,10 +172,9 @@ START_TEST(every_step)
         nftw(in_folder(name), folder_remove, 8, FTW_DEPTH | FTW_PHYS);
     }
 }
-END_TEST
 
 /* A copy is written, not the state as it is when the thread gets to it. */
-START_TEST(consistent)
+TEST(consistent)
 {
     char want[65], got[65];
     int64_t at;
@@ -195,11 +194,10 @@ START_TEST(consistent)
     }
     close_world(&w);
 }
-END_TEST
 
 /* The state hash in the folder is the trainer's, and its arrays are listed
  * with those of the optimizer behind the parameters. */
-START_TEST(archived)
+TEST(archived)
 {
     char hex[65];
     const char *name, *value;
@@ -228,11 +226,10 @@ START_TEST(archived)
     ls_archive_close(a);
     close_world(&w);
 }
-END_TEST
 
 /* The newest K stay, and a step that is saved again does not touch the folder
  * that is there. */
-START_TEST(keeps)
+TEST(keeps)
 {
     int64_t at;
     world w;
@@ -256,11 +253,10 @@ START_TEST(keeps)
     ck_assert(!there("c/.writing"));
     close_world(&w);
 }
-END_TEST
 
 /* The oldest stays beside the newest; and going back comes to it, step by step,
  * in the bytes that were saved, while the younger ones go. */
-START_TEST(goes_back)
+TEST(goes_back)
 {
     ls_checkpoints_options o = options_in("c");
     char hex[5][65], now[65];
@@ -299,7 +295,6 @@ START_TEST(goes_back)
     ck_assert_str_eq(now, hex[4]);
     close_world(&w);
 }
-END_TEST
 
 /* ------ What does not fit ------ */
 
@@ -378,18 +373,17 @@ static void does_not_go_on(int model, const ls_trainer_options *options,
 }
 
 /* An option of the trainer that has changed is named with both values. */
-START_TEST(contradicts)
+LOOP_TEST(contradicts, 0, CONTRADICTIONS)
 {
     ls_trainer_options o = changed(_i);
 
     make_one(1, "c");
     does_not_go_on(1, &o, LS_EINVAL, contradictions[_i]);
 }
-END_TEST
 
 /* Options that may change do, and are told with both values; one that may not
  * is refused, and told with the others. */
-START_TEST(changes)
+TEST(changes)
 {
     ls_checkpoints_options o = options_in("c");
     ls_trainer_options options = options_of(1);
@@ -421,7 +415,6 @@ START_TEST(changes)
     ck_assert(!ls_checkpoints_change(w.saved, 2, &c));
     close_world(&w);
 }
-END_TEST
 
 /* Two layers of n features; the second one's name, and whether it is a
  * convolution. */
@@ -441,7 +434,7 @@ static run open_layers(ls_pool *pool, int64_t n, const char *name, bool image)
 
 /* A checkpoint of layers of other names, sizes or ranks, or of more of them, is
  * another model's: all that is there stays. */
-START_TEST(other_models)
+TEST(other_models)
 {
     static const struct {
         int64_t n;
@@ -476,10 +469,9 @@ START_TEST(other_models)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 /* What is asked of files wrongly; names that are nearly a checkpoint's. */
-START_TEST(misused)
+TEST(misused)
 {
     ls_checkpoints_options o = options_in("c");
     const char *name, *value;
@@ -512,10 +504,9 @@ START_TEST(misused)
           "size is 1");
     close_world(&w);
 }
-END_TEST
 
 /* So are other devices, other settings of the program, another model. */
-START_TEST(contradicts_more)
+TEST(contradicts_more)
 {
     const ls_setting other = {"model", "yours"};
     ls_checkpoints_options o = {.size = sizeof o,
@@ -540,11 +531,10 @@ START_TEST(contradicts_more)
     does_not_go_on(2, NULL, LS_ESHAPE,
                    "17 parameters and 34 moments, but were 6 and 12");
 }
-END_TEST
 
 /* Patterns that let an optimizer be another do not make its moments fit; a
  * setting that is empty now is called not set. */
-START_TEST(contradicts_twice)
+TEST(contradicts_twice)
 {
     const ls_setting set[] = {{"model", "mine"}, {"data", "rows"}};
     ls_trainer_options options = options_of(1);
@@ -565,7 +555,6 @@ START_TEST(contradicts_twice)
     close_world(&w);
     does_not_go_on(1, NULL, LS_EINVAL, "data is not set, but was rows");
 }
-END_TEST
 
 /* Save at once, or go on from what is there; then three steps. */
 static void first_steps(bool saves, const char *name, char hex[65])
@@ -592,7 +581,7 @@ static void first_steps(bool saves, const char *name, char hex[65])
 
 /* What is saved in one locale is gone on with in the other: options, and the
  * rate that was set. */
-START_TEST(any_locale)
+TEST(any_locale)
 {
     char half[8], want[65], got[65];
 
@@ -609,10 +598,9 @@ START_TEST(any_locale)
     }
     unset_comma();
 }
-END_TEST
 
 /* A folder that cannot be used is refused at once; one in use too. */
-START_TEST(refuses_folders)
+TEST(refuses_folders)
 {
     world w, v;
 
@@ -632,7 +620,6 @@ START_TEST(refuses_folders)
     close_world(&w);
     ls_checkpoints_close(NULL);
 }
-END_TEST
 
 /* ------ Damage ------ */
 
@@ -648,7 +635,7 @@ static const char *file_of(int64_t step, const char *file)
 }
 
 /* Each file cut at every 512 bytes, and at its last byte, is refused. */
-START_TEST(truncated)
+TEST(truncated)
 {
     world w;
 
@@ -673,7 +660,6 @@ START_TEST(truncated)
     }
     close_world(&w);
 }
-END_TEST
 
 static void flip(const char *name, long at, int bit)
 {
@@ -689,7 +675,7 @@ static void flip(const char *name, long at, int bit)
 }
 
 /* Any bit flipped in any file: the checkpoint is refused, never half loaded. */
-START_TEST(flipped)
+TEST(flipped)
 {
     int trials = UNDER_SANITIZER ? 2000 : 10000;
     struct stat info;
@@ -715,11 +701,10 @@ START_TEST(flipped)
     ck_assert_int_eq(at, 2);
     close_world(&w);
 }
-END_TEST
 
 /* Where the newest is damaged the one before it counts, and that is said; the
  * run then saves under a name of its own. */
-START_TEST(falls_back)
+TEST(falls_back)
 {
     int64_t at;
     world w;
@@ -746,10 +731,9 @@ START_TEST(falls_back)
     ck_assert_ptr_null(ls_checkpoints_skipped(w.saved));
     close_world(&w);
 }
-END_TEST
 
 /* Two whole files of different checkpoints are no checkpoint. */
-START_TEST(mixed)
+TEST(mixed)
 {
     int64_t at;
     world w;
@@ -765,11 +749,10 @@ START_TEST(mixed)
     FAILS(ls_checkpoints_load(w.saved, &at), LS_EFORMAT, "hash");
     close_world(&w);
 }
-END_TEST
 
 /* A note that stands where the library keeps the rate that was set, and is no
  * number: the rate is that of the options. */
-START_TEST(forged_rate)
+LOOP_TEST(forged_rate, 0, 2)
 {
     const ls_setting note = {"the learning rate as it was set",
                              _i ? "fast" : ""};
@@ -790,11 +773,10 @@ START_TEST(forged_rate)
     ck_assert_str_eq(got, want);
     close_world(&w);
 }
-END_TEST
 
 /* A whole file of another element type, under a good checksum and the hash of
  * the same bytes: somebody else made it. */
-START_TEST(forged_type)
+TEST(forged_type)
 {
     size_t n;
     char *bytes, *type;
@@ -809,13 +791,12 @@ START_TEST(forged_type)
     free(bytes);
     does_not_go_on(1, NULL, LS_EFORMAT, "\"hidden.bias\" is of type I32");
 }
-END_TEST
 
 /* ------ Where it cannot be written ------ */
 
 /* A disk that is full ends the save, with a message told once, and not the
  * training; the checkpoint before it stays, and the next save works. */
-START_TEST(disk_full)
+TEST(disk_full)
 {
     struct rlimit old, small;
     int64_t at;
@@ -845,10 +826,9 @@ START_TEST(disk_full)
     ck_assert(!there("c/step-000000000001"));
     close_world(&w);
 }
-END_TEST
 
 /* A folder that is gone is reported by the next save, which tries again. */
-START_TEST(folder_gone)
+TEST(folder_gone)
 {
     world w;
 
@@ -864,10 +844,9 @@ START_TEST(folder_gone)
     ck_assert(there("c/step-000000000000"));
     close_world(&w);
 }
-END_TEST
 
 /* A folder without permission to write: the same.  (Root may always write.) */
-START_TEST(no_permission)
+TEST(no_permission)
 {
     world w;
 
@@ -883,38 +862,9 @@ START_TEST(no_permission)
     OK(ls_checkpoints_wait(w.saved));
     close_world(&w);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("checkpoint");
-    TCase *t = tcase_create("checkpoint");
-
     signal(SIGXFSZ, SIG_IGN);
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, folder_open, folder_close);
-    tcase_add_loop_test(t, every_step, 0, MODELS);
-    tcase_add_test(t, consistent);
-    tcase_add_test(t, archived);
-    tcase_add_test(t, keeps);
-    tcase_add_test(t, goes_back);
-    tcase_add_loop_test(t, contradicts, 0, CONTRADICTIONS);
-    tcase_add_test(t, changes);
-    tcase_add_test(t, contradicts_more);
-    tcase_add_test(t, contradicts_twice);
-    tcase_add_test(t, any_locale);
-    tcase_add_test(t, other_models);
-    tcase_add_test(t, misused);
-    tcase_add_test(t, refuses_folders);
-    tcase_add_test(t, truncated);
-    tcase_add_test(t, flipped);
-    tcase_add_test(t, falls_back);
-    tcase_add_test(t, mixed);
-    tcase_add_loop_test(t, forged_rate, 0, 2);
-    tcase_add_test(t, forged_type);
-    tcase_add_test(t, disk_full);
-    tcase_add_test(t, folder_gone);
-    tcase_add_test(t, no_permission);
-    suite_add_tcase(s, t);
-    return run_suite(s);
+    return RUN_TESTS(.setup = folder_open, .teardown = folder_close);
 }

@@ -234,7 +234,7 @@ static void unbroken(char hex[65])
 
 /* Killed at any of the calls of three saves, the second and third of which
  * delete the one before, a run goes on to the end of an unbroken one. */
-START_TEST(each_call_killed)
+TEST(each_call_killed)
 {
     char want[65];
     int n = 1;
@@ -247,7 +247,6 @@ START_TEST(each_call_killed)
     }
     ck_assert_int_gt(n, 60);
 }
-END_TEST
 
 /* ------ Failures ------ */
 
@@ -255,7 +254,7 @@ static const int errors[] = {ENOSPC, EIO, EACCES, EROFS};
 
 /* Each call fails in turn: the save ends with a message or does without, the
  * training goes on, and the newest checkpoint that stands loads. */
-START_TEST(each_call_fails)
+LOOP_TEST(each_call_fails, 0, sizeof errors / sizeof *errors)
 {
     char hex[65], of_step[4][65];
     int64_t at, stands = 1;
@@ -307,27 +306,15 @@ START_TEST(each_call_fails)
     }
     close_world(&w);
 }
-END_TEST
 
 int main(void)
 {
     ls_mesh_options m = {.size = sizeof m, .devices = 2, .workers = 1};
-    Suite *s = suite_create("kill");
-    TCase *t = tcase_create("kill");
-    SRunner *runner = srunner_create(s);
     int failed;
 
     if (ls_mesh_open(&mesh, &m) < 0)
         return EXIT_FAILURE;
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, folder_open, folder_close);
-    tcase_add_test(t, each_call_killed);
-    tcase_add_loop_test(t, each_call_fails, 0,
-                        sizeof errors / sizeof *errors);
-    suite_add_tcase(s, t);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    failed = RUN_TESTS(.setup = folder_open, .teardown = folder_close);
     ls_mesh_close(mesh);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return failed;
 }

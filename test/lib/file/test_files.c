@@ -189,7 +189,7 @@ static void check_values(const int32_t want[3])
 }
 
 /* Every type in both byte orders and all versions reads as both of ours. */
-START_TEST(npy_types)
+LOOP_TEST(npy_types, 0, TYPES)
 {
     for (int v = 1; v <= 3; v++)
         for (int order = 0; order < 2; order++) {
@@ -207,10 +207,9 @@ START_TEST(npy_types)
             check_values(types[_i].want);
         }
 }
-END_TEST
 
 /* Fortran order comes out as C order, for two and three axes. */
-START_TEST(npy_fortran)
+TEST(npy_fortran)
 {
     uint8_t bytes[24];
     ls_array t;
@@ -229,10 +228,9 @@ START_TEST(npy_fortran)
                          i / 12 + i / 4 % 3 * 2 + i % 4 * 6);
     ls_array_free(&t);
 }
-END_TEST
 
 /* A file larger than the reading chunk keeps every element in its place. */
-START_TEST(npy_large)
+TEST(npy_large)
 {
     enum { N = 5003 };
     char head[128];
@@ -256,10 +254,9 @@ START_TEST(npy_large)
         ck_assert_int_eq(((int32_t *)t.data)[i], i * 7919);
     ls_array_free(&t);
 }
-END_TEST
 
 /* A single number has no axes; an empty array has no elements. */
-START_TEST(npy_corners)
+TEST(npy_corners)
 {
     ls_array t;
 
@@ -275,10 +272,9 @@ START_TEST(npy_corners)
     ls_array_free(&t);
     ls_array_free(NULL);
 }
-END_TEST
 
 /* The header alone tells the shape, and is checked against the file. */
-START_TEST(npy_shape)
+TEST(npy_shape)
 {
     static const uint8_t zeros[24];
     int64_t shape[LS_MAX_RANK] = {77};
@@ -294,7 +290,6 @@ START_TEST(npy_shape)
     ck_assert_int_eq(ls_npy_shape("/none/none.npy", shape), LS_EIO);
     ck_assert_int_eq(shape[0], 77);
 }
-END_TEST
 
 static void refused(int status, ls_dtype as, const char *message)
 {
@@ -311,7 +306,7 @@ static void refused(int status, ls_dtype as, const char *message)
 }
 
 /* A value the wanted type cannot hold is refused, naming its place. */
-START_TEST(npy_ranges)
+TEST(npy_ranges)
 {
     const int64_t big[] = {5, 3000000000};
     const uint64_t most[] = {5, UINT64_MAX};
@@ -343,10 +338,9 @@ START_TEST(npy_ranges)
     ck_assert(isinf(((float *)t.data)[2]));
     ls_array_free(&t);
 }
-END_TEST
 
 /* A file cut at any byte, or one byte too long, is refused. */
-START_TEST(npy_truncated)
+TEST(npy_truncated)
 {
     for (int v = 1; v <= 3; v++) {
         uint8_t file[NPY_MAX];
@@ -361,7 +355,6 @@ START_TEST(npy_truncated)
         refused(LS_EFORMAT, LS_F32, "1 byte too many");
     }
 }
-END_TEST
 
 /* clang-format off */
 static const struct {
@@ -411,16 +404,15 @@ enum { LIES = sizeof lies / sizeof *lies };
 
 /* A header that is malformed or says more than the file holds is refused with
  * a message of its own, before memory is asked for. */
-START_TEST(npy_lies)
+LOOP_TEST(npy_lies, 0, LIES)
 {
     put_npy(lies[_i].header, f4, sizeof f4);
     refused(LS_EFORMAT, LS_F32, lies[_i].message);
     refused(LS_EFORMAT, LS_F32, "at byte");
 }
-END_TEST
 
 /* What Python 2 and other writers wrote is read: 3L, double quotes. */
-START_TEST(npy_variants)
+TEST(npy_variants)
 {
     put_npy("{\"shape\":(3L,),\"fortran_order\":False,\"descr\":\"<f4\"}\n", f4,
             sizeof f4);
@@ -429,10 +421,9 @@ START_TEST(npy_variants)
             sizeof f4);
     check_values((int32_t[]){1, -7, 100});
 }
-END_TEST
 
 /* Wrong magic, version and header length are refused. */
-START_TEST(npy_preamble)
+TEST(npy_preamble)
 {
     static const struct {
         int at, value;
@@ -451,11 +442,10 @@ START_TEST(npy_preamble)
         refused(LS_EFORMAT, LS_F32, cases[i].message);
     }
 }
-END_TEST
 
 /* Ten thousand files with one or two flipped bits: each is refused or loads as
  * an array of which every element may be read. */
-START_TEST(npy_flips)
+TEST(npy_flips)
 {
     uint64_t random = 1;
     int loaded = 0;
@@ -487,10 +477,9 @@ START_TEST(npy_flips)
     ck_assert_int_gt(loaded, 100);
     ck_assert_int_lt(loaded, 9900);
 }
-END_TEST
 
 /* What is no file, or wanted as no type, is refused by name. */
-START_TEST(npy_no_file)
+TEST(npy_no_file)
 {
     refused(LS_EIO, LS_F32, "No such file");
     refused(LS_EINVAL, (ls_dtype)9, "neither");
@@ -503,7 +492,6 @@ START_TEST(npy_no_file)
     refused(LS_EIO, LS_F32, "not a regular file: write what the pipe gives");
     unlink(path);
 }
-END_TEST
 
 /* ------ What files are that somebody takes for others ------ */
 
@@ -550,7 +538,7 @@ enum { FOREIGN = sizeof foreign / sizeof *foreign };
 
 /* A file of another kind is named by all readers, and what to type; a table may
  * begin with the letters of another kind. */
-START_TEST(named_formats)
+LOOP_TEST(named_formats, 0, FOREIGN)
 {
     const char *is = foreign[_i].is;
     ls__safetensors in;
@@ -568,10 +556,9 @@ START_TEST(named_formats)
     ls_table_close(table);
     refused(LS_EFORMAT, LS_F32, "and not a .npy array");
 }
-END_TEST
 
 /* A tensor of a type that is not computed with is no reason to refuse all. */
-START_TEST(exotic_types)
+TEST(exotic_types)
 {
     static const char text[] = "\x42\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"C64\","
                                "\"shape\":[1],\"data_offsets\":[0,8]}}      "
@@ -583,11 +570,10 @@ START_TEST(exotic_types)
     ck_assert(in.count == 1 && in.entry[0].bytes == 8);
     ls__safetensors_free(&in);
 }
-END_TEST
 
 /* A safetensors file that is cut off is no other kind of file, and a short one
  * is read to its end only. */
-START_TEST(unnamed_formats)
+TEST(unnamed_formats)
 {
     static const char cut[] = "\xff\0\0\0\0\0\0\0{\"a\"";
     ls__safetensors in;
@@ -599,7 +585,6 @@ START_TEST(unnamed_formats)
         FAILS(ls__safetensors_read(&in, path), LS_EFORMAT, "safetensors file");
     }
 }
-END_TEST
 
 /* ------ safetensors ------ */
 
@@ -658,7 +643,7 @@ static void check_floats(const char *data, const float *want, size_t n)
 
 /* A written file parses back: names, shapes, offsets, bytes, checksum, in the
  * order given. */
-START_TEST(safetensors_round)
+TEST(safetensors_round)
 {
     const ls__metadata extra[] = {{"step", "7"}};
     char hex[65], sum[65];
@@ -692,10 +677,9 @@ START_TEST(safetensors_round)
     free(bytes);
     ck_assert_int_eq(sweep(), 1);
 }
-END_TEST
 
 /* Names that cannot stand in a header are refused and no file appears. */
-START_TEST(safetensors_names)
+TEST(safetensors_names)
 {
     const ls__safetensor twice[] = {tensors[0], tensors[0]};
     const ls__safetensor taken = {"__metadata__", 0, {0}, step};
@@ -709,7 +693,6 @@ START_TEST(safetensors_names)
                      LS_EINVAL);
     ck_assert_int_eq(sweep(), 0);
 }
-END_TEST
 
 static void fails(const char *message)
 {
@@ -720,7 +703,7 @@ static void fails(const char *message)
 
 /* A folder that is missing, a path that is a folder or a device: refused, and
  * the device is still one. */
-START_TEST(safetensors_no_place)
+TEST(safetensors_no_place)
 {
     struct stat info;
 
@@ -734,11 +717,10 @@ START_TEST(safetensors_no_place)
     ck_assert(S_ISCHR(info.st_mode));
     ck_assert_int_eq(sweep(), 0);
 }
-END_TEST
 
 /* When there is no room for the new file, the old one stays as it was and
  * nothing is left beside it. */
-START_TEST(safetensors_no_room)
+TEST(safetensors_no_room)
 {
     struct rlimit old, small;
     size_t n;
@@ -758,10 +740,9 @@ START_TEST(safetensors_no_room)
     free(bytes);
     ck_assert_int_eq(sweep(), 1);
 }
-END_TEST
 
 /* A second save replaces the first. */
-START_TEST(safetensors_replace)
+TEST(safetensors_replace)
 {
     const char *data;
     size_t n;
@@ -776,42 +757,5 @@ START_TEST(safetensors_replace)
     free(bytes);
     ck_assert_int_eq(sweep(), 1);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("files");
-    TCase *in = tcase_create("npy"), *out = tcase_create("safetensors");
-
-    tcase_set_timeout(in, 60);
-    tcase_add_checked_fixture(in, setup, teardown);
-    tcase_add_loop_test(in, npy_types, 0, TYPES);
-    tcase_add_test(in, npy_fortran);
-    tcase_add_test(in, npy_large);
-    tcase_add_test(in, npy_corners);
-    tcase_add_test(in, npy_shape);
-    tcase_add_test(in, npy_ranges);
-    tcase_add_test(in, npy_truncated);
-    tcase_add_loop_test(in, npy_lies, 0, LIES);
-    tcase_add_test(in, npy_variants);
-    tcase_add_test(in, npy_preamble);
-    tcase_add_test(in, npy_flips);
-    tcase_add_test(in, npy_no_file);
-    tcase_add_loop_test(in, named_formats, 0, FOREIGN);
-    tcase_add_test(in, unnamed_formats);
-    tcase_add_test(in, exotic_types);
-    suite_add_tcase(s, in);
-    tcase_add_checked_fixture(out, setup, teardown);
-    tcase_add_test(out, safetensors_round);
-    tcase_add_test(out, safetensors_names);
-    tcase_add_test(out, safetensors_no_place);
-    tcase_add_test(out, safetensors_no_room);
-    tcase_add_test(out, safetensors_replace);
-    suite_add_tcase(s, out);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN(.setup = setup, .teardown = teardown)

@@ -171,7 +171,7 @@ static void (*const obstacles[])(void) = {
 
 /* Whatever stands there, saves and the checkpoint are good, and nothing that is
  * not ours is gone. */
-START_TEST(writes_past)
+LOOP_TEST(writes_past, 0, sizeof obstacles / sizeof *obstacles)
 {
     world w;
     int64_t at;
@@ -194,10 +194,9 @@ START_TEST(writes_past)
     if (obstacles[_i] == put_folder_inside)
         check_victim("c/.writing/checkpoint.json");
 }
-END_TEST
 
 /* Where no name is left the save fails in words, and what is there stays. */
-START_TEST(no_name_left)
+TEST(no_name_left)
 {
     char name[32] = "c/.writing";
     world w;
@@ -217,10 +216,9 @@ START_TEST(no_name_left)
     check_victim("victim");
     ck_assert(there("c/.writing.99"));
 }
-END_TEST
 
 /* What a killed save left is removed. */
-START_TEST(clears)
+TEST(clears)
 {
     world w;
 
@@ -233,13 +231,12 @@ START_TEST(clears)
     ck_assert(!there("c/.writing") && !there("c/.writing.1"));
     close_world(&w);
 }
-END_TEST
 
 /* ------ Old checkpoints ------ */
 
 /* One that was moved away and linked back is read; its link is neither deleted
  * nor followed when old ones are, and takes none of the places. */
-START_TEST(archived)
+TEST(archived)
 {
     int64_t at;
     world w;
@@ -266,10 +263,9 @@ START_TEST(archived)
     ck_assert(!there("c/step-000000000003"));
     close_world(&w);
 }
-END_TEST
 
 /* Names of checkpoints that lead elsewhere, or are no folders. */
-START_TEST(prunes_its_own)
+TEST(prunes_its_own)
 {
     world w;
 
@@ -291,10 +287,9 @@ START_TEST(prunes_its_own)
     close_world(&w);
     check_victim("victim");
 }
-END_TEST
 
 /* A link inside an old checkpoint goes, not what it leads to. */
-START_TEST(prunes_links)
+TEST(prunes_links)
 {
     world w;
 
@@ -311,11 +306,10 @@ START_TEST(prunes_links)
     close_world(&w);
     check_victim("victim");
 }
-END_TEST
 
 /* A folder that is moved while a run keeps its checkpoints there, another
  * taking its place: the run does not write where another one does. */
-START_TEST(moved)
+TEST(moved)
 {
     world w, v;
 
@@ -334,11 +328,10 @@ START_TEST(moved)
     ck_assert(there("c/step-000000000001"));
     close_world(&w);
 }
-END_TEST
 
 /* The same where a link to a folder elsewhere, on another file system if there
  * is one, takes its place: the run goes there, as it is told to. */
-START_TEST(moved_far)
+TEST(moved_far)
 {
     char far[] = "/tmp/lockstep-far-XXXXXX", name[64];
     world w;
@@ -355,7 +348,6 @@ START_TEST(moved_far)
     close_world(&w);
     nftw(far, folder_remove, 8, FTW_DEPTH | FTW_PHYS);
 }
-END_TEST
 
 /* ------ Forks ------ */
 
@@ -382,7 +374,7 @@ static int in_child(world *w)
 
 /* A child of fork closes checkpoints at once, idle or under way; the parent's
  * are written, and its lock holds. */
-START_TEST(fork_closes)
+TEST(fork_closes)
 {
     ls_checkpoints *second;
     world w;
@@ -406,7 +398,6 @@ START_TEST(fork_closes)
     FAILS(ls_checkpoints_open(&second, w.r.trainer, &o), LS_EBUSY, "another");
     close_world(&w);
 }
-END_TEST
 
 /* ------ Files that are replaced ------ */
 
@@ -433,7 +424,7 @@ static int others(const char *name)
 }
 
 /* A file that only its owner may read stays so. */
-START_TEST(keeps_mode)
+TEST(keeps_mode)
 {
     static const int modes[] = {0600, 0640, 0444, 0755};
     const char *name = in_folder("m");
@@ -453,11 +444,10 @@ START_TEST(keeps_mode)
     umask(022);
     close_world(&w);
 }
-END_TEST
 
 /* A link stays one, and the file that it names is replaced, with its mode; one
  * to nothing is refused. */
-START_TEST(writes_through_links)
+TEST(writes_through_links)
 {
     char target[256];
     ls_archive *a;
@@ -479,10 +469,9 @@ START_TEST(writes_through_links)
     ck_assert_int_eq(others("link"), 2);
     close_world(&w);
 }
-END_TEST
 
 /* No path is no file, and nothing is made. */
-START_TEST(refuses_nothing)
+TEST(refuses_nothing)
 {
     ls_checkpoints_options o = ls_checkpoints_defaults();
     ls_checkpoints *saved;
@@ -505,11 +494,10 @@ START_TEST(refuses_nothing)
     FAILS(ls_predictor_load(&predictor, ""), LS_EINVAL, "a path is empty");
     close_world(&w);
 }
-END_TEST
 
 /* The names of files aside cannot be guessed: those that were are left
  * alone. */
-START_TEST(unguessed)
+TEST(unguessed)
 {
     char name[64];
     world w;
@@ -527,11 +515,10 @@ START_TEST(unguessed)
     close_world(&w);
     check_victim("victim");
 }
-END_TEST
 
 /* What a process that was killed left aside goes when the same file is written
  * again; what another one writes, and what is called otherwise, stays. */
-START_TEST(removes_what_was_left)
+TEST(removes_what_was_left)
 {
     static const char *const stays[] = {
         "m.tmp-fedcba9876543210", "m.tmp-0123456789abcde", "m.tmp-note",
@@ -555,7 +542,6 @@ START_TEST(removes_what_was_left)
     ck_assert(!there(stays[0]));
     close_world(&w);
 }
-END_TEST
 
 enum { SAVES = 40 };
 
@@ -573,7 +559,7 @@ static void *save_often(void *arg)
 
 /* Threads that save to one path at the same time all succeed, and whoever reads
  * it finds a whole file. */
-START_TEST(at_once)
+TEST(at_once)
 {
     pthread_t thread[2];
     world w[2];
@@ -597,13 +583,12 @@ START_TEST(at_once)
     }
     ck_assert_int_eq(others("same"), 0);
 }
-END_TEST
 
 /* ------ What is not kept ------ */
 
 /* Settings and notes that no checkpoint could hold, or that would stand for
  * others, are refused when they are given, by name. */
-START_TEST(refuses_settings)
+TEST(refuses_settings)
 {
     static const struct {
         ls_setting setting[2];
@@ -638,11 +623,10 @@ START_TEST(refuses_settings)
     ck_assert_int_eq(ls_checkpoints_count(w.saved), 1);
     close_world(&w);
 }
-END_TEST
 
 /* A state that is not finite is no checkpoint, and is named; the one before
  * stays the newest. */
-START_TEST(refuses_infinite)
+TEST(refuses_infinite)
 {
     static const struct {
         const char *name, *message;
@@ -675,33 +659,5 @@ START_TEST(refuses_infinite)
     ck_assert_int_eq(ls_checkpoints_count(w.saved), 1);
     close_world(&w);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("folders");
-    TCase *t = tcase_create("folders");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, folder_open, folder_close);
-    tcase_add_loop_test(t, writes_past, 0,
-                        sizeof obstacles / sizeof *obstacles);
-    tcase_add_test(t, no_name_left);
-    tcase_add_test(t, clears);
-    tcase_add_test(t, archived);
-    tcase_add_test(t, prunes_its_own);
-    tcase_add_test(t, prunes_links);
-    tcase_add_test(t, moved);
-    tcase_add_test(t, moved_far);
-    tcase_add_test(t, fork_closes);
-    tcase_add_test(t, keeps_mode);
-    tcase_add_test(t, writes_through_links);
-    tcase_add_test(t, removes_what_was_left);
-    tcase_add_test(t, refuses_nothing);
-    tcase_add_test(t, unguessed);
-    tcase_add_test(t, at_once);
-    tcase_add_test(t, refuses_settings);
-    tcase_add_test(t, refuses_infinite);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN(.setup = folder_open, .teardown = folder_close)

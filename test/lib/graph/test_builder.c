@@ -308,7 +308,7 @@ static int left_by(void (*build)(ls_graph *g), const ls__backend *be)
 
 /* Every mistake gets its status and a message naming the thing and the sizes;
  * nothing is left behind. */
-START_TEST(test_refused)
+LOOP_TEST(test_refused, 0, BAD)
 {
     ls_graph *g = NULL;
     int left = left_by(bad[_i].build, backend(NULL));
@@ -319,10 +319,9 @@ START_TEST(test_refused)
     check_refused(g, bad[_i].status, bad[_i].says);
     ls_graph_free(g);
 }
-END_TEST
 
 /* Where a node is refused there is none, and the graph keeps the status. */
-START_TEST(test_bad_node)
+LOOP_TEST(test_bad_node, 0, sizeof bad_nodes / sizeof *bad_nodes)
 {
     const char *name = bad_nodes[_i].name;
     ls_graph *g;
@@ -337,7 +336,6 @@ START_TEST(test_bad_node)
                   ls_errmsg());
     ls_graph_free(g);
 }
-END_TEST
 
 /* Some rows are of a first error that sticks. */
 static bool sticks(const char *name)
@@ -349,7 +347,7 @@ static bool sticks(const char *name)
 
 /* Where errors pass, every one leaves the graph as it was: one more that is
  * good gets the number, the names and the keys that it would have had. */
-START_TEST(test_errors_pass)
+TEST(test_errors_pass)
 {
     ls_graph *g, *plain;
     leaves l;
@@ -381,11 +379,10 @@ START_TEST(test_errors_pass)
     ls_graph_free(g);
     ls_graph_free(plain);
 }
-END_TEST
 
 /* A tie that a layer was refused with is there for the next one, and a NULL
  * that a refused builder returned is told in its words. */
-START_TEST(test_errors_pass_ties)
+TEST(test_errors_pass_ties)
 {
     ls_graph *g;
     leaves l;
@@ -409,11 +406,10 @@ START_TEST(test_errors_pass_ties)
     FAILS(ls_metric(g, ls_relu(l.x)), LS_EINVAL, "node is NULL");
     ls_graph_free(g);
 }
-END_TEST
 
 /* Nodes of two graphs do not meet, and neither do a graph and another's loss;
  * the second graph stays whole. */
-START_TEST(test_two_graphs)
+TEST(test_two_graphs)
 {
     static const char *const mixed[3] = {"add", "two graphs"};
     static const char *const foreign[3] = {"ls_loss", "of this graph"};
@@ -431,10 +427,9 @@ START_TEST(test_two_graphs)
     ls_graph_free(b);
     ls_graph_free(c);
 }
-END_TEST
 
 /* NULL in gives NULL out, for every builder, and spoils nothing. */
-START_TEST(test_null)
+TEST(test_null)
 {
     ls_graph *g = new_graph(build_linear);
     ls_node *x = f32(g, "more", 2, 4, 6, 0);
@@ -468,11 +463,10 @@ START_TEST(test_null)
           "add: input 1 is NULL");
     ls_graph_free(g);
 }
-END_TEST
 
 /* The first error sticks: later calls build nothing, change nothing, and
  * ls_loss and the plan tell of the first. */
-START_TEST(test_first_error)
+TEST(test_first_error)
 {
     static const char *const says[3] = {"add", "(2,3)", "(3,2)"};
     ls_graph *g = NULL;
@@ -489,10 +483,9 @@ START_TEST(test_first_error)
     check_refused(g, LS_ESHAPE, says);
     ls_graph_free(g);
 }
-END_TEST
 
 /* Names may be missing or long: no crash, and no layer refused for it. */
-START_TEST(test_names)
+LOOP_TEST(test_names, 0, 3)
 {
     char name[700];
     const char *const names[] = {"", name, NULL};
@@ -511,10 +504,9 @@ START_TEST(test_names)
     ls__plan_free(new_plan(g, NULL));
     ls_graph_free(g);
 }
-END_TEST
 
 /* Indices must fit every table and every class that reads them. */
-START_TEST(test_limits)
+LOOP_TEST(test_limits, 0, 3)
 {
     static const struct {
         void (*build)(ls_graph *g);
@@ -529,10 +521,9 @@ START_TEST(test_limits)
     ls__plan_free(plan);
     ls_graph_free(g);
 }
-END_TEST
 
 /* A loss is the end: another operator that reads it is refused. */
-START_TEST(test_loss_of_loss)
+TEST(test_loss_of_loss)
 {
     ls_graph *g = NULL;
     ls__plan *plan = NULL;
@@ -550,37 +541,5 @@ START_TEST(test_loss_of_loss)
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "loss"));
     ls_graph_free(g);
 }
-END_TEST
 
-static TCase *cases(const char *name)
-{
-    TCase *t = tcase_create(name);
-
-    tcase_set_timeout(t, 120);
-    return t;
-}
-
-static Suite *builder_suite(void)
-{
-    Suite *s = suite_create("builder");
-    TCase *t = cases("refusals");
-
-    tcase_add_loop_test(t, test_refused, 0, BAD);
-    tcase_add_loop_test(t, test_bad_node, 0,
-                        sizeof bad_nodes / sizeof *bad_nodes);
-    tcase_add_test(t, test_errors_pass);
-    tcase_add_test(t, test_errors_pass_ties);
-    tcase_add_test(t, test_two_graphs);
-    tcase_add_test(t, test_null);
-    tcase_add_test(t, test_first_error);
-    tcase_add_loop_test(t, test_names, 0, 3);
-    tcase_add_loop_test(t, test_limits, 0, 3);
-    tcase_add_test(t, test_loss_of_loss);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(builder_suite());
-}
+MAIN()

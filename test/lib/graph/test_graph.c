@@ -296,7 +296,7 @@ static void check_rows(const ls_graph *g, int64_t rows, bool weighted)
 /* Loss and gradients are right for shards of any number of chunks, whole or
  * not, weighted or not, in memory that holds NaN; the loss alone is no
  * other. */
-START_TEST(test_gradients)
+LOOP_TEST(test_gradients, 0, GRAPHS)
 {
     ls_graph *g = new_graph(graphs[_i].build);
     int64_t chunk = graphs[_i].chunk_rows;
@@ -307,10 +307,9 @@ START_TEST(test_gradients)
         check_rows(g, rows[i], i % 2);
     ls_graph_free(g);
 }
-END_TEST
 
 /* The same for every number of rows through two chunks and one. */
-START_TEST(test_all_rows)
+LOOP_TEST(test_all_rows, 0, 2)
 {
     void (*build)(ls_graph * g) = _i ? build_transformer_of_85 : build_linear;
     int64_t most = _i ? 7 : 513;
@@ -321,7 +320,6 @@ START_TEST(test_all_rows)
         check_rows(g, rows, rows % 2);
     ls_graph_free(g);
 }
-END_TEST
 
 /* What the gradients are when the first operator of the last chunk has gone
  * back. */
@@ -362,7 +360,7 @@ static void check_glimpse(runner *e, const data *d, int64_t chunk)
 
 /* Two chunks that go back together have the bytes of one after the other, and
  * complete no gradient before. */
-START_TEST(test_pairs)
+LOOP_TEST(test_pairs, 0, GRAPHS)
 {
     ls_graph *g = new_graph(graphs[_i].build);
     int64_t chunk = graphs[_i].chunk_rows;
@@ -387,7 +385,6 @@ START_TEST(test_pairs)
     }
     ls_graph_free(g);
 }
-END_TEST
 
 static void build_tied(ls_graph *g)
 {
@@ -398,7 +395,7 @@ static void build_tied(ls_graph *g)
 }
 
 /* One chunk after the other adds to a tied parameter in another order. */
-START_TEST(test_tied_alone)
+TEST(test_tied_alone)
 {
     ls_graph *g = new_graph(build_tied);
     runner e = open_exec(g, "native");
@@ -408,11 +405,10 @@ START_TEST(test_tied_alone)
     close_exec(&e);
     ls_graph_free(g);
 }
-END_TEST
 
 /* The reference of whole graphs is right: its gradients are the slopes of its
  * loss along random directions. */
-START_TEST(test_reference)
+LOOP_TEST(test_reference, 0, GRAPHS)
 {
     ls_graph *g = new_graph(graphs[_i].build);
     data d = make_data(g, 3, true);
@@ -441,10 +437,9 @@ START_TEST(test_reference)
     free_data(&d);
     ls_graph_free(g);
 }
-END_TEST
 
 /* Both backends give the same bytes for every graph. */
-START_TEST(test_backends)
+LOOP_TEST(test_backends, 0, GRAPHS)
 {
     ls_graph *g;
     data d;
@@ -467,10 +462,9 @@ START_TEST(test_backends)
     free_data(&d);
     ls_graph_free(g);
 }
-END_TEST
 
 /* A plan owns all it needs: the graph may be gone. */
-START_TEST(test_owned)
+TEST(test_owned)
 {
     ls_graph *g = new_graph(build_transformer);
     data d = make_data(g, 5, false);
@@ -486,7 +480,6 @@ START_TEST(test_owned)
     close_exec(&e);
     free_data(&d);
 }
-END_TEST
 
 /* ------ Folding ------ */
 
@@ -628,7 +621,7 @@ static result blocked_gradient(const ls_graph *g, const ls_graph *free_g,
 
 /* gelu and add are folded into the product before them when nobody else reads
  * it, and not otherwise; the bytes are the same either way. */
-START_TEST(test_folding)
+LOOP_TEST(test_folding, 0, sizeof folds / sizeof *folds)
 {
     const fold *f = &folds[_i];
     ls_graph *g = fold_graph(f, false), *blocked = fold_graph(f, true);
@@ -646,34 +639,5 @@ START_TEST(test_folding)
     ls_graph_free(g);
     ls_graph_free(blocked);
 }
-END_TEST
 
-static TCase *cases(const char *name)
-{
-    TCase *t = tcase_create(name);
-
-    tcase_set_timeout(t, 120);
-    return t;
-}
-
-static Suite *graph_suite(void)
-{
-    Suite *s = suite_create("graph");
-    TCase *t = cases("gradients");
-
-    tcase_add_loop_test(t, test_folding, 0, sizeof folds / sizeof *folds);
-    tcase_add_loop_test(t, test_reference, 0, GRAPHS);
-    tcase_add_loop_test(t, test_gradients, 0, GRAPHS);
-    tcase_add_loop_test(t, test_pairs, 0, GRAPHS);
-    tcase_add_test(t, test_tied_alone);
-    tcase_add_loop_test(t, test_all_rows, 0, 2);
-    tcase_add_loop_test(t, test_backends, 0, GRAPHS);
-    tcase_add_test(t, test_owned);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(graph_suite());
-}
+MAIN()

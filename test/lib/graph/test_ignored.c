@@ -40,7 +40,7 @@ static run opened(ls_pool *pool, int terms, ls_optimizer optimizer,
 
 /* Proves that loss, weight, accuracy and gradient are PyTorch's with
  * ignore_index, on one device and on several. */
-START_TEST(torch_numbers)
+TEST(torch_numbers)
 {
     for (int devices = 1; devices <= 5; devices += 2) {
         ls_pool *pool = open_pool(devices, 2);
@@ -58,7 +58,6 @@ START_TEST(torch_numbers)
         ls_pool_close(pool);
     }
 }
-END_TEST
 
 typedef struct outcome {
     ls_result result[STEPS];
@@ -86,7 +85,7 @@ static outcome train(int devices, int workers, const int32_t *label,
 
 /* Proves that an ignored label has the bytes of a row of weight 0, whatever
  * number below 0 it is and however many workers there are. */
-START_TEST(rows_without_weight)
+TEST(rows_without_weight)
 {
     int32_t label[ALL];
     float weight[ALL], zero[ALL];
@@ -107,11 +106,10 @@ START_TEST(rows_without_weight)
     }
     ck_assert(want.result[0].loss != want.result[2].loss);
 }
-END_TEST
 
 /* Proves that logits of an ignored label may be anything, that a batch of such
  * labels alone updates nothing and says why, and what losses of rows are. */
-START_TEST(nothing_is_left)
+TEST(nothing_is_left)
 {
     static int32_t none[ALL];
     static float bad[ALL * WIDTH], loss[ROWS];
@@ -137,10 +135,9 @@ START_TEST(nothing_is_left)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that labels which anything else reads are refused below 0. */
-START_TEST(read_by_others)
+TEST(read_by_others)
 {
     static const int32_t label[2] = {1, -1};
     ls_pool *pool = open_pool(1, 1);
@@ -167,22 +164,5 @@ START_TEST(read_by_others)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("ignored");
-    TCase *t = tcase_create("ignored");
-
-    tcase_add_test(t, torch_numbers);
-    tcase_add_test(t, rows_without_weight);
-    tcase_add_test(t, nothing_is_left);
-    tcase_add_test(t, read_by_others);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

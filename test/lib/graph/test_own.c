@@ -109,7 +109,7 @@ static float train(bool own, int workers, int micro, float *h, char hex[65])
 
 /* Own operators that compute what ours do train to the same bytes as ours, on
  * any number of workers, over several chunks and micro-batches. */
-START_TEST(test_like_ours)
+TEST(test_like_ours)
 {
     static float h[2][MANY * 8];
 
@@ -127,7 +127,6 @@ START_TEST(test_like_ours)
         }
     }
 }
-END_TEST
 
 /* ------ products of 1 to 3 inputs, in small integers ------ */
 
@@ -195,7 +194,7 @@ static ls_graph *powers(int *n)
 
 /* An input that stands there twice or thrice, and is read by others too, gets
  * the sum of all gradients; accuracies of an own loss are counted. */
-START_TEST(test_sums)
+TEST(test_sums)
 {
     static const float x[] = {1, 2, 1, 4};
     ls_trainer_options o = ls_trainer_defaults();
@@ -232,7 +231,6 @@ START_TEST(test_sums)
         ls_pool_close(pool);
     }
 }
-END_TEST
 
 /* ------ shapes ------ */
 
@@ -280,7 +278,7 @@ static const ls_own_op own_first = {
 
 /* A shape function is told the inputs' shapes and says its own; indices are
  * inputs too. */
-START_TEST(test_shape)
+TEST(test_shape)
 {
     static const float x[] = {1, 2};
     static const int32_t k[] = {5, 7};
@@ -317,7 +315,6 @@ START_TEST(test_shape)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ what is refused ------ */
 
@@ -343,7 +340,7 @@ static ls_own_op changed(int what)
 }
 
 /* Each mistake sticks to the graph with a message that names the operator. */
-START_TEST(test_refused)
+TEST(test_refused)
 {
     static const struct {
         int status;
@@ -382,7 +379,6 @@ START_TEST(test_refused)
     ck_assert_ptr_null(ls_own(&own_first, (ls_node *[]){NULL, NULL}));
     ck_assert_ptr_null(ls_own(NULL, NULL));
 }
-END_TEST
 
 /* ------ failures ------ */
 
@@ -436,7 +432,7 @@ static ls_graph *failing_graph(part *p)
 
 /* A failing operator or loss stops the step, the evaluation or the prediction
  * with its name, device and status; the trainer is as before and goes on. */
-START_TEST(test_failures)
+TEST(test_failures)
 {
     static const float x[] = {1, 2, 3, 5}, one = 1;
     static const char *const message[] = {
@@ -479,19 +475,5 @@ START_TEST(test_failures)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("own");
-    TCase *c = tcase_create("operators");
-
-    tcase_set_timeout(c, 60);
-    tcase_add_test(c, test_like_ours);
-    tcase_add_test(c, test_sums);
-    tcase_add_test(c, test_shape);
-    tcase_add_test(c, test_refused);
-    tcase_add_test(c, test_failures);
-    suite_add_tcase(s, c);
-    return run_suite(s);
-}
+MAIN()

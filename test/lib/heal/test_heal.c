@@ -37,7 +37,7 @@ static uint64_t plain_digest(int64_t n, const uint32_t *x, uint64_t before)
 }
 
 /* Every level gives the digest of the few lines above, and each bit counts. */
-START_TEST(test_digest)
+TEST(test_digest)
 {
     const ls__kernel_table *k;
     uint32_t x[200];
@@ -58,7 +58,6 @@ START_TEST(test_digest)
         }
     }
 }
-END_TEST
 
 /* ------ votes ------ */
 
@@ -74,7 +73,7 @@ static uint64_t wins(int workers, int cores, ls__ballot b)
     return 0;
 }
 
-START_TEST(test_votes)
+TEST(test_votes)
 {
     ls__jury four = {4, 3, 4, false};
     bool seen[4] = {true};
@@ -99,7 +98,6 @@ START_TEST(test_votes)
         seen[voter] = true;
     }
 }
-END_TEST
 
 /* ------ a gradient function that errs ------ */
 
@@ -170,7 +168,7 @@ static ls_health train_own(bad *b, int workers, double check, char hash[65])
 }
 
 /* However often it errs, the bytes are the clean run's, and it is named. */
-START_TEST(test_own)
+TEST(test_own)
 {
     char clean[65], hash[65];
     bad none = {.device = DEVICES - 1};
@@ -187,7 +185,6 @@ START_TEST(test_own)
             ck_assert(found.drawn == STEPS && found.steps == STEPS);
         }
 }
-END_TEST
 
 /* ------ a graph ------ */
 
@@ -315,7 +312,7 @@ static void train_ranks(int n, int workers, int kind, char hash[65],
 }
 
 /* A check changes no bit and finds nothing where nothing is wrong. */
-START_TEST(test_clean)
+TEST(test_clean)
 {
     char clean[65], hash[65];
     ls_health found;
@@ -332,11 +329,10 @@ START_TEST(test_clean)
         }
     }
 }
-END_TEST
 
 /* Steps that are drawn write all blocks of a table, others leave those alone
  * that no row read; lists of either kind follow each other here. */
-START_TEST(test_bags)
+TEST(test_bags)
 {
     char clean[65], hash[65];
     ls_health found;
@@ -351,10 +347,9 @@ START_TEST(test_bags)
         }
     }
 }
-END_TEST
 
 /* A trainer without it has no hook, whom a step would ask. */
-START_TEST(test_off)
+TEST(test_off)
 {
     ls_trainer_options o = options_of(0);
     ls_pool *pool;
@@ -370,10 +365,9 @@ START_TEST(test_off)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Each rank checks its own devices, and what it owns of sum and update. */
-START_TEST(test_over_ranks)
+TEST(test_over_ranks)
 {
     char clean[65], hash[65];
     ls_health found;
@@ -388,10 +382,9 @@ START_TEST(test_over_ranks)
         }
     }
 }
-END_TEST
 
 /* About an eighth of 600 steps is drawn: within 5 deviations. */
-START_TEST(test_rate)
+TEST(test_rate)
 {
     char hash[65], clean[65];
     ls_health found;
@@ -402,7 +395,6 @@ START_TEST(test_rate)
     ck_assert(found.steps == 600 && found.wrong == 0);
     ck_assert(found.drawn > 35 && found.drawn < 115);
 }
-END_TEST
 
 /* ------ how soon ------ */
 
@@ -450,7 +442,7 @@ static bool is_usual(int hits, int n, double p)
 
 /* Each drawn step names it, so that it is named within s steps with probability
  * 1 - (1 - rate)^s; always within 70 at an eighth, 1000 at a hundredth. */
-START_TEST(test_how_soon)
+TEST(test_how_soon)
 {
     static const struct {
         double rate;
@@ -476,9 +468,8 @@ START_TEST(test_how_soon)
                           of[i].rate, within[j], runs, of[i].within[j]);
     }
 }
-END_TEST
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_graph *g = mlp_graph();
@@ -493,7 +484,6 @@ START_TEST(test_refused)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ kernels that err ------ */
 
@@ -527,7 +517,7 @@ static ls__fault fault_of(uint32_t i, int workers)
 }
 
 /* Workers on different levels agree, always. */
-START_TEST(test_levels)
+TEST(test_levels)
 {
     int64_t most = getenv("LS_LONG") ? 1000000 : 20000, checks = 0;
     int steps = getenv("LS_LONG") ? 400 : STEPS;
@@ -551,11 +541,10 @@ START_TEST(test_levels)
     unsetenv("LS_ISA");
     printf("%lld checks on mixed levels\n", (long long)checks);
 }
-END_TEST
 
 /* Random schedules: always, p = 0.1, 0.01, once; any onset; 2 to 8 workers;
  * every third under a sanitizer. */
-START_TEST(test_schedules)
+TEST(test_schedules)
 {
     int n = getenv("LS_LONG") ? 500 : 60, fell = 0;
     int each = UNDER_SANITIZER ? 3 : 1;
@@ -586,11 +575,10 @@ START_TEST(test_schedules)
     printf("%d schedules: %d with faults\n", n / each, fell);
     ck_assert(fell > n / each / 4);
 }
-END_TEST
 
 /* A fault that repeats itself, on one of two workers: a thread beside them
  * decides.  On the only worker, it stays. */
-START_TEST(test_repeated)
+TEST(test_repeated)
 {
     static const struct {
         const char *kernel;
@@ -619,39 +607,13 @@ START_TEST(test_repeated)
     }
     ls__fault_set(NULL);
 }
-END_TEST
 
 #endif
-
-static Suite *suite(void)
-{
-    Suite *s = suite_create("heal");
-    TCase *t = tcase_create("heal");
-
-    tcase_set_timeout(t, 600);
-    tcase_add_test(t, test_digest);
-    tcase_add_test(t, test_votes);
-    tcase_add_test(t, test_own);
-    tcase_add_test(t, test_clean);
-    tcase_add_test(t, test_bags);
-    tcase_add_test(t, test_off);
-    tcase_add_test(t, test_over_ranks);
-    tcase_add_test(t, test_rate);
-    tcase_add_test(t, test_how_soon);
-    tcase_add_test(t, test_refused);
-#ifdef LS_TEST_LEVEL
-    tcase_add_test(t, test_levels);
-    tcase_add_test(t, test_schedules);
-    tcase_add_test(t, test_repeated);
-#endif
-    suite_add_tcase(s, t);
-    return s;
-}
 
 int main(void)
 {
 #ifdef LS_TEST_LEVEL
     ls__fault_set(NULL); /* before the table of kernels is first used */
 #endif
-    return run_suite(suite());
+    return RUN_TESTS();
 }

@@ -64,7 +64,7 @@ static const float *after(const char *what, int i)
     return golden("group_updates", FLOATS, "%s/%d", what, i);
 }
 
-START_TEST(optax)
+TEST(optax)
 {
     ls_gradient gradient = {all_ones, NULL, 1, ARRAYS, arrays, arrays};
     ls_trainer_options o = ls_trainer_defaults();
@@ -100,7 +100,6 @@ START_TEST(optax)
     ls_trainer_close(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ a graph ------ */
 
@@ -218,7 +217,7 @@ static int train_rank(const ls_transport *transport, void *user)
 }
 
 /* The same bytes for all workers and ranks. */
-START_TEST(bytes)
+LOOP_TEST(bytes, 0, FROZEN)
 {
     plan p = new_plan(_i);
     outcome first = {0}, other = {0};
@@ -237,11 +236,10 @@ START_TEST(bytes)
     }
     free_plan(&p);
 }
-END_TEST
 
 /* What is frozen stays, the rest moves as if the frozen gradients were 0: the
  * norm is the same whether they are left out or computed and cleared. */
-START_TEST(stays)
+LOOP_TEST(stays, 0, FROZEN)
 {
     plan p = new_plan(_i);
     ls_pool *pool = NULL;
@@ -266,11 +264,10 @@ START_TEST(stays)
     ls_pool_close(pool);
     free_plan(&p);
 }
-END_TEST
 
 /* A run that goes on from a checkpoint has the rate that was set, the average
  * and the groups; other groups are refused. */
-START_TEST(resumed)
+TEST(resumed)
 {
     ls_checkpoints_options c = ls_checkpoints_defaults();
     plan p = new_plan(0);
@@ -318,11 +315,10 @@ START_TEST(resumed)
     folder_close();
     free_plan(&p);
 }
-END_TEST
 
 /* A program that sets the step, for a schedule, has an average that begins with
  * the parameters all the same, unless it sets that, too. */
-START_TEST(average_of_a_later_step)
+TEST(average_of_a_later_step)
 {
     plan p = new_plan(0);
     ls_pool *pool = NULL;
@@ -356,10 +352,9 @@ START_TEST(average_of_a_later_step)
     ls_pool_close(pool);
     free_plan(&p);
 }
-END_TEST
 
 /* What makes no sense is refused by name. */
-START_TEST(refused)
+TEST(refused)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(2, 1);
@@ -396,7 +391,6 @@ START_TEST(refused)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ What is frozen ------ */
 
@@ -533,7 +527,7 @@ static void check_alone(const ls__params *p, int trained, const float *all)
 
 /* What one parameter gets does not depend on which others are frozen, and these
  * get nothing; nor is it computed. */
-START_TEST(each_alone)
+TEST(each_alone)
 {
     ls_pool *pool;
     run r = open_alone(-1, &pool);
@@ -552,16 +546,14 @@ START_TEST(each_alone)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Ranks send each other neither gradients nor values of what is frozen. */
-START_TEST(messages)
+TEST(messages)
 {
     ck_assert_int_gt(sent(NULL), 8 << 20);
     ck_assert_int_lt(sent("wide.*"), 2 << 20);
     ck_assert_int_lt(sent("*.kernel"), 2 << 20);
 }
-END_TEST
 
 /* ------ Memory ------ */
 
@@ -612,7 +604,7 @@ static int pages_after_steps(const char *freeze, bool accumulate)
 
 /* What is frozen takes no memory but its own, and what is not has huge pages.
  */
-START_TEST(room)
+LOOP_TEST(room, 0, 2)
 {
     if (emulated("which pages take memory"))
         return;
@@ -620,32 +612,7 @@ START_TEST(room)
     ck_assert_int_eq(pages_after_steps("wide.kernel", _i), 0);
     ck_assert_int_gt(pages_after_steps(NULL, _i), 4 * 1024);
 }
-END_TEST
 
 #endif
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("groups");
-    TCase *t = tcase_create("groups");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, optax);
-    tcase_add_loop_test(t, bytes, 0, FROZEN);
-    tcase_add_loop_test(t, stays, 0, FROZEN);
-    tcase_add_test(t, each_alone);
-    tcase_add_test(t, messages);
-    tcase_add_test(t, resumed);
-    tcase_add_test(t, average_of_a_later_step);
-    tcase_add_test(t, refused);
-#if !UNDER_SANITIZER
-    tcase_add_loop_test(t, room, 0, 2);
-#endif
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -183,7 +183,7 @@ static void check_counts(const ride *r, int steps)
 /* ------ The tests ------ */
 
 /* The gradient spans several blocks, so that workers share it. */
-START_TEST(stations)
+LOOP_TEST(stations, 1, 4)
 {
     ride r;
     ls_result result;
@@ -204,11 +204,10 @@ START_TEST(stations)
     check_counts(&r, STEPS);
     close_ride(&r);
 }
-END_TEST
 
 /* What a hook refuses does not begin; what fails changes nothing and has no
  * end. */
-START_TEST(failures)
+TEST(failures)
 {
     ride r;
     ls_result result;
@@ -224,11 +223,10 @@ START_TEST(failures)
     check_counts(&r, 0);
     close_ride(&r);
 }
-END_TEST
 
 /* Steps by hand: compute ends with what was computed, apply with what was
  * changed. */
-START_TEST(in_hand)
+TEST(in_hand)
 {
     ride r;
     ls_gradients *g;
@@ -247,10 +245,9 @@ START_TEST(in_hand)
     ls_gradients_close(g);
     close_ride(&r);
 }
-END_TEST
 
 /* There is room for some hooks, and then for no more. */
-START_TEST(room)
+TEST(room)
 {
     ride r;
     int more = 0;
@@ -263,22 +260,5 @@ START_TEST(room)
           "hooks already");
     close_ride(&r);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("hooks");
-    TCase *t = tcase_create("hooks");
-
-    tcase_add_loop_test(t, stations, 1, 4);
-    tcase_add_test(t, failures);
-    tcase_add_test(t, in_hand);
-    tcase_add_test(t, room);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

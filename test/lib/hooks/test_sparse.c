@@ -188,7 +188,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 /* Value and gradients are the dense layer's, byte for byte, on every level,
  * over borders of chunks and where products are too small to be numbers. */
-START_TEST(test_dense_bytes)
+LOOP_TEST(test_dense_bytes, 0, SHAPES)
 {
     const struct shape *s = &shapes[_i];
     const ls__kernel_table *k;
@@ -201,7 +201,6 @@ START_TEST(test_dense_bytes)
             check_level(k, &l, s->n, add);
     free_lists(&l);
 }
-END_TEST
 
 /* ------ Whole trainings ------ */
 
@@ -374,7 +373,7 @@ static const ls_optimizer_kind kinds[] = {LS_SGD, LS_ADAM, LS_ADAGRAD,
 /* The state after steps is that of the dense layer, for numbers of devices,
  * workers and micro-batches, one side and two that share weights, clipping and
  * an average of the weights. */
-START_TEST(test_trainings)
+LOOP_TEST(test_trainings, 0, WAYS)
 {
     ls_trainer_options o = ls_trainer_defaults();
     char want[65], got[65];
@@ -390,10 +389,9 @@ START_TEST(test_trainings)
         ck_assert_str_eq(want, got);
     }
 }
-END_TEST
 
 /* No lot of chunks shows. */
-START_TEST(test_lots)
+LOOP_TEST(test_lots, 0, LARGE_WAYS)
 {
     const way *w = &large_ways[_i];
     ls_trainer_options o = ls_trainer_defaults();
@@ -406,7 +404,6 @@ START_TEST(test_lots)
     hash_of(w, &o, false, got);
     ck_assert_str_eq(want, got);
 }
-END_TEST
 
 /* ------ Few rows of the table a step ------ */
 
@@ -472,7 +469,7 @@ static void hash_of_few(const way *w, const ls_trainer_options *o, bool dense,
 
 /* What no row of a batch touches is left alone, and no byte shows it, whatever
  * came before the step. */
-START_TEST(test_few)
+LOOP_TEST(test_few, 0, 16)
 {
     static const way few = {2, 2, 1, 3, false, false, LS_SHARD, true, 0, 0};
     static const int devices[] = {2, 1, 3, 20};
@@ -489,7 +486,6 @@ START_TEST(test_few)
     hash_of_few(&w, &o, false, got);
     ck_assert_str_eq(want, got);
 }
-END_TEST
 
 /* A row a device, with 3e38 where row 500 of weights that are zeros is read;
  * the gradient of each unit is `slope`.  The status of a step, and the state
@@ -542,7 +538,7 @@ static int step_with_large(bool dense, float slope, char before[65],
 
 /* Devices' gradients that are finite may have a sum that is not: it is looked
  * at before anything changes.  One that is finite is applied. */
-START_TEST(test_large)
+TEST(test_large)
 {
     char before[65], want[65], got[65];
 
@@ -553,10 +549,9 @@ START_TEST(test_large)
     ck_assert_str_ne(before, got);
     ck_assert_str_eq(want, got);
 }
-END_TEST
 
 /* A mean has the bytes of a sum with values 1/m. */
-START_TEST(test_mean_bytes)
+TEST(test_mean_bytes)
 {
     static const int32_t list[] = {3, 3, -1, 0, 4, -1, 1, 2};
     static const float values[] = {1.0f / 3, 1.0f / 3, 9, 1.0f / 3,
@@ -583,7 +578,6 @@ START_TEST(test_mean_bytes)
     ls_graph_free(sum.graph);
     fences_free();
 }
-END_TEST
 
 /* ------ PyTorch's numbers ------ */
 
@@ -663,7 +657,7 @@ static void golden_steps(ls_trainer *t, const wanted *w)
 
 /* Adam's corrections are floats here and doubles there: 1 - 0.999^n has lost
  * three digits. */
-START_TEST(test_torch)
+LOOP_TEST(test_torch, 0, sizeof wanteds / sizeof *wanteds)
 {
     const wanted *w = &wanteds[_i];
     ls_trainer_options o = ls_trainer_defaults();
@@ -690,7 +684,6 @@ START_TEST(test_torch)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ Lazy Adam ------ */
 
@@ -707,7 +700,7 @@ static ls_trainer_options lazy_options(const way *w)
 
 /* No worker, placement, clipping that clips nothing, or average shows in the
  * weights. */
-START_TEST(test_lazy_alike)
+TEST(test_lazy_alike)
 {
     way w = {4, 1, 2, 67, true, true, LS_REPLICATE, false, 0, 0};
     ls_trainer_options o = lazy_options(&w);
@@ -727,7 +720,6 @@ START_TEST(test_lazy_alike)
     hash_of(&w, &o, false, got);
     ck_assert_str_ne(want, got);
 }
-END_TEST
 
 /* Ranks that share the devices. */
 typedef struct shared {
@@ -751,7 +743,7 @@ static int lazy_rank(const ls_transport *t, void *user)
 }
 
 /* Nor do ranks, whose parts end within rows. */
-START_TEST(test_lazy_ranks)
+LOOP_TEST(test_lazy_ranks, 0, 3)
 {
     shared s = {.way = {4, 1, 1, 67, true, true, LS_REPLICATE, false, 0, 0},
                 .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -776,9 +768,8 @@ START_TEST(test_lazy_ranks)
         ranks_close(all);
     }
 }
-END_TEST
 
-START_TEST(test_lazy_refused)
+TEST(test_lazy_refused)
 {
     ls_trainer_options o = ls_trainer_defaults();
 
@@ -789,11 +780,10 @@ START_TEST(test_lazy_refused)
     o.optimizer = ls_sgd(0.01);
     FAILS(ls_optimizer_set(&o.optimizer, "lazy", 1), LS_ENOTFOUND, "lazy");
 }
-END_TEST
 
 /* ------ What is refused ------ */
 
-START_TEST(test_refused_rows)
+TEST(test_refused_rows)
 {
     int32_t list[] = {0, 5, -1, 10, 7, -1, 11, -1};
     float values[] = {0, 1, 2, 3, 4, NAN, 6, 7};
@@ -816,10 +806,9 @@ START_TEST(test_refused_rows)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* An index below 0 is refused where something else reads it too. */
-START_TEST(test_refused_below)
+TEST(test_refused_below)
 {
     int32_t list[] = {0, 5, -1, 10};
     ls_trainer_options o = ls_trainer_defaults();
@@ -842,7 +831,6 @@ START_TEST(test_refused_below)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Fails, and says so. */
 static void graph_fails(ls_node *made, int status, const char *words,
@@ -869,7 +857,7 @@ static ls_graph *with_inputs(ls_node **x, ls_node **v)
     return g;
 }
 
-START_TEST(test_refused_graphs)
+TEST(test_refused_graphs)
 {
     ls_node *x, *v;
     ls_graph *g = with_inputs(&x, &v);
@@ -886,7 +874,6 @@ START_TEST(test_refused_graphs)
                 "bag 7 is neither", g);
     ck_assert_ptr_null(ls_sparse_dense(NULL, NULL, 9, 3, "d"));
 }
-END_TEST
 
 /* ------ Rows from CSR ------ */
 
@@ -894,7 +881,7 @@ static const int64_t offsets[] = {0, 2, 2, 5};
 static const int32_t indices[] = {4, 0, 1, 2, 8};
 static const float values[] = {0.5f, 1, 2, 3, 4};
 
-START_TEST(test_rows)
+TEST(test_rows)
 {
     static const int32_t want[] = {4, 0, -1, -1, -1, -1, 1, 2, 8};
     static const float want_values[] = {0.5f, 1, 0, 0, 0, 0, 2, 3, 4};
@@ -908,9 +895,8 @@ START_TEST(test_rows)
     OK(ls_sparse_rows(3, offsets, indices, NULL, 9, 3, list, NULL));
     ck_assert_mem_eq(list, want, sizeof want);
 }
-END_TEST
 
-START_TEST(test_refused_csr)
+TEST(test_refused_csr)
 {
     static const int64_t falls[] = {0, 2, 1, 5};
     static const float wild[] = {0.5f, 1, 2, NAN, 4};
@@ -931,29 +917,5 @@ START_TEST(test_refused_csr)
           "0 rows");
     ck_assert_int_eq(list[0], 77);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("sparse");
-    TCase *t = tcase_create("sparse");
-
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, test_dense_bytes, 0, SHAPES);
-    tcase_add_loop_test(t, test_trainings, 0, WAYS);
-    tcase_add_loop_test(t, test_lots, 0, LARGE_WAYS);
-    tcase_add_loop_test(t, test_few, 0, 16);
-    tcase_add_test(t, test_large);
-    tcase_add_test(t, test_mean_bytes);
-    tcase_add_test(t, test_lazy_alike);
-    tcase_add_loop_test(t, test_lazy_ranks, 0, 3);
-    tcase_add_test(t, test_lazy_refused);
-    tcase_add_loop_test(t, test_torch, 0, sizeof wanteds / sizeof *wanteds);
-    tcase_add_test(t, test_refused_rows);
-    tcase_add_test(t, test_refused_below);
-    tcase_add_test(t, test_refused_graphs);
-    tcase_add_test(t, test_rows);
-    tcase_add_test(t, test_refused_csr);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -93,7 +93,7 @@ static const struct {
     {"weighted", "weighted", LS_STATISTICS_OF_BATCH, 4, true},
     {"one weighted shard", "weighted", LS_STATISTICS_OF_SHARD, 1, true}};
 
-START_TEST(test_golden)
+LOOP_TEST(test_golden, 0, COUNT(kinds))
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(kinds[_i].devices, 2);
@@ -123,7 +123,6 @@ START_TEST(test_golden)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ the same bytes ------ */
 
@@ -200,7 +199,7 @@ static const training trainings[] = {
     {.devices = 6, .accumulate = 1, .rows = 17, .clip = 0.5, .both = true},
     {.devices = 5, .accumulate = 3, .rows = 21, .average = 0.9}};
 
-START_TEST(test_workers)
+LOOP_TEST(test_workers, 0, COUNT(trainings))
 {
     training c = trainings[_i];
     char first[65];
@@ -215,7 +214,6 @@ START_TEST(test_workers)
     OK(train(&c, NULL));
     ck_assert_str_eq(c.hash, first);
 }
-END_TEST
 
 static int train_rank(const ls_transport *transport, void *user)
 {
@@ -229,7 +227,7 @@ static int train_rank(const ls_transport *transport, void *user)
                ? 0 : 1;
 }
 
-START_TEST(test_on_ranks)
+LOOP_TEST(test_on_ranks, 0, COUNT(trainings))
 {
     training c = trainings[_i];
 
@@ -243,7 +241,6 @@ START_TEST(test_on_ranks)
         ranks_close(all);
     }
 }
-END_TEST
 
 /* ------ what does not count, and what fails ------ */
 
@@ -254,7 +251,7 @@ static void stored(const ls_trainer *t, float *v)
 }
 
 /* Rows of weight 0 may hold anything. */
-START_TEST(test_no_weight)
+LOOP_TEST(test_no_weight, 0, 2)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(3, 2);
@@ -279,10 +276,9 @@ START_TEST(test_no_weight)
     ck_assert_mem_eq(v[0], v[1], sizeof v[0]);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A step that fails, or has no weight, leaves what is stored. */
-START_TEST(test_failure)
+TEST(test_failure)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(2, 2);
@@ -307,11 +303,10 @@ START_TEST(test_failure)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Evaluations and predictions have the bytes of stored statistics, also by the
  * average of the weights. */
-START_TEST(test_evaluation)
+TEST(test_evaluation)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(2, 2);
@@ -347,7 +342,6 @@ START_TEST(test_evaluation)
     close_run(&plain);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ what plans fuse, or leave to the readers of a value ------ */
 
@@ -415,7 +409,7 @@ static ls_graph *random_graph(int seed, bool out)
     return g;
 }
 
-START_TEST(test_random_graphs)
+LOOP_TEST(test_random_graphs, 0, GRAPHS)
 {
     ls_trainer_options o = ls_trainer_defaults();
     char hash[2][65];
@@ -444,11 +438,10 @@ START_TEST(test_random_graphs)
     ck_assert_mem_eq(logits[0], logits[1], sizeof logits[0]);
     fences_free();
 }
-END_TEST
 
 /* ------ what is refused ------ */
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
     ls_pool *pool = open_pool(2, 2);
 
@@ -468,21 +461,5 @@ START_TEST(test_refused)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("statistics");
-    TCase *t = tcase_create("statistics");
-
-    tcase_add_loop_test(t, test_golden, 0, COUNT(kinds));
-    tcase_add_loop_test(t, test_workers, 0, COUNT(trainings));
-    tcase_add_loop_test(t, test_on_ranks, 0, COUNT(trainings));
-    tcase_add_loop_test(t, test_no_weight, 0, 2);
-    tcase_add_test(t, test_failure);
-    tcase_add_test(t, test_evaluation);
-    tcase_add_loop_test(t, test_random_graphs, 0, GRAPHS);
-    tcase_add_test(t, test_refused);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -22,7 +22,7 @@ static int refuse_amx(void)
 
 /* Proves that a refusal shows in the text, and that products and a step are
  * there all the same. */
-START_TEST(refused)
+TEST(refused)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(2, 1);
@@ -47,18 +47,12 @@ START_TEST(refused)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("amx");
-    TCase *t = tcase_create("amx");
-
     if (refuse_amx()) {
         perror("sigaltstack");
         return 1;
     }
-    tcase_add_test(t, refused);
-    suite_add_tcase(s, t);
-    return run_suite(s);
+    return RUN_TESTS();
 }

@@ -45,7 +45,7 @@ static uint32_t nearest(uint32_t bits)
 
 /* Proves the rounding for all 65536 upper halves, with lower halves around
  * those where it turns. */
-START_TEST(every_upper_half)
+LOOP_TEST(every_upper_half, 0, levels())
 {
     static const uint32_t lower[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
     enum { N = 6 << 10 };
@@ -67,10 +67,9 @@ START_TEST(every_upper_half)
         }
     }
 }
-END_TEST
 
 /* Proves that tails touch what they should, with and without an addend. */
-START_TEST(tails)
+TEST(tails)
 {
     for (int64_t n = 1; n < 40; n++) {
         float *x = uniform(1, n), *addend = uniform(2, n);
@@ -90,7 +89,6 @@ START_TEST(tails)
         fences_free();
     }
 }
-END_TEST
 
 static ls_graph *rounding_graph(bool rounds)
 {
@@ -106,7 +104,7 @@ static ls_graph *rounding_graph(bool rounds)
 }
 
 /* Proves that rounding inputs in the graph is rounding them beforehand. */
-START_TEST(in_a_graph)
+TEST(in_a_graph)
 {
     enum { ROWS = 24 };
     ls_pool *pool = open_pool(4, 2);
@@ -130,17 +128,5 @@ START_TEST(in_a_graph)
     free(x);
     free(y);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("bf16");
-    TCase *t = tcase_create("bf16");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, every_upper_half, 0, levels());
-    tcase_add_test(t, tails);
-    tcase_add_test(t, in_a_graph);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

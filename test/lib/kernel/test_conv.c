@@ -255,21 +255,19 @@ static void check_shapes(shape (*number)(int), int first)
 
 /* Proves that values and both gradients are the referee's, byte for byte, at
  * every level and by products of BLIS, and within 1e-5 of double. */
-START_TEST(bits_and_values)
+LOOP_TEST(bits_and_values, 0, 4)
 {
     check_shapes(shape_of, _i);
 }
-END_TEST
 
 /* Proves the same of windows with gaps, groups and padding by numbers. */
-START_TEST(bits_with_gaps)
+LOOP_TEST(bits_with_gaps, 0, 4)
 {
     check_shapes(with_gaps, _i);
 }
-END_TEST
 
 /* Proves the same of bf16 layers, whoever makes the products. */
-START_TEST(bf16_with_gaps)
+TEST(bf16_with_gaps)
 {
     ls__fpmode_set();
     for (int i = 0; i < SHAPES; i += 10) {
@@ -300,7 +298,6 @@ START_TEST(bf16_with_gaps)
         fences_free();
     }
 }
-END_TEST
 
 /* ------ Under a folded pooling ------ */
 
@@ -365,7 +362,7 @@ static gradients run_pooled(const conv *c, const ls__kernel_table *k,
  * zero, are those of written patches, zeros and all, byte for byte, at every
  * level: for images even and odd, with poolings that drop the last row and
  * poolings that fill it up. */
-START_TEST(under_a_pooling)
+TEST(under_a_pooling)
 {
     ls__fpmode_set();
     if (!have_blis())
@@ -392,7 +389,6 @@ START_TEST(under_a_pooling)
         fences_free();
     }
 }
-END_TEST
 
 /* ------ Poolings ------ */
 
@@ -437,7 +433,7 @@ static void check_pooling(pooling_fn pooling, const shape *s)
 }
 
 /* Proves that poolings and their gradients are right to 1e-5. */
-START_TEST(poolings)
+LOOP_TEST(poolings, 0, 2)
 {
     ls__fpmode_set();
     for (int i = 0; i < SHAPES; i++) {
@@ -446,11 +442,10 @@ START_TEST(poolings)
         check_pooling(_i ? ls_avg_pool : ls_max_pool, &s);
     }
 }
-END_TEST
 
 /* Proves that of equal values the first by rows gets the gradient, that a relu
  * before the pooling lets none through at 0, and that a NaN stays one. */
-START_TEST(ties)
+TEST(ties)
 {
     static const float x[2][4] = {{1, 2, 2, 2}, {-1, -1, -3, -1}};
     ls__pooling p = {.in_h = 2, .in_w = 2, .c = 1, .kh = 2, .kw = 2, .sy = 2,
@@ -477,7 +472,6 @@ START_TEST(ties)
         ck_assert(y != y);
     }
 }
-END_TEST
 
 /* ------ Folding ------ */
 
@@ -510,7 +504,7 @@ static ls_graph *net(folding f)
 }
 
 /* Proves that what is folded into a convolution changes no bit. */
-START_TEST(folding_is_exact)
+LOOP_TEST(folding_is_exact, FOLDS, READS_FLAT + 1)
 {
     ls_trainer_options o = ls_trainer_defaults();
     char want[65], got[65];
@@ -519,7 +513,6 @@ START_TEST(folding_is_exact)
     train_images(net((folding)_i), 126, 2, &o, got);
     ck_assert_str_eq(got, want);
 }
-END_TEST
 
 /* ------ What is refused ------ */
 
@@ -529,7 +522,7 @@ static ls_node *image(ls_graph *g)
 }
 
 /* Proves that each impossible window is an error with both sizes. */
-START_TEST(refusals)
+TEST(refusals)
 {
     static const struct {
         ls_window window;
@@ -566,22 +559,5 @@ START_TEST(refusals)
     FAILS(ls_loss(g, NULL), LS_ESHAPE, "(60)");
     ls_graph_free(g);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("conv");
-    TCase *c = tcase_create("conv");
-
-    tcase_add_loop_test(c, bits_and_values, 0, 4);
-    tcase_add_loop_test(c, bits_with_gaps, 0, 4);
-    tcase_add_test(c, bf16_with_gaps);
-    tcase_add_test(c, under_a_pooling);
-    tcase_add_loop_test(c, poolings, 0, 2);
-    tcase_add_test(c, ties);
-    tcase_add_loop_test(c, folding_is_exact, FOLDS, READS_FLAT + 1);
-    tcase_add_test(c, refusals);
-    tcase_set_timeout(c, 120);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
-}
+MAIN()

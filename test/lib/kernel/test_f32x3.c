@@ -100,7 +100,7 @@ static void check_ways(const ls__product *of, const float *before,
 
 /* Proves the bytes of products on every level and unit that this CPU has, for
  * numbers of all sorts, stored in all ways. */
-START_TEST(product_bits)
+LOOP_TEST(product_bits, 0, SORTS)
 {
     ls__fpmode_set();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
@@ -115,7 +115,6 @@ START_TEST(product_bits)
         fences_free();
     }
 }
-END_TEST
 
 /* ------ How near ------ */
 
@@ -143,7 +142,7 @@ static double mean_error(ls_precision precision, sizes s)
 }
 
 /* Proves that f32x3 is a hundred times nearer than bf16. */
-START_TEST(nearness)
+TEST(nearness)
 {
     sizes s = {64, 64, 256};
     double whole, x3, bf16;
@@ -155,7 +154,6 @@ START_TEST(nearness)
     printf("mean errors: f32 %.2g, f32x3 %.2g, bf16 %.2g\n", whole, x3, bf16);
     ck_assert(x3 < bf16 / 100 && x3 > whole);
 }
-END_TEST
 
 /* ------ Training ------ */
 
@@ -213,7 +211,7 @@ static double distance(ls_pool *pool, ls_precision precision, const float *x,
 
 /* Proves that weights trained in f32x3 are nearer to those of double than
  * bf16's. */
-START_TEST(training)
+TEST(training)
 {
     ls_pool *pool = open_pool(2, 2);
     float *x = normals(1, BATCH * IN), *y = normals(2, BATCH * OUT);
@@ -226,10 +224,9 @@ START_TEST(training)
     free(x);
     free(y);
 }
-END_TEST
 
 /* Proves that those without such products refuse. */
-START_TEST(refused)
+TEST(refused)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(2, 1);
@@ -243,18 +240,5 @@ START_TEST(refused)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("split");
-    TCase *t = tcase_create("split");
-
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, product_bits, 0, SORTS);
-    tcase_add_test(t, nearness);
-    tcase_add_test(t, training);
-    tcase_add_test(t, refused);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -139,7 +139,7 @@ static int count(const model *m, const char *op)
 
 /* Chained or not, or in short chains, on any number of workers, a training has
  * the same bytes; and chains there are. */
-START_TEST(test_chains)
+LOOP_TEST(test_chains, 0, SEEDS)
 {
     model chained = open_model(random_graph(_i, 0), 4, 1);
     model apart = open_model(random_graph(_i, ~0u), 4, 3);
@@ -157,7 +157,6 @@ START_TEST(test_chains)
     close_model(&apart);
     close_model(&mixed);
 }
-END_TEST
 
 /* A chain of tanh(p) q, whose gradient is what p's and q's are added to. */
 static ls_graph *passed_graph(bool apart)
@@ -191,7 +190,7 @@ static void end_alike(model *one, model *other)
     close_model(other);
 }
 
-START_TEST(test_passed)
+TEST(test_passed)
 {
     model chained = open_model(passed_graph(false), 1, 1);
     model apart = open_model(passed_graph(true), 1, 1);
@@ -200,7 +199,6 @@ START_TEST(test_passed)
     ck_assert_int_eq(count(&apart, "formula"), 0);
     end_alike(&chained, &apart);
 }
-END_TEST
 
 /* A product whose value is added to what it reads, which others read as well:
  * where nobody asks for the value the product may take in the add. */
@@ -220,14 +218,13 @@ static ls_graph *added_graph(bool apart)
     return g;
 }
 
-START_TEST(test_added)
+TEST(test_added)
 {
     model folded = open_model(added_graph(false), 1, 1);
     model apart = open_model(added_graph(true), 1, 1);
 
     end_alike(&folded, &apart);
 }
-END_TEST
 
 /* ------ Runs, parameters and sums ------ */
 
@@ -311,7 +308,7 @@ static ls_graph *rows_graph(bool apart)
 
 /* Read by runs or as nodes of their own, in one chunk or several, on workers
  * that share a device's: the bytes are the same. */
-START_TEST(test_rows)
+LOOP_TEST(test_rows, 0, 4)
 {
     static const int sizes[] = {1, 7, 256, 600};
     int rows = sizes[_i];
@@ -333,10 +330,9 @@ START_TEST(test_rows)
     close_model(&shared);
     close_model(&apart);
 }
-END_TEST
 
 /* A gated unit: a product's gate, its sigmoid, and the rest are one pass. */
-START_TEST(test_gate)
+TEST(test_gate)
 {
     ls_graph *g;
     ls_node *x, *gate;
@@ -354,10 +350,9 @@ START_TEST(test_gate)
     ck_assert_int_eq(count(&m, "formula"), 1);
     close_model(&m);
 }
-END_TEST
 
 /* More terms and more inputs than a formula holds: several of them. */
-START_TEST(test_long)
+TEST(test_long)
 {
     ls_graph *g;
     ls_node *x, *y;
@@ -380,7 +375,6 @@ START_TEST(test_long)
     ck_assert_int_le(count(&m, "formula"), 220 / LS__TERMS + 20 / 7 + 2);
     close_model(&m);
 }
-END_TEST
 
 /* ------ The ends of domains ------ */
 
@@ -475,17 +469,16 @@ static void check_point(const ls__kernel_table *k, const point *at)
                   (double)at->da);
 }
 
-START_TEST(test_points)
+TEST(test_points)
 {
     ls__fpmode_set();
     for (int i = 0; i < levels(); i++)
         for (size_t j = 0; level(i) && j < sizeof points / sizeof *points; j++)
             check_point(level(i), &points[j]);
 }
-END_TEST
 
 /* expm1 and powers that are not whole, against double, over their range. */
-START_TEST(test_accuracy)
+TEST(test_accuracy)
 {
     ls__term elu = {.kind = LS__ELU, .by = {1, 0}};
     ls__term power = {.kind = LS__POW, .by = {0.3f, 0}};
@@ -504,7 +497,6 @@ START_TEST(test_accuracy)
                   1e-6 * pow((double)x, (double)0.3f));
     }
 }
-END_TEST
 
 /* ------ Values and slopes of terms of one operand ------ */
 
@@ -546,7 +538,7 @@ static const struct {
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
 /* Half of the points are of one size, half of sizes down to 2^-20. */
-START_TEST(test_units)
+LOOP_TEST(test_units, 0, LENGTH(accuracy))
 {
     static points_of p;
     constants none = {(double)0.1f, (double)0.2f};
@@ -574,7 +566,6 @@ START_TEST(test_units)
                   "%s is %g units from its value, %g from its slope",
                   ls__op_term[kind].name, worst[0], worst[1]);
 }
-END_TEST
 
 /* Numbers of all sizes but the least, whose products may be denormal; and
  * those at the ends, denormal ones too. */
@@ -599,7 +590,7 @@ static void draw(points_of *p)
 }
 
 /* Each level has the bytes of each other. */
-START_TEST(test_bits)
+TEST(test_bits)
 {
     static points_of p, first;
 
@@ -621,12 +612,11 @@ START_TEST(test_bits)
             n++;
         }
 }
-END_TEST
 
 /* ------ Refusals ------ */
 
 /* What cannot be is refused, by name, where it is written. */
-START_TEST(test_refusals)
+TEST(test_refusals)
 {
     static const int64_t two[] = {2}, three[] = {3};
     ls_graph *g;
@@ -652,30 +642,5 @@ START_TEST(test_refusals)
         ls_graph_free(g);
     }
 }
-END_TEST
 
-static Suite *formula_suite(void)
-{
-    Suite *s = suite_create("formula");
-    TCase *t = tcase_create("formula");
-
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, test_chains, 0, SEEDS);
-    tcase_add_test(t, test_passed);
-    tcase_add_test(t, test_added);
-    tcase_add_loop_test(t, test_rows, 0, 4);
-    tcase_add_test(t, test_gate);
-    tcase_add_test(t, test_long);
-    tcase_add_test(t, test_points);
-    tcase_add_test(t, test_accuracy);
-    tcase_add_loop_test(t, test_units, 0, LENGTH(accuracy));
-    tcase_add_test(t, test_bits);
-    tcase_add_test(t, test_refusals);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(formula_suite());
-}
+MAIN()

@@ -266,7 +266,7 @@ static ls__backend backend_of(const ls__kernel_table *k)
 
 /* Every level gives the reference's bytes for every size of the cube,
  * and touches nothing but its C. */
-START_TEST(test_cube)
+LOOP_TEST(test_cube, 0, levels())
 {
     const ls__kernel_table *k = level(_i);
     ls__backend be;
@@ -278,10 +278,9 @@ START_TEST(test_cube)
     /* The level "test" has its fused multiply-adds in software. */
     ck_assert(cube_is_right(&be, !strcmp(k->name, "test")));
 }
-END_TEST
 
 /* How operands are stored, packed and added to shows in no bit. */
-START_TEST(test_ways)
+LOOP_TEST(test_ways, 0, levels())
 {
     const ls__kernel_table *k = level(_i);
     ls__backend be;
@@ -292,11 +291,10 @@ START_TEST(test_ways)
     be = backend_of(k);
     ck_assert(ways_are_right(&be));
 }
-END_TEST
 
 /* Nor does it show when the kernel copies A because its lines would push each
  * other out of the cache. */
-START_TEST(test_far)
+LOOP_TEST(test_far, 0, levels())
 {
     static const int n[] = {31, 64, 81}, depth[] = {1, 16, 37, 256, 300};
     const ls__kernel_table *k = level(_i);
@@ -318,7 +316,6 @@ START_TEST(test_far)
             }
     }
 }
-END_TEST
 
 /* ------ The epilogue ------ */
 
@@ -459,7 +456,7 @@ static void check_epilogues(const ls__kernel_table *k, const ls__backend *be,
 
 /* Every combination of epilogue pieces equals the scalar formula, in one call
  * and in two, to the bit; add may be C itself. */
-START_TEST(test_epilogue)
+LOOP_TEST(test_epilogue, 0, levels())
 {
     const ls__kernel_table *k = level(_i);
     ls__backend be;
@@ -469,16 +466,14 @@ START_TEST(test_epilogue)
     be = backend_of(k);
     check_epilogues(k, &be, PIECES);
 }
-END_TEST
 
 /* The same for BLIS, which adds its epilogue in a pass of its own and so has
  * no C left to add. */
-START_TEST(test_blis_epilogue)
+TEST(test_blis_epilogue)
 {
     if (have_blis())
         check_epilogues(ls__kernels(), &ls__backend_blis, ADD_C);
 }
-END_TEST
 
 /* ------ BLIS ------ */
 
@@ -536,7 +531,7 @@ enum { FAMILIES = 7 };
  * and of each family, the backend is found if and only if it gives them.  BLIS
  * aborts for a family that it was not built with, and some have instructions
  * that this CPU lacks: those are passed over. */
-START_TEST(test_blis)
+TEST(test_blis)
 {
     int status;
 
@@ -554,13 +549,12 @@ START_TEST(test_blis)
                       (unsigned)status);
     }
 }
-END_TEST
 
 /* ------ Names ------ */
 
 /* Backends are found by name, unknown ones are refused by name, and the result
  * is untouched then. */
-START_TEST(test_names)
+TEST(test_names)
 {
     ls__backend be = {0};
 
@@ -584,10 +578,9 @@ START_TEST(test_names)
     ck_assert_int_eq(ls__backend_find(&be, NULL, LS_F32_LAYERS), 0);
     ck_assert_str_eq(be.name, "native");
 }
-END_TEST
 
 /* The native backend is the kernels of the level in use. */
-START_TEST(test_native)
+TEST(test_native)
 {
     ls__backend be;
     problem p = {33, 65, 257, GENERAL, BY_COLUMNS, true, true};
@@ -599,30 +592,10 @@ START_TEST(test_native)
     p.packed = false;
     ck_assert(product_is_right(&be, &p));
 }
-END_TEST
-
-static Suite *gemm_suite(void)
-{
-    Suite *s = suite_create("gemm");
-    TCase *t = tcase_create("gemm");
-
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, NULL, fences_free);
-    tcase_add_test(t, test_names);
-    tcase_add_test(t, test_native);
-    tcase_add_loop_test(t, test_cube, 0, levels());
-    tcase_add_loop_test(t, test_ways, 0, levels());
-    tcase_add_loop_test(t, test_far, 0, levels());
-    tcase_add_loop_test(t, test_epilogue, 0, levels());
-    tcase_add_test(t, test_blis_epilogue);
-    tcase_add_test(t, test_blis);
-    suite_add_tcase(s, t);
-    return s;
-}
 
 int main(int argc, char **argv)
 {
     if (argc == 3 && !strcmp(argv[1], "blis"))
         return blis_child(argv[2]);
-    return run_suite(gemm_suite());
+    return RUN_TESTS(.teardown = fences_free);
 }

@@ -208,7 +208,7 @@ static bool is_right(const ls__kernel_table *kernel, const problem *p)
 
 /* Every size around what lists, blocks and bands end at, stored in each way
  * that a layer has, gives the reference's bytes. */
-START_TEST(test_sizes)
+LOOP_TEST(test_sizes, 0, levels())
 {
     static const int sizes[] = {64, 65, 79, 96, 127, 128, 129, 144, 273};
     static const int depths[] = {64, 65, 80, 128, 200, 256, 257, 300};
@@ -229,10 +229,9 @@ START_TEST(test_sizes)
                            .in_b = true, .kept = kept});
         }
 }
-END_TEST
 
 /* Every combination of what a product may end with. */
-START_TEST(test_epilogues)
+LOOP_TEST(test_epilogues, 0, levels())
 {
     const ls__kernel_table *kernel = level(_i);
 
@@ -248,10 +247,9 @@ START_TEST(test_epilogues)
                        .kept = 30, .pieces = pieces});
     }
 }
-END_TEST
 
 /* Zeros that were left out do not show in the sign of a sum that underflows. */
-START_TEST(test_tiny)
+LOOP_TEST(test_tiny, 0, levels())
 {
     const ls__kernel_table *kernel = level(_i);
 
@@ -265,10 +263,9 @@ START_TEST(test_tiny)
                        .kept = kept, .tiny = true, .pieces = ACCUMULATE});
     }
 }
-END_TEST
 
 /* All zeros, and what is nearly all zeros. */
-START_TEST(test_empty)
+LOOP_TEST(test_empty, 0, levels())
 {
     const ls__kernel_table *kernel = level(_i);
 
@@ -281,19 +278,5 @@ START_TEST(test_empty)
                        .kept = kept, .pieces = ACCUMULATE});
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("gemm_sparse");
-    TCase *t = tcase_create("gemm_sparse");
-
-    tcase_set_timeout(t, 120);
-    tcase_add_checked_fixture(t, NULL, fences_free);
-    tcase_add_loop_test(t, test_sizes, 0, levels());
-    tcase_add_loop_test(t, test_epilogues, 0, levels());
-    tcase_add_loop_test(t, test_tiny, 0, levels());
-    tcase_add_loop_test(t, test_empty, 0, levels());
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN(.teardown = fences_free)

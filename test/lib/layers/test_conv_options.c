@@ -90,7 +90,7 @@ static ls_graph *graph_of(const conv_case *q, const ls_conv_options *o)
 
 /* Proves that values and both gradients are JAX's, and that a graph that went
  * through a file makes the same bytes. */
-START_TEST(values)
+LOOP_TEST(values, 0, COUNT(cases))
 {
     const conv_case *q = &cases[_i];
     ls_conv_options o = options_of(q);
@@ -136,7 +136,6 @@ START_TEST(values)
     ls_pool_close(pool);
     fences_free();
 }
-END_TEST
 
 /* ------ nnx.Conv over steps ------ */
 
@@ -160,7 +159,7 @@ static ls_conv_options steps_options(int i)
 }
 
 /* Proves that these are nnx.Conv's values. */
-START_TEST(steps)
+LOOP_TEST(steps, 0, 3)
 {
     static const struct {
         const char *name;
@@ -191,12 +190,11 @@ START_TEST(steps)
     ls_pool_close(pool);
     fences_free();
 }
-END_TEST
 
 /* Proves that padding whose zeros are all before the image is there where the
  * windows end with the image: of 4 steps 2 come out, the first from one zero
  * and step 0. */
-START_TEST(zeros_before)
+TEST(zeros_before)
 {
     ls_pool *pool = open_pool(1, 1);
     float x[4] = {1, 2, 3, 4}, w[2] = {10, 1}, y[2];
@@ -221,7 +219,6 @@ START_TEST(zeros_before)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ Training ------ */
 
@@ -259,7 +256,7 @@ static ls_graph *net(bool seen)
 
 /* Proves that neither workers nor what is folded into these convolutions change
  * a bit, in any precision. */
-START_TEST(folding_is_exact)
+LOOP_TEST(folding_is_exact, 0, LS_F32X3_LAYERS + 1)
 {
     ls_trainer_options o = ls_trainer_defaults();
     char want[65], got[65];
@@ -271,7 +268,6 @@ START_TEST(folding_is_exact)
     train_images(net(false), 378, 2, &o, got);
     ck_assert_str_eq(got, want);
 }
-END_TEST
 
 /* ------ What is refused ------ */
 
@@ -290,7 +286,7 @@ static void change(ls_conv_options *o, int i)
     }
 }
 
-START_TEST(refusals)
+TEST(refusals)
 {
     static const struct {
         int status;
@@ -332,18 +328,5 @@ START_TEST(refusals)
         ls_graph_free(g);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("conv options");
-    TCase *c = tcase_create("conv options");
-
-    tcase_add_loop_test(c, values, 0, COUNT(cases));
-    tcase_add_loop_test(c, steps, 0, 3);
-    tcase_add_test(c, zeros_before);
-    tcase_add_loop_test(c, folding_is_exact, 0, LS_F32X3_LAYERS + 1);
-    tcase_add_test(c, refusals);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
-}
+MAIN()

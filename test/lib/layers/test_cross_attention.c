@@ -90,7 +90,7 @@ static void compare(int64_t n, const float *got, bool masked, const char *of)
 }
 
 /* Proves Flax's numbers, open and masked: position 4 of row 1 sees nobody. */
-START_TEST(numbers)
+LOOP_TEST(numbers, 0, 2)
 {
     float got[MOST];
     ls_gradients *g;
@@ -119,12 +119,11 @@ START_TEST(numbers)
     ls_gradients_close(g);
     close_session(&s);
 }
-END_TEST
 
 /* Proves that a mask of 1 and less is one of 1 and 0, and that nothing of the
  * gradient goes by it, where it hides, where it shows, and where all is
  * hidden. */
-START_TEST(mask_takes_no_gradient)
+TEST(mask_takes_no_gradient)
 {
     float y[2][ROWS * T * D], d[ROWS * T * S];
     session s;
@@ -144,10 +143,9 @@ START_TEST(mask_takes_no_gradient)
     ck_assert_mem_eq(y[0], y[1], sizeof y[0]);
     close_session(&s);
 }
-END_TEST
 
 /* Proves that no worker shows, in outputs and in what is trained. */
-START_TEST(same_bytes)
+TEST(same_bytes)
 {
     char want[65], got[65];
 
@@ -163,7 +161,6 @@ START_TEST(same_bytes)
         close_session(&s);
     }
 }
-END_TEST
 
 /* ------ against the attention of one sequence ------ */
 
@@ -202,7 +199,7 @@ static void predict(bool own, bool causal, float *y)
 
 /* Proves that to x itself, open and with the mask of a causal one, it is
  * ls_self_attention but for rounding, before and after a step. */
-START_TEST(of_itself)
+LOOP_TEST(of_itself, 0, 2)
 {
     float a[ROWS * T * D], b[ROWS * T * D];
     double want[ROWS * T * D];
@@ -213,7 +210,6 @@ START_TEST(of_itself)
         want[i] = (double)a[i];
     ck_assert_double_le(max_relative(ROWS * T * D, b, want), 2e-6);
 }
-END_TEST
 
 /* ------ masks of other shapes, and what is refused ------ */
 
@@ -239,7 +235,7 @@ static int try_shapes(int rank, const int64_t *shape, int width, int heads)
     return status;
 }
 
-START_TEST(shapes)
+TEST(shapes)
 {
     OK(try_shapes(1, (int64_t[]){S}, D, HEADS));
     OK(try_shapes(2, (int64_t[]){T, S}, D, HEADS));
@@ -251,10 +247,9 @@ START_TEST(shapes)
           "attention \"a\": width 9 does not divide into 2 heads");
     FAILS(try_shapes(1, (int64_t[]){S}, D, 0), LS_ESHAPE, "into 0 heads");
 }
-END_TEST
 
 /* A memory that is no sequence. */
-START_TEST(no_sequence)
+TEST(no_sequence)
 {
     ls_graph *g;
     ls_node *x;
@@ -267,7 +262,6 @@ START_TEST(no_sequence)
           "attention \"a\": (5,8) to (6); they must be (T,D) and (S,E)");
     ls_graph_free(g);
 }
-END_TEST
 
 /* ------ biases, and weights that are dropped ------ */
 
@@ -324,7 +318,7 @@ static int train_with(int kind, bool one, int workers, float *out)
 
 /* Proves that biases and dropped weights are those of the layer that is made of
  * operators, with the same keys, and that no worker shows. */
-START_TEST(biases_and_dropout)
+LOOP_TEST(biases_and_dropout, 0, 4)
 {
     static float one[5 * D * D], other[5 * D * D];
     int n = train_with(_i, true, 1, one);
@@ -336,20 +330,5 @@ START_TEST(biases_and_dropout)
     ck_assert_int_eq(train_with(_i, true, 3, other), n);
     ck_assert_mem_eq(one, other, (size_t)n * sizeof *one);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("cross attention");
-    TCase *t = tcase_create("cross attention");
-
-    tcase_add_loop_test(t, numbers, 0, 2);
-    tcase_add_test(t, mask_takes_no_gradient);
-    tcase_add_test(t, same_bytes);
-    tcase_add_loop_test(t, of_itself, 0, 2);
-    tcase_add_loop_test(t, biases_and_dropout, 0, 4);
-    tcase_add_test(t, shapes);
-    tcase_add_test(t, no_sequence);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

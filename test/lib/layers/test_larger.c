@@ -40,7 +40,7 @@ static ls_graph *graph(int i, bool upsample)
     return g;
 }
 
-START_TEST(test_transpose)
+LOOP_TEST(test_transpose, 0, COUNT(cases))
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(2, 2);
@@ -74,9 +74,8 @@ START_TEST(test_transpose)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-START_TEST(test_upsample)
+TEST(test_upsample)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(1, 1);
@@ -95,12 +94,11 @@ START_TEST(test_upsample)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Both layers are linear, so the gradient of mean(y w) by element j of x is
  * sum(y(e_j) w) / n, y(e_j) being that of the image whose element j alone is 1
  * (less what the bias gives). */
-START_TEST(test_by_input)
+LOOP_TEST(test_by_input, -1, COUNT(cases))
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(2, 2);
@@ -138,9 +136,8 @@ START_TEST(test_by_input)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
     for (int i = 0; i < 4; i++) {
         ls_window w = {3, 3, 2, 2, i == 2 ? LS_EXPLICIT : LS_SAME};
@@ -158,17 +155,5 @@ START_TEST(test_refused)
         ls_graph_free(g);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("larger");
-    TCase *t = tcase_create("larger");
-
-    tcase_add_loop_test(t, test_transpose, 0, COUNT(cases));
-    tcase_add_test(t, test_upsample);
-    tcase_add_loop_test(t, test_by_input, -1, COUNT(cases));
-    tcase_add_test(t, test_refused);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -160,7 +160,7 @@ static const wanted *wanted_of(const char *name)
     ck_abort_msg("no numbers for %s", name);
 }
 
-START_TEST(test_losses)
+LOOP_TEST(test_losses, 0, WANTED)
 {
     const wanted *want = wanted_of(losses[_i].name);
     float w[2][WIDTH * WIDTH];
@@ -185,10 +185,9 @@ START_TEST(test_losses)
                       "%s: weight %d becomes %.9g, not %.9g", want->name, i,
                       (double)w[0][i], (double)want->w[i]);
 }
-END_TEST
 
 /* A term of weight 0 may be anything finite: it is left out. */
-START_TEST(test_ignored)
+TEST(test_ignored)
 {
     ls_result r[2];
     model m;
@@ -203,10 +202,9 @@ START_TEST(test_ignored)
     ck_assert(r[0].loss == r[1].loss && r[0].loss > 0);
     close_model(&m);
 }
-END_TEST
 
 /* What cannot be a loss, and smoothing that is no share, is refused. */
-START_TEST(test_refusals)
+TEST(test_refusals)
 {
     ls_graph *g;
     ls_node *x, *t;
@@ -229,22 +227,5 @@ START_TEST(test_refusals)
         ls_graph_free(g);
     }
 }
-END_TEST
 
-static Suite *mean_loss_suite(void)
-{
-    Suite *s = suite_create("mean loss");
-    TCase *t = tcase_create("mean loss");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_losses, 0, WANTED);
-    tcase_add_test(t, test_ignored);
-    tcase_add_test(t, test_refusals);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(mean_loss_suite());
-}
+MAIN()

@@ -35,7 +35,7 @@ static void train(run *r, const golden_modern_lm *c, const int32_t *data,
 
 /* First parameters to the bit, ten losses within 5e-6, on one device and
  * two. */
-START_TEST(test_flax)
+LOOP_TEST(test_flax, 0, COUNT(golden_modern_lms))
 {
     const golden_modern_lm *c = &golden_modern_lms[_i];
     ls_trainer_options o = options_of(c);
@@ -52,7 +52,6 @@ START_TEST(test_flax)
     }
     free(data);
 }
-END_TEST
 
 /* ------ bytes ------ */
 
@@ -75,7 +74,7 @@ static void hash_with(const golden_modern_lm *c, int workers, int64_t micro,
 }
 
 /* One worker and two, with micro-batches and without, in f32 and in bf16. */
-START_TEST(test_workers)
+LOOP_TEST(test_workers, 0, COUNT(golden_modern_lms))
 {
     const golden_modern_lm *c = &golden_modern_lms[_i];
     char one[65], two[65];
@@ -87,11 +86,10 @@ START_TEST(test_workers)
             ck_assert_str_eq(one, two);
         }
 }
-END_TEST
 
 /* A file gives the graph back, with its ties; training goes on as it would have
  * without the file. */
-START_TEST(test_file)
+LOOP_TEST(test_file, 0, COUNT(golden_modern_lms))
 {
     const golden_modern_lm *c = &golden_modern_lms[_i];
     ls_trainer_options o = options_of(c);
@@ -119,7 +117,6 @@ START_TEST(test_file)
     folder_close();
     free(data);
 }
-END_TEST
 
 /* ------ shared weights ------ */
 
@@ -171,7 +168,7 @@ static void share_values(run *tied, run *apart)
 
 /* The gradient is the sum of those of the layers, each in its own order, and
  * the value is that of layers that have the same weights each. */
-START_TEST(test_sum)
+TEST(test_sum)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(1, 1);
@@ -209,7 +206,6 @@ START_TEST(test_sum)
     close_run(&apart);
     ls_pool_close(pool);
 }
-END_TEST
 
 static ls_graph *small(ls_node **x)
 {
@@ -288,7 +284,7 @@ static const struct {
     {again, LS_EINVAL, "stands there twice"},
 };
 
-START_TEST(test_mistakes)
+LOOP_TEST(test_mistakes, 0, (int)COUNT(mistakes))
 {
     ls_node *x;
     ls_graph *g = small(&x);
@@ -300,10 +296,9 @@ START_TEST(test_mistakes)
           mistakes[_i].words); /* it sticks */
     ls_graph_free(g);
 }
-END_TEST
 
 /* A tie that no layer used is found when a trainer opens. */
-START_TEST(test_unused)
+TEST(test_unused)
 {
     ls_pool *pool = open_pool(1, 1);
     ls_trainer *t = NULL;
@@ -316,10 +311,9 @@ START_TEST(test_unused)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* What does not divide is said. */
-START_TEST(test_shapes)
+TEST(test_shapes)
 {
     ls_graph *g[5];
     ls_node *x[5];
@@ -341,7 +335,6 @@ START_TEST(test_shapes)
     for (int i = 0; i < 5; i++)
         ls_graph_free(g[i]);
 }
-END_TEST
 
 /* ------ norms of rows with a large mean ------ */
 
@@ -378,7 +371,7 @@ static void norm_outputs(ls_graph *g, ls_norm_options *o, const char *name)
 }
 
 /* Proves what norms.h says of one pass and of two. */
-START_TEST(test_means)
+LOOP_TEST(test_means, 0, 5)
 {
     static const struct {
         float mean;
@@ -421,23 +414,5 @@ START_TEST(test_means)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("modern");
-    TCase *t = tcase_create("modern");
-    int cases = (int)COUNT(golden_modern_lms);
-
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, test_means, 0, 5);
-    tcase_add_loop_test(t, test_flax, 0, cases);
-    tcase_add_loop_test(t, test_workers, 0, cases);
-    tcase_add_loop_test(t, test_file, 0, cases);
-    tcase_add_test(t, test_sum);
-    tcase_add_loop_test(t, test_mistakes, 0, (int)COUNT(mistakes));
-    tcase_add_test(t, test_unused);
-    tcase_add_test(t, test_shapes);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -72,7 +72,7 @@ static void check_params(const ls_trainer *t, int count, const float *want,
 }
 
 /* nnx's initial parameters of the seed, its losses and what it learns. */
-START_TEST(test_flax)
+LOOP_TEST(test_flax, 0, 2)
 {
     ls_pool *pool = open_pool(2, 2);
     ls_trainer_options o = ls_trainer_defaults();
@@ -100,10 +100,9 @@ START_TEST(test_flax)
     ls_pool_close(pool);
     fences_free();
 }
-END_TEST
 
 /* jax.nn.initializers.orthogonal. */
-START_TEST(test_orthogonal)
+TEST(test_orthogonal)
 {
     static const int64_t shapes[][2] = {{3, 12}, {12, 3}, {5, 5}};
     float got[36];
@@ -119,7 +118,6 @@ START_TEST(test_orthogonal)
             ck_assert_double_eq_tol((double)got[k], (double)want[k], 1e-6);
     }
 }
-END_TEST
 
 enum { N = 19, R = 5 };
 
@@ -167,7 +165,7 @@ static void piece(const float *x, int first, float *out)
 
 /* Twelve steps at once, and four by four with the state handed on: the same
  * bytes. */
-START_TEST(test_stream)
+LOOP_TEST(test_stream, 0, 2)
 {
     ls_pool *pool = open_pool(1, 1);
     run all = open_stream(pool, _i, 12, false, false);
@@ -197,10 +195,9 @@ START_TEST(test_stream)
     ls_pool_close(pool);
     fences_free();
 }
-END_TEST
 
 /* A row of a length is that many steps of the row, then zeros. */
-START_TEST(test_lengths)
+LOOP_TEST(test_lengths, 0, 2)
 {
     static const int32_t length[R] = {12, 4, 0, 7, 4};
     ls_pool *pool = open_pool(1, 1);
@@ -241,7 +238,6 @@ START_TEST(test_lengths)
     ls_pool_close(pool);
     fences_free();
 }
-END_TEST
 
 /* ------ Convolutions of steps: nnx.Conv's values ------ */
 
@@ -255,7 +251,7 @@ static const struct {
              {2, LS_SAME, ROWS * 3 * UNITS, "same_2"},
              {1, LS_VALID, ROWS * 3 * UNITS, "valid"}};
 
-START_TEST(test_conv)
+LOOP_TEST(test_conv, 0, COUNT(convs))
 {
     ls_pool *pool = open_pool(1, 1);
     ls_trainer_options o = ls_trainer_defaults();
@@ -281,7 +277,6 @@ START_TEST(test_conv)
     ls_pool_close(pool);
     fences_free();
 }
-END_TEST
 
 static ls_node *bad_steps(ls_graph *g, layer_fn *layer)
 {
@@ -341,7 +336,7 @@ static void hash_of(int cell, int workers, ls_precision precision, bool read,
 
 /* Shards of several chunks: the bytes of one worker and of two, and of gates
  * that are kept by themselves, in every precision. */
-START_TEST(test_workers)
+LOOP_TEST(test_workers, 0, 2)
 {
     static const ls_precision precisions[] = {LS_F32_LAYERS, LS_BF16_LAYERS,
                                               LS_F32X3_LAYERS};
@@ -355,7 +350,6 @@ START_TEST(test_workers)
         ck_assert_str_eq(one, apart);
     }
 }
-END_TEST
 
 /* ------ What the builder refuses ------ */
 
@@ -415,7 +409,7 @@ static const struct {
            {bad_steps, {"conv1d \"c\"", "(7)"}},
            {bad_padding, {"conv2d \"c\"", "8"}}};
 
-START_TEST(test_refused)
+LOOP_TEST(test_refused, 0, COUNT(bad))
 {
     for (int cell = 0; cell < 2; cell++) {
         ls_graph *g;
@@ -427,11 +421,10 @@ START_TEST(test_refused)
         ls_graph_free(g);
     }
 }
-END_TEST
 
 /* Options must have a size, and a layer units; `last` is NULL where it has
  * none. */
-START_TEST(test_options)
+TEST(test_options)
 {
     ls_graph *g[2];
     ls_node *last;
@@ -450,10 +443,9 @@ START_TEST(test_options)
         ls_graph_free(g[i]);
     }
 }
-END_TEST
 
 /* Two biases: x's product has one, too, in either layer. */
-START_TEST(test_two_biases)
+TEST(test_two_biases)
 {
     for (int i = 0; i < 4; i++) {
         ls_recurrent_options o = ls_recurrent_defaults();
@@ -472,10 +464,9 @@ START_TEST(test_two_biases)
         ls_graph_free(g);
     }
 }
-END_TEST
 
 /* FLOP: the input's product, the state's, and each twice in backward. */
-START_TEST(test_cost)
+LOOP_TEST(test_cost, 0, 2)
 {
     ls_pool *pool = open_pool(1, 1);
     run r = open_stream(pool, _i, 12, false, false);
@@ -492,29 +483,5 @@ START_TEST(test_cost)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-static Suite *sequences_suite(void)
-{
-    Suite *s = suite_create("sequences");
-    TCase *t = tcase_create("sequences");
-
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, test_flax, 0, 2);
-    tcase_add_test(t, test_orthogonal);
-    tcase_add_loop_test(t, test_stream, 0, 2);
-    tcase_add_loop_test(t, test_lengths, 0, 2);
-    tcase_add_loop_test(t, test_conv, 0, COUNT(convs));
-    tcase_add_loop_test(t, test_workers, 0, 2);
-    tcase_add_loop_test(t, test_refused, 0, COUNT(bad));
-    tcase_add_test(t, test_options);
-    tcase_add_test(t, test_two_biases);
-    tcase_add_loop_test(t, test_cost, 0, 2);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(sequences_suite());
-}
+MAIN()

@@ -22,7 +22,7 @@ static ls_plateau plateau_case(size_t i)
 }
 
 /* optax.contrib.reduce_on_plateau, whose numbers are floats. */
-START_TEST(plateaus)
+TEST(plateaus)
 {
     for (size_t i = 0; i < COUNT(control_scale); i++) {
         ls_plateau p = plateau_case(i);
@@ -33,10 +33,9 @@ START_TEST(plateaus)
         ck_assert(control_scale[i][COUNT(control_loss) - 1] < 1);
     }
 }
-END_TEST
 
 /* flax.training.early_stopping.EarlyStopping, which goes on saying so. */
-START_TEST(stops)
+TEST(stops)
 {
     for (size_t i = 0; i < COUNT(control_stop); i++) {
         ls_early_stop s = {.patience = i ? 4 : 2, .min_delta = i ? 0.05 : 0};
@@ -49,10 +48,9 @@ START_TEST(stops)
         ck_assert(stop);
     }
 }
-END_TEST
 
 /* What rises is what falls, negated, where nothing is relative. */
-START_TEST(rising)
+TEST(rising)
 {
     ls_early_stop down = {.patience = 3}, up = {.patience = 3, .rising = true};
     ls_plateau low = plateau_case(2), high = plateau_case(2);
@@ -69,10 +67,9 @@ START_TEST(rising)
         ck_assert(ls_plateau_take(&low, x) == ls_plateau_take(&high, -x));
     }
 }
-END_TEST
 
 /* A copy goes on as the value it was made of. */
-START_TEST(copies)
+TEST(copies)
 {
     ls_early_stop a = {.patience = 2, .min_delta = 0.01}, b;
     ls_plateau c = plateau_case(1), d;
@@ -92,11 +89,10 @@ START_TEST(copies)
     ck_assert_mem_eq(&a, &b, sizeof a);
     ck_assert_mem_eq(&c, &d, sizeof c);
 }
-END_TEST
 
 /* NaN is not better, not even where it comes first; without patience nothing
  * ends; and nothing is done about NULL. */
-START_TEST(no_numbers)
+TEST(no_numbers)
 {
     ls_early_stop s = {.patience = 3}, never = {0};
     ls_plateau p = ls_plateau_defaults();
@@ -116,23 +112,5 @@ START_TEST(no_numbers)
     ck_assert(!ls_early_stop_take(NULL, 1));
     ck_assert(ls_plateau_take(NULL, 1) == 1);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("control");
-    TCase *t = tcase_create("control");
-
-    tcase_add_test(t, plateaus);
-    tcase_add_test(t, stops);
-    tcase_add_test(t, rising);
-    tcase_add_test(t, copies);
-    tcase_add_test(t, no_numbers);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -132,7 +132,7 @@ static void check_row(const seen *s, int64_t i, int64_t row, float weight)
 /* Steps are rows sB .. sB+B-1 of the epoch's order, a permutation by its key;
  * the short batch is left out, or filled up with its first row at weight 0; a
  * row's weight goes with it. */
-START_TEST(rows)
+TEST(rows)
 {
     ls_key key = ls_key_new(5);
     seen s;
@@ -174,11 +174,10 @@ START_TEST(rows)
         close_rig(&r);
     }
 }
-END_TEST
 
 /* A batch larger than the data, and one that does not divide, when padded; all
  * rows when none is named. */
-START_TEST(corners)
+TEST(corners)
 {
     static const struct {
         int64_t batch;
@@ -212,7 +211,6 @@ START_TEST(corners)
         close_rig(&r);
     }
 }
-END_TEST
 
 /* ------ Timing ------ */
 
@@ -277,7 +275,7 @@ static ls_source slow_source(slow *s)
 
 /* Batches are the same bytes with and without a thread, however long a source
  * and a step take, and in whatever order steps are asked for. */
-START_TEST(timing)
+TEST(timing)
 {
     enum { STEPS = 60 };
     static seen want[STEPS];
@@ -308,11 +306,10 @@ START_TEST(timing)
     }
     close_rig(&r);
 }
-END_TEST
 
 /* While a step is computed its rows stay as they are, and the next ones are
  * made. */
-START_TEST(ahead)
+TEST(ahead)
 {
     ls_loader_options o = {.size = sizeof o, .batch = 4};
     seen s, again;
@@ -333,11 +330,10 @@ START_TEST(ahead)
     ls_loader_close(l);
     close_rig(&r);
 }
-END_TEST
 
 /* A source that fails on the thread is reported by the step that needs those
  * rows, by no other, and asked again when the step is. */
-START_TEST(source_fails)
+TEST(source_fails)
 {
     for (int k = 0; k < 2; k++) {
         ls_loader_options o = {.size = sizeof o, .batch = 4, .no_thread = k};
@@ -365,7 +361,6 @@ START_TEST(source_fails)
         close_rig(&r);
     }
 }
-END_TEST
 
 /* Words that a source of the library's own finds are handed on. */
 static int failing_fill(void *user, int64_t n, const int64_t *index,
@@ -375,7 +370,7 @@ static int failing_fill(void *user, int64_t n, const int64_t *index,
     return ls__fail(LS_EIO, "rows.bin: became shorter");
 }
 
-START_TEST(source_says)
+TEST(source_says)
 {
     for (int k = 0; k < 2; k++) {
         ls_loader_options o = {.size = sizeof o, .batch = 4, .no_thread = k};
@@ -394,7 +389,6 @@ START_TEST(source_says)
         close_rig(&r);
     }
 }
-END_TEST
 
 /* ------ Forks ------ */
 
@@ -427,7 +421,7 @@ static void stuck_close(void *user)
 
 /* A child of fork has no thread, but all batches: what the parent's thread was
  * doing it does itself; it closes the loader, too. */
-START_TEST(forks)
+TEST(forks)
 {
     ls_loader_options o = {.size = sizeof o, .batch = 4};
     seen s;
@@ -461,7 +455,6 @@ START_TEST(forks)
     ls_loader_close(l);
     close_rig(&r);
 }
-END_TEST
 
 /* ------ What does not fit ------ */
 
@@ -476,7 +469,7 @@ static void refuse(const rig *r, ls_source *s, const ls_loader_options *o,
 }
 
 /* What a source and a loader refuse, each in its own words. */
-START_TEST(refused)
+TEST(refused)
 {
     rig r = open_rig(4, 2), other = open_rig(2, 1);
     ls_loader_options o = ls_loader_defaults();
@@ -527,10 +520,9 @@ START_TEST(refused)
     close_rig(&other);
     close_rig(&r);
 }
-END_TEST
 
 /* Weights upon weights multiply. */
-START_TEST(weights)
+TEST(weights)
 {
     ls_loader_options o = ls_loader_defaults();
     seen s;
@@ -547,7 +539,6 @@ START_TEST(weights)
     ls_loader_close(l);
     close_rig(&r);
 }
-END_TEST
 
 /* ------ Windows of a series ------ */
 
@@ -565,7 +556,7 @@ static int open_series(ls_source *s)
     return ls_source_series(s, 3, a);
 }
 
-START_TEST(series)
+TEST(series)
 {
     enum { ALL = ROWS - LONG - AHEAD };
     float x[ALL * LONG * WIDTH], z[ALL * 2];
@@ -596,11 +587,10 @@ START_TEST(series)
     }
     ls_source_close(&s);
 }
-END_TEST
 
 /* A window of all rows is the only one; one that is longer, or begins or ends
  * elsewhere than in the array, is refused. */
-START_TEST(series_corners)
+TEST(series_corners)
 {
     ls_series a[] = {{{"x", LS_F32, 2, {ROWS, WIDTH}, row_x}, 0, ROWS},
                      {{"y", LS_I32, 1, {ROWS}, row_y}, ROWS - 1, 0}};
@@ -637,7 +627,6 @@ START_TEST(series_corners)
     FAILS(ls_source_series(&s, 0, a), LS_EINVAL, "0 arrays");
     ck_assert_int_eq(s.rows, -5);
 }
-END_TEST
 
 /* ------ Memory ------ */
 
@@ -651,7 +640,7 @@ static void watch(int number)
 
 /* Steps over three epochs, orders and all, allocate nothing: neither on the
  * caller nor on the thread. */
-START_TEST(no_allocation)
+TEST(no_allocation)
 {
     ls_loader_options o = {.size = sizeof o, .batch = 8, .shuffle = true,
                            .uneven = LS_UNEVEN_PAD};
@@ -672,7 +661,6 @@ START_TEST(no_allocation)
     ls_loader_close(l);
     close_rig(&r);
 }
-END_TEST
 
 /* Sources and loader, opened and closed; no assertion, Check allocates. */
 static int open_all(const ls_trainer *t)
@@ -699,7 +687,7 @@ static int open_all(const ls_trainer *t)
 }
 
 /* Each allocation that fails is LS_ENOMEM, and nothing is kept. */
-START_TEST(shortage)
+TEST(shortage)
 {
     rig r = open_rig(4, 1);
     int status = LS_ENOMEM, tries = 0;
@@ -718,7 +706,6 @@ START_TEST(shortage)
     ck_assert_int_gt(tries, 10);
     close_rig(&r);
 }
-END_TEST
 #endif
 
 /* ------ Rows that differ by epoch ------ */
@@ -735,7 +722,7 @@ static int say_index(void *user, int64_t n, const int64_t *index,
 
 /* Row r of epoch e is asked for as e * rows + r, in any order of epochs, with
  * the weight of row r; also where an epoch is one batch. */
-START_TEST(by_epoch)
+TEST(by_epoch)
 {
     static const ls_array_spec spec[] = {{"x", LS_F32, 1, {WIDTH}},
                                          {"y", LS_I32, 0, {0}}};
@@ -777,37 +764,7 @@ START_TEST(by_epoch)
         close_rig(&r);
     }
 }
-END_TEST
 
 /* ------ */
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("loader");
-    TCase *t = tcase_create("loader");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, by_epoch);
-    tcase_add_test(t, rows);
-    tcase_add_test(t, corners);
-    tcase_add_test(t, timing);
-    tcase_add_test(t, ahead);
-    tcase_add_test(t, source_fails);
-    tcase_add_test(t, source_says);
-    tcase_add_test(t, forks);
-    tcase_add_test(t, refused);
-    tcase_add_test(t, weights);
-    tcase_add_test(t, series);
-    tcase_add_test(t, series_corners);
-#if OWN_MALLOC
-    tcase_add_test(t, no_allocation);
-    tcase_add_test(t, shortage);
-#endif
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -41,7 +41,7 @@ static const float six[] = {1, -2, 3.5f, 1e-40f, -0.0f, 6};
 #define GOOD ENTRY("F32", "[2,3]", "[0,24]")
 
 /* Entries come in the order of the data, whatever the order of the header. */
-START_TEST(reads)
+TEST(reads)
 {
     char bytes[ROOM];
     size_t n = make(bytes, "{\"b\":" ENTRY("F32", "[2]", "[16,24]")
@@ -78,10 +78,9 @@ START_TEST(reads)
     FAILS(ls_archive_open(&a, in_folder("none")), LS_EIO, "No such file");
     FAILS(ls_archive_open(&a, folder), LS_EFORMAT, "no complete checkpoint");
 }
-END_TEST
 
 /* An empty file of the format holds nothing and is none the worse for it. */
-START_TEST(reads_nothing)
+TEST(reads_nothing)
 {
     char bytes[ROOM];
     ls__safetensors f;
@@ -90,7 +89,6 @@ START_TEST(reads_nothing)
     ck_assert_int_eq(f.count, 0);
     ls__safetensors_free(&f);
 }
-END_TEST
 
 /* clang-format off */
 static const struct {
@@ -158,7 +156,7 @@ enum { LIES = sizeof lies / sizeof *lies };
 
 /* A header that is malformed, or says what the file does not hold, is refused
  * with a message of its own. */
-START_TEST(refuses_lies)
+LOOP_TEST(refuses_lies, 0, LIES)
 {
     char bytes[ROOM];
     size_t n = make(bytes, lies[_i].header, six, (size_t)lies[_i].bytes);
@@ -167,11 +165,10 @@ START_TEST(refuses_lies)
     FAILS(parse(&f, bytes, n), lies[_i].status, lies[_i].message);
     ck_assert(strstr(ls_errmsg(), "/F: ") != NULL);
 }
-END_TEST
 
 /* A parameter that could not be saved under its name is refused when the
  * trainer is opened, not when the training is over. */
-START_TEST(refuses_names)
+TEST(refuses_names)
 {
     static const char *const names[][2] = {
         {"__metadata__", "has that name for its own texts"},
@@ -192,11 +189,10 @@ START_TEST(refuses_names)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A file of another kind costs no memory, however large it is: 20 GB of zeros,
  * and 20 GB behind what begins as ours does. */
-START_TEST(refuses_large)
+TEST(refuses_large)
 {
     static const struct {
         const char *lead, *message;
@@ -221,10 +217,9 @@ START_TEST(refuses_large)
         setrlimit(RLIMIT_AS, &old);
     }
 }
-END_TEST
 
 /* Very many tensors are read, and a name that comes twice among them found. */
-START_TEST(reads_many)
+TEST(reads_many)
 {
     enum { MANY = 100000, EACH = 80 };
     char *bytes = malloc(8 + (size_t)MANY * EACH);
@@ -250,10 +245,9 @@ START_TEST(reads_many)
     FAILS(ls_archive_open(&a, in_folder("f")), LS_EFORMAT, "duplicate");
     free(bytes);
 }
-END_TEST
 
 /* Deep nesting ends in a message, not in the stack. */
-START_TEST(refuses_depth)
+TEST(refuses_depth)
 {
     enum { DEEP = 1 << 20 };
     char *bytes = malloc(8 + DEEP);
@@ -267,10 +261,9 @@ START_TEST(refuses_depth)
     FAILS(parse(&f, bytes, 8 + DEEP), LS_EFORMAT, "no JSON");
     free(bytes);
 }
-END_TEST
 
 /* A foreign file cut anywhere is refused, and so is one with bytes too many. */
-START_TEST(refuses_cut)
+TEST(refuses_cut)
 {
     char bytes[ROOM];
     size_t n = make(bytes, "{\"a\":" GOOD "}", six, 24);
@@ -285,7 +278,6 @@ START_TEST(refuses_cut)
             ls__safetensors_free(&f);
     }
 }
-END_TEST
 
 static uint64_t state = 1;
 
@@ -297,7 +289,7 @@ static size_t below(size_t n)
 
 /* Damage to a foreign file: in the header it is refused or leaves the shape of
  * each array as it was; in the data nothing but values changes. */
-START_TEST(foreign_flips)
+TEST(foreign_flips)
 {
     char bytes[ROOM];
     size_t n = make(bytes, "{\"a\":" GOOD ",\"b\":"
@@ -325,12 +317,11 @@ START_TEST(foreign_flips)
     }
     ck_assert_int_gt(read, 1000);
 }
-END_TEST
 
 /* ------ Element types ------ */
 
 /* F16 and BF16 have few enough values to look at each one. */
-START_TEST(halves)
+TEST(halves)
 {
     static uint16_t all[65536];
     static float out[65536];
@@ -365,10 +356,9 @@ START_TEST(halves)
         ls_archive_close(a);
     }
 }
-END_TEST
 
 /* F64 rounds to nearest; what no float can hold is refused by place. */
-START_TEST(doubles_to_floats)
+TEST(doubles_to_floats)
 {
     double in[] = {1 + 0x1p-24, 1 + 0x1p-23, -1e-50, 0x1.fffffep127,
                    (double)INFINITY, 1e300};
@@ -393,7 +383,6 @@ START_TEST(doubles_to_floats)
     for (int i = 0; i < 5; i++)
         ck_assert(out[i] == (float)in[i]);
 }
-END_TEST
 
 /* ------ Into a trainer ------ */
 
@@ -426,7 +415,7 @@ static void keeps(run *r, const char *name, const char *names, int status,
 }
 
 /* What one trainer saves, another loads: the same parameters. */
-START_TEST(loads)
+TEST(loads)
 {
     char want[65], got[65];
 
@@ -442,10 +431,9 @@ START_TEST(loads)
     close_run(&b);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A pattern loads what it matches and leaves the rest, here and there. */
-START_TEST(loads_parts)
+TEST(loads_parts)
 {
     float a_out[33 * 5], b_out[33 * 5], was[9 * 33], is[9 * 33];
 
@@ -471,7 +459,6 @@ START_TEST(loads_parts)
     close_run(&b);
     ls_pool_close(pool);
 }
-END_TEST
 
 static void put_foreign(const char *name, const char *header, size_t bytes)
 {
@@ -483,7 +470,7 @@ static void put_foreign(const char *name, const char *header, size_t bytes)
 
 /* Missing, unknown and misshapen tensors are named, both shapes too, before
  * anything changed. */
-START_TEST(refuses_strangers)
+TEST(refuses_strangers)
 {
     pool = open_pool(2, 1);
     run r = trainer(1);
@@ -511,10 +498,9 @@ START_TEST(refuses_strangers)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Ours: cut at every 512 bytes, or with any bit flipped, it is refused. */
-START_TEST(refuses_damage)
+TEST(refuses_damage)
 {
     pool = open_pool(2, 1);
     run r = trainer(1);
@@ -543,30 +529,5 @@ START_TEST(refuses_damage)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("weights");
-    TCase *t = tcase_create("weights");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, folder_open, folder_close);
-    tcase_add_test(t, reads);
-    tcase_add_test(t, reads_nothing);
-    tcase_add_loop_test(t, refuses_lies, 0, LIES);
-    tcase_add_test(t, refuses_depth);
-    tcase_add_test(t, refuses_names);
-    tcase_add_test(t, refuses_large);
-    tcase_add_test(t, reads_many);
-    tcase_add_test(t, refuses_cut);
-    tcase_add_test(t, foreign_flips);
-    tcase_add_test(t, halves);
-    tcase_add_test(t, doubles_to_floats);
-    tcase_add_test(t, loads);
-    tcase_add_test(t, loads_parts);
-    tcase_add_test(t, refuses_strangers);
-    tcase_add_test(t, refuses_damage);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN(.setup = folder_open, .teardown = folder_close)

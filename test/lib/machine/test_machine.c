@@ -24,7 +24,7 @@ static ls_mesh *open_mesh(ls_mesh_options o)
 }
 
 /* Levels are listed from the top with their number and size. */
-START_TEST(test_levels)
+TEST(test_levels)
 {
     static const ls_level want[] = {
         {"package", 2, 0, 0},
@@ -51,10 +51,9 @@ START_TEST(test_levels)
     ck_assert_str_eq(ls_mesh_cpu(mesh), "");
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* Machines whose cores are alike have one kind, with all of them. */
-START_TEST(test_one_kind)
+TEST(test_one_kind)
 {
     ls_mesh *mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
                                                 .topology = BIG});
@@ -68,11 +67,10 @@ START_TEST(test_one_kind)
     ck_assert(!ls_mesh_kind(mesh, -1, &kind));
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* Neighbours fill an L3, then a NUMA node, then a package; those beyond the
  * cores go the same way over the second PUs; devices are dealt in order. */
-START_TEST(test_places)
+TEST(test_places)
 {
     ls_mesh *mesh = open_mesh((ls_mesh_options){
         .devices = 96, .workers = 70, .topology = BIG, .details = true});
@@ -97,11 +95,10 @@ START_TEST(test_places)
     ck_assert(!ls_mesh_place(mesh, -1, &p));
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* A caller bound to fewer cores than it wants workers, as mpirun binds by
  * default, is told so; one that wants no more is not. */
-START_TEST(test_bound_caller)
+TEST(test_bound_caller)
 {
     ls_mesh *mesh = open_mesh(ls_mesh_defaults());
     cpu_set_t old, one;
@@ -134,11 +131,10 @@ START_TEST(test_bound_caller)
     ls_mesh_close(mesh);
     ck_assert_int_eq(sched_setaffinity(0, sizeof old, &old), 0);
 }
-END_TEST
 
 /* Cores that stay idle because devices are few are said, but not where the
  * number of workers was chosen. */
-START_TEST(test_idle_cores)
+TEST(test_idle_cores)
 {
     ls_mesh_options o = {.size = sizeof o, .devices = 31, .topology = BIG};
     ls_mesh *mesh = open_mesh(o);
@@ -158,10 +154,9 @@ START_TEST(test_idle_cores)
     ck_assert_ptr_null(ls_mesh_note(mesh, 0));
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* Exactly one of the levels is in use, and this CPU has it. */
-START_TEST(test_isa)
+TEST(test_isa)
 {
     int used = 0;
     ls_isa isa;
@@ -174,10 +169,9 @@ START_TEST(test_isa)
     ck_assert_int_eq(used, 1);
     ck_assert(!ls_isa_level(-1, &isa));
 }
-END_TEST
 
 /* A rate is measured for workers that there are and levels that there are. */
-START_TEST(test_measure)
+TEST(test_measure)
 {
     ls_mesh *mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
                                                 .workers = 2});
@@ -207,26 +201,5 @@ START_TEST(test_measure)
     ls_pool_close(pool);
     ls_mesh_close(mesh);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("machine");
-    TCase *t = tcase_create("machine");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, test_levels);
-    tcase_add_test(t, test_one_kind);
-    tcase_add_test(t, test_places);
-    tcase_add_test(t, test_bound_caller);
-    tcase_add_test(t, test_idle_cores);
-    tcase_add_test(t, test_isa);
-    tcase_add_test(t, test_measure);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

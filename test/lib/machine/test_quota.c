@@ -269,7 +269,7 @@ static void make_tree(char root[32], const struct tree *tree)
 
 /* The least quota of the own group and all above it is found, with its file,
  * and rounded up to cores; a mesh is planned by it. */
-START_TEST(test_tree)
+LOOP_TEST(test_tree, 0, sizeof trees / sizeof *trees)
 {
     const struct tree *t = &trees[_i];
     ls_mesh_options o = {.size = sizeof o, .topology = "core:8 pu:1"};
@@ -293,10 +293,9 @@ START_TEST(test_tree)
     ls_mesh_close(mesh);
     remove_root(root);
 }
-END_TEST
 
 /* Lines longer than the buffer are passed over whole. */
-START_TEST(test_long_lines)
+TEST(test_long_lines)
 {
     char root[32], *lines = malloc(70000);
     ls__quota q;
@@ -317,10 +316,9 @@ START_TEST(test_long_lines)
     remove_root(root);
     free(lines);
 }
-END_TEST
 
 /* Rounding up survives numbers that no Linux would write. */
-START_TEST(test_rounding)
+TEST(test_rounding)
 {
     ck_assert_int_eq(ls__quota_cores(&(ls__quota){0}), INT32_MAX);
     ck_assert_int_eq(ls__quota_cores(&(ls__quota){.time = 1, .period = 1000}),
@@ -332,11 +330,10 @@ START_TEST(test_rounding)
     ck_assert_int_eq(ls__quota_cores(&(ls__quota){INT64_MAX, INT64_MAX, ""}),
                      1);
 }
-END_TEST
 
 /* The quota takes cores from the front of the order and leaves the other PUs
  * to those who ask for more workers; all of it is said. */
-START_TEST(test_said)
+TEST(test_said)
 {
     ls_mesh_options o = {.size = sizeof o,
                          .topology = "pack:2 core:4 pu:1", .workers = 3};
@@ -365,10 +362,9 @@ START_TEST(test_said)
     ls_mesh_close(mesh);
     remove_root(root);
 }
-END_TEST
 
 /* NUMA balancing is said where it is on and there are nodes to balance. */
-START_TEST(test_balancing)
+TEST(test_balancing)
 {
     static const struct {
         const char *topology, *file;
@@ -397,7 +393,6 @@ START_TEST(test_balancing)
         remove_root(root);
     }
 }
-END_TEST
 
 typedef struct heard {
     char text[4][512];
@@ -415,7 +410,7 @@ static void listen(void *user, const char *text)
 
 /* A log callback is told each note once, in order, while the mesh opens, and
  * nothing later; without one nothing is told, and a failure tells nothing. */
-START_TEST(test_log)
+TEST(test_log)
 {
     heard h = {.n = 0};
     ls_mesh_options o = {.size = sizeof o,
@@ -434,25 +429,5 @@ START_TEST(test_log)
     ck_assert_int_lt(ls_mesh_open(&mesh, &o), 0);
     ck_assert_int_eq(h.n, 1);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("quota");
-    TCase *t = tcase_create("quota");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_tree, 0, sizeof trees / sizeof *trees);
-    tcase_add_test(t, test_long_lines);
-    tcase_add_test(t, test_rounding);
-    tcase_add_test(t, test_said);
-    tcase_add_test(t, test_balancing);
-    tcase_add_test(t, test_log);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -18,7 +18,7 @@ static ls_sharding cut(const char *axes, const char *data_axis)
 }
 
 /* Devices that differ only along another axis hold the same shard. */
-START_TEST(test_shard_of_device)
+TEST(test_shard_of_device)
 {
     static const struct {
         const char *axes, *data;
@@ -40,10 +40,9 @@ START_TEST(test_shard_of_device)
         ck_assert_int_eq(ls_sharding_shard(&s, -1), -1);
     }
 }
-END_TEST
 
 /* An unknown axis is an error that names the mesh's axes. */
-START_TEST(test_unknown_axis)
+TEST(test_unknown_axis)
 {
     ls_mesh_options o = {.size = sizeof o, .axes = "data:2,model:2"};
     ls_trainer_options t = ls_trainer_defaults();
@@ -68,7 +67,6 @@ START_TEST(test_unknown_axis)
     ls_pool_close(pool);
     ls_graph_free(g);
 }
-END_TEST
 
 static void train(const char *axes, const char *data_axis, int workers,
                   char hex[65])
@@ -99,7 +97,7 @@ static void train(const char *axes, const char *data_axis, int workers,
 
 /* A second axis changes no bit, wherever it stands and for any number of
  * workers: batches are cut along the data axis only. */
-START_TEST(test_second_axis)
+TEST(test_second_axis)
 {
     static const struct {
         const char *axes, *data, *same_as;
@@ -121,7 +119,6 @@ START_TEST(test_second_axis)
         }
     }
 }
-END_TEST
 
 /* ------ sets of arrays ------ */
 
@@ -154,7 +151,7 @@ static void fill_set(ls_array set[5], int64_t rows)
 static const size_t row_bytes[] = {24, 4, 8, 5, 16};
 
 /* Each device gets contiguous rows of each array, as views of the data. */
-START_TEST(test_shard_batch)
+TEST(test_shard_batch)
 {
     ls_sharding s = cut("data:4,model:2", NULL);
     ls_array set[5], view;
@@ -182,10 +179,9 @@ START_TEST(test_shard_batch)
     ls_shards_free(shards);
     ls_shards_free(NULL);
 }
-END_TEST
 
 /* Padding adds rows of zeros and a mask, for every number of rows. */
-START_TEST(test_padding)
+TEST(test_padding)
 {
     static const uint8_t zeros[24];
     ls_sharding s = cut("data:4", NULL);
@@ -215,11 +211,10 @@ START_TEST(test_padding)
         ls_shards_free(shards);
     }
 }
-END_TEST
 
 /* What cannot be cut is refused, and the message names array, rows and
  * devices. */
-START_TEST(test_refused)
+TEST(test_refused)
 {
     ls_sharding s = cut("data:4", NULL);
     ls_shards *shards = NULL;
@@ -259,20 +254,5 @@ START_TEST(test_refused)
             "nothing to cut");
     ck_assert_ptr_null(shards);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("axes");
-    TCase *t = tcase_create("axes");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, test_shard_of_device);
-    tcase_add_test(t, test_unknown_axis);
-    tcase_add_test(t, test_second_axis);
-    tcase_add_test(t, test_shard_batch);
-    tcase_add_test(t, test_padding);
-    tcase_add_test(t, test_refused);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

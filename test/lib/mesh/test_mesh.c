@@ -61,7 +61,7 @@ static const struct {
 };
 
 /* Devices, workers, cores and PUs follow from options and topology. */
-START_TEST(test_plan)
+LOOP_TEST(test_plan, 0, sizeof plans / sizeof *plans)
 {
     ls_mesh *mesh = open_mesh(plans[_i].options);
 
@@ -75,10 +75,9 @@ START_TEST(test_plan)
     ck_assert(!mesh->topology.bindable);
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* No two workers share a core, even where cores have two PUs. */
-START_TEST(test_one_pu_per_core)
+TEST(test_one_pu_per_core)
 {
     ls_mesh *mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
                                                 .devices = 64,
@@ -90,10 +89,9 @@ START_TEST(test_one_pu_per_core)
     ck_assert_int_eq(ls_mesh_worker_pu(mesh, 64), -1);
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* Surplus workers go around the cores again. */
-START_TEST(test_round_robin)
+TEST(test_round_robin)
 {
     ls_mesh *mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
                                                 .workers = 7,
@@ -104,10 +102,9 @@ START_TEST(test_round_robin)
     ck_assert(ls__mesh_oversubscribed(mesh));
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* Axes have sizes by name; batches are cut along "data" only. */
-START_TEST(test_axes)
+TEST(test_axes)
 {
     static const struct {
         const char *axes;
@@ -132,7 +129,6 @@ START_TEST(test_axes)
         ls_mesh_close(mesh);
     }
 }
-END_TEST
 
 static const struct {
     ls_mesh_options options;
@@ -185,7 +181,7 @@ static const struct {
 
 /* What cannot be planned is refused with the text and the place, and the
  * result is left alone. */
-START_TEST(test_refused)
+LOOP_TEST(test_refused, 0, sizeof refused / sizeof *refused)
 {
     ls_mesh *mesh = (ls_mesh *)&mesh;
     ls_mesh_options o = refused[_i].options;
@@ -196,10 +192,9 @@ START_TEST(test_refused)
                   "\"%s\" is not in \"%s\"", refused[_i].message, ls_errmsg());
     ck_assert_ptr_eq(mesh, &mesh);
 }
-END_TEST
 
 /* A mesh without options is 8 devices on PUs this thread may run on. */
-START_TEST(test_this_machine)
+TEST(test_this_machine)
 {
     ls_mesh *mesh = NULL;
     cpu_set_t mask;
@@ -214,10 +209,9 @@ START_TEST(test_this_machine)
     ck_assert(mesh->topology.bindable);
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* An affinity mask of one PU leaves one usable core, that one. */
-START_TEST(test_affinity)
+TEST(test_affinity)
 {
     cpu_set_t old, one;
 
@@ -236,11 +230,10 @@ START_TEST(test_affinity)
     }
     ck_assert_int_eq(sched_setaffinity(0, sizeof old, &old), 0);
 }
-END_TEST
 
 /* Each of two processors that this thread may use can be chosen; the other one
  * cannot while the thread is bound to the first. */
-START_TEST(test_cpus)
+TEST(test_cpus)
 {
     cpu_set_t old, one;
     char text[16];
@@ -274,10 +267,9 @@ START_TEST(test_cpus)
     }
     ck_assert_int_eq(sched_setaffinity(0, sizeof old, &old), 0);
 }
-END_TEST
 
 /* A copy outlives its original and says the same. */
-START_TEST(test_copy)
+TEST(test_copy)
 {
     ls_mesh *mesh = open_mesh((ls_mesh_options){.size = sizeof(ls_mesh_options),
                                                 .axes = "data:2,model:2",
@@ -293,28 +285,5 @@ START_TEST(test_copy)
     ls_mesh_close(copy);
     ls_mesh_close(NULL);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("mesh");
-    TCase *t = tcase_create("mesh");
-
-    tcase_set_timeout(t, 30);
-    tcase_add_loop_test(t, test_plan, 0, sizeof plans / sizeof *plans);
-    tcase_add_test(t, test_one_pu_per_core);
-    tcase_add_test(t, test_round_robin);
-    tcase_add_test(t, test_axes);
-    tcase_add_loop_test(t, test_refused, 0, sizeof refused / sizeof *refused);
-    tcase_add_test(t, test_this_machine);
-    tcase_add_test(t, test_affinity);
-    tcase_add_test(t, test_cpus);
-    tcase_add_test(t, test_copy);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

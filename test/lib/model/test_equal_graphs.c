@@ -109,7 +109,7 @@ static void check_attribute(ls_graph *g, ranks_here *all, const ls__facts *was,
 }
 
 /* Every attribute of every operator of the library. */
-START_TEST(test_attributes)
+TEST(test_attributes)
 {
     ls_graph *g = all_operators();
     ls__facts was = {.count = 0};
@@ -131,7 +131,6 @@ START_TEST(test_attributes)
     ls__facts_free(&was);
     ls_graph_free(g);
 }
-END_TEST
 
 /* ------ whole runs of two graphs ------ */
 
@@ -249,7 +248,7 @@ static const struct {
 };
 
 /* Gradients of two models are not added; nor does one go on as another. */
-START_TEST(test_graphs)
+LOOP_TEST(test_graphs, 0, sizeof graphs / sizeof *graphs)
 {
     recipe r = same_runs();
 
@@ -261,11 +260,10 @@ START_TEST(test_graphs)
     on_two_ranks(&r, NULL);
     on_checkpoint(&r, 0, NULL);
 }
-END_TEST
 
 /* What is shown of a graph is no part of what is trained: ranks must show the
  * same, but a run goes on. */
-START_TEST(test_shown)
+TEST(test_shown)
 {
     recipe r = same_runs();
 
@@ -273,10 +271,9 @@ START_TEST(test_shown)
     on_two_ranks(&r, "output 0: name shown");
     on_checkpoint(&r, 0, NULL);
 }
-END_TEST
 
 /* A graph may be another where the program says so. */
-START_TEST(test_allowed)
+TEST(test_allowed)
 {
     recipe r = same_runs();
 
@@ -289,18 +286,5 @@ START_TEST(test_allowed)
                      LS_ESHAPE);
     folder_close();
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("equal graphs");
-    TCase *t = tcase_create("equal graphs");
-
-    tcase_set_timeout(t, 600);
-    tcase_add_test(t, test_attributes);
-    tcase_add_loop_test(t, test_graphs, 0, sizeof graphs / sizeof *graphs);
-    tcase_add_test(t, test_shown);
-    tcase_add_test(t, test_allowed);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

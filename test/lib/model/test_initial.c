@@ -34,7 +34,7 @@ static float *filled(const ls_init *init, int rank, const int64_t *shape)
 }
 
 /* Proves that draws have JAX's bits, of every distribution and fan. */
-START_TEST(jax_bits)
+TEST(jax_bits)
 {
     for (size_t i = 0; i < COUNT(golden_initial); i++) {
         int64_t n = ls__count(golden_initial[i].rank, golden_initial[i].shape);
@@ -49,10 +49,9 @@ START_TEST(jax_bits)
         free(x);
     }
 }
-END_TEST
 
 /* Proves that an orthogonal start is JAX's but for LAPACK's roundings. */
-START_TEST(jax_orthogonal)
+TEST(jax_orthogonal)
 {
     ls_init init = ls_init_orthogonal(0.7);
 
@@ -68,7 +67,6 @@ START_TEST(jax_orthogonal)
         free(x);
     }
 }
-END_TEST
 
 /* How far x (rows,columns) is from orthogonal: the largest error of a product
  * of two rows, or columns, whichever are fewer. */
@@ -92,7 +90,7 @@ static double error_of(int64_t rows, int64_t columns, const float *x)
 }
 
 /* Proves that rows or columns are orthogonal to the roundings of floats. */
-START_TEST(is_orthogonal)
+TEST(is_orthogonal)
 {
     static const int64_t shape[][4] = {
         {1, 1, 1, 1}, {1, 1, 1, 7}, {1, 1, 7, 1}, {1, 1, 2, 2}, {1, 1, 64, 48},
@@ -108,10 +106,9 @@ START_TEST(is_orthogonal)
         free(x);
     }
 }
-END_TEST
 
 /* Proves that no CPU and no compiler shows in an orthogonal start. */
-START_TEST(orthogonal_bits)
+TEST(orthogonal_bits)
 {
     static const int64_t shape[] = {37, 29};
     ls_init init = ls_init_orthogonal(1);
@@ -126,7 +123,6 @@ START_TEST(orthogonal_bits)
                           "3ed80f02ff9d514c82e74b05af3a7092");
     free(x);
 }
-END_TEST
 
 /* ------ In a graph ------ */
 
@@ -156,7 +152,7 @@ static ls_trainer *opened(ls_pool *pool, const ls_graph *g, ls_keys keys)
 
 /* Proves that layers start as Flax's with the same initialiser, by either way
  * of keys, and that biases stay what they were. */
-START_TEST(flax_layers)
+TEST(flax_layers)
 {
     ls_pool *pool = open_pool(2, 2);
 
@@ -182,7 +178,6 @@ START_TEST(flax_layers)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 typedef struct own {
     int calls, status;
@@ -207,7 +202,7 @@ static int count_up(void *user, const char *name, int rank,
 
 /* Proves that a function of one's own fills its parameter and no other, gets
  * the key that the layer's draws come from, and that the last choice counts. */
-START_TEST(own_function)
+TEST(own_function)
 {
     own mine = {.value = 0.5f};
     ls_init init = {.kind = LS_INIT_OWN, .fn = count_up, .user = &mine};
@@ -243,11 +238,10 @@ START_TEST(own_function)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that a function that fails, or makes what is not finite, fails the
  * opening by the parameter's name. */
-START_TEST(own_function_fails)
+TEST(own_function_fails)
 {
     own mine = {.status = -1};
     ls_init init = {.kind = LS_INIT_OWN, .fn = count_up, .user = &mine};
@@ -266,11 +260,10 @@ START_TEST(own_function_fails)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that what makes no sense is refused, sticks to the graph, and changes
  * nothing. */
-START_TEST(refused)
+TEST(refused)
 {
     static const struct {
         const char *names;
@@ -308,10 +301,9 @@ START_TEST(refused)
     FAILS(ls_init_named(&init, "glorot_normal"), LS_ENOTFOUND,
           "no initialiser is called \"glorot_normal\"");
 }
-END_TEST
 
 /* Proves that every name gives an initialiser that works. */
-START_TEST(names)
+TEST(names)
 {
     int count = 0;
 
@@ -327,27 +319,5 @@ START_TEST(names)
     ck_assert_int_eq(count, 15);
     ck_assert_ptr_null(ls_init_name(-1));
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("initial");
-    TCase *t = tcase_create("initial");
-
-    tcase_add_test(t, jax_bits);
-    tcase_add_test(t, jax_orthogonal);
-    tcase_add_test(t, is_orthogonal);
-    tcase_add_test(t, orthogonal_bits);
-    tcase_add_test(t, flax_layers);
-    tcase_add_test(t, own_function);
-    tcase_add_test(t, own_function_fails);
-    tcase_add_test(t, refused);
-    tcase_add_test(t, names);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

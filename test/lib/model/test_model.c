@@ -133,7 +133,7 @@ static void *read_all(void *user)
 /* Threads that are nobody's workers read one model at once, and each gets the
  * bytes that ls_predict gives; the plan takes less memory than the one that
  * trained it. */
-START_TEST(test_alone)
+LOOP_TEST(test_alone, 0, MODELS)
 {
     static want w;
     reader readers[THREADS];
@@ -157,11 +157,10 @@ START_TEST(test_alone)
     fences_free();
     folder_close();
 }
-END_TEST
 
 /* A chain of equal layers needs the memory of two values, however long it is:
  * nothing is kept for a backward sweep. */
-START_TEST(test_memory)
+TEST(test_memory)
 {
     ls__model_options o = {LS__TO_PREDICT, NULL, LS_F32_LAYERS, NULL};
     ls__model m;
@@ -182,10 +181,9 @@ START_TEST(test_memory)
     ls__model_close(&m);
     ls_graph_free(g);
 }
-END_TEST
 
 /* A model that starts from a seed has the parameters of a trainer's. */
-START_TEST(test_seeds)
+TEST(test_seeds)
 {
     ls_trainer_options t = ls_trainer_defaults();
     ls__model_options o = {LS__TO_PREDICT, NULL, LS_F32_LAYERS, NULL};
@@ -211,11 +209,10 @@ START_TEST(test_seeds)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A model without an output has nothing to predict; a loss does not make
  * one. */
-START_TEST(test_refused)
+TEST(test_refused)
 {
     ls__model_options o = {LS__TO_PREDICT, NULL, LS_F32_LAYERS, NULL};
     ls_graph *g = linear_graph(3, 2);
@@ -233,23 +230,5 @@ START_TEST(test_refused)
     ls__model_close(&m);
     ls_graph_free(g);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("model");
-    TCase *t = tcase_create("model");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_alone, 0, MODELS);
-    tcase_add_test(t, test_memory);
-    tcase_add_test(t, test_seeds);
-    tcase_add_test(t, test_refused);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

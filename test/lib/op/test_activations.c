@@ -81,7 +81,7 @@ static void near(const row *r, double x, double got, double want)
 }
 
 /* Values and slopes meet their definitions from end to end. */
-START_TEST(test_functions)
+LOOP_TEST(test_functions, 0, levels())
 {
     const ls__kernel_table *k = level(_i);
     enum { N = 4097 };
@@ -102,10 +102,9 @@ START_TEST(test_functions)
         }
     }
 }
-END_TEST
 
 /* Zeros, infinities and NaN come out as the header says. */
-START_TEST(test_ends)
+LOOP_TEST(test_ends, 0, levels())
 {
     const ls__kernel_table *k = level(_i);
     float x[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN}, y[5], d[5];
@@ -131,11 +130,10 @@ START_TEST(test_ends)
     ck_assert(d[2] == 1);
     ck_assert(d[3] == 0);
 }
-END_TEST
 
 /* Every level with FMA gives the same bytes, for every length, with and
  * without something to add to. */
-START_TEST(test_levels)
+TEST(test_levels)
 {
     enum { N = 40 };
     float x[N], dy[N], old[N], y[N], d[N], first_y[N], first_d[N];
@@ -162,7 +160,6 @@ START_TEST(test_levels)
                 memcpy(first_d, d, sizeof d);
             }
 }
-END_TEST
 
 /* ------ Folded into a product ------ */
 
@@ -186,7 +183,7 @@ static void folded(const ls__backend *backend, product *p, ls__activation f,
 }
 
 /* The epilogue does what separate passes do, to the bit, in both backends. */
-START_TEST(test_folded)
+LOOP_TEST(test_folded, 0, COUNT(rows))
 {
     static const char *const names[] = {"native", "blis"};
     const ls__activation kind = rows[_i].kind;
@@ -219,7 +216,6 @@ START_TEST(test_folded)
     }
     free(p);
 }
-END_TEST
 
 /* ------ A model ------ */
 
@@ -341,7 +337,7 @@ static void step_net(const row *r, bool twice, const float *x,
 
 /* The gradient of a classifier is that of differences in double; folding the
  * activation into the products changes no bit of it. */
-START_TEST(test_gradient)
+LOOP_TEST(test_gradient, 0, COUNT(rows))
 {
     const row *r = &rows[_i];
     float x[ROWS * IN];
@@ -365,7 +361,6 @@ START_TEST(test_gradient)
     step_net(r, true, x, labels, &start, &again);
     ck_assert_mem_eq(&again, &end, sizeof end);
 }
-END_TEST
 
 /* ------ Accuracy ------ */
 
@@ -387,7 +382,7 @@ static void open_identity(training *t, int workers)
 
 /* The first of equal logits is the argmax; weights count, masked rows do not;
  * training and evaluation agree on any number of workers. */
-START_TEST(test_accuracy)
+LOOP_TEST(test_accuracy, 1, 5)
 {
     static const float x[ROWS * CLASSES] = {
         3, 1, 2, 0,  0, 1, 2, 3,  1, 1, 0, 0,  1, 1, 0, 0,
@@ -409,10 +404,9 @@ START_TEST(test_accuracy)
     ck_assert(stepped.accuracy == seen.accuracy);
     close_all(&t);
 }
-END_TEST
 
 /* Other losses have no accuracy. */
-START_TEST(test_no_accuracy)
+TEST(test_no_accuracy)
 {
     static const float x[4] = {1, 2, 3, 4};
     training t;
@@ -428,26 +422,5 @@ START_TEST(test_no_accuracy)
     ck_assert(isnan(result.accuracy));
     close_all(&t);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("activations");
-    TCase *t = tcase_create("activations");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_functions, 0, levels());
-    tcase_add_loop_test(t, test_ends, 0, levels());
-    tcase_add_test(t, test_levels);
-    tcase_add_loop_test(t, test_folded, 0, COUNT(rows));
-    tcase_add_loop_test(t, test_gradient, 0, COUNT(rows));
-    tcase_add_loop_test(t, test_accuracy, 1, 5);
-    tcase_add_test(t, test_no_accuracy);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

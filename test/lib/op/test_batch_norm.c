@@ -70,7 +70,7 @@ static void set_rows(ls_batch *b, float *x, int32_t *label)
     OK(ls_batch_set(b, "label", LS_I32, label, ROWS));
 }
 
-START_TEST(test_training)
+TEST(test_training)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(2, 2);
@@ -100,9 +100,8 @@ START_TEST(test_training)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
     static const double epsilon[] = {-1, (double)INFINITY, (double)NAN};
 
@@ -117,15 +116,5 @@ START_TEST(test_refused)
         ls_graph_free(g);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("batch norm");
-    TCase *t = tcase_create("batch norm");
-
-    tcase_add_test(t, test_training);
-    tcase_add_test(t, test_refused);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -133,7 +133,7 @@ static void check_product(const ls__product *g, const matrix *a,
 
 /* Proves that products are those of the rounded numbers, however operands are
  * stored, packed beforehand or not, and that nothing else is read. */
-START_TEST(products)
+LOOP_TEST(products, 0, ways())
 {
     const ls__backend *be = way(_i);
 
@@ -152,7 +152,6 @@ START_TEST(products)
             fences_free();
         }
 }
-END_TEST
 
 /* ------ Values that are numbers of bf16 ------ */
 
@@ -207,7 +206,7 @@ static void check_same(const float *a, const float *b, int64_t n)
 
 /* Proves that a value left as numbers of bf16 gives its readers the bytes that
  * it gives as floats, its slopes too, and that nothing else is written. */
-START_TEST(as_words)
+LOOP_TEST(as_words, 0, ways())
 {
     const ls__backend *be = way(_i);
 
@@ -226,7 +225,6 @@ START_TEST(as_words)
         fences_free();
     }
 }
-END_TEST
 
 /* Three sequences of 64 positions, which attention sees as three heads. */
 enum { SEQUENCES = 3, POSITIONS = 64, WIDTH = 96 };
@@ -257,7 +255,7 @@ static void check_words(const ls__backend *be, const ls_node *n)
 
 /* Proves the same of a layer norm and of attention, whose heads are products
  * side by side. */
-START_TEST(others_as_words)
+LOOP_TEST(others_as_words, 0, ways())
 {
     const ls__backend *be = way(_i);
     ls_graph *g;
@@ -273,7 +271,6 @@ START_TEST(others_as_words)
     check_words(be, ls__attention(x, x, x, 3, true, 0, "b"));
     ls_graph_free(g);
 }
-END_TEST
 
 /* ------ The bytes of products ------ */
 
@@ -341,7 +338,7 @@ static void check_bits(int number, const ls__product *of, const float *before,
 
 /* Proves that every way gives the referee's bytes, for numbers of all
  * sorts, operands stored in all ways, on top of C or not. */
-START_TEST(product_bits)
+LOOP_TEST(product_bits, 0, SORTS)
 {
     ls__fpmode_set();
     for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
@@ -364,11 +361,10 @@ START_TEST(product_bits)
         fences_free();
     }
 }
-END_TEST
 
 /* Proves that K may be cut between steps and the sum left in C: rows of the
  * plan that come chunk by chunk give the bytes of all at once. */
-START_TEST(cut_anywhere)
+LOOP_TEST(cut_anywhere, 0, ways())
 {
     const ls__backend *be = way(_i);
     sizes s = {20, 40, 160};
@@ -392,7 +388,6 @@ START_TEST(cut_anywhere)
         fences_free();
     }
 }
-END_TEST
 
 static uint32_t lower_half(float x)
 {
@@ -400,7 +395,7 @@ static uint32_t lower_half(float x)
 }
 
 /* Proves that the epilogue rounds the sum with its bias, before relu. */
-START_TEST(epilogue)
+LOOP_TEST(epilogue, 0, ways())
 {
     const ls__backend *be = way(_i);
     sizes s = {30, 37, 50};
@@ -431,11 +426,10 @@ START_TEST(epilogue)
         fences_free();
     }
 }
-END_TEST
 
 /* Proves that infinity and NaN in an operand reach their row or column of the
  * product, and no other. */
-START_TEST(not_finite)
+LOOP_TEST(not_finite, 0, ways())
 {
     const ls__backend *be = way(_i);
     sizes s = {20, 40, 33};
@@ -467,7 +461,6 @@ START_TEST(not_finite)
         fences_free();
     }
 }
-END_TEST
 
 /* ------ The unit of a thread ------ */
 
@@ -500,7 +493,7 @@ static void *thread_product(void *user)
 
 /* Proves that any thread may compute by AMX, several at once, and that no state
  * is left in it. */
-START_TEST(in_threads)
+TEST(in_threads)
 {
     enum { THREADS = 3 };
     sizes s = {70, 40, 100};
@@ -531,7 +524,6 @@ START_TEST(in_threads)
     free(b.rounded);
     fences_free();
 }
-END_TEST
 
 /* ------ Convolutions ------ */
 
@@ -673,7 +665,7 @@ static void check_conv(const shape *s, const ls__backend *be, int first)
 
 /* Proves that convolutions and their gradients are the referee's bytes and near
  * those of the rounded numbers, and read and write nothing beyond. */
-START_TEST(convolutions)
+LOOP_TEST(convolutions, 0, ways())
 {
     const ls__backend *be = way(_i);
 
@@ -682,7 +674,6 @@ START_TEST(convolutions)
          i += STRIDE)
         check_conv(&shapes[i], be, _i);
 }
-END_TEST
 
 /* ------ Under a folded 2x2 pool ------ */
 
@@ -776,7 +767,7 @@ static void check_pooled(const shape *s, bool padded, bool relu,
 
 /* Proves that under a 2x2 pooling, whose gradients skip what is zero, all is as
  * without, byte for byte. */
-START_TEST(under_a_pool)
+LOOP_TEST(under_a_pool, 0, ways())
 {
     const ls__backend *be = way(_i);
 
@@ -785,7 +776,6 @@ START_TEST(under_a_pool)
         for (int how = (int)i % STRIDE; how < 4; how += STRIDE)
             check_pooled(&shapes[i], how % 2, how / 2, LS_SAME, be);
 }
-END_TEST
 
 /* 0 .. below - 1 */
 static int64_t drawn(uint64_t *count, int64_t below)
@@ -815,7 +805,7 @@ static shape drawn_shape(uint64_t *count)
 }
 
 /* Proves the same of shapes that nobody chose; of a thousand with LS_LONG. */
-START_TEST(drawn_under_a_pool)
+LOOP_TEST(drawn_under_a_pool, 0, ways())
 {
     const ls__backend *be = way(_i);
     uint64_t count = 0;
@@ -828,11 +818,10 @@ START_TEST(drawn_under_a_pool)
                      drawn(&count, 2) ? LS_SAME : LS_VALID, be);
     }
 }
-END_TEST
 
 /* Proves that sums which end in an underflow, -0, are +0 as all others are:
  * 2^-126 of the first pooled pixel, then -1.5 times it. */
-START_TEST(underflow_under_a_pool)
+LOOP_TEST(underflow_under_a_pool, 0, ways())
 {
     const ls_window two = {2, 2, 2, 2, LS_SAME};
     const float x[8] = {1, 1, 1, 1, 1, 1, 1, 1}, w[1] = {1}, bias[1] = {0};
@@ -861,7 +850,6 @@ START_TEST(underflow_under_a_pool)
     ls_graph_free(g);
     fences_free();
 }
-END_TEST
 
 /* ------ Models ------ */
 
@@ -881,7 +869,7 @@ static run open_lm(ls_pool *pool, ls_precision precision)
 
 /* Proves that a transformer with bf16 layers learns as one with f32 layers
  * does: its losses are within 0.01, and not the same. */
-START_TEST(near_f32)
+TEST(near_f32)
 {
     ls_pool *pool = open_pool(2, 2);
     run r[2] = {open_lm(pool, LS_F32_LAYERS), open_lm(pool, LS_BF16_LAYERS)};
@@ -905,11 +893,10 @@ START_TEST(near_f32)
     close_run(&r[1]);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that a NaN stops a step as it does with f32 layers, and that what
  * cannot be is refused. */
-START_TEST(refused)
+TEST(refused)
 {
     const ls_array_spec one = {"a", LS_F32, 1, {1}};
     const ls_gradient own = {no_gradient, NULL, 1, 1, &one, &one};
@@ -939,28 +926,5 @@ START_TEST(refused)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("bf16 layers");
-    TCase *t = tcase_create("bf16 layers");
-
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, products, 0, ways());
-    tcase_add_loop_test(t, as_words, 0, ways());
-    tcase_add_loop_test(t, others_as_words, 0, ways());
-    tcase_add_loop_test(t, product_bits, 0, SORTS);
-    tcase_add_loop_test(t, cut_anywhere, 0, ways());
-    tcase_add_loop_test(t, epilogue, 0, ways());
-    tcase_add_loop_test(t, not_finite, 0, ways());
-    tcase_add_test(t, in_threads);
-    tcase_add_loop_test(t, convolutions, 0, ways());
-    tcase_add_loop_test(t, under_a_pool, 0, ways());
-    tcase_add_loop_test(t, drawn_under_a_pool, 0, ways());
-    tcase_add_loop_test(t, underflow_under_a_pool, 0, ways());
-    tcase_add_test(t, near_f32);
-    tcase_add_test(t, refused);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

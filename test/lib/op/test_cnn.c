@@ -87,7 +87,7 @@ static ls_trainer_options options(int64_t seed)
 }
 
 /* Proves that its parameters start as Flax starts them. */
-START_TEST(first_parameters)
+TEST(first_parameters)
 {
     ls_trainer_options o = options(0);
     ls_pool *pool = open_pool(1, 0);
@@ -105,11 +105,10 @@ START_TEST(first_parameters)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that losses and accuracies come out on 1, 2, 4 and 8 devices: all 20
  * steps on two, 5 elsewhere unless LS_LONG is set. */
-START_TEST(losses)
+LOOP_TEST(losses, 0, COUNT(golden_cnn_runs))
 {
     const golden_cnn_run *want = &golden_cnn_runs[_i];
     int steps = UNDER_SANITIZER ? 1 : long_run() || want->devices == 2 ? 20 : 5;
@@ -133,7 +132,6 @@ START_TEST(losses)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ Its variants ------ */
 
@@ -181,7 +179,7 @@ static void compare(const golden_variant *want, int i, const ls_result *got)
 
 /* Proves that each variant has JAX's losses on 1, 2, 4 and 8 devices: some
  * steps of each run, LS_LONG=1 all. */
-START_TEST(variant)
+LOOP_TEST(variant, 0, COUNT(golden_variants))
 {
     const golden_variant *want = &golden_variants[_i];
     ls_pool *pool = open_pool(want->devices, 2);
@@ -201,7 +199,6 @@ START_TEST(variant)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ Other networks ------ */
 
@@ -259,24 +256,11 @@ static void train(const golden_net *n, int devices)
 
 /* Proves that no size is special, nor any stride or padding: images that are
  * not square, odd, of one channel, on 1, 3 and 6 devices. */
-START_TEST(other_networks)
+LOOP_TEST(other_networks, 0, COUNT(golden_nets))
 {
     train(&golden_nets[_i], 1);
     train(&golden_nets[_i], 3);
     train(&golden_nets[_i], 6);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("cnn");
-    TCase *c = tcase_create("cnn");
-
-    tcase_add_test(c, first_parameters);
-    tcase_add_loop_test(c, losses, 0, COUNT(golden_cnn_runs));
-    tcase_add_loop_test(c, variant, 0, COUNT(golden_variants));
-    tcase_add_loop_test(c, other_networks, 0, COUNT(golden_nets));
-    tcase_set_timeout(c, 300);
-    suite_add_tcase(suite, c);
-    return run_suite(suite);
-}
+MAIN()

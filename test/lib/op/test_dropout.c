@@ -71,7 +71,7 @@ static void close_session(session *s)
 
 /* Proves that keys, calls and masks are Flax's, nnx and linen, with the model's
  * key and one of dropout's own, with micro-batches, cut over any devices. */
-START_TEST(flax)
+LOOP_TEST(flax, 0, COUNT(golden_dropouts))
 {
     static const int devices[] = {1, 2, 4, 8};
     const golden_dropout *want = &golden_dropouts[_i];
@@ -97,7 +97,6 @@ START_TEST(flax)
         close_session(&s);
     }
 }
-END_TEST
 
 /* ------ Bits ------ */
 
@@ -112,7 +111,7 @@ static ls_trainer_options adam(int micro)
 
 /* Proves that workers and who updates change no bit, whichever devices a
  * worker runs in turn, with and without micro-batches. */
-START_TEST(any_workers)
+LOOP_TEST(any_workers, 0, 2)
 {
     static const int workers[] = {1, 2, 3, 7};
     static const int devices[] = {8, 3};
@@ -132,12 +131,11 @@ START_TEST(any_workers)
         close_session(&s);
     }
 }
-END_TEST
 
 /* Proves that the schedules of dropout and of weight decay count: in their
  * warm-up's first step there is none of either, in the third there is all, and
  * what was changed by the first two is another model. */
-START_TEST(scheduled)
+TEST(scheduled)
 {
     ls_trainer_options o = adam(1);
     session with, without;
@@ -166,7 +164,6 @@ START_TEST(scheduled)
     ls_graph_free(g);
     ls_pool_close(with.pool);
 }
-END_TEST
 
 /* Copy parameters, moments and the step: all that a checkpoint holds. */
 static void copy_state(const ls_trainer *from, ls_trainer *to)
@@ -182,7 +179,7 @@ static void copy_state(const ls_trainer *from, ls_trainer *to)
 
 /* Proves that a run taken up at any step, with other workers, ends as the one
  * that went on: the step alone says which masks come next. */
-START_TEST(resumed)
+TEST(resumed)
 {
     ls_trainer_options o = adam(3);
     session whole = open_session(net(&nnx_names, 1), &o, 4, 2);
@@ -200,11 +197,10 @@ START_TEST(resumed)
     close_session(&whole);
     close_session(&part);
 }
-END_TEST
 
 /* Proves the kernel on every level against its definition: lengths with tails,
  * streams far along, and the gradient with and without an addend. */
-START_TEST(levels_agree)
+TEST(levels_agree)
 {
     static const uint64_t firsts[] = {0, 5, 0xfffffff3, 0x7ffffffff1};
     const float keep = 0.7f;
@@ -236,10 +232,9 @@ START_TEST(levels_agree)
         fences_free();
     }
 }
-END_TEST
 
 /* A value that is dropped is +0, whatever it was. */
-START_TEST(drops_anything)
+TEST(drops_anything)
 {
     float x[64], y[64];
     ls_key key = ls_key_new(1);
@@ -260,13 +255,12 @@ START_TEST(drops_anything)
     }
     ck_assert_int_gt(dropped, 20);
 }
-END_TEST
 
 /* ------ In training only ------ */
 
 /* Proves that evaluation and prediction are those of the graph without
  * dropout, before, between and after steps, and leave no trace in them. */
-START_TEST(passes_through)
+TEST(passes_through)
 {
     ls_trainer_options o = adam(1);
     session with = open_session(net(&nnx_names, 1), &o, 4, 2);
@@ -291,11 +285,10 @@ START_TEST(passes_through)
     close_session(&without);
     close_session(&alone);
 }
-END_TEST
 
 /* Proves that a layer of rate 0 is its input, and takes its request to nnx's
  * stream all the same: parameters start as those beside a real one. */
-START_TEST(rate_zero)
+TEST(rate_zero)
 {
     ls_trainer_options o = ls_trainer_defaults();
     session a = open_session(net(&nnx_names, 1), &o, 1, 1);
@@ -309,10 +302,9 @@ START_TEST(rate_zero)
     close_session(&a);
     close_session(&b);
 }
-END_TEST
 
 /* Proves that rates that are none are refused by name. */
-START_TEST(refused)
+TEST(refused)
 {
     static const double rates[] = {1, -0.1, 1.5, (double)NAN, (double)INFINITY};
 
@@ -328,11 +320,10 @@ START_TEST(refused)
     }
     ck_assert_ptr_null(ls_dropout(NULL, 0.5, "drop"));
 }
-END_TEST
 
 /* Proves that the row named when a step fails is found with that step's mask:
  * a row alone is dropped as it was among the others. */
-START_TEST(names_the_row)
+TEST(names_the_row)
 {
     ls_trainer_options o = ls_trainer_defaults();
     session s = open_session(net(&nnx_names, 1), &o, 4, 2);
@@ -343,24 +334,5 @@ START_TEST(names_the_row)
           "device 2, first in row 13 of the batch");
     close_session(&s);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("dropout");
-    TCase *t = tcase_create("dropout");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, flax, 0, COUNT(golden_dropouts));
-    tcase_add_loop_test(t, any_workers, 0, 2);
-    tcase_add_test(t, scheduled);
-    tcase_add_test(t, resumed);
-    tcase_add_test(t, levels_agree);
-    tcase_add_test(t, drops_anything);
-    tcase_add_test(t, passes_through);
-    tcase_add_test(t, rate_zero);
-    tcase_add_test(t, refused);
-    tcase_add_test(t, names_the_row);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

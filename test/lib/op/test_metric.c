@@ -89,7 +89,7 @@ static void near(float got, double want)
 
 /* Proves that a metric is the weighted mean of its node before the update, in
  * training as in evaluation, with and without micro-batches. */
-START_TEST(means)
+LOOP_TEST(means, 0, 3)
 {
     session s = open_session(true, 4, 2, 1 + _i);
     ls_result r, seen;
@@ -108,11 +108,10 @@ START_TEST(means)
     }
     close_session(&s);
 }
-END_TEST
 
 /* Proves that a metric changes no bit of the training, and has the same bits
  * itself on any number of workers. */
-START_TEST(any_workers)
+TEST(any_workers)
 {
     static const int workers[] = {1, 2, 3, 7};
     session plain = open_session(false, 8, 2, 1);
@@ -138,11 +137,10 @@ START_TEST(any_workers)
     }
     close_session(&plain);
 }
-END_TEST
 
 /* Proves that masked rows may hold anything, and that without any weight there
  * is no mean. */
-START_TEST(masked)
+TEST(masked)
 {
     session s = open_session(true, 4, 2, 1);
     ls_result clean, r;
@@ -158,7 +156,6 @@ START_TEST(masked)
     ck_assert(isnan(r.metric[0]));
     close_session(&s);
 }
-END_TEST
 
 /* Counts rows above 0 for metric 0, and rows of each micro-batch's second half
  * for metric 1; its gradient is 0. */
@@ -183,7 +180,7 @@ static int count_rows(void *user, int device, const ls_shard *shard,
 
 /* Proves that what a gradient function sums is added over devices and
  * micro-batches, and that its shards are told their place in a micro-batch. */
-START_TEST(own_gradient)
+TEST(own_gradient)
 {
     static const ls_array_spec x = {"x", LS_F32, 0, {0}};
     static const ls_array_spec p = {"p", LS_F32, 0, {0}};
@@ -208,10 +205,9 @@ START_TEST(own_gradient)
     close_run(&s);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that what has no value, and one metric too many, are refused. */
-START_TEST(refused)
+TEST(refused)
 {
     for (int i = 0; i < 4; i++) {
         ls_graph *g;
@@ -234,19 +230,5 @@ START_TEST(refused)
     }
     FAILS(ls_metric(NULL, NULL), LS_EINVAL, "ls_metric: graph is NULL");
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("metric");
-    TCase *t = tcase_create("metric");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, means, 0, 3);
-    tcase_add_test(t, any_workers);
-    tcase_add_test(t, masked);
-    tcase_add_test(t, own_gradient);
-    tcase_add_test(t, refused);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -108,7 +108,7 @@ static bool check_sample(const row *o, const sample *s, int kind)
 
 /* An operator's values and gradients are right on every shape it takes, and the
  * same bytes wherever and however it runs. */
-START_TEST(test_operator)
+LOOP_TEST(test_operator, 0, ROWS)
 {
     const row *o = &rows[_i];
     /* prime to the counts of kinds, which take turns */
@@ -136,11 +136,10 @@ START_TEST(test_operator)
         ck_assert_msg(told >= 200, "%s: the gradients of %d shapes were held "
                       "against differences, not of 200", o->op->name, told);
 }
-END_TEST
 
 /* Every operator of the library has its row here and its reference, no row is
  * of an operator that is gone, and the shapes are many. */
-START_TEST(test_table)
+TEST(test_table)
 {
     int found = 0;
 
@@ -157,7 +156,6 @@ START_TEST(test_table)
     }
     ck_assert_int_eq(found, ROWS);
 }
-END_TEST
 
 /* Everything that an operator may be asked for: all gradients, each added to
  * another. */
@@ -225,7 +223,7 @@ static void check_traffic(const problem *p)
 }
 
 /* No operator is without its bytes. */
-START_TEST(test_traffic)
+LOOP_TEST(test_traffic, 0, ROWS)
 {
     const row *o = &rows[_i];
 
@@ -237,10 +235,9 @@ START_TEST(test_traffic)
             free_problem(&p);
         }
 }
-END_TEST
 
 /* A row without elements is refused where it would come in. */
-START_TEST(test_empty)
+TEST(test_empty)
 {
     static const int64_t shapes[][3] = {{0, 3, 5}, {3, 0, 5}, {3, 5, 0}};
 
@@ -256,7 +253,6 @@ START_TEST(test_empty)
         ls_graph_free(g);
     }
 }
-END_TEST
 
 /* ------ JAX's numbers ------ */
 
@@ -302,7 +298,7 @@ static void check_golden(const char *op, const char *what, int64_t n,
 }
 
 /* Values and gradients are JAX's, to its last digits. */
-START_TEST(test_golden)
+LOOP_TEST(test_golden, 0, GOLDENS)
 {
     const golden *w = &goldens[_i];
     problem p = make_problem(row_named(w->op), sample_like(&w->sample),
@@ -318,12 +314,11 @@ START_TEST(test_golden)
             check_golden(w->op, "gradient", p.nx[k], o.dx[k], w->dx[k]);
     free_problem(&p);
 }
-END_TEST
 
 /* Rows of softmax longer than the 4096 entries that are summed at once, which
  * no attention here has: against double, the same bytes on every level, and
  * nothing written beyond each row's entries. */
-START_TEST(test_long_softmax)
+LOOP_TEST(test_long_softmax, 0, 5)
 {
     static const int64_t sizes[] = {4095, 4096, 4097, 8193, 10000};
     int64_t n = sizes[_i], stride = n + 3;
@@ -366,26 +361,9 @@ START_TEST(test_long_softmax)
     free(dwant);
     fences_free();
 }
-END_TEST
-
-static Suite *ops_suite(void)
-{
-    Suite *s = suite_create("ops");
-    TCase *t = tcase_create("ops");
-
-    tcase_set_timeout(t, 600);
-    tcase_add_test(t, test_table);
-    tcase_add_test(t, test_empty);
-    tcase_add_loop_test(t, test_traffic, 0, ROWS);
-    tcase_add_loop_test(t, test_operator, 0, ROWS);
-    tcase_add_loop_test(t, test_golden, 0, GOLDENS);
-    tcase_add_loop_test(t, test_long_softmax, 0, 5);
-    suite_add_tcase(s, t);
-    return s;
-}
 
 int main(void)
 {
     make_samples();
-    return run_suite(ops_suite());
+    return RUN_TESTS();
 }

@@ -29,7 +29,7 @@ static void gradient(const float *x, const float *y, const float *s, double *d)
 
 /* A scale per column takes the step that its formula says, whatever the number
  * of workers. */
-START_TEST(test_scale)
+LOOP_TEST(test_scale, 0, 3)
 {
     ls_pool *pool = open_pool(3, 1 + _i);
     ls_trainer_options o = ls_trainer_defaults();
@@ -62,10 +62,9 @@ START_TEST(test_scale)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* It starts with the bits that any layer's parameter of that name has. */
-START_TEST(test_start)
+TEST(test_start)
 {
     ls_pool *pool = open_pool(1, 1);
     ls_init normal = ls_init_random(LS_NORMAL, 0.5);
@@ -90,11 +89,10 @@ START_TEST(test_start)
     ck_assert_mem_eq(value[0], value[1], sizeof value[0]);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* One number, which starts at zero and is added to every row; as an output it
  * has as many rows as there are. */
-START_TEST(test_scalar)
+TEST(test_scalar)
 {
     ls_pool *pool = open_pool(2, 1);
     ls_trainer_options o = ls_trainer_defaults();
@@ -127,7 +125,6 @@ START_TEST(test_scalar)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ leading axes ------ */
 
@@ -153,7 +150,7 @@ static ls_node *multiplied(ls_graph *g, bool whole, bool has_one)
 
 /* A product whose second operand lacks an axis, or has one of it, has the
  * bytes of single products, and the gradient that its formula says. */
-START_TEST(test_matmul)
+LOOP_TEST(test_matmul, 0, 2)
 {
     enum { ALL = ROWS * LEAD * M };
     ls_pool *pool = open_pool(1, 1);
@@ -194,10 +191,9 @@ START_TEST(test_matmul)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Both operands may lack what the other has. */
-START_TEST(test_shapes)
+TEST(test_shapes)
 {
     static const struct {
         int a, b, y;
@@ -220,23 +216,5 @@ START_TEST(test_shapes)
         ls_graph_free(g);
     }
 }
-END_TEST
 
-static Suite *parameter_suite(void)
-{
-    Suite *s = suite_create("parameter");
-    TCase *t = tcase_create("parameter");
-
-    tcase_add_loop_test(t, test_scale, 0, 3);
-    tcase_add_test(t, test_start);
-    tcase_add_test(t, test_scalar);
-    tcase_add_loop_test(t, test_matmul, 0, 2);
-    tcase_add_test(t, test_shapes);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(parameter_suite());
-}
+MAIN()

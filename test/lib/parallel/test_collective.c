@@ -101,7 +101,7 @@ enum { MESHES = sizeof meshes / sizeof *meshes };
 
 /* Every device has the exact sum or mean, for every size and alignment, in
  * place and not, in float and double; inputs are left alone. */
-START_TEST(test_all_reduce)
+LOOP_TEST(test_all_reduce, 0, MESHES)
 {
     int D = meshes[_i].devices;
     ls_pool *pool = open_axes(meshes[_i].axes, meshes[_i].workers);
@@ -138,10 +138,9 @@ START_TEST(test_all_reduce)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Device k has part k of the sum, also written over its own input. */
-START_TEST(test_reduce_scatter)
+LOOP_TEST(test_reduce_scatter, 0, MESHES)
 {
     int D = meshes[_i].devices;
     ls_pool *pool = open_axes(meshes[_i].axes, meshes[_i].workers);
@@ -167,7 +166,6 @@ START_TEST(test_reduce_scatter)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 static uint8_t byte(int d, int64_t i)
 {
@@ -186,7 +184,7 @@ static const size_t type_size[] = {1, 4, 4, 8, 8};
 
 /* Every device has everybody's bytes, in device order, for every type and from
  * one byte on; also where its own part is in its place already. */
-START_TEST(test_all_gather)
+LOOP_TEST(test_all_gather, 0, MESHES)
 {
     int D = meshes[_i].devices;
     ls_pool *pool = open_axes(meshes[_i].axes, meshes[_i].workers);
@@ -215,10 +213,9 @@ START_TEST(test_all_gather)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Every device has the root's bytes, whoever is root. */
-START_TEST(test_broadcast)
+LOOP_TEST(test_broadcast, 0, MESHES)
 {
     int D = meshes[_i].devices;
     ls_pool *pool = open_axes(meshes[_i].axes, meshes[_i].workers);
@@ -243,11 +240,10 @@ START_TEST(test_broadcast)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Random floats and doubles are added in the order of the tree, to the bit,
  * for any number of workers. */
-START_TEST(test_order)
+LOOP_TEST(test_order, 0, 4)
 {
     enum { D = 11, N = 9001 };
     ls_pool *pool = open_axes("data:11", 1 + _i);
@@ -283,11 +279,10 @@ START_TEST(test_order)
     free_set(&rb);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A gradient of some megabytes, in the long form of 256, whose
  * sum is known. */
-START_TEST(test_large)
+TEST(test_large)
 {
     const int64_t n = (INT64_C(1) << (long_run() ? 26 : 20)) + 5;
     ls_pool *pool = open_axes("data:4", 2);
@@ -304,10 +299,9 @@ START_TEST(test_large)
     free_set(&a);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Along an axis, devices that differ along another stay among themselves. */
-START_TEST(test_groups)
+TEST(test_groups)
 {
     static const struct {
         const char *axes, *axis;
@@ -340,10 +334,9 @@ START_TEST(test_groups)
         ls_pool_close(pool);
     }
 }
-END_TEST
 
 /* Whether two of some pieces overlap, as comparing each with each finds it. */
-START_TEST(test_pieces)
+TEST(test_pieces)
 {
     enum { MOST = 12 };
 
@@ -365,11 +358,10 @@ START_TEST(test_pieces)
         ck_assert_int_eq(ls__pieces_sort(piece, n) >= 0, want);
     }
 }
-END_TEST
 
 /* Buffers of different devices, or of different arrays, that overlap are
  * refused by every collective, and nothing is written. */
-START_TEST(test_collective_overlaps)
+TEST(test_collective_overlaps)
 {
     enum { N = 64 };
     static float all[3][4 * N * 4];
@@ -417,11 +409,10 @@ START_TEST(test_collective_overlaps)
     OK(ls_all_gather(pool, NULL, 1, r));
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Wrong kinds, types, sizes, axes and buffers are refused by name, and nothing
  * is written. */
-START_TEST(test_collective_refused)
+TEST(test_collective_refused)
 {
     ls_pool *pool = open_axes("data:2,model:2", 2);
     set a = new_set(4, 10, 8, 0), copy = new_set(4, 10, 8, 0);
@@ -501,7 +492,6 @@ START_TEST(test_collective_refused)
     free_set(&copy);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ pmap ------ */
 
@@ -523,7 +513,7 @@ static int work(void *user, int device, const void *const *in,
 }
 
 /* Each device sees its part of the inputs, and the outputs come out stacked. */
-START_TEST(test_pmap)
+LOOP_TEST(test_pmap, 0, 4)
 {
     float x[8][2][3];
     int32_t label[4] = {9, 8, 7, 6}, pair[4][2];
@@ -570,25 +560,5 @@ START_TEST(test_pmap)
             "failed on device 2 with status -2");
     ls_pool_close(pool);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("collective");
-    TCase *t = tcase_create("collective");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_all_reduce, 0, MESHES);
-    tcase_add_loop_test(t, test_reduce_scatter, 0, MESHES);
-    tcase_add_loop_test(t, test_all_gather, 0, MESHES);
-    tcase_add_loop_test(t, test_broadcast, 0, MESHES);
-    tcase_add_loop_test(t, test_order, 0, 4);
-    tcase_add_test(t, test_large);
-    tcase_add_test(t, test_groups);
-    tcase_add_test(t, test_pieces);
-    tcase_add_test(t, test_collective_overlaps);
-    tcase_add_test(t, test_collective_refused);
-    tcase_add_loop_test(t, test_pmap, 0, 4);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -84,7 +84,7 @@ static float expected_sum(const float *x, int k)
 }
 
 /* Rows and additions are those of the definition, for every K that divides. */
-START_TEST(test_order)
+TEST(test_order)
 {
     static const int micro[] = {0, 1, 2, 4, 8};
     float x[ROWS];
@@ -112,11 +112,10 @@ START_TEST(test_order)
         close_session(&s);
     }
 }
-END_TEST
 
 /* The mean is over all rows of the step by weight, or over devices, each with
  * the weight of all its micro-batches; never over micro-batches. */
-START_TEST(test_means)
+TEST(test_means)
 {
     static const float x[6] = {1, 2, 3, 10, 20, 30};
     static const float w[6] = {1, 0, 1, 1, 1, 0};
@@ -142,11 +141,10 @@ START_TEST(test_means)
         close_session(&s);
     }
 }
-END_TEST
 
 /* A count that makes no sense, rows that do not divide, and a row that is not
  * finite or fails in a later micro-batch are named. */
-START_TEST(test_refused)
+TEST(test_refused)
 {
     ls_trainer_options o = ls_trainer_defaults();
     static const ls_array_spec spec = {"x", LS_F32, 0, {0}};
@@ -176,7 +174,6 @@ START_TEST(test_refused)
     ck_assert_ptr_null(t);
     close_session(&s);
 }
-END_TEST
 
 /* ------ bits ------ */
 
@@ -230,7 +227,7 @@ static outcome train(int workers, ls_state state, int accumulate)
 }
 
 /* Any number of workers and both placements give the same bytes. */
-START_TEST(test_workers)
+TEST(test_workers)
 {
     static const int workers[] = {1, 2, 3, 7};
     outcome first = train(1, LS_REPLICATE, 3);
@@ -242,10 +239,9 @@ START_TEST(test_workers)
             ck_assert_mem_eq(&o, &first, sizeof o);
         }
 }
-END_TEST
 
 /* The same training as without, but for the order of additions. */
-START_TEST(test_near_plain)
+TEST(test_near_plain)
 {
     outcome plain = train(2, LS_REPLICATE, 1), three = train(2, LS_SHARD, 3);
 
@@ -255,26 +251,10 @@ START_TEST(test_near_plain)
         ck_assert(fabsf(three.norm[i] / plain.norm[i] - 1) < 1e-5f);
     }
 }
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *s = suite_create("accumulate");
-    TCase *t = tcase_create("accumulate");
-
-    fill(rows_x, MANY * WIDE, 2);
-    fill(rows_y, MANY * 3, 3);
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, test_order);
-    tcase_add_test(t, test_means);
-    tcase_add_test(t, test_refused);
-    tcase_add_test(t, test_workers);
-    tcase_add_test(t, test_near_plain);
-    suite_add_tcase(s, t);
-    return s;
-}
 
 int main(void)
 {
-    return run_suite(suite());
+    fill(rows_x, MANY * WIDE, 2);
+    fill(rows_y, MANY * 3, 3);
+    return RUN_TESTS();
 }

@@ -121,7 +121,7 @@ static ls_trainer_options options(int i)
 
 /* ------ The same bytes as a step ------ */
 
-START_TEST(test_two_calls)
+LOOP_TEST(test_two_calls, 0, KINDS)
 {
     ls_trainer_options o = options(_i);
 
@@ -143,10 +143,9 @@ START_TEST(test_two_calls)
         close_session(&b);
     }
 }
-END_TEST
 
 /* Gradients that another trainer computed. */
-START_TEST(test_from_elsewhere)
+LOOP_TEST(test_from_elsewhere, 0, KINDS)
 {
     static const char *const name[] = {"hidden.kernel", "hidden.bias",
                                        "out.kernel", "out.bias"};
@@ -169,10 +168,9 @@ START_TEST(test_from_elsewhere)
     close_session(&a);
     close_session(&b);
 }
-END_TEST
 
 /* K batches that are added up are the K micro-batches of a step. */
-START_TEST(test_added_up)
+LOOP_TEST(test_added_up, 0, KINDS)
 {
     ls_trainer_options o = options(_i), p = o;
     session a, b;
@@ -198,7 +196,6 @@ START_TEST(test_added_up)
     close_session(&a);
     close_session(&b);
 }
-END_TEST
 
 /* ------ What is read ------ */
 
@@ -211,7 +208,7 @@ static float bias_of(session *s, int device)
 }
 
 /* The mean is the tree's sum of three devices, times the factor. */
-START_TEST(test_reads)
+LOOP_TEST(test_reads, 0, KINDS)
 {
     ls_trainer_options o = options(_i);
     session s = open_session(&o, 2, 1);
@@ -234,10 +231,9 @@ START_TEST(test_reads)
     ck_assert_mem_eq(&got[2], &want, sizeof want);
     close_session(&s);
 }
-END_TEST
 
 /* sgd subtracts what was set. */
-START_TEST(test_changed)
+TEST(test_changed)
 {
     ls_trainer_options o = ls_trainer_defaults();
     float before[5], after[5], g[5];
@@ -258,7 +254,6 @@ START_TEST(test_changed)
         ck_assert(after[i] == before[i] + -0.5f * g[i]);
     close_session(&s);
 }
-END_TEST
 
 /* ------ Between reduction and update ------ */
 
@@ -279,7 +274,7 @@ static int look(void *user, ls_gradients *g, const ls_result *result)
     return b->status;
 }
 
-START_TEST(test_between)
+LOOP_TEST(test_between, 0, KINDS)
 {
     ls_trainer_options o = options(_i);
     session a = open_session(&o, 1, 1), b = open_session(&o, 2, 1);
@@ -303,7 +298,6 @@ START_TEST(test_between)
     close_session(&a);
     close_session(&b);
 }
-END_TEST
 
 /* A step of its own, and everything else that runs, is refused in there. */
 static int misbehave(void *user, ls_gradients *g, const ls_result *result)
@@ -320,7 +314,7 @@ static int misbehave(void *user, ls_gradients *g, const ls_result *result)
     return -3;
 }
 
-START_TEST(test_between_fails)
+TEST(test_between_fails)
 {
     ls_trainer_options o = options(0);
     session s = open_session(&o, 2, 1), fresh = open_session(&o, 2, 1);
@@ -337,11 +331,10 @@ START_TEST(test_between_fails)
     close_session(&s);
     close_session(&fresh);
 }
-END_TEST
 
 /* ------ What is refused ------ */
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
     ls_trainer_options o = options(0);
     session s = open_session(&o, 2, 2), fresh = open_session(&o, 2, 1), two;
@@ -377,10 +370,9 @@ START_TEST(test_refused)
     close_session(&s);
     close_session(&fresh);
 }
-END_TEST
 
 /* The trainer's own step takes the memory of what was added up. */
-START_TEST(test_taken)
+TEST(test_taken)
 {
     ls_trainer_options o = options(0);
     session s = open_session(&o, 2, 4);
@@ -399,10 +391,9 @@ START_TEST(test_taken)
     apply(&s);
     close_session(&s);
 }
-END_TEST
 
 /* A batch without weight updates nothing, as a step does. */
-START_TEST(test_weightless)
+TEST(test_weightless)
 {
     ls_trainer_options o = options(0);
     session s = open_session(&o, 2, 1), fresh = open_session(&o, 2, 1);
@@ -419,10 +410,9 @@ START_TEST(test_weightless)
     close_session(&s);
     close_session(&fresh);
 }
-END_TEST
 
 /* What is not finite in a batch is named as in a step, and lost. */
-START_TEST(test_bad_row)
+TEST(test_bad_row)
 {
     ls_trainer_options o = options(1);
     session s = open_session(&o, 2, 1);
@@ -435,30 +425,5 @@ START_TEST(test_bad_row)
     FAILS(ls_gradients_apply(s.gradients, &r), LS_EINVAL, "nothing");
     close_session(&s);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("gradients");
-    TCase *t = tcase_create("gradients");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_two_calls, 0, KINDS);
-    tcase_add_loop_test(t, test_from_elsewhere, 0, KINDS);
-    tcase_add_loop_test(t, test_added_up, 0, KINDS);
-    tcase_add_loop_test(t, test_reads, 0, KINDS);
-    tcase_add_loop_test(t, test_between, 0, KINDS);
-    tcase_add_test(t, test_changed);
-    tcase_add_test(t, test_between_fails);
-    tcase_add_test(t, test_refused);
-    tcase_add_test(t, test_taken);
-    tcase_add_test(t, test_weightless);
-    tcase_add_test(t, test_bad_row);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -128,7 +128,7 @@ static void gradient(const session *s, int model, int i, float *out)
 /* ------ */
 
 /* Proves JAX's numbers, by every float input, a target too. */
-START_TEST(numbers)
+LOOP_TEST(numbers, 0, MODELS)
 {
     int64_t n = ROWS * models[_i].size;
     double want[MOST];
@@ -146,10 +146,9 @@ START_TEST(numbers)
     }
     close_session(&s);
 }
-END_TEST
 
 /* Proves that a row's bytes depend on nothing but the batch. */
-START_TEST(same_bytes)
+LOOP_TEST(same_bytes, 0, MODELS)
 {
     static const int devices[] = {1, 2, 3, 8}, workers[] = {1, 2, 4};
     int64_t n = ROWS * models[_i].size;
@@ -170,7 +169,6 @@ START_TEST(same_bytes)
             close_session(&s);
         }
 }
-END_TEST
 
 /* Compute all rows on one rank. */
 static int on_rank(const ls_transport *transport, void *user)
@@ -188,7 +186,7 @@ static int on_rank(const ls_transport *transport, void *user)
     return 0;
 }
 
-START_TEST(over_ranks)
+LOOP_TEST(over_ranks, 1, 5)
 {
     float right[MOST];
     ranks_here *all;
@@ -201,11 +199,10 @@ START_TEST(over_ranks)
     all_succeed(all, _i, on_rank, right);
     ranks_close(all);
 }
-END_TEST
 
 /* Proves that the three ways to take a mean are those of a step: 3, 3 and 1
  * rows of three devices. */
-START_TEST(means)
+TEST(means)
 {
     ls_trainer_options o = ls_trainer_defaults();
     float sum[MOST], exact[MOST], shards[MOST];
@@ -232,7 +229,6 @@ START_TEST(means)
         ck_assert(shards[k] == sum[k] * (1 / own[k / 18]) * (1.0f / 3));
     }
 }
-END_TEST
 
 /* ------ dropout ------ */
 
@@ -248,7 +244,7 @@ static void dropped(ls_graph *g)
 
 /* Proves that the mask is the one that the next step draws, and that there is
  * none where not asked for. */
-START_TEST(dropout)
+TEST(dropout)
 {
     session s = {.pool = open_pool(2, 2)};
     float got[ROWS * 40], off[ROWS * 40];
@@ -277,13 +273,12 @@ START_TEST(dropout)
     }
     close_session(&s);
 }
-END_TEST
 
 /* ------ what is around it ------ */
 
 /* Proves that steps and their bytes are the same with it, and that gradients in
  * hand whose memory it took are refused. */
-START_TEST(steps_around)
+TEST(steps_around)
 {
     session a, b;
     ls_gradients *g;
@@ -314,7 +309,6 @@ START_TEST(steps_around)
     close_session(&a);
     close_session(&b);
 }
-END_TEST
 
 /* An input that the loss does not read, and one that is passed on as it is. */
 static void aside(ls_graph *g)
@@ -326,7 +320,7 @@ static void aside(ls_graph *g)
     OK(ls_loss(g, ls_mean_loss(ls_add(y, t), NULL)));
 }
 
-START_TEST(passed_on)
+TEST(passed_on)
 {
     session s = {.pool = open_pool(2, 1)};
     float got[ROWS * 6];
@@ -347,13 +341,12 @@ START_TEST(passed_on)
         ck_assert(got[k] == 0);
     close_session(&s);
 }
-END_TEST
 
 /* ------ what is refused ------ */
 
 /* A graph without parameters has gradients, losses and outputs; there is
  * nothing to train. */
-START_TEST(no_parameters)
+LOOP_TEST(no_parameters, 0, 2)
 {
     enum { IN = 5, ALL = ROWS * IN };
     ls_pool *pool = open_pool(3, 1 + _i);
@@ -383,9 +376,8 @@ START_TEST(no_parameters)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-START_TEST(refused)
+TEST(refused)
 {
     static const float none[ROWS];
     const ls_array_spec spec = {"x", LS_F32, 1, {6}};
@@ -418,22 +410,5 @@ START_TEST(refused)
           LS_ENOTSUP, "a gradient function of your own");
     close_session(&s);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("input gradient");
-    TCase *t = tcase_create("input gradient");
-
-    tcase_add_loop_test(t, numbers, 0, MODELS);
-    tcase_add_loop_test(t, same_bytes, 0, MODELS);
-    tcase_add_loop_test(t, over_ranks, 1, 5);
-    tcase_add_test(t, means);
-    tcase_add_test(t, dropout);
-    tcase_add_test(t, steps_around);
-    tcase_add_test(t, passed_on);
-    tcase_add_loop_test(t, no_parameters, 0, 2);
-    tcase_add_test(t, refused);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

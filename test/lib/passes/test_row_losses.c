@@ -57,7 +57,7 @@ static void make_right(bool lm, float right[ROWS])
 
 /* Proves that weights, micro-batches, devices and workers do not matter, and
  * that a step after it is the step without it. */
-START_TEST(rows_alone)
+LOOP_TEST(rows_alone, 0, 4)
 {
     static const int devices[] = {1, 4, 8}, workers[] = {1, 3};
     bool lm = _i & 1;
@@ -84,7 +84,6 @@ START_TEST(rows_alone)
             ls_pool_close(pool);
         }
 }
-END_TEST
 
 /* Compute on one rank: status, and the rows. */
 static int on_rank(const ls_transport *transport, void *user)
@@ -106,7 +105,7 @@ static int on_rank(const ls_transport *transport, void *user)
 }
 
 /* Proves that each rank gets the losses of all rows. */
-START_TEST(rows_over_ranks)
+LOOP_TEST(rows_over_ranks, 1, 5)
 {
     float right[ROWS];
     ranks_here *all;
@@ -116,7 +115,6 @@ START_TEST(rows_over_ranks)
     all_succeed(all, _i, on_rank, right);
     ranks_close(all);
 }
-END_TEST
 
 /* Row i of weight 2 has the loss 3 i, from two terms; row 7 fails if asked. */
 static int local_rows(void *user, int device, const ls_shard *shard,
@@ -135,7 +133,7 @@ static int local_rows(void *user, int device, const ls_shard *shard,
 }
 
 /* Proves that a gradient function is asked row by row, and its failure said. */
-START_TEST(own_gradient)
+TEST(own_gradient)
 {
     const ls_array_spec input = {"x", LS_F32, 0, {0}};
     const ls_array_spec param = {"w", LS_F32, 1, {2}};
@@ -158,11 +156,10 @@ START_TEST(own_gradient)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that other sizes and inputs that are not set are refused, and that a
  * loss may be infinite. */
-START_TEST(wrong_rows)
+TEST(wrong_rows)
 {
     ls_pool *pool = open_pool(2, 2);
     run r = open_model(pool, false, NULL);
@@ -178,18 +175,5 @@ START_TEST(wrong_rows)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("row losses");
-    TCase *t = tcase_create("row losses");
-
-    tcase_add_unchecked_fixture(t, make_data, NULL);
-    tcase_add_loop_test(t, rows_alone, 0, 4);
-    tcase_add_loop_test(t, rows_over_ranks, 1, 5);
-    tcase_add_test(t, own_gradient);
-    tcase_add_test(t, wrong_rows);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN(.setup = make_data)

@@ -25,7 +25,7 @@ static bool zeros(const char *p, size_t n)
 
 /* Blocks are aligned to cache lines, from 4 MB on to huge pages; one byte less
  * than there is address space is refused with its size. */
-START_TEST(test_block)
+TEST(test_block)
 {
     static const struct {
         size_t bytes, align;
@@ -43,10 +43,9 @@ START_TEST(test_block)
     ck_assert_ptr_null(ls__block(SIZE_MAX, "everything"));
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "everything"));
 }
-END_TEST
 
 /* Large blocks are advised to be huge pages, where Linux has any. */
-START_TEST(test_huge_pages)
+TEST(test_huge_pages)
 {
     char *block = ls__block(8 << 20, "large");
 
@@ -54,10 +53,9 @@ START_TEST(test_huge_pages)
     check_huge(block);
     ls__block_free(block);
 }
-END_TEST
 
 /* Products and shapes that overflow are told from those that do not. */
-START_TEST(test_sizes)
+TEST(test_sizes)
 {
     size_t n = 7;
 
@@ -71,10 +69,9 @@ START_TEST(test_sizes)
     ck_assert_int_eq(ls__count(3, (int64_t[]){INT64_MAX, 2, 0}), -1);
     ck_assert_int_eq(ls__count(2, (int64_t[]){0, INT64_MAX}), 0);
 }
-END_TEST
 
 /* What an arena hands out is cleared, aligned, apart, and goes with it. */
-START_TEST(test_arena)
+TEST(test_arena)
 {
     ls__arena arena = {NULL};
     char *before = NULL;
@@ -94,7 +91,6 @@ START_TEST(test_arena)
     ls__arena_free(&arena);
     ck_assert_ptr_null(arena.first);
 }
-END_TEST
 
 /* ------ first touch ------ */
 
@@ -124,7 +120,7 @@ static void faults_of(ls_pool *pool, int64_t faults[DEVICES])
 /* The gradients of a worker's devices are touched by nobody before it: it pays
  * a page fault for every page of them (but for the first, where malloc's own
  * words are). */
-START_TEST(test_first_touch)
+TEST(test_first_touch)
 {
     static const ls_array_spec x = {"x", LS_F32, 0, {0}};
     static const ls_array_spec p = {"p", LS_F32, 1, {FLOATS}};
@@ -144,11 +140,10 @@ START_TEST(test_first_touch)
     ls_trainer_close(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A loader's rows are touched by the workers of their devices on several nodes,
  * twice, since it has two batches; on one node by nobody. */
-START_TEST(test_rows)
+TEST(test_rows)
 {
     enum { PAGES = 40 };
     static const char *const machine[] = {"numa:3 core:1", "core:3"};
@@ -187,20 +182,5 @@ START_TEST(test_rows)
     }
     free(data);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("memory");
-    TCase *t = tcase_create("memory");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, test_block);
-    tcase_add_test(t, test_huge_pages);
-    tcase_add_test(t, test_sizes);
-    tcase_add_test(t, test_arena);
-    tcase_add_test(t, test_first_touch);
-    tcase_add_test(t, test_rows);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

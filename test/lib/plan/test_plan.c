@@ -194,7 +194,7 @@ static void check_scratch(const ls__plan *plan, const ls__instr *in)
 
 /* Nothing that is still to be read is written over, in no graph; everything
  * that trains gets a gradient, and all lies within the memory. */
-START_TEST(test_memory)
+LOOP_TEST(test_memory, 0, GRAPHS)
 {
     static const char *const names[] = {"native", "blis"};
     ls_graph *g = new_graph(graphs[_i].build);
@@ -217,7 +217,6 @@ START_TEST(test_memory)
     }
     ls_graph_free(g);
 }
-END_TEST
 
 /* ------ Shortage ------ */
 
@@ -248,7 +247,7 @@ static int whole_way(const ls__backend *be)
 
 /* Whichever allocation fails, from the graph to the executor: LS_ENOMEM, and
  * nothing stays allocated. */
-START_TEST(test_no_memory)
+TEST(test_no_memory)
 {
     const ls__backend *be = backend(NULL);
     int status = LS_ENOMEM, n = 0;
@@ -267,10 +266,9 @@ START_TEST(test_no_memory)
     }
     ck_assert(!COUNTS_MEMORY || n > 10);
 }
-END_TEST
 
 /* More memory than there is: LS_ENOMEM, not a crash. */
-START_TEST(test_huge)
+TEST(test_huge)
 {
     ls_graph *g = NULL;
     ls__plan *plan = NULL;
@@ -288,29 +286,5 @@ START_TEST(test_huge)
     ls__plan_free(plan);
     ls_graph_free(g);
 }
-END_TEST
 
-static TCase *cases(const char *name)
-{
-    TCase *t = tcase_create(name);
-
-    tcase_set_timeout(t, 120);
-    return t;
-}
-
-static Suite *plan_suite(void)
-{
-    Suite *s = suite_create("plan");
-    TCase *t = cases("memory");
-
-    tcase_add_loop_test(t, test_memory, 0, GRAPHS);
-    tcase_add_test(t, test_no_memory);
-    tcase_add_test(t, test_huge);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(plan_suite());
-}
+MAIN()

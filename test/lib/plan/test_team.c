@@ -208,7 +208,7 @@ static int64_t check(const outcome *want, const setting *s)
 
 /* Proves for each model that however a shard is cut, the bytes are those of one
  * worker; and that it is cut, unless it is one chunk that is not. */
-START_TEST(cuts)
+LOOP_TEST(cuts, 0, KINDS)
 {
     static const ls__team_cut cut[] = {{2, 1}, {1, 2}, {3, 2}, {4, 1}, {1, 3}};
 
@@ -225,11 +225,10 @@ START_TEST(cuts)
         }
     }
 }
-END_TEST
 
 /* Proves the same of layers in bf16, whose values are cut in bands, and of
  * gradients that are added up. */
-START_TEST(kinds_of_steps)
+TEST(kinds_of_steps)
 {
     static const ls__team_cut cut[] = {{1, 2}, {2, 1}, {2, 3}};
 
@@ -245,14 +244,13 @@ START_TEST(kinds_of_steps)
         }
     }
 }
-END_TEST
 
 /* Proves for each model that workers that are done help those that are not, and
  * that no bit shows it.  A leader gives the other threads a turn before each
  * operator, but who is done first is the machine's affair; so it is tried
  * again until somebody was.  A team may always be last, and few rows may not be
  * cut at all. */
-START_TEST(stealing)
+LOOP_TEST(stealing, 0, KINDS)
 {
     static const struct { int devices, workers; } all[] = {{3, 2}, {5, 3},
                                                            {2, 3}};
@@ -273,10 +271,9 @@ START_TEST(stealing)
                       "nobody was helped", _i, s.devices, s.workers);
     }
 }
-END_TEST
 
 /* Proves that numbers of workers to 64 change no bit. */
-START_TEST(numbers_of_workers)
+LOOP_TEST(numbers_of_workers, 0, 2)
 {
     static const int workers[] = {2, 3, 5, 8, 16, 33, 64};
     setting s = {_i ? TIED : LARGE, 1, 1 + _i, 1, 1, LS_F32_LAYERS, {0, 0},
@@ -288,14 +285,13 @@ START_TEST(numbers_of_workers)
         check(&want, &s);
     }
 }
-END_TEST
 
 /* ------ The model ------ */
 
 /* Proves that by counts the tool's lm at batch 32 scales: chunks are shared out
  * first, then their rows, and each time workers double a shard takes little
  * more than half. */
-START_TEST(model_of_lm)
+TEST(model_of_lm)
 {
     static const struct {
         int devices, members;
@@ -333,19 +329,5 @@ START_TEST(model_of_lm)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("team");
-    TCase *t = tcase_create("team");
-
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, cuts, 0, KINDS);
-    tcase_add_loop_test(t, stealing, 0, KINDS);
-    tcase_add_test(t, kinds_of_steps);
-    tcase_add_test(t, model_of_lm);
-    tcase_add_loop_test(t, numbers_of_workers, 0, 2);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

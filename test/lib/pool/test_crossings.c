@@ -57,7 +57,8 @@ static int add(atomic_int *p, int x)
 #define ls__barrier_arrive counted_arrive
 #include "pool/barrier.c"
 
-#include <check.h>
+#include "program.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,7 +182,7 @@ static long most(int n, int caches, bool split)
 /* Proves the counts of 2 to 192 threads below caches of so many cores: flat at
  * least a move for each thread where all arrive in turn, in groups at most five
  * for each cache, whatever the number of threads. */
-START_TEST(counts)
+TEST(counts)
 {
     static const int cores[] = {1, 2, 4, 8, 16, 48};
 
@@ -195,11 +196,10 @@ START_TEST(counts)
             ck_assert_int_le(most(n, caches, true), 5 * caches);
         }
 }
-END_TEST
 
 /* Proves the numbers of docs/scaling.md, of caches of eight cores and of other
  * machines. */
-START_TEST(named)
+TEST(named)
 {
     static const struct {
         int threads, caches;
@@ -219,11 +219,10 @@ START_TEST(named)
                       flat, split);
     }
 }
-END_TEST
 
 /* Proves that a single cache costs what it did: one meeting moves nothing
  * between caches, and touches two lines. */
-START_TEST(one_cache)
+TEST(one_cache)
 {
     crowd c;
     int lines = 0;
@@ -235,21 +234,5 @@ START_TEST(one_cache)
         lines += line[i].at != 0;
     ck_assert_int_eq(lines, 2);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("crossings");
-    TCase *all = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
-    int failed;
-
-    suite_add_tcase(suite, all);
-    tcase_add_test(all, counts);
-    tcase_add_test(all, named);
-    tcase_add_test(all, one_cache);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+MAIN()

@@ -128,7 +128,7 @@ static void say_time(int n, int spins, int rounds, int64_t nanoseconds)
  * times as many with LS_LONG, which prints their times), from one thread to
  * four times as many as two cores hold: nobody passes early, nobody sleeps
  * for ever. */
-START_TEST(test_barrier)
+TEST(test_barrier)
 {
     static const struct {
         int n, rounds, spins;
@@ -148,12 +148,12 @@ START_TEST(test_barrier)
         say_time(row[i].n, spins, rounds, ls__nanoseconds() - start);
     }
 }
-END_TEST
 
 /* The same where threads are taken off their processors at random, before they
  * write and before they read: 48,000 crossings, a quarter of them under a
- * sanitizer, with LS_LONG ten million. */
-START_TEST(test_barrier_preempted)
+ * sanitizer, with LS_LONG ten million.  A test for each number of threads:
+ * Check counts the microseconds of a test in an int, which holds 35 minutes. */
+LOOP_TEST(test_barrier_preempted, 0, MOST / 2)
 {
     int rounds = (long_run() ? 420000 : 2000) / (UNDER_SANITIZER ? 4 : 1);
     int n = 2 + 2 * _i;
@@ -165,10 +165,9 @@ START_TEST(test_barrier_preempted)
         say_time(n, spins, rounds, ls__nanoseconds() - start);
     }
 }
-END_TEST
 
 /* The same where threads meet in groups first, of one thread and of several. */
-START_TEST(test_barrier_groups)
+TEST(test_barrier_groups)
 {
     for (int groups = 2; groups <= 4; groups++)
         for (int n = groups; n <= MOST; n += 2) {
@@ -176,20 +175,18 @@ START_TEST(test_barrier_groups)
             ck_assert_int_eq(cross_in(groups, n, 200, 0, true), 0);
         }
 }
-END_TEST
 
 /* A barrier nobody could pass is refused. */
-START_TEST(test_barrier_refused)
+TEST(test_barrier_refused)
 {
     ls__barrier barrier;
 
     ck_assert_int_eq(ls__barrier_open(&barrier, 0, 0), LS_EINVAL);
     ck_assert_int_eq(ls__barrier_open(&barrier, 1, -1), LS_EINVAL);
 }
-END_TEST
 
 /* Options of an impossible size are refused. */
-START_TEST(test_options_refused)
+TEST(test_options_refused)
 {
     ls_pool_options o = ls_pool_defaults();
     ls_pool *pool = NULL;
@@ -201,7 +198,6 @@ START_TEST(test_options_refused)
     ck_assert_ptr_null(pool);
     ls_mesh_close(mesh);
 }
-END_TEST
 
 typedef struct letter {
     ls__gate gate;
@@ -218,7 +214,7 @@ static void *read_letter(void *arg)
 
 /* A gate wakes sleepers and shows them what was written before it opened, also
  * when it opened before they came. */
-START_TEST(test_gate)
+TEST(test_gate)
 {
     for (int late = 0; late < 2; late++) {
         letter l = {.text = 0};
@@ -238,7 +234,6 @@ START_TEST(test_gate)
         }
     }
 }
-END_TEST
 
 /* ------ Pool ------ */
 
@@ -273,7 +268,7 @@ static void count(void *user, int worker)
 
 /* Every worker runs each job exactly once, sees what the caller wrote, and the
  * caller sees what it wrote. */
-START_TEST(test_run)
+TEST(test_run)
 {
     for (int workers = 1; workers <= MOST; workers++) {
         tally t = {.pool = pool_of(workers, ls_pool_defaults())};
@@ -290,10 +285,9 @@ START_TEST(test_run)
         ls_pool_close(t.pool);
     }
 }
-END_TEST
 
 /* Workers sleep between jobs that are far apart, and still run the next. */
-START_TEST(test_sleep)
+TEST(test_sleep)
 {
     tally t = {.pool = pool_of(3, ls_pool_defaults())};
 
@@ -305,7 +299,6 @@ START_TEST(test_sleep)
     }
     ls_pool_close(t.pool);
 }
-END_TEST
 
 /* Each phase adds up what all wrote in the one before. */
 static void phases(void *user, int worker)
@@ -323,7 +316,7 @@ static void phases(void *user, int worker)
 }
 
 /* The barrier inside a job holds for any number of workers. */
-START_TEST(test_pool_barrier)
+TEST(test_pool_barrier)
 {
     for (int workers = 1; workers <= MOST; workers++) {
         tally t = {.pool = pool_of(workers, ls_pool_defaults())};
@@ -335,10 +328,9 @@ START_TEST(test_pool_barrier)
         ls_pool_close(t.pool);
     }
 }
-END_TEST
 
 /* Workers' devices are contiguous, in order, complete, and balanced. */
-START_TEST(test_devices_of)
+TEST(test_devices_of)
 {
     for (int devices = 1; devices <= 20; devices++) {
         for (int workers = 1; workers <= 24; workers += 1 + workers / 3) {
@@ -365,7 +357,6 @@ START_TEST(test_devices_of)
         }
     }
 }
-END_TEST
 
 typedef struct census {
     cpu_set_t mask[MOST];
@@ -419,7 +410,7 @@ static void check_pinned(const census *c, const ls_mesh *mesh, int worker)
 
 /* Created workers sit on their PUs, round robin when there are too few; the
  * caller stays where it may be, unless asked, and then gets it back. */
-START_TEST(test_pinning)
+TEST(test_pinning)
 {
     cpu_set_t before, after;
 
@@ -442,7 +433,6 @@ START_TEST(test_pinning)
         ck_assert(CPU_EQUAL(&before, &after));
     }
 }
-END_TEST
 
 /* The pool of one worker, the caller, on these processors; counts where it may
  * run, and leaves it as it was. */
@@ -469,7 +459,7 @@ static int seats_of_one(const char *cpus, bool pin, char text[128])
 
 /* Two programs that leave cores free must not meet on the first ones: a worker
  * has a core of its own where all are taken, those named, or if it asks. */
-START_TEST(test_shared_machine)
+TEST(test_shared_machine)
 {
     ls_mesh_options m = {.size = sizeof m, .devices = 2, .workers = 2,
                          .pin = true};
@@ -492,11 +482,10 @@ START_TEST(test_shared_machine)
     }
     ls_mesh_close(mesh);
 }
-END_TEST
 
 /* Workers that are not to be pinned may run where the caller could, also when
  * the caller is pinned. */
-START_TEST(test_no_pin)
+TEST(test_no_pin)
 {
     ls_pool_options o = {.size = sizeof o, .no_pin = true, .pin_caller = true};
     cpu_set_t before;
@@ -510,10 +499,9 @@ START_TEST(test_no_pin)
     check_pinned(&c, ls__pool_mesh(pool), 0);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Nobody is pinned on a machine that is only described, whoever asks. */
-START_TEST(test_described)
+TEST(test_described)
 {
     ls_mesh_options m = {.size = sizeof m, .devices = 2, .workers = 2,
                          .topology = "pack:2 core:2 pu:2"};
@@ -532,11 +520,10 @@ START_TEST(test_described)
         ck_assert(CPU_EQUAL(&c.mask[w], &before));
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Jobs run with denormals flushed and rounding to nearest everywhere; the
  * caller's own mode, here upwards and with denormals, is kept. */
-START_TEST(test_fpmode)
+TEST(test_fpmode)
 {
     ls_pool *pool = pool_of(4, ls_pool_defaults());
     census c;
@@ -552,11 +539,10 @@ START_TEST(test_fpmode)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 /* A host's signals are not taken by workers, but faults are; the caller's mask
  * is left alone; threads can be told apart by name. */
-START_TEST(test_signals_and_names)
+TEST(test_signals_and_names)
 {
     ls_pool *pool = pool_of(3, ls_pool_defaults());
     census c;
@@ -571,10 +557,9 @@ START_TEST(test_signals_and_names)
     ck_assert_str_eq(c.name[2], "lockstep-2");
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Two pools of one caller keep their jobs apart. */
-START_TEST(test_two_pools)
+TEST(test_two_pools)
 {
     tally a = {.pool = pool_of(2, ls_pool_defaults())};
     tally b = {.pool = pool_of(3, ls_pool_defaults())};
@@ -591,7 +576,6 @@ START_TEST(test_two_pools)
     ck_assert_int_eq(b.calls[1], 200);
     ls_pool_close(b.pool);
 }
-END_TEST
 
 /* Opens, runs and closes a pool of its own; returns NULL when all is right. */
 static void *live(void *arg)
@@ -613,7 +597,7 @@ static void *live(void *arg)
 }
 
 /* Any thread may be a pool's caller, several at the same time. */
-START_TEST(test_callers)
+TEST(test_callers)
 {
     pthread_t thread[3];
     void *wrong;
@@ -625,10 +609,9 @@ START_TEST(test_callers)
         ck_assert_ptr_null(wrong);
     }
 }
-END_TEST
 
 /* Opening and closing leaves nothing behind. */
-START_TEST(test_open_close)
+TEST(test_open_close)
 {
     int before = settled_tasks();
     ls_mesh_options o = {.size = sizeof o, .workers = 3};
@@ -645,11 +628,10 @@ START_TEST(test_open_close)
     ls_pool_close(NULL);
     await_tasks(before);
 }
-END_TEST
 
 /* A worker that cannot be placed is named, all others are ended, and the
  * caller is where it was. */
-START_TEST(test_not_placed)
+TEST(test_not_placed)
 {
     static const struct {
         int worker;
@@ -688,7 +670,6 @@ START_TEST(test_not_placed)
         ls_mesh_close(here);
     }
 }
-END_TEST
 
 static rlim_t address_space(void)
 {
@@ -701,8 +682,9 @@ static rlim_t address_space(void)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A thread that cannot be created is named, and those before it are ended. */
-START_TEST(test_no_thread)
+/* A thread that cannot be created is named, and those before it are ended.
+ * Sanitizers need all of the address space. */
+LOOP_TEST(test_no_thread, 0, !UNDER_SANITIZER)
 {
     ls_mesh_options o = {.size = sizeof o,
                          .workers = 4000, .topology = "core:1 pu:1"};
@@ -727,45 +709,5 @@ START_TEST(test_no_thread)
     await_tasks(before);
     ls_mesh_close(mesh);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("pool");
-    TCase *barrier = tcase_create("barrier"), *pool = tcase_create("pool");
-
-    tcase_set_timeout(barrier, 3000);
-    tcase_add_test(barrier, test_barrier);
-    /* A test for each number of threads: Check counts the microseconds of a
-     * test in an int, which holds 35 minutes. */
-    tcase_add_loop_test(barrier, test_barrier_preempted, 0, MOST / 2);
-    tcase_add_test(barrier, test_barrier_groups);
-    tcase_add_test(barrier, test_barrier_refused);
-    tcase_add_test(barrier, test_options_refused);
-    tcase_add_test(barrier, test_gate);
-    tcase_set_timeout(pool, 300);
-    tcase_add_test(pool, test_run);
-    tcase_add_test(pool, test_sleep);
-    tcase_add_test(pool, test_pool_barrier);
-    tcase_add_test(pool, test_devices_of);
-    tcase_add_test(pool, test_pinning);
-    tcase_add_test(pool, test_no_pin);
-    tcase_add_test(pool, test_shared_machine);
-    tcase_add_test(pool, test_described);
-    tcase_add_test(pool, test_fpmode);
-    tcase_add_test(pool, test_signals_and_names);
-    tcase_add_test(pool, test_two_pools);
-    tcase_add_test(pool, test_callers);
-    tcase_add_test(pool, test_open_close);
-    tcase_add_test(pool, test_not_placed);
-    if (!UNDER_SANITIZER) /* sanitizers need all of the address space */
-        tcase_add_test(pool, test_no_thread);
-    suite_add_tcase(s, barrier);
-    suite_add_tcase(s, pool);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN(.timeout = 3000)

@@ -123,7 +123,7 @@ static double dropped(const json_t *file)
 
 /* Each device's gradients are a slice of each step, on its worker's row, and
  * so are reducing, updating, waiting and the step. */
-START_TEST(test_slices)
+TEST(test_slices)
 {
     traced r;
     json_t *file;
@@ -146,10 +146,9 @@ START_TEST(test_slices)
     json_decref(file);
     close_run(&r);
 }
-END_TEST
 
 /* Rows are called after workers and their PUs. */
-START_TEST(test_names)
+TEST(test_names)
 {
     ls_mesh_options o = {.size = sizeof o,
                          .devices = DEVICES, .workers = WORKERS};
@@ -179,7 +178,6 @@ START_TEST(test_names)
     json_decref(file);
     close_run(&r);
 }
-END_TEST
 
 /* A layer in a graph of its own, and what it is compared with. */
 static ls_graph *layer_graph(ls_node **layer, ls_node **y)
@@ -217,7 +215,7 @@ static ls_graph *chain_graph(void)
 
 /* A chain is one slice forward and one backward, and none of its operators has
  * a slice of its own. */
-START_TEST(test_chain)
+TEST(test_chain)
 {
     traced r;
     json_t *file;
@@ -236,10 +234,9 @@ START_TEST(test_chain)
     json_decref(file);
     close_run(&r);
 }
-END_TEST
 
 /* A row's phases and waiting follow each other in time, without overlap. */
-START_TEST(test_order)
+TEST(test_order)
 {
     double end[WORKERS] = {0};
     const json_t *e;
@@ -265,10 +262,9 @@ START_TEST(test_order)
     json_decref(file);
     close_run(&r);
 }
-END_TEST
 
 /* The counters hold each step's loss, exactly, and how fast it went. */
-START_TEST(test_counters)
+TEST(test_counters)
 {
     int losses = 0, rates = 0;
     const json_t *e;
@@ -289,10 +285,9 @@ START_TEST(test_counters)
     json_decref(file);
     close_run(&r);
 }
-END_TEST
 
 /* Every operator of every device is there at level 2, both ways. */
-START_TEST(test_operators)
+TEST(test_operators)
 {
     traced r;
     json_t *file;
@@ -308,11 +303,10 @@ START_TEST(test_operators)
     json_decref(file);
     close_run(&r);
 }
-END_TEST
 
 /* A ring that is full loses its oldest events and says how many; the newest
  * stay, and the file is whole. */
-START_TEST(test_wrap)
+TEST(test_wrap)
 {
     const json_t *e;
     json_t *file;
@@ -335,7 +329,6 @@ START_TEST(test_wrap)
     json_decref(file);
     close_run(&r);
 }
-END_TEST
 
 static int marked(void *user, int device, const void *const *in,
                   void *const *out)
@@ -358,7 +351,7 @@ static int marked_once(void *user, int device, const void *const *in,
 }
 
 /* Marks are on the row of whoever set them, with any text for a name. */
-START_TEST(test_marks)
+TEST(test_marks)
 {
     ls_mark outer, inner;
     json_t *file;
@@ -382,11 +375,10 @@ START_TEST(test_marks)
     json_decref(file);
     close_run(&r);
 }
-END_TEST
 
 /* Whoever calls two pools may mark one of them in a job of the other: it is on
  * the caller's row. */
-START_TEST(test_marks_of_another)
+TEST(test_marks_of_another)
 {
     ls_pool *other = open_axes("data:4", WORKERS);
     ls_trace *of_other;
@@ -409,11 +401,10 @@ START_TEST(test_marks_of_another)
     ls_pool_close(other);
     close_run(&r);
 }
-END_TEST
 
 /* A prediction is a phase of each worker's; what a pool is told to count while
  * nothing is traced is lost. */
-START_TEST(test_prediction)
+TEST(test_prediction)
 {
     static const float x[ROWS * IN];
     float out[ROWS * OUT];
@@ -438,10 +429,9 @@ START_TEST(test_prediction)
     ls_predictor_close(p);
     close_run(&r);
 }
-END_TEST
 
 /* A disk that fills up while a trace is written: the message, and no file. */
-START_TEST(test_disk_full)
+TEST(test_disk_full)
 {
     struct rlimit old, small;
     traced r;
@@ -457,10 +447,9 @@ START_TEST(test_disk_full)
     ck_assert_int_lt(access(r.path, F_OK), 0);
     close_run(&r);
 }
-END_TEST
 
 /* A trace that is opened, at any level, changes no bit of a run. */
-START_TEST(test_bits)
+TEST(test_bits)
 {
     char hex[3][65];
 
@@ -475,11 +464,10 @@ START_TEST(test_bits)
     ck_assert_str_eq(hex[0], hex[1]);
     ck_assert_str_eq(hex[0], hex[2]);
 }
-END_TEST
 
 /* A trace may be closed and another one opened; steps go on in between, and a
  * mark that began before it is not kept. */
-START_TEST(test_again)
+TEST(test_again)
 {
     ls_trace *other = NULL;
     ls_mark early;
@@ -502,11 +490,10 @@ START_TEST(test_again)
     json_decref(file);
     close_run(&r);
 }
-END_TEST
 
 /* Options that make no sense are named, and a file that cannot be written
  * leaves nothing behind. */
-START_TEST(test_refused)
+TEST(test_refused)
 {
     ls_trace_options o = ls_trace_defaults();
     ls_trace *t = NULL;
@@ -539,27 +526,5 @@ START_TEST(test_refused)
     ck_assert(stat("/dev/null", &info) == 0 && S_ISCHR(info.st_mode));
     close_run(&r);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("trace");
-    TCase *t = tcase_create("trace");
-
-    tcase_add_test(t, test_slices);
-    tcase_add_test(t, test_names);
-    tcase_add_test(t, test_order);
-    tcase_add_test(t, test_counters);
-    tcase_add_test(t, test_operators);
-    tcase_add_test(t, test_chain);
-    tcase_add_test(t, test_wrap);
-    tcase_add_test(t, test_marks);
-    tcase_add_test(t, test_marks_of_another);
-    tcase_add_test(t, test_prediction);
-    tcase_add_test(t, test_disk_full);
-    tcase_add_test(t, test_bits);
-    tcase_add_test(t, test_again);
-    tcase_add_test(t, test_refused);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -100,7 +100,7 @@ static void append(scene *s, int64_t n)
 }
 
 /* One by one, in pieces, all at once; and again from the middle. */
-START_TEST(test_bytes)
+LOOP_TEST(test_bytes, 0, CASES * (LS_F32X3_LAYERS + 1))
 {
     scene s = open_scene(_i % CASES, (ls_precision)(_i / CASES));
     int64_t length = s.c.length;
@@ -115,10 +115,9 @@ START_TEST(test_bytes)
     append(&s, length);
     close_scene(&s);
 }
-END_TEST
 
 /* Workers share a position: one by one, fewer than they are, and more. */
-START_TEST(test_shared)
+LOOP_TEST(test_shared, 0, 8)
 {
     static const int counts[] = {1, 2, 3, 7};
     scene s = open_scene(WIDE, (ls_precision)(_i % 2));
@@ -135,11 +134,10 @@ START_TEST(test_shared)
     close_scene(&s);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* What stands after a position does not show in it, so a row may be filled with
  * anything: the same as generation without a generator. */
-START_TEST(test_filled)
+TEST(test_filled)
 {
     scene s = open_scene(0, LS_F32_LAYERS);
 
@@ -149,10 +147,9 @@ START_TEST(test_filled)
     append(&s, 5);
     close_scene(&s);
 }
-END_TEST
 
 /* New weights are for the next sequence. */
-START_TEST(test_refresh)
+TEST(test_refresh)
 {
     scene s = open_scene(0, LS_F32_LAYERS);
 
@@ -169,10 +166,9 @@ START_TEST(test_refresh)
     append(&s, 4);
     close_scene(&s);
 }
-END_TEST
 
 /* A generator of a model that a file holds. */
-START_TEST(test_file)
+TEST(test_file)
 {
     scene s = open_scene(0, LS_F32_LAYERS);
 
@@ -188,7 +184,6 @@ START_TEST(test_file)
     close_scene(&s);
     folder_close();
 }
-END_TEST
 
 /* ------ NUMA nodes of described machines ------ */
 
@@ -242,7 +237,7 @@ static void check_copies(const scene *s, ls_pool *pool)
 
 /* The bytes are the same for every number of workers on 2 x 96 cores, four
  * nodes a package, and each node has a copy. */
-START_TEST(test_nodes)
+LOOP_TEST(test_nodes, 0, 5)
 {
     static const int workers[] = {1, 2, 25, 64, 192};
     scene s = open_scene(WIDE, LS_F32_LAYERS);
@@ -257,7 +252,6 @@ START_TEST(test_nodes)
     close_scene(&s);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Does it show in a position that workers of this node read zeros? */
 static bool shows(const scene *s, int worker)
@@ -274,7 +268,7 @@ static bool shows(const scene *s, int worker)
 }
 
 /* Each worker reads the copy of its own node. */
-START_TEST(test_own_copies)
+LOOP_TEST(test_own_copies, 0, 2)
 {
     scene s = open_scene(WIDE, (ls_precision)_i);
     ls_pool *pool = open_machine("numa:3 core:1", 3);
@@ -288,11 +282,10 @@ START_TEST(test_own_copies)
     close_scene(&s);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* One of several generators has copies, which are of what it took; so are those
  * of another one, when that is closed. */
-START_TEST(test_one_has_copies)
+TEST(test_one_has_copies)
 {
     scene s = open_scene(WIDE, LS_F32_LAYERS), t = s;
     ls_pool *pool = open_machine("numa:2 core:2", 4);
@@ -334,12 +327,11 @@ START_TEST(test_one_has_copies)
     ls_pool_close(other);
     ls_pool_close(pool);
 }
-END_TEST
 
 #if OWN_MALLOC
 
 /* Nothing is allocated after the first position. */
-START_TEST(test_no_allocation)
+TEST(test_no_allocation)
 {
     scene s = open_scene(0, LS_F32_LAYERS);
     float logits[VOCAB];
@@ -361,11 +353,10 @@ START_TEST(test_no_allocation)
     fail_memory = NO_MEMORY;
     close_scene(&s);
 }
-END_TEST
 
 /* A generator that could not share a position has no pool, and goes on alone;
  * it can be asked again. */
-START_TEST(test_share_without_memory)
+TEST(test_share_without_memory)
 {
     scene s = open_scene(0, LS_F32_LAYERS);
     ls_pool *pool = open_pool(3, 3);
@@ -386,11 +377,10 @@ START_TEST(test_share_without_memory)
     ls_pool_close(pool);
     close_scene(&s);
 }
-END_TEST
 
 #endif
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
     scene s = open_scene(0, LS_F32_LAYERS);
     int64_t length = s.c.length, vocab = s.c.vocab;
@@ -413,7 +403,6 @@ START_TEST(test_refused)
     FAILS(ls_generator_cut(s.generator, -1), LS_ERANGE, "-1 of 12");
     close_scene(&s);
 }
-END_TEST
 
 /* Models whose output needs all positions at once. */
 static void see_all(ls_graph *g, ls_node *t)
@@ -456,7 +445,7 @@ static const struct {
     {of_floats, "\"u\" is no sequence of indices"},
 };
 
-START_TEST(test_all_at_once)
+LOOP_TEST(test_all_at_once, 0, 4)
 {
     ls_pool *pool = open_pool(1, 1);
     ls_generator *generator = NULL;
@@ -478,28 +467,5 @@ START_TEST(test_all_at_once)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("generator");
-    TCase *t = tcase_create("generator");
-
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, test_bytes, 0, CASES * (LS_F32X3_LAYERS + 1));
-    tcase_add_loop_test(t, test_shared, 0, 8);
-    tcase_add_loop_test(t, test_nodes, 0, 5);
-    tcase_add_loop_test(t, test_own_copies, 0, 2);
-    tcase_add_test(t, test_one_has_copies);
-    tcase_add_test(t, test_filled);
-    tcase_add_test(t, test_refresh);
-    tcase_add_test(t, test_file);
-#if OWN_MALLOC
-    tcase_add_test(t, test_no_allocation);
-    tcase_add_test(t, test_share_without_memory);
-#endif
-    tcase_add_test(t, test_refused);
-    tcase_add_loop_test(t, test_all_at_once, 0, 4);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

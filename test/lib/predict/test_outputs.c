@@ -82,7 +82,7 @@ static double cross_entropy(const float *x, int label)
 }
 
 /* The logits are those the loss was made of, after some training. */
-START_TEST(test_logits)
+LOOP_TEST(test_logits, 1, 4)
 {
     training t;
     ls_result r;
@@ -101,7 +101,6 @@ START_TEST(test_logits)
     ck_assert_double_eq_tol((double)r.loss, loss / (ROWS * (T - 1)), 1e-5);
     close_all(&t);
 }
-END_TEST
 
 static void state_after(int workers, int outputs, char hash[65])
 {
@@ -117,7 +116,7 @@ static void state_after(int workers, int outputs, char hash[65])
 
 /* Training has the same bits with outputs declared, whatever was not folded
  * or runs for them only. */
-START_TEST(test_no_trace)
+TEST(test_no_trace)
 {
     char plain[65], watched[65];
 
@@ -127,7 +126,6 @@ START_TEST(test_no_trace)
         ck_assert_str_eq(watched, plain);
     }
 }
-END_TEST
 
 enum { WIDE = 64 };
 
@@ -159,7 +157,7 @@ static void train_beside(bool head, float kernel[WIDE * WIDE])
     close_all(&t);
 }
 
-START_TEST(test_beside)
+TEST(test_beside)
 {
     static float alone[WIDE * WIDE], beside[WIDE * WIDE];
 
@@ -167,11 +165,10 @@ START_TEST(test_beside)
     train_beside(true, beside);
     ck_assert_mem_eq(alone, beside, sizeof alone);
 }
-END_TEST
 
 /* Each output has the same bytes on any number of workers, and a node before a
  * folded activation is the value before it. */
-START_TEST(test_workers)
+TEST(test_workers)
 {
     static float first[3][ROWS * T * 2 * D], now[3][ROWS * T * 2 * D];
     training t;
@@ -194,10 +191,9 @@ START_TEST(test_workers)
                                 1e-6);
     }
 }
-END_TEST
 
 /* Later tokens do not reach earlier positions: the mask is causal. */
-START_TEST(test_causal)
+TEST(test_causal)
 {
     training t;
     float before[ROWS * T * V], after[ROWS * T * V];
@@ -216,10 +212,9 @@ START_TEST(test_causal)
     }
     close_all(&t);
 }
-END_TEST
 
 /* Rows of weight 0 keep what was in out; the others are as without weights. */
-START_TEST(test_masked)
+TEST(test_masked)
 {
     static const float weights[ROWS] = {0, 1, 0, 0, 0.5f, 0, 0, 0};
     training t;
@@ -235,10 +230,9 @@ START_TEST(test_masked)
         ck_assert(some[i] == (weights[i / (T * V)] > 0 ? all[i] : -77));
     close_all(&t);
 }
-END_TEST
 
 /* Labels need not be there for the logits, but for the loss. */
-START_TEST(test_needed_inputs)
+TEST(test_needed_inputs)
 {
     static const float x[4] = {1, 2, 3, 4};
     training t;
@@ -262,10 +256,9 @@ START_TEST(test_needed_inputs)
     ck_assert_int_eq(ls_step(t.trainer, t.batch, &r), LS_EINVAL);
     close_all(&t);
 }
-END_TEST
 
 /* What cannot be is refused with the names and sizes. */
-START_TEST(test_refused)
+TEST(test_refused)
 {
     static const ls_array_spec one = {"x", LS_F32, 0, {0}};
     ls_gradient own = {no_gradient, NULL, 1, 1, &one, &one};
@@ -287,10 +280,9 @@ START_TEST(test_refused)
     ls_trainer_close(other);
     close_all(&t);
 }
-END_TEST
 
 /* An output is a value, has one name, and the first error sticks. */
-START_TEST(test_bad_outputs)
+TEST(test_bad_outputs)
 {
     for (int i = 0; i < 4; i++) {
         ls_graph *g;
@@ -310,11 +302,10 @@ START_TEST(test_bad_outputs)
     }
     ck_assert_int_eq(ls_output(NULL, NULL, "z"), LS_EINVAL);
 }
-END_TEST
 
 /* jax 0.10.2: [int(categorical(fold_in(key(5), i), l / float32(0.8))) for i in
  * range(20)] with l = normal(key(1), (256,)); temperature 0 is the argmax. */
-START_TEST(test_categorical)
+TEST(test_categorical)
 {
     static const int want[] = {132, 158, 155, 36,  131, 204, 183,
                                166, 42,  30,  242, 193, 76,  202,
@@ -332,29 +323,5 @@ START_TEST(test_categorical)
         logits[i] = i == 299 ? 100 : 0;
     ck_assert_int_eq(ls_random_categorical(ls_key_new(1), 300, logits, 1), 299);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("predict");
-    TCase *t = tcase_create("predict");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_logits, 1, 4);
-    tcase_add_test(t, test_no_trace);
-    tcase_add_test(t, test_beside);
-    tcase_add_test(t, test_workers);
-    tcase_add_test(t, test_causal);
-    tcase_add_test(t, test_masked);
-    tcase_add_test(t, test_needed_inputs);
-    tcase_add_test(t, test_refused);
-    tcase_add_test(t, test_bad_outputs);
-    tcase_add_test(t, test_categorical);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

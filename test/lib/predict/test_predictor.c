@@ -121,7 +121,7 @@ static void check_rows(ls_predictor *p, const trained *t, ls_pool *pool)
 
 /* Predictors from a trainer and, for what files can say, from a file; alone and
  * on a pool of another number of workers. */
-START_TEST(test_bytes)
+LOOP_TEST(test_bytes, 0, MODELS)
 {
     static trained t;
     ls_pool *three = open_pool(3, 3);
@@ -142,7 +142,6 @@ START_TEST(test_bytes)
     ls_pool_close(three);
     end(&t);
 }
-END_TEST
 
 /* ------ of a graph ------ */
 
@@ -170,7 +169,7 @@ static int copies(const ls_trainer *trainer, ls_array array[ARRAYS])
 
 /* Proves that a graph, without a loss, with a trainer's weights from a file or
  * from arrays gives the same bytes. */
-START_TEST(test_graphs)
+LOOP_TEST(test_graphs, 0, 3)
 {
     static trained t;
     ls_array array[ARRAYS], wrong[ARRAYS];
@@ -202,7 +201,6 @@ START_TEST(test_graphs)
     folder_close();
     end(&t);
 }
-END_TEST
 
 /* ------ while training goes on ------ */
 
@@ -263,7 +261,7 @@ static void record(float wanted[][MOST])
     end(&t);
 }
 
-START_TEST(test_beside_training)
+TEST(test_beside_training)
 {
     static float wanted[STEPS + 1][MOST];
     static trained t;
@@ -292,7 +290,6 @@ START_TEST(test_beside_training)
     ls_predictor_close(p);
     end(&t);
 }
-END_TEST
 
 /* ------ memory ------ */
 
@@ -300,7 +297,7 @@ END_TEST
 
 /* No call after the first allocates, of any number of rows; and memory for
  * snapshots is used again. */
-START_TEST(test_nothing_allocated)
+LOOP_TEST(test_nothing_allocated, 0, MODELS)
 {
     static trained t;
     bool good = true;
@@ -331,11 +328,10 @@ START_TEST(test_nothing_allocated)
     ls_context_close(c);
     end(&t);
 }
-END_TEST
 
 /* Opening when memory is short: every allocation fails in turn, and nothing is
  * kept. */
-START_TEST(test_shortage)
+TEST(test_shortage)
 {
     static trained t;
     ls_predictor *p = NULL;
@@ -360,12 +356,11 @@ START_TEST(test_shortage)
     }
     end(&t);
 }
-END_TEST
 
 #endif
 
 /* A graph without inputs has one row. */
-START_TEST(test_no_inputs)
+TEST(test_no_inputs)
 {
     float y[6] = {0};
     ls_graph *g;
@@ -383,11 +378,10 @@ START_TEST(test_no_inputs)
     ls_predictor_close(p);
     ls_graph_free(g);
 }
-END_TEST
 
 /* ------ what is refused ------ */
 
-START_TEST(test_refused)
+TEST(test_refused)
 {
     static trained t, other;
     int32_t index = 11;
@@ -425,28 +419,5 @@ START_TEST(test_refused)
     ls_pool_close(other.pool);
     end(&t);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("predictor");
-    TCase *t = tcase_create("predictor");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_bytes, 0, MODELS);
-    tcase_add_loop_test(t, test_graphs, 0, 3); /* of f32 */
-    tcase_add_test(t, test_beside_training);
-#if OWN_MALLOC
-    tcase_add_loop_test(t, test_nothing_allocated, 0, MODELS);
-    tcase_add_test(t, test_shortage);
-#endif
-    tcase_add_test(t, test_no_inputs);
-    tcase_add_test(t, test_refused);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -93,7 +93,7 @@ static const char *sha256_of(const void *data, size_t n, size_t size)
 
 /* Loads and stores of n lanes touch exactly n floats: the next page is not
  * mapped for reading or writing. */
-START_TEST(partial_lanes)
+TEST(partial_lanes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     char *map = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
@@ -115,10 +115,9 @@ START_TEST(partial_lanes)
     }
     munmap(map, 2 * page);
 }
-END_TEST
 
 /* The sum and the maximum over lanes follow the tree of the contract. */
-START_TEST(lane_trees)
+TEST(lane_trees)
 {
     uint32_t bits[16];
     float x[16], s[16], t[16];
@@ -135,10 +134,9 @@ START_TEST(lane_trees)
         expect(same(v16_top(v16_load(x)), t[0]), "top", (double)k);
     }
 }
-END_TEST
 
 /* The kept lanes stand side by side, whichever they are. */
-START_TEST(lanes_kept)
+TEST(lanes_kept)
 {
     float x[16], y[16];
 
@@ -153,12 +151,11 @@ START_TEST(lanes_kept)
                 expect(y[n++] == x[i], "kept", word);
     }
 }
-END_TEST
 
 /* Minimum, maximum, floor, choice and conversions are what their comments
  * say, zeros and NaN included; a denormal is compared as the zero that the mode
  * reads, also where no mode does. */
-START_TEST(lane_operations)
+TEST(lane_operations)
 {
     static const float x[] = {0.0f, -0.0f, 1.5f, -1.5f, -0.25f, 0x1p23f,
                               -0x1.000002p22f, 3e9f, -1e30f, INFINITY,
@@ -190,11 +187,10 @@ START_TEST(lane_operations)
     v16_store(y, v16_of_int(w16_shr(w16_shl(k, 1), 2)));
     ck_assert(y[5] == 12);
 }
-END_TEST
 
 /* The fma without the instruction equals the C library's, in the cases that
  * twice rounding gets wrong too. */
-START_TEST(soft_fma)
+TEST(soft_fma)
 {
     uint32_t bits[3];
     for (uint64_t i = 0; i < 300000; i++) {
@@ -210,7 +206,6 @@ START_TEST(soft_fma)
                (double)i);
     }
 }
-END_TEST
 
 typedef struct function {
     const char *name;
@@ -226,7 +221,7 @@ static const function functions[] = {
 
 /* Each function on lanes is the referee's on a million floats spread over all
  * bit patterns, and on as many between -1 and 1. */
-START_TEST(vector_math)
+LOOP_TEST(vector_math, 0, COUNT(functions))
 {
     const function *f = &functions[_i];
     ls__fpmode mode = ls__fpmode_set();
@@ -244,10 +239,9 @@ START_TEST(vector_math)
     }
     ls__fpmode_restore(mode);
 }
-END_TEST
 
 /* NaN stays NaN and infinities go where they belong. */
-START_TEST(special_values)
+TEST(special_values)
 {
     float y[16];
     for (int i = 0; i < COUNT(functions); i++) {
@@ -260,10 +254,9 @@ START_TEST(special_values)
     v16_store(y, v16_erf_inv(v16_set(-1)));
     ck_assert(y[3] == -INFINITY);
 }
-END_TEST
 
 /* erf_inv and log1p meet the values taken from JAX. */
-START_TEST(jax_math)
+TEST(jax_math)
 {
     float y[16];
     for (int i = 0; i < COUNT(golden_erf_inv); i++) {
@@ -275,13 +268,12 @@ START_TEST(jax_math)
         expect_floats(1, y, &golden_log1p[i][1]);
     }
 }
-END_TEST
 
 /* ====== keys and streams ====== */
 
 /* Keys are JAX's: seeds cut to 32 bits, fold_in and split on known answers,
  * Random123's published blocks, and fold_in is split one by one. */
-START_TEST(keys)
+TEST(keys)
 {
     static const struct {
         int64_t seed;
@@ -302,10 +294,9 @@ START_TEST(keys)
     for (uint32_t i = 0; i < 20; i++)
         expect_key(ls_key_fold_in(pi, i), ls_key_split(pi, i).word);
 }
-END_TEST
 
 /* Every stream of PRNGKey(42) starts as JAX's. */
-START_TEST(jax_streams)
+TEST(jax_streams)
 {
     uint32_t bits[4];
     float x[4];
@@ -320,12 +311,11 @@ START_TEST(jax_streams)
     ls_random_truncated_normal(key42, 0, 4, x);
     expect_floats(4, x, golden_truncated);
 }
-END_TEST
 
 /* Element i of a fill depends on the key and i alone, on each level: any start
  * (across 2^32 too) and length give the same elements, and nothing more is
  * written. */
-START_TEST(any_range)
+LOOP_TEST(any_range, 0, COUNT(levels))
 {
     static const uint64_t starts[] = {0, 1, 13, (UINT64_C(1) << 32) - 9,
                                       (UINT64_C(1) << 32) - 16,
@@ -351,10 +341,9 @@ START_TEST(any_range)
             }
         }
 }
-END_TEST
 
 /* 200,003 draws of each distribution equal the formulas, on each level. */
-START_TEST(distributions)
+LOOP_TEST(distributions, 0, COUNT(levels))
 {
     enum { N = 200003 };
     const char *level = levels[_i];
@@ -379,11 +368,10 @@ START_TEST(distributions)
     free(bits);
     free(x);
 }
-END_TEST
 
 /* bernoulli and randint meet JAX, any range equals one long fill, and randint
  * reaches both ends of int32. */
-START_TEST(jax_integers)
+TEST(jax_integers)
 {
     uint8_t coin[600], part[300];
     int32_t x[600], y[300];
@@ -407,11 +395,10 @@ START_TEST(jax_integers)
     }
     ck_assert(below && above);
 }
-END_TEST
 
 /* permutation meets JAX; with two rounds it is still a permutation; an
  * impossible length is refused by name. */
-START_TEST(permutation)
+TEST(permutation)
 {
     int32_t x[10], one = 7;
     ck_assert_int_eq(ls_random_permutation(key42, 10, x), 0);
@@ -431,13 +418,12 @@ START_TEST(permutation)
     ck_assert_int_eq(ls_random_permutation(key42, -1, &one), LS_EINVAL);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "permutation of -1"));
 }
-END_TEST
 
 /* ====== NumPy ====== */
 
 /* RandomState's raw words, integers of 32 and 64 bits, reals and permutation
  * are NumPy's. */
-START_TEST(numpy_streams)
+TEST(numpy_streams)
 {
     ls_numpy rs;
     int64_t x[8];
@@ -467,11 +453,10 @@ START_TEST(numpy_streams)
     ls_numpy_permutation(&rs, 8, x);
     ck_assert_mem_eq(x, golden_mt_permutation_0, sizeof x);
 }
-END_TEST
 
 /* Long streams are NumPy's, by their hashes: doubles, a permutation, and seed
  * 003's tokens; however a stream is cut into calls. */
-START_TEST(numpy_hashes)
+TEST(numpy_hashes)
 {
     enum { REALS = 5001, CARDS = 4001, TOKENS = 8192 * 64 };
     static double d[REALS];
@@ -491,11 +476,10 @@ START_TEST(numpy_hashes)
     ck_assert_str_eq(sha256_of(t, TOKENS, sizeof *t), golden_mt_sha[2]);
     free(t);
 }
-END_TEST
 
 /* A real is 53 bits of the next two words, the first of which may be the last
  * before the state is twisted. */
-START_TEST(numpy_words)
+TEST(numpy_words)
 {
     enum { REALS = 700 };
     static int64_t x[2 * REALS + 1];
@@ -511,10 +495,9 @@ START_TEST(numpy_words)
         expect(d[i] == (a * 0x1p26 + b) / 0x1p53, "real", i);
     }
 }
-END_TEST
 
 /* Numbers between the smallest and the largest int64 do not overflow. */
-START_TEST(numpy_extremes)
+TEST(numpy_extremes)
 {
     ls_numpy rs;
     int64_t x[100];
@@ -527,13 +510,12 @@ START_TEST(numpy_extremes)
     ls_numpy_permutation(&rs, 1, x);
     ck_assert_int_eq(x[0], 0);
 }
-END_TEST
 
 /* ====== numbers one at a time ====== */
 
 /* sine and cosine are within an ulp of the C library's (on glibc they equal
  * those of a CPU with FMA, which this test does not ask for). */
-START_TEST(sine_and_cosine)
+TEST(sine_and_cosine)
 {
     for (uint32_t bits = 0; bits < 0x7f800000; bits += 2999) {
         float x = of_bits(bits | (bits % 2) << 31);
@@ -546,11 +528,10 @@ START_TEST(sine_and_cosine)
     ck_assert(same(ls__sinf(-0.0f), -0.0f) && ls__cosf(0) == 1);
     ck_assert(same(ls__sinf(INFINITY), NAN) && same(ls__cosf(NAN), NAN));
 }
-END_TEST
 
 /* The logarithm of a double is within an ulp of the C library's, equal in
  * nearly all cases, and right at the ends. */
-START_TEST(logarithm)
+TEST(logarithm)
 {
     int other = 0;
     for (int i = 1; i < 100000; i++) {
@@ -564,11 +545,10 @@ START_TEST(logarithm)
     ck_assert(ls__log(1) == 0 && isinf(ls__log(0)) && isnan(ls__log(-1)));
     ck_assert(isinf(ls__log((double)INFINITY)));
 }
-END_TEST
 
 /* Powers of the decay rates give optax's bias corrections, and agree with a
  * long double power for many exponents. */
-START_TEST(powers)
+TEST(powers)
 {
     static const int64_t n[] = {1, 2, 10};
     const float b = 0.999f;
@@ -589,12 +569,11 @@ START_TEST(powers)
     ck_assert(ls__powf(2, 0) == 1 && ls__powf(2, 128) == INFINITY);
     ck_assert(ls__powf(0, 2) == 0 && ls__powf(0.5f, 1000) == 0);
 }
-END_TEST
 
 /* ====== initial parameters ====== */
 
 /* NNX counts requests and linen hashes paths, as Flax does. */
-START_TEST(flax_keys)
+TEST(flax_keys)
 {
     for (uint64_t i = 0; i < 3; i++)
         expect_key(ls__key_nnx(ls_key_new(0), i),
@@ -603,10 +582,9 @@ START_TEST(flax_keys)
         expect_key(ls__key_linen(key42, golden_linen[i].scope, 1),
                    golden_linen[i].word);
 }
-END_TEST
 
 /* Layers made with nnx.Rngs(0) start as Flax's. */
-START_TEST(nnx_layers)
+TEST(nnx_layers)
 {
     ls_key key = ls__key_nnx(ls_key_new(0), 0);
     float x[12];
@@ -617,11 +595,10 @@ START_TEST(nnx_layers)
                     (int64_t[]){4, 3}, x);
     expect_floats(12, x, golden_nnx_embed_4_3);
 }
-END_TEST
 
 /* Each variance scaling is its distribution times the float that
  * JAX's variance_scaling multiplies by, for fans 30 and 50. */
-START_TEST(init_scales)
+TEST(init_scales)
 {
     enum { N = 1500 };
     static const struct {
@@ -649,7 +626,6 @@ START_TEST(init_scales)
             expect(same(x[i], y[i] * rows[r].by), rows[r].name, i);
     }
 }
-END_TEST
 
 static void expect_sha(const char *what, const float *x, int64_t n,
                        const char *want)
@@ -673,7 +649,7 @@ static void expect_randn(ls_numpy *rs, int64_t n, const char *sha)
 }
 
 /* Linear regression, 11 cases: the initial weights and the data. */
-START_TEST(linear_starts)
+LOOP_TEST(linear_starts, 0, COUNT(golden_linear))
 {
     static float x[64 * 64];
     int64_t n = golden_linear[_i].n, in = golden_linear[_i].d_in;
@@ -688,7 +664,6 @@ START_TEST(linear_starts)
     expect_randn(&rs, n * in, golden_linear[_i].x);
     expect_randn(&rs, n * out, golden_linear[_i].y);
 }
-END_TEST
 
 static ls__init kind_of(const char *name)
 {
@@ -719,7 +694,7 @@ static void expect_init(const char *name, ls_key key, int64_t fan_in, int rank,
 
 /* The cnn: two convolutions and a dense layer, a key for each array
  * and each bias. */
-START_TEST(cnn_starts)
+TEST(cnn_starts)
 {
     static const char *const layers[] = {"conv1", "conv2", "dense"};
     for (int i = 0; i < COUNT(golden_cnn); i++) {
@@ -734,10 +709,9 @@ START_TEST(cnn_starts)
                     golden_cnn[i].sha);
     }
 }
-END_TEST
 
 /* The lm, each of its 53 parameters. */
-START_TEST(lm_starts)
+TEST(lm_starts)
 {
     ck_assert_int_eq(COUNT(golden_lm), 53);
     for (int i = 0; i < COUNT(golden_lm); i++) {
@@ -753,7 +727,6 @@ START_TEST(lm_starts)
                     golden_lm[i].rank, shape, golden_lm[i].sha);
     }
 }
-END_TEST
 
 /* ====== hashes ====== */
 
@@ -771,7 +744,7 @@ static void expect_sha1(const char *text, const char *want)
 }
 
 /* FIPS 180's known answers. */
-START_TEST(sha_answers)
+TEST(sha_answers)
 {
     const char *two_blocks =
         "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
@@ -786,10 +759,9 @@ START_TEST(sha_answers)
                      "248d6a61d20638b8e5c026930c3e6039"
                      "a33ce45964ff2167f6ecedd419db06c1");
 }
-END_TEST
 
 /* A million letters give the known answer in pieces of any size. */
-START_TEST(sha_pieces)
+TEST(sha_pieces)
 {
     static char a[1000000];
     memset(a, 'a', sizeof a);
@@ -806,10 +778,9 @@ START_TEST(sha_pieces)
                               "f1809a48a497200e046d39ccc7112cd0");
     }
 }
-END_TEST
 
 /* The CPU's own instructions, where it has them, mix as plain C does. */
-START_TEST(sha_mixes)
+TEST(sha_mixes)
 {
     uint32_t a[8], b[8], block[16];
     for (uint64_t i = 0; i < 1000 && ls__sha256_fast(); i++) {
@@ -821,48 +792,5 @@ START_TEST(sha_mixes)
         ck_assert_mem_eq(a, b, sizeof a);
     }
 }
-END_TEST
 
-static Suite *random_suite(void)
-{
-    Suite *s = suite_create("random");
-    TCase *t = tcase_create("all");
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, partial_lanes);
-    tcase_add_test(t, lane_trees);
-    tcase_add_test(t, lanes_kept);
-    tcase_add_test(t, lane_operations);
-    tcase_add_test(t, soft_fma);
-    tcase_add_loop_test(t, vector_math, 0, COUNT(functions));
-    tcase_add_test(t, special_values);
-    tcase_add_test(t, jax_math);
-    tcase_add_test(t, keys);
-    tcase_add_test(t, jax_streams);
-    tcase_add_loop_test(t, any_range, 0, COUNT(levels));
-    tcase_add_loop_test(t, distributions, 0, COUNT(levels));
-    tcase_add_test(t, jax_integers);
-    tcase_add_test(t, permutation);
-    tcase_add_test(t, numpy_streams);
-    tcase_add_test(t, numpy_hashes);
-    tcase_add_test(t, numpy_words);
-    tcase_add_test(t, numpy_extremes);
-    tcase_add_test(t, sine_and_cosine);
-    tcase_add_test(t, logarithm);
-    tcase_add_test(t, powers);
-    tcase_add_test(t, flax_keys);
-    tcase_add_test(t, nnx_layers);
-    tcase_add_test(t, init_scales);
-    tcase_add_loop_test(t, linear_starts, 0, COUNT(golden_linear));
-    tcase_add_test(t, cnn_starts);
-    tcase_add_test(t, lm_starts);
-    tcase_add_test(t, sha_answers);
-    tcase_add_test(t, sha_pieces);
-    tcase_add_test(t, sha_mixes);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(random_suite());
-}
+MAIN()

@@ -192,7 +192,7 @@ static void draw_split(int *split, int ranks, unsigned *seed)
 
 /* ------ rows that move ------ */
 
-START_TEST(moved_rows_have_the_bytes_of_one_batch)
+LOOP_TEST(moved_rows_have_the_bytes_of_one_batch, 0, 4)
 {
     plan p = {.rows = LS_ROWS_MOVED, .devices = 8,
               .micro = 1 + _i % 2, .weighted = _i / 2 % 2};
@@ -207,9 +207,8 @@ START_TEST(moved_rows_have_the_bytes_of_one_batch)
     }
     end();
 }
-END_TEST
 
-START_TEST(one_rank_may_have_all)
+TEST(one_rank_may_have_all)
 {
     plan p = {.rows = LS_ROWS_MOVED, .devices = 3, .micro = 1, .ranks = 3};
 
@@ -223,9 +222,8 @@ START_TEST(one_rank_may_have_all)
     }
     end();
 }
-END_TEST
 
-START_TEST(a_loader_reads_the_ranks_local_rows)
+TEST(a_loader_reads_the_ranks_local_rows)
 {
     plan p = {.rows = LS_ROWS_MOVED, .devices = 4, .micro = 1, .ranks = 3,
               .loaded = true};
@@ -239,7 +237,6 @@ START_TEST(a_loader_reads_the_ranks_local_rows)
     on(&p);
     end();
 }
-END_TEST
 
 /* ------ rows that stay ------ */
 
@@ -327,7 +324,7 @@ static int keep_rank(const ls_transport *link, void *user)
     return status;
 }
 
-START_TEST(kept_rows_are_devices_filled_up)
+LOOP_TEST(kept_rows_are_devices_filled_up, 0, 4)
 {
     plan p = {.rows = LS_ROWS_KEPT, .devices = 6, .micro = 1 + _i % 2,
               .weighted = _i / 2 % 2};
@@ -350,7 +347,6 @@ START_TEST(kept_rows_are_devices_filled_up)
     }
     end();
 }
-END_TEST
 
 /* ------ what is wrong ------ */
 
@@ -390,7 +386,7 @@ static int wrong_rank(const ls_transport *link, void *user)
     return status;
 }
 
-START_TEST(what_is_wrong_on_one_rank_fails_on_all)
+LOOP_TEST(what_is_wrong_on_one_rank_fails_on_all, 0, WRONG)
 {
     static const struct {
         int status;
@@ -421,7 +417,6 @@ START_TEST(what_is_wrong_on_one_rank_fails_on_all)
     }
     end();
 }
-END_TEST
 
 /* An epoch must have as many batches on all ranks. */
 static int short_rank(const ls_transport *link, void *user)
@@ -490,7 +485,7 @@ static int failing_rank(const ls_transport *link, void *user)
     return status;
 }
 
-START_TEST(a_source_that_fails_fails_on_all)
+TEST(a_source_that_fails_fails_on_all)
 {
     rank_body out[RANKS];
     ranks_here *all;
@@ -505,9 +500,8 @@ START_TEST(a_source_that_fails_fails_on_all)
                   out[0].message);
     end();
 }
-END_TEST
 
-START_TEST(epochs_are_equally_long)
+TEST(epochs_are_equally_long)
 {
     rank_body out[RANKS];
     ranks_here *all;
@@ -523,21 +517,5 @@ START_TEST(epochs_are_equally_long)
     }
     end();
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("local_rows");
-    TCase *t = tcase_create("own rows");
-
-    tcase_set_timeout(t, 3000);
-    tcase_add_loop_test(t, moved_rows_have_the_bytes_of_one_batch, 0, 4);
-    tcase_add_test(t, one_rank_may_have_all);
-    tcase_add_test(t, a_loader_reads_the_ranks_local_rows);
-    tcase_add_loop_test(t, kept_rows_are_devices_filled_up, 0, 4);
-    tcase_add_loop_test(t, what_is_wrong_on_one_rank_fails_on_all, 0, WRONG);
-    tcase_add_test(t, a_source_that_fails_fails_on_all);
-    tcase_add_test(t, epochs_are_equally_long);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN(.timeout = 3000)

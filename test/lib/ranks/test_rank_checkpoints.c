@@ -114,7 +114,7 @@ static void same_checkpoint(const char *a, const char *b, int step)
 
 /* Written by any number of ranks they are the files of one machine, and any
  * number goes on from them. */
-START_TEST(test_checkpoints)
+TEST(test_checkpoints)
 {
     static const int way[] = {0, 3, 1, 6, 0, 4, 2, 5};
     plan p = new_wide_plan(6);
@@ -135,11 +135,10 @@ START_TEST(test_checkpoints)
     ck_assert_int_eq(system("rm -rf c-alone c-ranks"), 0);
     free_plan(&p);
 }
-END_TEST
 
 /* What only one rank sees, all fail by: a folder that cannot be made, a setting
  * that is another, a checkpoint of another seed. */
-START_TEST(test_checkpoint_failures)
+TEST(test_checkpoint_failures)
 {
     rank_body out[RANKS];
     plan p = new_plan(4);
@@ -170,7 +169,6 @@ START_TEST(test_checkpoint_failures)
     ck_assert_int_eq(system("rm -rf c-fail"), 0);
     free_plan(&p);
 }
-END_TEST
 
 /* Everything that is said of a state over ranks: a step, saved, gone back to,
  * counted and hashed. */
@@ -209,7 +207,7 @@ static int say_all(const ls_transport *transport, void *user)
 
 /* A rank dies at each message in turn: it says so, nobody waits for ever, and
  * what stands is whole, the checkpoint of that step. */
-START_TEST(test_every_death)
+LOOP_TEST(test_every_death, 0, 2)
 {
     int dies = _i, failed = 1, deaths = 0;
     plan p = new_plan(2);
@@ -243,7 +241,6 @@ START_TEST(test_every_death)
     ck_assert_int_eq(system("rm -rf c-every"), 0);
     free_plan(&p);
 }
-END_TEST
 
 static uint32_t draw(uint32_t *state, uint32_t below)
 {
@@ -253,7 +250,7 @@ static uint32_t draw(uint32_t *state, uint32_t below)
 
 /* A random rank dies at a random message, and a random number of ranks goes on
  * from the last checkpoint that stands, until the end: one hash. */
-START_TEST(test_deaths)
+TEST(test_deaths)
 {
     int runs = long_run() ? 200 : 4, deaths = 0;
     uint32_t seed = 17;
@@ -292,18 +289,5 @@ START_TEST(test_deaths)
     ck_assert_int_eq(system("rm -rf c-whole"), 0);
     free_plan(&p);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("rank_checkpoints");
-    TCase *t = tcase_create("checkpoints");
-
-    tcase_set_timeout(t, 3000);
-    tcase_add_test(t, test_checkpoints);
-    tcase_add_test(t, test_checkpoint_failures);
-    tcase_add_loop_test(t, test_every_death, 0, 2);
-    tcase_add_test(t, test_deaths);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN(.timeout = 3000)

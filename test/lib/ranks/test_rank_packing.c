@@ -232,7 +232,7 @@ static void save_other(const plan *p)
     rank_close(&r);
 }
 
-START_TEST(test_packed)
+LOOP_TEST(test_packed, 0, sizeof row / sizeof *row)
 {
     static task k;
     ranks_here *all;
@@ -255,15 +255,5 @@ START_TEST(test_packed)
     folder_close();
     free_plan(&k.plan);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("rank_packing");
-    TCase *t = tcase_create("packing");
-
-    tcase_set_timeout(t, 3000);
-    tcase_add_loop_test(t, test_packed, 0, sizeof row / sizeof *row);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN(.timeout = 3000)

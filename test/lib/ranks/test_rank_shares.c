@@ -46,7 +46,7 @@ static int read_moment(const ls_transport *transport, void *user)
 
 /* Moments are there once, over all ranks together, and nobody reads what
  * another one has. */
-START_TEST(test_moments)
+TEST(test_moments)
 {
     shares s = {.plan = new_wide_plan(4)};
     int64_t sum = 0;
@@ -61,7 +61,6 @@ START_TEST(test_moments)
     ck_assert_int_le(sum, s.all + 3 * 4096 + 3 * 256); /* malloc rounds up */
     free_plan(&s.plan);
 }
-END_TEST
 
 /* ------ Roots ------ */
 
@@ -89,7 +88,7 @@ static int find_root(const ls_transport *transport, void *user)
 }
 
 /* A model of one leaf has one root, however many ranks own none of it. */
-START_TEST(test_roots)
+TEST(test_roots)
 {
     roots s = {.plan = new_plan(RANKS)};
     char one[65];
@@ -106,7 +105,6 @@ START_TEST(test_roots)
     }
     free_plan(&s.plan);
 }
-END_TEST
 
 /* ------ What is sent ------ */
 
@@ -142,7 +140,7 @@ static int count_step(const ls_transport *transport, void *user)
 /* A step with ranks x 2^k devices sends, as a whole, 2 N (R-1)/R floats a rank,
  * and besides them a report for each device, what is not finite, and the
  * squares of blocks: no other byte. */
-START_TEST(test_traffic)
+LOOP_TEST(test_traffic, 0, 2)
 {
     for (int ranks = 1; ranks <= 6; ranks++) {
         traffic c = {.plan = new_wide_plan(2 * ranks)};
@@ -163,7 +161,6 @@ START_TEST(test_traffic)
         free_plan(&c.plan);
     }
 }
-END_TEST
 
 /* ------ Data ------ */
 
@@ -266,7 +263,7 @@ static int feed_rank(const ls_transport *transport, void *user)
 /* Rows come to the rank whose devices need them, and to no other: in their
  * order and shuffled, with micro-batches, padded at the end of an epoch, or cut
  * unevenly. */
-START_TEST(test_feed)
+LOOP_TEST(test_feed, 0, 8)
 {
     bool cut = _i & 4;
     feed f = {.plan = new_plan(6), .rows = 40, .batch = cut ? 22 : 24,
@@ -292,7 +289,6 @@ START_TEST(test_feed)
     }
     free_plan(&f.plan);
 }
-END_TEST
 
 static const struct {
     int64_t rows, batch;
@@ -305,7 +301,7 @@ static const struct {
 };
 
 /* A rank with other data is found before the first step. */
-START_TEST(test_other_data)
+LOOP_TEST(test_other_data, 0, sizeof other_data / sizeof *other_data)
 {
     rank_body out[RANKS];
     feed f = {.plan = new_plan(6), .rows = other_data[_i].rows,
@@ -324,7 +320,6 @@ START_TEST(test_other_data)
     ranks_close(all);
     free_plan(&f.plan);
 }
-END_TEST
 
 /* ------ Places ------ */
 
@@ -343,7 +338,7 @@ static int find_place(const ls_transport *t, void *user)
 
 /* Ranks of one process may all run on the same cores: each gets some of its own
  * while there are enough, and none where there are not. */
-START_TEST(test_places)
+TEST(test_places)
 {
     ls_mesh *mesh;
     ranks_here *all;
@@ -366,21 +361,5 @@ START_TEST(test_places)
     }
     ls_mesh_close(mesh);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("rank_shares");
-    TCase *t = tcase_create("shares");
-
-    tcase_set_timeout(t, 3000);
-    tcase_add_test(t, test_moments);
-    tcase_add_test(t, test_roots);
-    tcase_add_loop_test(t, test_traffic, 0, 2);
-    tcase_add_loop_test(t, test_feed, 0, 8);
-    tcase_add_loop_test(t, test_other_data, 0,
-                        sizeof other_data / sizeof *other_data);
-    tcase_add_test(t, test_places);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN(.timeout = 3000)

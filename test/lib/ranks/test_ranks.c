@@ -145,7 +145,7 @@ static const struct {
 };
 
 /* Bytes are the same for cuts that are aligned and cuts that are not. */
-START_TEST(test_bytes)
+LOOP_TEST(test_bytes, 0, sizeof kind / sizeof *kind)
 {
     static outcome expected;
 
@@ -172,10 +172,9 @@ START_TEST(test_bytes)
         free_plan(&p);
     }
 }
-END_TEST
 
 /* Whatever the network does with the messages. */
-START_TEST(test_network)
+TEST(test_network)
 {
     static outcome expected;
     ranks_options o = {.delay = 1e-4, .shuffle = 5, .bandwidth = 1e8};
@@ -185,7 +184,6 @@ START_TEST(test_network)
     train_on(&p, 4, &o);
     free_plan(&p);
 }
-END_TEST
 
 /* ------ Buckets ------ */
 
@@ -200,7 +198,7 @@ static void tell_bucket(plan *p)
 /* How much leaves at once, and when, shows in no bit: alone on a worker, where
  * it is known what leaves early, and with several, where it is not; with one
  * rank that has other buckets, and when messages overtake each other. */
-START_TEST(test_buckets)
+LOOP_TEST(test_buckets, 0, sizeof bucket / sizeof *bucket)
 {
     static const struct {
         int devices, ranks, accumulate;
@@ -232,10 +230,9 @@ START_TEST(test_buckets)
         free_plan(&p);
     }
 }
-END_TEST
 
 /* The mean of shards is known late, and so nothing leaves early. */
-START_TEST(test_late)
+TEST(test_late)
 {
     static outcome expected;
     plan p = new_wide_plan(4);
@@ -248,7 +245,6 @@ START_TEST(test_late)
     train_on(&p, 2, NULL);
     free_plan(&p);
 }
-END_TEST
 
 /* ------ What differs ------ */
 
@@ -332,7 +328,7 @@ static const struct {
 };
 
 /* All ranks refuse to start, or to step, and name the first difference. */
-START_TEST(test_differences)
+LOOP_TEST(test_differences, 0, sizeof difference / sizeof *difference)
 {
     rank_body out[RANKS];
     plan p = new_plan(4);
@@ -352,7 +348,6 @@ START_TEST(test_differences)
     ls_graph_free(other_graph);
     free_plan(&p);
 }
-END_TEST
 
 /* ------ A call that is wrong on one rank ------ */
 
@@ -506,7 +501,7 @@ static int mistake_rank(const ls_transport *transport, void *user)
 /* A mistake that one rank makes is told to all, in the same call, and leaves no
  * trace, also where the step is checked, has micro-batches, or its devices meet
  * on the way. */
-START_TEST(test_mistakes)
+LOOP_TEST(test_mistakes, 0, 5)
 {
     plan p = new_plan(4);
     char hex[65];
@@ -528,10 +523,9 @@ START_TEST(test_mistakes)
     ranks_close(all);
     free_plan(&p);
 }
-END_TEST
 
 /* More ranks than devices are refused by all. */
-START_TEST(test_too_many)
+TEST(test_too_many)
 {
     rank_body out[RANKS];
     plan p = new_plan(2);
@@ -547,12 +541,11 @@ START_TEST(test_too_many)
     ranks_close(all);
     free_plan(&p);
 }
-END_TEST
 
 /* ------ What goes wrong ------ */
 
 /* A row that is not finite stops all ranks, in the same step. */
-START_TEST(test_bad_row)
+TEST(test_bad_row)
 {
     rank_body out[RANKS];
     plan p = new_plan(4);
@@ -568,11 +561,10 @@ START_TEST(test_bad_row)
     ranks_close(all);
     free_plan(&p);
 }
-END_TEST
 
 /* A rank that dies, or falls silent, at any message: the others end, and name
  * a rank that did not answer. */
-START_TEST(test_dead)
+TEST(test_dead)
 {
     for (int64_t posts = 3; posts < 48; posts += 11) {
         ranks_options o = {.fault = RANK_DIES, .rank = 1,
@@ -594,24 +586,5 @@ START_TEST(test_dead)
         free_plan(&p);
     }
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("ranks");
-    TCase *t = tcase_create("ranks");
-
-    tcase_set_timeout(t, 3000);
-    tcase_add_loop_test(t, test_bytes, 0, sizeof kind / sizeof *kind);
-    tcase_add_test(t, test_network);
-    tcase_add_loop_test(t, test_buckets, 0, sizeof bucket / sizeof *bucket);
-    tcase_add_test(t, test_late);
-    tcase_add_loop_test(t, test_differences, 0,
-                        sizeof difference / sizeof *difference);
-    tcase_add_loop_test(t, test_mistakes, 0, 5);
-    tcase_add_test(t, test_too_many);
-    tcase_add_test(t, test_bad_row);
-    tcase_add_test(t, test_dead);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN(.timeout = 3000)

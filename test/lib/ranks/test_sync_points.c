@@ -190,7 +190,7 @@ static const struct {
 
 /* Every number of processes for some numbers of devices, the kinds of mean,
  * clipping and accumulation. */
-START_TEST(test_same_bytes)
+LOOP_TEST(test_same_bytes, 0, sizeof kind / sizeof *kind)
 {
     static const int devices[] = {1, 2, 3, 5, 6, 8};
     float weights[8 * ROWS_OF * 2];
@@ -212,11 +212,10 @@ START_TEST(test_same_bytes)
         }
     ls_graph_free(g);
 }
-END_TEST
 
 /* A loss that is not finite on one device stops all processes before anything
  * changed; the one that runs the device names the row. */
-START_TEST(test_bad_loss)
+TEST(test_bad_loss)
 {
     ls_graph *g = new_graph();
     run_of r = new_run(g, 4);
@@ -234,11 +233,10 @@ START_TEST(test_bad_loss)
     free_run(&r);
     ls_graph_free(g);
 }
-END_TEST
 
 /* So does a gradient that is not finite once all are added, wherever its range
  * is finished. */
-START_TEST(test_bad_gradient)
+TEST(test_bad_gradient)
 {
     ls_graph *g = new_graph();
     run_of r = new_run(g, 4);
@@ -250,22 +248,5 @@ START_TEST(test_bad_gradient)
     free_run(&r);
     ls_graph_free(g);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("meetings");
-    TCase *t = tcase_create("meetings");
-
-    tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, test_same_bytes, 0, sizeof kind / sizeof *kind);
-    tcase_add_test(t, test_bad_loss);
-    tcase_add_test(t, test_bad_gradient);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -22,7 +22,7 @@ static int check(const ls_transport *t, void *user)
 
 /* Every device has one rank, no rank more than the rest of an even cut, and
  * the parts are those of each rank's span, in order. */
-START_TEST(test_cut)
+TEST(test_cut)
 {
     for (int devices = 1; devices <= 40; devices++)
         for (int ranks = 1; ranks <= devices; ranks++) {
@@ -45,11 +45,10 @@ START_TEST(test_cut)
             ls__cut_close(&c);
         }
 }
-END_TEST
 
 /* Where an even cut would send more partial sums than another one, that one is
  * taken; more ranks than devices are refused. */
-START_TEST(test_fewest)
+TEST(test_fewest)
 {
     static const struct {
         int devices, ranks, parts;
@@ -69,12 +68,11 @@ START_TEST(test_fewest)
     ck_assert_int_eq(c.border[1], 65);
     ls__cut_close(&c);
 }
-END_TEST
 
 /* ------ The transport ------ */
 
 /* What ranks send arrives, with delays and overtaking and slow lines too. */
-START_TEST(test_transport)
+TEST(test_transport)
 {
     static const ranks_options row[] = {
         {0}, {.delay = 1e-3}, {.bandwidth = 1e6},
@@ -90,10 +88,9 @@ START_TEST(test_transport)
             ranks_close(all);
         }
 }
-END_TEST
 
 /* A transport that changes a bit is found, by the rank that received it. */
-START_TEST(test_lie)
+TEST(test_lie)
 {
     ranks_options o = {.fault = RANK_LIES, .rank = 1};
     rank_body out[RANKS];
@@ -109,11 +106,10 @@ START_TEST(test_lie)
     }
     ranks_close(all);
 }
-END_TEST
 
 /* A rank that dies, or that is silent for longer than the transport's
  * patience, is named by all others. */
-START_TEST(test_dead)
+TEST(test_dead)
 {
     static const struct {
         rank_fault fault;
@@ -138,7 +134,6 @@ START_TEST(test_dead)
         ranks_close(all);
     }
 }
-END_TEST
 
 static int end_or_wait(const ls_transport *t, void *user)
 {
@@ -154,7 +149,7 @@ static int end_or_wait(const ls_transport *t, void *user)
 }
 
 /* The others of a rank that gives up fail with its words. */
-START_TEST(test_abort)
+TEST(test_abort)
 {
     rank_body out[RANKS];
     ranks_here *all;
@@ -166,7 +161,6 @@ START_TEST(test_abort)
                                  "rank 1 ended the run: the disk is full"));
     ranks_close(all);
 }
-END_TEST
 
 static int send_short(const ls_transport *t, void *user)
 {
@@ -179,7 +173,7 @@ static int send_short(const ls_transport *t, void *user)
 }
 
 /* Two ends that do not agree on a size find out. */
-START_TEST(test_sizes)
+TEST(test_sizes)
 {
     ranks_options o = {.patience = 1};
     rank_body out[RANKS];
@@ -192,10 +186,9 @@ START_TEST(test_sizes)
                                  "of 4 bytes where 8 were wanted"));
     ranks_close(all);
 }
-END_TEST
 
 /* What cannot be is refused before anything is made. */
-START_TEST(test_refused)
+TEST(test_refused)
 {
     const ranks_options slow = {.delay = -1}, other = {.rank = 2};
     ls_transport t = {.ranks = 2, .rank = 2};
@@ -213,7 +206,6 @@ START_TEST(test_refused)
     FAILS(ls_transport_check(&t), LS_EINVAL, "lacks a function");
     ranks_close(NULL);
 }
-END_TEST
 
 /* ------ The exchange ------ */
 
@@ -329,7 +321,7 @@ static int sum_over_ranks(const ls_transport *t, void *user)
 
 /* Every rank ends with the bytes of one machine's tree, for 1 to 12 devices on
  * 1 to 5 ranks, aligned or not, and with fewer elements than ranks. */
-START_TEST(test_exchange)
+TEST(test_exchange)
 {
     static const int64_t length[] = {N, 48, 16};
     ranks_here *all;
@@ -348,11 +340,10 @@ START_TEST(test_exchange)
         free_sum(&s);
     }
 }
-END_TEST
 
 /* Sections follow each other and are whole blocks; each element has one owner,
  * and no rank owns more than a block a section more than another. */
-START_TEST(test_owned)
+TEST(test_owned)
 {
     static const int64_t floats[] = {16, 4096, N, LONG, 838 * 4096, 1 << 26};
 
@@ -391,11 +382,10 @@ START_TEST(test_owned)
             ck_assert_int_le(most - least, (sections + 1) * LS__REDUCE_BLOCK);
         }
 }
-END_TEST
 
 /* So do they when there are several sections, and messages overtake each
  * other. */
-START_TEST(test_overtaking)
+TEST(test_overtaking)
 {
     ranks_options o = {.delay = 2e-4, .shuffle = 3, .bandwidth = 1e9};
     ranks_here *all;
@@ -416,11 +406,10 @@ START_TEST(test_overtaking)
     }
     free_sum(&s);
 }
-END_TEST
 
 /* Aligned blocks of devices move the least that is possible: 2 N (R-1)/R
  * floats from each rank. */
-START_TEST(test_bytes)
+TEST(test_bytes)
 {
     static const struct {
         int devices, ranks;
@@ -444,7 +433,6 @@ START_TEST(test_bytes)
         free_sum(&s);
     }
 }
-END_TEST
 
 static int gather_records(const ls_transport *t, void *user)
 {
@@ -475,7 +463,7 @@ static int gather_records(const ls_transport *t, void *user)
 }
 
 /* Records of devices and of blocks reach every rank. */
-START_TEST(test_records)
+TEST(test_records)
 {
     ranks_here *all;
 
@@ -485,7 +473,6 @@ START_TEST(test_records)
         ranks_close(all);
     }
 }
-END_TEST
 
 /* ------ What must be equal ------ */
 
@@ -508,7 +495,7 @@ static int agree(const ls_transport *t, void *user)
 }
 
 /* All ranks name the same first difference. */
-START_TEST(test_agree)
+TEST(test_agree)
 {
     rank_body out[RANKS];
     ranks_here *all;
@@ -525,10 +512,9 @@ START_TEST(test_agree)
     }
     ranks_close(all);
 }
-END_TEST
 
 /* Ranks in other locales have the same facts. */
-START_TEST(test_real_fact)
+TEST(test_real_fact)
 {
     ls__facts f = {.count = 0};
 
@@ -542,7 +528,6 @@ START_TEST(test_real_fact)
     ls__facts_free(&f);
     folder_close();
 }
-END_TEST
 
 /* Fact number 700 of many, and one that differs past its first 200 characters;
  * and a rank that has one fact more. */
@@ -564,7 +549,7 @@ static int agree_on_many(const ls_transport *t, void *user)
     return agree_and_free(t, &f);
 }
 
-START_TEST(test_many_facts)
+LOOP_TEST(test_many_facts, 0, 3)
 {
     static const char *const said[] = {
         "number 700 is 1 on rank 1, and 0 on rank 0", "long is aaa",
@@ -582,30 +567,5 @@ START_TEST(test_many_facts)
     }
     ranks_close(all);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("rank");
-    TCase *t = tcase_create("rank");
-
-    tcase_set_timeout(t, 120);
-    tcase_add_test(t, test_cut);
-    tcase_add_test(t, test_fewest);
-    tcase_add_test(t, test_transport);
-    tcase_add_test(t, test_lie);
-    tcase_add_test(t, test_dead);
-    tcase_add_test(t, test_abort);
-    tcase_add_test(t, test_sizes);
-    tcase_add_test(t, test_refused);
-    tcase_add_test(t, test_exchange);
-    tcase_add_test(t, test_owned);
-    tcase_add_test(t, test_overtaking);
-    tcase_add_test(t, test_bytes);
-    tcase_add_test(t, test_records);
-    tcase_add_test(t, test_agree);
-    tcase_add_test(t, test_real_fact);
-    tcase_add_loop_test(t, test_many_facts, 0, 3);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

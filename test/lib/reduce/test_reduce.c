@@ -87,7 +87,7 @@ static void free_inputs(inputs *in)
 
 /* Every level gives the reference's bytes for every number of devices, and
  * writes nothing outside its range. */
-START_TEST(test_levels)
+LOOP_TEST(test_levels, 0, levels())
 {
     static const int64_t sizes[] = {1, 15, 16, 17, 511, 512, 513, 1500};
     const ls__kernel_table *k = level(_i);
@@ -107,11 +107,10 @@ START_TEST(test_levels)
             free_inputs(&in);
         }
 }
-END_TEST
 
 /* Ranges at any place, one after the other and in place, give the same bytes
  * as one sweep. */
-START_TEST(test_ranges_in_place)
+LOOP_TEST(test_ranges_in_place, 0, levels())
 {
     static const int devices[] = {1, 2, 3, 5, 8, 16, 17, 33, 48, 64};
     const ls__kernel_table *k = level(_i);
@@ -131,10 +130,9 @@ START_TEST(test_ranges_in_place)
         free_inputs(&in);
     }
 }
-END_TEST
 
 /* An empty range does nothing. */
-START_TEST(test_empty)
+TEST(test_empty)
 {
     float x = 1.0f, *buffers[] = {&x, &x};
     ls__reduction r = {.buffer = buffers, .count = 2, .of = 2, .factor = 2.0f,
@@ -143,7 +141,6 @@ START_TEST(test_empty)
     ck_assert_int_eq(ls__reduce(&r, (ls__range){0, 0}), -1);
     ck_assert(x == 1.0f);
 }
-END_TEST
 
 /* A reduction on all workers of a pool, as a step does it. */
 typedef struct job {
@@ -179,7 +176,7 @@ static int64_t reduce(ls_pool *pool, const inputs *in, float factor,
 }
 
 /* Any number of workers gives the reference's bytes. */
-START_TEST(test_workers)
+TEST(test_workers)
 {
     static const int workers[] = {1, 2, 3, 4, 7, 8};
     static const struct {
@@ -202,11 +199,10 @@ START_TEST(test_workers)
         ls_pool_close(pool);
     }
 }
-END_TEST
 
 /* Integers times powers of two are exact, whatever the order, so the sum of a
  * large gradient is known without a reference. */
-START_TEST(test_exact)
+TEST(test_exact)
 {
     const int64_t n = (INT64_C(4) << 20) + 3;
     ls_pool *pool = open_pool(8, 2);
@@ -227,11 +223,10 @@ START_TEST(test_exact)
     free_inputs(&in);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Squares are those of each block of the sum, and the first element that is
  * not finite is found, on any number of workers. */
-START_TEST(test_squares_and_bad)
+TEST(test_squares_and_bad)
 {
     enum { N = 5 * LS__REDUCE_BLOCK + 100 };
 
@@ -253,7 +248,6 @@ START_TEST(test_squares_and_bad)
         ls_pool_close(pool);
     }
 }
-END_TEST
 
 /* The tree completed from the partial sums of parts of the devices gives the
  * bytes of the tree over all of them, for every cut into up to three parts. */
@@ -283,7 +277,7 @@ static void complete(int devices, int one, int two)
     free_inputs(&in);
 }
 
-START_TEST(test_partials)
+TEST(test_partials)
 {
     static const int devices[] = {1, 2, 3, 5, 6, 8, 12, 13, 17, 24};
 
@@ -291,11 +285,10 @@ START_TEST(test_partials)
         for (int one = 0; one <= devices[d]; one++)
             complete(devices[d], one, one + (devices[d] - one) / 2);
 }
-END_TEST
 
 /* Parts of a range cover it once, end at whole units, and are balanced; parts
  * of a part of it lie where that lies. */
-START_TEST(test_range)
+TEST(test_range)
 {
     static const int64_t sizes[] = {0, 1, 15, 16, 17, 160, 1000, 1000003,
                                     INT64_MAX};
@@ -325,27 +318,5 @@ START_TEST(test_range)
     r = ls__range_part((ls__range){96, 200}, 3, 2, 16);
     ck_assert_int_eq(r.last, 200);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("reduce");
-    TCase *t = tcase_create("reduce");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_levels, 0, levels());
-    tcase_add_loop_test(t, test_ranges_in_place, 0, levels());
-    tcase_add_test(t, test_empty);
-    tcase_add_test(t, test_workers);
-    tcase_add_test(t, test_exact);
-    tcase_add_test(t, test_squares_and_bad);
-    tcase_add_test(t, test_partials);
-    tcase_add_test(t, test_range);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

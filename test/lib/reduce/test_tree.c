@@ -63,7 +63,7 @@ static void streamed(int n, int size, text out)
 
 /* Pushing items one by one adds them exactly as the definition does, with
  * never more than log2(n) + 1 partial sums. */
-START_TEST(test_stream)
+TEST(test_stream)
 {
     text a, b;
 
@@ -73,10 +73,9 @@ START_TEST(test_stream)
         ck_assert_str_eq(a, b);
     }
 }
-END_TEST
 
 /* So does pushing complete subtrees, whoever summed them. */
-START_TEST(test_subtrees)
+TEST(test_subtrees)
 {
     text a, b;
 
@@ -88,10 +87,9 @@ START_TEST(test_subtrees)
         }
     }
 }
-END_TEST
 
 /* Some orders, for the eye. */
-START_TEST(test_examples)
+TEST(test_examples)
 {
     static const struct {
         int n;
@@ -111,10 +109,9 @@ START_TEST(test_examples)
         ck_assert_str_eq(got, row[i].order);
     }
 }
-END_TEST
 
 /* The depth is floor(log2(n)) + 1, far beyond the number of devices too. */
-START_TEST(test_depth)
+TEST(test_depth)
 {
     ck_assert_int_eq(ls__tree_depth(1), 1);
     ck_assert_int_eq(ls__tree_depth(2), 2);
@@ -125,10 +122,9 @@ START_TEST(test_depth)
     ck_assert_int_le(ls__tree_depth(INT64_MAX), LS__TREE_STACK);
     ck_assert_int_eq(ls__tree_merges(INT64_C(0xffffffff)), 32);
 }
-END_TEST
 
 /* Doubles are summed in the tree's order, to the bit, at any stride. */
-START_TEST(test_doubles)
+TEST(test_doubles)
 {
     enum { STRIDE = 3 };
     static double v[MOST * STRIDE], g[MOST];
@@ -144,7 +140,6 @@ START_TEST(test_doubles)
         ck_assert_mem_eq(&sum, n ? &g[0] : &(double){0}, sizeof sum);
     }
 }
-END_TEST
 
 /* ------ Partial sums of a span, and the tree completed from them ------ */
 
@@ -180,7 +175,7 @@ static int parts_of_all(int D, int R, bool odd, ls__subtree list[MOST])
 /* Each process's partial sums are nodes of the definition's tree, and pushed in
  * order they complete it: for every number of devices to 64 on every number of
  * processes to 16, which are 904 cases, and for as many uneven cuts. */
-START_TEST(test_parts)
+TEST(test_parts)
 {
     static text g[MOST], stack[LS__TREE_STACK], whole;
     ls__subtree part[MOST];
@@ -212,11 +207,10 @@ START_TEST(test_parts)
             }
     ck_assert_int_eq(cases, 904);
 }
-END_TEST
 
 /* Some cuts, for the eye: six devices on four processes, evenly and with the
  * fewest partial sums; all on one. */
-START_TEST(test_parts_examples)
+TEST(test_parts_examples)
 {
     static const struct {
         ls__span span;
@@ -241,26 +235,5 @@ START_TEST(test_parts_examples)
         }
     }
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("tree");
-    TCase *t = tcase_create("tree");
-
-    tcase_set_timeout(t, 30);
-    tcase_add_test(t, test_stream);
-    tcase_add_test(t, test_subtrees);
-    tcase_add_test(t, test_examples);
-    tcase_add_test(t, test_depth);
-    tcase_add_test(t, test_doubles);
-    tcase_add_test(t, test_parts);
-    tcase_add_test(t, test_parts_examples);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

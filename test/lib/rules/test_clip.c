@@ -82,7 +82,7 @@ static float golden_norm(void)
 
 /* Clipping gives optax's bits below, at and above the limit, and reports the
  * norm as it was before. */
-START_TEST(test_clip_optax)
+TEST(test_clip_optax)
 {
     float g[50], value[50];
     made_up m = golden_gradient(g);
@@ -110,10 +110,9 @@ START_TEST(test_clip_optax)
         close_session(&s);
     }
 }
-END_TEST
 
 /* Values are clipped to optax's bits, behind the norm where both are. */
-START_TEST(test_clip_value_optax)
+TEST(test_clip_value_optax)
 {
     static const struct {
         double norm, value;
@@ -143,10 +142,9 @@ START_TEST(test_clip_value_optax)
         close_session(&s);
     }
 }
-END_TEST
 
 /* Infinity clips nothing and reports the norm; without clipping it is NaN. */
-START_TEST(test_clip_infinity)
+TEST(test_clip_infinity)
 {
     float g[50];
     made_up m = golden_gradient(g);
@@ -167,11 +165,10 @@ START_TEST(test_clip_infinity)
     }
     ck_assert_str_eq(hex[0], hex[1]);
 }
-END_TEST
 
 /* A norm beyond float stops the step before anything was changed, where optax
  * would train on with a gradient of zeros. */
-START_TEST(test_clip_overflow)
+TEST(test_clip_overflow)
 {
     float g[50];
     made_up m = golden_gradient(g);
@@ -193,10 +190,9 @@ START_TEST(test_clip_overflow)
         close_session(&s);
     }
 }
-END_TEST
 
 /* A trainer refuses the schedules and limits that make no sense. */
-START_TEST(test_refused_options)
+TEST(test_refused_options)
 {
     static const double limits[] = {-1, (double)NAN, 1e-40,
                                     (double)-INFINITY};
@@ -223,11 +219,10 @@ START_TEST(test_refused_options)
     ck_assert_ptr_null(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Step c is taken with the rate after c updates; an evaluation and a failed
  * step are no updates.  The boundaries may go once the trainer is open. */
-START_TEST(test_lr_of_steps)
+TEST(test_lr_of_steps)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_boundary boundary[] = {{2, 0.5}, {4, 0.25}};
@@ -254,7 +249,6 @@ START_TEST(test_lr_of_steps)
     }
     close_session(&s);
 }
-END_TEST
 
 /* ------ bits ------ */
 
@@ -285,7 +279,7 @@ static void fill(float *x, int64_t n, uint32_t seed)
 }
 
 /* Every instruction level adds a block's squares as the reference does. */
-START_TEST(test_norm)
+TEST(test_norm)
 {
     static const int64_t sizes[] = {1, 15, 16, 17, 4095, 4096, 4097, 10000};
     float g[10000];
@@ -309,11 +303,10 @@ START_TEST(test_norm)
         }
     }
 }
-END_TEST
 
 /* A step's norm is the reference's over the flat array, in which a parameter
  * is padded to 16 floats with zeros, whoever sums which block. */
-START_TEST(test_norm_of_step)
+TEST(test_norm_of_step)
 {
     enum { A = 5001, PADDED = 5008, B = 9999 };
     static float flat[PADDED + B];
@@ -332,7 +325,6 @@ START_TEST(test_norm_of_step)
         close_session(&s);
     }
 }
-END_TEST
 
 enum { WIDE = 150, ROWS = 42 };
 
@@ -396,7 +388,7 @@ static outcome train(int workers, ls_state state, limit tight)
 /* Any number of workers and both placements give the same bytes with a schedule
  * and clipping on, by norm, by value and with l2; and a limit that binds is not
  * one that does not. */
-START_TEST(test_workers)
+TEST(test_workers)
 {
     static const int workers[] = {1, 2, 3, 7};
     outcome first[3] = {train(1, LS_REPLICATE, LOOSE),
@@ -415,30 +407,10 @@ START_TEST(test_workers)
                 ck_assert_mem_eq(&o, &first[tight], sizeof o);
             }
 }
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *s = suite_create("clip");
-    TCase *t = tcase_create("clip");
-
-    fill(rows_x, ROWS * WIDE, 2);
-    fill(rows_y, ROWS * 3, 3);
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, test_clip_optax);
-    tcase_add_test(t, test_clip_value_optax);
-    tcase_add_test(t, test_clip_infinity);
-    tcase_add_test(t, test_clip_overflow);
-    tcase_add_test(t, test_refused_options);
-    tcase_add_test(t, test_lr_of_steps);
-    tcase_add_test(t, test_norm);
-    tcase_add_test(t, test_norm_of_step);
-    tcase_add_test(t, test_workers);
-    suite_add_tcase(s, t);
-    return s;
-}
 
 int main(void)
 {
-    return run_suite(suite());
+    fill(rows_x, ROWS * WIDE, 2);
+    fill(rows_y, ROWS * 3, 3);
+    return RUN_TESTS();
 }

@@ -10,7 +10,7 @@
 /* Proves that each optimizer has a name of its own, a kernel on each level this
  * CPU has, and defaults within their ranges; and that a number that is none has
  * nothing. */
-START_TEST(test_optimizers)
+TEST(test_optimizers)
 {
     ls_option option;
 
@@ -33,11 +33,10 @@ START_TEST(test_optimizers)
     ck_assert_str_eq(option.name, "l2");
     ck_assert(!ls_optimizer_option(LS_SGD, 1, &option));
 }
-END_TEST
 
 /* Proves that what is told of an option holds: its default is in the struct,
  * the ends of its range are taken or refused, and the name sets the member. */
-START_TEST(test_options)
+TEST(test_options)
 {
     for (int kind = 0; kind < optimizer_kinds(); kind++) {
         ls_option x;
@@ -57,10 +56,9 @@ START_TEST(test_options)
         }
     }
 }
-END_TEST
 
 /* Proves that options go to the members of their names. */
-START_TEST(test_set)
+TEST(test_set)
 {
     ls_optimizer o = ls_adamw(1e-3);
     ls_schedule s = {.kind = LS_EXPONENTIAL};
@@ -84,10 +82,9 @@ START_TEST(test_set)
     o.kind = (ls_optimizer_kind)77;
     FAILS(ls_optimizer_set(&o, "b1", 0), LS_EINVAL, "kind 77");
 }
-END_TEST
 
 /* Proves that a schedule's options are told, those without a default too. */
-START_TEST(test_schedules)
+TEST(test_schedules)
 {
     ls_option x;
     int told = 0;
@@ -101,7 +98,6 @@ START_TEST(test_schedules)
     ck_assert_ptr_null(ls_schedule_name((ls_schedule_kind)-1));
     ck_assert(!ls_schedule_option((ls_schedule_kind)-1, 0, &x));
 }
-END_TEST
 
 /* Apart by no more than this many steps of a float. */
 static bool within_ulps(float a, float b, int ulps)
@@ -203,7 +199,7 @@ static void check_row(const golden_rule *row, int number)
 /* Proves that rules take optax's steps, on each level of this CPU, but for the
  * last bits of what XLA approximates, and to the bit those that are recorded;
  * and that each optimizer has a row. */
-START_TEST(test_golden_rules)
+TEST(test_golden_rules)
 {
     bool there[LS__OPTIMIZERS] = {false};
     const char *top = getenv("top_srcdir");
@@ -226,11 +222,10 @@ START_TEST(test_golden_rules)
         ck_assert_msg(there[i], "golden/rules.txt has no row of %s",
                       ls_optimizer_name((ls_optimizer_kind)i));
 }
-END_TEST
 
 /* Proves that half of a rule's weight decay is that of half its weight decay,
  * and likewise of its l2. */
-START_TEST(test_share)
+LOOP_TEST(test_share, 0, 3)
 {
     static const ls_optimizer_kind kind[] = {LS_ADAMW, LS_LION, LS_MOMENTUM};
     ls_optimizer o = ls_optimizer_defaults(kind[_i], 0.1), half;
@@ -256,24 +251,5 @@ START_TEST(test_share)
     }
     ck_assert_mem_eq(at[0], at[1], sizeof at[0]);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("optim");
-    TCase *t = tcase_create("rows");
-
-    tcase_add_test(t, test_optimizers);
-    tcase_add_test(t, test_options);
-    tcase_add_test(t, test_set);
-    tcase_add_test(t, test_schedules);
-    tcase_add_loop_test(t, test_share, 0, 3);
-    tcase_add_test(t, test_golden_rules);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -97,7 +97,7 @@ static void check_rule(ls_optimizer o, int devices, ls_state state)
 /* Proves that a trainer gives the bits of each rule, which golden/rules.txt
  * has, for given gradients over 20 updates, on one device and on four,
  * replicated and sharded, with l2 where the rule has it. */
-START_TEST(rules_bit_for_bit)
+LOOP_TEST(rules_bit_for_bit, 0, optimizer_kinds())
 {
     ls_optimizer o = ls_optimizer_defaults((ls_optimizer_kind)_i, 0.01);
 
@@ -106,10 +106,9 @@ START_TEST(rules_bit_for_bit)
     check_rule(o, 4, LS_REPLICATE);
     check_rule(o, 4, LS_SHARD);
 }
-END_TEST
 
 /* Proves that the bias corrections are JAX's: 1 - b^n of vectors.json. */
-START_TEST(bias_corrections)
+TEST(bias_corrections)
 {
     static const struct {
         int n;
@@ -129,21 +128,5 @@ START_TEST(bias_corrections)
         ck_assert_mem_eq(&rule.r2, &r2, sizeof r2);
     }
 }
-END_TEST
 
-static Suite *rules_suite(void)
-{
-    Suite *suite = suite_create("rules");
-    TCase *all = tcase_create("all");
-
-    tcase_add_loop_test(all, rules_bit_for_bit, 0, optimizer_kinds());
-    tcase_add_test(all, bias_corrections);
-    tcase_set_timeout(all, 60);
-    suite_add_tcase(suite, all);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(rules_suite());
-}
+MAIN()

@@ -51,7 +51,7 @@ static int apart(float a, float b)
 
 /* Every schedule gives optax's learning rates: to the bit, but for those of a
  * cosine, which may be an ulp off. */
-START_TEST(test_optax)
+TEST(test_optax)
 {
     for (size_t i = 0; i < COUNT(golden_schedule); i++) {
         ls_schedule s = schedule_of(i);
@@ -68,11 +68,10 @@ START_TEST(test_optax)
         }
     }
 }
-END_TEST
 
 /* Past the end of the run the rate stays where it is, also for counts that no
  * float holds. */
-START_TEST(test_far)
+TEST(test_far)
 {
     static const double want[] = {0.1, 0.001, 0.001, 0.001, 0.1 * 0.1, 0.001,
                                   0.001, 0.1 / 25 / 1e4, 0.1 / 25 / 1e4,
@@ -97,11 +96,10 @@ START_TEST(test_far)
         ck_assert_double_eq_tol((double)lr, want[kind], 1e-8);
     }
 }
-END_TEST
 
 /* Cycles that grow stop growing where no count could pass them; the start of
  * each is that of the one before times restart_factor. */
-START_TEST(test_restarts_far)
+TEST(test_restarts_far)
 {
     ls_schedule s = ls_schedule_defaults(LS_RESTARTS);
     int64_t at = 0, length = 10;
@@ -120,10 +118,9 @@ START_TEST(test_restarts_far)
     OK(ls_schedule_lr(&s, 1, INT64_MAX, &lr));
     ck_assert(lr <= 0.5f);
 }
-END_TEST
 
 /* RealMLP's two schedules are their formulas in double, to a few roundings. */
-START_TEST(test_realmlp)
+TEST(test_realmlp)
 {
     ls_schedule wave = ls_schedule_defaults(LS_COSLOG);
     ls_schedule fall = ls_schedule_defaults(LS_FLAT_COSINE);
@@ -147,19 +144,17 @@ START_TEST(test_realmlp)
     OK(ls_schedule_lr(&wave, 1, 10, &lr));
     ck_assert(lr == 0);
 }
-END_TEST
 
 /* The linear scaling rule is exact for powers of two. */
-START_TEST(test_scale)
+TEST(test_scale)
 {
     ck_assert(ls_scale_lr(1e-3, 32) == 1e-3);
     ck_assert(ls_scale_lr(1e-3, 128) == 4e-3);
     ck_assert(ls_scale_lr(1e-3, 8) == 0.25e-3);
 }
-END_TEST
 
 /* Values that make no sense are refused by name, and *lr is left alone. */
-START_TEST(test_refused_schedules)
+TEST(test_refused_schedules)
 {
     static const ls_boundary twice[] = {{5, 0.1}, {5, 0.1}};
     static const ls_boundary negative[] = {{5, -0.1}};
@@ -232,25 +227,5 @@ START_TEST(test_refused_schedules)
           LS_ENONFINITE, "cosine: the learning rate after 5 updates is not");
     ck_assert(lr == 7.0f);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("schedule");
-    TCase *t = tcase_create("schedule");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, test_optax);
-    tcase_add_test(t, test_far);
-    tcase_add_test(t, test_restarts_far);
-    tcase_add_test(t, test_realmlp);
-    tcase_add_test(t, test_scale);
-    tcase_add_test(t, test_refused_schedules);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

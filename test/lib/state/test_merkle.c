@@ -54,7 +54,7 @@ static float *numbers(void)
     return x;
 }
 
-START_TEST(roots)
+TEST(roots)
 {
     static const int64_t more[] = {1, 16, 4095, 4096};
     float *x = numbers();
@@ -72,10 +72,9 @@ START_TEST(roots)
         }
     free(x);
 }
-END_TEST
 
 /* Whoever hashes them: one worker all, or several a part each. */
-START_TEST(parts)
+TEST(parts)
 {
     int64_t floats = MOST * LS__LEAF - 100;
     float *x = numbers();
@@ -90,20 +89,5 @@ START_TEST(parts)
     }
     free(x);
 }
-END_TEST
 
-static Suite *merkle_suite(void)
-{
-    Suite *s = suite_create("merkle");
-    TCase *t = tcase_create("all");
-
-    tcase_add_test(t, roots);
-    tcase_add_test(t, parts);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(merkle_suite());
-}
+MAIN()

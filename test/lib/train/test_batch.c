@@ -5,7 +5,7 @@
 
 /* Proves that a batch refuses what does not fit when it is set, in words that
  * name the input, the sizes and the place. */
-START_TEST(batch_set_errors)
+TEST(batch_set_errors)
 {
     static const int32_t labels[ROWS] = {0, 1, 2, 3, 4, 0, 1, 5, 3, 4, 0, 1};
     static const int32_t negative[ROWS] = {0, 1, -1};
@@ -38,10 +38,9 @@ START_TEST(batch_set_errors)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that a token out of range is named by row and element. */
-START_TEST(token_out_of_range)
+TEST(token_out_of_range)
 {
     static const lm_sizes sizes = {37, 12, 8, 2, 1, 16};
     ls_pool *pool = open_pool(DEVICES, 2);
@@ -61,10 +60,9 @@ START_TEST(token_out_of_range)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that weights are refused when they are no weights. */
-START_TEST(weight_errors)
+TEST(weight_errors)
 {
     static const float bad[] = {-1, NAN, INFINITY};
     regression q = open_regression(LS_MEAN_EXACT, ls_sgd(0.1));
@@ -81,10 +79,9 @@ START_TEST(weight_errors)
     ck_assert(step(&q.run).weight == ROWS * OUT); /* none of them was taken */
     close_regression(&q);
 }
-END_TEST
 
 /* Proves that a step refuses a batch that is not complete or not its own. */
-START_TEST(incomplete_batches)
+TEST(incomplete_batches)
 {
     regression q = open_regression(LS_MEAN_EXACT, ls_adam(0.1));
     run other = open_run(q.pool, linear_graph(IN, OUT), NULL);
@@ -105,11 +102,10 @@ START_TEST(incomplete_batches)
     close_run(&other);
     close_regression(&q);
 }
-END_TEST
 
 /* Proves that a batch may grow and shrink from step to step, as a trainer that
  * never saw another size does. */
-START_TEST(batch_sizes_change)
+TEST(batch_sizes_change)
 {
     static const int64_t sizes[] = {4, 12, 8, 12, 4};
     regression q = open_regression(LS_MEAN_EXACT, ls_sgd(0));
@@ -132,7 +128,6 @@ START_TEST(batch_sizes_change)
     }
     close_regression(&q);
 }
-END_TEST
 
 /* What each device was given. */
 typedef struct seen {
@@ -174,7 +169,7 @@ static double share_right(bool weighted)
 
 /* Proves that each device is called once a step with its rows of the caller's
  * own arrays, no copies, and that accuracy is the weighted share. */
-START_TEST(shards_are_views)
+TEST(shards_are_views)
 {
     regression q = open_regression(LS_MEAN_EXACT, ls_sgd(0.1));
     seen s = {{0}, {{0}}, {{NULL}}};
@@ -201,11 +196,10 @@ START_TEST(shards_are_views)
     close_run(&r);
     close_regression(&q);
 }
-END_TEST
 
 /* Proves that a batch knows when its trainer is closed, and is not taken for
  * that of another trainer, wherever that lies in memory. */
-START_TEST(closed_trainer)
+TEST(closed_trainer)
 {
     ls_pool *pool = open_pool(DEVICES, 2);
     run r = open_run(pool, mlp_graph(), NULL), other;
@@ -224,10 +218,9 @@ START_TEST(closed_trainer)
     free(x);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that rows are not read behind the elements that there are. */
-START_TEST(short_views)
+TEST(short_views)
 {
     static const int32_t labels[ROWS] = {0};
     ls_pool *pool = open_pool(DEVICES, 2);
@@ -244,27 +237,5 @@ START_TEST(short_views)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-static Suite *batch_suite(void)
-{
-    Suite *suite = suite_create("batch");
-    TCase *all = tcase_create("all");
-
-    tcase_add_test(all, batch_set_errors);
-    tcase_add_test(all, token_out_of_range);
-    tcase_add_test(all, weight_errors);
-    tcase_add_test(all, incomplete_batches);
-    tcase_add_test(all, batch_sizes_change);
-    tcase_add_test(all, shards_are_views);
-    tcase_add_test(all, closed_trainer);
-    tcase_add_test(all, short_views);
-    tcase_set_timeout(all, 60);
-    suite_add_tcase(suite, all);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(batch_suite());
-}
+MAIN()

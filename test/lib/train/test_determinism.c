@@ -291,7 +291,7 @@ static setting plain(const model *m, int devices)
 
 /* Proves for each model that the number of workers, pinning, and who updates
  * change no bit on eight devices, with and without row weights. */
-START_TEST(workers_and_states)
+LOOP_TEST(workers_and_states, 0, COUNT(models))
 {
     static const int workers[] = {1, 2, 3, 4, 7, 8};
 
@@ -310,11 +310,10 @@ START_TEST(workers_and_states)
             }
     }
 }
-END_TEST
 
 /* Proves the same for bf16 layers, which give other bits than f32, and the same
  * ones in every run. */
-START_TEST(bf16_layers)
+LOOP_TEST(bf16_layers, 0, COUNT(models))
 {
     static const int workers[] = {1, 2, 3, 7};
     setting c = plain(&models[_i], 8);
@@ -329,10 +328,9 @@ START_TEST(bf16_layers)
         check(&want, &c);
     }
 }
-END_TEST
 
 /* Proves the same for every optimizer. */
-START_TEST(optimizers)
+LOOP_TEST(optimizers, 0, optimizer_kinds())
 {
     setting c = plain(&models[1], 8);
     outcome want;
@@ -347,11 +345,10 @@ START_TEST(optimizers)
             check(&want, &c);
         }
 }
-END_TEST
 
 /* Proves the same for device counts that are no powers of two, with fewer
  * devices than workers asked for, too. */
-START_TEST(device_counts)
+LOOP_TEST(device_counts, 0, COUNT(models))
 {
     static const int devices[] = {1, 3, 5, 8};
     static const int workers[] = {2, 3, 5};
@@ -368,10 +365,9 @@ START_TEST(device_counts)
         }
     }
 }
-END_TEST
 
 /* Proves that a run repeated is the same run. */
-START_TEST(repeated)
+LOOP_TEST(repeated, 0, COUNT(models))
 {
     setting c = plain(&models[_i], 8);
     outcome want;
@@ -381,10 +377,9 @@ START_TEST(repeated)
     for (int i = 0; i < 3; i++)
         check(&want, &c);
 }
-END_TEST
 
 /* Proves that our kernels and BLIS give the same bytes. */
-START_TEST(backends)
+LOOP_TEST(backends, 0, COUNT(models))
 {
     setting c = plain(&models[_i], 8);
     outcome want = outcome_of(&c);
@@ -399,7 +394,6 @@ START_TEST(backends)
             check(&want, &c);
     }
 }
-END_TEST
 
 static void upward(void)
 {
@@ -424,7 +418,7 @@ static void flushing_to_zero(void)
 
 /* Proves that the floating-point mode of the calling thread matters to no bit,
  * from opening a trainer to its hash, and is the same afterwards. */
-START_TEST(callers_fp_mode)
+LOOP_TEST(callers_fp_mode, 0, COUNT(models))
 {
     void (*const modes[])(void) = {upward, downward, flushing,
                                    flushing_to_zero};
@@ -439,11 +433,10 @@ START_TEST(callers_fp_mode)
         check(&want, &c);
     }
 }
-END_TEST
 
 /* Proves that two trainers taking turns on one pool are as if each had been
  * alone. */
-START_TEST(interleaved)
+LOOP_TEST(interleaved, 0, COUNT(models))
 {
     setting c[2] = {plain(&models[_i], 8),
                     plain(&models[(_i + 1) % (int)COUNT(models)], 8)};
@@ -472,13 +465,12 @@ START_TEST(interleaved)
     }
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ What does matter ------ */
 
 /* Proves that the comparisons above can fail: other weights of rows, another
  * number of devices or another rule is another outcome. */
-START_TEST(comparisons_can_fail)
+LOOP_TEST(comparisons_can_fail, 0, COUNT(models))
 {
     setting c = plain(&models[_i], 8);
     outcome want = outcome_of(&c), got;
@@ -495,7 +487,6 @@ START_TEST(comparisons_can_fail)
     got = outcome_of(&c);
     ck_assert_str_ne(got.hash, want.hash);
 }
-END_TEST
 
 /* ------ Compilers, machines, versions ------ */
 
@@ -513,27 +504,30 @@ static outcome reference_run(const model *m)
  * machines: recorded with gcc 12 on AVX-512.  A change that means to give other
  * bits says so in its commit and records what
  * "test_determinism --state MODEL" prints. */
-START_TEST(recorded_states)
+LOOP_TEST(recorded_states, 0, COUNT(models))
 {
 #if defined(__x86_64__)
     ck_assert_str_eq(reference_run(&models[_i]).hash, models[_i].state);
 #endif
 }
-END_TEST
 
 /* ------ Instruction levels ------ */
 
 /* The level is chosen once in a process, so each needs its own: this program
  * calls itself as "test_determinism --state MODEL" with LS_ISA set. */
-START_TEST(print_state)
-{
-    outcome out = reference_run(&models[_i]);
+static const char *printed;
 
+LOOP_TEST(print_state, 0, printed ? COUNT(models) : 0)
+{
+    outcome out;
+
+    if (strcmp(models[_i].name, printed) != 0)
+        return;
+    out = reference_run(&models[_i]);
     for (int k = 0; k < STEPS; k++)
         printf("%08x ", out.steps[k].loss);
     printf("%s %s\n", out.hash, ls__kernels()->name);
 }
-END_TEST
 
 /* What the child prints, in out; its exit status. */
 static int state_at(const char *isa, const char *name, char out[256])
@@ -564,7 +558,7 @@ static int state_at(const char *isa, const char *name, char out[256])
 
 /* Proves that AVX2 and AVX-512 give the same bytes.  (The plain level of
  * x86-64 has no FMA in its products and makes no such promise.) */
-START_TEST(levels_agree)
+LOOP_TEST(levels_agree, 0, COUNT(models))
 {
     static const char *const isa[] = {"x86-64-v3", "x86-64-v4"};
     char first[256], second[256], *name[2];
@@ -581,47 +575,14 @@ START_TEST(levels_agree)
     *name[0] = *name[1] = 0;
     ck_assert_str_eq(first, second);
 }
-END_TEST
 
-static Suite *bits_suite(void)
-{
-    Suite *suite = suite_create("determinism");
-    TCase *c = tcase_create("bits");
-    int all = COUNT(models);
-
-    tcase_add_loop_test(c, workers_and_states, 0, all);
-    tcase_add_loop_test(c, bf16_layers, 0, all);
-    tcase_add_loop_test(c, optimizers, 0, optimizer_kinds());
-    tcase_add_loop_test(c, device_counts, 0, all);
-    tcase_add_loop_test(c, repeated, 0, all);
-    tcase_add_loop_test(c, backends, 0, all);
-    tcase_add_loop_test(c, callers_fp_mode, 0, all);
-    tcase_add_loop_test(c, interleaved, 0, all);
-    tcase_add_loop_test(c, comparisons_can_fail, 0, all);
-    tcase_add_loop_test(c, recorded_states, 0, all);
-    tcase_add_loop_test(c, levels_agree, 0, all);
-    tcase_set_timeout(c, 120);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-
-/* What the child runs; an unknown model is a suite without tests. */
-static Suite *state_suite(const char *name)
-{
-    Suite *suite = suite_create("state");
-    TCase *c = tcase_create("state");
-
-    for (int i = 0; i < (int)COUNT(models); i++)
-        if (!strcmp(models[i].name, name))
-            tcase_add_loop_test(c, print_state, i, i + 1);
-    suite_add_tcase(suite, c);
-    return suite;
-}
-
+/* The child prints a model's state; an unknown model is no test. */
 int main(int argc, char **argv)
 {
-    bool child = argc == 3 && !strcmp(argv[1], "--state");
-
-    return child ? run_suite_as(state_suite(argv[2]), CK_SILENT)
-                 : run_suite(bits_suite());
+    if (argc == 3 && !strcmp(argv[1], "--state")) {
+        printed = argv[2];
+        setenv("CK_RUN_CASE", "print_state", 1);
+        setenv("CK_VERBOSITY", "silent", 1);
+    }
+    return RUN_TESTS();
 }

@@ -64,7 +64,7 @@ static counted count(const ls_mesh *mesh)
  * node, two packages of 96 cores, four nodes a package, and three nodes; of
  * devices that are no power of two, of so few that all sit on one node, and of
  * a team across two. */
-START_TEST(links)
+TEST(links)
 {
     static const struct {
         const char *topology;
@@ -102,11 +102,10 @@ START_TEST(links)
         ls_mesh_close(mesh);
     }
 }
-END_TEST
 
 /* Proves that the parts of all nodes are the shards, each once and in order,
  * and whole subtrees, for any numbers; and that each worker has a node. */
-START_TEST(parts)
+TEST(parts)
 {
     for (int workers = 1; workers <= 13; workers++)
         for (int shards = 1; shards <= 20; shards++) {
@@ -126,7 +125,6 @@ START_TEST(parts)
             ls_mesh_close(mesh);
         }
 }
-END_TEST
 
 /* ------ Bits ------ */
 
@@ -228,7 +226,7 @@ static bool train(const char *topology, int devices, int workers,
 /* Proves that the bytes are those of one worker on every machine, with numbers
  * of devices that are powers of two and others, with clipping, micro-batches
  * and means of shards, and for both placements. */
-START_TEST(bits)
+TEST(bits)
 {
     static const char *const machine[] = {"numa:2 core:2", "numa:4 core:1",
                                           "pack:2 numa:2 core:2",
@@ -257,7 +255,6 @@ START_TEST(bits)
             }
         }
 }
-END_TEST
 
 /* A classifier that norms by all rows of a batch and keeps statistics. */
 static ls_graph *norms_graph(void)
@@ -278,7 +275,7 @@ static ls_graph *norms_graph(void)
 /* Proves that nodes add and copy where hooks are that need neither otherwise:
  * groups with an average, statistics, whoever looks at the mean, which is shown
  * to the bit; and do not where steps are computed a second time. */
-START_TEST(hooks)
+TEST(hooks)
 {
     enum { GROUPS, NORMS, LOOKER, CHECK, TWICE, KINDS };
     const ls_group group = ls_group_no_decay();
@@ -307,11 +304,10 @@ START_TEST(hooks)
         ck_assert(memcmp(&look[0], &look[1], sizeof look[0]) == 0);
     }
 }
-END_TEST
 
 /* Proves that workers who wrap around on two nodes share two copies, that on
  * one node there are none, and none where the weights are packed by a hook. */
-START_TEST(copies)
+TEST(copies)
 {
     static const char *const machine[] = {"numa:2 core:1", "core:4"};
     ls_trainer_options o = ls_trainer_defaults();
@@ -341,7 +337,6 @@ START_TEST(copies)
         ck_assert_str_eq(one, many);
     }
 }
-END_TEST
 
 /* ------ Teams ------ */
 
@@ -392,7 +387,7 @@ static double loss_without(const run *r, const ls_shard *shard, int first,
 
 /* Proves that a member of a team reads the weights of its own node: where a
  * shard's rows are cut among two, each node's show in the loss. */
-START_TEST(members)
+TEST(members)
 {
     ls_trainer_options o = ls_trainer_defaults();
     float *x = normals(1, ROWS * 9);
@@ -423,11 +418,10 @@ START_TEST(members)
     free(x);
     free(label);
 }
-END_TEST
 
 /* Proves that the bytes are those of one worker where teams sit on two nodes,
  * one team on both. */
-START_TEST(teams)
+TEST(teams)
 {
     static const int workers[] = {4, 8, 12};
     ls_trainer_options o = ls_trainer_defaults();
@@ -442,12 +436,11 @@ START_TEST(teams)
         ck_assert_str_eq(one, many);
     }
 }
-END_TEST
 
 /* ------ Failure ------ */
 
 /* Proves that a gradient that is not finite stops the step there too. */
-START_TEST(not_finite)
+TEST(not_finite)
 {
     ls_mesh *mesh = open_mesh("numa:2 core:2", 4, 4);
     ls_trainer_options o = ls_trainer_defaults();
@@ -473,22 +466,5 @@ START_TEST(not_finite)
     ls_mesh_close(mesh);
     free(x);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *suite = suite_create("nodes");
-    TCase *all = tcase_create("all");
-
-    tcase_set_timeout(all, 120);
-    suite_add_tcase(suite, all);
-    tcase_add_test(all, links);
-    tcase_add_test(all, parts);
-    tcase_add_test(all, bits);
-    tcase_add_test(all, hooks);
-    tcase_add_test(all, copies);
-    tcase_add_test(all, members);
-    tcase_add_test(all, teams);
-    tcase_add_test(all, not_finite);
-    return run_suite(suite);
-}
+MAIN()

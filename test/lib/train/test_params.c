@@ -9,7 +9,7 @@
 
 /* Proves that parameters stand by path, bytewise at each level, whatever the
  * order they were declared in, and keep their shapes. */
-START_TEST(canonical_order)
+TEST(canonical_order)
 {
     static const ls_array_spec input = {"x", LS_F32, 0, {0}};
     static const ls_array_spec param[] = {
@@ -39,12 +39,11 @@ START_TEST(canonical_order)
     ls_trainer_close(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that values come back as they went in, that setting one parameter
  * touches no other, and that a wrong name or size is refused with the nearest
  * name or both sizes. */
-START_TEST(get_and_set)
+TEST(get_and_set)
 {
     static const float values[33] = {1, -0.0f, 0x1p-149f, 3e38f};
     ls_pool *pool = open_pool(DEVICES, 2);
@@ -69,7 +68,6 @@ START_TEST(get_and_set)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ The saved file ------ */
 
@@ -130,7 +128,7 @@ static void check_entry(const ls_trainer *t, int i, json_t *header,
 
 /* Proves that what a trainer saves is a safetensors file with all its
  * parameters and the checksum of their bytes. */
-START_TEST(saved_file)
+TEST(saved_file)
 {
     ls_pool *pool = open_pool(DEVICES, 2);
     run r = open_run(pool, mlp_graph(), NULL);
@@ -165,22 +163,5 @@ START_TEST(saved_file)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-static Suite *params_suite(void)
-{
-    Suite *suite = suite_create("params");
-    TCase *all = tcase_create("all");
-
-    tcase_add_test(all, canonical_order);
-    tcase_add_test(all, get_and_set);
-    tcase_add_test(all, saved_file);
-    tcase_set_timeout(all, 60);
-    suite_add_tcase(suite, all);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(params_suite());
-}
+MAIN()

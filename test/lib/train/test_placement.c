@@ -34,7 +34,7 @@ static void close_fixture(fixture *f)
 
 /* However devices are grouped into workers, every element of an array is in
  * exactly one piece, along any axis, with uneven ends too. */
-START_TEST(test_pieces)
+TEST(test_pieces)
 {
     static const ls__slot slots[] = {
         {.rank = 1, .shape = {7}, .size = 7, .offset = 16},
@@ -65,12 +65,11 @@ START_TEST(test_pieces)
                                                      slots[i].size);
                 }
 }
-END_TEST
 
 /* Zeroed by any number of workers, under any placement, every float of the
  * layout is touched by exactly one of them, and only worker 0 touches what
  * nobody owns. */
-START_TEST(test_zero)
+TEST(test_zero)
 {
     static const char *const text[] = {"replicate", "shard",
                                        "hidden.bias=0,out.kernel=0"};
@@ -100,7 +99,6 @@ START_TEST(test_zero)
     }
     close_fixture(&f);
 }
-END_TEST
 
 /* Have malloc fill what it hands out; a libc without that tests less. */
 static void fill_fresh_memory(int byte)
@@ -113,7 +111,7 @@ static void fill_fresh_memory(int byte)
 }
 
 /* Fresh parameters and moments are zeros, whatever the memory held before. */
-START_TEST(test_fresh)
+TEST(test_fresh)
 {
     static const ls_array_spec spec[] = {
         {"a", LS_F32, 2, {5, 9}}, {"b", LS_F32, 1, {7}}, {"c", LS_F32, 0, {0}}};
@@ -137,10 +135,9 @@ START_TEST(test_fresh)
         }
     fill_fresh_memory(0);
 }
-END_TEST
 
 /* Device 1 of two owns the second half of an even axis. */
-START_TEST(test_owner)
+TEST(test_owner)
 {
     ls__slot s = {.rank = 2, .shape = {3, 8}, .size = 24, .offset = 48};
     ls__piece p = ls__placement_piece(&s, 1, 2, 1, 2);
@@ -150,11 +147,10 @@ START_TEST(test_owner)
     ck_assert_int_eq(p.stride, 8);
     ck_assert_int_eq(p.runs, 3);
 }
-END_TEST
 
 /* An axis of a mesh of 2 x 4 devices counts the owners; None leaves things as
  * they are. */
-START_TEST(test_along)
+TEST(test_along)
 {
     fixture f = open_fixture("data:2,model:4", 3, ls_adam(1e-2));
     static const struct {
@@ -194,11 +190,10 @@ START_TEST(test_along)
     OK(ls_state_place(f.t, LS_STATE_ALL, NULL));
     close_fixture(&f);
 }
-END_TEST
 
 /* Whoever runs a piece along another axis, all workers together update each
  * element once: the bits are those of the caller alone. */
-START_TEST(test_along_bits)
+TEST(test_along_bits)
 {
     static const char *const text[] = {
         "replicate", "*.kernel=model", "hidden.kernel=1:model,*=replicate",
@@ -221,7 +216,6 @@ START_TEST(test_along_bits)
             close_fixture(&f);
         }
 }
-END_TEST
 
 static const struct {
     const char *params, *optimizer; /* NULL: as it is opened */
@@ -251,7 +245,7 @@ static void hash_with(size_t placement, int workers, ls_optimizer o,
 
 /* Every placement, of parameters, optimizer state or both, gives the same bits
  * on any number of workers with every optimizer. */
-START_TEST(test_same_bits)
+LOOP_TEST(test_same_bits, 0, 5)
 {
     static const int workers[] = {1, 2, 3, 7};
     const ls_optimizer rules[] = {ls_sgd(0.1), ls_momentum(0.1, 0.9),
@@ -266,11 +260,10 @@ START_TEST(test_same_bits)
             ck_assert_str_eq(hex, expected);
         }
 }
-END_TEST
 
 /* The trainer's option is the same as placing afterwards; placing back and
  * forth between steps changes nothing. */
-START_TEST(test_change_between_steps)
+TEST(test_change_between_steps)
 {
     fixture a = open_fixture("data:4", 2, ls_adam(1e-2));
     fixture b = open_fixture("data:4", 3, ls_adam(1e-2));
@@ -291,11 +284,10 @@ START_TEST(test_change_between_steps)
     close_fixture(&a);
     close_fixture(&b);
 }
-END_TEST
 
 /* "shard" cuts along the biggest axis; patterns place what they match, the
  * first that matches counts, and a refusal leaves all as it was. */
-START_TEST(test_axes_chosen)
+TEST(test_axes_chosen)
 {
     fixture f = open_fixture("data:2", 1, ls_adam(1e-2));
     static const struct {
@@ -328,10 +320,9 @@ START_TEST(test_axes_chosen)
     ck_assert_int_eq(axis, -1);
     close_fixture(&f);
 }
-END_TEST
 
 /* What makes no sense is refused by name. */
-START_TEST(test_place_refused)
+TEST(test_place_refused)
 {
     fixture f = open_fixture("data:2", 1, ls_sgd(0.1));
     static const struct {
@@ -374,11 +365,10 @@ START_TEST(test_place_refused)
     ck_assert_int_eq(axis, 5);
     close_fixture(&f);
 }
-END_TEST
 
 /* Parameters and optimizer state are gathered and set by name in every
  * placement. */
-START_TEST(test_names)
+TEST(test_names)
 {
     static const char *const texts[] = {"replicate", "shard", "*.kernel=1"};
     static const char *const names[] = {"out.kernel", "mu.out.kernel",
@@ -408,25 +398,5 @@ START_TEST(test_names)
             "\"trace.out.kernel\"");
     close_fixture(&f);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("place");
-    TCase *t = tcase_create("place");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_test(t, test_pieces);
-    tcase_add_test(t, test_owner);
-    tcase_add_test(t, test_zero);
-    tcase_add_test(t, test_fresh);
-    tcase_add_loop_test(t, test_same_bits, 0, 5);
-    tcase_add_test(t, test_change_between_steps);
-    tcase_add_test(t, test_axes_chosen);
-    tcase_add_test(t, test_along);
-    tcase_add_test(t, test_along_bits);
-    tcase_add_test(t, test_place_refused);
-    tcase_add_test(t, test_names);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

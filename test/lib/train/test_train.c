@@ -27,16 +27,15 @@ static void check_mean(ls_mean mean, const float *weights)
 
 /* Proves that each mean is what lockstep.h says, loss and gradient, where rows
  * weigh differently and where all weigh 1. */
-START_TEST(three_means)
+LOOP_TEST(three_means, LS_MEAN_EXACT, LS_SUM + 1)
 {
     check_mean((ls_mean)_i, uneven);
     check_mean((ls_mean)_i, NULL);
 }
-END_TEST
 
 /* Proves that the means differ on uneven weights, so that the test above can
  * tell them apart. */
-START_TEST(means_differ)
+TEST(means_differ)
 {
     regression q = open_regression(LS_SUM, ls_sgd(0.1));
     float p[KERNEL + OUT];
@@ -49,11 +48,10 @@ START_TEST(means_differ)
     ck_assert(fabs(loss[0] - loss[2]) > 1e-3);
     close_regression(&q);
 }
-END_TEST
 
 /* Proves that a trainer around a gradient function of one's own learns as the
  * graph's does: losses and parameters to 1e-6 over 10 steps. */
-START_TEST(own_gradient_as_graph)
+TEST(own_gradient_as_graph)
 {
     regression q = open_regression(LS_MEAN_EXACT, ls_momentum(0.02, 0.9));
     run own = open_own(q.pool, own_linear, NULL, ls_momentum(0.02, 0.9));
@@ -77,16 +75,15 @@ START_TEST(own_gradient_as_graph)
     close_run(&own);
     close_regression(&q);
 }
-END_TEST
 
 /* ------ Steps that do not update ------ */
 
 /* Proves that a batch of weight 0 updates nothing and is no failure: status 0,
  * no loss, the step stays; and that training then goes on. */
-START_TEST(weight_zero_everywhere)
+LOOP_TEST(weight_zero_everywhere, 0, 2)
 {
     static const float nothing[ROWS];
-    regression q = open_regression((ls_mean)_i, ls_adam(0.1));
+    regression q = open_regression(_i ? LS_SUM : LS_MEAN_EXACT, ls_adam(0.1));
     before b;
     ls_result r;
 
@@ -103,11 +100,10 @@ START_TEST(weight_zero_everywhere)
     ck_assert(r.updated && r.step == 1 && isfinite(r.loss));
     close_regression(&q);
 }
-END_TEST
 
 /* Proves that a mean of shards refuses a shard without weight, by number,
  * where the exact mean goes on. */
-START_TEST(empty_shard)
+TEST(empty_shard)
 {
     float weights[ROWS];
 
@@ -124,11 +120,10 @@ START_TEST(empty_shard)
         close_regression(&q);
     }
 }
-END_TEST
 
 /* Proves that a loss that is not finite stops the step, naming device and row,
  * in training and in evaluation, and harms nothing. */
-START_TEST(nonfinite_loss)
+TEST(nonfinite_loss)
 {
     static const float bad[] = {NAN, INFINITY, -INFINITY, 1e30f};
     regression q = open_regression(LS_MEAN_EXACT, ls_adam(0.1));
@@ -148,11 +143,10 @@ START_TEST(nonfinite_loss)
     ck_assert(step(&q.run).updated);
     close_regression(&q);
 }
-END_TEST
 
 /* Proves that the culprit is named, not a device before it whose rows are all
  * masked. */
-START_TEST(nonfinite_after_masked)
+TEST(nonfinite_after_masked)
 {
     regression q = open_regression(LS_MEAN_EXACT, ls_adam(0.1));
     float weights[ROWS];
@@ -164,7 +158,6 @@ START_TEST(nonfinite_after_masked)
     fails(&q.run, LS_ENONFINITE, "device 2", "row 7 ");
     close_regression(&q);
 }
-END_TEST
 
 /* What goes wrong in a gradient function, and where. */
 typedef struct trouble {
@@ -199,7 +192,7 @@ static run open_troubled(regression *q, trouble *t)
 
 /* Proves that a gradient that is not finite under a finite loss stops the
  * step, naming parameter, device and row. */
-START_TEST(nonfinite_gradient)
+TEST(nonfinite_gradient)
 {
     regression q = open_regression(LS_MEAN_EXACT, ls_sgd(0.1));
     trouble t = {0, -1, 13, 0};
@@ -215,7 +208,6 @@ START_TEST(nonfinite_gradient)
     close_run(&r);
     close_regression(&q);
 }
-END_TEST
 
 enum { MANY = 70 };
 
@@ -238,7 +230,7 @@ static int last_of_many(void *user, int device, const ls_shard *shard,
 }
 
 /* Proves that the row is found in the last of many inputs. */
-START_TEST(nonfinite_of_many)
+TEST(nonfinite_of_many)
 {
     regression q = open_regression(LS_MEAN_EXACT, ls_sgd(0.1));
     static const ls_array_spec w = {"w", LS_F32, 1, {1}};
@@ -261,11 +253,10 @@ START_TEST(nonfinite_of_many)
     close_run(&r);
     close_regression(&q);
 }
-END_TEST
 
 /* Proves that a gradient which only overflows when rows are added is refused
  * too, and not blamed on a row. */
-START_TEST(overflow_in_the_sum)
+TEST(overflow_in_the_sum)
 {
     regression q = open_regression(LS_MEAN_EXACT, ls_sgd(0.1));
     trouble t = {0, -1, 13, 0};
@@ -277,11 +268,10 @@ START_TEST(overflow_in_the_sum)
     close_run(&r);
     close_regression(&q);
 }
-END_TEST
 
 /* Proves that a gradient function's own failure comes back as LS_EUSER with
  * its device and status. */
-START_TEST(user_failure)
+TEST(user_failure)
 {
     regression q = open_regression(LS_MEAN_EXACT, ls_sgd(0.1));
     trouble t = {0, 2, 0, 0};
@@ -296,12 +286,11 @@ START_TEST(user_failure)
     close_run(&r);
     close_regression(&q);
 }
-END_TEST
 
 /* Proves that evaluation changes nothing and gives the loss that the next step
  * reports, to the bit; of shards' means, which are the training's alone, it
  * gives the exact mean. */
-START_TEST(evaluate_is_pure)
+LOOP_TEST(evaluate_is_pure, LS_MEAN_EXACT, LS_SUM + 1)
 {
     regression q = open_regression((ls_mean)_i, ls_adam(0.1));
 
@@ -321,33 +310,5 @@ START_TEST(evaluate_is_pure)
     }
     close_regression(&q);
 }
-END_TEST
 
-static Suite *train_suite(void)
-{
-    Suite *suite = suite_create("train");
-    TCase *all = tcase_create("all");
-
-    tcase_add_loop_test(all, three_means, LS_MEAN_EXACT, LS_SUM + 1);
-    tcase_add_test(all, means_differ);
-    tcase_add_test(all, own_gradient_as_graph);
-    tcase_add_loop_test(all, evaluate_is_pure, LS_MEAN_EXACT, LS_SUM + 1);
-    tcase_add_loop_test(all, weight_zero_everywhere, LS_MEAN_EXACT,
-                        LS_MEAN_EXACT + 1);
-    tcase_add_loop_test(all, weight_zero_everywhere, LS_SUM, LS_SUM + 1);
-    tcase_add_test(all, empty_shard);
-    tcase_add_test(all, nonfinite_loss);
-    tcase_add_test(all, nonfinite_after_masked);
-    tcase_add_test(all, nonfinite_gradient);
-    tcase_add_test(all, nonfinite_of_many);
-    tcase_add_test(all, overflow_in_the_sum);
-    tcase_add_test(all, user_failure);
-    tcase_set_timeout(all, 60);
-    suite_add_tcase(suite, all);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(train_suite());
-}
+MAIN()

@@ -151,7 +151,7 @@ static void check_near(const outcome *a, const outcome *b, double most)
 /* Every batch of 1 to 4P+1 rows, and every third of images, on P devices, plain
  * and masked: the bits of one worker on any number of them, and near those of
  * one device, which needs no padding. */
-START_TEST(sizes)
+LOOP_TEST(sizes, 0, 2 * MOST_DEVICES)
 {
     int devices = 1 + _i % MOST_DEVICES;
     ls_pool *alone = open_pool(1, 1), *one = open_pool(devices, 1);
@@ -180,11 +180,10 @@ START_TEST(sizes)
     ls_pool_close(one);
     ls_pool_close(alone);
 }
-END_TEST
 
 /* One trainer whose batches change size at every step gives the same bits on
  * any number of workers, and each step's loss is that of its rows alone. */
-START_TEST(changing)
+TEST(changing)
 {
     static const int64_t rows[] = {33, 1, 8, 17, 2, 32, 5};
     ls_pool *single = open_pool(1, 1);
@@ -223,12 +222,11 @@ START_TEST(changing)
     }
     ls_pool_close(single);
 }
-END_TEST
 
 /* Micro-batches of ragged weights are one big batch: to rounding, and to the
  * bit where the same leaves are added in the same order, which is so for two
  * and three of them on one device and as many devices. */
-START_TEST(ragged)
+TEST(ragged)
 {
     ls_pool *alone = open_pool(1, 1);
 
@@ -256,11 +254,10 @@ START_TEST(ragged)
     }
     ls_pool_close(alone);
 }
-END_TEST
 
 /* The mean of shards' own means cannot do with an empty shard, and names it;
  * evaluation can, by the exact mean. */
-START_TEST(per_shard)
+TEST(per_shard)
 {
     ls_loader_options lo = {.size = sizeof lo, .uneven = LS_UNEVEN_PAD};
     ls_trainer_options o = ls_trainer_defaults();
@@ -291,11 +288,10 @@ START_TEST(per_shard)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Every row has its prediction and none has another's, and an evaluation is
  * that of one device, whatever the number of rows. */
-START_TEST(predictions)
+TEST(predictions)
 {
     ls_pool *alone = open_pool(1, 1), *pool = open_pool(8, 2);
     ls_graph *g[2] = {image_graph(), image_graph()};
@@ -332,7 +328,6 @@ START_TEST(predictions)
     ls_pool_close(pool);
     ls_pool_close(alone);
 }
-END_TEST
 
 /* loss = mean over rows of (w - x)^2 / 2, by a function that divides by its
  * rows and so must not be asked where there are none. */
@@ -361,7 +356,7 @@ static int own_gradient(void *user, int device, const ls_shard *shard,
 
 /* A gradient function is asked for no device without rows, whose gradient is
  * nothing, also where it was something before. */
-START_TEST(own_function)
+TEST(own_function)
 {
     static const ls_array_spec spec = {"w", LS_F32, 0, {0}};
     ls_gradient gradient = {own_gradient, NULL, 1, 1, &spec, &spec};
@@ -391,7 +386,6 @@ START_TEST(own_function)
     ls_trainer_close(t);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* ------ How far the order of sums reaches ------ */
 
@@ -443,7 +437,7 @@ static void sum_rows(const by_devices *rows, const char *name, int64_t n,
  * that of one device no element is further than the roundings of both sums,
  * each of at most 2^-24 of all that was added (Higham 2002, section 4.2), and
  * of the factor 1/rows. */
-START_TEST(explained)
+LOOP_TEST(explained, 0, 2 * (MOST_DEVICES - 1))
 {
     by_devices rows, one, some;
 
@@ -476,28 +470,10 @@ START_TEST(explained)
     close_by(&rows);
     graph = mlp_graph;
 }
-END_TEST
-
-static Suite *suite(void)
-{
-    Suite *s = suite_create("uneven");
-    TCase *t = tcase_create("uneven");
-
-    fill_uniform(1, MOST * WIDTH, x);
-    fill_indices(2, MOST, 5, label);
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, sizes, 0, 2 * MOST_DEVICES);
-    tcase_add_test(t, changing);
-    tcase_add_test(t, ragged);
-    tcase_add_test(t, per_shard);
-    tcase_add_test(t, predictions);
-    tcase_add_test(t, own_function);
-    tcase_add_loop_test(t, explained, 0, 2 * (MOST_DEVICES - 1));
-    suite_add_tcase(s, t);
-    return s;
-}
 
 int main(void)
 {
-    return run_suite(suite());
+    fill_uniform(1, MOST * WIDTH, x);
+    fill_indices(2, MOST, 5, label);
+    return RUN_TESTS();
 }

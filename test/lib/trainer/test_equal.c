@@ -274,7 +274,7 @@ static recipe base_recipe(void)
 }
 
 /* Each of them. */
-START_TEST(test_options)
+LOOP_TEST(test_options, 0, CHANGES)
 {
     const struct change *c = &changes[_i];
     recipe r = base_recipe();
@@ -285,7 +285,6 @@ START_TEST(test_options)
     on_two_ranks(&r, c->rank);
     on_checkpoint(&r, LS_EINVAL, c->checkpoint);
 }
-END_TEST
 
 /* The name of an option behind "is", as a message begins with it. */
 static void expect_option(recipe *r, const char *name)
@@ -315,7 +314,7 @@ static bool is_taken(const recipe *r)
 }
 
 /* Every option of every optimizer, with another value that is allowed. */
-START_TEST(test_optimizers)
+TEST(test_optimizers)
 {
     ls_option option;
 
@@ -337,7 +336,6 @@ START_TEST(test_optimizers)
             expect_option(&r, option.name);
         }
 }
-END_TEST
 
 /* A schedule whose options all have values that go together. */
 static const ls_boundary late = {90, 0.5};
@@ -356,7 +354,7 @@ static ls_schedule base_schedule(ls_schedule_kind kind)
 }
 
 /* Every option of every schedule. */
-START_TEST(test_schedules)
+TEST(test_schedules)
 {
     ls_option option;
 
@@ -378,7 +376,6 @@ START_TEST(test_schedules)
             expect_option(&r, option.name);
         }
 }
-END_TEST
 
 /* ------ no member is forgotten ------ */
 
@@ -477,7 +474,7 @@ static void check_declarator(const char *of, const char *text, size_t n)
 }
 
 /* Every member that a public header gives these has a row or a change. */
-START_TEST(test_members)
+LOOP_TEST(test_members, 0, 5)
 {
     static const char *const structs[] = {"ls_trainer_options", "ls_optimizer",
                                           "ls_schedule", "ls_boundary",
@@ -500,18 +497,5 @@ START_TEST(test_members)
     ck_assert_int_ge(members, 2);
     free(text);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("equal");
-    TCase *t = tcase_create("equal");
-
-    tcase_set_timeout(t, 600);
-    tcase_add_loop_test(t, test_options, 0, CHANGES);
-    tcase_add_test(t, test_optimizers);
-    tcase_add_test(t, test_schedules);
-    tcase_add_loop_test(t, test_members, 0, 5);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -23,7 +23,7 @@ static void refuses_optimizer(ls_pool *pool, const ls_graph *g,
 }
 
 /* Proves that options which make no sense are refused by name and value. */
-START_TEST(bad_options)
+TEST(bad_options)
 {
     ls_pool *pool = open_pool(DEVICES, 2);
     ls_graph *g = linear_graph(IN, OUT);
@@ -63,11 +63,10 @@ START_TEST(bad_options)
     ls_graph_free(g);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that a graph that cannot train is refused, with its own first error
  * if it has one. */
-START_TEST(bad_graphs)
+TEST(bad_graphs)
 {
     ls_pool *pool = open_pool(DEVICES, 2);
     ls_graph *good = linear_graph(IN, OUT), *g;
@@ -90,7 +89,6 @@ START_TEST(bad_graphs)
     ls_graph_free(good);
     ls_pool_close(pool);
 }
-END_TEST
 
 static void refuses_gradient(ls_pool *pool, const ls_gradient *g, int status,
                              const char *words)
@@ -102,7 +100,7 @@ static void refuses_gradient(ls_pool *pool, const ls_gradient *g, int status,
 }
 
 /* Proves that a gradient whose arrays make no sense is refused by name. */
-START_TEST(bad_gradients)
+TEST(bad_gradients)
 {
     static const ls_array_spec twice[] = {{"w", LS_F32, 1, {2}},
                                           {"w", LS_F32, 1, {3}}};
@@ -142,22 +140,5 @@ START_TEST(bad_gradients)
     refuses_gradient(pool, &g, LS_EINVAL, "\"deep\"");
     ls_pool_close(pool);
 }
-END_TEST
 
-static Suite *open_suite(void)
-{
-    Suite *suite = suite_create("open");
-    TCase *all = tcase_create("all");
-
-    tcase_add_test(all, bad_options);
-    tcase_add_test(all, bad_graphs);
-    tcase_add_test(all, bad_gradients);
-    tcase_set_timeout(all, 60);
-    suite_add_tcase(suite, all);
-    return suite;
-}
-
-int main(void)
-{
-    return run_suite(open_suite());
-}
+MAIN()

@@ -54,7 +54,7 @@ static void check_golden(const ls_trainer *t)
     }
 }
 
-START_TEST(test_torch)
+TEST(test_torch)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_group rest = ls_lora_rest();
@@ -77,7 +77,6 @@ START_TEST(test_torch)
         ls_pool_close(pool);
     }
 }
-END_TEST
 
 /* ------ a transformer, with what counts on the order of nodes ------ */
 
@@ -180,7 +179,7 @@ static void start_of(ls_graph *g, const way *w, char hash[65])
 
 /* A graph that was adapted and one that is read from its file draw the same
  * keys, for parameters and dropout. */
-START_TEST(test_order)
+LOOP_TEST(test_order, 0, 3)
 {
     static const way ways[] = {{LS_KEYS_NNX, false, true, 2, 1},
                                {LS_KEYS_NNX, true, true, 2, 2},
@@ -204,9 +203,8 @@ START_TEST(test_order)
     ck_assert_str_eq(here, there);
     folder_close();
 }
-END_TEST
 
-START_TEST(test_workers)
+TEST(test_workers)
 {
     char one[65], two[65];
 
@@ -216,7 +214,6 @@ START_TEST(test_workers)
              two);
     ck_assert_str_eq(one, two);
 }
-END_TEST
 
 /* ------ files ------ */
 
@@ -289,7 +286,7 @@ static void check_same_rest(const char *a, const char *b)
     ls_archive_close(two);
 }
 
-START_TEST(test_files)
+TEST(test_files)
 {
     ls_pool *pool = open_pool(1, 1);
     static float base[LOGITS], first[LOGITS], here[LOGITS], other[LOGITS];
@@ -358,7 +355,6 @@ START_TEST(test_files)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
 /* Does the record of the next step say what first values follow from? */
 static bool says_start(const run *r)
@@ -384,7 +380,7 @@ static bool says_start(const run *r)
 }
 
 /* Adapters of a file are no first values. */
-START_TEST(test_loaded)
+TEST(test_loaded)
 {
     const way w = {LS_KEYS_NNX, false, true, 1, 1};
     ls_pool *pool = open_pool(1, 1);
@@ -401,10 +397,9 @@ START_TEST(test_loaded)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
 /* Nor are those that a step or a checkpoint gave, at whatever step. */
-START_TEST(test_changed)
+TEST(test_changed)
 {
     const way w = {LS_KEYS_NNX, false, true, 1, 1};
     ls_pool *pool = open_pool(1, 1);
@@ -434,7 +429,6 @@ START_TEST(test_changed)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
 /* ------ notes ------ */
 
@@ -451,7 +445,7 @@ static bool has_note(const char *path)
     return found;
 }
 
-START_TEST(test_notes)
+TEST(test_notes)
 {
     static const struct {
         ls_setting note[2];
@@ -501,11 +495,10 @@ START_TEST(test_notes)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
 /* ------ refusals ------ */
 
-START_TEST(test_graph_refusals)
+TEST(test_graph_refusals)
 {
     static const struct {
         const char *names;
@@ -546,9 +539,8 @@ START_TEST(test_graph_refusals)
           "of a layer with an adapter");
     ls_graph_free(g);
 }
-END_TEST
 
-START_TEST(test_file_refusals)
+TEST(test_file_refusals)
 {
     ls_pool *pool = open_pool(1, 1);
     float bias[WIDTH] = {1};
@@ -615,10 +607,9 @@ START_TEST(test_file_refusals)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
 /* "!" takes what the rest does not match: of groups and of loads. */
-START_TEST(test_others)
+TEST(test_others)
 {
     ls_pool *pool = open_pool(1, 1);
     ls_group two[] = {ls_group_frozen("!up.*"), ls_group_of("!nothing")};
@@ -650,24 +641,5 @@ START_TEST(test_others)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("lora");
-    TCase *t = tcase_create("lora");
-
-    tcase_set_timeout(t, 300);
-    tcase_add_test(t, test_torch);
-    tcase_add_loop_test(t, test_order, 0, 3);
-    tcase_add_test(t, test_workers);
-    tcase_add_test(t, test_files);
-    tcase_add_test(t, test_loaded);
-    tcase_add_test(t, test_changed);
-    tcase_add_test(t, test_notes);
-    tcase_add_test(t, test_graph_refusals);
-    tcase_add_test(t, test_file_refusals);
-    tcase_add_test(t, test_others);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -42,7 +42,7 @@ static void check_again(const ls_graph *g)
 }
 
 /* Every model and its copy. */
-START_TEST(test_again)
+LOOP_TEST(test_again, 0, MODELS)
 {
     ls_graph *g, *copy;
 
@@ -54,11 +54,10 @@ START_TEST(test_again)
     check_again(copy);
     ls_graph_free(copy);
 }
-END_TEST
 
 /* All operators of the library; a new one is to be added to
  * all_operators.h. */
-START_TEST(test_all_operators)
+TEST(test_all_operators)
 {
     ls_graph *g = all_operators();
 
@@ -68,7 +67,6 @@ START_TEST(test_all_operators)
                       ls__ops[i]->name);
     ls_graph_free(g);
 }
-END_TEST
 
 /* Says a page "`word`"? */
 static bool names(const char *page, const char *word)
@@ -87,7 +85,7 @@ static bool is_by_rule(const ls__op *op)
 }
 
 /* docs/model-file.md names every operator and its attributes. */
-START_TEST(test_page)
+TEST(test_page)
 {
     const char *root = getenv("top_srcdir");
     char path[256], *page;
@@ -104,11 +102,10 @@ START_TEST(test_page)
     }
     free(page);
 }
-END_TEST
 
 /* The keys of dropout are those of the graph that was written, though one layer
  * of rate 0 took one and left no node. */
-START_TEST(test_requests)
+TEST(test_requests)
 {
     ls_graph *g = all_operators(), *read;
     char *text;
@@ -123,7 +120,6 @@ START_TEST(test_requests)
     ls_graph_free(g);
     ls_graph_free(read);
 }
-END_TEST
 
 /* ------ to go on training ------ */
 
@@ -166,7 +162,7 @@ static void hash_after(run *r, char hash[65])
 
 /* Steps of the graph and the weights in the file give the bytes of steps of the
  * trainer that wrote it; with dropout too. */
-START_TEST(test_goes_on)
+LOOP_TEST(test_goes_on, 0, MODELS)
 {
     ls_pool *pool = open_pool(DEVICES, DEVICES);
     ls_trainer_options o = ls_trainer_defaults();
@@ -192,7 +188,6 @@ START_TEST(test_goes_on)
     fences_free();
     folder_close();
 }
-END_TEST
 
 /* ------ a file of an earlier day ------ */
 
@@ -248,7 +243,7 @@ static int save_note(const ls_trainer *t, const char *path, const char *name,
                       (ls_setting[]){{"units", "cm"}, {name, value}});
 }
 
-START_TEST(test_notes)
+TEST(test_notes)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(1, 1);
@@ -277,14 +272,13 @@ START_TEST(test_notes)
     ls_pool_close(pool);
     folder_close();
 }
-END_TEST
 
 /* What it predicts for fill_uniform(1): the bits are those of every machine. */
 static const float first_y[3] = {-0x1.1def8ap-8f, 0x1.d0aa32p-1f,
                                 0x1.67194ap-3f};
 
 /* It opens, says the same graph and predicts the same bytes for ever. */
-START_TEST(test_earlier)
+TEST(test_earlier)
 {
     const char *root = getenv("top_srcdir");
     ls_graph *g = first_graph(), *read;
@@ -315,7 +309,6 @@ START_TEST(test_earlier)
     ls_graph_free(g);
     ls_graph_free(read);
 }
-END_TEST
 
 /* ------ what is refused ------ */
 
@@ -387,7 +380,7 @@ static const struct {
      "loss"},
 };
 
-START_TEST(test_refused_text)
+LOOP_TEST(test_refused_text, 0, sizeof bad / sizeof *bad)
 {
     ls_graph *g = NULL;
 
@@ -398,11 +391,10 @@ START_TEST(test_refused_text)
               bad[_i].words);
     ls_graph_free(g);
 }
-END_TEST
 
 /* More requests than an int counts are refused at the node that goes beyond, by
  * "skipped" alone. */
-START_TEST(test_skipped)
+TEST(test_skipped)
 {
     enum { NODES = 2200 };
     size_t room = NODES * 100, at = 0;
@@ -420,11 +412,10 @@ START_TEST(test_skipped)
           "node 1025 of the graph: more requests");
     free(text);
 }
-END_TEST
 
 /* A file whose graph declares more than the file holds is refused before any of
  * it is allocated. */
-START_TEST(test_too_large)
+TEST(test_too_large)
 {
     ls__metadata pair = {"lockstep.graph", GRAPH("1", GOOD, REST)};
     float w[11] = {0};
@@ -441,7 +432,6 @@ START_TEST(test_too_large)
     FAILS(ls_graph_load(&g, NULL), LS_EINVAL, "NULL");
     folder_close();
 }
-END_TEST
 
 static int nothing(void *user, const ls_own_run *r)
 {
@@ -450,7 +440,7 @@ static int nothing(void *user, const ls_own_run *r)
 }
 
 /* A user's functions cannot be written; what was there stays. */
-START_TEST(test_own)
+TEST(test_own)
 {
     ls_own_op op = {.name = "mine", .inputs = 1, .forward = nothing,
                     .backward = nothing};
@@ -465,11 +455,10 @@ START_TEST(test_own)
     FAILS(ls__graph_write(g, &text), LS_ENOTSUP, "\"mine\"");
     ls_graph_free(g);
 }
-END_TEST
 
 /* ------ looking at a graph ------ */
 
-START_TEST(test_look)
+TEST(test_look)
 {
     ls_graph *g = all_operators();
     const char *name = NULL;
@@ -494,31 +483,5 @@ START_TEST(test_look)
     ck_assert_str_eq(ls_node_op(ls_graph_loss(g)), "next token");
     ls_graph_free(g);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("model_file");
-    TCase *t = tcase_create("model_file");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_again, 0, MODELS);
-    tcase_add_test(t, test_all_operators);
-    tcase_add_test(t, test_page);
-    tcase_add_test(t, test_requests);
-    tcase_add_loop_test(t, test_goes_on, 0, MODELS);
-    tcase_add_test(t, test_earlier);
-    tcase_add_test(t, test_notes);
-    tcase_add_test(t, test_skipped);
-    tcase_add_loop_test(t, test_refused_text, 0, sizeof bad / sizeof *bad);
-    tcase_add_test(t, test_too_large);
-    tcase_add_test(t, test_own);
-    tcase_add_test(t, test_look);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

@@ -54,7 +54,7 @@ static void open_windows(text_data *t, const char *path)
 /* Proves that row i of step s is the window at randint(fold_in(key, s))[i],
  * whichever rows are asked for together, and that evaluation covers the last
  * tenth once. */
-START_TEST(windows)
+TEST(windows)
 {
     static int32_t tokens[BATCH * 3 * WINDOW];
     float weights[BATCH * 3];
@@ -99,7 +99,6 @@ START_TEST(windows)
     text_free(&t);
     unlink(path);
 }
-END_TEST
 
 static int nothing(void *user, int device, const ls_shard *shard,
                    const float *const *params, float *const *grads,
@@ -163,7 +162,7 @@ static int read_steps(const ls_transport *link, void *user)
 
 /* Proves that each of two ranks reads half of the windows, and those few that
  * ranks compare. */
-START_TEST(reads_its_own)
+TEST(reads_its_own)
 {
     char path[64];
     reading r = {path, {0}};
@@ -178,10 +177,9 @@ START_TEST(reads_its_own)
     ranks_close(all);
     unlink(path);
 }
-END_TEST
 
 /* Proves that a text that is cut off fails the row that misses it. */
-START_TEST(cut_off)
+TEST(cut_off)
 {
     int32_t tokens[WINDOW];
     float weight;
@@ -200,16 +198,5 @@ START_TEST(cut_off)
     text_free(&t);
     unlink(path);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("text");
-    TCase *t = tcase_create("text");
-
-    tcase_add_test(t, windows);
-    tcase_add_test(t, reads_its_own);
-    tcase_add_test(t, cut_off);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -71,7 +71,7 @@ static bool try_fault(uint32_t seed, uint32_t *r, kind k)
     return true;
 }
 
-START_TEST(test_fault)
+LOOP_TEST(test_fault, 0, (long_run() ? 25 : EACH) * KINDS)
 {
     uint32_t number = (uint32_t)_i, r = 77 + 7919 * number;
     kind k = (kind)(number % KINDS);
@@ -82,7 +82,6 @@ START_TEST(test_fault)
         ck_assert_int_lt(++tries, 200);
     folder_close();
 }
-END_TEST
 
 /* ------ all that a step makes ------ */
 
@@ -159,7 +158,7 @@ static bool is_chosen(const ls__where *w)
                            between(&r, 0, UNDER_SANITIZER ? 4 : 0) == 0));
 }
 
-START_TEST(test_all)
+LOOP_TEST(test_all, 0, (long_run() ? 40 : EACH) * MODELS)
 {
     course c = random_course(6000 + 31 * (uint32_t)_i);
     uint32_t r = 9 + (uint32_t)_i;
@@ -172,7 +171,6 @@ START_TEST(test_all)
     ck_assert_int_ge(judge_step(&c, &r, is_chosen),
                      long_run() || !UNDER_SANITIZER ? 10 : 0);
 }
-END_TEST
 
 static bool is_kept_by_lengths(const ls__where *w)
 {
@@ -180,7 +178,7 @@ static bool is_kept_by_lengths(const ls__where *w)
 }
 
 /* What recurrent layers keep is judged rightly beyond a row's length, too. */
-START_TEST(test_lengths)
+TEST(test_lengths)
 {
     uint32_t r = 5;
 
@@ -192,7 +190,6 @@ START_TEST(test_lengths)
         ck_assert_int_ge(judge_step(&c, &r, is_kept_by_lengths), 1);
     }
 }
-END_TEST
 
 static bool is_batch_norms(const ls__where *w)
 {
@@ -204,7 +201,7 @@ static bool is_batch_norms(const ls__where *w)
 
 /* Every array that a batch norm by rows makes, first values of orthogonal
  * kernels and what is stored afterwards. */
-START_TEST(test_norms)
+LOOP_TEST(test_norms, 0, long_run() ? 200 : 2 * EACH)
 {
     course c = random_course(4000 + (uint32_t)_i);
     uint32_t r = 5 + (uint32_t)_i;
@@ -215,11 +212,10 @@ START_TEST(test_norms)
     c.recorded = _i % 2;
     ck_assert_int_gt(judge_step(&c, &r, is_batch_norms), 10);
 }
-END_TEST
 
 /* A number of many operands: the gradient of a weight that sees 67,600 pixels.
  */
-START_TEST(test_large)
+TEST(test_large)
 {
     enum { SIDE = 260 };
     ls_trainer_options o = ls_trainer_defaults();
@@ -257,28 +253,5 @@ START_TEST(test_large)
     free(x);
     folder_close();
 }
-END_TEST
 
-static Suite *judged_suite(void)
-{
-    Suite *s = suite_create("judged");
-    TCase *t = tcase_create("faults");
-    int each = UNDER_SANITIZER ? 1 : 2; /* faults of each kind */
-
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, test_fault, 0, (long_run() ? 25 : each) * KINDS);
-    suite_add_tcase(s, t);
-    t = tcase_create("steps");
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, test_all, 0, (long_run() ? 40 : each) * MODELS);
-    tcase_add_loop_test(t, test_norms, 0, long_run() ? 200 : 2 * each);
-    tcase_add_test(t, test_lengths);
-    tcase_add_test(t, test_large);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(judged_suite());
-}
+MAIN()

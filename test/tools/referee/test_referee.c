@@ -89,7 +89,7 @@ static void expect_term(const ls__kernel_table *k, const term *by, ls__term t)
     }
 }
 
-START_TEST(all_terms)
+LOOP_TEST(all_terms, 0, levels())
 {
     const ls__kernel_table *k = level(_i);
     ls__fpmode mode;
@@ -109,7 +109,6 @@ START_TEST(all_terms)
     }
     ls__fpmode_restore(mode);
 }
-END_TEST
 
 /* ------ updates ------ */
 
@@ -119,7 +118,7 @@ static void same(const char *what, f32 got, f32 want)
                   want);
 }
 
-START_TEST(all_updates)
+LOOP_TEST(all_updates, 0, levels())
 {
     static f32 g[DRAWN], p[DRAWN], m[3][DRAWN], was[4][DRAWN];
     static const ls_optimizer_kind each[] = {
@@ -167,11 +166,10 @@ START_TEST(all_updates)
     }
     ls__fpmode_restore(mode);
 }
-END_TEST
 
 /* ------ */
 
-START_TEST(roots)
+TEST(roots)
 {
     uint64_t bits = 1;
 
@@ -183,22 +181,5 @@ START_TEST(roots)
         ck_assert(d_sqrt(D(x)) == D(sqrt(x)));
     }
 }
-END_TEST
 
-static Suite *referee_suite(void)
-{
-    Suite *s = suite_create("referee");
-    TCase *t = tcase_create("all");
-
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, all_terms, 0, levels());
-    tcase_add_loop_test(t, all_updates, 0, levels());
-    tcase_add_test(t, roots);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(referee_suite());
-}
+MAIN()

@@ -332,7 +332,7 @@ static bool is_long(const row *o, const sample *s)
 
 /* Every operator has an answer, and its elements are the library's; but for one
  * that is said to have no rule. */
-START_TEST(test_operator)
+LOOP_TEST(test_operator, 0, ROWS)
 {
     const row *o = &rows[_i];
     int each = long_run() ? 400 : 12;
@@ -361,16 +361,9 @@ START_TEST(test_operator)
     if (long_run())
         printf("%s: %ld elements\n", o->op->name, count);
 }
-END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("referee on operators");
-    TCase *t = tcase_create("operators");
-
     make_samples();
-    tcase_set_timeout(t, 600);
-    tcase_add_loop_test(t, test_operator, 0, ROWS);
-    suite_add_tcase(s, t);
-    return run_suite(s);
+    return RUN_TESTS();
 }

@@ -95,7 +95,7 @@ static void check_product(const ls__backend *b, product *make, int64_t k,
     fences_free();
 }
 
-START_TEST(products)
+LOOP_TEST(products, 0, (int)(sizeof kinds / sizeof *kinds))
 {
     const ls__backend *b;
 
@@ -104,12 +104,11 @@ START_TEST(products)
         for (int64_t n = 0, k = 1; n < many(40); n++, k = k * 37 % DEEP + 1)
             check_product(b, kinds[_i].make, k, n % 3 == 1);
 }
-END_TEST
 
 /* ------ random numbers ------ */
 
 /* Places past 2^32 too. */
-START_TEST(random_numbers)
+TEST(random_numbers)
 {
     for (int64_t i = 0; i < many(500); i++) {
         uint64_t place = (uint64_t)i * 0x9e3779b97f4a7c15u >> (i % 40);
@@ -131,7 +130,6 @@ START_TEST(random_numbers)
         same("truncated", truncated_of(bits), x);
     }
 }
-END_TEST
 
 /* ------ initial values ------ */
 
@@ -172,7 +170,7 @@ static void check_initial(const ls_init *init, double fan)
                        i == 13 && (fan == 0 || fan == 23)), out[i]);
 }
 
-START_TEST(initial_values)
+TEST(initial_values)
 {
     static const double fans[] = {[LS_FAN_IN] = 23, [LS_FAN_OUT] = 40,
                                   [LS_FAN_AVERAGE] = 31.5};
@@ -187,10 +185,9 @@ START_TEST(initial_values)
         }
     }
 }
-END_TEST
 
 /* Angles up to where sines need all of 4/pi. */
-START_TEST(sinusoids)
+TEST(sinusoids)
 {
     enum { LENGTH = 3000, WIDTH = 33 };
     static float table[LENGTH * WIDTH], words[7];
@@ -207,7 +204,6 @@ START_TEST(sinusoids)
         same("sinusoid", ask("first values positions", "before", "parameters",
                              LENGTH * WIDTH, i, i == 97), table[i]);
 }
-END_TEST
 
 /* ------ learning rates ------ */
 
@@ -253,7 +249,7 @@ static void give_schedule(const ls_schedule *s, int64_t done)
     give_double("rule", "peak rate", 0.02);
 }
 
-START_TEST(learning_rates)
+LOOP_TEST(learning_rates, 0, LS_FLAT_COSINE + 1)
 {
     ls_schedule s = schedule_of(_i);
     char name[40];
@@ -271,13 +267,12 @@ START_TEST(learning_rates)
              -ls__schedule_lr(&s, 0.02, done));
     }
 }
-END_TEST
 
 /* ------ the sum over devices ------ */
 
 enum { N = 64, DEVICES = 37 };
 
-START_TEST(devices)
+LOOP_TEST(devices, 0, levels())
 {
     const ls__kernel_table *k = level(_i);
 
@@ -299,7 +294,6 @@ START_TEST(devices)
         fences_free();
     }
 }
-END_TEST
 
 /* ------ vectors ------ */
 
@@ -323,7 +317,7 @@ static void check_names(const char *kind, const char *(*name_of)(int i))
     }
 }
 
-START_TEST(vectors)
+TEST(vectors)
 {
     char path[512], name[80];
     uint32_t is, wanted;
@@ -345,22 +339,5 @@ START_TEST(vectors)
     check_names("update ", update_name);
     check_names("schedule ", rate_name);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("referee's rules");
-    TCase *t = tcase_create("rules");
-
-    tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, products, 0,
-                        (int)(sizeof kinds / sizeof *kinds));
-    tcase_add_test(t, random_numbers);
-    tcase_add_test(t, initial_values);
-    tcase_add_test(t, sinusoids);
-    tcase_add_loop_test(t, learning_rates, 0, LS_FLAT_COSINE + 1);
-    tcase_add_loop_test(t, devices, 0, levels());
-    tcase_add_test(t, vectors);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -93,17 +93,16 @@ static void check_lines(char *text, int columns)
 
 static const int widths[] = {2, 10, 19, 20, 40, 41, 57, 60, 80, 200};
 
-START_TEST(test_width)
+LOOP_TEST(test_width, 0, sizeof widths / sizeof *widths)
 {
     static char text[ROOM];
 
     draw_on(widths[_i], text);
     check_lines(text, widths[_i]);
 }
-END_TEST
 
 /* A terminal wide enough has cells before the numbers. */
-START_TEST(test_cells)
+TEST(test_cells)
 {
     static char text[ROOM];
 
@@ -111,11 +110,10 @@ START_TEST(test_cells)
     ck_assert(strstr(text, "\r[##########          ] 15/30  ETA "));
     ck_assert(strstr(text, "\r[####################] 30/30  ETA 0:00  loss "));
 }
-END_TEST
 
 /* Days are hours.  What has no rows has no loss, and before the first of them
  * is over the time that is left is not known. */
-START_TEST(test_folds)
+TEST(test_folds)
 {
     static char text[ROOM];
 
@@ -125,16 +123,5 @@ START_TEST(test_folds)
     ck_assert(strstr(text, "\r[                    ] 0/30 folds\r["));
     ck_assert(strstr(text, " 15/30 folds  ETA 138:53:20\r["));
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("progress");
-    TCase *t = tcase_create("progress");
-
-    tcase_add_loop_test(t, test_width, 0, sizeof widths / sizeof *widths);
-    tcase_add_test(t, test_cells);
-    tcase_add_test(t, test_folds);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

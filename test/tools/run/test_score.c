@@ -11,7 +11,7 @@
 
 enum { ROWS = 24, CLASSES = 5 };
 
-START_TEST(scores_of_numbers)
+TEST(scores_of_numbers)
 {
     float first[ROWS], want[ROWS];
 
@@ -30,9 +30,8 @@ START_TEST(scores_of_numbers)
     ck_assert_double_eq(score_r2(ROWS, 2, golden_y, golden_y), 1);
     ck_assert(isnan(score_r2(1, 1, golden_out, golden_y)));
 }
-END_TEST
 
-START_TEST(scores_of_classes)
+TEST(scores_of_classes)
 {
     static const int32_t ones[] = {1, 1, 1};
     static const int32_t ignored[] = {-1, 1, 0, 0};
@@ -55,10 +54,9 @@ START_TEST(scores_of_classes)
     ck_assert(isnan(score_auc(3, golden_score, ones)));
     ck_assert(isnan(score_auc(3, bad, golden_label)));
 }
-END_TEST
 
 /* Precision, recall and F1 as macro averages. */
-START_TEST(scores_by_class)
+TEST(scores_by_class)
 {
     class_score sum = {0};
 
@@ -86,9 +84,8 @@ START_TEST(scores_by_class)
     ck_assert_double_eq_tol(sum.f1, golden_f1, 1e-12);
     ck_assert_double_eq(score_class(0, 0, 0).f1, 0);
 }
-END_TEST
 
-START_TEST(scores_of_probabilities)
+TEST(scores_of_probabilities)
 {
     static const int32_t zeros[] = {0, 0, 0};
     static const float bad[] = {1, NAN, 2};
@@ -107,10 +104,9 @@ START_TEST(scores_of_probabilities)
     ck_assert(isnan(score_best_f1(3, golden_score, zeros, &f1)));
     ck_assert(isnan(score_best_f1(3, bad, golden_label, &f1)));
 }
-END_TEST
 
 /* Scikit-learn's values of its own examples. */
-START_TEST(scores_of_two)
+TEST(scores_of_two)
 {
     static const float out[] = {0, .1f, 0, .4f, 0, .35f, 0, .8f, 9, 0};
     static const float equal[8] = {0}, bad[] = {0, NAN, 0, 1};
@@ -128,18 +124,5 @@ START_TEST(scores_of_two)
     ck_assert_double_eq_tol(score_mae(3, (float[]){1, 2, 3},
                                       (float[]){2, 2, 1}), 1, 1e-12);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("score");
-    TCase *c = tcase_create("score");
-
-    tcase_add_test(c, scores_of_numbers);
-    tcase_add_test(c, scores_of_classes);
-    tcase_add_test(c, scores_by_class);
-    tcase_add_test(c, scores_of_probabilities);
-    tcase_add_test(c, scores_of_two);
-    suite_add_tcase(s, c);
-    return run_suite(s);
-}
+MAIN()

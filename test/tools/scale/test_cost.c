@@ -44,7 +44,7 @@ static void check(ls_graph *g, const ls_trainer_options *o, int n,
 
 /* Layers, their activations' slopes kept for backward, a layer norm's mean and
  * deviation; the first layer has no dx. */
-START_TEST(layers)
+TEST(layers)
 {
     CHECK(mlp_graph(), NULL,
           {"dense", 9 + 33 + 33, 33 + 9 + 33, 9 * 33 + 33, 9 * 33 + 33},
@@ -52,10 +52,9 @@ START_TEST(layers)
           {"dense", 33 + 5, 33 + 5 + 33, 33 * 5 + 5, 33 * 5 + 33 * 5 + 5},
           {"cross entropy", 5 + 1, 5, 0, 0});
 }
-END_TEST
 
 /* What is frozen has no gradient to write. */
-START_TEST(frozen)
+TEST(frozen)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_group group = ls_group_frozen("hidden.*");
@@ -67,7 +66,6 @@ START_TEST(frozen)
           {"dense", 33 + 5, 33 + 5 + 33, 33 * 5 + 5, 33 * 5 + 33 * 5 + 5},
           {"cross entropy", 5 + 1, 5, 0, 0});
 }
-END_TEST
 
 /* A chain of elementwise operators is one pass: x is read and y is written
  * once, and backward x and dy are read and dx is written once.  One by one the
@@ -90,7 +88,7 @@ static ls_graph *chain_graph(bool apart)
     return g;
 }
 
-START_TEST(chain)
+TEST(chain)
 {
     CHECK(chain_graph(false), NULL, {"dense", 7 + 11, 11 + 7, 77, 77},
           {"formula", 11 + 11, 11 + 11 + 11, 0, 0},
@@ -100,12 +98,11 @@ START_TEST(chain)
           {"scale", 11 + 11, 11 + 11, 0, 0}, {"scale", 11 + 11, 11 + 11, 0, 0},
           {"mean_loss", 11, 11, 0, 0});
 }
-END_TEST
 
 /* Tables cost the rows that are picked: once forward, and what they are added
  * to is read and written.  A residual is one input more, whose gradient is
  * dy. */
-START_TEST(tables)
+TEST(tables)
 {
     ls_graph *g;
     ls_node *t, *x;
@@ -128,11 +125,10 @@ START_TEST(tables)
           {"sparse_dense", 5 + 8 + 11 + 5 * 8, 8 + 11 + 2 * 5 * 8, 8, 8},
           {"mean_loss", 8, 8, 0, 0});
 }
-END_TEST
 
 /* Three convolutions' worth: pooled in one pass, what is kept is the number of
  * the largest; a view moves nothing. */
-START_TEST(images)
+TEST(images)
 {
     ls_window three = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
     ls_graph *g;
@@ -145,10 +141,9 @@ START_TEST(images)
     CHECK(g, NULL, {"conv2d", 48 + 30 + 30, 30 + 48 + 30, 95, 95},
           {"flatten", 0, 0, 0, 0}, {"mean_loss", 30, 30, 0, 0});
 }
-END_TEST
 
 /* A step: shards in chunks, each of which goes through the parameters. */
-START_TEST(steps)
+TEST(steps)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(3, 1);
@@ -171,24 +166,5 @@ START_TEST(steps)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
-static Suite *cost_suite(void)
-{
-    Suite *s = suite_create("cost");
-    TCase *t = tcase_create("cost");
-
-    tcase_add_test(t, layers);
-    tcase_add_test(t, frozen);
-    tcase_add_test(t, chain);
-    tcase_add_test(t, tables);
-    tcase_add_test(t, images);
-    tcase_add_test(t, steps);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(cost_suite());
-}
+MAIN()

@@ -4,9 +4,9 @@
  * the frame's upper end, and the highest one is near it. */
 #define _GNU_SOURCE
 #include "opt/opt.h"
+#include "program.h"
 #include "scale/scale_findings.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static double least(const char *text, const char *name)
 }
 
 /* Two ranks of one worker are where one rank of two is. */
-START_TEST(test_ranks_in_plot)
+TEST(test_ranks_in_plot)
 {
     char path[] = "/tmp/lockstep-plot-XXXXXX", text[65536], *dot[2] = {0};
     scaling_point three[] = {points[0], points[1], points[1]};
@@ -76,9 +76,8 @@ START_TEST(test_ranks_in_plot)
     ck_assert_ptr_nonnull(strstr(text, ">2x1<"));
     ck_assert_ptr_nonnull(strstr(text, ">1x2<"));
 }
-END_TEST
 
-START_TEST(test_frame)
+TEST(test_frame)
 {
     static const char *const places[] = {" y1=\"", " y2=\"", " cy=\""};
     char path[] = "/tmp/lockstep-plot-XXXXXX", text[65536];
@@ -103,20 +102,5 @@ START_TEST(test_frame)
     ck_assert_double_le(least(bars, " cy=\""), 1e9);
     ck_assert_double_le(least(text, " y2=\""), TOP + 20);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("scale_plot");
-    TCase *t = tcase_create("scale_plot");
-    SRunner *runner = srunner_create(s);
-    int failed;
-
-    tcase_add_test(t, test_frame);
-    tcase_add_test(t, test_ranks_in_plot);
-    suite_add_tcase(s, t);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+MAIN()

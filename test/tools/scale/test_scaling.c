@@ -14,7 +14,7 @@
 
 /* Proves that the FLOP of the tool's lm are those of its products, by
  * operator and together. */
-START_TEST(flops_of_lm)
+TEST(flops_of_lm)
 {
     const lm_sizes sizes = {512, 64, 256, 8, 4, 1024};
     const double tokens = 64, dense = 2 * tokens * (4 * (4 * 256. * 256 +
@@ -39,11 +39,10 @@ START_TEST(flops_of_lm)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that a layer on the data makes no gradient of it, and that bytes
  * follow devices and moments. */
-START_TEST(work_of_linear)
+TEST(work_of_linear)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_pool *pool = open_pool(4, 1);
@@ -59,11 +58,10 @@ START_TEST(work_of_linear)
     close_run(&r);
     ls_pool_close(pool);
 }
-END_TEST
 
 /* Proves that each worker's times add up to the step, and are refused without
  * a clock, for other workers, and before a step. */
-START_TEST(times_of_workers)
+TEST(times_of_workers)
 {
     float *x = normals(1, 8 * 4), *y = normals(2, 8 * 2);
     ls_pool *pool = open_pool(4, 3);
@@ -95,7 +93,6 @@ START_TEST(times_of_workers)
     free(x);
     free(y);
 }
-END_TEST
 
 /* ------ What follows from points ------ */
 
@@ -125,7 +122,7 @@ static void add(made *m, int workers, double gradients, double reduce,
 
 /* Proves that exact Amdahl times give their share back, and that counts that
  * are not verified, or share cores, do not take part. */
-START_TEST(serial_share)
+TEST(serial_share)
 {
     const double shares[] = {0, 0.03, 0.5, 1};
     double s;
@@ -143,11 +140,10 @@ START_TEST(serial_share)
         FAILS(scaling_serial(&m.s, &s), LS_EINVAL, "there are 2");
     }
 }
-END_TEST
 
 /* Proves that rows that grow with the workers are taken into account, and that
  * more than perfect is no negative share. */
-START_TEST(serial_share_weak)
+TEST(serial_share_weak)
 {
     made m = {.s = {.weak = true, .info = {.devices = 8}}}, n = m;
     double s;
@@ -162,10 +158,9 @@ START_TEST(serial_share_weak)
     OK(scaling_serial(&n.s, &s));
     ck_assert_double_eq(s, 0);
 }
-END_TEST
 
 /* Proves that each cause of loss is named, with what to do. */
-START_TEST(advice)
+TEST(advice)
 {
     static const struct {
         int devices, workers;
@@ -206,10 +201,9 @@ START_TEST(advice)
                       "\"%s\", not \"%s\"", m.s.advice, all[i].says);
     }
 }
-END_TEST
 
 /* Proves that what ranks send is named, of the workers of all of them. */
-START_TEST(advice_of_ranks)
+TEST(advice_of_ranks)
 {
     made m = {.s = {.info = {.devices = 8}}};
     double s;
@@ -235,10 +229,9 @@ START_TEST(advice_of_ranks)
     ck_assert_msg(strstr(m.s.advice, "3 devices do not divide by 2"), "%s",
                   m.s.advice);
 }
-END_TEST
 
 /* Proves that without a second count nothing is claimed. */
-START_TEST(advice_of_one)
+TEST(advice_of_one)
 {
     made m = {.s = {.info = {.devices = 8}}};
 
@@ -248,7 +241,6 @@ START_TEST(advice_of_one)
     scaling_advise(&m.s);
     ck_assert_ptr_nonnull(strstr(m.s.advice, "nothing to compare"));
 }
-END_TEST
 
 /* ------ Measurements ------ */
 
@@ -347,7 +339,7 @@ static scaling_options options(own *o)
 
 /* Proves that counts are sorted, 1 is among them, all runs are made, and what
  * is alike is called a speed-up: strong and weak. */
-START_TEST(measures)
+TEST(measures)
 {
     for (int weak = 0; weak < 2; weak++) {
         own o = {0};
@@ -382,11 +374,10 @@ START_TEST(measures)
         scaling_free(s);
     }
 }
-END_TEST
 
 /* Proves that a count that trains other bytes has no speed-up, and that the
  * others keep theirs. */
-START_TEST(refuses_other_bytes)
+TEST(refuses_other_bytes)
 {
     for (int weak = 0; weak < 2; weak++) {
         own o = {.spoil = 2};
@@ -411,10 +402,9 @@ START_TEST(refuses_other_bytes)
         scaling_free(s);
     }
 }
-END_TEST
 
 /* Proves what a measurement refuses, and that a failing function ends it. */
-START_TEST(refuses)
+TEST(refuses)
 {
     own o = {.refuse = 3};
     ls_mesh_options none = {.size = sizeof none, .devices = -1};
@@ -438,7 +428,6 @@ START_TEST(refuses)
     ck_assert_ptr_null(s);
     scaling_free(NULL);
 }
-END_TEST
 
 /* What a rank found. */
 typedef struct found {
@@ -475,7 +464,7 @@ static int run_on(const ls_transport *t, void *user)
 
 /* Proves that 1, 2 and 3 ranks of 1 and 2 workers are measured, end in the same
  * bytes, and that all ranks know the same of it. */
-START_TEST(measures_ranks)
+TEST(measures_ranks)
 {
     for (int weak = 0; weak < 2; weak++) {
         ranks_here *all;
@@ -509,11 +498,10 @@ START_TEST(measures_ranks)
         free(f);
     }
 }
-END_TEST
 
 /* Proves that other bytes of one rank cost only the counts that it is in their
  * speed-up, and that a rank that fails ends all. */
-START_TEST(refuses_of_ranks)
+TEST(refuses_of_ranks)
 {
     scaling_options o = {0};
     rank_body out[RANKS];
@@ -545,32 +533,5 @@ START_TEST(refuses_of_ranks)
     ranks_close(all);
     free(f);
 }
-END_TEST
 
-static Suite *suite(void)
-{
-    Suite *s = suite_create("scaling");
-    TCase *t = tcase_create("scaling");
-
-    tcase_set_timeout(t, 120);
-    tcase_add_test(t, flops_of_lm);
-    tcase_add_test(t, work_of_linear);
-    tcase_add_test(t, times_of_workers);
-    tcase_add_test(t, serial_share);
-    tcase_add_test(t, serial_share_weak);
-    tcase_add_test(t, advice);
-    tcase_add_test(t, advice_of_one);
-    tcase_add_test(t, advice_of_ranks);
-    tcase_add_test(t, measures);
-    tcase_add_test(t, refuses_other_bytes);
-    tcase_add_test(t, refuses);
-    tcase_add_test(t, measures_ranks);
-    tcase_add_test(t, refuses_of_ranks);
-    suite_add_tcase(s, t);
-    return s;
-}
-
-int main(void)
-{
-    return run_suite(suite());
-}
+MAIN()

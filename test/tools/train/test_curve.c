@@ -14,7 +14,7 @@ const char opt_program_name[] = "test_curve";
 
 static curve c;
 
-START_TEST(curve_means)
+TEST(curve_means)
 {
     enum { N = 100000 };
     double sum = 0, steps = 0;
@@ -34,7 +34,6 @@ START_TEST(curve_means)
     curve_add(&c.training, 1, (double)NAN);
     ck_assert_int_eq(c.training.points, 0);
 }
-END_TEST
 
 /* All points of all polylines are within the frame. */
 static void check_frame(const char *text)
@@ -76,7 +75,7 @@ static void draw(char text[TEXT])
     ck_assert_ptr_nonnull(strstr(text, "</svg>"));
 }
 
-START_TEST(curve_frame)
+LOOP_TEST(curve_frame, 0, sizeof values / sizeof *values)
 {
     char text[TEXT];
     FILE *f;
@@ -95,11 +94,10 @@ START_TEST(curve_frame)
     curve_print(&c, f);
     fclose(f);
 }
-END_TEST
 
 /* A few first losses do not press all others to the bottom; the weights that
  * are kept have a mark. */
-START_TEST(curve_spike)
+TEST(curve_spike)
 {
     char text[TEXT];
 
@@ -112,16 +110,5 @@ START_TEST(curve_spike)
     ck_assert_ptr_nonnull(strstr(text, "<text x=\"396.0\" y=\"36.0\" "
                                        "text-anchor=\"middle\">best<"));
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("curve");
-    TCase *t = tcase_create("curve");
-
-    tcase_add_test(t, curve_means);
-    tcase_add_loop_test(t, curve_frame, 0, sizeof values / sizeof *values);
-    tcase_add_test(t, curve_spike);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

@@ -89,7 +89,7 @@ static void gather(FILE *out, char *said)
         }
 }
 
-START_TEST(test_times)
+LOOP_TEST(test_times, 0, SCRIPTS)
 {
     ls_mesh_options o = ls_mesh_defaults();
     char said[2048] = "";
@@ -111,14 +111,5 @@ START_TEST(test_times)
     ls_pool_close(pool);
     ls_mesh_close(mesh);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("stall");
-    TCase *t = tcase_create("stall");
-
-    tcase_add_loop_test(t, test_times, 0, SCRIPTS);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()

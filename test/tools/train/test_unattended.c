@@ -128,7 +128,7 @@ static const struct {
 
 /* The bad step names the device and leaves all state as it was; once the
  * trouble is over, the trainer goes on as if it had never been. */
-START_TEST(test_stops)
+LOOP_TEST(test_stops, 0, sizeof stops / sizeof *stops)
 {
     char before[65], after[65], other[65];
     hook bad, good;
@@ -154,11 +154,10 @@ START_TEST(test_stops)
     close_hook(&bad);
     close_hook(&good);
 }
-END_TEST
 
 /* A trap on a worker is the process's: it dies of that signal, in that step.
  * (The pool is opened by the child, since threads do not survive a fork.) */
-START_TEST(test_traps)
+TEST(test_traps)
 {
     int status;
     pid_t child = fork();
@@ -178,7 +177,6 @@ START_TEST(test_traps)
     ck_assert(WIFSIGNALED(status));
     ck_assert(WTERMSIG(status) == SIGILL || WTERMSIG(status) == SIGTRAP);
 }
-END_TEST
 
 /* ------ Sleeping forever ------ */
 
@@ -212,7 +210,7 @@ static void wake(hook *h, pthread_t caller)
 }
 
 /* Any thread can ask, while a step stands still, where each worker is. */
-START_TEST(test_doing)
+TEST(test_doing)
 {
     hook h;
     pthread_t caller = stand_still(&h);
@@ -235,7 +233,6 @@ START_TEST(test_doing)
     ck_assert_ptr_null(d.what);
     close_hook(&h);
 }
-END_TEST
 
 /* How often a part stands in what was written so far. */
 static int times(FILE *out, const char *part)
@@ -257,7 +254,7 @@ static void await(FILE *out, const char *part, int count)
 }
 
 /* The watchdog says it, again and again, and when steps finish again. */
-START_TEST(test_watchdog)
+TEST(test_watchdog)
 {
     hook h;
     pthread_t caller = stand_still(&h);
@@ -282,10 +279,9 @@ START_TEST(test_watchdog)
     ls_mesh_close(mesh);
     close_hook(&h);
 }
-END_TEST
 
 /* Nobody asked: there is no thread. */
-START_TEST(test_off)
+TEST(test_off)
 {
     stall dog;
 
@@ -293,19 +289,5 @@ START_TEST(test_off)
     stall_step(&dog, 1);
     stall_close(&dog);
 }
-END_TEST
 
-int main(void)
-{
-    Suite *s = suite_create("unattended");
-    TCase *t = tcase_create("unattended");
-
-    tcase_set_timeout(t, 60);
-    tcase_add_loop_test(t, test_stops, 0, sizeof stops / sizeof *stops);
-    tcase_add_test(t, test_traps);
-    tcase_add_test(t, test_doing);
-    tcase_add_test(t, test_watchdog);
-    tcase_add_test(t, test_off);
-    suite_add_tcase(s, t);
-    return run_suite(s);
-}
+MAIN()
