@@ -9,13 +9,12 @@
 
 int ls__read_numbers(ls__reader *r, const ls__om_tensor *t, ls__named *v)
 {
-    bool is_real = t->type != LS__OM_INT64 && t->type != LS__OM_INT32 &&
-                   t->type != LS__OM_BOOL;
-    int status = ls__fold_new(r, v, t->rank, t->shape, is_real);
+    int status = ls__fold_new(r, v, t->rank, t->shape,
+                              ls__om_is_real(t->type));
 
     if (status == 0 && !ls__om_elements(t, v->number))
-        return ls__fail(LS_ENOTSUP, "tensor \"%s\" is of type %lld", t->name,
-                        (long long)t->type);
+        return ls__refuse("tensor \"%s\" is of type %lld", t->name,
+                          (long long)t->type);
     return status;
 }
 
@@ -34,14 +33,13 @@ int ls__read_tensor(ls__reader *r, const ls__om_tensor *t)
 {
     ls__named *v = ls__read_value(r, t->name);
     ls__weight *w;
-    bool is_real = t->type == LS__OM_FLOAT || t->type == LS__OM_DOUBLE ||
-                   t->type == LS__OM_FLOAT16 || t->type == LS__OM_BFLOAT16;
 
     if (!v)
         return LS_ENOMEM;
     if (v->kind != LS__UNKNOWN)
-        return ls__fail(LS_EFORMAT, "\"%s\" stands there twice", t->name);
-    if (!is_real || !r->matters[v - r->value] || t->elements == 0 ||
+        return ls__refuse("\"%s\" stands there twice", t->name);
+    if (!ls__om_is_real(t->type) || !r->matters[v - r->value] ||
+        t->elements == 0 ||
         (t->elements == 1 && !r->layers_own[v - r->value]) || !is_finite(t))
         return ls__read_numbers(r, t, v);
     if (!(w = ls__weight_new(r)))
@@ -87,27 +85,25 @@ int ls__read_input(ls__reader *r, const ls__om_value *in)
     if (v->kind != LS__UNKNOWN) /* an initializer is listed here, too */
         return 0;
     if (in->rank < 1)
-        return ls__fail(LS_ENOTSUP, "input \"%s\" has no axis of rows",
-                        in->name);
+        return ls__refuse("input \"%s\" has no axis of rows", in->name);
     if (in->type != LS__OM_FLOAT && in->type != LS__OM_INT64 &&
         in->type != LS__OM_INT32)
-        return ls__fail(LS_ENOTSUP, "input \"%s\" is of type %lld: float, "
-                        "int32 and int64 are read", in->name,
-                        (long long)in->type);
+        return ls__refuse("input \"%s\" is of type %lld: float, int32 and "
+                          "int64 are read", in->name, (long long)in->type);
     if (in->shape[0] > INT32_MAX ||
         (in->shape[0] && r->rows && in->shape[0] != r->rows))
-        return ls__fail(LS_ENOTSUP, "input \"%s\" has %lld rows, one before it "
-                        "%lld: the first axis of all inputs is the rows",
-                        in->name, (long long)in->shape[0], (long long)r->rows);
+        return ls__refuse("input \"%s\" has %lld rows, one before it %lld: the "
+                          "first axis of all inputs is the rows", in->name,
+                          (long long)in->shape[0], (long long)r->rows);
     if (in->shape[0])
         r->rows = in->shape[0];
     shape[0] = LS__ROWS;
     for (int k = 1; k < in->rank; k++) {
         shape[k] = in->shape[k] ? in->shape[k] : size_of(r, in->symbol[k]);
         if (shape[k] <= 0 || shape[k] > INT32_MAX)
-            return ls__fail(LS_EINVAL, "input \"%s\": the size of axis %d, "
-                            "\"%s\", is not known: give sizes \"%s=N\"",
-                            in->name, k, in->symbol[k], in->symbol[k]);
+            return ls__refuse("input \"%s\": the size of axis %d, \"%s\", is "
+                              "not known: give sizes \"%s=N\"", in->name, k,
+                              in->symbol[k], in->symbol[k]);
     }
     for (int k = 0; k + 1 < in->rank; k++) {
         order[k] = turned ? last[k] : k + 1;
@@ -128,19 +124,18 @@ int ls__read_output(ls__reader *r, const ls__om_value *out)
 
     if (!v)
         return LS_ENOMEM;
+    if (v->kind == LS__UNKNOWN && r->file->problems)
+        return 0;
     if (v->kind == LS__UNKNOWN)
-        return r->file->problems
-                   ? 0
-                   : ls__fail(LS_EFORMAT, "output \"%s\" is made by no node",
-                              out->name);
+        return ls__refuse("output \"%s\" is made by no node", out->name);
     of = *v;
-    if ((status = ls__read_as_node(r, out->name, &of)) < 0 ||
-        (status = ls__value_plain(&of, &node)) < 0)
+    if ((status = ls__read_as_node(r, out->name, &of)) < 0)
         return status;
+    if (!(node = ls__value_plain(&of)))
+        return ls__made(node);
     if (ls__value_rows(&of) != 0)
-        return ls__fail(LS_ENOTSUP, "output \"%s\": its first axis is not that "
-                        "of the rows", out->name);
+        return ls__refuse("output \"%s\": its first axis is not that of the "
+                          "rows", out->name);
     r->file->end[r->file->ends++] = (ls__end){out->name, node};
-    status = ls_output(r->graph, node, out->name);
-    return status;
+    return ls_output(r->graph, node, out->name);
 }

@@ -17,8 +17,8 @@ int ls__fold_new(ls__reader *r, ls__named *v, int rank, const int64_t *shape,
 
     if (n < 0 || n > LS__MOST_NUMBERS ||
         (r->numbers += n) > 2 * LS__MOST_NUMBERS)
-        return ls__fail(LS_ENOTSUP, "its value has too many numbers to be "
-                        "known beforehand");
+        return ls__refuse("its value has too many numbers to be known "
+                          "beforehand");
     *v = (ls__named){.name = v->name, .kind = LS__NUMBERS, .rank = rank,
                      .is_real = is_real};
     if (rank)
@@ -28,6 +28,25 @@ int ls__fold_new(ls__reader *r, ls__named *v, int rank, const int64_t *shape,
     return v->number ? 0 : LS_ENOMEM;
 }
 
+int ls__fold_ordered(ls__reader *r, ls__named *v)
+{
+    ls__named was = *v;
+    int64_t stride[LS_MAX_RANK], n = ls__value_count(v);
+    bool ordered = true;
+    int status;
+
+    ls__strides(v, v->rank, stride);
+    for (int k = 0; k < v->rank; k++)
+        ordered &= v->shape[k] == 1 || stride[k] == v->stride[k];
+    if (ordered)
+        return 0;
+    status = ls__fold_new(r, v, was.rank, was.shape, was.is_real);
+    for (int64_t i = 0; status == 0 && i < n; i++)
+        v->number[i] = was.number[ls__place(i, was.rank, was.shape,
+                                            was.stride)];
+    return status;
+}
+
 bool ls__of_rows(double x)
 {
     return x != 0 && fabs(x) < LS__EXACT && fmod(x, (double)LS__ROWS) == 0;
@@ -35,8 +54,8 @@ bool ls__of_rows(double x)
 
 int ls__by_rows(void)
 {
-    return ls__fail(LS_ENOTSUP, "it computes something of the number of rows "
-                    "that is no multiple of it");
+    return ls__refuse("it computes something of the number of rows that is no "
+                      "multiple of it");
 }
 
 /* ------ elementwise ------ */
@@ -94,17 +113,8 @@ static const formula formulas[] = {
 
 static const formula remainder_of = {"Mod", fmod, 0, 0, 0};
 
-void ls__strides(const ls__named *v, int rank, int64_t *stride)
-{
-    int64_t by = 1;
-
-    memset(stride, 0, LS_MAX_RANK * sizeof *stride);
-    for (int k = v->rank; k-- > 0; by *= v->shape[k])
-        stride[k + rank - v->rank] = v->shape[k] == 1 ? 0 : by;
-}
-
 int64_t ls__place(int64_t i, int rank, const int64_t *shape,
-                     const int64_t *stride)
+                  const int64_t *stride)
 {
     int64_t at = 0;
 
@@ -120,7 +130,7 @@ static int one_number(const formula *f, double a, double b, bool is_real,
     bool rows = ls__of_rows(a) || (!f->one && ls__of_rows(b));
 
     if (!is_real && f->of == divide && b == 0)
-        return ls__fail(LS_ENOTSUP, "it divides by 0");
+        return ls__refuse("it divides by 0");
     *y = f->of(a, f->one ? 0 : b);
     if (rows && (!f->on_rows || fabs(*y) >= LS__EXACT ||
                  (f->of == divide && *y != trunc(*y)) ||
@@ -158,15 +168,24 @@ static int fold_formula(ls__reader *r, const ls__om_node *n, const formula *f)
     return status < 0 ? status : 1;
 }
 
+/* NULL: there is none. */
+static const formula *formula_of(const ls__om_node *n)
+{
+    const formula *f = formulas;
+
+    while (f->op && !ls__om_is(n, f->op))
+        f++;
+    return f->op ? f : NULL;
+}
+
 int ls__fold(ls__reader *r, const ls__om_node *n)
 {
-    for (const ls__read_row *row = ls__fold_rows; row->op; row++)
-        if (!strcmp(row->op, n->op))
-            return row->read(r, n);
-    for (const formula *f = formulas; f->op; f++)
-        if (!strcmp(f->op, n->op))
-            return fold_formula(r, n, f);
-    return 0;
+    const formula *f = formula_of(n);
+
+    for (const ls__fold_row *row = ls__fold_rows; row->op; row++)
+        if (ls__om_is(n, row->op))
+            return row->fold(r, n, ls__read_in(r, n, 0), ls__read_out(r, n, 0));
+    return f ? fold_formula(r, n, f) : 0;
 }
 
 /* ------ repeated in every row ------ */
@@ -189,12 +208,9 @@ int ls__fold_repeated(ls__reader *r, const ls__om_node *n)
     ls__named *in[MOST], was[MOST], *y = ls__read_out(r, n, 0), wide = {0}, v;
     int64_t shape[LS_MAX_RANK];
     int rank;
-    bool any = !strcmp(n->op, "Where") || !strcmp(n->op, "Cast");
-    int status = 0;
+    int status;
 
-    for (const formula *f = formulas; f->op; f++)
-        any |= !strcmp(f->op, n->op);
-    if (!any || n->inputs > MOST)
+    if (n->inputs > MOST || (!ls__om_is(n, "Where Cast") && !formula_of(n)))
         return 0;
     for (int k = 0; k < n->inputs; k++) {
         in[k] = ls__read_in(r, n, k);
@@ -222,8 +238,7 @@ int ls__fold_repeated(ls__reader *r, const ls__om_node *n)
     v = *y;
     if ((status = ls__read_as_node(r, y->name, &v)) < 0 ||
         (status = ls__value_expand(&v, wide.rank, wide.shape)) < 0 ||
-        (status = ls__read_known(r, &v, y)) < 0 ||
-        (status = ls__read_put(r, n, &v)) < 0)
+        (status = ls__read_known(r, &v, y)) < 0)
         return status;
-    return 1;
+    return ls__read_put(r, n, &v);
 }

@@ -14,14 +14,18 @@
 bool ls__of_rows(double x);
 int ls__by_rows(void);
 
-/* Strides of a value under a shape that it is broadcast to. */
-void ls__strides(const ls__named *v, int rank, int64_t *stride);
-
 /* The place of element i of a shape in an array of these strides. */
 int64_t ls__place(int64_t i, int rank, const int64_t *shape,
                   const int64_t *stride);
 
-/* Those of no formula. */
-extern const ls__read_row ls__fold_rows[];
+/* Those of no formula: y of x, input 0, all inputs being known numbers: 1, 0
+ * where it can't be, or a status. */
+typedef struct ls__fold_row {
+    const char *op; /* NULL: the last row */
+    int (*fold)(ls__reader *r, const ls__om_node *n, const ls__named *x,
+                ls__named *y);
+} ls__fold_row;
+
+extern const ls__fold_row ls__fold_rows[];
 
 #endif

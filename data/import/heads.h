@@ -24,8 +24,8 @@ int ls__attend(ls__attention_parts *a, ls__named *y);
 ls_node *ls__heads_beside(ls__named *v);
 int ls__heads_apart(ls_node *x, const int64_t *shape, ls__named *y);
 
-/* Input k of a node as (rows,heads,T,d), which may be (rows,T,heads d); and
- * output 0, which is as input 0 is. */
+/* Input k of a node as (rows,heads,T,d), which may be (rows,T,heads d); and y
+ * as input 0 is. */
 int ls__heads_in(ls__reader *r, const ls__om_node *n, int k, int64_t heads,
                  ls__named *v);
 int ls__heads_out(ls__reader *r, const ls__om_node *n, ls__named *y);
@@ -37,6 +37,6 @@ const ls__named *ls__numbers_of(const ls__named *v);
  * or where it is `hidden` (1 or 0) it hides. */
 bool ls__is_causal(const ls__named *mask, int64_t t, int hidden);
 
-int ls__read_rotary(ls__reader *r, const ls__om_node *n);
+int ls__read_rotary(ls__reader *r, const ls__om_node *n, ls__named *v);
 
 #endif

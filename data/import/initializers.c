@@ -121,15 +121,15 @@ static int fits(const ls__named *v, int rank, const int64_t *shape,
     }
     if (all && axes == v->rank)
         return 0;
-    return ls__fail(LS_ESHAPE, "\"%s\" is %s where %s is wanted", v->name,
-                    ls__value_text(is, v->rank, v->shape),
-                    ls__value_text(wanted, rank, shape));
+    return ls__refuse("\"%s\" is %s where %s is wanted", v->name,
+                      ls__value_text(is, v->rank, v->shape),
+                      ls__value_text(wanted, rank, shape));
 }
 
 static int two_ways(const char *name)
 {
-    return ls__fail(LS_ENOTSUP, "\"%s\" is shared by operators that want its "
-                    "axes in another order", name);
+    return ls__refuse("\"%s\" is shared by operators that want its axes in "
+                      "another order", name);
 }
 
 /* Constants as a parameter of that name. */
@@ -180,8 +180,8 @@ int ls__read_param(ls__reader *r, const char *layer, const char *own,
         return status < 0 ? status : ls_tie(r->graph, name, other, false);
     }
     if (v->kind != LS__WEIGHT)
-        return ls__fail(LS_ENOTSUP, "\"%s\" is computed, where an initializer "
-                        "is wanted", v->name);
+        return ls__refuse("\"%s\" is computed, where an initializer is wanted",
+                          v->name);
     w = v->weight;
     set_axes(&as, v, rank, shape, order);
     if (w->in_parts)
@@ -229,7 +229,7 @@ int ls__read_laid(ls__reader *r, const char *layer, const char *own,
 
     memcpy(is.shape, shape, (size_t)rank * sizeof *shape);
     if (n > of->tensor->elements)
-        return ls__fail(LS_ESHAPE, "\"%s\" is too small", of->name);
+        return ls__refuse("\"%s\" is too small", of->name);
     snprintf(name, sizeof name, "%s.%s", layer, own);
     for (int i = 0; i < r->file->weights; i++) {
         w = r->file->weight[i];
@@ -274,7 +274,7 @@ static int numbers_as_node(ls__reader *r, const char *name, const ls__named *v,
 
     for (int64_t i = 0; i < ls__value_count(v); i++)
         if (fabs(v->number[i]) >= (double)LS__ROWS && !v->is_real)
-            return ls__fail(LS_ENOTSUP, "it computes with the number of rows");
+            return ls__refuse("it computes with the number of rows");
     r->blind |= has_blind(v);
     snprintf(text, sizeof text, "%s", name);
     while ((status = take_name(r, text)) == LS_EINVAL)
@@ -356,7 +356,7 @@ static int pieces_as_node(ls__reader *r, ls__named *v)
                                            sizeof *plain))
             status = two_ways(of.name);
         else if ((status = weight_as_node(r, &of, plain)) == 0 &&
-            !(x[k] = ls_slice(p->weight->node, 0, p->first, p->count)))
+                 !(x[k] = ls_slice(p->weight->node, 0, p->first, p->count)))
             status = ls__made(NULL);
     }
     return status < 0 ? status
@@ -376,11 +376,10 @@ int ls__read_as_node(ls__reader *r, const char *name, ls__named *v)
     if (v->kind == LS__PIECES)
         return pieces_as_node(r, v);
     if (v->kind == LS__SEQUENCE || v->kind == LS__UNKNOWN)
-        return ls__fail(LS_ENOTSUP, "\"%s\" is a list, of which only parts are "
-                        "read", name);
+        return ls__refuse("\"%s\" is a list, of which only parts are read",
+                          name);
     if (v->rank >= LS_MAX_RANK)
-        return ls__fail(LS_ENOTSUP, "it has more than %d axes",
-                        LS_MAX_RANK - 1);
+        return ls__refuse("it has more than %d axes", LS_MAX_RANK - 1);
     zeros = ls__is_zero(v);
     if (v->kind == LS__WEIGHT) {
         w = v->weight;

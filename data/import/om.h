@@ -71,6 +71,16 @@ typedef struct ls__om {
 int ls__om_open(ls__om *om, const char *path, const void *bytes, size_t size);
 void ls__om_close(ls__om *om);
 
+/* Is a node's operator one of these words? */
+bool ls__om_is(const ls__om_node *node, const char *words);
+
+/* Are a type's elements floats? */
+static inline bool ls__om_is_real(int64_t type)
+{
+    return type == LS__OM_FLOAT || type == LS__OM_DOUBLE ||
+           type == LS__OM_FLOAT16 || type == LS__OM_BFLOAT16;
+}
+
 /* Read a TensorProto. */
 int ls__om_tensor_of(ls__om *om, ls__wire message, ls__om_tensor *tensor);
 
@@ -101,7 +111,9 @@ int ls__om_integers(const ls__om_node *node, const char *name, int most,
 int ls__om_reals(const ls__om_node *node, const char *name, int most,
                  double *out);
 
-/* Is a text that one; false where there is none. */
+/* Is a text that one; where there is none: no, and yes. */
 bool ls__om_says(const ls__om_node *node, const char *name, const char *text);
+bool ls__om_may_say(const ls__om_node *node, const char *name,
+                    const char *text);
 
 #endif

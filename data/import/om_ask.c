@@ -62,6 +62,17 @@ bool ls__om_elements(const ls__om_tensor *t, double *out)
 
 /* ------ attributes ------ */
 
+bool ls__om_is(const ls__om_node *n, const char *words)
+{
+    size_t size = strlen(n->op);
+
+    for (const char *at = words; (at = strstr(at, n->op)); at += size)
+        if ((at == words || at[-1] == ' ') &&
+            (!at[size] || at[size] == ' ') && !strchr(n->op, ' '))
+            return true;
+    return false;
+}
+
 bool ls__om_attribute(const ls__om_node *n, const char *name, ls__wire *at)
 {
     ls__wire from = n->all;
@@ -156,4 +167,11 @@ bool ls__om_says(const ls__om_node *n, const char *name, const char *word)
 
     return ls__om_attribute(n, name, &at) && ls__wire_find(at, 4, &f) &&
            ls__wire_size(f.bytes) == size && !memcmp(f.bytes.at, word, size);
+}
+
+bool ls__om_may_say(const ls__om_node *n, const char *name, const char *word)
+{
+    ls__wire at;
+
+    return !ls__om_attribute(n, name, &at) || ls__om_says(n, name, word);
 }

@@ -23,27 +23,20 @@ bool ls__attention_is_own(const ls__attention_parts *a)
            !memcmp(k->shape, v->shape, 4 * sizeof *k->shape);
 }
 
+static const int beside[] = {2, 1, 3};
+
 /* (rows,heads,T,d) as the node (T,heads d). */
 ls_node *ls__heads_beside(ls__named *v)
 {
-    static const int order[] = {2, 1, 3};
-    ls_node *x;
-
-    if (ls__value_in_order(v, 3, order, &x) < 0)
-        return NULL;
-    return ls_reshape(x, 2, (int64_t[]){v->shape[2],
-                                        v->shape[1] * v->shape[3]});
+    return ls_reshape(ls__value_in_order(v, 3, beside), 2,
+                      (int64_t[]){v->shape[2], v->shape[1] * v->shape[3]});
 }
 
 /* And back. */
 int ls__heads_apart(ls_node *x, const int64_t *shape, ls__named *y)
 {
-    static const int order[] = {2, 1, 3};
-
-    if (!x)
-        return ls__made(x);
     x = ls_reshape(x, 3, (int64_t[]){shape[2], shape[1], shape[3]});
-    return ls__value_set(y, x, 4, shape, 3, order);
+    return ls__value_set(y, x, 4, shape, 3, beside);
 }
 
 /* Make y the attention. */
@@ -92,39 +85,33 @@ bool ls__is_causal(const ls__named *mask, int64_t t, int hidden)
 
 /* ------ in and out ------ */
 
-/* Input k of a node as (rows,heads,T,d), which may be (rows,T,heads d). */
+/* (rows,T,heads,d) and (rows,heads,T,d). */
+static const int heads_first[] = {0, 2, 1, 3};
+
 int ls__heads_in(ls__reader *r, const ls__om_node *n, int k, int64_t heads,
-                    ls__named *v)
+                 ls__named *v)
 {
-    static const int order[] = {0, 2, 1, 3};
     int status = ls__read_node_in(r, n, k, v);
 
     if (status < 0 || v->rank == 4)
         return status;
     if (v->rank != 3 || heads < 1 || v->shape[2] % heads)
-        return ls__fail(LS_ESHAPE, "its input %d does not divide into %lld "
-                        "heads", k, (long long)heads);
+        return ls__refuse("its input %d does not divide into %lld heads", k,
+                          (long long)heads);
     status = ls__value_reshape(v, 4, (int64_t[]){v->shape[0], v->shape[1],
                                                  heads, v->shape[2] / heads},
                                0);
     if (status == 0)
-        ls__value_transpose(v, order);
+        ls__value_transpose(v, heads_first);
     return status;
 }
 
-/* Put out (rows,heads,T,d), as the first input is. */
 int ls__heads_out(ls__reader *r, const ls__om_node *n, ls__named *y)
 {
-    static const int order[] = {0, 2, 1, 3};
-    int status = 0;
-
-    if (ls__read_in(r, n, 0)->rank == 3) {
-        ls__value_transpose(y, order);
-        status = ls__value_reshape(y, 3, (int64_t[]){y->shape[0], y->shape[1],
-                                                     y->shape[2] * y->shape[3]},
-                                   0);
-    }
-    return status < 0 ? status : ls__read_put(r, n, y);
+    if (ls__read_in(r, n, 0)->rank == 4)
+        return 0;
+    ls__value_transpose(y, heads_first);
+    return ls__value_merge(y, 2);
 }
 
 /* Repeat each head of keys or values for those of queries that share it. */
@@ -135,8 +122,8 @@ static int repeat_heads(ls__named *v, int64_t heads)
     int status;
 
     if (each * v->shape[1] != heads)
-        return ls__fail(LS_ESHAPE, "%lld heads cannot share %lld",
-                        (long long)heads, (long long)v->shape[1]);
+        return ls__refuse("%lld heads cannot share %lld", (long long)heads,
+                          (long long)v->shape[1]);
     if (each == 1)
         return 0;
     ls__value_unsqueeze(v, 2);
@@ -146,46 +133,30 @@ static int repeat_heads(ls__named *v, int64_t heads)
                                                             d}, 0);
 }
 
-/* Add a mask to scores. */
-static int hide(ls__reader *r, const ls__om_node *n, ls__named *s,
-                ls__named *mask)
-{
-    int64_t scores = ls__value_count(s);
-    int status = ls__read_alike(r, n, s, mask);
-
-    if (status < 0)
-        return status;
-    if (ls__value_count(s) != scores)
-        return ls__fail(LS_ESHAPE, "its mask is wider than its scores");
-    s->node = ls_add(s->node, mask->node);
-    return ls__made(s->node);
-}
-
 /* Scores, a mask or two, a softmax, a product. */
 static int by_parts(ls__reader *r, const ls__om_node *n, ls__attention_parts *a,
                     ls__named mask[2], ls__named *y)
 {
-    static const int turned[] = {0, 1, 3, 2};
     ls__named s = {.name = n->output[0]};
-    ls_node *x;
+    int64_t scores;
     int status;
 
     if ((status = repeat_heads(&a->k, a->q.shape[1])) < 0 ||
         (status = repeat_heads(&a->v, a->q.shape[1])) < 0)
         return status;
-    ls__value_transpose(&a->k, turned);
-    if ((status = ls__value_product(&a->q, &a->k, &s)) < 0)
+    ls__value_exchange(&a->k, 2);
+    if ((status = ls__value_product(&a->q, &a->k, &s)) < 0 ||
+        (status = ls__value_with(&s, ls_scale_shift(s.node, a->scale, 0))) < 0)
         return status;
-    s.node = ls_scale_shift(s.node, a->scale, 0);
-    if ((status = ls__made(s.node)) < 0)
-        return status;
-    for (int i = 0; i < 2 && status == 0; i++)
-        if (mask[i].rank)
-            status = hide(r, n, &s, &mask[i]);
-    if (status < 0 || (status = ls__value_last(&s, &x)) < 0 ||
-        (status = ls__value_set_last(&s, ls_softmax(x), s.shape[3])) < 0)
-        return status;
-    return ls__value_product(&s, &a->v, y);
+    scores = ls__value_count(&s);
+    for (int i = 0; i < 2; i++) {
+        if (mask[i].rank && (status = ls__read_add(r, n, &s, &mask[i])) < 0)
+            return status;
+        if (ls__value_count(&s) != scores)
+            return ls__refuse("its mask is wider than its scores");
+    }
+    status = ls__value_set_last(&s, ls_softmax(ls__value_last(&s)), s.shape[3]);
+    return status < 0 ? status : ls__value_product(&s, &a->v, y);
 }
 
 /* A mask that is given: numbers, of which truths show, or floats. */
@@ -196,12 +167,11 @@ static int given_mask(ls__reader *r, const ls__om_node *n, const ls__named *is,
 
     if (is->kind != LS__NUMBERS || is->is_real) {
         *mask = *is;
-        if (is->is_truth) {
-            mask->node = ls_scale_shift(is->node, -LS__FAR, LS__FAR);
-            return ls__made(mask->node);
-        }
-        return is->is_real ? 0 : ls__fail(LS_ENOTSUP, "its mask is data, and "
-                                          "no floats that are added");
+        if (is->is_truth)
+            return ls__value_with(mask, ls_scale_shift(is->node, -LS__FAR,
+                                                       LS__FAR));
+        return is->is_real ? 0 : ls__refuse("its mask is data, and no floats "
+                                            "that are added");
     }
     mask->name = n->output[0];
     status = ls__fold_new(r, mask, is->rank, is->shape, true);
@@ -232,22 +202,21 @@ static int refuse(ls__reader *r, const ls__om_node *n)
 
     for (int k = 4; k < n->inputs; k++)
         if (ls__read_in(r, n, k))
-            return ls__fail(LS_ENOTSUP, "it goes on from keys and values of "
-                            "earlier steps: export without a cache");
+            return ls__refuse("it goes on from keys and values of earlier "
+                              "steps: export without a cache");
     for (int k = 1; k < n->outputs && k < 4; k++)
         if (*n->output[k] && r->uses[ls__read_out(r, n, k) - r->value])
-            return ls__fail(LS_ENOTSUP, "%s: export without a cache",
-                            outputs[k]);
+            return ls__refuse("%s: export without a cache", outputs[k]);
     return ls__om_real(n, "softcap", 0) != 0
-               ? ls__fail(LS_ENOTSUP, "softcap is not known here") : 0;
+               ? ls__refuse("softcap is not known here") : 0;
 }
 
-static int attention_of(ls__reader *r, const ls__om_node *n)
+static int attention_of(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     int64_t heads = ls__om_integer(n, "q_num_heads", 0);
     int64_t shared = ls__om_integer(n, "kv_num_heads", heads);
     const ls__named *is = ls__read_in(r, n, 3);
-    ls__named mask[2] = {{0}}, y = {.name = n->output[0]};
+    ls__named mask[2] = {{0}};
     ls__attention_parts a = {.causal = ls__om_integer(n, "is_causal", 0)};
     int64_t t;
     int status = refuse(r, n);
@@ -264,17 +233,14 @@ static int attention_of(ls__reader *r, const ls__om_node *n)
         a.causal = true;
         mask[0] = (ls__named){0};
     }
-    if (ls__attention_is_own(&a) && !mask[0].rank) {
-        status = ls__attend(&a, &y);
-    } else {
-        if (a.causal)
-            status = causal_mask(r, n, t, a.k.shape[2], &mask[1]);
-        if (status == 0)
-            status = by_parts(r, n, &a, mask, &y);
-    }
-    return status < 0 ? status : ls__heads_out(r, n, &y);
+    if (ls__attention_is_own(&a) && !mask[0].rank)
+        status = ls__attend(&a, v);
+    else if (!a.causal ||
+             (status = causal_mask(r, n, t, a.k.shape[2], &mask[1])) == 0)
+        status = by_parts(r, n, &a, mask, v);
+    return status < 0 ? status : ls__heads_out(r, n, v);
 }
 
 const ls__read_row ls__read_heads[] = {
-    {"Attention", attention_of}, {"RotaryEmbedding", ls__read_rotary},
-    {NULL, NULL}};
+    {"Attention", attention_of, LS__AS_IT_IS},
+    {"RotaryEmbedding", ls__read_rotary, LS__AS_IT_IS}, {NULL, NULL, 0}};

@@ -70,11 +70,8 @@ static bool bounds(ls__reader *r, const ls__om_node *n, const ls__named *v,
     if ((*axis = ls__read_axis(is[2], v->rank)) < 0 || is[3] != 1)
         return false;
     size = v->shape[*axis];
-    for (int k = 0; k < 2; k++)
-        is[k] = is[k] < -size ? 0 : is[k] < 0 ? is[k] + size
-                : is[k] > size ? size : is[k];
-    part[0] = is[0];
-    part[1] = is[1] - is[0];
+    part[0] = ls__read_bound(is[0], size, false);
+    part[1] = ls__read_bound(is[1], size, false) - part[0];
     return part[1] > 0;
 }
 
@@ -123,28 +120,25 @@ int ls__read_pieces(ls__reader *r, const ls__om_node *n)
 
     if (!is_rows(&y))
         return 0;
-    if (!strcmp(n->op, "Slice")) {
+    if (ls__om_is(n, "Slice")) {
         made = bounds(r, n, &y, &axis, part)
                    ? collect(r, n, 1, axis, part, &y) : 0;
-    } else if (!strcmp(n->op, "Concat")) {
-        axis = ls__read_axis(ls__om_integer(n, "axis", 0), y.rank);
+    } else if (ls__om_is(n, "Concat")) {
+        axis = ls__read_axis_of(n, 0, y.rank);
         made = axis < 0 ? 0 : collect(r, n, n->inputs, axis, NULL, &y);
     } else {
         made = ls__read_sizes(r, n, 1, 1, &at) == 1 && at == 0 &&
-                       y.rank < LS_MAX_RANK && !strcmp(n->op, "Unsqueeze")
+                       y.rank < LS_MAX_RANK && ls__om_is(n, "Unsqueeze")
                    ? collect(r, n, 1, 0, NULL, &y) : 0;
         if (made > 0)
             ls__value_unsqueeze(&y, 0);
     }
-    if (made > 0)
-        (void)ls__read_put(r, n, &y);
-    return made;
+    return made > 0 ? ls__read_put(r, n, &y) : made;
 }
 
 /* ------ gates ------ */
 
 typedef struct cell {
-    const char *op;
     int gates, states;
     int order[4]; /* our gate k is the file's order[k] */
     ls_node *(*build)(ls_node *x, int64_t n, const ls_recurrent_options *o,
@@ -152,8 +146,7 @@ typedef struct cell {
 } cell;
 
 static const cell cells[] = {
-    {"LSTM", 4, 2, {0, 2, 3, 1}, ls_lstm_with},
-    {"GRU", 3, 1, {1, 0, 2}, ls_gru_with}};
+    {4, 2, {0, 2, 3, 1}, ls_lstm_with}, {3, 1, {1, 0, 2}, ls_gru_with}};
 
 /* Where n rows of a value from `row` on are: in which initializer.  width 0: a
  * row is one number. */
@@ -166,7 +159,7 @@ static int find(const ls__named *v, int64_t width, int64_t row, int64_t n,
     if (v->kind == LS__WEIGHT) {
         for (int k = 0; k < v->rank; k++)
             if (v->order[k] != k)
-                return ls__fail(LS_ENOTSUP, "\"%s\" is transposed", v->name);
+                return ls__refuse("\"%s\" is transposed", v->name);
         *of = v->weight;
         *first = row * wide;
         return 0;
@@ -179,8 +172,8 @@ static int find(const ls__named *v, int64_t width, int64_t row, int64_t n,
             *first = (v->piece[k].first + row) * wide;
             return 0;
         }
-    return ls__fail(LS_ENOTSUP, "\"%s\" is computed, where an initializer or "
-                    "rows of some are wanted", v->name);
+    return ls__refuse("\"%s\" is computed, where an initializer or rows of "
+                      "some are wanted", v->name);
 }
 
 /* The parameter of a layer that rows from `row` on of a value are: a kernel of
@@ -201,8 +194,8 @@ static int gates(ls__reader *r, const char *layer, const char *own,
                            &lay.first[k])) < 0)
             return status;
         if (k && other != of)
-            return ls__fail(LS_ENOTSUP, "the gates of \"%s\" are of several "
-                            "initializers", v->name);
+            return ls__refuse("the gates of \"%s\" are of several initializers",
+                              v->name);
         of = other;
         ours &= lay.first[k] == k * n * wide;
     }
@@ -265,38 +258,36 @@ static int refuse(ls__reader *r, const ls__om_node *n, const rnn *of)
 
     for (int k = 0; k < 3; k++)
         if (ls__om_attribute(n, none[k], &at))
-            return ls__fail(LS_ENOTSUP, "its %s is not known here", none[k]);
+            return ls__refuse("its %s is not known here", none[k]);
     if (!usual(n, of->cell, of->ways))
-        return ls__fail(LS_ENOTSUP, "its activations are others than Sigmoid "
-                        "and Tanh");
+        return ls__refuse("its activations are others than Sigmoid and Tanh");
     if (ls__om_integer(n, "input_forget", 0) || ls__om_integer(n, "layout", 0))
-        return ls__fail(LS_ENOTSUP, "its input_forget and layout must be 0");
+        return ls__refuse("its input_forget and layout must be 0");
     if (of->cell->states == 1 && !ls__om_integer(n, "linear_before_reset", 0))
-        return ls__fail(LS_ENOTSUP, "its linear_before_reset is 0; 1 is read, "
-                        "as PyTorch has it");
+        return ls__refuse("its linear_before_reset is 0; 1 is read, as PyTorch "
+                          "has it");
     if (ls__read_in(r, n, 4) || ls__read_in(r, n, 7))
-        return ls__fail(LS_ENOTSUP, "its sequence_lens and peepholes are not "
-                        "read");
+        return ls__refuse("its sequence_lens and peepholes are not read");
     return 0;
 }
 
 static int take(ls__reader *r, const ls__om_node *n, rnn *of)
 {
     bool both = ls__om_says(n, "direction", "bidirectional");
-    int status = ls__read_node_in(r, n, 0, &of->x);
+    int status;
 
-    of->cell = &cells[strcmp(n->op, "LSTM") != 0];
+    of->cell = &cells[ls__om_is(n, "GRU")];
     of->back = ls__om_says(n, "direction", "reverse");
     of->ways = 1 + both;
     of->w = ls__read_in(r, n, 1);
     of->u = ls__read_in(r, n, 2);
     of->b = ls__read_in(r, n, 3);
-    if (status < 0 || (status = refuse(r, n, of)) < 0)
+    if ((status = refuse(r, n, of)) < 0)
         return status;
     if (!of->w || !of->u || of->x.rank != 3 || of->w->rank != 3 ||
         of->u->rank != 3 || ls__value_rows(&of->x) != 1)
-        return ls__fail(LS_ENOTSUP, "it wants (steps,rows,features): steps see "
-                        "each other, rows do not");
+        return ls__refuse("it wants (steps,rows,features): steps see each "
+                          "other, rows do not");
     of->steps = of->x.shape[0];
     of->in = of->x.shape[2];
     of->n = of->u->shape[2];
@@ -308,7 +299,7 @@ static int take(ls__reader *r, const ls__om_node *n, rnn *of)
             ls__om_integer(n, "hidden_size", of->n) != of->n ||
             (of->b && (of->b->rank != 2 || of->b->shape[0] != of->ways ||
                        of->b->shape[1] != 2 * of->cell->gates * of->n)))
-            return ls__fail(LS_ESHAPE, "its weights do not fit");
+            return ls__refuse("its weights do not fit");
     }
     for (int k = 1; k < n->outputs; k++)
         of->ends |= *n->output[k] &&
@@ -326,7 +317,7 @@ static int begin(ls__reader *r, const ls__om_node *n, rnn *of)
         const ls__named *v = ls__read_in(r, n, 5 + k);
 
         if (v && (v->rank != 3 || v->shape[2] != of->n))
-            return ls__fail(LS_ESHAPE, "its states are not of its units");
+            return ls__refuse("its states are not of its units");
         if (!v || ls__is_zero(v))
             continue;
         of->has_state = true;
@@ -334,10 +325,10 @@ static int begin(ls__reader *r, const ls__om_node *n, rnn *of)
             return status;
         if (of->state[k].shape[0] != of->ways ||
             (of->state[k].shape[1] != 1 && ls__value_rows(&of->state[k]) != 1))
-            return ls__fail(LS_ESHAPE, "its states are not (ways,rows,units)");
-        if ((status = ls__value_in_order(&of->state[k], 2, (int[]){0, 2},
-                                         &of->start[k])) < 0)
-            return status;
+            return ls__refuse("its states are not (ways,rows,units)");
+        of->start[k] = ls__value_in_order(&of->state[k], 2, (int[]){0, 2});
+        if (!of->start[k])
+            return ls__made(NULL);
     }
     for (int k = 0; k < of->cell->states && of->has_state; k++)
         if (!of->start[k])
@@ -422,20 +413,22 @@ static int put_states(ls__reader *r, const ls__om_node *n, const rnn *of,
     return status;
 }
 
-static int recurrent(ls__reader *r, const ls__om_node *n)
+static int recurrent(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    rnn of = {0};
+    rnn of = {.x = *v};
     ls_node *x, *y[2] = {NULL, NULL}, *last[2] = {NULL, NULL};
     int status;
 
-    if ((status = take(r, n, &of)) < 0 || (status = begin(r, n, &of)) < 0 ||
-        (status = ls__value_in_order(&of.x, 2, (int[]){0, 2}, &x)) < 0)
+    if ((status = take(r, n, &of)) < 0 || (status = begin(r, n, &of)) < 0)
         return status;
+    x = ls__value_in_order(&of.x, 2, (int[]){0, 2});
     for (int way = 0; way < of.ways; way++) {
         ls_recurrent_options o = ls_recurrent_defaults();
         bool back = way || of.back;
         char name[LS__LAYER_NAME];
 
+        if (!x || (way && !y[0]))
+            return ls__made(NULL);
         if ((status = ls__read_layer(r, n, NULL, name)) < 0 ||
             (status = parameters(r, &of, name, way)) < 0)
             return status;
@@ -444,8 +437,6 @@ static int recurrent(ls__reader *r, const ls__om_node *n)
         o.last = of.ends ? &last[way] : NULL;
         y[way] = of.cell->build(back ? ls_reverse(x, NULL) : x, of.n, &o, name);
         y[way] = back ? ls_reverse(y[way], NULL) : y[way];
-        if (!y[way])
-            return ls__made(NULL);
     }
     if (of.ways > 1)
         y[0] = ls_reshape(ls_concat(y, 2, 1), 3,
@@ -453,8 +444,10 @@ static int recurrent(ls__reader *r, const ls__om_node *n)
     status = put(r, n, 0, y[0], 4,
                  (int64_t[]){of.steps, of.ways, LS__ROWS, of.n}, 1 + of.ways,
                  of.ways > 1 ? (int[]){0, 1, 3} : (int[]){0, 3});
-    return status < 0 || !of.ends ? status : put_states(r, n, &of, last);
+    if (status == 0 && of.ends)
+        status = put_states(r, n, &of, last);
+    return status < 0 ? status : 1;
 }
 
 const ls__read_row ls__read_cells[] = {
-    {"LSTM", recurrent}, {"GRU", recurrent}, {NULL, NULL}};
+    {"LSTM GRU", recurrent, LS__AS_NODE}, {NULL, NULL, 0}};

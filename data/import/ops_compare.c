@@ -7,14 +7,12 @@
 
 #include <string.h>
 
-/* Give output 0 the node in the place of v's: truths, or what they chose. */
-static int put(ls__reader *r, const ls__om_node *n, ls__named *v,
-               ls_node *node, bool is_truth)
+/* Make v such a node's: truths, or what they chose. */
+static int put(ls__named *v, ls_node *node, bool is_truth)
 {
-    v->node = node;
     v->is_real = true;
     v->is_truth = is_truth;
-    return node ? ls__read_put(r, n, v) : ls__made(node);
+    return ls__value_with(v, node);
 }
 
 /* A copy of input k, which has to be there. */
@@ -23,7 +21,7 @@ static int operand(ls__reader *r, const ls__om_node *n, int k, ls__named *v)
     const ls__named *from = ls__read_in(r, n, k);
 
     if (!from)
-        return ls__fail(LS_EFORMAT, "it lacks input %d", k);
+        return ls__refuse("it lacks input %d", k);
     *v = *from;
     return 0;
 }
@@ -45,42 +43,39 @@ static const struct truth {
     {"GreaterOrEqual", at_least}, {"Equal", ls_equal}, {"And", ls_min},
     {"Or", ls_max}, {"Xor", one_of}};
 
-int ls__read_compare(ls__reader *r, const ls__om_node *n)
+int ls__read_compare(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     const struct truth *t = truths;
-    ls__named a, b;
-    int status = operand(r, n, 0, &a);
+    ls__named b;
+    int status;
 
-    if (status < 0)
-        return status;
-    if (!strcmp(n->op, "Not") || !strcmp(n->op, "IsNaN")) {
-        if ((status = ls__read_as_node(r, a.name, &a)) < 0)
+    if (ls__om_is(n, "Not IsNaN")) {
+        if ((status = ls__read_as_node(r, v->name, v)) < 0)
             return status;
-        return put(r, n, &a, not(*n->op == 'N' ? a.node
-                                               : ls_equal(a.node, a.node)),
-                   true);
+        return put(v, not(*n->op == 'N' ? v->node
+                                        : ls_equal(v->node, v->node)), true);
     }
     if ((status = operand(r, n, 1, &b)) < 0 ||
-        (status = ls__read_alike(r, n, &a, &b)) < 0)
+        (status = ls__read_alike(r, n, v, &b)) < 0)
         return status;
     while (strcmp(t->op, n->op))
         t++;
-    return put(r, n, &a, t->of(a.node, b.node), true);
+    return put(v, t->of(v->node, b.node), true);
 }
 
-int ls__read_truth_of(ls__reader *r, const ls__om_node *n)
+int ls__read_truth_of(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    ls__named v = *ls__read_in(r, n, 0), zero = {.name = n->output[0]};
+    ls__named zero = {.name = n->output[0]};
     int status;
 
-    if (v.is_truth)
-        return put(r, n, &v, v.node, true);
+    if (v->is_truth)
+        return put(v, v->node, true);
     if ((status = ls__fold_new(r, &zero, 0, NULL, true)) < 0 ||
-        (status = ls__read_as_node(r, v.name, &v)) < 0 ||
+        (status = ls__read_as_node(r, v->name, v)) < 0 ||
         (status = ls__read_as_node(r, zero.name, &zero)) < 0 ||
-        (status = ls__read_alike(r, n, &v, &zero)) < 0)
+        (status = ls__read_alike(r, n, v, &zero)) < 0)
         return status;
-    return put(r, n, &v, not(ls_equal(v.node, zero.node)), true);
+    return put(v, not(ls_equal(v->node, zero.node)), true);
 }
 
 /* A number where a known condition takes it, else 0: a mask whose rows tell
@@ -96,10 +91,10 @@ static int fill_in(ls__reader *r, const ls__named *c, bool yes,
     return status;
 }
 
-static int where(ls__reader *r, const ls__om_node *n)
+static int where(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    ls__named c, side[2];
-    int status = operand(r, n, 0, &c);
+    ls__named c = *v, side[2];
+    int status = 0;
 
     for (int k = 0; k < 2 && status == 0; k++) {
         status = operand(r, n, k + 1, &side[k]);
@@ -118,13 +113,10 @@ static int where(ls__reader *r, const ls__om_node *n)
             status = ls__read_alike(r, n, &side[0], &c);
     if (status < 0)
         return status;
-    return put(r, n, &side[0], ls_where(c.node, side[0].node, side[1].node),
-               side[0].is_truth);
+    *v = side[0];
+    return put(v, ls_where(c.node, v->node, side[1].node), v->is_truth);
 }
 
 const ls__read_row ls__read_truths[] = {
-    {"Less", ls__read_compare}, {"LessOrEqual", ls__read_compare},
-    {"GreaterOrEqual", ls__read_compare}, {"Equal", ls__read_compare},
-    {"And", ls__read_compare}, {"Or", ls__read_compare},
-    {"Xor", ls__read_compare}, {"Not", ls__read_compare}, {"Where", where},
-    {NULL, NULL}};
+    {"Less LessOrEqual GreaterOrEqual Equal And Or Xor Not", ls__read_compare,
+     LS__AS_IT_IS}, {"Where", where, LS__AS_IT_IS}, {NULL, NULL, 0}};

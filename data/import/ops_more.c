@@ -5,149 +5,123 @@
 
 #include <lockstep/arithmetic.h>
 
-#include <math.h>
 #include <string.h>
 
 /* ------ parts that change places ------ */
 
 /* Channels become pixels, or pixels channels: (N,C,H,W), C or H and W cut. */
-static int space(ls__reader *r, const ls__om_node *n)
+static int space(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     static const int orders[3][6] = {
         {0, 3, 4, 1, 5, 2}, /* DCR */
         {0, 1, 4, 2, 5, 3}, /* CRD */
         {0, 3, 5, 1, 2, 4}};
-    bool deep = !strcmp(n->op, "SpaceToDepth");
-    int kind = deep ? 2 : ls__om_says(n, "mode", "CRD");
+    bool deep = ls__om_is(n, "SpaceToDepth");
+    int kind = deep ? 2 : ls__om_says(n, "mode", "CRD"), status;
     int64_t b = ls__om_integer(n, "blocksize", 0), c, h, w;
-    ls__named v;
-    int status = ls__read_node_in(r, n, 0, &v);
 
+    (void)r;
+    if (v->rank != 4 || b < 1 || b > 1 << 16 || ls__value_rows(v) != 0 ||
+        v->shape[1] % (deep ? 1 : b * b) || v->shape[2] % (deep ? b : 1) ||
+        v->shape[3] % (deep ? b : 1))
+        return ls__refuse("its blocks do not fit");
+    c = deep ? v->shape[1] : v->shape[1] / (b * b);
+    h = deep ? v->shape[2] / b : v->shape[2];
+    w = deep ? v->shape[3] / b : v->shape[3];
+    status = ls__value_reshape(
+        v, 6, kind == 2   ? (int64_t[]){LS__ROWS, c, h, b, w, b}
+              : kind == 1 ? (int64_t[]){LS__ROWS, c, b, b, h, w}
+                          : (int64_t[]){LS__ROWS, b, b, c, h, w}, 0);
     if (status < 0)
         return status;
-    if (v.rank != 4 || b < 1 || b > 1 << 16 || ls__value_rows(&v) != 0 ||
-        v.shape[1] % (deep ? 1 : b * b) || v.shape[2] % (deep ? b : 1) ||
-        v.shape[3] % (deep ? b : 1))
-        return ls__fail(LS_ESHAPE, "its blocks do not fit");
-    c = deep ? v.shape[1] : v.shape[1] / (b * b);
-    h = deep ? v.shape[2] / b : v.shape[2];
-    w = deep ? v.shape[3] / b : v.shape[3];
-    status = ls__value_reshape(
-        &v, 6, kind == 2   ? (int64_t[]){LS__ROWS, c, h, b, w, b}
-               : kind == 1 ? (int64_t[]){LS__ROWS, c, b, b, h, w}
-                           : (int64_t[]){LS__ROWS, b, b, c, h, w}, 0);
-    if (status < 0)
-        return status;
-    ls__value_transpose(&v, orders[kind]);
-    status = ls__value_reshape(
-        &v, 4, deep ? (int64_t[]){LS__ROWS, b * b * c, h, w}
-                    : (int64_t[]){LS__ROWS, c, h * b, w * b}, 0);
-    return status < 0 ? status : ls__read_put(r, n, &v);
+    ls__value_transpose(v, orders[kind]);
+    return ls__value_reshape(
+        v, 4, deep ? (int64_t[]){LS__ROWS, b * b * c, h, w}
+                   : (int64_t[]){LS__ROWS, c, h * b, w * b}, 0);
 }
 
 /* An axis is repeated as one of one element before it. */
-static int tile(ls__reader *r, const ls__om_node *n)
+static int tile(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     int64_t by[LS_MAX_RANK], shape[LS_MAX_RANK], all[LS_MAX_RANK];
-    ls__named v;
-    int got, status = ls__read_node_in(r, n, 0, &v);
+    int got = ls__read_sizes(r, n, 1, LS_MAX_RANK, by), status = 0;
 
-    if (status < 0)
-        return status;
-    if ((got = ls__read_sizes(r, n, 1, LS_MAX_RANK, by)) != v.rank)
-        return got < 0 ? got : ls__fail(LS_ESHAPE, "its repeats do not fit");
-    for (int k = 0; k < v.rank && status == 0; k++) {
-        int rank = v.rank;
+    if (got != v->rank)
+        return got < 0 ? got : ls__refuse("its repeats do not fit");
+    for (int k = 0; k < v->rank && status == 0; k++) {
+        int rank = v->rank;
 
         if (by[k] < 1 || (by[k] > INT32_MAX && by[k] != LS__ROWS) ||
-            (v.shape[k] % LS__ROWS == 0 && by[k] != 1))
-            return ls__fail(LS_ENOTSUP, "it repeats rows");
+            (v->shape[k] % LS__ROWS == 0 && by[k] != 1))
+            return ls__refuse("it repeats rows");
         if (by[k] == 1)
             continue;
-        memcpy(all, v.shape, sizeof all);
+        memcpy(all, v->shape, sizeof all);
         all[k] *= by[k];
-        if (rank == LS_MAX_RANK && v.shape[k] != 1)
-            return ls__fail(LS_ENOTSUP, "it has too many axes");
-        if (v.shape[k] != 1)
-            ls__value_unsqueeze(&v, k);
-        memcpy(shape, v.shape, sizeof shape);
+        if (rank == LS_MAX_RANK && v->shape[k] != 1)
+            return ls__refuse("it has too many axes");
+        if (v->shape[k] != 1)
+            ls__value_unsqueeze(v, k);
+        memcpy(shape, v->shape, sizeof shape);
         shape[k] = by[k];
-        if ((status = ls__value_expand(&v, v.rank, shape)) == 0)
-            status = ls__value_reshape(&v, rank, all, 0);
+        if ((status = ls__value_expand(v, v->rank, shape)) == 0)
+            status = ls__value_reshape(v, rank, all, 0);
     }
-    return status < 0 ? status : ls__read_put(r, n, &v);
+    return status;
 }
 
 /* ------ indices ------ */
 
-static int one_hot(ls__reader *r, const ls__om_node *n)
+static int one_hot(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     const ls__named *values = ls__read_in(r, n, 2);
-    int64_t depth, shape[LS_MAX_RANK];
-    int order[LS_MAX_RANK], axes, axis, status, turn[LS_MAX_RANK];
-    ls__named v;
+    int64_t depth;
+    int axis, rank = v->rank, turn[LS_MAX_RANK], status;
+    ls__lie lie;
     ls_node *x;
 
-    if ((status = ls__read_node_in(r, n, 0, &v)) < 0)
-        return status;
     if (ls__read_sizes(r, n, 1, 1, &depth) != 1 || depth < 1 ||
         depth > INT32_MAX || !values || values->kind != LS__NUMBERS ||
-        ls__value_count(values) != 2 || v.rank + 1 >= LS_MAX_RANK)
-        return ls__fail(LS_ENOTSUP, "its depth and values are not known");
-    axis = ls__read_axis(ls__om_integer(n, "axis", -1), v.rank + 1);
-    if (axis < 0)
+        ls__value_count(values) != 2 || rank + 1 >= LS_MAX_RANK)
+        return ls__refuse("its depth and values are not known");
+    if ((axis = ls__read_axis_of(n, -1, rank + 1)) < 0)
         return axis;
-    axes = ls__value_order(&v, -1, order);
-    if ((status = ls__value_in_order(&v, axes, order, &x)) < 0)
-        return status;
-    memcpy(shape, v.shape, sizeof shape);
-    shape[v.rank] = depth;
-    order[axes] = v.rank;
+    if (!(x = ls__value_lying(v, -1, &lie)))
+        return ls__made(x);
+    v->shape[rank] = depth;
+    lie.order[lie.axes++] = v->rank++;
     x = ls_one_hot(x, depth);
     if (values->number[0] != 0 || values->number[1] != 1)
         x = ls_scale_shift(x, values->number[1] - values->number[0],
                            values->number[0]);
-    status = ls__value_set(&v, x, v.rank + 1, shape, axes + 1, order);
-    for (int k = 0; k < v.rank; k++)
-        turn[k] = k < axis ? k : k == axis ? v.rank - 1 : k - 1;
-    if (status == 0)
-        ls__value_transpose(&v, turn);
-    return status < 0 ? status : ls__read_put(r, n, &v);
+    if ((status = ls__value_set_lying(v, x, &lie)) < 0)
+        return status;
+    for (int k = 0; k <= rank; k++)
+        turn[k] = k < axis ? k : k == axis ? rank : k - 1;
+    ls__value_transpose(v, turn);
+    return 0;
 }
 
 /* ------ products ------ */
 
-/* Exchange an axis with the last one. */
-static void exchange(ls__named *v, int axis)
-{
-    int order[LS_MAX_RANK];
-
-    for (int k = 0; k < v->rank; k++)
-        order[k] = k == axis ? v->rank - 1 : k == v->rank - 1 ? axis : k;
-    ls__value_transpose(v, order);
-}
-
 /* Sums of the elements up to each: a product with ones above the diagonal. */
-static int sum_up(ls__reader *r, const ls__om_node *n)
+static int sum_up(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     bool own = !ls__om_integer(n, "exclusive", 0);
     bool back = ls__om_integer(n, "reverse", 0);
-    ls__named v, ones = {.name = n->output[0]}, y = {.name = n->output[0]};
+    ls__named ones = {.name = n->output[0]}, x = *v;
     int64_t axis, size;
-    int at, status = ls__read_node_in(r, n, 0, &v);
+    int at, status;
 
-    if (status < 0)
-        return status;
-    if (ls__read_sizes(r, n, 1, 1, &axis) != 1 || v.rank < 2)
-        return ls__fail(LS_ENOTSUP, "read are sums of matrices along an "
-                        "axis that is known");
-    if ((at = ls__read_axis(axis, v.rank)) < 0)
+    if (ls__read_sizes(r, n, 1, 1, &axis) != 1 || x.rank < 2)
+        return ls__refuse("read are sums of matrices along an axis that is "
+                          "known");
+    if ((at = ls__read_axis(axis, x.rank)) < 0)
         return at;
-    size = v.shape[at];
-    if (size > 4096)
-        return ls__fail(LS_ENOTSUP, "it goes over more than 4096 elements, or "
-                        "over the rows, which do not see each other here");
-    exchange(&v, at);
+    if ((size = x.shape[at]) > 4096)
+        return ls__refuse("it goes over more than 4096 elements, or over the "
+                          "rows, which do not see each other here");
+    ls__value_exchange(&x, at);
     if ((status = ls__fold_new(r, &ones, 2, (int64_t[]){size, size}, true)) < 0)
         return status;
     for (int64_t i = 0; i < size * size; i++) {
@@ -156,10 +130,10 @@ static int sum_up(ls__reader *r, const ls__om_node *n)
         ones.number[i] = from == to ? own : back ? from > to : from < to;
     }
     if ((status = ls__read_as_node(r, n->output[0], &ones)) < 0 ||
-        (status = ls__value_product(&v, &ones, &y)) < 0)
+        (status = ls__value_product(&x, &ones, v)) < 0)
         return status;
-    exchange(&y, at);
-    return ls__read_put(r, n, &y);
+    ls__value_exchange(v, at);
+    return 0;
 }
 
 /* ------ sums of products ------ */
@@ -210,7 +184,7 @@ static int in_letters(ls__named *v, char *has, const char *wanted)
     for (int k = 0; wanted[k]; k++)
         if (!strchr(has, wanted[k])) {
             if (v->rank == LS_MAX_RANK)
-                return ls__fail(LS_ENOTSUP, "it has too many axes");
+                return ls__refuse("it has too many axes");
             ls__value_unsqueeze(v, v->rank);
             add(has, wanted[k]);
         }
@@ -218,18 +192,6 @@ static int in_letters(ls__named *v, char *has, const char *wanted)
         order[k] = (int)(strchr(has, wanted[k]) - has);
     ls__value_transpose(v, order);
     return 0;
-}
-
-/* Multiply a value's last axes, from `first` on, into one. */
-static int merge_last(ls__named *v, int first)
-{
-    int64_t shape[LS_MAX_RANK] = {0};
-
-    memcpy(shape, v->shape, sizeof shape);
-    shape[first] = 1;
-    for (int k = first; k < v->rank; k++)
-        shape[first] *= v->shape[k];
-    return ls__value_reshape(v, first + 1, shape, 0);
 }
 
 /* The letters of an equation.  Axes of both and of y are a batch; so are all
@@ -249,7 +211,7 @@ static int sort_kept(equation *e)
         char *last = e->last[in[0] ? 0 : 1];
 
         if (!in[0] && !in[1])
-            return ls__fail(LS_ESHAPE, "its letters do not fit");
+            return ls__refuse("its letters do not fit");
         if (in[0] && in[1]) {
             add(e->batch, *c);
         } else {
@@ -268,8 +230,7 @@ static int sort_summed(equation *e)
     for (int k = 0; k < 2; k++)
         for (const char *c = e->of[k]; *c; c++) {
             if (!strchr(e->of[2], *c) && !strchr(e->of[!k], *c))
-                return ls__fail(LS_ENOTSUP, "it sums over '%c' of one operand",
-                                *c);
+                return ls__refuse("it sums over '%c' of one operand", *c);
             if (!k && !strchr(e->of[2], *c))
                 add(e->sum, *c);
         }
@@ -279,7 +240,7 @@ static int sort_summed(equation *e)
     if (!*e->sum)
         add(e->sum, 'C');
     return strlen(e->batch) + strlen(e->sum) + 1 > LS_MAX_RANK
-               ? ls__fail(LS_ENOTSUP, "it has too many axes") : 0;
+               ? ls__refuse("it has too many axes") : 0;
 }
 
 static int read_equation(const ls__om_node *n, const ls__named v[2],
@@ -291,11 +252,10 @@ static int read_equation(const ls__om_node *n, const ls__named v[2],
 
     if (!ls__om_attribute(n, "equation", &at) || !ls__wire_find(at, 4, &f) ||
         !letters((const char *)f.bytes.at, ls__wire_size(f.bytes), e->of))
-        return ls__fail(LS_ENOTSUP, "read are two operands, as "
-                        "\"bik,bkj->bij\"");
+        return ls__refuse("read are two operands, as \"bik,bkj->bij\"");
     if ((size_t)v[0].rank != strlen(e->of[0]) ||
         (size_t)v[1].rank != strlen(e->of[1]))
-        return ls__fail(LS_ESHAPE, "its letters do not fit");
+        return ls__refuse("its letters do not fit");
     status = sort_kept(e);
     return status < 0 ? status : sort_summed(e);
 }
@@ -320,34 +280,34 @@ static void in_order(const equation *e, ls__named *y)
     ls__value_transpose(y, turn);
 }
 
-static int einsum(ls__reader *r, const ls__om_node *n)
+static int einsum(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    ls__named v[2], y = {.name = n->output[0]};
+    ls__named of[2] = {*v};
     equation e = {.batch = ""};
     int status;
 
     if (n->inputs != 2)
-        return ls__fail(LS_ENOTSUP, "read are two operands");
-    for (int k = 0; k < 2; k++)
-        if ((status = ls__read_node_in(r, n, k, &v[k])) < 0)
-            return status;
-    if ((status = read_equation(n, v, &e)) < 0)
+        return ls__refuse("read are two operands");
+    if ((status = ls__read_node_in(r, n, 1, &of[1])) < 0 ||
+        (status = read_equation(n, of, &e)) < 0)
         return status;
     for (int k = 0; k < 2; k++) {
         char order[4 * LS_MAX_RANK];
 
         strcat(strcat(strcpy(order, e.batch), e.last[k]), e.sum);
-        if ((status = in_letters(&v[k], e.of[k], order)) < 0 ||
-            (status = merge_last(&v[k], (int)strlen(e.batch) + 1)) < 0)
+        if ((status = in_letters(&of[k], e.of[k], order)) < 0 ||
+            (status = ls__value_merge(&of[k], (int)strlen(e.batch) + 1)) < 0)
             return status;
     }
-    exchange(&v[1], v[1].rank - 2);
-    if ((status = ls__value_product(&v[0], &v[1], &y)) < 0)
+    ls__value_exchange(&of[1], of[1].rank - 2);
+    if ((status = ls__value_product(&of[0], &of[1], v)) < 0)
         return status;
-    in_order(&e, &y);
-    return ls__read_put(r, n, &y);
+    in_order(&e, v);
+    return 0;
 }
 
 const ls__read_row ls__read_more[] = {
-    {"DepthToSpace", space}, {"SpaceToDepth", space}, {"Tile", tile},
-    {"OneHot", one_hot}, {"CumSum", sum_up}, {"Einsum", einsum}, {NULL, NULL}};
+    {"DepthToSpace SpaceToDepth", space, LS__AS_NODE},
+    {"Tile", tile, LS__AS_NODE}, {"OneHot", one_hot, LS__AS_NODE},
+    {"CumSum", sum_up, LS__AS_NODE}, {"Einsum", einsum, LS__AS_NODE},
+    {NULL, NULL, 0}};

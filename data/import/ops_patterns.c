@@ -34,9 +34,9 @@ double ls__read_factor(ls__reader *r, const ls__named *y, const ls__named **x)
 {
     int i = ls__read_maker(r, y);
     const ls__om_node *n = i < 0 ? NULL : &r->file->om.node[i];
-    bool by = n && !strcmp(n->op, "Div"), times = n && !strcmp(n->op, "Mul");
+    bool by = n && ls__om_is(n, "Div"), times = n && ls__om_is(n, "Mul");
 
-    for (int k = 0; k < 2 && n && n->inputs == 2 && (by || times); k++) {
+    for (int k = 0; k < 2 && (by || times) && n->inputs == 2; k++) {
         const ls__named *c = ls__read_in(r, n, k);
         double number;
 
@@ -54,7 +54,7 @@ static int where_of(ls__reader *r, const ls__named *y)
     int i = ls__read_reader(r, y, r->node);
     const ls__om_node *n = i < 0 ? NULL : &r->file->om.node[i];
 
-    return n && !strcmp(n->op, "Where") && n->inputs == 3 &&
+    return n && ls__om_is(n, "Where") && n->inputs == 3 &&
                    ls__read_in(r, n, 0) == y && ls__read_in(r, n, 1) &&
                    ls__read_in(r, n, 2)
                ? i : -1;
@@ -62,14 +62,14 @@ static int where_of(ls__reader *r, const ls__named *y)
 
 /* Where(x > 20, x, Softplus(x)), as PyTorch writes its Softplus: from 20 on the
  * two differ by less than a float can tell. */
-static int greater(ls__reader *r, const ls__om_node *n)
+static int greater(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     const ls__om *om = &r->file->om;
     const ls__named *x = ls__read_in(r, n, 0), *y = ls__read_out(r, n, 0);
     double limit;
     int at = -1;
 
-    if (x && ls__read_in(r, n, 1) &&
+    if (ls__read_in(r, n, 1) &&
         ls__only_number(ls__read_in(r, n, 1), &limit) && limit >= 20)
         at = where_of(r, y);
     if (at >= 0) {
@@ -83,12 +83,12 @@ static int greater(ls__reader *r, const ls__om_node *n)
             return ls__read_put(r, w, b);
         }
     }
-    return ls__read_compare(r, n);
+    return ls__read_compare(r, n, v);
 }
 
 /* Where(IsNaN(x), 0, x) of a softmax, as PyTorch writes that of a row of which
  * all is masked: here that is the mean, so no mask may have such rows. */
-static int is_nan(ls__reader *r, const ls__om_node *n)
+static int is_nan(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     const ls__named *x = ls__read_in(r, n, 0), *no;
     int at = where_of(r, ls__read_out(r, n, 0));
@@ -98,10 +98,10 @@ static int is_nan(ls__reader *r, const ls__om_node *n)
     no = w ? ls__read_in(r, w, 1) : NULL;
     if (!w || x->kind != LS__NODE || strcmp(ls_node_op(x->node), "softmax") ||
         ls__read_in(r, w, 2) != x || !ls__only_number(no, &zero) || zero != 0)
-        return ls__read_compare(r, n);
+        return ls__read_compare(r, n, v);
     if (r->blind)
-        return ls__fail(LS_ENOTSUP, "a mask has rows of -infinity alone, whose "
-                        "softmax is 0 there and the mean of all here");
+        return ls__refuse("a mask has rows of -infinity alone, whose softmax "
+                          "is 0 there and the mean of all here");
     r->done[at] = true;
     return ls__read_put(r, w, x);
 }
@@ -129,7 +129,7 @@ static bool is_factor(ls__reader *r, const ls__named *y, double factor,
 
 /* x/2 (1 + erf(x / sqrt 2)), its factors in any order: GELU as it was written
  * before opset 20. */
-static int erf_of_gelu(ls__reader *r, const ls__om_node *n)
+static int erf_of_gelu(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     const ls__named *x, *other, *y = ls__read_out(r, n, 0), *of;
     bool half = false, has_x = false;
@@ -161,19 +161,16 @@ static int erf_of_gelu(ls__reader *r, const ls__om_node *n)
         }
     }
     if (!half || !has_x)
-        return ls__fail(LS_ENOTSUP, "Erf is not known by itself, but as in a "
-                        "GELU: export with opset 20 or later, which has Gelu");
+        return ls__refuse("Erf is not known by itself, but as in a GELU: "
+                          "export with opset 20 or later, which has Gelu");
     for (int k = 0; k < count; k++)
         r->done[nodes[k]] = true;
-    {
-        ls__named v = *x;
-
-        v.node = ls_gelu_exact(v.node);
-        return v.node ? ls__read_put(r, &r->file->om.node[at], &v)
-                      : ls__made(v.node);
-    }
+    *v = *x;
+    v->node = ls_gelu_exact(v->node);
+    return v->node ? ls__read_put(r, &r->file->om.node[at], v)
+                   : ls__made(v->node);
 }
 
 const ls__read_row ls__read_patterns[] = {
-    {"Erf", erf_of_gelu}, {"Greater", greater}, {"IsNaN", is_nan},
-    {NULL, NULL}};
+    {"Erf", erf_of_gelu, LS__AS_IT_IS}, {"Greater", greater, LS__AS_IT_IS},
+    {"IsNaN", is_nan, LS__AS_IT_IS}, {NULL, NULL, 0}};

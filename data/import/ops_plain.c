@@ -9,14 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Give output 0 the node in the place of v's. */
-static int put(ls__reader *r, const ls__om_node *n, ls__named *v,
-               ls_node *node)
-{
-    v->node = node;
-    return node ? ls__read_put(r, n, v) : ls__made(node);
-}
-
 /* ------ one operand ------ */
 
 /* Those of kernel/terms.h whose row says that one operator of ONNX does the
@@ -50,57 +42,55 @@ static const struct term *term_of(const char *op)
     return NULL;
 }
 
-static int one(ls__reader *r, const ls__om_node *n)
+static int one(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    ls__named v;
-    int status = ls__read_node_in(r, n, 0, &v);
-
-    return status < 0 ? status : put(r, n, &v, term_of(n->op)->one(v.node));
+    (void)r;
+    return ls__value_with(v, term_of(n->op)->one(v->node));
 }
 
 /* Those with numbers. */
-static int with_numbers(ls__reader *r, const ls__om_node *n)
+static int with_numbers(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    double alpha = ls__om_real(n, "alpha", (double)NAN);
-    double beta = ls__om_real(n, "beta", 0.5), low, high;
-    bool of[8] = {false};
-    static const char *const ops[] = {"LeakyRelu", "Elu", "HardSigmoid", "Gelu",
-                                      "Clip", "Reciprocal", "Softsign",
-                                      "Selu"};
-    ls__named v;
-    int status = ls__read_node_in(r, n, 0, &v);
-    ls_node *y = NULL, *x = v.node;
+    ls_node *x = v->node;
 
-    if (status < 0)
-        return status;
-    for (int i = 0; i < 8; i++)
-        of[i] = !strcmp(ops[i], n->op);
-    if (of[0]) {
-        y = ls_leaky_relu(x, isnan(alpha) ? (double)0.01f : alpha);
-    } else if (of[1]) {
-        y = ls_elu(x, isnan(alpha) ? 1 : alpha);
-    } else if (of[2]) {
-        y = ls_clamp(ls_scale_shift(x, isnan(alpha) ? (double)0.2f : alpha,
-                                    beta), 0, 1);
-    } else if (of[3]) {
-        y = ls__om_says(n, "approximate", "tanh") ? ls_gelu(x)
+    (void)r;
+    if (ls__om_is(n, "LeakyRelu"))
+        x = ls_leaky_relu(x, ls__om_real(n, "alpha", (double)0.01f));
+    else if (ls__om_is(n, "Elu"))
+        x = ls_elu(x, ls__om_real(n, "alpha", 1));
+    else if (ls__om_is(n, "HardSigmoid"))
+        x = ls_clamp(ls_scale_shift(x, ls__om_real(n, "alpha", (double)0.2f),
+                                    ls__om_real(n, "beta", 0.5)), 0, 1);
+    else if (ls__om_is(n, "Gelu"))
+        x = ls__om_says(n, "approximate", "tanh") ? ls_gelu(x)
                                                   : ls_gelu_exact(x);
-    } else if (of[4]) {
-        if ((status = ls__read_number(r, n, 1, -(double)INFINITY, &low)) < 0 ||
-            (status = ls__read_number(r, n, 2, (double)INFINITY, &high)) < 0)
-            return status;
-        y = ls_clamp(x, low, high);
-    } else if (of[5]) {
-        y = ls_pow(x, -1);
-    } else if (of[6]) {
-        y = ls_div(x, ls_scale_shift(ls_abs(x), 1, 1));
-    } else {
-        if (!isnan(alpha) || !isnan(ls__om_real(n, "gamma", (double)NAN)))
-            return ls__fail(LS_ENOTSUP, "its alpha and gamma are others than "
-                            "those of the paper");
-        y = ls_selu(x);
-    }
-    return put(r, n, &v, y);
+    else if (ls__om_is(n, "Reciprocal"))
+        x = ls_pow(x, -1);
+    else /* Softsign */
+        x = ls_div(x, ls_scale_shift(ls_abs(x), 1, 1));
+    return ls__value_with(v, x);
+}
+
+static int clip(ls__reader *r, const ls__om_node *n, ls__named *v)
+{
+    double low, high;
+    int status = ls__read_number(r, n, 1, -(double)INFINITY, &low);
+
+    if (status == 0)
+        status = ls__read_number(r, n, 2, (double)INFINITY, &high);
+    return status < 0 ? status
+                      : ls__value_with(v, ls_clamp(v->node, low, high));
+}
+
+static int selu(ls__reader *r, const ls__om_node *n, ls__named *v)
+{
+    ls__wire at;
+
+    (void)r;
+    if (ls__om_attribute(n, "alpha", &at) || ls__om_attribute(n, "gamma", &at))
+        return ls__refuse("its alpha and gamma are others than those of the "
+                          "paper");
+    return ls__value_with(v, ls_selu(v->node));
 }
 
 /* ------ two operands ------ */
@@ -115,9 +105,9 @@ int ls__read_alike(ls__reader *r, const ls__om_node *n, ls__named *a,
     ls_node *made;
 
     if (!ls__value_join(a, b, &rank, shape))
-        return ls__fail(LS_ESHAPE, "%s and %s do not go together",
-                        ls__value_text(one_text, a->rank, a->shape),
-                        ls__value_text(two_text, b->rank, b->shape));
+        return ls__refuse("%s and %s do not go together",
+                          ls__value_text(one_text, a->rank, a->shape),
+                          ls__value_text(two_text, b->rank, b->shape));
     if ((status = ls__read_as_node(r, n->input[0], a)) < 0 ||
         (status = ls__read_as_node(r, n->input[1], b)) < 0)
         return status;
@@ -135,25 +125,23 @@ int ls__read_alike(ls__reader *r, const ls__om_node *n, ls__named *a,
 }
 
 /* x with a number: exact where an operator has it. */
-static ls_node *by_number(const char *op, ls_node *x, double c, bool first)
+static ls_node *by_number(const ls__om_node *n, ls_node *x, double c,
+                          bool first)
 {
-    bool sum = !strcmp(op, "Add") || (!strcmp(op, "Sub") && !first);
-    bool factor = !strcmp(op, "Mul") || (!strcmp(op, "Div") && !first);
+    bool add = ls__om_is(n, "Add"), minus = ls__om_is(n, "Sub");
+    bool times = ls__om_is(n, "Mul"), by = ls__om_is(n, "Div");
 
-    if ((sum && c == 0) || (factor && c == 1))
+    if (((add || (minus && !first)) && c == 0) ||
+        ((times || (by && !first)) && c == 1))
         return x;
-    if (!strcmp(op, "Add"))
-        return ls_scale_shift(x, 1, c);
-    if (!strcmp(op, "Sub"))
-        return first ? ls_scale_shift(x, -1, c) : ls_scale_shift(x, 1, -c);
-    if (!strcmp(op, "Mul"))
-        return ls_scale_shift(x, c, 0);
-    if (!strcmp(op, "Div"))
-        return first ? ls_scale_shift(ls_pow(x, -1), c, 0)
-                     : ls_scale_shift(x, 1 / c, 0);
-    if (!strcmp(op, "Max"))
-        return ls_clamp(x, c, (double)INFINITY);
-    return ls_clamp(x, -(double)INFINITY, c);
+    if (add || minus)
+        return ls_scale_shift(x, minus && first ? -1 : 1,
+                              minus && !first ? -c : c);
+    if (times || by)
+        return ls_scale_shift(by && first ? ls_pow(x, -1) : x,
+                              by && !first ? 1 / c : c, 0);
+    return ls__om_is(n, "Max") ? ls_clamp(x, c, (double)INFINITY)
+                               : ls_clamp(x, -(double)INFINITY, c);
 }
 
 /* A constant, or an initializer of one number, which is none to train: so
@@ -168,30 +156,40 @@ bool ls__only_number(const ls__named *v, double *x)
     return true;
 }
 
-static int two(ls__reader *r, const ls__om_node *n)
+static int two(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    ls__named v[2];
-    int status = 0;
+    ls__named b;
+    double c;
+    int status;
 
     if (n->inputs == 1) /* Max, Min */
-        return ls__read_put(r, n, ls__read_in(r, n, 0));
-    if (n->inputs != 2 || !ls__read_in(r, n, 0) || !ls__read_in(r, n, 1))
-        return ls__fail(LS_ENOTSUP, "it is read with two inputs");
-    v[0] = *ls__read_in(r, n, 0);
-    v[1] = *ls__read_in(r, n, 1);
+        return 0;
+    if (n->inputs != 2 || !ls__read_in(r, n, 1))
+        return ls__refuse("it is read with two inputs");
+    b = *ls__read_in(r, n, 1);
     for (int k = 0; k < 2; k++) {
-        ls__named *x = &v[!k];
-        double c;
+        const ls__named *number = k ? &b : v;
+        ls__named *x = k ? v : &b;
 
-        if (!ls__only_number(&v[k], &c) || v[k].rank > x->rank)
+        if (!ls__only_number(number, &c) || number->rank > x->rank)
             continue;
         if ((status = ls__read_as_node(r, n->input[!k], x)) < 0)
             return status;
-        return put(r, n, x, by_number(n->op, x->node, c, k == 0));
+        *v = *x;
+        return ls__value_with(v, by_number(n, v->node, c, k == 0));
     }
-    if ((status = ls__read_alike(r, n, &v[0], &v[1])) < 0)
-        return status;
-    return put(r, n, &v[0], term_of(n->op)->two(v[0].node, v[1].node));
+    status = ls__read_alike(r, n, v, &b);
+    return status < 0 ? status
+                      : ls__value_with(v, term_of(n->op)->two(v->node, b.node));
+}
+
+const ls__read_row *ls__read_term(const char *op)
+{
+    static const ls__read_row of_one = {"", one, LS__AS_NODE};
+    static const ls__read_row of_two = {"", two, LS__AS_IT_IS};
+    const struct term *t = term_of(op);
+
+    return !t ? NULL : t->one ? &of_one : &of_two;
 }
 
 int ls__read_add(ls__reader *r, const ls__om_node *n, ls__named *a,
@@ -199,35 +197,31 @@ int ls__read_add(ls__reader *r, const ls__om_node *n, ls__named *a,
 {
     int status = ls__read_alike(r, n, a, b);
 
-    if (status < 0)
-        return status;
-    return put(r, n, a, ls_add(a->node, b->node));
+    return status < 0 ? status : ls__value_with(a, ls_add(a->node, b->node));
 }
 
-static int power(ls__reader *r, const ls__om_node *n)
+static int power(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     double by;
-    ls__named v;
-    int status = ls__read_node_in(r, n, 0, &v);
+    int status = ls__read_number(r, n, 1, 1, &by);
 
-    if (status < 0 || (status = ls__read_number(r, n, 1, 1, &by)) < 0)
-        return status;
-    return put(r, n, &v, by == 2 ? ls_square(v.node)
-                         : by == 0.5 ? ls_sqrt(v.node) : ls_pow(v.node, by));
+    return status < 0 ? status
+           : ls__value_with(v, by == 2 ? ls_square(v->node)
+                               : by == 0.5 ? ls_sqrt(v->node)
+                                           : ls_pow(v->node, by));
 }
 
 /* max(x, 0) + slope min(x, 0) */
-static int prelu(ls__reader *r, const ls__om_node *n)
+static int prelu(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    ls__named v, slope;
-    int status = ls__read_node_in(r, n, 0, &v);
+    ls__named slope;
+    int status = ls__read_node_in(r, n, 1, &slope);
     ls_node *below;
 
-    if (status < 0 || (status = ls__read_node_in(r, n, 1, &slope)) < 0 ||
-        (status = ls__read_alike(r, n, &v, &slope)) < 0)
+    if (status < 0 || (status = ls__read_alike(r, n, v, &slope)) < 0)
         return status;
-    below = ls_mul(slope.node, ls_relu(ls_neg(v.node)));
-    return put(r, n, &v, ls_sub(ls_relu(v.node), below));
+    below = ls_mul(slope.node, ls_relu(ls_neg(v->node)));
+    return ls__value_with(v, ls_sub(ls_relu(v->node), below));
 }
 
 /* ------ over axes ------ */
@@ -243,7 +237,7 @@ static int axes_of(ls__reader *r, const ls__om_node *n, int rank,
         got = ls__read_in(r, n, 1)
                   ? ls__read_sizes(r, n, 1, LS_MAX_RANK, list) : 0;
     if (got < 0 || got > LS_MAX_RANK)
-        return got < 0 ? got : ls__fail(LS_ESHAPE, "too many axes");
+        return got < 0 ? got : ls__refuse("too many axes");
     for (int k = 0; k < rank; k++)
         over[k] = !got && !ls__om_integer(n, "noop_with_empty_axes", 0);
     for (int k = 0; k < got; k++) {
@@ -276,107 +270,82 @@ static ls_node *reduced(const char *op, ls_node *x, int count, const int *axes)
     return root ? ls_sqrt(x) : x;
 }
 
-/* Make output 0 what a reduction of that name makes of input 0, over some axes,
- * which are kept as ones of one element or not. */
-static int over_axes(ls__reader *r, const ls__om_node *n, const char *op,
-                    const bool *over, bool keep)
+/* Make a value what a reduction of that name makes of it, over some axes, which
+ * are kept as ones of one element or not. */
+static int over_axes(ls__named *v, const char *op, const bool *over, bool keep)
 {
-    ls__named v;
     int axes[LS__ATOMS], count = 0, kept = 0, gone[LS__ATOMS] = {0};
-    int status = ls__read_node_in(r, n, 0, &v);
 
-    if (status < 0)
-        return status;
-    for (int i = 0; i < v.atoms; i++)
-        if (over[v.atom[i].axis]) {
-            if (v.atom[i].place == LS__ROW)
-                return ls__fail(LS_ENOTSUP, "it goes over the rows, which do "
-                                "not see each other here");
-            gone[v.atom[i].place] = 1;
-            axes[count++] = v.atom[i].place;
+    for (int i = 0; i < v->atoms; i++)
+        if (over[v->atom[i].axis]) {
+            if (v->atom[i].place == LS__ROW)
+                return ls__over_rows();
+            gone[v->atom[i].place] = 1;
+            axes[count++] = v->atom[i].place;
         }
-    for (int i = 0; i < v.atoms; i++)
-        if (!over[v.atom[i].axis]) {
+    for (int i = 0; i < v->atoms; i++)
+        if (!over[v->atom[i].axis]) {
             int before = 0;
 
-            for (int k = 0; k < v.atom[i].place; k++)
+            for (int k = 0; k < v->atom[i].place; k++)
                 before += gone[k];
-            v.atom[kept] = v.atom[i];
-            v.atom[kept++].place -= before;
+            v->atom[kept] = v->atom[i];
+            v->atom[kept++].place -= before;
         }
-    v.atoms = kept;
-    for (int k = 0; k < v.rank; k++)
+    v->atoms = kept;
+    for (int k = 0; k < v->rank; k++)
         if (over[k])
-            v.shape[k] = 1;
-    v.node = reduced(op, v.node, count, axes);
+            v->shape[k] = 1;
     if (!keep)
-        ls__value_squeeze(&v, over);
-    return put(r, n, &v, v.node);
+        ls__value_squeeze(v, over);
+    return ls__value_with(v, reduced(op, v->node, count, axes));
 }
 
-static int reduce(ls__reader *r, const ls__om_node *n)
+static int reduce(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     bool over[LS_MAX_RANK] = {false};
-    int status = axes_of(r, n, ls__read_in(r, n, 0)->rank, over);
+    int status = axes_of(r, n, v->rank, over);
 
     return status < 0 ? status
-                      : over_axes(r, n, n->op, over,
-                                        ls__om_integer(n, "keepdims", 1));
+                      : over_axes(v, n->op, over,
+                                  ls__om_integer(n, "keepdims", 1));
 }
 
-static int global_pool(ls__reader *r, const ls__om_node *n)
+static int global_pool(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    bool over[LS_MAX_RANK] = {false};
+    static const bool over[] = {0, 0, 1, 1, 1, 1, 1, 1};
 
-    for (int k = 2; k < LS_MAX_RANK; k++)
-        over[k] = true;
-    return over_axes(r, n, strstr(n->op, "Max") ? "ReduceMax"
-                                                      : "ReduceMean", over,
-                           true);
+    (void)r;
+    return over_axes(v, ls__om_is(n, "GlobalMaxPool") ? "ReduceMax"
+                                                      : "ReduceMean",
+                     over, true);
 }
 
 /* Along the last axis of a node. */
-static int softmax(ls__reader *r, const ls__om_node *n)
+static int softmax(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    ls__named v;
-    int order[LS_MAX_RANK], axes, axis, status;
-    int64_t shape[LS_MAX_RANK];
+    int axis = ls__read_axis_of(n, -1, v->rank);
+    bool last = axis == v->rank - 1;
+    ls__lie lie;
     ls_node *x;
 
-    if ((status = ls__read_node_in(r, n, 0, &v)) < 0)
-        return status;
-    if ((axis = ls__read_axis(ls__om_integer(n, "axis", -1), v.rank)) < 0)
+    (void)r;
+    if (axis < 0)
         return axis;
-    if (axis == ls__value_rows(&v))
-        return ls__fail(LS_ENOTSUP, "it goes over the rows, which do not see "
-                        "each other here");
-    if (axis == v.rank - 1) {
-        if ((status = ls__value_last(&v, &x)) < 0)
-            return status;
-        x = strcmp(n->op, "Softmax") ? ls_log_softmax(x) : ls_softmax(x);
-        status = ls__value_set_last(&v, x, v.shape[axis]);
-        return status < 0 ? status : ls__read_put(r, n, &v);
-    }
-    axes = ls__value_order(&v, axis, order);
-    if ((status = ls__value_in_order(&v, axes, order, &x)) < 0)
-        return status;
-    x = strcmp(n->op, "Softmax") ? ls_log_softmax(x) : ls_softmax(x);
-    memcpy(shape, v.shape, sizeof shape);
-    status = ls__value_set(&v, x, v.rank, shape, axes, order);
-    return status < 0 ? status : ls__read_put(r, n, &v);
+    if (axis == ls__value_rows(v))
+        return ls__over_rows();
+    x = last ? ls__value_last(v) : ls__value_lying(v, axis, &lie);
+    x = ls__om_is(n, "Softmax") ? ls_softmax(x) : ls_log_softmax(x);
+    return last ? ls__value_set_last(v, x, v->shape[axis])
+                : ls__value_set_lying(v, x, &lie);
 }
 
 const ls__read_row ls__read_plain[] = {
-    {"Relu", one}, {"Tanh", one}, {"Sigmoid", one}, {"Neg", one},
-    {"Sqrt", one}, {"Exp", one}, {"Log", one}, {"Sin", one}, {"Cos", one},
-    {"Abs", one}, {"Softplus", one}, {"Mish", one}, {"HardSwish", one},
-    {"Add", two}, {"Sub", two}, {"Mul", two}, {"Div", two}, {"Min", two},
-    {"Max", two}, {"LeakyRelu", with_numbers}, {"Elu", with_numbers},
-    {"HardSigmoid", with_numbers}, {"Gelu", with_numbers},
-    {"Clip", with_numbers}, {"Reciprocal", with_numbers},
-    {"Softsign", with_numbers}, {"Selu", with_numbers}, {"Pow", power},
-    {"PRelu", prelu}, {"ReduceMean", reduce},
-    {"ReduceSum", reduce}, {"ReduceMax", reduce}, {"ReduceMin", reduce},
-    {"ReduceSumSquare", reduce}, {"ReduceL1", reduce}, {"ReduceL2", reduce},
-    {"GlobalAveragePool", global_pool}, {"GlobalMaxPool", global_pool},
-    {"Softmax", softmax}, {"LogSoftmax", softmax}, {NULL, NULL}};
+    {"LeakyRelu Elu HardSigmoid Gelu Reciprocal Softsign", with_numbers,
+     LS__AS_NODE},
+    {"Clip", clip, LS__AS_NODE}, {"Selu", selu, LS__AS_NODE},
+    {"Pow", power, LS__AS_NODE}, {"PRelu", prelu, LS__AS_NODE},
+    {"ReduceMean ReduceSum ReduceMax ReduceMin ReduceSumSquare ReduceL1 "
+     "ReduceL2", reduce, LS__AS_NODE},
+    {"GlobalAveragePool GlobalMaxPool", global_pool, LS__AS_NODE},
+    {"Softmax LogSoftmax", softmax, LS__AS_NODE}, {NULL, NULL, 0}};

@@ -21,7 +21,7 @@ static int rows_of_table(ls__reader *r, const ls__om_node *n, int64_t half,
     int status;
 
     if (all->rank != 2 || all->shape[1] != half)
-        return ls__fail(LS_ESHAPE, "its tables do not fit");
+        return ls__refuse("its tables do not fit");
     table->name = n->output[0];
     status = ls__fold_new(r, table, 4, (int64_t[]){1, 1, t, half}, true);
     for (int64_t i = 0; i < t && status == 0; i++) {
@@ -44,16 +44,16 @@ static int table_in(ls__reader *r, const ls__om_node *n, int k, int64_t t,
     int status = 0;
 
     if (!is || (at && (!all || !known || ls__value_count(known) != t)))
-        return ls__fail(LS_ENOTSUP, "read are tables and positions that are "
-                        "known, the same in every row, or tables of "
-                        "(rows,T,d/2) without positions");
+        return ls__refuse("read are tables and positions that are known, the "
+                          "same in every row, or tables of (rows,T,d/2) "
+                          "without positions");
     if (at)
         return rows_of_table(r, n, half, all, known, table);
     *table = all ? *all : *is;
     while (table->rank < 3 && status == 0 && all)
         ls__value_unsqueeze(table, 0);
     if (table->rank != 3 || table->shape[1] != t || table->shape[2] != half)
-        return ls__fail(LS_ESHAPE, "its tables do not fit");
+        return ls__refuse("its tables do not fit");
     ls__value_unsqueeze(table, 1);
     return status;
 }
@@ -105,16 +105,14 @@ static int mix(ls__reader *r, const ls__om_node *n, const ls__named *of[4],
     if ((status = ls__read_alike(r, n, &v[0], &v[2])) < 0)
         return status;
     *y = v[0];
-    y->node = plus ? ls_add(v[0].node, v[2].node)
-                   : ls_sub(v[0].node, v[2].node);
-    return ls__made(y->node);
+    return ls__value_with(y, plus ? ls_add(v[0].node, v[2].node)
+                                  : ls_sub(v[0].node, v[2].node));
 }
 
 /* Part `second` of the pairs among the first elements of each head. */
 static int part_in(const ls__named *x, int64_t half, bool between, bool second,
                    ls__named *part)
 {
-    static const bool last[LS_MAX_RANK] = {[4] = true};
     int64_t shape[5];
     int status;
 
@@ -129,7 +127,7 @@ static int part_in(const ls__named *x, int64_t half, bool between, bool second,
     if ((status = ls__value_reshape(part, 5, shape, 0)) < 0 ||
         (status = ls__read_part(part, 4, second, 1)) < 0)
         return status;
-    ls__value_squeeze(part, last);
+    ls__value_drop(part, 4);
     return 0;
 }
 
@@ -137,16 +135,13 @@ static int part_in(const ls__named *x, int64_t half, bool between, bool second,
 static int join(ls__reader *r, ls__named part[3], int64_t half, bool between,
                 int64_t d, ls__named *y)
 {
-    int64_t shape[4];
     int status, rest = 2 * half < d;
 
     if (between) {
-        memcpy(shape, part[0].shape, 3 * sizeof *shape);
-        shape[3] = 2 * half;
         ls__value_unsqueeze(&part[0], 4);
         ls__value_unsqueeze(&part[1], 4);
         if ((status = ls__read_join(r, 2, part, 0, 4)) < 0 ||
-            (status = ls__value_reshape(&part[0], 4, shape, 0)) < 0)
+            (status = ls__value_merge(&part[0], 3)) < 0)
             return status;
         part[1] = part[2];
     }
@@ -184,9 +179,9 @@ static int turn(ls__reader *r, const ls__om_node *n, const ls__named *x,
     return join(r, part, half, between, x->shape[3], y);
 }
 
-int ls__read_rotary(ls__reader *r, const ls__om_node *n)
+int ls__read_rotary(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    ls__named x, table[2], y = {.name = n->output[0]};
+    ls__named x, table[2];
     int64_t t, size = ls__om_integer(n, "rotary_embedding_dim", 0);
     double base;
     int status = ls__heads_in(r, n, 0, ls__om_integer(n, "num_heads", 0), &x);
@@ -196,8 +191,8 @@ int ls__read_rotary(ls__reader *r, const ls__om_node *n)
     t = x.shape[2];
     size = size ? size : x.shape[3];
     if (size < 2 || size % 2 || size > x.shape[3])
-        return ls__fail(LS_ESHAPE, "it turns %lld of %lld elements",
-                        (long long)size, (long long)x.shape[3]);
+        return ls__refuse("it turns %lld of %lld elements", (long long)size,
+                          (long long)x.shape[3]);
     for (int k = 0; k < 2; k++)
         if ((status = table_in(r, n, k + 1, t, size / 2, &table[k])) < 0)
             return status;
@@ -206,7 +201,7 @@ int ls__read_rotary(ls__reader *r, const ls__om_node *n)
     status = base && ls__value_rows(&x) == 0
                  ? ls__heads_apart(ls_rotary(ls__heads_beside(&x),
                                              (int)x.shape[1], base),
-                                   x.shape, &y)
-                 : turn(r, n, &x, table, size / 2, &y);
-    return status < 0 ? status : ls__heads_out(r, n, &y);
+                                   x.shape, v)
+                 : turn(r, n, &x, table, size / 2, v);
+    return status < 0 ? status : ls__heads_out(r, n, v);
 }

@@ -21,13 +21,12 @@ static int two_numbers(const ls__om_node *n, const char *name, int axes,
     int got = ls__om_integers(n, name, 2, list);
 
     if (got >= 0 && got != axes)
-        return ls__fail(LS_ENOTSUP, "its %s has %d numbers, not %d", name, got,
-                        axes);
+        return ls__refuse("its %s has %d numbers, not %d", name, got, axes);
     out[2 - axes] = list[0];
     out[1] = list[axes - 1];
     for (int k = 2 - axes; k < 2; k++)
         if (out[k] < 1 || out[k] > LARGEST)
-            return ls__fail(LS_ESHAPE, "its %s is out of range", name);
+            return ls__refuse("its %s is out of range", name);
     return 0;
 }
 
@@ -50,7 +49,7 @@ static int window_of(const ls__om_node *n, const ls__named *x,
     *w = (window){.axes = x->rank - 2, .size = {1, 1}, .stride = {1, 1},
                   .gap = {1, 1}};
     if (w->axes < 1 || w->axes > 2)
-        return ls__fail(LS_ENOTSUP, "read are windows over one and two axes");
+        return ls__refuse("read are windows over one and two axes");
     if ((status = two_numbers(n, "kernel_shape", w->axes, 0, w->size)) < 0 &&
         !size)
         return status;
@@ -60,10 +59,10 @@ static int window_of(const ls__om_node *n, const ls__named *x,
         (status = two_numbers(n, "dilations", w->axes, 1, w->gap)) < 0)
         return status;
     if (got >= 0 && got != 2 * w->axes && !same)
-        return ls__fail(LS_ENOTSUP, "it has %d pads", got);
+        return ls__refuse("it has %d pads", got);
     for (int k = 0; k < 4; k++)
         if (pads[k] < 0 || pads[k] > LARGEST)
-            return ls__fail(LS_ENOTSUP, "its pads are out of range");
+            return ls__refuse("its pads are out of range");
     for (int k = 0; k < w->axes; k++) {
         int to = k + 2 - w->axes;
         int64_t in = x->shape[2 + k];
@@ -80,26 +79,24 @@ static int window_of(const ls__om_node *n, const ls__named *x,
     return 0;
 }
 
-/* The image as a node (H,W,C); of one axis with H 1. */
-static int image(ls__named *v, ls_node **x)
-{
-    static const int order[2][3] = {{2, 1}, {2, 3, 1}};
-    int axes = v->rank - 2, status;
-    int64_t shape[3] = {1, v->shape[2], v->shape[1]};
+/* ONNX's axes of an image of one or two, as a node (H,W,C) has them. */
+static const int image_axes[2][3] = {{2, 1}, {2, 3, 1}};
 
-    status = ls__value_in_order(v, axes + 1, order[axes - 1], x);
-    if (status == 0 && axes == 1)
-        *x = ls_reshape(*x, 3, shape);
-    return status < 0 ? status : ls__made(*x);
+/* The image as a node (H,W,C); of one axis with H 1. */
+static ls_node *image(ls__named *v)
+{
+    int axes = v->rank - 2;
+    ls_node *x = ls__value_in_order(v, axes + 1, image_axes[axes - 1]);
+
+    return axes > 1 ? x : ls_reshape(x, 3, (int64_t[]){1, v->shape[2],
+                                                       v->shape[1]});
 }
 
-/* Output 0 is such a node. */
-static int put_image(ls__reader *r, const ls__om_node *n, ls__named *v,
-                     ls_node *y)
+/* Make v such a node's. */
+static int set_image(ls__named *v, ls_node *y)
 {
-    static const int order[2][3] = {{2, 1}, {2, 3, 1}};
     int64_t of[LS_MAX_RANK], shape[4] = {LS__ROWS};
-    int axes = v->rank - 2, status;
+    int axes = v->rank - 2;
 
     if (!y)
         return ls__made(y);
@@ -109,69 +106,85 @@ static int put_image(ls__reader *r, const ls__om_node *n, ls__named *v,
     shape[3] = of[1];
     if (axes == 1)
         y = ls_reshape(y, 2, of + 1);
-    status = ls__value_set(v, y, v->rank, shape, axes + 1, order[axes - 1]);
-    return status < 0 ? status : ls__read_put(r, n, v);
+    return ls__value_set(v, y, v->rank, shape, axes + 1, image_axes[axes - 1]);
 }
 
-/* The options of a convolution by a window, of a group and a bias or none. */
-static ls_conv_options conv_options(const window *by, int64_t groups,
-                                    const ls__named *bias)
+/* ------ convolutions ------ */
+
+/* What both kinds have. */
+typedef struct convolution {
+    const ls__named *w, *bias;
+    int64_t groups, size[2];
+    window by;
+} convolution;
+
+static int take(ls__reader *r, const ls__om_node *n, const ls__named *v,
+                const char *what, convolution *c)
+{
+    const ls__named *w = ls__read_in(r, n, 1);
+
+    *c = (convolution){.w = w, .bias = ls__read_in(r, n, 2),
+                       .groups = ls__om_integer(n, "group", 1)};
+    if (!w)
+        return ls__refuse("it lacks input 1");
+    if (w->kind != LS__WEIGHT || w->rank != v->rank || v->rank < 3 ||
+        v->rank > 4 || ls__value_rows(v) != 0)
+        return ls__refuse("read are %s of one and two axes whose weights are "
+                          "an initializer", what);
+    c->size[0] = v->rank == 4 ? w->shape[2] : 1;
+    c->size[1] = w->shape[v->rank - 1];
+    return 0;
+}
+
+/* The kernel's parameter has been read: make v the convolution of x. */
+static int convolve(ls__reader *r, const convolution *c, ls_node *x,
+                    const char *name, int64_t channels, ls__named *v)
 {
     ls_conv_options o = ls_conv_defaults();
+    int status = 0;
 
     o.padding = LS_EXPLICIT;
-    o.no_bias = !bias || ls__is_zero(bias);
-    o.groups = groups;
-    o.stride_y = by->stride[0];
-    o.stride_x = by->stride[1];
-    o.dilation_y = by->gap[0];
-    o.dilation_x = by->gap[1];
-    o.top = by->before[0];
-    o.bottom = by->behind[0];
-    o.left = by->before[1];
-    o.right = by->behind[1];
-    return o;
+    o.no_bias = !c->bias || ls__is_zero(c->bias);
+    o.groups = c->groups;
+    o.stride_y = c->by.stride[0];
+    o.stride_x = c->by.stride[1];
+    o.dilation_y = c->by.gap[0];
+    o.dilation_x = c->by.gap[1];
+    o.top = c->by.before[0];
+    o.bottom = c->by.behind[0];
+    o.left = c->by.before[1];
+    o.right = c->by.behind[1];
+    if (!o.no_bias)
+        status = ls__read_param(r, name, "bias", c->bias, 0, 1, &channels,
+                                (int[]){0});
+    return status < 0 ? status
+           : set_image(v, ls_conv2d_with(x, channels, c->size[0], c->size[1],
+                                         &o, name));
 }
 
-static int conv(ls__reader *r, const ls__om_node *n)
+static int conv(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     static const int orders[2][4] = {{-1, 2, 1, 0}, {2, 3, 1, 0}};
-    const ls__named *w = ls__read_in(r, n, 1), *bias = ls__read_in(r, n, 2);
-    int64_t size[2], shape[4], groups = ls__om_integer(n, "group", 1);
     char name[LS__LAYER_NAME];
-    ls_conv_options o;
-    window by;
-    ls__named v;
+    convolution c;
     ls_node *x;
-    int status = ls__read_node_in(r, n, 0, &v);
+    int64_t in;
+    int status = take(r, n, v, "convolutions", &c);
 
-    if (status < 0 || !w)
+    if (status < 0 || (status = window_of(n, v, c.size, &c.by)) < 0)
         return status;
-    if (w->kind != LS__WEIGHT || w->rank != v.rank || v.rank < 3 ||
-        v.rank > 4 || ls__value_rows(&v) != 0)
-        return ls__fail(LS_ENOTSUP, "read are convolutions of one and two axes "
-                        "whose weights are an initializer");
-    size[0] = v.rank == 4 ? w->shape[2] : 1;
-    size[1] = w->shape[v.rank - 1];
-    if ((status = window_of(n, &v, size, &by)) < 0)
+    in = c.w->shape[1];
+    if (c.groups < 1 || v->shape[1] / in != c.groups || v->shape[1] % in)
+        return ls__refuse("its groups of channels do not fit");
+    if (!(x = image(v)))
+        return ls__made(x);
+    if ((status = ls__read_layer(r, n, c.w, name)) < 0 ||
+        (status = ls__read_param(r, name, "kernel", c.w, 0, 4,
+                                 (int64_t[]){c.size[0], c.size[1], in,
+                                             c.w->shape[0]},
+                                 orders[v->rank - 3])) < 0)
         return status;
-    if (groups < 1 || v.shape[1] / w->shape[1] != groups ||
-        v.shape[1] % w->shape[1])
-        return ls__fail(LS_ESHAPE, "its groups of channels do not fit");
-    o = conv_options(&by, groups, bias);
-    shape[0] = size[0];
-    shape[1] = size[1];
-    shape[2] = w->shape[1];
-    shape[3] = w->shape[0];
-    if ((status = image(&v, &x)) < 0 ||
-        (status = ls__read_layer(r, n, w, name)) < 0 ||
-        (status = ls__read_param(r, name, "kernel", w, 0, 4, shape,
-                                 orders[v.rank - 3])) < 0 ||
-        (!o.no_bias && (status = ls__read_param(r, name, "bias", bias, 0, 1,
-                                                w->shape, (int[]){0})) < 0))
-        return status;
-    return put_image(r, n, &v, ls_conv2d_with(x, w->shape[0], size[0], size[1],
-                                              &o, name));
+    return convolve(r, &c, x, name, c.w->shape[0], v);
 }
 
 /* ------ transposed convolutions ------ */
@@ -216,26 +229,6 @@ static ls__lay turned(const ls__named *w, const int64_t size[2], int64_t groups)
                      .start = area - 1};
 }
 
-static int fits(const ls__om_node *n, const ls__named *v, const ls__named *w,
-                int64_t groups)
-{
-    ls__wire at;
-
-    if (w->kind != LS__WEIGHT || w->rank != v->rank || v->rank < 3 ||
-        v->rank > 4 || ls__value_rows(v) != 0)
-        return ls__fail(LS_ENOTSUP, "read are those of one and two axes whose "
-                        "weights are an initializer");
-    for (int k = 0; k < w->rank; k++)
-        if (w->order[k] != k)
-            return ls__fail(LS_ENOTSUP, "\"%s\" is transposed", w->name);
-    if (ls__om_attribute(n, "output_shape", &at) || is_same(n))
-        return ls__fail(LS_ENOTSUP, "its output_shape and auto_pad are not "
-                        "read: export with pads and output_padding");
-    if (groups < 1 || v->shape[1] != w->shape[0] || v->shape[1] % groups)
-        return ls__fail(LS_ESHAPE, "its groups of channels do not fit");
-    return 0;
-}
-
 /* Put zeros between the pixels of an image and say how many are around it. */
 static int lay_apart(const ls__om_node *n, window *by, ls_node **x)
 {
@@ -250,7 +243,7 @@ static int lay_apart(const ls__om_node *n, window *by, ls_node **x)
         int64_t reach = (by->size[k] - 1) * by->gap[k];
 
         if (more[k] < 0 || more[k] >= LARGEST || (got >= 0 && got != by->axes))
-            return ls__fail(LS_ESHAPE, "its output_padding is out of range");
+            return ls__refuse("its output_padding is out of range");
         by->before[k] = reach - by->before[k];
         by->behind[k] = reach - by->behind[k] + more[k] - (by->stride[k] - 1);
         *x = spread(*x, k, by->stride[k], &by->before[k], &by->behind[k]);
@@ -259,43 +252,46 @@ static int lay_apart(const ls__om_node *n, window *by, ls_node **x)
 }
 
 /* A convolution of what lies apart. */
-static int conv_transpose(ls__reader *r, const ls__om_node *n)
+static int conv_transpose(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    const ls__named *w = ls__read_in(r, n, 1), *bias = ls__read_in(r, n, 2);
-    int64_t size[2], shape[4], groups = ls__om_integer(n, "group", 1);
+    int64_t shape[4];
     char name[LS__LAYER_NAME];
-    ls_conv_options o;
-    window by;
+    convolution c;
+    ls__wire at;
     ls__lay lay;
-    ls__named v;
     ls_node *x;
-    int status = ls__read_node_in(r, n, 0, &v);
+    int status = take(r, n, v, "those", &c);
 
-    if (status < 0 || !w)
+    if (status < 0)
         return status;
-    if ((status = fits(n, &v, w, groups)) < 0)
+    for (int k = 0; k < c.w->rank; k++)
+        if (c.w->order[k] != k)
+            return ls__refuse("\"%s\" is transposed", c.w->name);
+    if (ls__om_attribute(n, "output_shape", &at) || is_same(n))
+        return ls__refuse("its output_shape and auto_pad are not read: export "
+                          "with pads and output_padding");
+    if (c.groups < 1 || v->shape[1] != c.w->shape[0] ||
+        v->shape[1] % c.groups)
+        return ls__refuse("its groups of channels do not fit");
+    if ((status = window_of(n, v, c.size, &c.by)) < 0)
         return status;
-    size[0] = v.rank == 4 ? w->shape[2] : 1;
-    size[1] = w->shape[v.rank - 1];
-    if ((status = window_of(n, &v, size, &by)) < 0 ||
-        (status = image(&v, &x)) < 0 || (status = lay_apart(n, &by, &x)) < 0)
+    x = image(v);
+    if (!x || (status = lay_apart(n, &c.by, &x)) < 0)
+        return x ? status : ls__made(x);
+    c.by.stride[0] = c.by.stride[1] = 1; /* the zeros between are the strides */
+    lay = turned(c.w, c.size, c.groups);
+    shape[0] = c.size[0];
+    shape[1] = c.size[1];
+    shape[2] = v->shape[1] / c.groups;
+    shape[3] = c.groups * c.w->shape[1];
+    if ((status = ls__read_layer(r, n, c.w, name)) < 0 ||
+        (status = ls__read_laid(r, name, "kernel", c.w->weight, "", 4, shape,
+                                &lay)) < 0)
         return status;
-    by.stride[0] = by.stride[1] = 1; /* the zeros between are the strides */
-    o = conv_options(&by, groups, bias);
-    lay = turned(w, size, groups);
-    shape[0] = size[0];
-    shape[1] = size[1];
-    shape[2] = v.shape[1] / groups;
-    shape[3] = groups * w->shape[1];
-    if ((status = ls__read_layer(r, n, w, name)) < 0 ||
-        (status = ls__read_laid(r, name, "kernel", w->weight, "", 4, shape,
-                                &lay)) < 0 ||
-        (!o.no_bias && (status = ls__read_param(r, name, "bias", bias, 0, 1,
-                                                shape + 3, (int[]){0})) < 0))
-        return status;
-    return put_image(r, n, &v, ls_conv2d_with(x, shape[3], size[0], size[1],
-                                              &o, name));
+    return convolve(r, &c, x, name, shape[3], v);
 }
+
+/* ------ pools ------ */
 
 /* Does padding depend on a window with holes?  ONNX counts them, ONNX Runtime
  * does not. */
@@ -307,26 +303,23 @@ static bool is_unclear(const ls__om_node *n)
     return (gap[0] != 1 || gap[1] != 1) && is_same(n);
 }
 
-static int pool(ls__reader *r, const ls__om_node *n)
+static int pool(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
     ls_pooling_options o = ls_pooling_defaults();
-    bool greatest = !strcmp(n->op, "MaxPool");
+    bool greatest = ls__om_is(n, "MaxPool");
     window by;
-    ls__named v;
     ls_node *x;
-    int status = ls__read_node_in(r, n, 0, &v);
+    int status;
 
-    if (status < 0)
-        return status;
+    (void)r;
     if (is_unclear(n))
-        return ls__fail(LS_ENOTSUP, "programs do not agree on its auto_pad "
-                        "with dilations: export with pads");
-    if (v.rank < 3 || v.rank > 4 || ls__value_rows(&v) != 0)
-        return ls__fail(LS_ENOTSUP, "read are pools over one and two axes");
+        return ls__refuse("programs do not agree on its auto_pad with "
+                          "dilations: export with pads");
+    if (v->rank < 3 || v->rank > 4 || ls__value_rows(v) != 0)
+        return ls__refuse("read are pools over one and two axes");
     if (n->outputs > 1 && *n->output[1])
-        return ls__fail(LS_ENOTSUP, "its indices are not known here");
-    if ((status = window_of(n, &v, NULL, &by)) < 0 ||
-        (status = image(&v, &x)) < 0)
+        return ls__refuse("its indices are not known here");
+    if ((status = window_of(n, v, NULL, &by)) < 0)
         return status;
     o.padding = LS_EXPLICIT;
     o.ceil_mode = ls__om_integer(n, "ceil_mode", 0);
@@ -339,11 +332,12 @@ static int pool(ls__reader *r, const ls__om_node *n)
     o.bottom = by.behind[0];
     o.left = by.before[1];
     o.right = by.behind[1];
-    x = greatest ? ls_max_pool_with(x, by.size[0], by.size[1], &o)
-                 : ls_avg_pool_with(x, by.size[0], by.size[1], &o);
-    return put_image(r, n, &v, x);
+    x = image(v);
+    return set_image(v, greatest
+                            ? ls_max_pool_with(x, by.size[0], by.size[1], &o)
+                            : ls_avg_pool_with(x, by.size[0], by.size[1], &o));
 }
 
 const ls__read_row ls__read_windows[] = {
-    {"Conv", conv}, {"ConvTranspose", conv_transpose}, {"MaxPool", pool},
-    {"AveragePool", pool}, {NULL, NULL}};
+    {"Conv", conv, LS__AS_NODE}, {"ConvTranspose", conv_transpose, LS__AS_NODE},
+    {"MaxPool AveragePool", pool, LS__AS_NODE}, {NULL, NULL, 0}};

@@ -21,9 +21,9 @@ static int as_heads(ls__named *v)
 static const ls__named *masked(ls__reader *r, const ls__om_node *n,
                                bool *causal)
 {
-    bool where = !strcmp(n->op, "Where");
+    bool where = ls__om_is(n, "Where");
 
-    *causal = strcmp(n->op, "Softmax");
+    *causal = !ls__om_is(n, "Softmax");
     if (!*causal)
         return ls__read_in(r, n, 0);
     for (int k = 0; k < 2 && n->inputs == 2 + where; k++) {
@@ -53,7 +53,7 @@ static bool find_scores(ls__reader *r, const ls__named *s,
     a->scale = ls__read_factor(r, s, &s);
     at = ls__read_maker(r, s);
     n = at < 0 ? NULL : &r->file->om.node[at];
-    if (!n || strcmp(n->op, "MatMul") || !(q = ls__read_in(r, n, 0)) ||
+    if (!n || !ls__om_is(n, "MatMul") || !(q = ls__read_in(r, n, 0)) ||
         !(k = ls__read_in(r, n, 1)))
         return false;
     a->scale *= ls__read_factor(r, q, &q) * ls__read_factor(r, k, &k);
@@ -81,10 +81,10 @@ static bool take(ls__reader *r, const char *op, taken *t)
             break;
         t->node[t->count++] = at;
         t->y = ls__read_out(r, n, 0);
-        if (!strcmp(n->op, op))
+        if (ls__om_is(n, op))
             return true;
-        if (strcmp(n->op, "Identity") &&
-            (strcmp(n->op, "Cast") ||
+        if (!ls__om_is(n, "Identity") &&
+            (!ls__om_is(n, "Cast") ||
              ls__om_integer(n, "to", 0) != LS__OM_FLOAT))
             break;
     }
@@ -100,14 +100,14 @@ static void take_is_nan(ls__reader *r, taken *t)
     for (int i = at + 1; i < om->nodes && i < at + 8; i++) {
         const ls__named *is = om->node[i].outputs
                                   ? ls__read_out(r, &om->node[i], 0) : NULL;
-        int where = is && !strcmp(om->node[i].op, "IsNaN") &&
+        int where = is && ls__om_is(&om->node[i], "IsNaN") &&
                             r->uses[t->y - r->value] == 2 &&
                             ls__read_in(r, &om->node[i], 0) == t->y
                         ? ls__read_reader(r, is, i) : -1;
         const ls__om_node *n = where < 0 ? NULL : &om->node[where];
         double no;
 
-        if (n && !strcmp(n->op, "Where") && ls__read_in(r, n, 2) == t->y &&
+        if (n && ls__om_is(n, "Where") && ls__read_in(r, n, 2) == t->y &&
             ls__read_in(r, n, 1) &&
             ls__only_number(ls__read_in(r, n, 1), &no) && no == 0) {
             t->node[t->count++] = i;
@@ -126,7 +126,7 @@ static bool find_values(ls__reader *r, const ls__om_node *n,
     const ls__named *v;
 
     t->y = ls__read_out(r, n, 0);
-    if (strcmp(n->op, "Softmax")) {
+    if (!ls__om_is(n, "Softmax")) {
         if (!take(r, "Softmax", t))
             return false;
         soft = &r->file->om.node[t->node[t->count - 1]];
@@ -148,12 +148,10 @@ static bool find_values(ls__reader *r, const ls__om_node *n,
 
 int ls__read_written_attention(ls__reader *r, const ls__om_node *n)
 {
-    static const int turned[] = {0, 1, 3, 2};
     ls__attention_parts a;
     taken t = {.count = 0};
-    bool may = !strcmp(n->op, "Add") || !strcmp(n->op, "Where") ||
-               !strcmp(n->op, "Softmax");
-    const ls__named *s = may ? masked(r, n, &a.causal) : NULL;
+    const ls__named *s = ls__om_is(n, "Add Where Softmax")
+                             ? masked(r, n, &a.causal) : NULL;
     ls__named y = {.name = n->output[0]};
     int status, rank;
 
@@ -163,7 +161,7 @@ int ls__read_written_attention(ls__reader *r, const ls__om_node *n)
     rank = a.q.rank;
     if (as_heads(&a.q) < 0 || as_heads(&a.k) < 0 || as_heads(&a.v) < 0)
         return 0;
-    ls__value_transpose(&a.k, turned);
+    ls__value_exchange(&a.k, 2);
     if (!ls__attention_is_own(&a))
         return 0;
     if ((status = ls__attend(&a, &y)) < 0)
@@ -174,7 +172,6 @@ int ls__read_written_attention(ls__reader *r, const ls__om_node *n)
                                y.shape[3]}, 0);
     for (int i = 0; i < t.count; i++)
         r->done[t.node[i]] = true;
-    if (status == 0)
-        status = ls__read_put(r, &r->file->om.node[t.node[t.count - 1]], &y);
-    return status < 0 ? status : 1;
+    return status < 0 ? status
+           : ls__read_put(r, &r->file->om.node[t.node[t.count - 1]], &y);
 }

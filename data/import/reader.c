@@ -47,7 +47,7 @@ int ls__read_put(ls__reader *r, const ls__om_node *n, const ls__named *v)
 
     *to = *v;
     to->name = name;
-    return 0;
+    return 1;
 }
 
 int ls__read_node_in(ls__reader *r, const ls__om_node *n, int k, ls__named *v)
@@ -55,7 +55,7 @@ int ls__read_node_in(ls__reader *r, const ls__om_node *n, int k, ls__named *v)
     const ls__named *from = ls__read_in(r, n, k);
 
     if (!from)
-        return ls__fail(LS_EFORMAT, "it lacks input %d", k);
+        return ls__refuse("it lacks input %d", k);
     *v = *from;
     return ls__read_as_node(r, v->name, v);
 }
@@ -63,15 +63,26 @@ int ls__read_node_in(ls__reader *r, const ls__om_node *n, int k, ls__named *v)
 int ls__read_axis(int64_t axis, int rank)
 {
     if (axis < -rank || axis >= rank)
-        return ls__fail(LS_ESHAPE, "axis %lld of %d", (long long)axis, rank);
+        return ls__refuse("axis %lld of %d", (long long)axis, rank);
     return (int)(axis < 0 ? axis + rank : axis);
+}
+
+int ls__read_axis_of(const ls__om_node *n, int64_t usual, int rank)
+{
+    return ls__read_axis(ls__om_integer(n, "axis", usual), rank);
+}
+
+int ls__over_rows(void)
+{
+    return ls__refuse("it goes over the rows, which do not see each other "
+                      "here");
 }
 
 int64_t ls__read_index_of(double index, int64_t size)
 {
     index += index < 0 ? (double)size : 0;
     if (!(index >= 0 && index < (double)size))
-        return ls__fail(LS_ESHAPE, "its index is out of range");
+        return ls__refuse("its index is out of range");
     return (int64_t)index;
 }
 
@@ -82,9 +93,9 @@ int ls__read_sizes(ls__reader *r, const ls__om_node *n, int k, int most,
     int64_t count = v ? ls__value_count(v) : 0;
 
     if (!v || v->kind != LS__NUMBERS)
-        return ls__fail(LS_ENOTSUP, "its input %d depends on data", k);
+        return ls__refuse("its input %d depends on data", k);
     if (count > most || v->rank > 1)
-        return ls__fail(LS_ENOTSUP, "its input %d has too many numbers", k);
+        return ls__refuse("its input %d has too many numbers", k);
     for (int64_t i = 0; i < count; i++)
         out[i] = v->number[i] >= 0x1p63 ? INT64_MAX
                  : v->number[i] > -0x1p63 ? (int64_t)v->number[i] : INT64_MIN;
@@ -100,7 +111,7 @@ int ls__read_number(ls__reader *r, const ls__om_node *n, int k, double usual,
     if (!v)
         return 0;
     if (v->kind != LS__NUMBERS || ls__value_count(v) != 1)
-        return ls__fail(LS_ENOTSUP, "its input %d is not one known number", k);
+        return ls__refuse("its input %d is not one known number", k);
     *out = *v->number;
     return 0;
 }
@@ -129,8 +140,8 @@ static int tell_node(ls__reader *r, const ls__om_node *n, const char *why)
     size_t at = 0;
     const char *name = *n->name ? n->name : n->outputs ? n->output[0] : "";
 
-    at += (size_t)snprintf(text, sizeof text, "node \"%.100s\" (%.50s%s%.40s",
-                           name, n->op, n->inputs ? " of " : "", "");
+    at += (size_t)snprintf(text, sizeof text, "node \"%.100s\" (%.50s%s",
+                           name, n->op, n->inputs ? " of " : "");
     for (int k = 0; k < n->inputs && at < sizeof text - 300; k++) {
         const ls__named *v = ls__read_in(r, n, k);
 
@@ -149,27 +160,52 @@ static int refused(const ls_onnx *file)
     if (!file->problems)
         return 0;
     if (file->problems == 1)
-        return ls__fail(LS_ENOTSUP, "%s%s%s", file->om.path,
-                        *file->om.path ? ": " : "", file->problem[0]);
-    return ls__fail(LS_ENOTSUP, "%s%s%s (and %d more, ls_onnx_problem tells "
-                    "all)", file->om.path, *file->om.path ? ": " : "",
-                    file->problem[0], file->problems - 1);
+        return ls__refuse("%s%s%s", file->om.path, *file->om.path ? ": " : "",
+                          file->problem[0]);
+    return ls__refuse("%s%s%s (and %d more, ls_onnx_problem tells all)",
+                      file->om.path, *file->om.path ? ": " : "",
+                      file->problem[0], file->problems - 1);
 }
 
 /* ------ nodes ------ */
 
-static const ls__read_row *row_of(const char *op)
+const ls__read_row *ls__read_row_in(const ls__read_row *rows,
+                                    const ls__om_node *n)
+{
+    while (rows->op && !ls__om_is(n, rows->op))
+        rows++;
+    return rows->op ? rows : NULL;
+}
+
+static const ls__read_row *row_of(const ls__om_node *n)
 {
     static const ls__read_row *const tables[] = {
         ls__read_layers, ls__read_windows, ls__read_shapes, ls__read_parts,
         ls__read_plain, ls__read_cells, ls__read_more, ls__read_index,
         ls__read_patterns, ls__read_heads, ls__read_truths};
+    const ls__read_row *row = NULL;
 
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        for (const ls__read_row *row = tables[i]; row->op; row++)
-            if (!strcmp(row->op, op))
-                return row;
-    return NULL;
+    for (size_t i = 0; !row && i < sizeof tables / sizeof *tables; i++)
+        row = ls__read_row_in(tables[i], n);
+    return row ? row : ls__read_term(n->op);
+}
+
+/* Make output 0 what a row's operator makes of input 0. */
+static int read_by_row(ls__reader *r, const ls__om_node *n,
+                       const ls__read_row *row)
+{
+    ls__named v = *ls__read_in(r, n, 0);
+    int status = 0;
+
+    if (row->as == LS__AS_NODE ||
+        (row->as == LS__MOVED && v.kind != LS__NUMBERS))
+        status = ls__read_as_node(r, v.name, &v);
+    if (v.kind == LS__NUMBERS)
+        ls__strides(&v, v.rank, v.stride);
+    if (status == 0 && (status = row->read(r, n, &v)) == 0 &&
+        (v.kind != LS__NUMBERS || (status = ls__fold_ordered(r, &v)) == 0))
+        ls__read_put(r, n, &v);
+    return status;
 }
 
 /* Numbers of a Constant. */
@@ -200,7 +236,7 @@ static int read_constant(ls__reader *r, const ls__om_node *n)
         is_real = true;
     }
     if (size < 0 || size > MOST)
-        return ls__fail(LS_ENOTSUP, "constants of this kind are not read");
+        return ls__refuse("constants of this kind are not read");
     status = ls__fold_new(r, v, rank, &size, is_real);
     for (int64_t i = 0; status == 0 && i < size; i++)
         v->number[i] = is_real ? real[i] : (double)list[i];
@@ -211,15 +247,12 @@ static int read_shape(ls__reader *r, const ls__om_node *n)
 {
     const ls__named *x = ls__read_in(r, n, 0);
     ls__named *y = ls__read_out(r, n, 0);
-    int64_t first = ls__om_integer(n, "start", 0), size;
-    int64_t end = ls__om_integer(n, "end", x->rank);
-    int status;
+    int64_t rank = x->rank;
+    int64_t first = ls__read_bound(ls__om_integer(n, "start", 0), rank, false);
+    int64_t end = ls__read_bound(ls__om_integer(n, "end", rank), rank, false);
+    int64_t size = end > first ? end - first : 0;
+    int status = ls__fold_new(r, y, 1, &size, false);
 
-    first = first < 0 ? first + x->rank : first;
-    end = end < 0 ? end + x->rank : end > x->rank ? x->rank : end;
-    first = first < 0 ? 0 : first;
-    size = end > first ? end - first : 0;
-    status = ls__fold_new(r, y, 1, &size, false);
     for (int64_t i = 0; status == 0 && i < size; i++)
         y->number[i] = (double)x->shape[first + i];
     return status;
@@ -228,12 +261,10 @@ static int read_shape(ls__reader *r, const ls__om_node *n)
 /* What is rows of initializers is a node's for all but a cell. */
 static int no_pieces(ls__reader *r, const ls__om_node *n)
 {
+    bool is_cell = ls__read_row_in(ls__read_cells, n);
     int status = 0;
 
-    for (const ls__read_row *row = ls__read_cells; row->op; row++)
-        if (!strcmp(row->op, n->op))
-            return 0;
-    for (int k = 0; k < n->inputs && status == 0; k++) {
+    for (int k = 0; k < n->inputs && status == 0 && !is_cell; k++) {
         ls__named *v = ls__read_in(r, n, k);
 
         if (v && v->kind == LS__PIECES)
@@ -242,15 +273,15 @@ static int no_pieces(ls__reader *r, const ls__om_node *n)
     return status;
 }
 
-/* One node.  A status below 0 has its reason in the message. */
+/* One node: 0 or more, or a status that has its reason in the message. */
 static int read_node(ls__reader *r, const ls__om_node *n)
 {
-    const ls__read_row *row = row_of(n->op);
+    const ls__read_row *row = row_of(n);
     bool known = n->inputs > 0, there = true;
     int status;
 
     if (n->outputs < 1)
-        return ls__fail(LS_EFORMAT, "it has no output");
+        return ls__refuse("it has no output");
     for (int k = 0; k < n->inputs; k++) {
         const ls__named *v = ls__read_in(r, n, k);
 
@@ -259,32 +290,28 @@ static int read_node(ls__reader *r, const ls__om_node *n)
     }
     for (int k = 0; k < n->outputs; k++)
         if (*n->output[k] && ls__read_out(r, n, k)->kind != LS__UNKNOWN)
-            return ls__fail(LS_EFORMAT, "\"%.100s\" stands there twice",
-                            n->output[k]);
+            return ls__refuse("\"%.100s\" stands there twice", n->output[k]);
     if (!there)
         return 0;
     if (*n->domain && strcmp(n->domain, "ai.onnx"))
-        return ls__fail(LS_ENOTSUP, "operators of \"%.60s\" are not known "
-                        "here; export without functions of that domain",
-                        n->domain);
-    if (!strcmp(n->op, "Constant"))
+        return ls__refuse("operators of \"%.60s\" are not known here; export "
+                          "without functions of that domain", n->domain);
+    if (ls__om_is(n, "Constant"))
         return read_constant(r, n);
     if (n->inputs < 1 || !*n->input[0])
-        return ls__fail(LS_EFORMAT, "it has no input");
-    if (!strcmp(n->op, "Shape"))
+        return ls__refuse("it has no input");
+    if (ls__om_is(n, "Shape"))
         return read_shape(r, n);
     if ((status = known ? ls__fold(r, n) : ls__fold_repeated(r, n)) != 0)
-        return status < 0 ? status : 0;
+        return status;
     if (r->of_cell[ls__read_out(r, n, 0) - r->value] &&
         (status = ls__read_pieces(r, n)) != 0)
-        return status < 0 ? status : 0;
-    if ((status = no_pieces(r, n)) < 0)
         return status;
-    if ((status = ls__read_written_attention(r, n)) != 0)
-        return status < 0 ? status : 0;
-    if (!row)
-        return ls__fail(LS_ENOTSUP, "this operator is not known here");
-    return row->read(r, n);
+    if ((status = no_pieces(r, n)) < 0 ||
+        (status = ls__read_written_attention(r, n)) != 0)
+        return status;
+    return row ? read_by_row(r, n, row)
+               : ls__refuse("this operator is not known here");
 }
 
 static int read_nodes(ls__reader *r)
@@ -343,10 +370,9 @@ static int check_weights(const ls__reader *r)
     for (int i = 0; (n = ls_graph_node(r->graph, i)); i++)
         for (int k = 0; ls_node_param(n, k, &p); k++, count++)
             if (!weight_of(r->file, p.name, p.rank, p.shape))
-                return ls__fail(LS_ESHAPE, "%s \"%s\": \"%s\" has not the "
-                                "shape that it is of in the file",
-                                ls_node_op(n),
-                                ls_node_name(n), p.name);
+                return ls__refuse("%s \"%s\": \"%s\" has not the shape that it "
+                                  "is of in the file", ls_node_op(n),
+                                  ls_node_name(n), p.name);
     return count;
 }
 

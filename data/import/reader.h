@@ -93,7 +93,7 @@ void ls__onnx_forget(ls_onnx *file);
 ls__named *ls__read_in(ls__reader *r, const ls__om_node *n, int k);
 ls__named *ls__read_out(ls__reader *r, const ls__om_node *n, int k);
 
-/* Copy a value under the name of output 0. */
+/* Copy a value under the name of output 0; returns 1, as an operator does. */
 int ls__read_put(ls__reader *r, const ls__om_node *n, const ls__named *v);
 
 /* A copy of input k as a node's value. */
@@ -113,8 +113,13 @@ int ls__read_sizes(ls__reader *r, const ls__om_node *n, int k, int most,
 int ls__read_number(ls__reader *r, const ls__om_node *n, int k, double usual,
                     double *out);
 
-/* An axis, which may be counted from the end, of a rank; a status. */
+/* An axis, which may be counted from the end, of a rank; a status.  The same of
+ * a node's attribute. */
 int ls__read_axis(int64_t axis, int rank);
+int ls__read_axis_of(const ls__om_node *n, int64_t usual, int rank);
+
+/* The refusal of what goes over them. */
+int ls__over_rows(void);
 
 /* An index, which may be counted from the end, of so many; a status. */
 int64_t ls__read_index_of(double index, int64_t size);
@@ -154,16 +159,35 @@ int64_t ls__weight_place(const ls__weight *w, int64_t i);
 int ls__fold_new(ls__reader *r, ls__named *v, int rank, const int64_t *shape,
                  bool is_real);
 
+/* Put numbers that strides made another value in order. */
+int ls__fold_ordered(ls__reader *r, ls__named *v);
+
 /* Compute a node whose inputs are all known: 1 where it was, 0 where it can't
  * be. */
 int ls__fold(ls__reader *r, const ls__om_node *n);
 
 /* ------ operators ------ */
 
+/* How an operator is given input 0, of which it makes output 0. */
+typedef enum ls__read_as {
+    LS__AS_NODE, /* whatever it was */
+    LS__MOVED,   /* the same, but numbers stay numbers, by their strides */
+    LS__AS_IT_IS
+} ls__read_as;
+
 typedef struct ls__read_row {
-    const char *op;
-    int (*read)(ls__reader *r, const ls__om_node *n);
+    const char *op; /* or several, "Softmax LogSoftmax"; NULL: the last row */
+    /* Makes v output 0; 1: it was put there, or elsewhere. */
+    int (*read)(ls__reader *r, const ls__om_node *n, ls__named *v);
+    ls__read_as as;
 } ls__read_row;
+
+/* The row that has the node's operator; NULL: none does. */
+const ls__read_row *ls__read_row_in(const ls__read_row *rows,
+                                    const ls__om_node *n);
+
+/* That of an operator of kernel/terms.h. */
+const ls__read_row *ls__read_term(const char *op);
 
 /* Make both nodes of one shape, as operators of two elements want them: then
  * they differ by their nodes alone.  Numbers are called like the node's
@@ -171,9 +195,13 @@ typedef struct ls__read_row {
 int ls__read_alike(ls__reader *r, const ls__om_node *n, ls__named *a,
                    ls__named *b);
 
-/* Make output 0 a sum. */
+/* Make a the sum of both. */
 int ls__read_add(ls__reader *r, const ls__om_node *n, ls__named *a,
                  ls__named *b);
+
+/* A bound of a slice, which may be counted from the end; behind it, in steps
+ * back, lies -1. */
+int64_t ls__read_bound(int64_t at, int64_t size, bool back);
 
 /* x[.., first:first+count, ..] along an axis of a node's value. */
 int ls__read_part(ls__named *v, int axis, int64_t first, int64_t count);
@@ -199,10 +227,10 @@ double ls__read_factor(ls__reader *r, const ls__named *y, const ls__named **x);
 int ls__read_written_attention(ls__reader *r, const ls__om_node *n);
 
 /* A comparison of data, and IsNaN. */
-int ls__read_compare(ls__reader *r, const ls__om_node *n);
+int ls__read_compare(ls__reader *r, const ls__om_node *n, ls__named *v);
 
-/* Make output 0 whether input 0 is not 0. */
-int ls__read_truth_of(ls__reader *r, const ls__om_node *n);
+/* Make a value whether it is not 0. */
+int ls__read_truth_of(ls__reader *r, const ls__om_node *n, ls__named *v);
 
 /* Are they known, and all 0? */
 bool ls__is_zero(const ls__named *v);

@@ -72,16 +72,14 @@ static int reshape_to_atoms(ls__named *v)
     int64_t shape[LS__ATOMS], is[LS_MAX_RANK];
 
     if (n >= LS_MAX_RANK)
-        return ls__fail(LS_ENOTSUP, "it has more than %d axes",
-                        LS_MAX_RANK - 1);
+        return ls__refuse("it has more than %d axes", LS_MAX_RANK - 1);
     by_place(v, at);
     for (int k = 0; k < n; k++)
         shape[k] = v->atom[at[k]].size;
     if (ls_node_shape(v->node, is) == n &&
         !memcmp(is, shape, (size_t)n * sizeof *is))
         return 0;
-    v->node = ls_reshape(v->node, n, shape);
-    return ls__made(v->node);
+    return ls__value_with(v, ls_reshape(v->node, n, shape));
 }
 
 /* ------ making ------ */
@@ -90,22 +88,24 @@ int ls__value_set(ls__named *v, ls_node *node, int rank, const int64_t *shape,
                   int axes, const int *order)
 {
     int place[LS_MAX_RANK], next = 0;
+    int64_t of[LS_MAX_RANK] = {0}; /* the shape may be v's own */
 
     if (!node)
         return ls__made(node);
     LS__ASSERT(rank >= 0 && rank <= LS_MAX_RANK);
-    for (int k = 0; k < rank; k++)
+    for (int k = 0; k < rank; k++) {
         place[k] = LS__ROW;
+        of[k] = shape[k];
+    }
     for (int k = 0; k < axes; k++)
-        if (shape[order[k]] != 1)
+        if (of[order[k]] != 1)
             place[order[k]] = next++;
     *v = (ls__named){.name = v->name, .kind = LS__NODE, .rank = rank,
                      .is_real = true, .is_truth = v->is_truth, .node = node};
-    if (rank)
-        memcpy(v->shape, shape, (size_t)rank * sizeof *shape);
+    memcpy(v->shape, of, sizeof of);
     for (int k = 0; k < rank; k++)
-        if (shape[k] != 1)
-            v->atom[v->atoms++] = (ls__atom){shape[k], k, place[k]};
+        if (of[k] != 1)
+            v->atom[v->atoms++] = (ls__atom){of[k], k, place[k]};
     return reshape_to_atoms(v);
 }
 
@@ -118,7 +118,7 @@ int ls__atoms_split(ls__named *v, int i, int64_t size)
 
     LS__ASSERT(a->place != LS__ROW && a->size % size == 0);
     if (v->atoms == LS__ATOMS)
-        return ls__fail(LS_ENOTSUP, "its axes are cut into too many");
+        return ls__refuse("its axes are cut into too many");
     for (int k = 0; k < v->atoms; k++)
         v->atom[k].place += v->atom[k].place > a->place;
     memmove(a + 1, a, (size_t)(v->atoms - i) * sizeof *a);
@@ -144,8 +144,7 @@ static int arrange(ls__named *v, int n, const int *order)
         return 0;
     for (int k = 0; k < n; k++)
         v->atom[order[k]].place = k;
-    v->node = ls_transpose(v->node, axes);
-    return ls__made(v->node);
+    return ls__value_with(v, ls_transpose(v->node, axes));
 }
 
 /* Make one atom of those of an axis, which lie one after the other. */
@@ -169,41 +168,45 @@ static void merge(ls__named *v)
     v->atoms = kept;
 }
 
-static int mixed(const ls__named *v)
+bool ls__value_mixes_rows(const ls__named *v)
+{
+    return rows_of(v) && ls__value_rows(v) < 0;
+}
+
+static ls_node *mixed(const ls__named *v)
 {
     char text[LS__VALUE_TEXT];
 
-    return ls__fail(LS_ENOTSUP, "the rows of %s are no axis of their own here",
-                    ls__value_text(text, v->rank, v->shape));
+    ls__refuse("the rows of %s are no axis of their own here",
+               ls__value_text(text, v->rank, v->shape));
+    return NULL;
 }
 
-int ls__value_in_order(ls__named *v, int axes, const int *order,
-                       ls_node **node)
+ls_node *ls__value_in_order(ls__named *v, int axes, const int *order)
 {
-    int list[LS__ATOMS], n = 0, status;
+    int list[LS__ATOMS], n = 0;
     int64_t shape[LS_MAX_RANK];
-    const ls__atom *rows = rows_of(v);
 
     LS__ASSERT(v->kind == LS__NODE);
-    if (rows && v->shape[rows->axis] != LS__ROWS)
+    if (ls__value_mixes_rows(v))
         return mixed(v);
-    if (axes >= LS_MAX_RANK)
-        return ls__fail(LS_ENOTSUP, "it has more than %d axes",
-                        LS_MAX_RANK - 1);
+    if (axes >= LS_MAX_RANK) {
+        ls__refuse("it has more than %d axes", LS_MAX_RANK - 1);
+        return NULL;
+    }
     for (int k = 0; k < axes; k++) {
         shape[k] = v->shape[order[k]];
         for (int i = 0; i < v->atoms; i++)
             if (v->atom[i].axis == order[k] && v->atom[i].place != LS__ROW)
                 list[n++] = i;
     }
-    if ((status = arrange(v, n, list)) < 0)
-        return status;
+    if (arrange(v, n, list) < 0)
+        return NULL;
     merge(v);
-    if ((status = reshape_to_atoms(v)) < 0)
-        return status;
-    *node = axes == ls__atoms_rank(v) ? v->node
-                                      : ls_reshape(v->node, axes, shape);
-    return ls__made(*node);
+    if (reshape_to_atoms(v) < 0)
+        return NULL;
+    return axes == ls__atoms_rank(v) ? v->node
+                                     : ls_reshape(v->node, axes, shape);
 }
 
 /* ------ the last axes ------ */
@@ -222,9 +225,9 @@ static int64_t list_axis(const ls__named *v, int axis, int list[LS__ATOMS],
     return size;
 }
 
-int ls__value_last(ls__named *v, ls_node **node)
+ls_node *ls__value_last(ls__named *v)
 {
-    int list[LS__ATOMS] = {0}, at[LS__ATOMS], n = 0, status, last = v->rank - 1;
+    int list[LS__ATOMS] = {0}, at[LS__ATOMS], n = 0, axes, last = v->rank - 1;
     int64_t shape[LS__ATOMS];
 
     if (v->rank < 1 || v->shape[last] % LS__ROWS == 0)
@@ -236,17 +239,13 @@ int ls__value_last(ls__named *v, ls_node **node)
             list[n++] = at[k];
         }
     shape[n] = v->shape[last];
-    {
-        int axes = n + 1;
-
-        list_axis(v, last, list, &n);
-        if (axes >= LS_MAX_RANK)
-            return ls__fail(LS_ENOTSUP, "it has too many axes");
-        if ((status = arrange(v, n, list)) < 0)
-            return status;
-        *node = n == axes ? v->node : ls_reshape(v->node, axes, shape);
-    }
-    return ls__made(*node);
+    axes = n + 1;
+    list_axis(v, last, list, &n);
+    if (axes >= LS_MAX_RANK)
+        ls__refuse("it has too many axes");
+    if (axes >= LS_MAX_RANK || arrange(v, n, list) < 0)
+        return NULL;
+    return n == axes ? v->node : ls_reshape(v->node, axes, shape);
 }
 
 int ls__value_set_last(ls__named *v, ls_node *node, int64_t size)
@@ -263,25 +262,23 @@ int ls__value_set_last(ls__named *v, ls_node *node, int64_t size)
         int place = ls__atoms_rank(v);
 
         if (v->atoms == LS__ATOMS)
-            return ls__fail(LS_ENOTSUP, "it has too many axes");
+            return ls__refuse("it has too many axes");
         v->atom[v->atoms++] = (ls__atom){size, last, place};
     }
     return reshape_to_atoms(v);
 }
 
-int ls__value_order(const ls__named *v, int last, int order[LS_MAX_RANK])
+void ls__value_lie(const ls__named *v, int last, ls__lie *lie)
 {
-    int at[LS__ATOMS], n = 0, rows = ls__value_rows(v);
+    int at[LS__ATOMS], *order = lie->order, n = 0, rows = ls__value_rows(v);
     bool taken[LS_MAX_RANK] = {false};
 
     by_place(v, at);
     for (int k = 0; k < v->rank; k++)
-        taken[k] = k == rows || k == last;
-    for (int k = 0; k < v->rank; k++)
-        if (v->shape[k] == 1 && !taken[k]) {
-            order[n++] = k;
+        if (k == rows || k == last)
             taken[k] = true;
-        }
+        else if ((taken[k] = v->shape[k] == 1))
+            order[n++] = k;
     for (int k = 0; k < ls__atoms_rank(v); k++)
         if (!taken[v->atom[at[k]].axis]) {
             order[n++] = v->atom[at[k]].axis;
@@ -289,17 +286,28 @@ int ls__value_order(const ls__named *v, int last, int order[LS_MAX_RANK])
         }
     if (last >= 0)
         order[n++] = last;
-    return n;
+    lie->axes = n;
 }
 
-int ls__value_plain(ls__named *v, ls_node **node)
+ls_node *ls__value_lying(ls__named *v, int last, ls__lie *lie)
+{
+    ls__value_lie(v, last, lie);
+    return ls__value_in_order(v, lie->axes, lie->order);
+}
+
+int ls__value_set_lying(ls__named *v, ls_node *node, const ls__lie *lie)
+{
+    return ls__value_set(v, node, v->rank, v->shape, lie->axes, lie->order);
+}
+
+ls_node *ls__value_plain(ls__named *v)
 {
     int order[LS_MAX_RANK], n = 0, rows = ls__value_rows(v);
 
     for (int k = 0; k < v->rank; k++)
         if (k != rows)
             order[n++] = k;
-    return ls__value_in_order(v, n, order, node);
+    return ls__value_in_order(v, n, order);
 }
 
 bool ls__value_join(const ls__named *a, const ls__named *b, int *rank,
@@ -339,8 +347,8 @@ static int match(ls__named *v, ls__named *other, int axes)
         else if (a != b && other->atom[j].place != LS__ROW && b % a == 0)
             status = ls__atoms_split(other, j, a);
         else if (a != b)
-            status = ls__fail(LS_ENOTSUP, "its axes are cut at other places "
-                              "than the other operand's");
+            status = ls__refuse("its axes are cut at other places than the "
+                                "other operand's");
         j++;
     }
     return status;
@@ -348,9 +356,9 @@ static int match(ls__named *v, ls__named *other, int axes)
 
 /* The node as matrices: axes of a batch, each of which this or the other value
  * has, then the last two. */
-static int matrices(ls__named *v, const ls__named *other, ls_node **node)
+static ls_node *matrices(ls__named *v, const ls__named *other)
 {
-    int list[LS__ATOMS] = {0}, n = 0, axes = 0, status, j = 0;
+    int list[LS__ATOMS] = {0}, n = 0, axes = 0;
     int64_t shape[2 * LS__ATOMS];
 
     for (int k = 0; k < v->rank - 2; k++) {
@@ -359,7 +367,7 @@ static int matrices(ls__named *v, const ls__named *other, ls_node **node)
         list_axis(v, k, list, &n);
         for (int i = was; i < n; i++)
             shape[axes++] = v->atom[list[i]].size;
-        for (j = 0; n == was && j < other->atoms; j++)
+        for (int j = 0; n == was && j < other->atoms; j++)
             if (other->atom[j].axis == k && other->atom[j].place != LS__ROW &&
                 v->shape[k] == 1)
                 shape[axes++] = 1;
@@ -367,11 +375,9 @@ static int matrices(ls__named *v, const ls__named *other, ls_node **node)
     for (int k = v->rank - 2; k < v->rank; k++)
         shape[axes++] = list_axis(v, k, list, &n);
     if (axes >= LS_MAX_RANK)
-        return ls__fail(LS_ENOTSUP, "it has too many axes");
-    if ((status = arrange(v, n, list)) < 0)
-        return status;
-    *node = ls_reshape(v->node, axes, shape);
-    return ls__made(*node);
+        ls__refuse("it has too many axes");
+    return axes >= LS_MAX_RANK || arrange(v, n, list) < 0
+               ? NULL : ls_reshape(v->node, axes, shape);
 }
 
 int ls__value_product(ls__named *a, ls__named *b, ls__named *y)
@@ -386,19 +392,19 @@ int ls__value_product(ls__named *a, ls__named *b, ls__named *y)
     last = a->rank - 1;
     if (a->rank < 2 || a->shape[last] != b->shape[last - 1] ||
         a->shape[last] % LS__ROWS == 0)
-        return ls__fail(LS_ESHAPE, "its matrices do not fit, or it sums over "
-                        "the rows, which do not see each other here");
+        return ls__refuse("its matrices do not fit, or it sums over the rows, "
+                          "which do not see each other here");
     for (int k = 0; k < last - 1; k++)
         if (a->shape[k] != b->shape[k] && a->shape[k] != 1 && b->shape[k] != 1)
-            return ls__fail(LS_ESHAPE, "its batches do not fit");
-    if ((status = match(a, b, last - 1)) < 0 ||
-        (status = matrices(a, b, &x[0])) < 0 ||
-        (status = matrices(b, a, &x[1])) < 0)
+            return ls__refuse("its batches do not fit");
+    if ((status = match(a, b, last - 1)) < 0)
         return status;
-    y->kind = LS__NODE;
-    y->is_real = true;
-    y->rank = a->rank;
-    y->atoms = 0;
+    x[0] = matrices(a, b);
+    x[1] = x[0] ? matrices(b, a) : NULL;
+    if (!x[1])
+        return ls__made(NULL);
+    *y = (ls__named){.name = y->name, .kind = LS__NODE, .rank = a->rank,
+                     .is_real = true};
     for (int k = 0, place = 0; k <= last; k++) {
         const ls__named *from = k < last - 1 && a->shape[k] == 1 ? b
                                 : k == last ? b : a;
@@ -409,16 +415,16 @@ int ls__value_product(ls__named *a, ls__named *b, ls__named *y)
                 bool row = from->atom[i].place == LS__ROW;
 
                 if (y->atoms == LS__ATOMS)
-                    return ls__fail(LS_ENOTSUP, "it has too many axes");
+                    return ls__refuse("it has too many axes");
                 rows += row;
                 y->atom[y->atoms] = from->atom[i];
                 y->atom[y->atoms++].place = row ? LS__ROW : place++;
             }
     }
     if (rows > 1 || (!rows && (rows_of(a) || rows_of(b))))
-        return ls__fail(LS_ENOTSUP, "it multiplies rows by rows");
-    y->node = ls_matmul(x[0], x[1]);
-    return y->node ? reshape_to_atoms(y) : ls__made(y->node);
+        return ls__refuse("it multiplies rows by rows");
+    status = ls__value_with(y, ls_matmul(x[0], x[1]));
+    return status < 0 ? status : reshape_to_atoms(y);
 }
 
 int ls__value_like(ls__named *v, ls__named *other)
@@ -449,10 +455,9 @@ int ls__value_like(ls__named *v, ls__named *other)
     }
     if ((status = arrange(v, n, list)) < 0)
         return status;
-    if (n < rank) {
+    if (n < rank)
         v->node = ls_broadcast_to(ls_reshape(v->node, rank, shape), rank, all);
-    } else if (ls_node_shape(v->node, is) != rank) {
+    else if (ls_node_shape(v->node, is) != rank)
         v->node = ls_reshape(v->node, rank, shape);
-    }
     return ls__made(v->node);
 }

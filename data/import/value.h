@@ -52,6 +52,7 @@ typedef struct ls__named {
     /* LS__NUMBERS */
     bool is_real; /* floats; else integers and booleans */
     double *number;
+    int64_t stride[LS_MAX_RANK]; /* while an operator moves them */
     /* LS__WEIGHT: axis k is axis order[k] of the tensor */
     ls__weight *weight;
     int order[LS_MAX_RANK];
@@ -71,13 +72,24 @@ typedef struct ls__named {
     ls__atom atom[LS__ATOMS]; /* in the order of ONNX's axes */
 } ls__named;
 
+/* All of these return 0 or a status, or a node or NULL, with a message.  A NULL
+ * may be given on: builders repeat the last message, and so do these. */
+
+/* What cannot be done; which status it is no caller asks. */
+#define ls__refuse(...) ls__fail(LS_ENOTSUP, __VA_ARGS__)
+
 /* A builder's node: 0, or LS_ENOTSUP with its message for NULL. */
 static inline int ls__made(const ls_node *node)
 {
     return node ? 0 : ls_error(LS_ENOTSUP, ls_errmsg());
 }
 
-/* All of these return 0 or a status, with a message. */
+/* Put a node in the place of another one of its shape. */
+static inline int ls__value_with(ls__named *v, ls_node *node)
+{
+    v->node = node;
+    return ls__made(node);
+}
 
 /* Make it a node's value: axis k of the node is ONNX's axis order[k]; the axis
  * of rows is none of them, and is there where shape has LS__ROWS. */
@@ -86,19 +98,26 @@ int ls__value_set(ls__named *v, ls_node *node, int rank, const int64_t *shape,
 
 /* The node with ONNX's axes in that order, which are all but that of the rows:
  * each one axis, of one element, too. */
-int ls__value_in_order(ls__named *v, int axes, const int *order,
-                       ls_node **node);
+ls_node *ls__value_in_order(ls__named *v, int axes, const int *order);
 
 /* The same in ONNX's order. */
-int ls__value_plain(ls__named *v, ls_node **node);
-/* Stores the order in which the node's axes lie, but for `last`, which comes
- * last (-1: none does).  Returns how many there are. */
-int ls__value_order(const ls__named *v, int last, int order[LS_MAX_RANK]);
+ls_node *ls__value_plain(ls__named *v);
+
+/* The order in which a node's axes lie: ONNX's axes, but that of the rows. */
+typedef struct ls__lie {
+    int axes, order[LS_MAX_RANK];
+} ls__lie;
+
+/* How they lie, but for `last`, which comes last (-1: none does).  The node
+ * with its axes so; and another one, of the shape that v has now. */
+void ls__value_lie(const ls__named *v, int last, ls__lie *lie);
+ls_node *ls__value_lying(ls__named *v, int last, ls__lie *lie);
+int ls__value_set_lying(ls__named *v, ls_node *node, const ls__lie *lie);
 
 /* The node with ONNX's last axis as its last, and others as they lie, with rows
  * among them or not; and, after an operator along it, the node of as many or of
  * other elements there. */
-int ls__value_last(ls__named *v, ls_node **node);
+ls_node *ls__value_last(ls__named *v);
 int ls__value_set_last(ls__named *v, ls_node *node, int64_t size);
 
 /* Make y the product of matrices, as NumPy's matmul. */
@@ -112,9 +131,17 @@ int ls__value_reshape(ls__named *v, int rank, const int64_t *shape,
 /* Exchange axes: axis k becomes what axis order[k] was. */
 void ls__value_transpose(ls__named *v, const int *order);
 
-/* Drop axes of one element where `drop` is set, or add one before axis k. */
+/* Drop axes of one element where `drop` is set, or that one; or add one before
+ * axis k. */
 void ls__value_squeeze(ls__named *v, const bool *drop);
+void ls__value_drop(ls__named *v, int axis);
 void ls__value_unsqueeze(ls__named *v, int k);
+
+/* Exchange an axis with the last one. */
+void ls__value_exchange(ls__named *v, int axis);
+
+/* Multiply axes from `first` on into one. */
+int ls__value_merge(ls__named *v, int first);
 
 /* Repeat axes of one element, or that are not there, up to that shape. */
 int ls__value_expand(ls__named *v, int rank, const int64_t *shape);
@@ -130,11 +157,18 @@ bool ls__value_join(const ls__named *a, const ls__named *b, int *rank,
 /* Is the axis of rows there, alone, and where? -1: no, or not alone. */
 int ls__value_rows(const ls__named *v);
 
+/* Are the rows part of a larger axis? */
+bool ls__value_mixes_rows(const ls__named *v);
+
 /* Axes of the node; and an atom of it split in two, the first of that size. */
 int ls__atoms_rank(const ls__named *v);
 int ls__atoms_split(ls__named *v, int i, int64_t size);
 
 int64_t ls__value_count(const ls__named *v);
+
+/* Strides of numbers that lie in order, under a shape that they are broadcast
+ * to. */
+void ls__strides(const ls__named *v, int rank, int64_t *stride);
 
 /* "(rows,3,2 rows)" */
 enum { LS__VALUE_TEXT = 200 };
