@@ -14,46 +14,45 @@ void ls__cwant(ls__writer *w, int64_t n)
     w->floats = ls__most(w->floats, n);
 }
 
-static void put_bias(ls__writer *w, int64_t vectors, int64_t n,
-                     const char *name, int node)
+/* The bias of a layer, if it has one. */
+static int put_bias(ls__writer *w, int node)
 {
-    ls__call(w, "add_bias(m * %lld, %lld, %s, n%d);", (long long)vectors,
-             (long long)n, name, node);
+    const ls__net_node *n = w->node[node].of;
+    char bias[LS__NAME];
+    int status;
+
+    if (n->params < 2)
+        return 0;
+    status = ls__weights_plain(w, n->param[1]->id, bias);
+    ls__call(w, node, "add_bias(m * {vectors}, {width}, %s, {y});", bias);
+    return status;
 }
 
 /* ------ products ------ */
 
 static int put_dense(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    int64_t k = ls__net_width(x->of), out = ls__net_width(n->of);
-    bool turned = n->of->is_transposed;
+    const ls__net_node *n = w->node[node].of;
+    int64_t k = ls__net_width(n->in[0]), out = ls__net_width(n);
+    bool turned = n->is_transposed;
     ls__operand of = {1, 0, k, out, turned ? 1 : out, turned ? k : 1};
-    char name[LS__NAME], bias[LS__NAME];
-    int status = ls__weights_layer(w, n->of->param[0]->id, &of, name);
+    char name[LS__NAME];
+    int status = ls__weights_layer(w, n->param[0]->id, &of, name);
 
     ls__cwant(w, ls__times_room(w, &of));
-    ls__call(w, "times(m * %lld, %lld, %lld, n%d, %lld, %s, 0, n%d, %lld, %s);",
-             (long long)ls__net_vectors(n->of), (long long)k,
-             (long long)out, ls__cval(w, node, 0), (long long)k, name, node,
-             (long long)out, w->int8 ? "t" : "0");
-    if (status < 0 || n->of->params < 2)
-        return status;
-    status = ls__weights_plain(w, n->of->param[1]->id, bias);
-    put_bias(w, ls__net_vectors(n->of), out, bias, node);
-    return status;
+    ls__call(w, node, "times(m * {vectors}, {xwidth}, {width}, {x}, {xwidth}, "
+             "%s, 0, {y}, {width}, %s);", name, w->int8 ? "t" : "0");
+    return status < 0 ? status : put_bias(w, node);
 }
 
 static int put_matmul(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *a = ls__cin(w, node, 0);
+    const ls__cnode *a = ls__cin(w, node, 0);
     int64_t k = ls__net_width(a->of), m = a->of->shape[a->of->rank - 2];
-    int64_t out = ls__net_width(n->of);
 
-    ls__cwant(w, k * ls__panels(out));
-    ls__call(w, "matmul(m * %lld, %lld, %lld, %lld, n%d, n%d, n%d, t);",
-             (long long)(a->size / (m * k)), (long long)m, (long long)k,
-             (long long)out, ls__cval(w, node, 0), ls__cval(w, node, 1), node);
+    ls__cwant(w, k * ls__panels(ls__net_width(w->node[node].of)));
+    ls__call(w, node, "matmul(m * %lld, %lld, {xwidth}, {width}, {x}, {x1}, "
+             "{y}, t);", (long long)(a->size / (m * k)), (long long)m);
     return 0;
 }
 
@@ -69,27 +68,14 @@ static int two_arrays(ls__writer *w, int node, char scale[LS__NAME],
                       : ls__weights_plain(w, of->param[1]->id, bias);
 }
 
-/* Writes a norm's epsilon, and whether its variance takes two passes. */
-static void put_norm(ls__writer *w, const ls__net_node *n)
-{
-    ls__text_float(&w->calls, ls__net_epsilon(n));
-    ls__text_put(&w->calls, ", %d, ",
-                 (int)ls__net_integer(n, "two_passes"));
-}
-
 static int put_layer_norm(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node];
     char scale[LS__NAME], bias[LS__NAME];
     int status = two_arrays(w, node, scale, bias);
 
-    ls__cwant(w, 2 * LS__ROWS * ls__net_vectors(n->of));
-    ls__text_put(&w->calls, "    layer_norm(m * %lld, %lld, ",
-                 (long long)ls__net_vectors(n->of),
-                 (long long)ls__net_width(n->of));
-    put_norm(w, n->of);
-    ls__text_put(&w->calls, "n%d, %s, %s, n%d, t);\n", ls__cval(w, node, 0),
-                 scale, bias, node);
+    ls__cwant(w, 2 * LS__ROWS * ls__net_vectors(w->node[node].of));
+    ls__call(w, node, "layer_norm(m * {vectors}, {width}, {epsilon}, "
+             "{two_passes}, {x}, %s, %s, {y}, t);", scale, bias);
     return status;
 }
 
@@ -97,63 +83,55 @@ static int put_group_norm(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
     long long groups = ls__net_integer_or(n->of, "groups", 1), size = n->size;
-    long long c = ls__net_width(n->of);
     char scale[LS__NAME], bias[LS__NAME];
     int status = two_arrays(w, node, scale, bias);
 
     ls__cwant(w, 4 * size / groups + 2);
-    ls__call(w, "for (i = 0; i < m; i++)");
-    ls__text_put(&w->calls, "        group_norm((ls__channels){%lld, %lld, "
-                 "%lld, %lld}, ", (long long)ls__net_vectors(n->of),
-                 c / groups, c, size / groups);
-    put_norm(w, n->of);
-    ls__text_put(&w->calls, "n%d + i * %lld, %s, %s,\n", ls__cval(w, node, 0),
-                 size, scale, bias);
-    ls__call(w, "               n%d + i * %lld, t);", node, size);
+    ls__call(w, node, "for (i = 0; i < m; i++)");
+    ls__call(w, node, "    group_norm((ls__channels){{vectors}, %lld, {width}, "
+             "%lld}, {epsilon}, {two_passes}, {x@}, %s, %s,",
+             (long long)ls__net_width(n->of) / groups, size / groups, scale,
+             bias);
+    ls__call(w, node, "               {y@}, t);");
     return status;
 }
 
 static int put_rms_norm(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node];
+    const ls__net_node *n = w->node[node].of;
     char scale[LS__NAME];
-    int status = ls__weights_plain(w, n->of->param[0]->id, scale);
+    int status = ls__weights_plain(w, n->param[0]->id, scale);
 
-    ls__cwant(w, LS__ROWS * ls__net_vectors(n->of));
-    ls__text_put(&w->calls, "    rms_norm(m * %lld, %lld, ",
-                 (long long)ls__net_vectors(n->of),
-                 (long long)ls__net_width(n->of));
-    ls__text_float(&w->calls, (float)ls__net_number(n->of, "epsilon"));
-    ls__text_put(&w->calls, ", n%d, %s, n%d, t);\n", ls__cval(w, node, 0),
-                 scale, node);
+    ls__cwant(w, LS__ROWS * ls__net_vectors(n));
+    ls__call(w, node, "rms_norm(m * {vectors}, {width}, {epsilon}, {x}, %s, "
+             "{y}, t);", scale);
     return status;
 }
 
 static int put_batch_norm(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node];
-    long long c = ls__net_width(n->of);
-    float epsilon = (float)ls__net_number(n->of, "epsilon");
+    const ls__net_node *n = w->node[node].of;
     char name[3][LS__NAME], factor_name[LS__NAME];
     int64_t size;
     float *factor = NULL, *scale = NULL;
-    int status = ls__weights_read(w, n->of->param[3]->id, &factor, &size);
+    int status = ls__weights_read(w, n->param[3]->id, &factor, &size);
 
     if (status == 0)
-        status = ls__weights_read(w, n->of->param[0]->id, &scale, &size);
+        status = ls__weights_read(w, n->param[0]->id, &scale, &size);
     for (int64_t j = 0; status == 0 && j < size; j++)
-        factor[j] = 1.0f / __builtin_sqrtf(factor[j] + epsilon) * scale[j];
+        factor[j] = 1.0f / __builtin_sqrtf(factor[j] + ls__net_epsilon(n)) *
+                    scale[j];
     if (status == 0)
         status = ls__weights_made(w, "factor", size, factor, factor_name);
     free(factor);
     free(scale);
     for (int k = 1; k < 3 && status == 0; k++)
-        status = ls__weights_plain(w, n->of->param[k]->id, name[k]);
+        status = ls__weights_plain(w, n->param[k]->id, name[k]);
     if (status == 0)
-        ls__call(w, "batch_norm(&(ls__batch_norm){.rows = m, .each = %lld, "
-                 ".n = %lld, .x = n%d, .mean = %s, .factor = %s, .bias = %s}, "
-                 "n%d);", (long long)ls__net_vectors(n->of), c,
-                 ls__cval(w, node, 0), name[2], factor_name, name[1], node);
+        ls__call(w, node, "batch_norm(&(ls__batch_norm){.rows = m, "
+                 ".each = {vectors}, .n = {width}, .x = {x}, .mean = %s, "
+                 ".factor = %s, .bias = %s}, {y});", name[2], factor_name,
+                 name[1]);
     return status;
 }
 
@@ -161,17 +139,13 @@ static int put_batch_norm(ls__writer *w, int node)
 
 static int put_softmax(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node];
-    long long c = ls__net_width(n->of), rows = ls__net_vectors(n->of);
-
-    if (ls__net_is(n->of, "log_softmax")) {
-        ls__call(w, "log_softmax(m * %lld, %lld, n%d, n%d);", rows, c,
-                 ls__cval(w, node, 0), node);
+    if (ls__net_is(w->node[node].of, "log_softmax")) {
+        ls__call(w, node, "log_softmax(m * {vectors}, {width}, {x}, {y});");
         return 0;
     }
-    ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
-    ls__call(w, "    n%d[i] = n%d[i];", node, ls__cval(w, node, 0));
-    ls__call(w, "softmax(m * %lld, %lld, %lld, n%d);", rows, c, c, node);
+    ls__call(w, node, "for (i = 0; i < m * {size}; i++)");
+    ls__call(w, node, "    {y}[i] = {x}[i];");
+    ls__call(w, node, "softmax(m * {vectors}, {width}, {width}, {y});");
     return 0;
 }
 
@@ -218,46 +192,38 @@ static window window_of(const ls__writer *w, int node)
 /* Writes the struct of a pooling.  A mean without "ceil" counts all taps. */
 static void put_pooling(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    int64_t in_h = x->of->shape[0], in_w = x->of->shape[1];
+    const ls__net_node *n = w->node[node].of;
     window v = window_of(w, node);
-    bool ceil = ls__net_integer(n->of, "ceil");
-    int64_t more_y = ceil ? ls__net_integer(n->of, "bottom") : v.reach_y;
-    int64_t more_x = ceil ? ls__net_integer(n->of, "right") : v.reach_x;
+    bool ceil = ls__net_integer(n, "ceil");
+    int64_t more_y = ceil ? ls__net_integer(n, "bottom") : v.reach_y;
+    int64_t more_x = ceil ? ls__net_integer(n, "right") : v.reach_x;
 
-    ls__call(w, "{");
-    ls__call(w, "    static const ls__pooling at = {%lld, %lld, %lld, %lld, "
-             "%lld, %lld, %lld,", (long long)in_h, (long long)in_w,
-             (long long)x->of->shape[2], (long long)v.kh, (long long)v.kw,
-             (long long)v.sy, (long long)v.sx);
-    ls__call(w, "        %lld, %lld, %lld, %lld, %lld, %lld, %lld, %lld, %d};"
-             "\n", (long long)v.top, (long long)v.left,
-             (long long)n->of->shape[0], (long long)n->of->shape[1],
-             (long long)v.dy, (long long)v.dx, (long long)(in_h + more_y),
-             (long long)(in_w + more_x), (int)ls__net_integer(n->of, "inside"));
-    ls__call(w, "    for (i = 0; i < m; i++)");
+    ls__call(w, node, "{");
+    ls__call(w, node, "    static const ls__pooling at = {{xshape0}, {xshape1}, "
+             "{xshape2}, %lld, %lld, %lld, %lld,", (long long)v.kh,
+             (long long)v.kw, (long long)v.sy, (long long)v.sx);
+    ls__call(w, node, "        %lld, %lld, {shape0}, {shape1}, %lld, %lld, "
+             "%lld, %lld, {inside}};\n", (long long)v.top, (long long)v.left,
+             (long long)v.dy, (long long)v.dx,
+             (long long)(n->in[0]->shape[0] + more_y),
+             (long long)(n->in[0]->shape[1] + more_x));
+    ls__call(w, node, "    for (i = 0; i < m; i++)");
 }
 
 static int put_avg_pool(ls__writer *w, int node)
 {
     put_pooling(w, node);
-    ls__call(w, "        avg_pool(&at, n%d + i * %lld, n%d + i * %lld);\n    }",
-             ls__cval(w, node, 0), (long long)ls__cin(w, node, 0)->size, node,
-             (long long)w->node[node].size);
+    ls__call(w, node, "        avg_pool(&at, {x@}, {y@});\n    }");
     return 0;
 }
 
 /* The places of the largest go to t. */
 static int put_max_pool(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-
-    ls__cwant(w, n->size);
+    ls__cwant(w, w->node[node].size);
     put_pooling(w, node);
-    ls__call(w, "        max_pool(&at, 0, %lld, n%d + i * %lld, 0, n%d + i * "
-             "%lld, t);\n    }", (long long)n->of->shape[0],
-             ls__cval(w, node, 0), (long long)x->size, node,
-             (long long)n->size);
+    ls__call(w, node, "        max_pool(&at, 0, {shape0}, {x@}, 0, {y@}, t);\n"
+             "    }");
     return 0;
 }
 
@@ -265,144 +231,130 @@ static int put_max_pool(ls__writer *w, int node)
  * of the frame. */
 static int64_t put_windows(ls__writer *w, int node, int64_t groups, int64_t *k)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    int64_t c = x->of->shape[2], features = n->of->shape[2];
-    int64_t y = n->of->shape[0], z = n->of->shape[1];
+    const ls__net_node *n = w->node[node].of;
+    int64_t c = ls__net_width(n->in[0]), y = n->shape[0], z = n->shape[1];
     window v = window_of(w, node);
     bool runs = groups == 1 && (v.dx == 1 || v.kw == 1);
     int64_t rows = (y - 1) * v.sy + v.reach_y;
     int64_t cols = (z - 1) * v.sx + v.reach_x;
 
     *k = v.kh * v.kw * c / groups;
-    ls__call(w, "{");
-    ls__call(w, "    static const ls__halo image = {%lld, %lld, %lld, %lld, "
-             "%lld, 1, 1, %lld, %lld, 0};", (long long)x->of->shape[0],
-             (long long)x->of->shape[1], (long long)c, (long long)v.top,
+    ls__call(w, node, "{");
+    ls__call(w, node, "    static const ls__halo image = {{xshape0}, {xshape1}, "
+             "{xwidth}, %lld, %lld, 1, 1, %lld, %lld, 0};", (long long)v.top,
              (long long)v.left, (long long)rows, (long long)cols);
-    ls__call(w, "    static const ls__conv at = {.c = %lld, .row = %lld, "
-             ".step_y = %lld,", (long long)c, (long long)(v.dy * cols * c),
+    ls__call(w, node, "    static const ls__conv at = {.c = {xwidth}, "
+             ".row = %lld, .step_y = %lld,", (long long)(v.dy * cols * c),
              (long long)(v.sy * cols * c));
-    ls__call(w, "        .step_x = %lld, .kh = %lld, .run = %lld, .kx = %lld, "
-             ".col = %lld,", (long long)(v.sx * c), (long long)v.kh,
-             (long long)(runs ? v.kw * c : c / groups),
+    ls__call(w, node, "        .step_x = %lld, .kh = %lld, .run = %lld, "
+             ".kx = %lld, .col = %lld,", (long long)(v.sx * c),
+             (long long)v.kh, (long long)(runs ? v.kw * c : c / groups),
              (long long)(runs ? 1 : v.kw), (long long)(v.dx * c));
-    ls__call(w, "        .h = %lld, .w = %lld, .out = {.m = %lld, .n = %lld, "
-             ".k = %lld,", (long long)y, (long long)z, (long long)(y * z),
-             (long long)(features / groups), (long long)*k);
-    ls__call(w, "        .b_row = %lld, .b_col = 1, .c_row = %lld, "
-             ".scale = 1}};\n", (long long)features, (long long)features);
-    ls__call(w, "    for (i = 0; i < m; i++)");
+    ls__call(w, node, "        .h = {shape0}, .w = {shape1}, .out = "
+             "{.m = %lld, .n = %lld, .k = %lld,", (long long)(y * z),
+             (long long)(n->shape[2] / groups), (long long)*k);
+    ls__call(w, node, "        .b_row = {shape2}, .b_col = 1, "
+             ".c_row = {shape2}, .scale = 1}};\n");
+    ls__call(w, node, "    for (i = 0; i < m; i++)");
     return rows * cols * c;
 }
 
 /* Each channel by itself: lanes are channels, of all groups. */
 static int put_depthwise(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
+    const ls__net_node *n = w->node[node].of;
     int64_t k;
     char name[LS__NAME];
-    int status = ls__weights_plain(w, n->of->param[0]->id, name);
+    int status = ls__weights_plain(w, n->param[0]->id, name);
 
-    ls__cwant(w, put_windows(w, node, n->of->shape[2], &k));
-    ls__call(w, "        conv_channels(&image, &at, n%d + i * %lld, %s, n%d + "
-             "i * %lld, t);\n    }", ls__cval(w, node, 0), (long long)x->size,
-             name, node, (long long)n->size);
+    ls__cwant(w, put_windows(w, node, n->shape[2], &k));
+    ls__call(w, node, "        conv_channels(&image, &at, {x@}, %s, {y@}, t);\n"
+             "    }", name);
     return status;
 }
 
 static int put_grouped(ls__writer *w, int node, int64_t groups)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    int64_t features = ls__net_width(n->of), k;
+    const ls__net_node *n = w->node[node].of;
+    int64_t features = ls__net_width(n), k;
     int64_t frame = put_windows(w, node, groups, &k);
     ls__operand of = {groups, features / groups, k, features / groups,
                       features, 1};
     char name[LS__NAME];
-    int status = ls__weights_layer(w, n->of->param[0]->id, &of, name);
+    int status = ls__weights_layer(w, n->param[0]->id, &of, name);
 
     ls__cwant(w, frame + LS__ROWS * k + ls__times_room(w, &of));
-    ls__call(w, "        conv_patches(&image, &at, %lld, n%d + i * %lld, %s, "
-             "n%d + i * %lld, t);\n    }", (long long)groups,
-             ls__cval(w, node, 0), (long long)x->size, name, node,
-             (long long)n->size);
+    ls__call(w, node, "        conv_patches(&image, &at, %lld, {x@}, %s, {y@}, "
+             "t);\n    }", (long long)groups, name);
     return status;
 }
 
 static int put_conv(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    int64_t groups = ls__net_integer_or(n->of, "groups", 1);
-    int64_t c = ls__net_width(n->of);
-    char bias[LS__NAME];
-    int status = groups > 1 && groups == ls__net_width(x->of) && groups == c
+    const ls__net_node *n = w->node[node].of;
+    int64_t groups = ls__net_integer_or(n, "groups", 1);
+    int status = groups > 1 && groups == ls__net_width(n->in[0]) &&
+                         groups == ls__net_width(n)
                      ? put_depthwise(w, node) : put_grouped(w, node, groups);
 
-    if (status < 0 || n->of->params < 2)
-        return status;
-    status = ls__weights_plain(w, n->of->param[1]->id, bias);
-    put_bias(w, ls__net_vectors(n->of), c, bias, node);
-    return status;
+    return status < 0 ? status : put_bias(w, node);
 }
 
 /* ------ recurrent layers ------ */
 
-/* Writes the start of a layer's row: the state that is given, or zeros. */
-static void put_begin(ls__writer *w, int node, long long states)
+/* Writes the start of a layer's row: the state that is given, or zeros; and how
+ * many steps it has.  Beyond a row's length values are 0. */
+static void put_begin(ls__writer *w, int node, long long states,
+                      long long units)
 {
-    ls__call(w, "    for (j = 0; j < %lld; j++)", states);
-    if (strstr(w->node[node].of->op, "_from"))
-        ls__call(w, "        state[j] = n%d[i * %lld + j];",
-                 ls__cval(w, node, 1), states);
+    const ls__net_node *n = w->node[node].of;
+
+    ls__call(w, node, "    for (j = 0; j < %lld; j++)", states * units);
+    if (strstr(n->op, "_from"))
+        ls__call(w, node, "        state[j] = {x1}[i * %lld + j];",
+                 states * units);
     else
-        ls__call(w, "        state[j] = 0;");
-}
-
-/* Beyond a row's length values are 0. */
-static void put_count(ls__writer *w, int node, long long steps, long long units)
-{
-    const ls__cnode *n = &w->node[node];
-    char of[LS__ARGUMENT];
-
-    ls__call(w, "    count = length_of(%s[i], %lld);",
-             ls__cargument(w, ls__cin(w, node, n->of->inputs - 1), of), steps);
-    ls__call(w, "    for (j = count * %lld; j < %lld; j++)", units,
-             steps * units);
-    ls__call(w, "        n%d[i * %lld + j] = 0;", node, (long long)n->size);
+        ls__call(w, node, "        state[j] = 0;");
+    if (!strstr(n->op, "_lengths"))
+        return;
+    ls__call(w, node, n->inputs > 2
+                          ? "    count = length_of({a2}[i], {xshape0});"
+                          : "    count = length_of({a1}[i], {xshape0});");
+    ls__call(w, node, "    for (j = count * %lld; j < %lld; j++)", units,
+             (long long)n->in[0]->shape[0] * units);
+    ls__call(w, node, "        {y}[i * {size} + j] = 0;");
 }
 
 /* The state is where it ends, behind the values, or in t. */
 static int put_recurrent(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    bool is_lstm = n->of->op[0] == 'l';
+    const ls__net_node *n = w->node[node].of, *x = n->in[0];
+    bool is_lstm = n->op[0] == 'l';
     long long states = is_lstm ? 2 : 1, gates = is_lstm ? 4 : 3;
-    long long steps = x->of->shape[0], units = x->of->shape[1] / gates;
+    long long units = x->shape[1] / gates;
     ls__operand of = {1, 0, units, gates * units, gates * units, 1};
     char kernel[LS__NAME], bias[LS__NAME] = "0";
-    int status = ls__weights_layer(w, n->of->param[0]->id, &of, kernel);
+    int status = ls__weights_layer(w, n->param[0]->id, &of, kernel);
 
-    if (status == 0 && n->of->params > 1)
-        status = ls__weights_plain(w, n->of->param[1]->id, bias);
+    if (status == 0 && n->params > 1)
+        status = ls__weights_plain(w, n->param[1]->id, bias);
     ls__cwant(w, (3 * gates + states) * units + ls__times_room(w, &of));
-    ls__call(w, "for (i = 0; i < m; i++) {");
-    ls__call(w, "    float *state = t;");
-    ls__call(w, "    int64_t j, count = %lld;\n", steps);
-    put_begin(w, node, states * units);
-    if (strstr(n->of->op, "_lengths"))
-        put_count(w, node, steps, units);
-    ls__call(w, "    recurrent((ls__recurrence){.n = %lld, .x = n%d + i * %lld,"
-             " .y = n%d + i * %lld,", units, ls__cval(w, node, 0),
-             (long long)x->size, node, (long long)n->size);
-    ls__call(w, "        .h_next = state + %lld, .c_next = state}, %s, "
+    ls__call(w, node, "for (i = 0; i < m; i++) {");
+    ls__call(w, node, "    float *state = t;");
+    ls__call(w, node, "    int64_t j, count = {xshape0};\n");
+    put_begin(w, node, states, units);
+    ls__call(w, node, "    recurrent((ls__recurrence){.n = %lld, .x = {x@}, "
+             ".y = {y@},", units);
+    ls__call(w, node, "        .h_next = state + %lld, .c_next = state}, %s, "
              "count, %lld, %s,", (states - 1) * units,
              is_lstm ? "lstm_step" : "gru_step", gates, kernel);
-    ls__call(w, "        %s, t + %lld);", bias, states * units);
-    if (ls__net_integer(n->of, "ends")) {
-        ls__call(w, "    for (j = 0; j < %lld; j++)", states * units);
-        ls__call(w, "        n%d[i * %lld + %lld + j] = state[j];", node,
-                 (long long)n->size, steps * units);
+    ls__call(w, node, "        %s, t + %lld);", bias, states * units);
+    if (ls__net_integer(n, "ends")) {
+        ls__call(w, node, "    for (j = 0; j < %lld; j++)", states * units);
+        ls__call(w, node, "        {y}[i * {size} + %lld + j] = state[j];",
+                 (long long)x->shape[0] * units);
     }
-    ls__call(w, "}");
+    ls__call(w, node, "}");
     return status;
 }
 
@@ -426,37 +378,31 @@ static int put_angles(ls__writer *w, const ls__net_node *of, int64_t d,
 
 static int put_rotary(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node];
-    long long heads = ls__net_integer_or(n->of, "heads", 1);
-    long long steps = n->of->shape[0], d = n->of->shape[1] / heads;
+    const ls__net_node *n = w->node[node].of;
+    long long heads = ls__net_integer_or(n, "heads", 1);
+    long long steps = n->shape[0], d = n->shape[1] / heads;
     char name[LS__NAME];
-    int status = put_angles(w, n->of, d, name);
+    int status = put_angles(w, n, d, name);
 
-    ls__call(w, "for (i = 0; i < m * %lld; i++)", steps * heads);
-    ls__call(w, "    rotate(%lld, n%d + i * %lld, %s + i / %lld %% %lld * "
-             "%lld, n%d + i * %lld);", d, ls__cval(w, node, 0), d, name, heads,
-             steps, d, node, d);
+    ls__call(w, node, "for (i = 0; i < m * %lld; i++)", steps * heads);
+    ls__call(w, node, "    rotate(%lld, {x} + i * %lld, %s + i / %lld %% %lld "
+             "* %lld, {y} + i * %lld);", d, d, name, heads, steps, d, d);
     return status;
 }
 
 static int put_attention(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *k = ls__cin(w, node, 1);
-    int64_t heads = ls__net_integer_or(n->of, "heads", 1);
-    int64_t steps = n->of->shape[0];
-    int64_t d = n->of->shape[1] / heads;
+    const ls__net_node *n = w->node[node].of;
+    int64_t heads = ls__net_integer_or(n, "heads", 1);
+    int64_t steps = n->shape[0], d = n->shape[1] / heads;
 
     ls__cwant(w, steps * steps + ls__most(d * ls__panels(steps),
                                           steps * ls__panels(d)));
-    ls__call(w, "for (i = 0; i < m; i++)");
-    ls__call(w, "    attention(%lld, %lld, %lld, %lld, %d, n%d + i * %lld, "
-             "n%d + i * %lld,", (long long)steps, (long long)heads,
-             (long long)(k->of->shape[1] / d), (long long)d,
-             (int)ls__net_integer(n->of, "causal"), ls__cval(w, node, 0),
-             (long long)n->size, ls__cval(w, node, 1), (long long)k->size);
-    ls__call(w, "              n%d + i * %lld, n%d + i * %lld, t);",
-             ls__cval(w, node, 2), (long long)k->size, node,
-             (long long)n->size);
+    ls__call(w, node, "for (i = 0; i < m; i++)");
+    ls__call(w, node, "    attention({shape0}, %lld, %lld, %lld, {causal}, "
+             "{x@}, {x1@},", (long long)heads,
+             (long long)(n->in[1]->shape[1] / d), (long long)d);
+    ls__call(w, node, "              {x2@}, {y@}, t);");
     return 0;
 }
 

@@ -4,8 +4,88 @@
 #include "export/writer.h"
 #include "kernel/terms.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ------ calls ------ */
+
+/* "x1@" or "x", if the word is one of that letter: which input. */
+static bool is_input(const char *word, char letter, int *k)
+{
+    bool number = word[0] == letter && word[1] >= '0' && word[1] <= '9';
+
+    *k = number ? word[1] - '0' : 0;
+    return word[0] == letter && (number || !word[1] || word[1] == '@');
+}
+
+static void put_value(const ls__cnode *n, const char *word, ls__text *t)
+{
+    ls__text_put(t, "n%d", n->as);
+    if (word[strlen(word) - 1] == '@')
+        ls__text_put(t, " + i * %lld", (long long)n->size);
+}
+
+static int64_t number_of(const ls__cnode *n, const char *word)
+{
+    return !strcmp(word, "size")      ? n->size
+           : !strcmp(word, "width")   ? ls__net_width(n->of)
+           : !strcmp(word, "vectors") ? ls__net_vectors(n->of)
+           : !strncmp(word, "shape", 5) ? n->of->shape[word[5] - '0']
+                                        : ls__net_integer(n->of, word);
+}
+
+static void put_word(const ls__writer *w, int node, const char *word,
+                     ls__text *t)
+{
+    const ls__cnode *n = &w->node[node];
+    char name[LS__ARGUMENT];
+    int k;
+
+    if (is_input(word, 'y', &k))
+        put_value(n, word, t);
+    else if (is_input(word, 'x', &k))
+        put_value(ls__cin(w, node, k), word, t);
+    else if (is_input(word, 'a', &k))
+        ls__text_put(t, "%s", ls__cargument(w, ls__cin(w, node, k), name));
+    else if (!strcmp(word, "epsilon"))
+        ls__text_float(t, ls__net_epsilon(n->of));
+    else if (*word == 'x')
+        ls__text_put(t, "%lld",
+                     (long long)number_of(ls__cin(w, node, 0), word + 1));
+    else
+        ls__text_put(t, "%lld", (long long)number_of(n, word));
+}
+
+void ls__call(ls__writer *w, int node, const char *format, ...)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_0123456789@";
+    char line[1024], word[24];
+    ls__text of = {.failed = 0};
+    va_list args;
+
+    for (const char *at = format; *at;) {
+        size_t plain = strcspn(at + 1, "{") + 1;
+        size_t n = *at == '{' ? strspn(at + 1, letters) : 0;
+
+        if (n && n < sizeof word && at[n + 1] == '}') {
+            memcpy(word, at + 1, n);
+            word[n] = 0;
+            put_word(w, node, word, &of);
+            plain = n + 2;
+        } else {
+            ls__text_add(&of, at, plain);
+        }
+        at += plain;
+    }
+    va_start(args, format);
+    vsnprintf(line, sizeof line, of.failed ? "" : of.bytes, args);
+    va_end(args);
+    ls__text_put(&w->calls, "    %s\n", line);
+    if (of.failed)
+        w->calls.failed = of.failed;
+    ls__text_close(&of);
+}
 
 /* ------ elementwise ------ */
 
@@ -26,22 +106,21 @@ static bool names(const char *formula, char word)
  * and q. */
 static int put_term(ls__writer *w, const ls__crow *row, int node)
 {
-    const ls__cnode *n = &w->node[node];
+    const ls__net_node *n = w->node[node].of;
 
-    ls__call(w, "for (i = 0; i < m * %lld; i += 16) {", (long long)n->size);
-    ls__call(w, "    int64_t left = m * %lld - i;", (long long)n->size);
+    ls__call(w, node, "for (i = 0; i < m * {size}; i += 16) {");
+    ls__call(w, node, "    int64_t left = m * {size} - i;");
     for (int k = 0; k < 2; k++)
         if (names(row->value, "pq"[k])) {
             ls__text_put(&w->calls, "        const float %c = ", "pq"[k]);
-            ls__text_float(&w->calls,
-                           (float)ls__net_number(n->of, row->by[k]));
+            ls__text_float(&w->calls, (float)ls__net_number(n, row->by[k]));
             ls__text_put(&w->calls, ";\n");
         }
     for (int k = 0; k < 2; k++)
         if (names(row->value, "ab"[k]))
-            ls__call(w, "    v16 %c = take(n%d + i, left);", "ab"[k],
-                     ls__cval(w, node, k < n->of->inputs ? k : 0));
-    ls__call(w, "\n        put(n%d + i, %s, left);\n    }", node, row->value);
+            ls__call(w, node, "    v16 %c = take(n%d + i, left);", "ab"[k],
+                     ls__cval(w, node, k < n->inputs ? k : 0));
+    ls__call(w, node, "\n        put({y} + i, %s, left);\n    }", row->value);
     return 0;
 }
 
@@ -73,13 +152,13 @@ static void put_list(ls__text *t, const char *name, int n, const int64_t *of)
     ls__text_put(t, "%s};\n", n ? "" : "1");
 }
 
-/* Walk over x (rows of a given width, from `first` on) to y, or back, by the
- * shape of a node. */
-static void put_view(ls__writer *w, const ls__net_node *of,
-                     const int64_t *stride, bool back, int from,
-                     int64_t from_size, int64_t first, int to, int64_t to_size,
-                     int64_t second)
+/* Walk over x, from `first` on, to the node's value, or where it is `part` of
+ * that, back into it. */
+static int put_view(ls__writer *w, int node, const int64_t *stride,
+                    int64_t first, const ls__cnode *part)
 {
+    const ls__cnode *n = &w->node[node], *x = part ? part : ls__cin(w, node, 0);
+    const ls__net_node *of = part ? x->of : n->of;
     ls__text *t = &w->calls;
 
     ls__text_put(t, "    {\n");
@@ -88,36 +167,32 @@ static void put_view(ls__writer *w, const ls__net_node *of,
     ls__text_put(t, "\n        for (i = 0; i < m; i++)\n"
                     "            view(%d, size, stride, %d, "
                     "n%d + i * %lld + %lld, n%d + i * %lld + %lld);\n    }\n",
-                 of->rank, back, from, (long long)from_size, (long long)first,
-                 to,
-                 (long long)to_size, (long long)second);
+                 of->rank, part != NULL, x->as, (long long)x->size,
+                 part ? 0LL : (long long)first, node, (long long)n->size,
+                 part ? (long long)first : 0LL);
+    return 0;
 }
 
 static int put_transpose(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
+    const ls__net_node *n = w->node[node].of;
     int64_t from[LS_MAX_RANK] = {0}, stride[LS_MAX_RANK] = {0};
 
-    strides_of(x, from);
-    for (int k = 0; k < n->of->rank; k++)
-        stride[k] = from[ls__net_size(n->of, "axes", k)];
-    put_view(w, n->of, stride, false, ls__cval(w, node, 0), x->size, 0,
-             node, n->size, 0);
-    return 0;
+    strides_of(ls__cin(w, node, 0), from);
+    for (int k = 0; k < n->rank; k++)
+        stride[k] = from[ls__net_size(n, "axes", k)];
+    return put_view(w, node, stride, 0, NULL);
 }
 
 static int put_slice(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    int64_t axis = ls__net_integer(n->of, "axis");
-    int64_t stride[LS_MAX_RANK] = {0};
+    const ls__net_node *n = w->node[node].of;
+    int64_t axis = ls__net_integer(n, "axis"), stride[LS_MAX_RANK] = {0};
 
-    strides_of(x, stride);
-    axis += axis < 0 ? x->of->rank : 0;
-    put_view(w, n->of, stride, false, ls__cval(w, node, 0), x->size,
-             ls__net_integer(n->of, "first") * stride[axis], node, n->size,
-             0);
-    return 0;
+    strides_of(ls__cin(w, node, 0), stride);
+    axis += axis < 0 ? n->rank : 0;
+    return put_view(w, node, stride, ls__net_integer(n, "first") * stride[axis],
+                    NULL);
 }
 
 static int put_broadcast(ls__writer *w, int node)
@@ -129,28 +204,24 @@ static int put_broadcast(ls__writer *w, int node)
     strides_of(x, from);
     for (int k = more; k < n->of->rank; k++)
         stride[k] = x->of->shape[k - more] == 1 ? 0 : from[k - more];
-    put_view(w, n->of, stride, false, ls__cval(w, node, 0), x->size, 0,
-             node, n->size, 0);
-    return 0;
+    return put_view(w, node, stride, 0, NULL);
 }
 
 static int put_reverse(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
-    long long steps = n->of->shape[0], width = n->size / steps;
-    char of[LS__ARGUMENT];
+    long long width = n->size / n->of->shape[0];
 
-    ls__call(w, "for (i = 0; i < m * %lld; i++) {", steps);
-    ls__call(w, "    long j, t = i %% %lld, count = %lld;", steps, steps);
-    ls__call(w, "    long from;\n");
-    if (n->of->inputs > 1) {
-        ls__call(w, "    count = length_of(%s[i / %lld], %lld);",
-                 ls__cargument(w, ls__cin(w, node, 1), of), steps, steps);
-    }
-    ls__call(w, "    from = t < count ? i + count - 1 - 2 * t : i;");
-    ls__call(w, "    for (j = 0; j < %lld; j++)", width);
-    ls__call(w, "        n%d[i * %lld + j] = n%d[from * %lld + j];\n    }",
-             node, width, ls__cval(w, node, 0), width);
+    ls__call(w, node, "for (i = 0; i < m * {shape0}; i++) {");
+    ls__call(w, node, "    long j, t = i %% {shape0}, count = {shape0};");
+    ls__call(w, node, "    long from;\n");
+    if (n->of->inputs > 1)
+        ls__call(w, node, "    count = length_of({a1}[i / {shape0}], "
+                 "{shape0});");
+    ls__call(w, node, "    from = t < count ? i + count - 1 - 2 * t : i;");
+    ls__call(w, node, "    for (j = 0; j < %lld; j++)", width);
+    ls__call(w, node, "        {y}[i * %lld + j] = {x}[from * %lld + j];\n"
+             "    }", width, width);
     return 0;
 }
 
@@ -163,11 +234,10 @@ static int put_concat(ls__writer *w, int node)
     axis += axis < 0 ? n->of->rank : 0;
     strides_of(n, stride);
     for (int k = 0; k < 2; k++) {
-        const ls__cnode *x = ls__cin(w, node, k);
+        const ls__net_node *x = n->of->in[k];
 
-        put_view(w, x->of, stride, true, ls__cval(w, node, k), x->size,
-                 0, node, n->size, first);
-        first += x->of->shape[axis] * stride[axis];
+        put_view(w, node, stride, first, ls__cin(w, node, k));
+        first += x->shape[axis] * stride[axis];
     }
     return 0;
 }
@@ -181,10 +251,9 @@ static int put_reduction(ls__writer *w, int node)
 
     for (int k = 0; k < x->of->rank; k++)
         *(k < axis ? &outer : k < end ? &of : &inner) *= x->of->shape[k];
-    ls__call(w, "%s(m * %lld, %lld, %lld, n%d, n%d);",
+    ls__call(w, node, "%s(m * %lld, %lld, %lld, {x}, {y});",
              ls__net_is(n->of, "sum") ? "sum_over" : "max_over",
-             (long long)outer, (long long)of, (long long)inner,
-             ls__cval(w, node, 0), node);
+             (long long)outer, (long long)of, (long long)inner);
     return 0;
 }
 
@@ -193,96 +262,74 @@ static int put_reduction(ls__writer *w, int node)
 /* Indices are the input itself. */
 static int put_embed(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    char name[LS__NAME], of[LS__ARGUMENT];
-    int status = ls__weights_table(w, n->of->param[0]->id,
-                                   ls__net_width(n->of), name);
+    const ls__net_node *n = w->node[node].of;
+    char name[LS__NAME];
+    int status = ls__weights_table(w, n->param[0]->id, ls__net_width(n), name);
 
-    ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)x->size);
-    ls__call(w, "    embed(%s[i], %lld, %lld, %s, n%d + i * %lld);",
-             ls__cargument(w, x, of),
-             (long long)ls__net_integer_or(n->of, "count", 1),
-             (long long)ls__net_width(n->of), name, node,
-             (long long)ls__net_width(n->of));
+    ls__call(w, node, "for (i = 0; i < m * {xsize}; i++)");
+    ls__call(w, node, "    embed({a}[i], %lld, {width}, %s, {y} + i * {width});",
+             (long long)ls__net_integer_or(n, "count", 1), name);
     return status;
 }
 
 /* A row's vectors are its table. */
 static int put_gather(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    const ls__cnode *at = ls__cin(w, node, 1);
-    long long count = x->of->shape[0], width = x->size / count;
-    char of[LS__ARGUMENT];
+    const ls__cnode *x = ls__cin(w, node, 0);
+    long long width = x->size / x->of->shape[0];
+    long long count = ls__cin(w, node, 1)->size;
 
-    ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)at->size);
-    ls__call(w, "    pick(%s[i], %lld, %lld, n%d + i / %lld * %lld, n%d + i "
-             "* %lld);", ls__cargument(w, at, of), count, width,
-             ls__cval(w, node, 0), (long long)at->size, (long long)x->size,
-             n->as, width);
+    ls__call(w, node, "for (i = 0; i < m * %lld; i++)", count);
+    ls__call(w, node, "    pick({a1}[i], {xshape0}, %lld, {x} + i / %lld * "
+             "{xsize}, {y} + i * %lld);", width, count, width);
     return 0;
 }
 
 static int put_one_hot(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node];
-    long long width = ls__net_width(n->of);
-    char of[LS__ARGUMENT];
-
-    ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
-    ls__call(w, "    n%d[i] = %s[i / %lld] == i %% %lld;", node,
-             ls__cargument(w, ls__cin(w, node, 0), of), width, width);
+    ls__call(w, node, "for (i = 0; i < m * {size}; i++)");
+    ls__call(w, node, "    {y}[i] = {a}[i / {width}] == i %% {width};");
     return 0;
 }
 
 static int put_position(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node];
     char table[LS__NAME];
-    int status = ls__weights_plain(w, n->of->param[0]->id, table);
+    int status = ls__weights_plain(w, w->node[node].of->param[0]->id, table);
 
-    ls__call(w, "for (i = 0; i < m; i++)");
-    ls__call(w, "    add(%lld, n%d + i * %lld, %s, n%d + i * %lld);",
-             (long long)n->size, ls__cval(w, node, 0), (long long)n->size,
-             table, node, (long long)n->size);
+    ls__call(w, node, "for (i = 0; i < m; i++)");
+    ls__call(w, node, "    add({size}, {x@}, %s, {y@});", table);
     return status;
 }
 
 static int put_parameter(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node];
     char table[LS__NAME];
-    int status = ls__weights_plain(w, n->of->param[0]->id, table);
+    int status = ls__weights_plain(w, w->node[node].of->param[0]->id, table);
 
-    ls__call(w, "for (i = 0; i < m * %lld; i++)", (long long)n->size);
-    ls__call(w, "    n%d[i] = %s[i %% %lld];", node, table, (long long)n->size);
+    ls__call(w, node, "for (i = 0; i < m * {size}; i++)");
+    ls__call(w, node, "    {y}[i] = %s[i %% {size}];", table);
     return status;
 }
 
 /* A bag's list has room in t, its indices and then its values. */
 static int put_bag(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    int64_t places = ls__net_width(x->of), width = ls__net_width(n->of);
-    char table[LS__NAME], bias[LS__NAME] = "0", of[LS__ARGUMENT];
-    int status = ls__weights_table(w, n->of->param[0]->id, width, table);
+    const ls__net_node *n = w->node[node].of;
+    char table[LS__NAME], bias[LS__NAME] = "0";
+    int status = ls__weights_table(w, n->param[0]->id, ls__net_width(n), table);
 
-    if (status == 0 && n->of->params > 1)
-        status = ls__weights_plain(w, n->of->param[1]->id, bias);
-    ls__call(w, "for (i = 0; i < m * %lld; i++)",
-             (long long)ls__net_vectors(x->of));
-    ls__text_put(&w->calls, "        bag(%lld, %s + i * %lld, ",
-                 (long long)places, ls__cargument(w, x, of), (long long)places);
-    if (n->of->inputs > 1)
-        ls__text_put(&w->calls, "n%d + i * %lld", ls__cval(w, node, 1),
-                     (long long)places);
-    else
-        ls__text_put(&w->calls, "0");
-    ls__text_put(&w->calls, ", %d, %lld,\n            %lld, %s, %s, n%d + i * "
-                 "%lld, t);\n", (int)ls__net_integer(n->of, "mean"),
-                 (long long)ls__net_integer_or(n->of, "count", 1),
-                 (long long)width, table, bias, node, (long long)width);
-    ls__cwant(w, 2 * places);
+    if (status == 0 && n->params > 1)
+        status = ls__weights_plain(w, n->param[1]->id, bias);
+    ls__call(w, node, "for (i = 0; i < m * {xvectors}; i++)");
+    ls__call(w, node, n->inputs > 1
+                 ? "    bag({xwidth}, {a} + i * {xwidth}, {x1} + i * {xwidth}, "
+                   "{mean}, %lld,\n            {width}, %s, %s, {y} + i * "
+                   "{width}, t);"
+                 : "    bag({xwidth}, {a} + i * {xwidth}, 0, {mean}, %lld,\n"
+                   "            {width}, %s, %s, {y} + i * {width}, t);",
+             (long long)ls__net_integer_or(n, "count", 1), table, bias);
+    ls__cwant(w, 2 * ls__net_width(n->in[0]));
     return status;
 }
 

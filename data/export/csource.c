@@ -8,22 +8,10 @@
 #include <lockstep/csource.h>
 #include <lockstep/predictor.h>
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 LS__DEFAULTS(ls_csource_options, ls_csource_defaults_bytes)
-
-void ls__call(ls__writer *w, const char *format, ...)
-{
-    char line[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    ls__text_put(&w->calls, "    %s\n", line);
-}
 
 /* ------ reading ------ */
 

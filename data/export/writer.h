@@ -109,9 +109,18 @@ bool ls__crow_is_view(const char *op);
 /* Ask for at least n floats of room behind the values. */
 void ls__cwant(ls__writer *w, int64_t n);
 
-/* Write one line of the calls: what it names is written before them. */
-void ls__call(ls__writer *w, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Write a line of the calls of a node: what it names is written before them.
+ * Before the format is read, what stands in braces becomes
+ *
+ *     y, x, x1        the value of the node, of its input 0 or 1 ("n7")
+ *     y@, x@, x1@     row i of it ("n7 + i * 12")
+ *     a, a1           the argument that an input of indices is
+ *     size, width, vectors, shape0
+ *                     of the node; xsize, xwidth .. of its input 0
+ *     epsilon         of a norm, a float
+ *     heads           any other word: a number among the attributes */
+void ls__call(ls__writer *w, int node, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ------ Weights (c_weights.c) ------ */
 

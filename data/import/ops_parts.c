@@ -334,8 +334,8 @@ static int resize(ls__reader *r, const ls__om_node *n, ls__named *v)
     const ls__named *of = ls__read_in(r, n, scaled ? 2 : 3);
     ls_node *x;
 
-    if (v->rank != 4 || !of || of->kind != LS__NUMBERS ||
-        ls__value_count(of) != 4 ||
+    if (v->rank != 4 || ls__value_rows(v) != 0 || !of ||
+        of->kind != LS__NUMBERS || ls__value_count(of) != 4 ||
         !ls__om_may_say(n, "keep_aspect_ratio_policy", "stretch") ||
         !ls__om_may_say(n, "mode", "nearest") ||
         ls__om_says(n, "coordinate_transformation_mode", "align_corners") ||
