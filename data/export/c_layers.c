@@ -199,8 +199,8 @@ static void put_pooling(ls__writer *w, int node)
     int64_t more_x = ceil ? ls__net_integer(n, "right") : v.reach_x;
 
     ls__call(w, node, "{");
-    ls__call(w, node, "    static const ls__pooling at = {{xshape0}, {xshape1}, "
-             "{xshape2}, %lld, %lld, %lld, %lld,", (long long)v.kh,
+    ls__call(w, node, "    static const ls__pooling at = {{xshape0}, "
+             "{xshape1}, {xshape2}, %lld, %lld, %lld, %lld,", (long long)v.kh,
              (long long)v.kw, (long long)v.sy, (long long)v.sx);
     ls__call(w, node, "        %lld, %lld, {shape0}, {shape1}, %lld, %lld, "
              "%lld, %lld, {inside}};\n", (long long)v.top, (long long)v.left,
@@ -240,9 +240,10 @@ static int64_t put_windows(ls__writer *w, int node, int64_t groups, int64_t *k)
 
     *k = v.kh * v.kw * c / groups;
     ls__call(w, node, "{");
-    ls__call(w, node, "    static const ls__halo image = {{xshape0}, {xshape1}, "
-             "{xwidth}, %lld, %lld, 1, 1, %lld, %lld, 0};", (long long)v.top,
-             (long long)v.left, (long long)rows, (long long)cols);
+    ls__call(w, node, "    static const ls__halo image = {{xshape0}, "
+             "{xshape1}, {xwidth}, %lld, %lld, 1, 1, %lld, %lld, 0};",
+             (long long)v.top, (long long)v.left, (long long)rows,
+             (long long)cols);
     ls__call(w, node, "    static const ls__conv at = {.c = {xwidth}, "
              ".row = %lld, .step_y = %lld,", (long long)(v.dy * cols * c),
              (long long)(v.sy * cols * c));

@@ -267,8 +267,8 @@ static int put_embed(ls__writer *w, int node)
     int status = ls__weights_table(w, n->param[0]->id, ls__net_width(n), name);
 
     ls__call(w, node, "for (i = 0; i < m * {xsize}; i++)");
-    ls__call(w, node, "    embed({a}[i], %lld, {width}, %s, {y} + i * {width});",
-             (long long)ls__net_integer_or(n, "count", 1), name);
+    ls__call(w, node, "    embed({a}[i], %lld, {width}, %s, {y} + i * "
+             "{width});", (long long)ls__net_integer_or(n, "count", 1), name);
     return status;
 }
 

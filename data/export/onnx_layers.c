@@ -7,27 +7,23 @@
 #include <math.h>
 #include <string.h>
 
-static const int64_t channels_first[] = {0, 3, 1, 2};
-static const int64_t channels_last[] = {0, 2, 3, 1};
-
 /* ------ products ------ */
 
 static const char *dense(ls__onnx *o, const ls__net_node *n)
 {
+    static const char *const text[2][2] = {
+        {"MatMul(x0, v0)", "Add(MatMul(x0, v0), p1)"},
+        {"MatMul(x0, Transpose(v0; perm=[1, 0]))",
+         "Add(MatMul(x0, Transpose(v0; perm=[1, 0])), p1)"}};
     int64_t in = ls__net_width(n->in[0]), out = ls__net_width(n);
     ls__onnx_shape plain = {2, {in, out}}, other = {2, {out, in}};
-    bool transposed = n->is_transposed;
-    const char *w = ls__onnx_param(o, n, 0, transposed ? &other : &plain),
-               *y;
+    bool turned = n->is_transposed;
+    const char *w = ls__onnx_param(o, n, 0, turned ? &other : &plain);
 
-    if (transposed)
-        w = ls__onnx_transpose(o, w, 2, (const int64_t[]){1, 0});
-    y = ls__onnx_two(o, "MatMul", ls__onnx_input(o, n, 0), w);
-
-    return n->params > 1
-               ? ls__onnx_two(o, "Add", y, ls__onnx_param(o, n, 1, NULL))
-                   : y;
+    return ls__onnx_text_of(o, n, text[turned][n->params > 1], &w, NULL);
 }
+
+/* ------ images ------ */
 
 /* Pixels of padding before and behind along axis 0 or 1. */
 static void pad(const ls__net_node *n, int axis, int64_t reach, int64_t stride,
@@ -46,31 +42,26 @@ static void pad(const ls__net_node *n, int axis, int64_t reach, int64_t stride,
     *behind = missing > *before ? missing - *before : 0;
 }
 
-/* A window over an image: pixels of size, stride, dilation and padding. */
-typedef struct window {
-    int64_t size[2], stride[2], gap[2], pads[4];
-} window;
+/* A window over an image, as a text's integers: gaps, taps, strides, padding
+ * and one more. */
+enum { GAP, TAPS = 2, STRIDE = 4, PADS = 6, MORE = 10, WINDOW };
+#define IMAGE "Transpose(x0; perm=[0, 3, 1, 2])"
+#define OF_WINDOW \
+    "dilations=[i0, i1], kernel_shape=[i2, i3], strides=[i4, i5], " \
+    "pads=[i6, i7, i8, i9]"
+#define LAST "; perm=[0, 2, 3, 1])"
 
-static window window_of(const ls__net_node *n)
+static void window_of(const ls__net_node *n, int64_t w[WINDOW])
 {
-    window w = {
-        {ls__net_integer(n, "height"), ls__net_integer(n, "width")},
-        {ls__net_integer(n, "stride_y"), ls__net_integer(n, "stride_x")},
-        {ls__net_integer_or(n, "dilation_y", 1),
-         ls__net_integer_or(n, "dilation_x", 1)}, {0}};
-
+    w[GAP] = ls__net_integer_or(n, "dilation_y", 1);
+    w[GAP + 1] = ls__net_integer_or(n, "dilation_x", 1);
+    w[TAPS] = ls__net_integer(n, "height");
+    w[TAPS + 1] = ls__net_integer(n, "width");
+    w[STRIDE] = ls__net_integer(n, "stride_y");
+    w[STRIDE + 1] = ls__net_integer(n, "stride_x");
     for (int i = 0; i < 2; i++)
-        pad(n, i, (w.size[i] - 1) * w.gap[i] + 1, w.stride[i], &w.pads[i],
-            &w.pads[2 + i]);
-    return w;
-}
-
-static void put_window(ls__proto *list, const window *w)
-{
-    ls__onnx_attribute_ints(list, "dilations", 2, w->gap);
-    ls__onnx_attribute_ints(list, "kernel_shape", 2, w->size);
-    ls__onnx_attribute_ints(list, "strides", 2, w->stride);
-    ls__onnx_attribute_ints(list, "pads", 4, w->pads);
+        pad(n, i, (w[TAPS + i] - 1) * w[GAP + i] + 1, w[STRIDE + i],
+            &w[PADS + i], &w[PADS + 2 + i]);
 }
 
 /* Weights (height,width,in,out) as (out,in,height,width). */
@@ -85,10 +76,8 @@ static const char *kernel_outputs_first(ls__onnx *o, const ls__net_node *n)
 
     if (ls__onnx_is_there(o, n->param[0]))
         return p->name;
-    if (!(w = ls__arena_new(&o->arena, (size_t)p->elements, sizeof *w))) {
-        o->out.failed = true;
+    if (!(w = ls__onnx_room(o, p->elements, sizeof *w)))
         return "";
-    }
     for (int64_t t = 0; t < taps; t++)
         for (int64_t i = 0; i < in; i++)
             for (int64_t k = 0; k < out; k++)
@@ -98,121 +87,64 @@ static const char *kernel_outputs_first(ls__onnx *o, const ls__net_node *n)
 
 static const char *conv(ls__onnx *o, const ls__net_node *n)
 {
-    const char *x =
-        ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4, channels_first);
-    const char *in[] = {x, kernel_outputs_first(o, n),
-                        n->params > 1 ? ls__onnx_param(o, n, 1, NULL) : NULL};
-    window w = window_of(n);
-    ls__proto list = {0};
+    static const char *const text[] = {
+        "Transpose(Conv(" IMAGE ", v0; " OF_WINDOW ", group=i10)" LAST,
+        "Transpose(Conv(" IMAGE ", v0, p1; " OF_WINDOW ", group=i10)" LAST};
+    const char *kernel = kernel_outputs_first(o, n);
+    int64_t w[WINDOW];
 
-    put_window(&list, &w);
-    ls__onnx_attribute_int(&list, "group", ls__net_integer_or(n, "groups", 1));
-    x = ls__onnx_call(o, "Conv", n->params > 1 ? 3 : 2, in, &list);
-    return ls__onnx_transpose(o, x, 4, channels_last);
-}
-
-static const char *pooled(ls__onnx *o, const char *x, const char *type,
-                          ls__proto *list)
-{
-    return ls__onnx_transpose(o, ls__onnx_call(o, type, 1, &x, list), 4,
-                              channels_last);
+    window_of(n, w);
+    w[MORE] = ls__net_integer_or(n, "groups", 1);
+    return ls__onnx_text_of(o, n, text[n->params > 1], &kernel, w);
 }
 
 /* ONNX Runtime takes no padding as wide as a window's taps (fewer than the
  * pixels that a dilated window covers): such padding is written out. */
-static const char *surrounded(ls__onnx *o, const char *x, window *w)
-{
-    const float least = -INFINITY;
-    int64_t with[] = {0, 0, w->pads[0], w->pads[1],
-                      0, 0, w->pads[2], w->pads[3]};
-    bool wide = false;
-    const char *in[] = {x, NULL, NULL};
-    ls__proto none = {0};
-
-    for (int i = 0; i < 4; i++)
-        wide |= w->pads[i] >= w->size[i % 2];
-    if (!wide)
-        return x;
-    memset(w->pads, 0, sizeof w->pads);
-    in[1] = ls__onnx_integers(o, 8, with);
-    in[2] = ls__onnx_floats(o, NULL, (ls__onnx_shape){0, {0}}, &least);
-    return ls__onnx_call(o, "Pad", 3, in, &none);
-}
-
 static const char *max_pool(ls__onnx *o, const ls__net_node *n)
 {
-    const char *x =
-        ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4, channels_first);
-    window w = window_of(n);
-    ls__proto list = {0};
+    int64_t w[WINDOW];
+    bool wide = false;
+    const char *x;
 
-    x = surrounded(o, x, &w);
-    put_window(&list, &w);
-    return pooled(o, x, "MaxPool", &list);
+    window_of(n, w);
+    for (int i = 0; i < 4; i++)
+        wide |= w[PADS + i] >= w[TAPS + i % 2];
+    x = ls__onnx_text_of(
+        o, n, wide ? "Pad(" IMAGE ", [0, 0, i6, i7, 0, 0, i8, i9], -inf)"
+                   : IMAGE, NULL, w);
+    if (wide)
+        memset(w + PADS, 0, 4 * sizeof *w);
+    return ls__onnx_text_of(o, n, "Transpose(MaxPool(v0; " OF_WINDOW
+                            ")" LAST, &x, w);
 }
 
-/* The padding that a mean counts where windows hang over, written out: what
+/* The padding that a mean counts where windows hang over is written out: what
  * they divide by is what they hold then. */
-static const char *padded(ls__onnx *o, const ls__net_node *n, const char *x,
-                          window *w)
-{
-    int64_t with[] = {0, 0, w->pads[0], w->pads[1], 0, 0,
-                      ls__net_integer(n, "bottom"),
-                      ls__net_integer(n, "right")};
-    const char *in[] = {x, ls__onnx_integers(o, 8, with)};
-    ls__proto none = {0};
-
-    for (int i = 0; i < 2; i++) {
-        int64_t left = w->pads[2 + i] - with[6 + i];
-
-        w->pads[i] = 0;
-        w->pads[2 + i] = left > 0 ? left : 0;
-    }
-    return ls__onnx_call(o, "Pad", 2, in, &none);
-}
-
 static const char *avg_pool(ls__onnx *o, const ls__net_node *n)
 {
     bool inside = ls__net_integer(n, "inside");
     bool held = ls__net_integer(n, "ceil") && !inside;
-    const char *x =
-        ls__onnx_transpose(o, ls__onnx_input(o, n, 0), 4, channels_first);
-    window w = window_of(n);
-    ls__proto list = {0};
+    const int64_t end[] = {ls__net_integer(n, "bottom"),
+                           ls__net_integer(n, "right")};
+    int64_t w[WINDOW];
+    const char *x;
 
-    if (held)
-        x = padded(o, n, x, &w);
-    put_window(&list, &w);
-    ls__onnx_attribute_int(&list, "count_include_pad", !inside && !held);
-    return pooled(o, x, "AveragePool", &list);
+    window_of(n, w);
+    x = ls__onnx_text_of(
+        o, n, held ? "Pad(" IMAGE ", [0, 0, i6, i7, 0, 0, bottom, right])"
+                   : IMAGE, NULL, w);
+    for (int i = 0; i < 2 && held; i++) {
+        int64_t left = w[PADS + 2 + i] - end[i];
+
+        w[PADS + i] = 0;
+        w[PADS + 2 + i] = left > 0 ? left : 0;
+    }
+    w[MORE] = !inside && !held;
+    return ls__onnx_text_of(o, n, "Transpose(AveragePool(v0; " OF_WINDOW
+                            ", count_include_pad=i10)" LAST, &x, w);
 }
 
-/* ------ tables, norms ------ */
-
-/* The name of a value that tells the number of rows: the model's input. */
-static const char *rows_of(ls__onnx *o)
-{
-    const ls__net *g = o->graph;
-    int i = 0;
-
-    while (g->node[i].op || !o->name[i])
-        i++;
-    return *o->name[i] ? o->name[i] : g->node[i].name;
-}
-
-/* A parameter in every row. */
-static const char *parameter(ls__onnx *o, const ls__net_node *n)
-{
-    const char *x = rows_of(o), *to[2];
-    ls__proto first = {0}, axis = {0};
-
-    ls__onnx_attribute_int(&first, "end", 1);
-    to[0] = ls__onnx_call(o, "Shape", 1, &x, &first);
-    to[1] = ls__onnx_integers(o, n->rank, n->shape);
-    ls__onnx_attribute_int(&axis, "axis", 0);
-    return ls__onnx_two(o, "Expand", ls__onnx_param(o, n, 0, NULL),
-                        ls__onnx_call(o, "Concat", 2, to, &axis));
-}
+/* ------ norms ------ */
 
 /* Groups become the channels of an InstanceNormalization, which knows no
  * others; scale and bias follow, by channel. */
@@ -220,45 +152,27 @@ static const char *group_norm(ls__onnx *o, const ls__net_node *n)
 {
     int64_t c = ls__net_width(n), pixels = ls__net_vectors(n);
     int64_t g = ls__net_integer(n, "groups");
-    const int64_t swap[] = {0, 2, 1};
-    const char *x = ls__onnx_reshape(o, ls__onnx_input(o, n, 0), 3,
-                                     (int64_t[]){0, pixels, c});
-    const char *in[3];
-    ls__proto list = {0};
+    ls__onnx_shape shape = {1, {g}};
+    const char *const in[] = {ls__onnx_equal_floats(o, shape, 1),
+                              ls__onnx_equal_floats(o, shape, 0)};
 
-    x = ls__onnx_transpose(o, x, 3, swap);
-    in[0] = ls__onnx_reshape(o, x, 3, (int64_t[]){0, g, c / g * pixels});
-    in[1] = ls__onnx_equal_floats(o, (ls__onnx_shape){1, {g}}, 1);
-    in[2] = ls__onnx_equal_floats(o, (ls__onnx_shape){1, {g}}, 0);
-    ls__onnx_attribute_float(&list, "epsilon", ls__net_epsilon(n));
-    x = ls__onnx_call(o, "InstanceNormalization", 3, in, &list);
-    x = ls__onnx_transpose(
-        o, ls__onnx_reshape(o, x, 3, (int64_t[]){0, c, pixels}), 3, swap);
-    x = ls__onnx_two(o, "Mul", ls__onnx_shaped_as(o, x, n),
-                     ls__onnx_param(o, n, 0, NULL));
-    return ls__onnx_two(o, "Add", x, ls__onnx_param(o, n, 1, NULL));
+    return ls__onnx_text_of(
+        o, n, "Add(Mul(Reshape(Transpose(Reshape(InstanceNormalization(Reshape("
+              "Transpose(Reshape(x0, [0, i0, i1]); perm=[0, 2, 1]), [0, groups,"
+              " i2]), v0, v1; epsilon=epsilon), [0, i1, i0]); perm=[0, 2, 1]), "
+              "[0, shape]), p0), p1)", in,
+        (int64_t[]){pixels, c, c / g * pixels});
 }
 
 /* Channels second, as everything is called there. */
 static const char *batch_norm(ls__onnx *o, const ls__net_node *n)
 {
-    int64_t first[LS_MAX_RANK + 1] = {0}, last[LS_MAX_RANK + 1] = {0};
-    const char *in[] = {ls__onnx_input(o, n, 0), ls__onnx_param(o, n, 0, NULL),
-                        ls__onnx_param(o, n, 1, NULL),
-                        ls__onnx_param(o, n, 2, NULL),
-                        ls__onnx_param(o, n, 3, NULL)};
-    ls__proto list = {0};
-    const char *y;
-
-    for (int k = 1; k <= n->rank; k++) {
-        first[k] = k == 1 ? n->rank : k - 1;
-        last[k] = k == n->rank ? 1 : k + 1;
-    }
-    if (n->rank > 1)
-        in[0] = ls__onnx_transpose(o, in[0], n->rank + 1, first);
-    ls__onnx_attribute_float(&list, "epsilon", ls__net_epsilon(n));
-    y = ls__onnx_call(o, "BatchNormalization", 5, in, &list);
-    return n->rank > 1 ? ls__onnx_transpose(o, y, n->rank + 1, last) : y;
+    return ls__onnx_text(
+        o, n, n->rank == 1
+                  ? "BatchNormalization(x0, p0, p1, p2, p3; epsilon=epsilon)"
+                  : "Transpose(BatchNormalization(Transpose(x0; perm=[0, rank, "
+                    "1..rank+-1]), p0, p1, p2, p3; epsilon=epsilon); perm=[0, "
+                    "2..rank+-1, 1])");
 }
 
 static int64_t heads_of(const ls__net_node *n)
@@ -272,9 +186,8 @@ static const char *rotary_factors(ls__onnx *o, const ls__net_node *n,
 {
     int64_t t = n->shape[0], d = n->shape[1] / heads_of(n), h = d / 2;
     double base = (double)(float)ls__net_number(n, "base");
-    float *f = ls__arena_new(&o->arena, (size_t)(t * d), sizeof *f);
+    float *f = ls__onnx_room(o, t * d, sizeof *f);
 
-    o->out.failed |= !f;
     for (int64_t j = 0; f && j < d; j++) {
         float power = (float)(2 * (j % h)) / (float)d;
         float by = 1.0f / (float)pow(base, (double)power);
@@ -290,100 +203,54 @@ static const char *rotary_factors(ls__onnx *o, const ls__net_node *n,
     return f ? ls__onnx_floats(o, NULL, (ls__onnx_shape){3, {t, 1, d}}, f) : "";
 }
 
-/* Elements from `from` to `to` of the last of four axes. */
-static const char *part_of(ls__onnx *o, const char *x, int64_t from, int64_t to)
-{
-    const int64_t axis = 3;
-    const char *in[] = {x, ls__onnx_integers(o, 1, &from),
-                        ls__onnx_integers(o, 1, &to),
-                        ls__onnx_integers(o, 1, &axis)};
-
-    return ls__onnx_call(o, "Slice", 4, in, NULL);
-}
-
 /* x cosines + (second half, first half) sines */
 static const char *rotary(ls__onnx *o, const ls__net_node *n)
 {
-    int64_t heads = heads_of(n), d = n->shape[1] / heads;
-    const char *x = ls__onnx_reshape(o, ls__onnx_input(o, n, 0), 4,
-                                     (int64_t[]){0, n->shape[0], heads, d});
-    const char *in[] = {part_of(o, x, d / 2, d), part_of(o, x, 0, d / 2)}, *y;
-    ls__proto list = {0};
+    int64_t d = n->shape[1] / heads_of(n);
+    const int64_t of[] = {n->shape[0], heads_of(n), d, d / 2};
+    const char *in[] = {
+        ls__onnx_text_of(o, n, "Reshape(x0, [0, i0, i1, i2])", NULL, of),
+        rotary_factors(o, n, false), rotary_factors(o, n, true)};
 
-    ls__onnx_attribute_int(&list, "axis", 3);
-    y = ls__onnx_two(o, "Mul", ls__onnx_call(o, "Concat", 2, in, &list),
-                     rotary_factors(o, n, true));
-    x = ls__onnx_two(o, "Mul", x, rotary_factors(o, n, false));
-    return ls__onnx_shaped_as(o, ls__onnx_two(o, "Add", x, y), n);
+    return ls__onnx_text_of(
+        o, n, "Reshape(Add(Mul(v0, v1), Mul(Concat(Slice(v0, [i3], [i2], [3]), "
+              "Slice(v0, [0], [i3], [3]); axis=3), v2)), [0, shape])", in, of);
 }
 
 /* ------ bags ------ */
 
-/* The values of a bag's places, 0 where there is no index. */
-static const char *bag_values(ls__onnx *o, const ls__net_node *n,
-                              const char *index, const char *zero)
-{
-    static const float one = 1;
-    const char *there = ls__onnx_cast(
-        o, ls__onnx_two(o, "GreaterOrEqual", index, zero), LS__ONNX_FLOAT);
-    const char *in[2] = {there};
-    int64_t axis = n->in[0]->rank;
-
-    if (n->inputs > 1)
-        return ls__onnx_two(o, "Mul", there, ls__onnx_input(o, n, 1));
-    if (!ls__net_integer(n, "mean"))
-        return there;
-    in[1] = ls__onnx_integers(o, 1, &axis);
-    return ls__onnx_two(
-        o, "Div", there,
-        ls__onnx_two(o, "Max", ls__onnx_call(o, "ReduceSum", 2, in, NULL),
-                     ls__onnx_floats(o, NULL, (ls__onnx_shape){1, {1}}, &one)));
-}
-
-/* The values (..,1,K) times the rows (..,K,n) of the table. */
+/* The values (..,1,K) of a bag's places, 0 where there is no index, times the
+ * rows (..,K,n) of the table. */
 static const char *bag(ls__onnx *o, const ls__net_node *n)
 {
-    static const int64_t none = 0;
     const ls__net_node *x = n->in[0];
-    const char *index =
-                   ls__onnx_cast(o, ls__onnx_input(o, n, 0), LS__ONNX_INT64),
-               *rows, *y;
-    const char *zero = ls__onnx_integers(o, 1, &none);
-    int64_t shape[LS_MAX_RANK + 2] = {0};
+    int64_t of[LS_MAX_RANK + 2] = {x->rank};
+    const char *in[4] = {ls__onnx_text(o, n, "Cast(x0; to=7)")}, *y;
 
-    rows = ls__onnx_two(o, "Gather", ls__onnx_param(o, n, 0, NULL),
-                        ls__onnx_two(o, "Max", index, zero));
-    memcpy(shape + 1, x->shape, (size_t)x->rank * sizeof *shape);
-    shape[x->rank] = 1;
-    shape[x->rank + 1] = ls__net_width(x);
-    y = ls__onnx_reshape(o, bag_values(o, n, index, zero), x->rank + 2, shape);
-    y = ls__onnx_shaped_as(o, ls__onnx_two(o, "MatMul", y, rows), n);
-    return n->params > 1
-               ? ls__onnx_two(o, "Add", y, ls__onnx_param(o, n, 1, NULL))
-               : y;
+    in[1] = ls__onnx_of(o, "Cast(GreaterOrEqual(v0, [0]); to=1)", in[0]);
+    if (n->inputs > 1)
+        in[1] = ls__onnx_two(o, "Mul", in[1], ls__onnx_input(o, n, 1));
+    else if (ls__net_integer(n, "mean"))
+        in[1] = ls__onnx_text_of(o, n, "Div(v1, Max(ReduceSum(v1, [i0]), "
+                                 "Cast([1]; to=1)))", in, of);
+    in[2] = ls__onnx_text_of(o, n, "Gather(p0, Max(v0, [0]))", in, NULL);
+    of[0] = 0;
+    memcpy(of + 1, x->shape, (size_t)x->rank * sizeof *of);
+    of[x->rank] = 1;
+    of[x->rank + 1] = ls__net_width(x);
+    in[3] = ls__onnx_integers(o, x->rank + 2, of);
+    y = ls__onnx_text_of(o, n, "Reshape(MatMul(Reshape(v1, v3), v2), "
+                         "[0, shape])", in, NULL);
+    return n->params > 1 ? ls__onnx_text_of(o, n, "Add(v0, p1)", &y, NULL) : y;
 }
 
 /* ------ attention ------ */
 
-/* (rows,T,D) as (rows,heads,T,D/heads), or with the last two exchanged. */
-static const char *heads(ls__onnx *o, const ls__net_node *n, int k,
-                         bool exchanged)
-{
-    const int64_t plain[] = {0, 2, 1, 3}, other[] = {0, 2, 3, 1};
-    int64_t t = n->shape[0], d = n->shape[1] / heads_of(n);
-    const char *x =
-        ls__onnx_reshape(o, ls__onnx_input(o, n, k), 4,
-                         (int64_t[]){0, t, n->in[k]->shape[1] / d, d});
-
-    return ls__onnx_transpose(o, x, 4, exchanged ? other : plain);
-}
-
 /* (T,T): 0 where a position may look, -infinity where it may not. */
 static const char *causal_mask(ls__onnx *o, int64_t t)
 {
-    float *mask = ls__arena_new(&o->arena, (size_t)(t * t), sizeof *mask);
+    float *mask = ls__onnx_room(o, t * t, sizeof *mask);
 
-    o->out.failed |= !mask;
     for (int64_t i = 0; mask && i < t; i++)
         for (int64_t k = i + 1; k < t; k++)
             mask[i * t + k] = -__builtin_inff();
@@ -391,40 +258,38 @@ static const char *causal_mask(ls__onnx *o, int64_t t)
                 : "";
 }
 
-/* Keys or values: each head is there once for every query head of its group. */
-static const char *shared_heads(ls__onnx *o, const ls__net_node *n, int k,
-                                bool exchanged)
+/* Input k, (rows,T,D), as (rows,heads,T,D/heads), or of keys with the last two
+ * exchanged; keys and values once for every query head of their group. */
+static const char *heads(ls__onnx *o, const ls__net_node *n, int k)
 {
-    int64_t t = n->shape[0], d = n->shape[1] / heads_of(n);
-    int64_t of = n->in[k]->shape[1] / d, each = heads_of(n) / of;
-    int64_t a = exchanged ? d : t, b = exchanged ? t : d;
-    const char *x = heads(o, n, k, exchanged);
-    const int64_t to[] = {1, of, each, a, b};
+    int64_t t = n->shape[0], all = heads_of(n), d = n->shape[1] / all;
+    int64_t of = n->in[k]->shape[1] / d, a = k == 1 ? d : t, b = k == 1 ? t : d;
+    const int64_t i[] = {t, of, d, all, all / of, a, b};
+    const char *x = ls__onnx_input(o, n, k);
 
-    if (each == 1)
-        return x;
-    x = ls__onnx_reshape(o, x, 5, (int64_t[]){0, of, 1, a, b});
-    x = ls__onnx_two(o, "Expand", x, ls__onnx_integers(o, 5, to));
-    return ls__onnx_reshape(o, x, 4, (int64_t[]){0, heads_of(n), a, b});
+    x = ls__onnx_text_of(o, n, k == 1
+                         ? "Transpose(Reshape(v0, [0, i0, i1, i2]); "
+                           "perm=[0, 2, 3, 1])"
+                         : "Transpose(Reshape(v0, [0, i0, i1, i2]); "
+                           "perm=[0, 2, 1, 3])", &x, i);
+    return of == all ? x : ls__onnx_text_of(
+        o, n, "Reshape(Expand(Reshape(v0, [0, i1, 1, i5, i6]), [1, i1, i4, i5, "
+              "i6]), [0, i3, i5, i6])", &x, i);
 }
 
 static const char *attention(ls__onnx *o, const ls__net_node *n)
 {
-    const int64_t plain[] = {0, 2, 1, 3};
     float d = (float)(n->shape[1] / heads_of(n));
-    const char *p = ls__onnx_two(o, "MatMul", heads(o, n, 0, false),
-                                 shared_heads(o, n, 1, true));
-    ls__proto list = {0};
+    const char *in[] = {heads(o, n, 0), heads(o, n, 1), heads(o, n, 2),
+                        ls__onnx_equal_floats(o, (ls__onnx_shape){0},
+                                              1 / __builtin_sqrtf(d))};
 
-    p = ls__onnx_two(o, "Mul", p,
-                     ls__onnx_equal_floats(o, (ls__onnx_shape){0},
-                                           1 / __builtin_sqrtf(d)));
+    in[0] = ls__onnx_text_of(o, n, "Mul(MatMul(v0, v1), v3)", in, NULL);
     if (ls__net_integer(n, "causal"))
-        p = ls__onnx_two(o, "Add", p, causal_mask(o, n->shape[0]));
-    ls__onnx_attribute_int(&list, "axis", 3);
-    p = ls__onnx_call(o, "Softmax", 1, &p, &list);
-    p = ls__onnx_two(o, "MatMul", p, shared_heads(o, n, 2, false));
-    return ls__onnx_shaped_as(o, ls__onnx_transpose(o, p, 4, plain), n);
+        in[0] = ls__onnx_two(o, "Add", in[0], causal_mask(o, n->shape[0]));
+    return ls__onnx_text_of(
+        o, n, "Reshape(Transpose(MatMul(Softmax(v0; axis=3), v2); perm=[0, 2, "
+              "1, 3]), [0, shape])", in, NULL);
 }
 
 /* ------ all of them ------ */
@@ -432,8 +297,7 @@ static const char *attention(ls__onnx *o, const ls__net_node *n)
 const ls__onnx_row ls__onnx_layers[] = {
     {"dense", NULL, dense},         {"conv2d", NULL, conv},
     {"max_pool", NULL, max_pool},   {"avg_pool", NULL, avg_pool},
-    {"parameter", NULL, parameter}, {"group_norm", NULL, group_norm},
-    {"batch_norm", NULL, batch_norm}, {"rotary", NULL, rotary},
-    {"attention", NULL, attention}, {"sparse_dense", NULL, bag},
-    {"sparse_dense_values", NULL, bag}, {"embed_bag", NULL, bag},
-    {NULL, NULL, NULL}};
+    {"group_norm", NULL, group_norm}, {"batch_norm", NULL, batch_norm},
+    {"rotary", NULL, rotary},       {"attention", NULL, attention},
+    {"sparse_dense", NULL, bag},    {"sparse_dense_values", NULL, bag},
+    {"embed_bag", NULL, bag},       {NULL, NULL, NULL}};

@@ -40,6 +40,8 @@ static const ls__onnx_row rows[] = {
     {"gather", "GatherND(x0, Cast(Reshape(x1, [0, x1, 1]); to=7); "
                "batch_dims=1)", NULL},
     {"embed", "Gather(p0, x0)", NULL},
+    {"parameter", "Expand(p0, Concat(Shape(rows; end=1), [shape]; axis=0))",
+     NULL},
     {"position", "Add(x0, p0)", NULL},
     {"layer_norm", "LayerNormalization(x0, p0, p1; axis=rank, "
                    "epsilon=epsilon)", NULL},

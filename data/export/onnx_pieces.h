@@ -10,6 +10,8 @@
  * attributes; whoever reads ONNX can take it the other way.
  *
  *     x0, p0          input 0, parameter 0; * all inputs
+ *     v0, i0          a value and an integer that come with the text
+ *     rows            a value of as many rows as there are
  *     [first+count]   a constant of integers: sums of numbers and attributes
  *                     of the node; `rank` is its value's, `shape` all of its
  *                     extents, `x0` those of an input, `ones` as many as that
@@ -26,8 +28,14 @@ typedef struct ls__onnx_row {
 /* Rows with a function: operators with parameters, images and attention. */
 extern const ls__onnx_row ls__onnx_layers[];
 
-/* The node that a formula of the table, as "Mul(x, 2)", writes for n. */
+/* The node that a formula of the table, as "Mul(x, 2)", writes for n, which may
+ * be NULL where it says nothing of one; with values and integers of its own; of
+ * one value. */
 const char *ls__onnx_text(ls__onnx *o, const ls__net_node *n, const char *text);
+const char *ls__onnx_text_of(ls__onnx *o, const ls__net_node *n,
+                             const char *text, const char *const *v,
+                             const int64_t *i);
+const char *ls__onnx_of(ls__onnx *o, const char *text, const char *v);
 
 /* Input k of a node. */
 const char *ls__onnx_input(const ls__onnx *o, const ls__net_node *n, int k);
@@ -36,18 +44,11 @@ const char *ls__onnx_input(const ls__onnx *o, const ls__net_node *n, int k);
 const char *ls__onnx_two(ls__onnx *o, const char *type, const char *a,
                          const char *b);
 
-const char *ls__onnx_reshape(ls__onnx *o, const char *x, int rank,
-                             const int64_t *shape);
-const char *ls__onnx_transpose(ls__onnx *o, const char *x, int rank,
-                               const int64_t *order);
-const char *ls__onnx_cast(ls__onnx *o, const char *x, int type);
+/* Room for n zeros and one more; NULL: no memory, and the graph is failed. */
+void *ls__onnx_room(ls__onnx *o, int64_t n, size_t size);
 
 /* A constant of equal numbers. */
 const char *ls__onnx_equal_floats(ls__onnx *o, ls__onnx_shape shape, float x);
-
-/* Back to the shape of a node's value. */
-const char *ls__onnx_shaped_as(ls__onnx *o, const char *x,
-                               const ls__net_node *n);
 
 /* Is a parameter among the constants?  From now on it is. */
 bool ls__onnx_is_there(ls__onnx *o, const ls__net_param *param);

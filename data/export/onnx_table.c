@@ -33,20 +33,12 @@ static int type_of(const ls__column *column)
                                                      : LS__ONNX_FLOAT;
 }
 
-static void *room(ls__onnx *o, int64_t count, size_t size)
-{
-    void *p = ls__arena_new(&o->arena, (size_t)count + 1, size);
-
-    o->out.failed |= !p;
-    return p;
-}
-
 /* The name of an input; of a date with the number that it is, as
  * "sold.weekday". */
 static const char *name_of(ls__onnx *o, const ls__column *column)
 {
     size_t size = strlen(column->name) + 16;
-    char *name = column->date ? room(o, (int64_t)size, 1) : NULL;
+    char *name = column->date ? ls__onnx_room(o, (int64_t)size, 1) : NULL;
 
     if (!name)
         return column->name;
@@ -78,7 +70,7 @@ static int check_names(int n, const char *const *name)
 static const char *places(ls__onnx *o, const ls__column *column, const char *x)
 {
     int n = column->words.count;
-    float *place = room(o, n, sizeof *place);
+    float *place = ls__onnx_room(o, n, sizeof *place);
     ls__proto list = {0};
 
     for (int i = 0; place && i < n; i++)
@@ -103,8 +95,9 @@ static const char *column_values(ls__onnx *o, const ls__column *column,
     if (type == LS__ONNX_STRING)
         name = places(o, column, name);
     if (type != LS__ONNX_DOUBLE)
-        name = ls__onnx_cast(o, name, LS__ONNX_DOUBLE);
-    return window ? ls__onnx_reshape(o, name, 3, (int64_t[]){0, window, 1})
+        name = ls__onnx_of(o, "Cast(v0; to=11)", name);
+    return window ? ls__onnx_text_of(o, NULL, "Reshape(v0, [0, i0, 1])", &name,
+                                     &window)
                   : name;
 }
 
@@ -115,9 +108,10 @@ static const char *standardised(ls__onnx *o, const char *raw)
 {
     const ls_coding *c = o->coding;
     int n = columns_of(c);
-    double *mean = room(o, n, sizeof *mean), *scale = room(o, n, sizeof *scale);
-    float *fill = room(o, n, sizeof *fill);
-    const char *in[3], *x;
+    double *mean = ls__onnx_room(o, n, sizeof *mean);
+    double *scale = ls__onnx_room(o, n, sizeof *scale);
+    float *fill = ls__onnx_room(o, n, sizeof *fill);
+    const char *in[3];
 
     if (!mean || !scale || !fill)
         return "";
@@ -128,41 +122,35 @@ static const char *standardised(ls__onnx *o, const char *raw)
         scale[i] = column->words.count ? 1 : column->scale;
         fill[i] = column == &c->target ? NAN : 0;
     }
-    x = ls__onnx_two(o, "Sub", raw, ls__onnx_doubles(o, n, mean));
-    x = ls__onnx_two(o, "Div", x, ls__onnx_doubles(o, n, scale));
-    x = ls__onnx_cast(o, x, LS__ONNX_FLOAT);
+    in[0] = raw;
+    in[1] = ls__onnx_doubles(o, n, mean);
+    in[2] = ls__onnx_doubles(o, n, scale);
+    in[0] = ls__onnx_text_of(o, NULL, "Cast(Div(Sub(v0, v1), v2); to=1)", in,
+                             NULL);
     if (!c->impute)
-        return x;
-    in[0] = ls__onnx_call(o, "IsNaN", 1, &x, NULL);
+        return in[0];
     in[1] = ls__onnx_floats(o, NULL, (ls__onnx_shape){1, {n}}, fill);
-    in[2] = x;
-    return ls__onnx_call(o, "Where", 3, in, NULL);
+    return ls__onnx_text_of(o, NULL, "Where(IsNaN(v0), v1, v0)", in, NULL);
 }
 
 /* The sum of all times 0 is NaN where one is not finite. */
 static const char *refused(ls__onnx *o, const char *x)
 {
-    const int64_t one = 1, axis[] = {1, 2};
-    ls__proto flat = {0};
-    const char *zero = ls__onnx_equal_floats(o, (ls__onnx_shape){0}, 0);
-    const char *in[] = {ls__onnx_two(o, "Mul", x, zero),
-                        ls__onnx_integers(o, 1 + (o->coding->window > 0),
-                                          axis)};
-
-    ls__onnx_attribute_int(&flat, "keepdims", 0);
-    x = ls__onnx_call(o, "ReduceSum", 2, in, &flat);
-    return ls__onnx_two(o, "Unsqueeze", x, ls__onnx_integers(o, 1, &one));
+    return ls__onnx_of(o, o->coding->window
+                       ? "Unsqueeze(ReduceSum(Mul(v0, 0), [1, 2]; keepdims=0), "
+                         "[1])"
+                       : "Unsqueeze(ReduceSum(Mul(v0, 0), [1]; keepdims=0), "
+                         "[1])", x);
 }
 
 /* One place for each word, a 1 among zeros. */
 static const char *one_hot(ls__onnx *o, const char *x)
 {
     const ls_coding *c = o->coding;
-    int64_t *from = room(o, c->width, sizeof *from), at = 0, words = 0;
-    int64_t *is_word = room(o, c->width, sizeof *is_word);
-    float *place = room(o, c->width, sizeof *place);
-    ls__proto axis = {0};
-    const char *in[3];
+    int64_t *from = ls__onnx_room(o, c->width, sizeof *from), at = 0, words = 0;
+    int64_t *is_word = ls__onnx_room(o, c->width, sizeof *is_word);
+    float *place = ls__onnx_room(o, c->width, sizeof *place);
+    const char *in[4] = {x};
 
     if (!from || !is_word || !place)
         return "";
@@ -175,23 +163,20 @@ static const char *one_hot(ls__onnx *o, const char *x)
         }
     if (!words)
         return x;
-    in[0] = x;
     in[1] = ls__onnx_integers(o, (int)at, from);
-    ls__onnx_attribute_int(&axis, "axis", 1);
-    in[2] = ls__onnx_call(o, "Gather", 2, in, &axis);
-    x = ls__onnx_floats(o, NULL, (ls__onnx_shape){1, {at}}, place);
-    in[1] = ls__onnx_cast(o, ls__onnx_two(o, "Equal", in[2], x),
-                          LS__ONNX_FLOAT);
-    in[0] = ls__onnx_cast(o, ls__onnx_integers(o, (int)at, is_word),
-                          LS__ONNX_BOOL);
-    return ls__onnx_call(o, "Where", 3, in, NULL);
+    in[2] = ls__onnx_floats(o, NULL, (ls__onnx_shape){1, {at}}, place);
+    in[3] = ls__onnx_integers(o, (int)at, is_word);
+    in[1] = ls__onnx_text_of(o, NULL, "Gather(v0, v1; axis=1)", in, NULL);
+    return ls__onnx_text_of(o, NULL, "Where(Cast(v3; to=9), Cast(Equal(v1, v2);"
+                            " to=1), v1)", in, NULL);
 }
 
 int ls__onnx_columns(ls__onnx *o, const ls__net_node *node)
 {
     const ls_coding *c = o->coding;
     int n = columns_of(c), status;
-    const char **name = room(o, n, sizeof *name), **in = room(o, n, sizeof *in);
+    const char **name = ls__onnx_room(o, n, sizeof *name);
+    const char **in = ls__onnx_room(o, n, sizeof *in);
     ls__proto axis = {0};
     const char *x;
 
@@ -206,8 +191,9 @@ int ls__onnx_columns(ls__onnx *o, const ls__net_node *node)
     ls__onnx_attribute_int(&axis, "axis", c->window ? 2 : 1);
     x = standardised(o, ls__onnx_call(o, "Concat", n, in, &axis));
     o->refused = refused(o, x);
-    o->name[node->id] = ls__onnx_shaped_as(o, c->window ? x : one_hot(o, x),
-                                           node);
+    x = c->window ? x : one_hot(o, x);
+    o->name[node->id] = ls__onnx_text_of(o, node, "Reshape(v0, [0, shape])", &x,
+                                         NULL);
     return 0;
 }
 
@@ -221,7 +207,7 @@ static const char *output_name(ls__onnx *o, const char *name)
 
     for (int i = 0; i < columns_of(o->coding); i++)
         if (!strcmp(name_of(o, column_of(o->coding, i)), name)) {
-            if (!(longer = room(o, (int64_t)size, 1)))
+            if (!(longer = ls__onnx_room(o, (int64_t)size, 1)))
                 return name;
             snprintf(longer, size, "%s_", name);
             return output_name(o, longer);
@@ -229,54 +215,37 @@ static const char *output_name(ls__onnx *o, const char *name)
     return name;
 }
 
-static const char *squeezed(ls__onnx *o, const char *x)
-{
-    const int64_t one = 1;
-
-    return ls__onnx_two(o, "Squeeze", x, ls__onnx_integers(o, 1, &one));
-}
-
 /* The word of the largest; of a row that is refused none. */
 static const char *label(ls__onnx *o, const char *logits)
 {
     const ls__words *words = &o->coding->target.words;
-    int64_t *place = room(o, words->count, sizeof *place), none = -1;
-    const char *in[3] = {o->refused};
-    ls__proto axis = {0}, list = {0};
+    int64_t *place = ls__onnx_room(o, words->count, sizeof *place);
+    const char *in[] = {o->refused, logits}, *x;
+    ls__proto list = {0};
 
     for (int i = 0; place && i < words->count; i++)
         place[i] = i;
-    in[0] = ls__onnx_call(o, "IsNaN", 1, in, NULL);
-    in[1] = ls__onnx_integers(o, 1, &none);
-    ls__onnx_attribute_int(&axis, "axis", 1);
-    in[2] = ls__onnx_call(o, "ArgMax", 1, &logits, &axis);
-    in[0] = ls__onnx_call(o, "Where", 3, in, NULL);
+    x = ls__onnx_text_of(o, NULL, "Where(IsNaN(v0), [-1], ArgMax(v1; axis=1))",
+                         in, NULL);
     ls__onnx_attribute_ints(&list, "keys_int64s", place ? words->count : 0,
                             place);
     ls__onnx_attribute_texts(&list, "values_strings", words->count,
                              (const char *const *)words->word);
     ls__onnx_attribute_text(&list, "default_string", "");
-    return squeezed(o, ls__onnx_call(o, "LabelEncoder", 1, in, &list));
-}
-
-/* The probabilities of logits. */
-static const char *probabilities(ls__onnx *o, const char *logits)
-{
-    ls__proto axis = {0};
-
-    ls__onnx_attribute_int(&axis, "axis", 1);
-    return ls__onnx_call(o, "Softmax", 1, &logits, &axis);
+    x = ls__onnx_call(o, "LabelEncoder", 1, &x, &list);
+    return ls__onnx_of(o, "Squeeze(v0, [1])", x);
 }
 
 /* The number in the target's unit. */
 static const char *value(ls__onnx *o, const char *y)
 {
     const ls__column *target = &o->coding->target;
+    const char *const in[] = {y, ls__onnx_doubles(o, 1, &target->scale),
+                              ls__onnx_doubles(o, 1, &target->mean)};
 
-    y = ls__onnx_cast(o, y, LS__ONNX_DOUBLE);
-    y = ls__onnx_two(o, "Mul", y, ls__onnx_doubles(o, 1, &target->scale));
-    y = ls__onnx_two(o, "Add", y, ls__onnx_doubles(o, 1, &target->mean));
-    return squeezed(o, ls__onnx_cast(o, y, type_of(target)));
+    return ls__onnx_text_of(o, NULL, "Squeeze(Cast(Add(Mul(Cast(v0; to=11), "
+                            "v1), v2); to=i0), [1])", in,
+                            (int64_t[]){type_of(target)});
 }
 
 void ls__onnx_target(ls__onnx *o, const char *y)
@@ -284,8 +253,8 @@ void ls__onnx_target(ls__onnx *o, const char *y)
     int64_t n = ls__coding_outputs(o->coding);
     const ls__column *target = &o->coding->target;
 
-    y = ls__onnx_reshape(o, y, 2, (int64_t[]){0, n});
-    y = ls__onnx_two(o, "Add", y, o->refused);
+    y = ls__onnx_text_of(o, NULL, "Add(Reshape(v0, [0, i0]), v1)",
+                         (const char *const[]){y, o->refused}, &n);
     if (!target->words.count) {
         ls__onnx_output(o, output_name(o, "value"), value(o, y),
                         type_of(target), 0, NULL);
@@ -293,6 +262,7 @@ void ls__onnx_target(ls__onnx *o, const char *y)
     }
     ls__onnx_output(o, output_name(o, "label"), label(o, y), LS__ONNX_STRING,
                     0, NULL);
-    ls__onnx_output(o, output_name(o, "probabilities"), probabilities(o, y),
-                    LS__ONNX_FLOAT, 1, &n);
+    ls__onnx_output(o, output_name(o, "probabilities"),
+                    ls__onnx_of(o, "Softmax(v0; axis=1)", y), LS__ONNX_FLOAT, 1,
+                    &n);
 }

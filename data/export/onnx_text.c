@@ -13,6 +13,8 @@ typedef struct reader {
     ls__onnx *o;
     const ls__net_node *n;
     const char *at;
+    const char *const *v;
+    const int64_t *i;
 } reader;
 
 /* ------ words and numbers ------ */
@@ -50,9 +52,11 @@ static void word(reader *r, char text[WORD])
 /* Returns k of "x2" or "p0"; -1: it is no such word. */
 static int place(const char *text, char letter)
 {
-    bool is = *text == letter && text[1] >= '0' && text[1] <= '9' && !text[2];
+    char *end;
+    long k = *text == letter && text[1] >= '0' && text[1] <= '9'
+                 ? strtol(text + 1, &end, 10) : -1;
 
-    return is ? text[1] - '0' : -1;
+    return k >= 0 && !*end ? (int)k : -1;
 }
 
 static double number(const ls__net_node *n, const char *text)
@@ -75,9 +79,10 @@ static int64_t sum(reader *r)
 
         word(r, text);
         x = strtoll(text, &end, 10);
-        of += !strcmp(text, "rank") ? r->n->rank
-              : *end                ? ls__net_integer(r->n, text)
-                                    : x;
+        of += !strcmp(text, "rank")  ? r->n->rank
+              : place(text, 'i') >= 0 ? r->i[place(text, 'i')]
+              : *end                  ? ls__net_integer(r->n, text)
+                                      : x;
     } while (take(r, "+"));
     return of;
 }
@@ -102,7 +107,7 @@ static int item(reader *r, int64_t *of)
 {
     const ls__net_node *n = r->n;
     const char *from = r->at;
-    const json_t *listed;
+    const json_t *listed = NULL;
     char text[WORD];
     int64_t first;
     int count;
@@ -114,7 +119,8 @@ static int item(reader *r, int64_t *of)
         return extents(n->in[place(text, 'x')], of);
     if (!strcmp(text, "ones"))
         return repeated(n->rank - n->in[0]->rank, 1, 0, of);
-    listed = json_object_get(n->attributes, text);
+    if (n)
+        listed = json_object_get(n->attributes, text);
     if (json_is_array(listed)) {
         count = (int)json_array_size(listed);
         first = take(r, "+") ? sum(r) : 0;
@@ -163,8 +169,8 @@ static void attribute(reader *r, ls__proto *to)
     }
     from = r->at;
     word(r, text);
-    if (json_is_real(json_object_get(r->n->attributes, text)) ||
-        !strcmp(text, "epsilon")) {
+    if (r->n && (json_is_real(json_object_get(r->n->attributes, text)) ||
+                 !strcmp(text, "epsilon"))) {
         ls__onnx_attribute_float(to, name, (float)number(r->n, text));
         return;
     }
@@ -196,6 +202,17 @@ static const char *call(reader *r, const char *type)
     return ls__onnx_call(r->o, type, count, in, &attributes);
 }
 
+/* A value that tells the number of rows: the model's input. */
+static const char *rows_of(const ls__onnx *o)
+{
+    const ls__net *g = o->graph;
+    int i = 0;
+
+    while (g->node[i].op || !o->name[i])
+        i++;
+    return *o->name[i] ? o->name[i] : g->node[i].name;
+}
+
 static const char *value(reader *r)
 {
     char text[WORD];
@@ -213,11 +230,27 @@ static const char *value(reader *r)
         return ls__onnx_input(r->o, r->n, place(text, 'x'));
     if (place(text, 'p') >= 0)
         return ls__onnx_param(r->o, r->n, place(text, 'p'), NULL);
+    if (place(text, 'v') >= 0)
+        return r->v[place(text, 'v')];
+    if (!strcmp(text, "rows"))
+        return rows_of(r->o);
     return ls__onnx_equal_floats(r->o, (ls__onnx_shape){0},
                                  (float)number(r->n, text));
 }
 
 const char *ls__onnx_text(ls__onnx *o, const ls__net_node *n, const char *text)
 {
-    return value(&(reader){o, n, text});
+    return ls__onnx_text_of(o, n, text, NULL, NULL);
+}
+
+const char *ls__onnx_text_of(ls__onnx *o, const ls__net_node *n,
+                             const char *text, const char *const *v,
+                             const int64_t *i)
+{
+    return value(&(reader){o, n, text, v, i});
+}
+
+const char *ls__onnx_of(ls__onnx *o, const char *text, const char *v)
+{
+    return ls__onnx_text_of(o, NULL, text, &v, NULL);
 }
