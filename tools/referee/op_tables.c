@@ -7,18 +7,18 @@
 
 /* ------ tables ------ */
 
-/* The sum before, and d, n a vector, of those of `count` indices that are
- * `row`. */
+/* The sum before, and each number of d, n a vector, whose index is `row`; of no
+ * indices all. */
 static f32 adds_of(const asked *q, place index, int64_t count, uint32_t row,
                    place d, int64_t n)
 {
-    const f32 *c = is_what("dparam") ? sum_before(q) : NULL;
+    const f32 *c = sum_before(q);
     f32 sum = c ? *c : 0;
 
     for (int64_t i = 0; i < count; i++)
-        if (word(index + i) == row)
+        if (!index || word(index + i) == row)
             sum = f_add(sum, word(d + i * n));
-    return is_what("dparam") ? sum : plus_others(q, sum);
+    return sum;
 }
 
 /* The same in every row. */
@@ -51,42 +51,12 @@ f32 embed_makes(const asked *q)
 f32 position_makes(const asked *q)
 {
     place table = param_of(q, 0, q->size);
-    const f32 *c;
-    f32 sum;
 
-    if (!is_dparam(q, 0))
-        return table && is_y() ? f_add(word(q->x + q->at),
-                                       word(table + q->at % q->size))
-                               : unknown("position");
-    c = sum_before(q);
-    sum = c ? *c : 0;
-    for (int64_t i = 0; i < q->rows; i++)
-        sum = f_add(sum, word(q->dy + i * q->size + q->at));
-    return sum;
-}
-
-f32 gather_makes(const asked *q)
-{
-    const said *indices = node_of(input(q->n, 1));
-    int64_t all[MOST_RANK], n, count, row;
-    place index = input_of(q, 1);
-    uint32_t from;
-
-    if (!index || axes(q->from->shape, all) < 1)
-        return unknown("gather");
-    n = q->in_size / all[0];
-    count = size(indices->shape);
-    if (count > q->size || count * n != q->size)
-        return unknown("gather");
-    row = q->at / (is_y() ? q->size : q->in_size);
-    index += row * count;
-    if (is_dx(q, 0))
-        return adds_of(q, index, count, (uint32_t)(q->at / n % all[0]),
-                       q->dy + row * q->size + q->at % n, n);
-    from = is_y() ? word(index + q->at / n % count) : 0;
-    return is_y() && from < all[0]
-               ? word(q->x + row * q->in_size + from * n + q->at % n)
-               : unknown("gather");
+    if (is_dparam(q, 0))
+        return adds_of(q, 0, q->rows, 0, q->dy + q->at, q->size);
+    return table && is_y() ? f_add(word(q->x + q->at),
+                                   word(table + q->at % q->size))
+                           : unknown("position");
 }
 
 f32 one_hot_makes(const asked *q)
@@ -99,125 +69,123 @@ f32 one_hot_makes(const asked *q)
 
 /* ------ views ------ */
 
-/* x, and the gradient, where another place has them. */
-static f32 from_place(const asked *q, int64_t at)
-{
-    if (is_y())
-        return word(q->x + at);
-    return is_dx(q, 0) ? plus_others(q, f_add(0, word(q->dy + at)))
-                       : unknown(q->n->op);
-}
-
-f32 flat_makes(const asked *q)
-{
-    return q->size == q->in_size ? from_place(q, q->at) : unknown(q->n->op);
-}
-
-/* The map from a row of the value to a row of x: the extents of both, and of
- * each axis of x the axis of the value (-1: it stands still) and where it
- * begins. */
+/* Each number of a row of the value is one of a row of x, or of input 1: of each
+ * axis of x there is an axis of the value, and along axis `along` numbers are
+ * moved. */
 typedef struct view {
-    int rank, from;
-    int64_t in[MOST_RANK], out[MOST_RANK], first[MOST_RANK], axis[MOST_RANK];
+    const char *op;
+    place x[2];
+    int rank, from, along;
+    int64_t size[2], out[MOST_RANK], in[2][MOST_RANK], axis[MOST_RANK];
+    int64_t first; /* of a slice */
 } view;
 
-static view view_of(const asked *q)
+static bool is_op(const view *v, const char *op)
 {
-    const char *turned = attribute(q->n, "axes");
-    int64_t axis = integer(q, "axis", 0), to[MOST_RANK] = {0};
-    view v;
-
-    memset(&v, 0, sizeof v);
-    v.rank = axes(q->n->shape, v.out);
-    v.from = axes(q->from->shape, v.in);
-    if (turned)
-        axes(turned, to);
-    for (int k = 0; k < v.from; k++)
-        v.axis[k] = v.in[k] == 1 ? -1 : k + v.rank - v.from;
-    for (int k = 0; k < v.from && strcmp(q->n->op, "transpose") == 0; k++)
-        v.axis[(uint64_t)to[k] % MOST_RANK] = k;
-    if (strcmp(q->n->op, "slice") == 0 && axis >= 0 && axis < v.from)
-        v.first[axis] = integer(q, "first", 0);
-    return v;
+    return strncmp(v->op, op, strlen(op)) == 0;
 }
 
-/* The element of a row of x that is element `at` of a row of the value. */
-static int64_t source_of(const asked *q, const view *v, int64_t at)
+/* False: the shapes are none of such a view. */
+static bool find_view(const asked *q, view *v)
 {
-    int64_t index[MOST_RANK] = {0}, to = 0;
+    const said *from[2] = {q->from, node_of(input(q->n, 1))};
+    const char *turned = attribute(q->n, "axes");
+    int64_t to[MOST_RANK] = {0};
 
-    for (int k = v->rank - 1; k >= 0; k--) {
-        index[k] = at % v->out[k];
-        at /= v->out[k];
+    memset(v, 0, sizeof *v);
+    v->op = q->n->op;
+    v->rank = axes(q->n->shape, v->out);
+    v->from = axes(q->from->shape, v->in[0]);
+    v->along = is_op(v, "gather") || is_op(v, "reverse") ? 0
+               : is_op(v, "slice") || is_op(v, "concat")
+                   ? (int)integer(q, "axis", 0) : -1;
+    v->first = integer(q, "first", 0);
+    for (int k = 0; k < 2 && from[k]; k++) {
+        if (axes(from[k]->shape, v->in[k]) != v->from && is_op(v, "concat"))
+            return false;
+        v->size[k] = size(from[k]->shape);
+        v->x[k] = input_of(q, k);
     }
+    if (is_op(v, "flatten") || is_op(v, "reshape")) {
+        v->rank = v->from = 1;
+        v->out[0] = v->in[0][0] = q->size;
+    }
+    if (turned)
+        axes(turned, to);
     for (int k = 0; k < v->from; k++)
-        to = to * v->in[k] + ((v->axis[k] < 0 ? 0 : index[v->axis[k]]) +
-                              v->first[k]) % v->in[k];
-    return to >= 0 && to < q->in_size ? to : 0;
+        v->axis[k] = k + v->rank < v->from ? 0 : k + v->rank - v->from;
+    for (int k = 0; k < v->from && is_op(v, "transpose"); k++)
+        v->axis[(uint64_t)to[k] % MOST_RANK] = k;
+    return v->along < v->from &&
+           ((v->x[1] && v->size[1]) || !is_op(v, "gather"));
+}
+
+/* Where number i along the axis is from, of a gather the i-th index's; a step
+ * that is reversed is counted from the other end, of as many as the row has. */
+static int64_t moved(const view *v, int64_t row, int64_t i)
+{
+    int64_t n = v->in[0][v->along], count = n;
+
+    if (is_op(v, "gather"))
+        return (int32_t)word(v->x[1] + row * v->size[1] + i);
+    if (!is_op(v, "reverse"))
+        return i + v->first;
+    if (v->x[1])
+        count = (int32_t)word(v->x[1] + row);
+    return i < count && count <= n ? count - 1 - i : i;
+}
+
+/* The place in a row of input *k of what number `at` of a row of the value is;
+ * -1: there is none. */
+static int64_t source_of(const view *v, int64_t row, int64_t at, int *k)
+{
+    int64_t index[MOST_RANK] = {0}, to = 0, all = at, i, n;
+
+    for (int a = v->rank - 1; a >= 0; a--) {
+        index[a] = all % v->out[a];
+        all /= v->out[a];
+    }
+    *k = is_op(v, "concat") && index[v->along] >= v->in[0][v->along];
+    for (int a = 0; a < v->from; a++) {
+        n = v->in[*k][a];
+        i = index[v->axis[a]];
+        if (a != v->along)
+            i %= n;
+        else if (is_op(v, "gather"))
+            i = moved(v, row, at / (v->size[0] / n) % v->size[1]);
+        else
+            i = *k ? i - v->in[0][a] : moved(v, row, i);
+        if (i < 0 || i >= n)
+            return -1;
+        to = to * n + i;
+    }
+    return to;
 }
 
 f32 view_makes(const asked *q)
 {
-    int64_t each = is_y() ? q->size : q->in_size;
-    int64_t row = q->at / each, at = q->at % each;
-    view v = view_of(q);
+    int k = is_y() ? 0 : (int)of->index;
+    int64_t row, at, from;
     f32 sum = 0;
+    view v;
 
-    if (is_y())
-        return word(q->x + row * q->in_size + source_of(q, &v, at));
-    if (!is_dx(q, 0))
+    if (!find_view(q, &v) || (!is_y() && !is_dx(q, k)) || k > 1 || !v.size[k])
         return unknown(q->n->op);
-    for (int64_t i = 0; i < q->size; i++)
-        if (source_of(q, &v, i) == at)
-            sum = f_add(sum, word(q->dy + row * q->size + i));
-    return plus_others(q, sum);
-}
-
-/* Along the axis, where input 0 comes first: `extent` places of
- * (outer,..,inner). */
-f32 concat_makes(const asked *q)
-{
-    const said *other = node_of(input(q->n, 1));
-    int64_t in[2][MOST_RANK], axis = integer(q, "axis", 0), inner = 1;
-    int64_t k = is_y() ? 0 : of->index, both, i, outer;
-    int rank = axes(q->from->shape, in[0]);
-    place x[2];
-
-    x[0] = q->x;
-    x[1] = input_of(q, 1);
-    if (!other || axis < 0 || axis >= rank || !x[1] || k < 0 || k > 1 ||
-        axes(other->shape, in[1]) != rank || (!is_y() && !is_dx(q, (int)k)))
-        return unknown("concat");
-    for (int a = (int)axis + 1; a < rank; a++)
-        inner *= in[0][a];
-    both = in[0][axis] + in[1][axis];
-    i = q->at / inner % (is_y() ? both : in[k][axis]);
-    outer = q->at / inner / (is_y() ? both : in[k][axis]);
-    if (!is_y()) {
-        i += k ? in[0][axis] : 0;
-        return plus_others(q, f_add(0, word(q->dy +
-                                            (outer * both + i) * inner +
-                                            q->at % inner)));
+    at = q->at % (is_y() ? q->size : v.size[k]);
+    row = q->at / (is_y() ? q->size : v.size[k]);
+    if (is_y()) {
+        from = source_of(&v, row, at, &k);
+        return from < 0 ? unknown(q->n->op)
+                        : word(v.x[k] + row * v.size[k] + from);
     }
-    k = i >= in[0][axis];
-    i -= k ? in[0][axis] : 0;
-    return word(x[k] + (outer * in[k][axis] + i) * inner + q->at % inner);
-}
+    spend(q->size);
+    for (int64_t i = 0; i < q->size; i++) {
+        int is;
 
-/* The same step counted from the other end, of as many as the row has. */
-f32 reverse_makes(const asked *q)
-{
-    place length = input_of(q, 1);
-    int64_t shape[MOST_RANK], at = q->at, n, t, count;
-
-    if (axes(q->n->shape, shape) < 1 || q->size != q->in_size)
-        return unknown(q->n->op);
-    n = q->size / shape[0];
-    t = at / n % shape[0];
-    count = length ? (int32_t)word(length + at / q->size) : shape[0];
-    if (t < count && count <= shape[0])
-        at += (count - 1 - 2 * t) * n;
-    return from_place(q, at);
+        if (source_of(&v, row, i, &is) == at && is == k)
+            sum = f_add(sum, word(q->dy + row * q->size + i));
+    }
+    return plus_others(q, sum);
 }
 
 /* ------ bags ------ */

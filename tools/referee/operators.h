@@ -96,8 +96,7 @@ answer conv_makes, pool_makes;                           /* op_windows.c */
 answer vector_norm_makes, group_norm_makes, batch_norm_makes; /* op_norms.c */
 answer term_makes, round_makes, dropout_makes, softmax_makes, reduced_makes,
     loss_makes, mean_loss_makes;                         /* op_along.c */
-answer parameter_makes, embed_makes, position_makes, gather_makes,
-    one_hot_makes, flat_makes, view_makes, reverse_makes, concat_makes,
+answer parameter_makes, embed_makes, position_makes, one_hot_makes, view_makes,
     bag_makes;                                          /* op_tables.c */
 answer attention_makes, rotary_makes;                    /* op_heads.c */
 answer steps_makes;                                      /* op_steps.c */
