@@ -24,14 +24,12 @@ static uint64_t little(const uint8_t *p, int n)
 static void hash(uint8_t to[32], const uint8_t *a, size_t n, const void *b,
                  size_t m)
 {
-    uint32_t words[8];
     sha s;
 
     sha_begin(&s);
     sha_add(&s, a, n);
     sha_add(&s, b, m);
-    sha_end(&s, words);
-    sha_digest(words, to);
+    sha_end(&s, to);
 }
 
 /* Leaves of one array, as far as they are in the file. */

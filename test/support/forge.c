@@ -61,14 +61,12 @@ static void put(unsigned char *p, unsigned long long x, int n)
 
 static void seal(unsigned char to[32], const void *middle, size_t n)
 {
-    uint32_t hash[8];
     sha s;
 
     sha_begin(&s);
     sha_add(&s, file, 64);
     sha_add(&s, middle, n);
-    sha_end(&s, hash);
-    sha_digest(hash, to);
+    sha_end(&s, to);
 }
 
 /* ------ records ------ */
@@ -81,14 +79,12 @@ static void hash_leaf(unsigned char *at, unsigned long long words,
     unsigned long long leaves = (words + LEAF - 1) / LEAF;
     unsigned long long n = words - leaf * LEAF;
     const unsigned char *x = at + 32 * leaves + leaf * LEAF_BYTES;
-    uint32_t hash[8];
     sha s;
 
     sha_begin(&s);
     sha_add(&s, x, 4 * (n < LEAF ? n : LEAF));
     sha_add(&s, "", 1);
-    sha_end(&s, hash);
-    sha_digest(hash, at + 32 * leaf);
+    sha_end(&s, at + 32 * leaf);
 }
 
 static int is_array(const unsigned char *e, const char *names,
@@ -185,7 +181,7 @@ static void write_chain(const char *path)
     if (!f)
         give_up(path);
     for (size_t at = 0; at < bytes; at = end) {
-        uint32_t hash[8];
+        uint8_t hash[HASH];
         char *key;
         sha s;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Rows of a batch: those of the data, under their root, that the step draws. */
 #include "record.h"
-#include "sha.h"
 #include "step.h"
 #include "verdict.h"
 
@@ -146,12 +145,12 @@ typedef struct shows {
 } shows;
 
 /* The hash of leaves first .. first+n-1, of which leaf `at` is at hand; the way
- * is from the leaf up. */
+ * is from the leaf up, each digest as words. */
 static bool climb(int64_t first, int64_t n, int64_t at, const uint32_t *way,
-                  int64_t digests, uint32_t hash[8])
+                  int64_t digests, uint8_t hash[HASH])
 {
     int64_t left = 1;
-    uint32_t both[16];
+    uint8_t both[2 * HASH];
     int is_left;
 
     if (n == 1)
@@ -164,8 +163,10 @@ static bool climb(int64_t first, int64_t n, int64_t at, const uint32_t *way,
     if (!climb(is_left ? first : first + left, is_left ? left : n - left, at,
                way, digests - 1, hash))
         return false;
-    memcpy(both + 8 * !is_left, hash, 8 * sizeof *hash);
-    memcpy(both + 8 * is_left, way + 8 * (digests - 1), 8 * sizeof *hash);
+    memcpy(both + HASH * !is_left, hash, HASH);
+    way += 8 * (digests - 1);
+    for (int i = 0; i < HASH; i++)
+        both[HASH * is_left + i] = (uint8_t)(way[i / 4] >> (24 - i % 4 * 8));
     hash_pair(both, hash);
     return true;
 }
@@ -184,8 +185,7 @@ static bool open_leaf(shows *s, shown *l)
 {
     int64_t all = s->c.rows * s->c.width, n = all / LEAF_WORDS;
     int64_t here = all - l->leaf * LEAF_WORDS;
-    uint32_t hash[8];
-    char hex[65];
+    uint8_t hash[HASH];
 
     n += all % LEAF_WORDS != 0;
     here = here < LEAF_WORDS ? here : LEAF_WORDS;
@@ -194,10 +194,8 @@ static bool open_leaf(shows *s, shown *l)
         return false;
     l->x = words_of(s->of, l->words);
     hash_words(l->x, (long)here, hash);
-    if (!climb(0, n, l->leaf, words_of(s->of, l->way), l->way->n / 8, hash))
-        return false;
-    sha_hex(hash, hex);
-    return !strcmp(hex, s->c.root);
+    return climb(0, n, l->leaf, words_of(s->of, l->way), l->way->n / 8, hash) &&
+           sha_is(hash, s->c.root);
 }
 
 /* The word of the data, by its number; false: the record does not show it. */

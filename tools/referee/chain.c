@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading a transcript: its chain, its order, and the lines around a step. */
-#include "sha.h"
 #include "transcript.h"
 #include "verdict.h"
 
@@ -13,15 +12,14 @@ static size_t read_line(transcript *t, char **line, size_t *room)
     int c;
 
     while ((c = getc(t->file)) != EOF && c != '\n') {
-        if (n + 1 >= *room) {
-            char *more = room_of(*room ? 2 * *room : 4096);
+        if (n == *room) {
+            char *more = room_of(*room = *room ? 2 * *room : 4096);
 
             if (n > MOST_LINE)
                 refuse("%s: a line is too long", t->path);
             if (n)
                 memcpy(more, *line, n);
             *line = more;
-            *room = *room ? 2 * *room : 4096;
         }
         (*line)[n++] = (char)c;
     }
@@ -74,21 +72,25 @@ static const char *copy(const json *line, const char *key)
     return text ? text_of("%s", text) : NULL;
 }
 
+/* The line of the step stays. */
 static void take_step(transcript *t, const json *line)
 {
-    t->loss = copy(line, "loss");
-    t->lr = copy(line, "lr");
-    t->norm = copy(line, "norm");
-    t->weight = copy(line, "weight");
-    t->rows = copy(line, "rows");
-    t->gradient = copy(line, "gradient");
-    t->updated = json_whole(line, "updated", -1);
-    if (!t->loss || !t->lr || !t->norm || !t->weight || t->updated < 0 ||
-        t->updated > 1 ||
-        !t->rows != (json_whole(t->head, "rows", 0) != 1) ||
-        !t->gradient != (json_whole(t->head, "gradient", 0) != 1))
+    static const char *const of_all[] = {"loss", "lr", "norm", "weight"};
+    static const char *const of_some[] = {"rows", "gradient"};
+    bool is_whole = json_whole(line, "updated", -1) >= 0 &&
+                    json_whole(line, "updated", 2) <= 1;
+
+    for (int i = 0; i < 4; i++)
+        is_whole &= json_text(line, of_all[i]) != NULL;
+    for (int i = 0; i < 2; i++)
+        is_whole &= (json_text(line, of_some[i]) != NULL) ==
+                    (json_whole(t->head, of_some[i], 0) == 1);
+    if (!is_whole)
         refuse("%s: the line of step %lld is not whole", t->path,
                (long long)json_whole(line, "n", 0));
+    t->step = line;
+    t->step_doc = t->line_doc;
+    memset(&t->line_doc, 0, sizeof t->line_doc);
 }
 
 /* Short steps share a line: of one alone the root is that of its words. */
@@ -190,15 +192,11 @@ void transcript_read(transcript *t, const char *path, int64_t before)
     while ((n = read_line(t, &line, &room)) > 0) {
         json_doc *doc = lines ? &t->line_doc : &t->head_doc;
         const json *j;
-        uint32_t hash[8];
+        uint8_t hash[HASH];
         sha s;
 
-        if (!lines) {
-            char *kept = room_of(n + 1);
-
-            line = memcpy(kept, line, n);
+        if (!lines)
             room = 0; /* the head's text lives on */
-        }
         j = json_read(line, n, doc);
         if (!j || !json_text(j, "prev") || strcmp(json_text(j, "prev"), prev))
             refuse("%s, line %lld: is no line behind the one before", path,
@@ -224,6 +222,7 @@ void transcript_close(transcript *t)
     if (t->file)
         fclose(t->file);
     json_free(&t->head_doc);
+    json_free(&t->step_doc);
     json_free(&t->line_doc);
     memset(t, 0, sizeof *t);
 }

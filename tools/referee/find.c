@@ -189,12 +189,18 @@ const array *before(const array *until, int64_t micro, const char *name)
     return NULL;
 }
 
+const array *first_called(const array *all, int64_t n, const char *phase,
+                          const char *what)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (is_called(&all[i], phase, what))
+            return &all[i];
+    return NULL;
+}
+
 const array *whole(const char *phase, const char *what)
 {
-    for (int64_t i = 0; i < array_count; i++)
-        if (is_called(&arrays[i], phase, what))
-            return &arrays[i];
-    return NULL;
+    return first_called(arrays, array_count, phase, what);
 }
 
 const array *of_device(const char *what, int64_t device)

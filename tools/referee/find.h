@@ -77,7 +77,10 @@ const array *before(const array *until, int64_t micro, const char *name);
 /* A shard's rows: of an input, or their weights. */
 const array *rows_of(const char *what);
 
-/* An array of all devices; of one device, of phase "gradient". */
+/* The first of n that is so called; one of all devices; of one device, of phase
+ * "gradient". */
+const array *first_called(const array *all, int64_t n, const char *phase,
+                          const char *what);
 const array *whole(const char *phase, const char *what);
 const array *of_device(const char *what, int64_t device);
 

@@ -2,7 +2,6 @@
 /* The graph in a record's head, as the referee understands it by itself:
  * operators by their names, with their attributes as texts. */
 #include "record.h"
-#include "sha.h"
 #include "verdict.h"
 
 enum { MOST_NODES = 1 << 20 };
@@ -128,21 +127,13 @@ static void add_layout(sha *s, const said *slot)
     sha_number(s, (uint64_t)slot->at);
 }
 
-static int64_t floats_of_layout(const record *r)
-{
-    for (int64_t i = 0; i < r->entries; i++)
-        if (!strcmp(r->arrays[i].what, "parameters"))
-            return r->arrays[i].n;
-    return 0;
-}
-
 /* Slots are bound by the hash of the layout, which transcripts have. */
 const char *slots_differ(const record *r)
 {
     const json *list = json_get(r->head, "slots");
     const char *layout = json_text(r->head, "layout");
-    uint32_t hash[8];
-    char hex[65];
+    const array *all_of = array_in(r, "before", "parameters");
+    uint8_t hash[HASH];
     said *all;
     sha s;
 
@@ -164,10 +155,9 @@ const char *slots_differ(const record *r)
             return "a parameter without name, shape or place";
         add_layout(&s, all);
     }
-    sha_number(&s, (uint64_t)floats_of_layout(r));
+    sha_number(&s, all_of ? (uint64_t)all_of->n : 0);
     sha_end(&s, hash);
-    sha_hex(hash, hex);
-    return layout && !strcmp(layout, hex)
+    return layout && sha_is(hash, layout)
                ? NULL : "its parameters are not those of its layout";
 }
 

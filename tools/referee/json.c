@@ -5,36 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 256, DEEPEST = 32 };
-
-struct json_block {
-    struct json_block *next;
-    int used;
-    json value[BLOCK];
-};
+enum { DEEPEST = 32 };
 
 typedef struct reader {
     const char *at, *end;
     char *room; /* for texts: they are no longer than what they are read from */
-    json_doc *doc;
+    json *next; /* of the room for values */
     int depth;
 } reader;
 
 static json *new_value(reader *r, int type)
 {
-    struct json_block *b = r->doc->blocks;
-    json *j;
-
-    if (!b || b->used == BLOCK) {
-        b = calloc(1, sizeof *b);
-        if (!b)
-            return NULL;
-        b->next = r->doc->blocks;
-        r->doc->blocks = b;
-    }
-    j = &b->value[b->used++];
-    j->type = type;
-    return j;
+    r->next->type = type;
+    return r->next++;
 }
 
 /* ------ texts ------ */
@@ -59,23 +42,14 @@ static int hex4(reader *r)
 
 static int put_utf8(reader *r, long x)
 {
+    static const int first[] = {0, 0xc0, 0xe0, 0xf0};
+    int more = (x >= 0x80) + (x >= 0x800) + (x >= 0x10000);
+
     if (x <= 0 || (x >= 0xd800 && x < 0xe000))
         return 0;
-    if (x < 0x80) {
-        *r->room++ = (char)x;
-    } else if (x < 0x800) {
-        *r->room++ = (char)(0xc0 | x >> 6);
-        *r->room++ = (char)(0x80 | (x & 63));
-    } else if (x < 0x10000) {
-        *r->room++ = (char)(0xe0 | x >> 12);
-        *r->room++ = (char)(0x80 | (x >> 6 & 63));
-        *r->room++ = (char)(0x80 | (x & 63));
-    } else {
-        *r->room++ = (char)(0xf0 | x >> 18);
-        *r->room++ = (char)(0x80 | (x >> 12 & 63));
-        *r->room++ = (char)(0x80 | (x >> 6 & 63));
-        *r->room++ = (char)(0x80 | (x & 63));
-    }
+    *r->room++ = (char)(first[more] | x >> 6 * more);
+    while (more-- > 0)
+        *r->room++ = (char)(0x80 | (x >> 6 * more & 63));
     return 1;
 }
 
@@ -134,11 +108,11 @@ static json *read_value(reader *r);
 /* A list's or an object's members, up to its end. */
 static json *read_members(reader *r, int type)
 {
-    json *all = new_value(r, type), **last = all ? &all->first : NULL;
+    json *all = new_value(r, type), **last = &all->first;
     char close = type == JSON_LIST ? ']' : '}';
     const char *key = "", *was = NULL;
 
-    if (!all || ++r->depth > DEEPEST)
+    if (++r->depth > DEEPEST)
         return NULL;
     if (r->at < r->end && *r->at == close)
         return r->at++, r->depth--, all;
@@ -170,8 +144,9 @@ static json *read_number(reader *r)
     while (r->at + n < r->end && r->at[n] && strchr("+-.0123456789eE",
                                                     r->at[n]))
         n++;
-    if (n == 0 || n > 40 || !(j = new_value(r, JSON_NUMBER)))
+    if (n == 0 || n > 40)
         return NULL;
+    j = new_value(r, JSON_NUMBER);
     memcpy(r->room, r->at, n);
     r->room[n] = 0;
     j->text = r->room;
@@ -193,9 +168,9 @@ static json *read_any(reader *r)
         }
     if (*r->at == '"') {
         r->at++;
-        if (!(j = new_value(r, JSON_TEXT)) || !(j->text = read_text(r)))
-            return NULL;
-        return j;
+        j = new_value(r, JSON_TEXT);
+        j->text = read_text(r);
+        return j->text ? j : NULL;
     }
     if (*r->at == '[' || *r->at == '{')
         return read_members(r, *r->at++ == '[' ? JSON_LIST : JSON_OBJECT);
@@ -215,31 +190,34 @@ static json *read_value(reader *r)
     return j;
 }
 
+/* A value is the first, or behind one of ",:[". */
+static size_t most_values(const char *text, size_t n)
+{
+    size_t most = 1;
+
+    for (size_t i = 0; i < n; i++)
+        most += text[i] && strchr(",:[", text[i]);
+    return most;
+}
+
 json *json_read(const char *text, size_t n, json_doc *doc)
 {
-    reader r = {text, text + n, NULL, doc, 0};
+    reader r = {text, text + n, NULL, NULL, 0};
 
-    memset(doc, 0, sizeof *doc);
+    doc->root = r.next = calloc(most_values(text, n), sizeof *r.next);
     /* A number without blanks takes a zero more than it is read from. */
     r.room = doc->texts = malloc(2 * n + 2);
-    doc->root = doc->texts ? read_value(&r) : NULL;
-    if (!doc->root || r.at != r.end) {
+    if (!r.next || !r.room || !read_value(&r) || r.at != r.end)
         json_free(doc);
-        return NULL;
-    }
     return doc->root;
 }
 
 void json_free(json_doc *doc)
 {
-    while (doc->blocks) {
-        struct json_block *next = doc->blocks->next;
-
-        free(doc->blocks);
-        doc->blocks = next;
-    }
+    free(doc->root);
     free(doc->texts);
-    memset(doc, 0, sizeof *doc);
+    doc->root = NULL;
+    doc->texts = NULL;
 }
 
 /* ------ asking ------ */

@@ -17,11 +17,10 @@ typedef struct json {
     struct json *first, *next; /* of a list or an object; the one behind it */
 } json;
 
-/* All values of one text. */
+/* All values of one text, the first of them the text's own. */
 typedef struct json_doc {
     json *root;
     char *texts;
-    struct json_block *blocks;
 } json_doc;
 
 /* Read a text of n bytes, which must live on; NULL: it is no JSON of sorted

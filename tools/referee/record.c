@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See record.h. */
 #include "record.h"
-#include "sha.h"
 #include "verdict.h"
 
 #include <limits.h>
@@ -99,16 +98,14 @@ static void take_entry(record *r, const tail *t, int64_t i, int64_t *end)
 static void check_seal(record *r, const uint8_t header[HEADER],
                        const uint8_t *text, int64_t n)
 {
-    uint32_t hash[8];
-    uint8_t seal[32];
+    uint8_t seal[HASH];
     sha s;
 
     sha_begin(&s);
     sha_add(&s, header, HEADER);
     sha_add(&s, text, (size_t)n);
-    sha_end(&s, hash);
-    sha_digest(hash, seal);
-    if (memcmp(seal, text + n, 32))
+    sha_end(&s, seal);
+    if (memcmp(seal, text + n, HASH))
         refuse("%s: was damaged: its seal is another", r->path);
 }
 
@@ -186,8 +183,7 @@ int64_t record_leaf(record *r, const array *k, int64_t leaf,
 {
     static uint8_t bytes[4 * LEAF_WORDS + 1];
     int64_t n = k->n - leaf * LEAF_WORDS;
-    uint8_t claimed[32], made[32];
-    uint32_t hash[8];
+    uint8_t claimed[HASH], made[HASH];
     sha s;
 
     n = n < LEAF_WORDS ? n : LEAF_WORDS;
@@ -198,9 +194,8 @@ int64_t record_leaf(record *r, const array *k, int64_t leaf,
     bytes[4 * n] = 0;
     sha_begin(&s);
     sha_add(&s, bytes, (size_t)n * 4 + 1);
-    sha_end(&s, hash);
-    sha_digest(hash, made);
-    if (memcmp(claimed, made, 32))
+    sha_end(&s, made);
+    if (memcmp(claimed, made, HASH))
         refuse("%s: was damaged: words of \"%s: %s\" are not those of their "
                "hash", r->path, k->phase, k->what);
     for (int64_t i = 0; i < n; i++)
@@ -208,19 +203,15 @@ int64_t record_leaf(record *r, const array *k, int64_t leaf,
     return n;
 }
 
-void record_root(record *r, const array *k, uint32_t root[8])
+void record_root(record *r, const array *k, uint8_t root[HASH])
 {
     int64_t n = leaves_of(k);
-    uint8_t *hash = room_of((size_t)(n + 1) * 32);
-    uint32_t *node = room_of((size_t)(n + 1) * 32);
+    uint8_t *node = room_of((size_t)(n + 1) * HASH);
     sha s;
 
     sha_begin(&s);
     sha_end(&s, node); /* of no leaves */
-    record_hashes(r, k, 0, n, hash);
-    for (int64_t i = 0; i < 8 * n; i++)
-        for (int byte = 0; byte < 4; byte++)
-            node[i] = node[i] << 8 | hash[4 * i + byte];
+    record_hashes(r, k, 0, n, node);
     hash_tree(node, n);
-    memcpy(root, node, 32);
+    memcpy(root, node, HASH);
 }

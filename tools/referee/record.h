@@ -7,6 +7,7 @@
 
 #include "find.h"
 #include "json.h"
+#include "sha.h"
 
 #include <stdio.h>
 
@@ -29,6 +30,13 @@ void record_close(record *r);
 static inline int64_t leaves_of(const array *k)
 {
     return k->n / LEAF_WORDS + (k->n % LEAF_WORDS != 0);
+}
+
+/* The first array of a phase that is so called; NULL: there is none. */
+static inline const array *array_in(const record *r, const char *phase,
+                                    const char *what)
+{
+    return first_called(r->arrays, r->entries, phase, what);
 }
 
 /* Batches or updates of the state before or after; batches before, and updates
@@ -58,7 +66,7 @@ int64_t record_leaf(record *r, const array *k, int64_t leaf,
                     uint32_t x[LEAF_WORDS]);
 
 /* The root of the tree of an array's leaves. */
-void record_root(record *r, const array *k, uint32_t root[8]);
+void record_root(record *r, const array *k, uint8_t root[HASH]);
 
 /* Take in the nodes of the first record's head; the parameters of a record's:
  * why they are none, or NULL (graph.c). */

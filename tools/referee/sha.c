@@ -91,7 +91,7 @@ void sha_number(sha *s, uint64_t n)
     sha_add(s, bytes, 8);
 }
 
-void sha_end(sha *s, uint32_t hash[8])
+void sha_end(sha *s, uint8_t hash[HASH])
 {
     static const uint8_t fill[64] = {0x80};
     uint64_t bits = 8 * s->bytes;
@@ -101,31 +101,31 @@ void sha_end(sha *s, uint32_t hash[8])
         length[i] = (uint8_t)(bits >> (56 - 8 * i));
     sha_add(s, fill, 1 + (119 - s->bytes % 64) % 64);
     sha_add(s, length, 8);
-    memcpy(hash, s->h, 8 * sizeof *hash);
+    for (int i = 0; i < HASH; i++)
+        hash[i] = (uint8_t)(s->h[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-void sha_digest(const uint32_t hash[8], uint8_t bytes[32])
+void sha_hex(const uint8_t hash[HASH], char hex[2 * HASH + 1])
 {
-    for (int i = 0; i < 32; i++)
-        bytes[i] = (uint8_t)(hash[i / 4] >> (24 - 8 * (i % 4)));
+    for (int i = 0; i < HASH; i++)
+        sprintf(hex + 2 * i, "%02x", hash[i]);
 }
 
-void sha_hex(const uint32_t hash[8], char hex[65])
+int sha_is(const uint8_t hash[HASH], const char *hex)
 {
-    for (int i = 0; i < 8; i++)
-        sprintf(hex + 8 * i, "%08x", (unsigned)hash[i]);
+    char is[2 * HASH + 1];
+
+    sha_hex(hash, is);
+    return !strcmp(is, hex);
 }
 
-void hash_pair(const uint32_t both[16], uint32_t hash[8])
+void hash_pair(const uint8_t both[2 * HASH], uint8_t hash[HASH])
 {
-    uint8_t bytes[65];
     sha s;
 
-    sha_digest(both, bytes);
-    sha_digest(both + 8, bytes + 32);
-    bytes[64] = 1;
     sha_begin(&s);
-    sha_add(&s, bytes, sizeof bytes);
+    sha_add(&s, both, 2 * HASH);
+    sha_add(&s, "\1", 1);
     sha_end(&s, hash);
 }
 
@@ -137,7 +137,7 @@ void sha_word(sha *s, uint32_t x)
     sha_add(s, word, 4);
 }
 
-void hash_words(const uint32_t *x, long n, uint32_t hash[8])
+void hash_words(const uint32_t *x, long n, uint8_t hash[HASH])
 {
     sha s;
 
@@ -148,12 +148,12 @@ void hash_words(const uint32_t *x, long n, uint32_t hash[8])
     sha_end(&s, hash);
 }
 
-void hash_tree(uint32_t *hash, int64_t n)
+void hash_tree(uint8_t *hash, int64_t n)
 {
     for (; n > 1; n = (n + 1) / 2)
         for (int64_t i = 0; i < n; i += 2)
             if (i + 1 < n)
-                hash_pair(hash + 8 * i, hash + 4 * i);
+                hash_pair(hash + HASH * i, hash + HASH / 2 * i);
             else
-                memmove(hash + 4 * i, hash + 8 * i, 32);
+                memmove(hash + HASH / 2 * i, hash + HASH * i, HASH);
 }

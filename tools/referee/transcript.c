@@ -2,7 +2,6 @@
 /* See transcript.h. */
 #include "transcript.h"
 #include "numbers.h"
-#include "sha.h"
 #include "step.h"
 #include "verdict.h"
 
@@ -29,8 +28,7 @@ const char *head_differs(const transcript *t, const record *r)
     const json *graph = json_get(r->head, "graph");
     const json *options = json_get(r->head, "options");
     const char *claim = json_text(t->head, "graph");
-    uint32_t hash[8];
-    char hex[65];
+    uint8_t hash[HASH];
     sha s;
 
     for (int i = 0; i < OF_HEADS; i++)
@@ -42,8 +40,7 @@ const char *head_differs(const transcript *t, const record *r)
     if (graph)
         sha_add(&s, graph->from, (size_t)(graph->to - graph->from));
     sha_end(&s, hash);
-    sha_hex(hash, hex);
-    if (!claim || strcmp(claim, hex))
+    if (!claim || !sha_is(hash, claim))
         return "its record is of another graph than its transcript";
     for (const json *j = options ? options->first : NULL; j; j = j->next)
         if (j->type != JSON_TEXT || !option_in(t, j->key) ||
@@ -99,8 +96,7 @@ static int state_root(record *r, const char *phase, char hex[65])
 {
     const json *state = json_get(json_get(r->head, "state"), phase);
     int64_t count = 0;
-    uint32_t hash[8];
-    uint8_t bytes[32];
+    uint8_t hash[HASH];
     sha s;
     int known;
 
@@ -120,8 +116,7 @@ static int state_root(record *r, const char *phase, char hex[65])
         sha_add(&s, name, strlen(name) + 1);
         sha_number(&s, (uint64_t)k->n);
         record_root(r, k, hash);
-        sha_digest(hash, bytes);
-        sha_add(&s, bytes, 32);
+        sha_add(&s, hash, HASH);
     }
     known = add_controls(&s, json_get(state, "controls"));
     sha_add(&s, "\2", 1);
@@ -160,33 +155,30 @@ static const char *state_differs(record *r, const char *phase,
 
 /* ------ the step's line ------ */
 
-static const array *scalar(const record *r, const char *what)
+/* The word of one of the rule's arrays; false: it has none. */
+static bool word_in(record *r, const char *what, f32 *is)
 {
-    for (int64_t i = 0; i < r->entries; i++)
-        if (!strcmp(r->arrays[i].phase, "rule") &&
-            !strcmp(r->arrays[i].what, what))
-            return &r->arrays[i];
-    return NULL;
-}
-
-static int is_word(record *r, const char *what, const char *claim, int negative)
-{
-    const array *k = scalar(r, what);
+    const array *k = array_in(r, "rule", what);
     uint32_t x[LEAF_WORDS];
 
-    if (!k || k->n != 1 || !claim)
-        return 1;
+    if (!k || k->n != 1)
+        return false;
     record_leaf(r, k, 0, x);
-    return f_recorded(negative ? f_neg(x[0]) : x[0]) ==
-           f_recorded((f32)strtoul(claim, NULL, 16));
+    *is = f_recorded(x[0]);
+    return true;
+}
+
+static f32 claimed(const transcript *t, const char *what)
+{
+    return f_recorded((f32)strtoul(json_text(t->step, what), NULL, 16));
 }
 
 /* The root of the rows: a leaf for each device and its micro-batches. */
 static int are_rows(record *r, const char *claim)
 {
-    uint32_t *node = room_of((size_t)(r->entries + 1) * 32), x[LEAF_WORDS];
+    uint8_t *node = room_of((size_t)(r->entries + 1) * HASH);
+    uint32_t x[LEAF_WORDS];
     int64_t n = 0;
-    char hex[65];
 
     for (int64_t i = 0; i < r->entries;) {
         const array *k = &r->arrays[i];
@@ -212,64 +204,40 @@ static int are_rows(record *r, const char *claim)
             }
         }
         sha_add(&s, "", 1);
-        sha_end(&s, node + 8 * n++);
+        sha_end(&s, node + HASH * n++);
     }
     if (n != devices_of_step() * micro_of_step())
         return 1; /* of some devices only, or of shards without rows */
     hash_tree(node, n);
-    sha_hex(node, hex);
-    return !strcmp(hex, claim);
+    return sha_is(node, claim);
 }
 
 static int is_gradient(record *r, const char *claim)
 {
-    uint32_t hash[8];
-    char hex[65];
+    const array *k = array_in(r, "mean", "mean gradient");
+    uint8_t hash[HASH];
 
-    for (int64_t i = 0; i < r->entries; i++)
-        if (!strcmp(r->arrays[i].what, "mean gradient")) {
-            record_root(r, &r->arrays[i], hash);
-            sha_hex(hash, hex);
-            return !strcmp(hex, claim);
-        }
-    return 1;
-}
-
-static int is_loss(const transcript *t, record *r)
-{
-    f32 loss;
-    f64 weight;
-
-    if (!t->loss || !t->weight || !loss_of_step(r, &loss, &weight))
-        return 1;
-    return f_recorded(loss) == f_recorded((f32)strtoul(t->loss, NULL, 16)) &&
-           weight == strtoull(t->weight, NULL, 16);
-}
-
-static f32 word_in(record *r, const char *what)
-{
-    uint32_t x[LEAF_WORDS];
-
-    return record_leaf(r, scalar(r, what), 0, x) ? x[0] : 0;
+    if (k)
+        record_root(r, k, hash);
+    return !k || sha_is(hash, claim);
 }
 
 /* The root of a line that has one step: a word that says which of six are none
  * zeros, and these. */
 static int is_alone(const transcript *t, record *r)
 {
-    uint32_t x[7] = {0}, hash[8];
+    uint32_t x[7] = {0};
+    uint8_t hash[HASH];
     f64 weight;
-    char hex[65];
     int n = 1;
     sha s;
 
-    if (!scalar(r, "-lr") || !scalar(r, "norm") ||
+    if (!word_in(r, "-lr", &x[1]) || !word_in(r, "norm", &x[5]) ||
         !loss_of_step(r, &x[2], &weight))
         return 1;
-    x[1] = f_neg(word_in(r, "-lr"));
+    x[1] = f_neg(x[1]);
     x[3] = (uint32_t)weight;
     x[4] = (uint32_t)(weight >> 32);
-    x[5] = word_in(r, "norm");
     x[6] = 1; /* one that updates nothing has other words */
     for (int i = 1; i < 7; i++)
         if (x[i]) {
@@ -280,14 +248,20 @@ static int is_alone(const transcript *t, record *r)
     for (int i = 0; i < n; i++)
         sha_word(&s, x[i]);
     sha_end(&s, hash);
-    sha_hex(hash, hex);
-    return !strcmp(hex, t->alone) || !weight;
+    return sha_is(hash, t->alone) || !weight;
 }
 
 static const char *step_differs(const transcript *t, record *r,
                                 const char **missing)
 {
-    if (!t->loss && !t->alone) {
+    const json *step = t->step;
+    const char *rows = json_text(step, "rows");
+    const char *gradient = json_text(step, "gradient");
+    int64_t updated = json_whole(step, "updated", 0);
+    f32 x;
+    f64 weight;
+
+    if (!step && !t->alone) {
         *missing = text_of(t->in_many ? "%s has the step in a line of many"
                                       : "%s has no line of the step", t->path);
         return NULL;
@@ -296,21 +270,23 @@ static const char *step_differs(const transcript *t, record *r,
         return !r->values || is_alone(t, r)
                    ? NULL : "the step in its record is not that of its "
                             "transcript";
-    if (t->updated != updates_in(r))
+    if (updated != updates_in(r))
         return text_of("its transcript says that the step made %lld updates, "
-                       "and its record %lld", (long long)t->updated,
+                       "and its record %lld", (long long)updated,
                        (long long)updates_in(r));
-    if (!r->values || !t->updated)
+    if (!r->values || !updated)
         return NULL;
-    if (!is_word(r, "-lr", t->lr, 1))
+    if (word_in(r, "-lr", &x) && f_recorded(f_neg(x)) != claimed(t, "lr"))
         return "the learning rate in its record is not that of its transcript";
-    if (!is_word(r, "norm", t->norm, 0))
+    if (word_in(r, "norm", &x) && x != claimed(t, "norm"))
         return "the norm in its record is not that of its transcript";
-    if (!is_loss(t, r))
+    if (loss_of_step(r, &x, &weight) &&
+        (f_recorded(x) != claimed(t, "loss") ||
+         weight != strtoull(json_text(step, "weight"), NULL, 16)))
         return "loss or weight in its record is not that of its transcript";
-    if (t->rows && !are_rows(r, t->rows))
+    if (rows && !are_rows(r, rows))
         return "the rows in its record are not those of its transcript";
-    if (t->gradient && !is_gradient(r, t->gradient))
+    if (gradient && !is_gradient(r, gradient))
         return "the gradient in its record is not that of its transcript";
     return NULL;
 }

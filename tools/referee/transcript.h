@@ -9,15 +9,13 @@
 typedef struct transcript {
     const char *path;
     FILE *file;
-    json_doc head_doc, line_doc; /* line: the one at hand */
-    const json *head;
+    json_doc head_doc, step_doc, line_doc; /* line: the one at hand */
+    const json *head, *step; /* the line of the step; NULL: it has none */
     const char *option[512][2]; /* as they are at the step: name and value */
     int options;
-    /* Texts of the lines around the step; NULL: it has none. */
-    const char *before, *after, *loss, *lr, *norm, *weight, *rows, *gradient;
+    const char *before, *after; /* roots of states; NULL: it has none */
     const char *alone; /* the root of a line of steps that has it alone */
     int in_many;  /* the step stands in a line of many */
-    int64_t updated;
     int64_t next;     /* batches so far */
     int moved, ended; /* something was set since the last state; the end */
     const char *torn; /* why states do not follow each other */

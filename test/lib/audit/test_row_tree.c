@@ -48,9 +48,9 @@ static uint32_t bits_of(float x)
 
 /* The root by this page's own hashes: leaves of 4096 words, one after the
  * other, and nodes of the greatest power of two below. */
-static void root_of(const uint32_t *word, long n, uint32_t hash[8])
+static void root_of(const uint32_t *word, long n, uint8_t hash[HASH])
 {
-    uint32_t both[16];
+    uint8_t both[2 * HASH];
     long left = LEAF;
 
     if (n <= LEAF) {
@@ -60,7 +60,7 @@ static void root_of(const uint32_t *word, long n, uint32_t hash[8])
     while (2 * left < n)
         left *= 2;
     root_of(word, left, both);
-    root_of(word + left, n - left, both + 8);
+    root_of(word + left, n - left, both + HASH);
     hash_pair(both, hash);
 }
 
@@ -71,7 +71,7 @@ LOOP_TEST(test_root, 0, 12)
     static uint32_t word[ROWS * (WIDE + OUT + 1)];
     bool weighted = _i % 2;
     int64_t n = sizes[_i / 2], at = 0;
-    uint32_t hash[8];
+    uint8_t hash[HASH];
     char root[65], want[65] = "";
 
     open_rows(&r, n, weighted);
@@ -84,8 +84,7 @@ LOOP_TEST(test_root, 0, 12)
             word[at++] = bits_of(r.weight[i]);
     }
     root_of(word, at, hash);
-    for (int i = 0; i < 8; i++)
-        sprintf(want + 8 * i, "%08x", (unsigned)hash[i]);
+    sha_hex(hash, want);
     OK(ls_source_root(&r.source, root));
     ck_assert_str_eq(root, want);
     ls_source_close(&r.source);
