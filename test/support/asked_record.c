@@ -9,6 +9,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+/* Words of all parameters, which stand at their places. */
+#define ANYWHERE INT64_MAX
+
 enum { NODES = 16, ARRAYS = 64, TEXTS = 32, INPUTS = 4, ROOM = 1 << 25 };
 
 static array all_arrays[ARRAYS];
@@ -24,11 +27,6 @@ static struct {
 static char shapes[NODES][64], names[2 * NODES + ARRAYS][64];
 static int text_count, name_count;
 static int64_t rows, step;
-
-const array *arrays = all_arrays, *of;
-int64_t array_count, element;
-const said *nodes = all_nodes, *slots = all_slots;
-int node_count, slot_count;
 
 /* ------ words and room ------ */
 
@@ -140,6 +138,9 @@ void asked_begin(int64_t of_rows, int64_t of_step)
         free(made[made_count - 1].x);
         free(made[made_count - 1].is_there);
     }
+    arrays = all_arrays;
+    nodes = all_nodes;
+    slots = all_slots;
     array_count = node_count = slot_count = text_count = name_count = 0;
     memset(of_node, 0, sizeof of_node);
     rows = of_rows;
@@ -189,6 +190,10 @@ void asked_param(int node, int k, int64_t floats, const float *x)
     all_slots[slot_count] = (said){.name = "", .floats = floats,
                                    .at = place_of(x)};
     of_node[node].param[k] = ++slot_count;
+    if (!whole("before", "parameters"))
+        all_arrays[array_count++] = (array){
+            .phase = "before", .what = "parameters", .name = "", .op = "",
+            .n = ANYWHERE};
 }
 
 /* A name that stays. */
@@ -262,49 +267,11 @@ float asked_word(uint32_t x)
     return f;
 }
 
-/* ------ finding ------ */
-
-static const array *find(const char *phase, const char *what, int64_t node,
-                         int64_t index)
-{
-    for (int64_t i = 0; i < array_count; i++)
-        if (!strcmp(all_arrays[i].phase, phase) &&
-            !strcmp(all_arrays[i].what, what) && all_arrays[i].node == node &&
-            all_arrays[i].index == index)
-            return &all_arrays[i];
-    return NULL;
-}
-
-const array *array_of(const char *phase, const char *what, int64_t node,
-                      int64_t index)
-{
-    return find(phase, what, node, index);
-}
-
-const array *before(const array *until, int64_t micro, const char *name)
-{
-    (void)until, (void)micro, (void)name;
-    return NULL;
-}
-
-const array *rows_of(const char *what) { return find("rows", what, -1, 0); }
-
-const array *whole(const char *phase, const char *what)
-{
-    static const array parameters = {.n = INT64_MAX};
-    const array *found = find(phase, what, -1, 0);
-
-    return found || strcmp(what, "parameters") ? found : &parameters;
-}
+/* ------ what the referee asks ------ */
 
 int64_t devices_of_step(void) { return 1; }
 int64_t micro_of_step(void) { return 1; }
 int64_t number_of_step(void) { return step; }
-
-const said *node_of(int64_t node)
-{
-    return node < 0 || node >= node_count ? NULL : &nodes[node];
-}
 
 int64_t input(const said *n, int k)
 {
@@ -318,21 +285,10 @@ const said *param(const said *n, int k)
     return slot ? &slots[slot - 1] : NULL;
 }
 
-place value(int64_t node)
-{
-    const said *n = node_of(node);
-    const array *k = !n ? NULL
-                     : strcmp(n->op, "input") == 0
-                         ? rows_of(n->name)
-                         : array_of("forward", "y", node, 0);
-
-    return k ? k->x : 0;
-}
-
 /* The last node's is given as "dx" of no node. */
 place gradient(int64_t node, int64_t above)
 {
-    const array *k = find("backward", "dx", -1, 0);
+    const array *k = array_of("backward", "dx", -1, 0);
 
     if (above > node)
         return 0;
@@ -359,14 +315,6 @@ const char *attribute(const said *n, const char *name)
 }
 
 const char *option(const char *name) { return text_at(-1, name); }
-
-const said *slot_of(int64_t at)
-{
-    for (int i = 0; i < slot_count; i++)
-        if (at >= slots[i].at && at < slots[i].at + slots[i].floats)
-            return &slots[i];
-    return NULL;
-}
 
 size_t options_called(const char *begin, const char **name, size_t most)
 {
@@ -429,6 +377,8 @@ void asked_write(FILE *f, const char *name, const char *phase, const char *what,
     for (int i = 0; i < array_count; i++) {
         const array *a = &arrays[i];
 
+        if (a->n == ANYWHERE)
+            continue;
         fprintf(f, "array %d %d %lld %s %s", (int)a->node, (int)a->index,
                 is_made(a) ? (long long)-a->n : (long long)a->n, a->phase,
                 a->what);

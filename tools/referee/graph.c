@@ -77,6 +77,30 @@ const char *attribute(const said *n, const char *name)
     }
 }
 
+static const json *item(const json *list, int k)
+{
+    const json *j = list && list->type == JSON_LIST ? list->first : NULL;
+
+    while (j && k-- > 0)
+        j = j->next;
+    return j;
+}
+
+int64_t input(const said *n, int k)
+{
+    return json_as_whole(item(json_get(n->line, "inputs"), k), -1);
+}
+
+const said *param(const said *n, int k)
+{
+    const json *name = item(json_get(n->line, "parameters"), k);
+
+    for (int i = 0; name && name->type == JSON_TEXT && i < slot_count; i++)
+        if (!strcmp(slots[i].name, name->text))
+            return &slots[i];
+    return NULL;
+}
+
 /* ------ nodes ------ */
 
 /* Inputs whose gradient is the node's own. */
@@ -111,6 +135,45 @@ static void read_nodes(const json *list)
                 refuse("%s: node %lld of its graph reads a later one",
                        records[0].path, (long long)all->node);
     }
+}
+
+/* ------ gradients ------ */
+
+/* The number of paths along which gradients go back is exponential: give up at
+ * so many. */
+enum { MOST_WALKS = 4096 };
+
+static place walk(int64_t node, int64_t above, int *walks)
+{
+    const said *n = node_of(node);
+    int64_t each = n ? size(n->shape) : 0;
+    place found = 0;
+
+    if (++*walks > MOST_WALKS)
+        return 0;
+    for (int i = node_count - 1; i > above && i > node; i--) {
+        int k = 0;
+
+        for (int64_t in; (in = input(&nodes[i], k)) >= 0; k++) {
+            const array *dx;
+
+            if (in != node)
+                continue;
+            dx = array_of("backward", "dx", i, k);
+            if (dx && has_rows(dx, of->rows, each))
+                found = dx->x;
+            else if (!found && k < 32 && nodes[i].passes >> k & 1)
+                found = walk(i, i, walks);
+        }
+    }
+    return found;
+}
+
+place gradient(int64_t node, int64_t above)
+{
+    int walks = 0;
+
+    return walk(node, above, &walks);
 }
 
 /* ------ parameters ------ */

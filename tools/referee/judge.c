@@ -85,6 +85,14 @@ void refuse(const char *format, ...)
     decide(REFUSED);
 }
 
+uint32_t unknown(const char *what)
+{
+    refuse("step %lld, %s: %s: known, and not judged: the referee does not "
+           "know \"%s\", or not in this form", (long long)number_of_step(),
+           place_text(of), element_text(of, element), what);
+    return 0;
+}
+
 static const char *const verdicts[] = {"a is right", "b is right",
                                        "neither is right"};
 

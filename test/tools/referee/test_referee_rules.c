@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that the referee makes the library's numbers of what is no operator:
- * products of bf16 numbers and of numbers split into such, by every maker;
- * random numbers, initial values, learning rates, and the sum over devices, at
- * every instruction level; and that it makes the numbers of vectors.txt.  With
- * LS_LONG a million of each. */
+ * random bits, initial values and learning rates; and that it makes the numbers
+ * of vectors.txt, which has all that it judges.  With LS_LONG a million of each.
+ * (Products, sums over devices and distributions are held against it by tests of
+ * their own: test_bf16_layers, test_f32x3, test_reduce, test_random.) */
 #include "asked_record.h"
-#include "backends.h"
-#include "base/fpmode.h"
 #include "calls.h"
 #include "random/init.h"
 #include "referee/numbers.h"
@@ -60,51 +58,6 @@ static void give_real(const char *name, double x)
     asked_option(name, text);
 }
 
-/* ------ products ------ */
-
-static const struct {
-    ls_precision precision;
-    product *make;
-} kinds[] = {{LS_BF16_LAYERS, bf16_product},
-             {LS_F32X3_LAYERS, f32x3_product}};
-
-enum { DEEP = 600, WIDE = 7 };
-
-static void check_product(const ls__backend *b, product *make, int64_t k,
-                          bool add)
-{
-    ls__product g = {.m = WIDE, .n = WIDE, .k = k, .a_row = k, .a_col = 1,
-                     .b_row = WIDE, .b_col = 1, .c_row = WIDE, .scale = 0.75f,
-                     .accumulate = add};
-    float *before = uniform(3, WIDE * WIDE), *bias = uniform(4, WIDE);
-    int at = (int)(k * 31 % (WIDE * WIDE));
-    uint32_t of_a[DEEP], of_b[DEEP], c = f_of(before[at]);
-
-    g.a = uniform(1, WIDE * k);
-    g.b = uniform(2, WIDE * k);
-    g.bias = bias;
-    g.c = fenced(WIDE * WIDE);
-    memcpy(g.c, before, WIDE * WIDE * sizeof *before);
-    b->products->gemm(&g, fenced(b->products->scratch(k, WIDE)));
-    for (int64_t i = 0; i < k; i++) {
-        of_a[i] = f_of(g.a[at / WIDE * k + i]);
-        of_b[i] = f_of(g.b[i * WIDE + at % WIDE]);
-    }
-    same("product", f_add(f_mul(make(add ? &c : NULL, of_a, of_b, k),
-                                F(0.75f)), f_of(bias[at % WIDE])), g.c[at]);
-    fences_free();
-}
-
-LOOP_TEST(products, 0, (int)(sizeof kinds / sizeof *kinds))
-{
-    const ls__backend *b;
-
-    ls__fpmode_set();
-    for (int i = 0; (b = maker(kinds[_i].precision, i)); i++)
-        for (int64_t n = 0, k = 1; n < many(40); n++, k = k * 37 % DEEP + 1)
-            check_product(b, kinds[_i].make, k, n % 3 == 1);
-}
-
 /* ------ random numbers ------ */
 
 /* Places past 2^32 too. */
@@ -114,7 +67,6 @@ TEST(random_numbers)
         uint64_t place = (uint64_t)i * 0x9e3779b97f4a7c15u >> (i % 40);
         ls_key key = ls_key_new(i), folded;
         uint32_t bits, word[2];
-        float x;
 
         key.word[0] = (uint32_t)i * 7;
         ls_random_bits(key, place, 1, &bits);
@@ -122,12 +74,6 @@ TEST(random_numbers)
         folded = ls_key_fold_in(key, (uint32_t)place);
         threefry(key.word, (uint32_t)place, word);
         ck_assert_mem_eq(word, folded.word, sizeof word);
-        ls_random_uniform(key, place, 1, -0.3f, 1.7f, &x);
-        same("uniform", uniform_of(bits, F(-0.3f), F(1.7f)), x);
-        ls_random_normal(key, place, 1, &x);
-        same("normal", normal_of_bits(bits), x);
-        ls_random_truncated_normal(key, place, 1, &x);
-        same("truncated", truncated_of(bits), x);
     }
 }
 
@@ -265,33 +211,6 @@ LOOP_TEST(learning_rates, 0, LS_FLAT_COSINE + 1)
         give_schedule(&s, done);
         same(name, ask(name, "rule", "-lr", 1, 0, n == 75),
              -ls__schedule_lr(&s, 0.02, done));
-    }
-}
-
-/* ------ the sum over devices ------ */
-
-enum { N = 64, DEVICES = 37 };
-
-LOOP_TEST(devices, 0, levels())
-{
-    const ls__kernel_table *k = level(_i);
-
-    if (!k)
-        return;
-    ls__fpmode_set();
-    for (int n = 1; n <= DEVICES; n++) {
-        float *buffer[DEVICES], out[N];
-        uint32_t x[DEVICES];
-
-        for (int d = 0; d < n; d++)
-            buffer[d] = uniform(d, N);
-        k->tree_sum(buffer, n, 0, N, 0.3f, out);
-        for (int i = 0; i < N; i += 5) {
-            for (int d = 0; d < n; d++)
-                x[d] = f_of(buffer[d][i]);
-            same("mean", f_mul(tree(x, n), F(0.3f)), out[i]);
-        }
-        fences_free();
     }
 }
 
