@@ -26,8 +26,7 @@ static stats stats_of(const asked *q, const f32 *x, int64_t n)
     stats s = {0, 0};
 
     if (is_rms(q)) {
-        s.r = by_deviation(f_mul(row_sum(x, x, n), by),
-                           real_number(q, "epsilon"));
+        s.r = by_deviation(f_mul(row_sum(x, x, n), by), eps);
         return s;
     }
     s.mean = rest = f_mul(row_sum(x, NULL, n), by);
@@ -46,30 +45,6 @@ static stats stats_of(const asked *q, const f32 *x, int64_t n)
 
 static f32 norm_xh(f32 x, f32 mean, f32 r) { return f_mul(f_sub(x, mean), r); }
 
-/* kept: mean and r */
-static f32 norm_y(f32 x, place kept, f32 scale, f32 bias)
-{
-    f32 r = word(kept + 1);
-
-    return f_fma(f_sub(x, word(kept)), f_mul(r, scale), bias);
-}
-
-static f32 norm_dx(const asked *q, const f32 *x, const f32 *dy,
-                   const f32 *scale, int64_t n, int64_t at)
-{
-    f32 by = f_div(F(1.0f), f_int(n)), md, mdx;
-    f32 *d = room_for(n), *xh = room_for(n);
-    stats s = stats_of(q, x, n);
-
-    for (int64_t j = 0; j < n; j++) {
-        d[j] = f_mul(dy[j], scale[j]);
-        xh[j] = norm_xh(x[j], s.mean, s.r);
-    }
-    md = is_rms(q) ? 0 : f_mul(row_sum(d, NULL, n), by);
-    mdx = f_neg(f_mul(row_sum(d, xh, n), by));
-    return f_mul(s.r, f_fma(mdx, xh[at], f_sub(d[at], md)));
-}
-
 /* dy of a column times xh: chains of 256, the first one added to c. */
 static f32 scale_sum(const f32 *c, const f32 *d, const f32 *xh, int64_t n)
 {
@@ -85,165 +60,163 @@ static f32 scale_sum(const f32 *c, const f32 *d, const f32 *xh, int64_t n)
     return sum;
 }
 
-/* ------ layer norm, rms norm: a list is a vector ------ */
+/* ------ layer, rms and group norms ------ */
 
-/* Column `at` of xh; mean: every second number from there on, or 0. */
-static f32 *column_of_xh(const asked *q, place mean, place r, int64_t step)
+/* A list is a vector, or a group of a row: `run` numbers of each of its pixels,
+ * which are `width` apart.  Kept of each: mean and r, or r alone. */
+typedef struct lists {
+    const asked *q;
+    int64_t groups, run, n, row, each; /* n: of a list; row: of all groups; each:
+                                          numbers kept */
+    place scale, bias, kept;
+} lists;
+
+/* Number i of a list, in x. */
+static int64_t place_in(const lists *l, int64_t list, int64_t i)
 {
-    f32 *xh = room_for(q->vectors);
-
-    for (int64_t i = 0; i < q->vectors; i++) {
-        f32 x = word(q->x + i * q->width + q->at);
-
-        xh[i] = mean ? norm_xh(x, word(mean + i * step), word(r + i * step))
-                     : f_mul(x, word(r + i * step));
-    }
-    return xh;
+    return list / l->groups * l->row + list % l->groups * l->run +
+           i / l->run * l->q->width + i % l->run;
 }
 
-static f32 norm_dscale(const asked *q, const f32 *xh)
+/* The list that has number `at` of x; what is kept of it. */
+static int64_t list_of(const lists *l, int64_t at)
 {
+    return at / l->row * l->groups + at % l->q->width / l->run;
+}
+
+static stats kept_at(const lists *l, int64_t at)
+{
+    place k = l->kept + l->each * list_of(l, at);
+    stats s = {l->each == 1 ? 0 : word(k), word(k + l->each - 1)};
+
+    return s;
+}
+
+static f32 xh_at(const lists *l, int64_t at)
+{
+    stats s = kept_at(l, at);
+
+    return norm_xh(word(l->q->x + at), s.mean, s.r);
+}
+
+static f32 list_y(const lists *l, int64_t at)
+{
+    int64_t c = at % l->q->width;
+    stats s = kept_at(l, at);
+
+    return f_fma(f_sub(word(l->q->x + at), s.mean),
+                 f_mul(s.r, word(l->scale + c)),
+                 l->bias ? word(l->bias + c) : F(-0.0f));
+}
+
+static f32 list_dx(const lists *l, int64_t at)
+{
+    const asked *q = l->q;
+    int64_t n = l->n;
+    f32 by = f_div(F(1.0f), f_int(n)), md, mdx, dy;
+    f32 *d = room_for(n), *xh = room_for(n);
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t p = place_in(l, list_of(l, at), i);
+
+        d[i] = f_mul(word(q->dy + p), word(l->scale + p % q->width));
+        xh[i] = xh_at(l, p);
+    }
+    md = is_rms(q) ? 0 : f_mul(row_sum(d, NULL, n), by);
+    mdx = f_neg(f_mul(row_sum(d, xh, n), by));
+    dy = f_mul(word(q->dy + at), word(l->scale + at % q->width));
+    return f_mul(kept_at(l, at).r, f_fma(mdx, xh_at(l, at), f_sub(dy, md)));
+}
+
+static f32 list_stats(const lists *l, int64_t at)
+{
+    f32 *x = room_for(l->n);
+    stats s;
+
+    for (int64_t i = 0; i < l->n; i++)
+        x[i] = word(l->q->x + place_in(l, at / l->each, i));
+    s = stats_of(l->q, x, l->n);
+    return l->each == 1 || at % 2 ? s.r : s.mean;
+}
+
+/* Of the scale of vectors: down the column. */
+static f32 vectors_dscale(const lists *l)
+{
+    const asked *q = l->q;
+    f32 *xh = room_for(q->vectors);
+
+    for (int64_t i = 0; i < q->vectors; i++)
+        xh[i] = xh_at(l, i * q->width + q->at);
     return scale_sum(sum_before(q), words(q->dy + q->at, q->vectors, q->width),
                      xh, q->vectors);
 }
 
-f32 vector_norm_makes(const asked *q)
-{
-    bool rms = is_rms(q);
-    int64_t n = q->width, i = q->at / n, j = q->at % n, each = rms ? 1 : 2;
-    place scale = param_of(q, 0, n), bias = rms ? 0 : param_of(q, 1, n);
-    place kept = shown(q, "forward", "kept", each * q->vectors);
-    stats s;
-
-    if (!scale || (!rms && !bias) || !kept || q->size != q->in_size)
-        return unknown(q->n->op);
-    if (is_y() && rms)
-        return f_mul(word(q->x + q->at),
-                     f_mul(word(kept + i), word(scale + j)));
-    if (is_y())
-        return norm_y(word(q->x + q->at), kept + 2 * i, word(scale + j),
-                      word(bias + j));
-    if (is_what("kept")) {
-        s = stats_of(q, words(q->x + q->at / each * n, n, 1), n);
-        return rms || q->at % 2 ? s.r : s.mean;
-    }
-    if (is_dx(q, 0))
-        return plus_others(q, norm_dx(q, words(q->x + i * n, n, 1),
-                                      words(q->dy + i * n, n, 1),
-                                      words(scale, n, 1), n, j));
-    if (is_dparam(q, 0))
-        return norm_dscale(q, column_of_xh(q, rms ? 0 : kept,
-                                           rms ? kept : kept + 1, each));
-    return !rms && is_dparam(q, 1) ? column_of(q, q->dy)
-                                   : unknown(q->n->op);
-}
-
-/* ------ group norm: a list is a group of a row ------ */
-
-typedef struct group {
-    int64_t groups, run, pixels, n; /* n: run of each pixel */
-    place scale, bias, kept;
-} group;
-
-/* A group of an array like x, `step` being the width, or 0 of one like its
- * channels. */
-static f32 *group_of(const group *g, int64_t list, place x, int64_t step)
-{
-    f32 *all = room_for(g->n);
-
-    x += list / g->groups * g->pixels * step + list % g->groups * g->run;
-    for (int64_t i = 0; i < g->n; i++)
-        all[i] = word(x + i / g->run * step + i % g->run);
-    return all;
-}
-
-static f32 group_dx(const asked *q, const group *g, int64_t list)
-{
-    int64_t at = q->at % q->size / q->width * g->run + q->at % q->width %
-                                                           g->run;
-
-    return plus_others(q, norm_dx(q, group_of(g, list, q->x, q->width),
-                                  group_of(g, list, q->dy, q->width),
-                                  group_of(g, list % g->groups, g->scale,
-                                           0), g->n, at));
-}
-
 /* The term of element `at` of x in its channel's scale or bias. */
-static f32 group_gives(const asked *q, const group *g, int64_t at, bool scale)
+static f32 group_gives(const lists *l, int64_t at, bool scale)
 {
-    place s = g->kept + 2 * (at / q->size * g->groups +
-                             at % q->width / g->run);
-    f32 d = word(q->dy + at);
+    f32 d = word(l->q->dy + at);
 
-    return scale ? f_fma(d, norm_xh(word(q->x + at), word(s), word(s + 1)), 0)
-                 : f_add(0, d);
+    return scale ? f_fma(d, xh_at(l, at), 0) : f_add(0, d);
 }
 
 /* The pixels of each row by themselves. */
-static f32 group_dparam(const asked *q, const group *g, bool scale)
+static f32 groups_dparam(const lists *l, bool scale)
 {
+    const asked *q = l->q;
     const f32 *c = sum_before(q);
-    f32 *a = room_for(g->pixels), sum = c ? *c : 0;
+    int64_t pixels = q->size / q->width;
+    f32 *a = room_for(pixels), sum = c ? *c : 0;
 
     for (int64_t i = 0; i < q->rows; i++) {
-        for (int64_t p = 0; p < g->pixels; p++) {
+        for (int64_t p = 0; p < pixels; p++) {
             int64_t at = i * q->size + p * q->width + q->at;
 
-            a[p] = scale ? group_gives(q, g, at, true) : word(q->dy + at);
+            a[p] = scale ? group_gives(l, at, true) : word(q->dy + at);
         }
-        sum = column(i || c ? &sum : NULL, a, g->pixels);
+        sum = column(i || c ? &sum : NULL, a, pixels);
     }
     return sum;
 }
 
-/* Those of a group stand together. */
-static f32 group_shown(const asked *q, const group *g, bool scale)
+static bool find_lists(const asked *q, lists *l)
 {
-    int64_t list = q->at / g->n, i = q->at % g->n;
+    bool is_group = !strcmp(q->n->op, "group_norm");
 
-    return group_gives(q, g, list / g->groups * q->size +
-                                 list % g->groups * g->run +
-                                 i / g->run * q->width + i % g->run, scale);
+    l->q = q;
+    l->groups = is_group ? integer(q, "groups", 1) : 1;
+    if (l->groups < 1 || q->width % l->groups || q->size != q->in_size)
+        return false;
+    l->row = is_group ? q->size : q->width;
+    l->run = q->width / l->groups;
+    l->n = l->row / l->groups;
+    l->each = is_rms(q) ? 1 : 2;
+    l->scale = param_of(q, 0, q->width);
+    l->bias = is_rms(q) ? 0 : param_of(q, 1, q->width);
+    l->kept = shown(q, "forward", "kept", l->each * l->groups *
+                                              (q->rows * q->size / l->row));
+    return l->scale && (is_rms(q) || l->bias) && l->kept;
 }
 
-static f32 group_stats(const asked *q, const group *g)
+f32 norm_makes(const asked *q)
 {
-    stats s = stats_of(q, group_of(g, q->at / 2, q->x, q->width), g->n);
+    bool is_group = !strcmp(q->n->op, "group_norm");
+    lists l;
 
-    return q->at % 2 ? s.r : s.mean;
-}
-
-f32 group_norm_makes(const asked *q)
-{
-    int64_t c = q->at % q->width, list;
-    group g;
-
-    g.groups = integer(q, "groups", 1);
-    g.scale = param_of(q, 0, q->width);
-    g.bias = param_of(q, 1, q->width);
-    if (g.groups < 1 || q->width % g.groups || !g.scale || !g.bias ||
-        q->size != q->in_size)
-        return unknown("group_norm");
-    g.kept = shown(q, "forward", "kept", 2 * g.groups * q->rows);
-    g.run = q->width / g.groups;
-    g.pixels = q->size / q->width;
-    g.n = g.run * g.pixels;
-    list = q->at / q->size * g.groups + c / g.run;
-    if (!g.kept)
-        return unknown("group_norm");
+    if (!find_lists(q, &l))
+        return unknown(q->n->op);
     if (is_what("kept"))
-        return group_stats(q, &g);
+        return list_stats(&l, q->at);
     if (is_y())
-        return norm_y(word(q->x + q->at), g.kept + 2 * list,
-                      word(g.scale + c), word(g.bias + c));
-    if (q->dy && is_what("dscale of pixels"))
-        return group_shown(q, &g, true);
-    if (q->dy && is_what("dbias of pixels"))
-        return group_shown(q, &g, false);
+        return list_y(&l, q->at);
     if (is_dx(q, 0))
-        return group_dx(q, &g, list);
-    return is_dparam(q, 0) || is_dparam(q, 1)
-               ? group_dparam(q, &g, of->index == 0) : unknown("group_norm");
+        return plus_others(q, list_dx(&l, q->at));
+    if (q->dy && (is_what("dscale of pixels") || is_what("dbias of pixels")))
+        return group_gives(&l, place_in(&l, q->at / l.n, q->at % l.n),
+                           is_what("dscale of pixels"));
+    if (!is_dparam(q, 0) && (!is_dparam(q, 1) || is_rms(q)))
+        return unknown(q->n->op);
+    return is_group         ? groups_dparam(&l, of->index == 0)
+           : of->index == 0 ? vectors_dscale(&l) : column_of(q, q->dy);
 }
 
 /* ------ batch norm by what is stored ------ */

@@ -158,8 +158,8 @@ static const struct {
 } answers[] = {
     {"dense", dense_makes}, {"matmul", matmul_makes}, {"conv2d", conv_makes},
     {"max_pool", pool_makes}, {"avg_pool", pool_makes},
-    {"layer_norm", vector_norm_makes}, {"rms_norm", vector_norm_makes},
-    {"group_norm", group_norm_makes}, {"batch_norm", batch_norm_makes},
+    {"layer_norm", norm_makes}, {"rms_norm", norm_makes},
+    {"group_norm", norm_makes}, {"batch_norm", batch_norm_makes},
     {"dropout", dropout_makes}, {"round_bf16", round_makes},
     {"softmax", softmax_makes}, {"log_softmax", softmax_makes},
     {"sum", reduced_makes}, {"max_over", reduced_makes},
