@@ -88,12 +88,12 @@ static bool read_claim(const record *r, claim *c)
             return false;
         c->width += n;
     }
-    if (!c->root || c->rows < 1 || c->rows > 0x7fffffff || c->batch < 1 ||
+    if (!c->root || !c->arrays || c->rows < 1 || c->rows > 0x7fffffff || c->batch < 1 ||
         c->batch > c->rows || c->width < 1 || c->window < 0 ||
         c->window > c->rows || (c->window && c->weighted))
         return false;
-    if (!c->window && (c->batches < 1 || (c->batches - 1) * c->batch >= c->rows
-                       || (c->shuffle && c->rows > CARDS)))
+    if (!c->window && (c->batches < 1 || (c->shuffle && c->rows > CARDS) ||
+                       c->batches > (c->rows + c->batch - 1) / c->batch))
         return false;
     c->first = c->window ? 0 : batches_before() % c->batches * c->batch;
     return true;
@@ -240,61 +240,43 @@ static void find_leaves(shows *s)
 
 /* ------ a record's batch ------ */
 
-static bool differs(shows *s, const array *k, int64_t at, uint32_t is,
-                    uint32_t has, int64_t row)
+/* Word i of an array of the batch, as the data have it, `each` of a row: its
+ * number, the low half first, its weight, or what stands `from` words behind its
+ * beginning.  False: the record does not show it. */
+static bool word_of_batch(shows *s, const array *k, int64_t from, int64_t each,
+                          int64_t i, uint32_t *is)
 {
-    s->why = text_of("batch: %s: element %lld is %08x, and row %lld of the "
-                     "data has %08x", k->what, (long long)at, (unsigned)is,
-                     (long long)row, (unsigned)has);
-    return false;
+    bool fills = fills_up(&s->c, i / each);
+    int64_t row = row_of_data(&s->c, i / each);
+
+    if (!strcmp(k->what, "numbers of rows")) {
+        *is = (uint32_t)((uint64_t)(fills ? -1 : row) >> 32 * (i % 2));
+        return true;
+    }
+    if (strcmp(k->what, "weights of rows"))
+        return word_of_data(s, row * s->c.width + from + i % each, is);
+    *is = F(1.0f);
+    if (s->c.weighted &&
+        !word_of_data(s, row * s->c.width + s->c.width - 1, is))
+        return false;
+    *is = fills ? 0 : *is;
+    return true;
 }
 
-/* An array of the batch, whose words begin so far in a row of the data. */
 static bool is_of_data(shows *s, const array *k, int64_t from, int64_t each)
 {
     const uint32_t *x = words_of(s->of, k);
     uint32_t is;
 
     for (int64_t i = 0; i < k->n; i++) {
-        int64_t row = row_of_data(&s->c, i / each);
-
-        if (!word_of_data(s, row * s->c.width + from + i % each, &is))
+        if (!word_of_batch(s, k, from, each, i, &is))
             return false;
-        if (x[i] != is)
-            return differs(s, k, i, x[i], is, row);
-    }
-    return true;
-}
-
-static bool are_weights(shows *s, const array *k)
-{
-    const uint32_t *x = words_of(s->of, k);
-
-    for (int64_t i = 0; i < k->n; i++) {
-        int64_t row = row_of_data(&s->c, i);
-        uint32_t is = F(1.0f);
-
-        if (s->c.weighted &&
-            !word_of_data(s, row * s->c.width + s->c.width - 1, &is))
-            return false;
-        if (fills_up(&s->c, i))
-            is = 0;
-        if (x[i] != is)
-            return differs(s, k, i, x[i], is, row);
-    }
-    return true;
-}
-
-static bool are_numbers(shows *s, const array *k)
-{
-    const uint32_t *x = words_of(s->of, k);
-
-    for (int64_t i = 0; i < k->n / 2; i++) {
-        int64_t row = fills_up(&s->c, i) ? -1 : row_of_data(&s->c, i);
-
-        if (((uint64_t)x[2 * i + 1] << 32 | x[2 * i]) != (uint64_t)row) {
-            s->why = text_of("row %lld of its batch is not row %lld of the "
-                             "data", (long long)i, (long long)row);
+        if (x[i] != is) {
+            s->why = text_of("batch: %s: element %lld is %08x, and row %lld of "
+                             "the data has %08x", k->what, (long long)i,
+                             (unsigned)x[i],
+                             (long long)row_of_data(&s->c, i / each),
+                             (unsigned)is);
             return false;
         }
     }
@@ -309,26 +291,22 @@ static bool check_batch(shows *s)
 
     for (int64_t i = 0; i < s->of->entries; i++) {
         const array *k = &s->of->arrays[i];
+        bool is_number = !strcmp(k->what, "numbers of rows");
+        bool is_weight = !strcmp(k->what, "weights of rows");
+        int64_t each = is_number ? 2 : is_weight ? 1 : json_as_whole(size, 0);
 
         if (strcmp(k->phase, "batch") || !strcmp(k->what, "leaf of the data") ||
             !strcmp(k->what, "way of the data"))
             continue;
-        if (!strcmp(k->what, "numbers of rows")) {
-            numbered = true;
-            if (!are_numbers(s, k))
-                return false;
-        } else if (!strcmp(k->what, "weights of rows")) {
-            if (!are_weights(s, k))
-                return false;
-        } else {
-            int64_t each = json_as_whole(size, 0);
-
-            if (each < 1) {
-                s->why = "its batch has more arrays than the data";
-                return false;
-            }
-            if (!is_of_data(s, k, from, each * (s->c.window ? s->c.window : 1)))
-                return false;
+        if (each < 1) {
+            s->why = "its batch has more arrays than the data";
+            return false;
+        }
+        if (!is_of_data(s, k, from, is_number || is_weight || !s->c.window
+                                        ? each : each * s->c.window))
+            return false;
+        numbered |= is_number;
+        if (!is_number && !is_weight) {
             from += each;
             size = size->next;
         }

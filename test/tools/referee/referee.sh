@@ -187,6 +187,9 @@ head_of negative '"before":{"batches":4' '"before":{"batches":-4'
 head_of slots '"floats":' '"floats":1'
 head_of twice '"bits":' '"bits":1,"bits":'
 head_of device '"device":"all"' '"device":0'
+"$forge" head "$dir/a.lsr" "$dir/lies.lsr" '"arrays":[12,1],' ''
+"$forge" head "$dir/lies.lsr" "$dir/noarrays.lsr" '"weighted":0' '"weighted":1'
+judged "rows of no arrays" 2 "not those of the root" "$dir/noarrays.lsr" "$dir/noarrays.lsr"
 for one in place behind negative slots; do
     bound "another $one" 0 "b: " a $one a a
     bound "another $one of a" 1 "a: " $one a a a
