@@ -88,8 +88,8 @@ static bool read_claim(const record *r, claim *c)
             return false;
         c->width += n;
     }
-    if (!c->root || !c->arrays || c->rows < 1 || c->rows > 0x7fffffff || c->batch < 1 ||
-        c->batch > c->rows || c->width < 1 || c->window < 0 ||
+    if (!c->root || !c->arrays || c->rows < 1 || c->rows > 0x7fffffff ||
+        c->batch < 1 || c->batch > c->rows || c->width < 1 || c->window < 0 ||
         c->window > c->rows || (c->window && c->weighted))
         return false;
     if (!c->window && (c->batches < 1 || (c->shuffle && c->rows > CARDS) ||
@@ -241,8 +241,8 @@ static void find_leaves(shows *s)
 /* ------ a record's batch ------ */
 
 /* Word i of an array of the batch, as the data have it, `each` of a row: its
- * number, the low half first, its weight, or what stands `from` words behind its
- * beginning.  False: the record does not show it. */
+ * number, the low half first, its weight, or what stands `from` words behind
+ * its beginning.  False: the record does not show it. */
 static bool word_of_batch(shows *s, const array *k, int64_t from, int64_t each,
                           int64_t i, uint32_t *is)
 {

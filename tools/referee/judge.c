@@ -376,16 +376,22 @@ static void close_all(void)
     }
 }
 
+static void open_all(const char *const path[2],
+                     const char *const published[2])
+{
+    for (int side = 0; side < 2; side++)
+        record_open(&records[side], path[side]);
+    if (published)
+        read_transcripts(published);
+    check_heads();
+    graph_read();
+}
+
 int judge_files(const char *const path[2], const char *const published[2])
 {
     missing = NULL;
     if (setjmp(end) == 0) {
-        for (int side = 0; side < 2; side++)
-            record_open(&records[side], path[side]);
-        if (published)
-            read_transcripts(published);
-        check_heads();
-        graph_read();
+        open_all(path, published);
         check_sides(published != NULL);
         judge();
     }
@@ -398,10 +404,7 @@ int judge_files(const char *const path[2], const char *const published[2])
 int judge_element(const char *path, int64_t entry, int64_t at, uint32_t *is)
 {
     if (setjmp(end) == 0) {
-        for (int side = 0; side < 2; side++)
-            record_open(&records[side], path);
-        check_heads();
-        graph_read();
+        open_all((const char *const[]){path, path}, NULL);
         if (entry >= records[0].entries)
             refuse("there is no array %lld", (long long)entry);
         arrays = records[0].arrays;

@@ -138,17 +138,7 @@ f32 f_sqrt(f32 a)
                       : f_from(d_sqrt(d_from(a)));
 }
 
-/* a < b; with NaN never. */
-int f_lt(f32 a, f32 b)
-{
-    int64_t x, y;
-
-    if (f_nan(a) || f_nan(b))
-        return 0;
-    x = f_zero(a) ? 0 : (int64_t)(a & 0x7fffffff);
-    y = f_zero(b) ? 0 : (int64_t)(b & 0x7fffffff);
-    return (a >> 31 ? -x : x) < (b >> 31 ? -y : y);
-}
+int f_lt(f32 a, f32 b) { return d_lt(d_from(a), d_from(b)); }
 
 int f_equal(f32 a, f32 b)
 {
@@ -158,22 +148,8 @@ int f_equal(f32 a, f32 b)
 f32 f_min(f32 a, f32 b) { return f_lt(a, b) ? a : b; }
 f32 f_max(f32 a, f32 b) { return f_lt(b, a) ? a : b; }
 
-f32 f_int(int64_t n) /* below 2^62 in size */
-{
-    return n ? f_round(n < 0 ? 0x80000000u : 0, (uint64_t)(n < 0 ? -n : n), 0)
-             : 0;
-}
-
-/* Toward zero; of what is below 2^31 in size. */
-int32_t f_trunc(f32 a)
-{
-    int e = f_exp(a) - 150;
-    int64_t m = f_exp(a) < 127 ? 0
-                : e >= 0 ? (int64_t)f_man(a) << (e < 32 ? e : 32)
-                         : (int64_t)(f_man(a) >> -e);
-
-    return (int32_t)(a >> 31 ? -m : m);
-}
+f32 f_int(int64_t n) { return f_from(d_int(n)); }
+int32_t f_trunc(f32 a) { return (int32_t)d_trunc(d_from(a)); }
 
 f32 f_floor(f32 a)
 {

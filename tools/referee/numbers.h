@@ -39,7 +39,7 @@ f32 f_add(f32 a, f32 b), f_sub(f32 a, f32 b);
 f32 f_mul(f32 a, f32 b), f_div(f32 a, f32 b);
 int f_lt(f32 a, f32 b), f_equal(f32 a, f32 b); /* with NaN never */
 f32 f_min(f32 a, f32 b), f_max(f32 a, f32 b);
-f32 f_int(int64_t n);     /* of what is below 2^62 in size */
+f32 f_int(int64_t n);     /* of what is below 2^53 in size */
 int32_t f_trunc(f32 a);   /* of what is below 2^31 in size */
 f32 f_floor(f32 a);
 f32 f_recorded(f32 a); /* a NaN is the contract's, what is denormal zero */

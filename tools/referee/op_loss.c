@@ -28,15 +28,14 @@ static f64 weight_of(const array *w, int64_t row)
     return w ? d_from(word(w->x + row)) : D(1.0);
 }
 
-/* Place of row `row` of what a node, or an input, gave to a micro-batch; *k:
- * the array that had the row before it, or NULL. */
-static place row_of(const said *n, int64_t micro, int64_t row, int64_t each,
-                    const array **k)
+/* Place of row `row` of what a node, or an input, gave to a micro-batch. */
+static place row_of(const said *n, int64_t micro, int64_t row)
 {
     bool is_input = strcmp(n->op, "input") == 0;
+    int64_t each = size(n->shape);
 
-    for (*k = *k ? *k : arrays; *k < of; ++*k) {
-        const array *a = *k;
+    spend(of - arrays);
+    for (const array *a = arrays; a < of; a++) {
         int64_t first = is_input ? 0 : a->first;
 
         if (is_mine(a, is_input ? "rows" : "forward", micro) &&
@@ -108,20 +107,14 @@ static f64 of_terms(void)
 typedef struct loss {
     const said *n, *in[2];
     int64_t each[2];
-    const array *at[2]; /* where rows are found */
 } loss;
-
-static place input_row(loss *l, int k, int64_t micro, int64_t row)
-{
-    return row_of(l->in[k], micro, row, l->each[k], &l->at[k]);
-}
 
 /* A row's part of the loss: the sum of its numbers, times those of input 1
  * where it has one. */
-static f64 mean_row(loss *l, int64_t micro, int64_t row)
+static f64 mean_row(const loss *l, int64_t micro, int64_t row)
 {
-    place y = input_row(l, 0, micro, row);
-    place v = l->in[1] ? input_row(l, 1, micro, row) : 0;
+    place y = row_of(l->in[0], micro, row);
+    place v = l->in[1] ? row_of(l->in[1], micro, row) : 0;
     f64 sum = 0;
 
     for (int64_t i = 0; i < l->each[0]; i++) {
@@ -133,7 +126,7 @@ static f64 mean_row(loss *l, int64_t micro, int64_t row)
 }
 
 /* The weight of a row's terms: their count, or of labels those not below 0. */
-static f64 row_terms(loss *l, int64_t micro, int64_t row)
+static f64 row_terms(const loss *l, int64_t micro, int64_t row)
 {
     bool next = strcmp(l->n->op, "next token") == 0;
     f64 sum = 0;
@@ -143,7 +136,7 @@ static f64 row_terms(loss *l, int64_t micro, int64_t row)
         return d_int(l->each[0]);
     if (!l->in[1])
         return unknown(l->n->op);
-    x = input_row(l, 1, micro, row);
+    x = row_of(l->in[1], micro, row);
     for (int64_t i = next; i < l->each[1]; i++)
         sum = d_add(sum, !strcmp(l->n->op, "weighted_mean_loss")
                              ? d_from(word(x + i))
@@ -163,9 +156,9 @@ static bool is_loss(const said *n)
     return false;
 }
 
-static f64 of_rows(f64 (*row)(loss *l, int64_t micro, int64_t row))
+static f64 of_rows(f64 (*row)(const loss *l, int64_t micro, int64_t row))
 {
-    loss l = {NULL, {NULL, NULL}, {0, 0}, {NULL, NULL}};
+    loss l = {NULL, {NULL, NULL}, {0, 0}};
     parts s = {0, 0, false, false};
 
     for (int i = 0; i < node_count; i++)
@@ -183,7 +176,6 @@ static f64 of_rows(f64 (*row)(loss *l, int64_t micro, int64_t row))
         const array *w = given_rows(m, "weights of rows");
         const array *rows = given_rows(m, NULL);
 
-        l.at[0] = l.at[1] = NULL;
         for (int64_t i = 0; rows && i < rows->rows; i++) {
             spend(1);
             add(&s, d_mul(weight_of(w, i), row(&l, m, i)));

@@ -66,8 +66,8 @@ static f32 scale_sum(const f32 *c, const f32 *d, const f32 *xh, int64_t n)
  * which are `width` apart.  Kept of each: mean and r, or r alone. */
 typedef struct lists {
     const asked *q;
-    int64_t groups, run, n, row, each; /* n: of a list; row: of all groups; each:
-                                          numbers kept */
+    int64_t groups, run;
+    int64_t n, row, each; /* of a list, of all groups; numbers kept */
     place scale, bias, kept;
 } lists;
 

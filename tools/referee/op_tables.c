@@ -69,9 +69,8 @@ f32 one_hot_makes(const asked *q)
 
 /* ------ views ------ */
 
-/* Each number of a row of the value is one of a row of x, or of input 1: of each
- * axis of x there is an axis of the value, and along axis `along` numbers are
- * moved. */
+/* Each number of a row of the value is one of a row of x, or of input 1: each
+ * axis of x is one of the value's, and along axis `along` numbers are moved. */
 typedef struct view {
     const char *op;
     place x[2];

@@ -59,8 +59,7 @@ static bool find_window(const asked *q, window *w)
     return true;
 }
 
-/* Place of the first channel of tap t of window o, of all images; -1:
- * outside. */
+/* The pixel of tap t of window o, of all images; -1: outside. */
 static int64_t pixel(const window *w, int64_t o, int64_t t)
 {
     int64_t y = o / w->w % w->h * w->sy - w->top + t / w->kw * w->dy;
@@ -68,7 +67,7 @@ static int64_t pixel(const window *w, int64_t o, int64_t t)
 
     if (y < 0 || y >= w->in_h || x < 0 || x >= w->in_w)
         return -1;
-    return ((o / w->w / w->h * w->in_h + y) * w->in_w + x) * w->c;
+    return (o / w->w / w->h * w->in_h + y) * w->in_w + x;
 }
 
 /* The window that has pixel p, of all images, as its tap t; -1: there is
@@ -145,55 +144,49 @@ static void end_row(conv *v)
         flush(v);
 }
 
-static f32 or_zero(place x, bool there) { return there ? word(x) : 0; }
+/* The sum over the taps of what a window reads, or back, in reverse order, of
+ * what windows gave to a pixel. */
+static void see_taps(conv *v, bool back)
+{
+    const asked *q = v->q;
+    int64_t from = back ? v->wide : v->w.c, n = back ? v->out : v->in;
+    int64_t c = q->at % (back ? v->w.c : v->wide);
+    int64_t at = q->at / (back ? v->w.c : v->wide);
+    int64_t first = c / (back ? v->in : v->out) * n;
+
+    begin(v, v->w.taps * n, NULL);
+    for (int64_t k = 0; k < v->w.taps; k++) {
+        int64_t t = back ? v->w.taps - 1 - k : k;
+        int64_t p = (back ? window_at : pixel)(&v->w, at, t);
+
+        for (int64_t i = 0; i < n; i++)
+            push(v, p < 0 ? 0 : word((back ? q->dy : q->x) + p * from + first +
+                                     i),
+                 word(v->weight + (t * v->in + (back ? c % v->in : i)) *
+                                      v->wide + (back ? first + i : c)));
+        if ((k + 1) % v->w.kw == 0)
+            end_row(v);
+    }
+    flush(v);
+}
 
 static f32 conv_y(conv *v)
 {
-    const asked *q = v->q;
-    int64_t o = q->at % v->wide, first = o / v->out * v->in;
-
-    begin(v, v->w.taps * v->in, NULL);
-    for (int64_t t = 0; t < v->w.taps; t++) {
-        int64_t at = pixel(&v->w, q->at / v->wide, t);
-
-        for (int64_t i = 0; i < v->in; i++)
-            push(v, or_zero(q->x + at + first + i, at >= 0),
-                 word(v->weight + (t * v->in + i) * v->wide + o));
-        if ((t + 1) % v->w.kw == 0)
-            end_row(v);
-    }
-    flush(v);
-    return after_layer(v->bias ? f_add(v->sum, word(v->bias + o)) : v->sum);
-}
-
-/* Go through the taps in reverse order. */
-static f32 conv_dx(conv *v)
-{
-    const asked *q = v->q;
-    int64_t c = q->at % v->w.c, first = c / v->in * v->out;
-
-    begin(v, v->w.taps * v->out, NULL);
-    for (int64_t t = v->w.taps - 1; t >= 0; t--) {
-        int64_t o = window_at(&v->w, q->at / v->w.c, t);
-
-        for (int64_t i = first; i < first + v->out; i++)
-            push(v, or_zero(q->dy + o * v->wide + i, o >= 0),
-                 word(v->weight + (t * v->in + c % v->in) * v->wide + i));
-        if (t % v->w.kw == 0)
-            end_row(v);
-    }
-    flush(v);
-    return plus_others(q, v->sum);
+    see_taps(v, false);
+    return after_layer(v->bias ? f_add(v->sum, word(v->bias + v->q->at %
+                                                                 v->wide))
+                               : v->sum);
 }
 
 /* Add what window o gives to a weight, or to a bias (k -1). */
 static void see(conv *v, int64_t o, int64_t k)
 {
     const asked *q = v->q;
-    int64_t c = q->at % v->wide, at = k < 0 ? 0 : pixel(&v->w, o, k / v->in);
+    int64_t c = q->at % v->wide, p = k < 0 ? 0 : pixel(&v->w, o, k / v->in);
 
-    push(v, k < 0 ? F(1.0f) : or_zero(q->x + at + c / v->out * v->in +
-                                          k % v->in, at >= 0),
+    push(v, k < 0   ? F(1.0f)
+            : p < 0 ? 0
+                    : word(q->x + p * v->w.c + c / v->out * v->in + k % v->in),
          word(q->dy + o * v->wide + c));
 }
 
@@ -287,30 +280,35 @@ f32 conv_makes(const asked *q)
     if (is_y())
         return conv_y(&v);
     if (is_dx(q, 0))
-        return conv_dx(&v);
+        return see_taps(&v, true), plus_others(q, v.sum);
     return is_dparam(q, 0) || is_dparam(q, 1) ? conv_dparam(&v, of->index == 1)
                                               : unknown("conv2d");
 }
 
 /* ------ poolings ------ */
 
-/* Take the pixels of window o that are in the image; returns how many.  tap:
- * of each. */
-static int64_t take_window(const asked *q, const window *w, int64_t o,
-                           int64_t channel, f32 *x, int64_t *tap)
+/* The sum of the pixels of window o that are in the image; *top: the tap of the
+ * first of the largest, or of the last NaN, and its number. */
+static f32 window_sum(const asked *q, const window *w, int64_t o, int64_t c,
+                      int64_t *tap, f32 *top)
 {
-    int64_t n = 0;
+    f32 sum = 0;
 
     spend(w->taps);
+    *tap = -1;
     for (int64_t t = 0; t < w->taps; t++) {
-        int64_t at = pixel(w, o, t);
+        int64_t p = pixel(w, o, t);
+        f32 x = p < 0 ? 0 : word(q->x + p * w->c + c);
 
-        if (at < 0)
+        if (p < 0)
             continue;
-        tap[n] = t;
-        x[n++] = word(q->x + at + channel);
+        sum = f_add(sum, x);
+        if (*tap < 0 || f_lt(*top, x) || f_nan(x)) {
+            *tap = t;
+            *top = x;
+        }
     }
-    return n;
+    return sum;
 }
 
 /* Of k taps, `gap` apart from `at` on, those before `end`; inside: and not
@@ -346,36 +344,29 @@ static f32 share(const asked *q, const window *w, int64_t o)
 /* The value, or which tap of a window is the largest. */
 static f32 pool_y(const asked *q, const window *w, bool is_max)
 {
-    int64_t o = q->at / w->c, *tap = (int64_t *)(void *)room_for(2 * w->taps);
-    f32 *x = room_for(w->taps), sum = 0;
-    int64_t n = take_window(q, w, o, q->at % w->c, x, tap);
+    int64_t o = q->at / w->c, tap;
+    f32 top = 0, sum = window_sum(q, w, o, q->at % w->c, &tap, &top);
 
-    if (is_max)
-        return is_y() ? x[top_at(x, n)] : f_int(tap[top_at(x, n)]);
-    for (int64_t i = 0; i < n; i++)
-        sum = f_add(sum, x[i]);
-    return f_mul(sum, share(q, w, o));
+    return !is_max  ? f_mul(sum, share(q, w, o))
+           : is_y() ? top : f_int(tap);
 }
 
 /* Add what each window that the pixel is in gives to it, in their order. */
 static f32 pool_dx(const asked *q, const window *w, bool is_max)
 {
-    int64_t c = q->at % w->c, *tap = (int64_t *)(void *)room_for(2 * w->taps);
-    f32 *x = room_for(w->taps), sum = 0;
+    int64_t c = q->at % w->c, tap;
+    f32 sum = 0, top = 0;
 
     for (int64_t t = w->taps - 1; t >= 0; t--) {
-        int64_t o = window_at(w, q->at / w->c, t), n;
-        f32 d;
+        int64_t o = window_at(w, q->at / w->c, t);
+        f32 d = o < 0 ? 0 : word(q->dy + o * w->c + c);
 
         if (o < 0)
             continue;
-        d = word(q->dy + o * w->c + c);
-        if (is_max) {
-            n = take_window(q, w, o, c, x, tap);
-            sum = f_add(sum, tap[top_at(x, n)] == t ? d : 0);
-        } else {
-            sum = f_add(sum, f_mul(d, share(q, w, o)));
-        }
+        if (is_max)
+            window_sum(q, w, o, c, &tap, &top);
+        sum = f_add(sum, !is_max    ? f_mul(d, share(q, w, o))
+                         : tap == t ? d : 0);
     }
     return plus_others(q, sum);
 }

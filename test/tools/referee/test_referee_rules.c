@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Proves that the referee makes the library's numbers of what is no operator:
- * random bits, initial values and learning rates; and that it makes the numbers
- * of vectors.txt, which has all that it judges.  With LS_LONG a million of each.
- * (Products, sums over devices and distributions are held against it by tests of
- * their own: test_bf16_layers, test_f32x3, test_reduce, test_random.) */
+ * random bits, initial values and learning rates; and that it makes the
+ * numbers of vectors.txt, which has all that it judges.  With LS_LONG a million
+ * of each.  (Products, sums over devices and distributions are held against it
+ * by tests of their own: test_bf16_layers, test_f32x3, test_reduce,
+ * test_random.) */
 #include "asked_record.h"
 #include "calls.h"
 #include "random/init.h"
