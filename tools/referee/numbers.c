@@ -19,7 +19,6 @@ int f_exp(f32 a) { return (int)(a >> 23 & 255); }
 int f_nan(f32 a) { return f_exp(a) == 255 && (a & 0x7fffff); }
 int f_inf(f32 a) { return (a & 0x7fffffff) == INF32; }
 int f_zero(f32 a) { return f_exp(a) == 0; }
-uint64_t f_man(f32 a) { return (a & 0x7fffff) | 0x800000; }
 
 static int top_bit(uint64_t m)
 {
@@ -79,54 +78,20 @@ static uint64_t jam(uint64_t m, int n) /* m >> n, its last bit sticky */
     return n > 63 ? m != 0 : m >> n | ((m << (64 - n)) != 0);
 }
 
+/* A double has more than twice the digits: a product of two floats is exact, a
+ * sum that is rounded to odd is then rounded as if once, and so are quotients
+ * and roots, none of which comes so near to 2^-126 that this would show. */
 f32 f_fma(f32 a, f32 b, f32 c)
 {
-    uint32_t sp = (a ^ b) & 0x80000000u, sc = c & 0x80000000u;
-    uint64_t p, m;
-    int ep, ec;
-
-    if (f_nan(a) || f_nan(b) || f_nan(c))
-        return NAN32;
-    if (f_inf(a) || f_inf(b)) {
-        if (f_zero(a) || f_zero(b) || (f_inf(c) && sc != sp))
-            return NAN32;
-        return sp | INF32;
-    }
-    if (f_inf(c))
-        return c;
-    if (f_zero(a) || f_zero(b))
-        return !f_zero(c) ? c : sp == sc ? sp : 0;
-    p = f_man(a) * f_man(b) << 14;
-    ep = f_exp(a) + f_exp(b) - 314;
-    if (f_zero(c))
-        return f_round(sp, p, ep);
-    m = f_man(c) << 37;
-    ec = f_exp(c) - 187;
-    if (ep < ec) {
-        p = jam(p, ec - ep);
-        ep = ec;
-    } else {
-        m = jam(m, ep - ec);
-    }
-    if (sp == sc)
-        return f_round(sp, p + m, ep);
-    if (p == m)
-        return 0;
-    return p > m ? f_round(sp, p - m, ep) : f_round(sc, m - p, ep);
+    return f_from(d_sum(d_mul(d_from(a), d_from(b)), d_from(c), 1));
 }
 
 f32 f_neg(f32 a) { return a ^ 0x80000000u; }
 f32 f_abs(f32 a) { return a & 0x7fffffffu; }
-f32 f_add(f32 a, f32 b) { return f_fma(a, 0x3f800000u, b); }
+f32 f_add(f32 a, f32 b) { return f_from(d_sum(d_from(a), d_from(b), 1)); }
 f32 f_sub(f32 a, f32 b) { return f_add(a, f_neg(b)); }
 
-f32 f_mul(f32 a, f32 b)
-{
-    return f_fma(a, b, (a ^ b) & 0x80000000u);
-}
-
-/* A double has more than twice the digits: rounded twice it is as rounded once,
- * and no quotient or root comes so near to 2^-126 that this would show. */
+f32 f_mul(f32 a, f32 b) { return f_from(d_mul(d_from(a), d_from(b))); }
 f32 f_div(f32 a, f32 b) { return f_from(d_div(d_from(a), d_from(b))); }
 
 f32 f_sqrt(f32 a)
@@ -197,10 +162,10 @@ static f64 d_round(uint64_t sign, uint64_t m, int e)
 
 f64 d_neg(f64 a) { return a ^ SIGN64; }
 
-f64 d_add(f64 a, f64 b)
+f64 d_sum(f64 a, f64 b, int to_odd)
 {
     uint64_t sa = a & SIGN64, sb = b & SIGN64, x, y;
-    int e = d_exp(a) > d_exp(b) ? d_exp(a) : d_exp(b);
+    int e = d_exp(a) > d_exp(b) ? d_exp(a) : d_exp(b), drop;
 
     if (d_nan(a) || d_nan(b) || (d_inf(a) && d_inf(b) && sa != sb))
         return NAN64;
@@ -210,13 +175,15 @@ f64 d_add(f64 a, f64 b)
         return !d_zero(a) ? a : !d_zero(b) ? b : sa == sb ? sa : 0;
     x = jam(d_man(a) << 10, e - d_exp(a));
     y = jam(d_man(b) << 10, e - d_exp(b));
-    if (sa == sb)
-        return d_round(sa, x + y, e - 1085);
-    if (x == y)
+    if (sa != sb && x == y)
         return 0;
-    return x > y ? d_round(sa, x - y, e - 1085) : d_round(sb, y - x, e - 1085);
+    sa = x < y ? sb : sa;
+    x = (a ^ b) >> 63 == 0 ? x + y : x < y ? y - x : x - y;
+    drop = to_odd && top_bit(x) > 52 ? top_bit(x) - 52 : 0;
+    return d_round(sa, jam(x, drop), e - 1085 + drop);
 }
 
+f64 d_add(f64 a, f64 b) { return d_sum(a, b, 0); }
 f64 d_sub(f64 a, f64 b) { return d_add(a, d_neg(b)); }
 
 f64 d_mul(f64 a, f64 b)
@@ -323,7 +290,8 @@ f64 d_from(f32 a)
         return NAN64;
     if (f_inf(a) || f_zero(a))
         return (f64)(a >> 31) << 63 | (f_inf(a) ? INF64 : 0);
-    return d_round((f64)(a >> 31) << 63, f_man(a), f_exp(a) - 150);
+    return (f64)(a >> 31) << 63 | (f64)(f_exp(a) + 896) << 52 |
+           (f64)(a & 0x7fffff) << 29;
 }
 
 f32 f_from(f64 a)

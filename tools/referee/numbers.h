@@ -31,7 +31,6 @@ extern long soft_corner;
 f32 f_of(float x); /* a constant */
 int f_nan(f32 a), f_inf(f32 a), f_zero(f32 a); /* zeros are denormals too */
 int f_exp(f32 a); /* as it is filed */
-uint64_t f_man(f32 a);
 f32 f_round(uint32_t sign, uint64_t m, int e); /* m 2^e, its last bit sticky */
 f32 f_fma(f32 a, f32 b, f32 c);
 f32 f_neg(f32 a), f_abs(f32 a), f_sqrt(f32 a);
@@ -60,6 +59,7 @@ f64 d_of(double x); /* a constant */
 int d_zero(f64 a), d_lt(f64 a, f64 b);
 f64 d_neg(f64 a), d_sqrt(f64 a);
 f64 d_add(f64 a, f64 b), d_sub(f64 a, f64 b);
+f64 d_sum(f64 a, f64 b, int to_odd); /* the last digit stands for the rest */
 f64 d_mul(f64 a, f64 b), d_div(f64 a, f64 b);
 f64 d_int(int64_t n);
 int64_t d_trunc(f64 a); /* of what is below 2^62 in size */

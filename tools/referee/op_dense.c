@@ -1,86 +1,78 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Matrix products. */
+/* Matrix products: x (m,k) by b (k,n), which of a dense layer is a parameter of
+ * all vectors; of a matmul the leading axes are as many problems. */
 #include "operators.h"
 
-/* Place of weight (k,j), and the strides to the next k and the next j. */
-typedef struct weights {
-    place w;
-    int64_t by_k, by_j;
-} weights;
+typedef struct matrices {
+    const asked *q;
+    int64_t m, k, n, by_k, by_j; /* of b: strides to the next k and the next j */
+    place b, bias;
+} matrices;
 
-static f32 dense_y(const asked *q, weights v, place bias)
+static f32 product_y(const matrices *a)
 {
-    int64_t i = q->at / q->width, j = q->at % q->width;
-    f32 y = multiplied(NULL, words(q->x + i * q->in, q->in, 1),
-                       words(v.w + j * v.by_j, q->in, v.by_k), q->in);
+    const asked *q = a->q;
+    int64_t i = q->at / a->n, j = q->at % a->n, b = i / a->m * a->k * a->n;
+    f32 y = multiplied(NULL, words(q->x + i * a->k, a->k, 1),
+                       words(a->b + b + j * a->by_j, a->k, a->by_k), a->k);
 
-    return after_layer(bias ? f_add(y, word(bias + j)) : y);
+    return a->bias ? f_add(y, word(a->bias + j)) : y;
 }
 
-static f32 dense_dx(const asked *q, weights v)
+static f32 product_dx(const matrices *a)
 {
-    int64_t i = q->at / q->in, k = q->at % q->in;
+    const asked *q = a->q;
+    int64_t i = q->at / a->k, k = q->at % a->k, b = i / a->m * a->k * a->n;
 
     return plus_others(q, multiplied(
-        NULL, words(q->dy + i * q->width, q->width, 1),
-        words(v.w + k * v.by_k, q->width, v.by_j), q->width));
+        NULL, words(q->dy + i * a->n, a->n, 1),
+        words(a->b + b + k * a->by_k, a->n, a->by_j), a->n));
 }
 
-static f32 dense_dw(const asked *q, weights v)
+static f32 product_db(const matrices *a, const f32 *before)
 {
-    int64_t k = q->at / v.by_k % q->in, j = q->at / v.by_j % q->width;
+    const asked *q = a->q;
+    int64_t k = q->at / a->by_k % a->k, j = q->at / a->by_j % a->n;
+    int64_t first = q->at / a->k / a->n * a->m;
 
-    return multiplied(sum_before(q), words(q->x + k, q->vectors, q->in),
-                      words(q->dy + j, q->vectors, q->width), q->vectors);
+    return multiplied(before, words(q->x + first * a->k + k, a->m, a->k),
+                      words(q->dy + first * a->n + j, a->m, a->n), a->m);
 }
 
 f32 dense_makes(const asked *q)
 {
-    weights v = {param_of(q, 0, q->in * q->width), q->width, 1};
-    place bias = param_of(q, 1, q->width);
+    matrices a = {q, q->vectors, q->in, q->width, q->width, 1, 0, 0};
 
     if (attribute(q->n, "transposed")) {
-        v.by_k = 1;
-        v.by_j = q->in;
+        a.by_k = 1;
+        a.by_j = q->in;
     }
-    if (!v.w || (param(q->n, 1) && !bias) ||
+    a.b = param_of(q, 0, q->in * q->width);
+    a.bias = param_of(q, 1, q->width);
+    if (!a.b || (param(q->n, 1) && !a.bias) ||
         q->size / q->width != q->in_size / q->in)
         return unknown("dense");
     if (is_y())
-        return dense_y(q, v, bias);
+        return after_layer(product_y(&a));
     if (is_dx(q, 0))
-        return dense_dx(q, v);
+        return product_dx(&a);
     if (is_dparam(q, 0))
-        return dense_dw(q, v);
+        return product_db(&a, sum_before(q));
     return is_dparam(q, 1) ? column_of(q, q->dy) : unknown("dense");
 }
 
-/* a (m,k) of one problem, b (k,n), and d by their product; the leading axes of
- * both are as many problems. */
 f32 matmul_makes(const asked *q)
 {
-    place b = input_of(q, 1);
-    int64_t k = q->in, n = q->width, m, each[MOST_RANK], wide, high, p, i, j;
+    matrices a = {q, 1, q->in, q->width, q->width, 1, input_of(q, 1), 0};
+    int64_t each[MOST_RANK];
     int rank = axes(q->n->shape, each);
 
-    m = rank > 1 ? each[rank - 2] : 1;
-    wide = is_dx(q, 0) ? k : n;
-    high = is_dx(q, 1) ? k : m;
-    i = q->at / wide % high;
-    j = q->at % wide;
-    p = q->at / wide / high;
-    if (!b)
-        return unknown("matmul");
-    if (is_y())
-        return multiplied(NULL, words(q->x + (p * m + i) * k, k, 1),
-                          words(b + p * k * n + j, k, n), k);
-    if (is_dx(q, 0))
-        return plus_others(q, multiplied(
-            NULL, words(q->dy + (p * m + i) * n, n, 1),
-            words(b + (p * k + j) * n, n, 1), n));
-    if (is_dx(q, 1))
-        return plus_others(q, multiplied(
-            NULL, words(q->x + p * m * k + i, m, k),
-            words(q->dy + p * m * n + j, m, n), m));
-    return unknown("matmul");
+    if (rank > 1)
+        a.m = each[rank - 2];
+    if (a.b && is_y())
+        return product_y(&a);
+    if (a.b && is_dx(q, 0))
+        return product_dx(&a);
+    return a.b && is_dx(q, 1) ? plus_others(q, product_db(&a, NULL))
+                              : unknown("matmul");
 }

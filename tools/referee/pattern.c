@@ -28,41 +28,41 @@ static int is_among(const char **pattern, char c)
     return found != others;
 }
 
+/* Is c what the pattern says next?  Goes on behind that. */
+static int is_next(const char **pattern, const char *end, char c)
+{
+    char is = *(*pattern)++;
+
+    if (is == '[')
+        return is_among(pattern, c);
+    if (is == '\\' && *pattern < end)
+        return *(*pattern)++ == c;
+    return is == '?' || is == c;
+}
+
 /* The last `*` may take one character more wherever the rest does not match. */
 static int fits(const char *p, const char *end, const char *name)
 {
     const char *star = NULL, *from = NULL;
 
-    for (;;) {
-        int is = p < end && *p == '?' && *name;
+    while (p < end || *name) {
+        int is = 0;
 
         if (p < end && *p == '*') {
             star = ++p;
             from = name;
             continue;
         }
-        if (p == end && !*name)
-            return 1;
-        if (is) {
-            p++;
-        } else if (p < end && *p == '[' && *name) {
-            p++;
-            is = is_among(&p, *name);
-        } else if (p < end && *name) {
-            p += *p == '\\' && p + 1 < end;
-            is = *p++ == *name;
-        }
+        if (p < end && *name)
+            is = is_next(&p, end, *name);
         if (is < 0)
             return -1;
-        if (is) {
-            name++;
-        } else if (star && *from) {
-            p = star;
-            name = ++from;
-        } else {
+        if (!is && (!star || !*from))
             return 0;
-        }
+        p = is ? p : star;
+        name = is ? name + 1 : ++from;
     }
+    return 1;
 }
 
 int pattern_fits(const char *pattern, const char *name)

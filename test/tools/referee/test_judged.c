@@ -177,20 +177,6 @@ static bool is_kept_by_lengths(const ls__where *w)
     return w->op && strstr(w->op, "_lengths") && strcmp(w->what, "kept") == 0;
 }
 
-/* What recurrent layers keep is judged rightly beyond a row's length, too. */
-TEST(test_lengths)
-{
-    uint32_t r = 5;
-
-    for (uint32_t i = 0; i < 100; i += UNDER_SANITIZER ? 3 : 1) {
-        course c = random_course(8000 + i);
-
-        c.model = LENGTHS;
-        c.recorded = (int)i % 2;
-        ck_assert_int_ge(judge_step(&c, &r, is_kept_by_lengths), 1);
-    }
-}
-
 static bool is_batch_norms(const ls__where *w)
 {
     return (w->op && strcmp(w->op, "batch_norm") == 0) ||
@@ -199,18 +185,25 @@ static bool is_batch_norms(const ls__where *w)
             strcmp(w->what, "parameters") == 0);
 }
 
-/* Every array that a batch norm by rows makes, first values of orthogonal
- * kernels and what is stored afterwards. */
-LOOP_TEST(test_norms, 0, long_run() ? 200 : 2 * EACH)
+/* What recurrent layers keep beyond a row's length, too; every array that a
+ * batch norm by rows makes, first values of orthogonal kernels and what is
+ * stored afterwards. */
+static const struct {
+    model model;
+    bool (*wanted)(const ls__where *w);
+    int least;
+} of_models[] = {{LENGTHS, is_kept_by_lengths, 1}, {NORMS, is_batch_norms, 11}};
+
+LOOP_TEST(test_model, 0, long_run() ? 400 : 60 * EACH)
 {
     course c = random_course(4000 + (uint32_t)_i);
     uint32_t r = 5 + (uint32_t)_i;
 
-    c.model = NORMS;
+    c.model = of_models[_i % 2].model;
     c.mean = LS_MEAN_EXACT;
-    c.precision = LS_F32_LAYERS;
-    c.recorded = _i % 2;
-    ck_assert_int_gt(judge_step(&c, &r, is_batch_norms), 10);
+    c.recorded = _i / 2 % 2;
+    ck_assert_int_ge(judge_step(&c, &r, of_models[_i % 2].wanted),
+                     of_models[_i % 2].least);
 }
 
 /* A number of many operands: the gradient of a weight that sees 67,600 pixels.
