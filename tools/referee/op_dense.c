@@ -5,7 +5,8 @@
 
 typedef struct matrices {
     const asked *q;
-    int64_t m, k, n, by_k, by_j; /* of b: strides to the next k and the next j */
+    int64_t m, k, n;
+    int64_t by_k, by_j; /* of b: strides to the next k and the next j */
     place b, bias;
 } matrices;
 

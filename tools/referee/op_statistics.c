@@ -15,17 +15,28 @@ typedef struct moments {
     f64 weight, mean, square;
 } moments;
 
-/* Statistics of a device's rows, or of all, found last.  NULL: there are
- * none. */
-static const array *last_found(const char *what, const char *phase,
-                               int64_t node, int64_t device, int64_t micro)
+enum { ALL = -1 };
+
+/* The state after the last block of 256 vectors, `doubles` of them, of a
+ * device's rows, or of all.  0: there is none. */
+static place last_state(const char *phase, int64_t node, int64_t device,
+                        int64_t micro, int64_t doubles)
 {
+    const char *what = device == ALL ? joined : found;
+
+    device = device == ALL ? 0 : device;
     spend(of - arrays);
     for (const array *k = of; k-- > arrays;)
         if (strcmp(k->what, what) == 0 && strcmp(k->phase, phase) == 0 &&
             k->node == node && k->device == device && k->micro == micro)
-            return k;
-    return NULL;
+            return k->n >= 2 * doubles ? k->x + k->n - 2 * doubles : 0;
+    return 0;
+}
+
+/* That which the element's device found. */
+static place own_state(const asked *q, int64_t doubles)
+{
+    return last_state(of->phase, q->n->node, of->device, of->micro, doubles);
 }
 
 static bool is_of_all(const said *n)
@@ -35,20 +46,11 @@ static bool is_of_all(const said *n)
     return text && strtol(text, NULL, 10) == 2;
 }
 
-/* Those of the rows that count for the element's device. */
-static const array *of_rows(const asked *q, const char *phase)
+/* That of the rows that count for the element's device. */
+static place state_of_rows(const asked *q, const char *phase, int64_t doubles)
 {
-    bool all = is_of_all(q->n);
-
-    return last_found(all ? joined : found, phase, q->n->node,
-                      all ? 0 : of->device, of->micro);
-}
-
-/* The state after a block of 256 vectors, `doubles` of them; the last one of an
- * array.  0: unknown. */
-static place last_of(const array *k, int64_t doubles)
-{
-    return k && k->n >= 2 * doubles ? k->x + k->n - 2 * doubles : 0;
+    return last_state(phase, q->n->node, is_of_all(q->n) ? ALL : of->device,
+                      of->micro, doubles);
 }
 
 /* Of channel j of n; of no rows zeros. */
@@ -108,7 +110,6 @@ enum { BLOCK = 256 };
 typedef struct block {
     const asked *q;
     int64_t first, end, j;
-    bool back;
     place before; /* the state before it, or 0 */
 } block;
 
@@ -119,13 +120,11 @@ static block block_of(const asked *q, bool back, int64_t doubles)
     block b;
 
     b.q = q;
-    b.back = back;
     b.j = i < 0 ? 0 : i % q->width;
     b.first = nth * BLOCK;
     b.end = least(q->vectors, b.first + BLOCK);
     b.before = nth ? of->x + (nth - 1) * 2 * doubles
-                   : last_of(last_found(found, of->phase, q->n->node,
-                                        of->device, of->micro), doubles);
+                   : own_state(q, doubles);
     return b;
 }
 
@@ -186,7 +185,7 @@ static f32 backward_makes(const asked *q)
 {
     int64_t n = q->width, k = q->at / 2 % (2 * n);
     block b = block_of(q, true, 2 * n);
-    place all = last_of(of_rows(q, "forward"), 1 + 2 * n);
+    place all = state_of_rows(q, "forward", 1 + 2 * n);
     f32 part = 0;
     norm by;
 
@@ -205,13 +204,6 @@ static f32 backward_makes(const asked *q)
                          d_from(part)), q->at % 2);
 }
 
-/* The state that a device found. */
-static place found_by(const asked *q, int64_t device, int64_t doubles)
-{
-    return last_of(last_found(found, of->phase, q->n->node, device, of->micro),
-                   doubles);
-}
-
 /* Join the findings of the devices, by the tree. */
 static f32 joined_makes(const asked *q)
 {
@@ -224,7 +216,7 @@ static f32 joined_makes(const asked *q)
     if (q->at >= 2 * doubles)
         return unknown("batch_norm");
     for (int64_t d = 0; d < devices; d++) {
-        place s = found_by(q, d, doubles);
+        place s = last_state(of->phase, q->n->node, d, of->micro, doubles);
 
         sum[d] = back && s ? real_at(s + q->at / 2 * 2) : 0;
         if (!back)
@@ -242,7 +234,7 @@ static f32 joined_makes(const asked *q)
 /* dy less its weight times its share of the means of dy and of dy xh. */
 static f32 gradient_makes(const asked *q, norm by, f64 weight)
 {
-    place back = last_of(of_rows(q, "backward"), 2 * q->width);
+    place back = state_of_rows(q, "backward", 2 * q->width);
     int64_t j = q->at % q->width;
     f32 w = row_weight(q->at / q->size), d = word(q->dy + q->at), mean[2];
 
@@ -262,7 +254,7 @@ static f32 gradient_makes(const asked *q, norm by, f64 weight)
 static f32 dparam_makes(const asked *q)
 {
     const f32 *c = sum_before(q);
-    place sum = found_by(q, of->device, 2 * q->width);
+    place sum = own_state(q, 2 * q->width);
     f32 by;
 
     if (of->first > 0 && c)
@@ -276,7 +268,7 @@ static f32 dparam_makes(const asked *q)
 /* A value or gradient; false: no row counts, and all goes by what is stored. */
 static bool of_all_rows(const asked *q, f32 *x)
 {
-    place all = last_of(of_rows(q, "forward"), 1 + 2 * q->width);
+    place all = state_of_rows(q, "forward", 1 + 2 * q->width);
     place scale = param_of(q, 0, q->width), bias = param_of(q, 1, q->width);
     int64_t j = q->at % q->width;
     moments m;
@@ -336,8 +328,8 @@ static f32 running(const said *n, const said *slot, bool is_variance, f32 was)
 
     for (int64_t i = 0; i < devices * micro; i++) {
         int64_t d = i / micro, m = i % micro;
-        place s = last_of(last_found(all ? joined : found, "forward", n->node,
-                                     all ? 0 : d, m), 1 + 2 * slot->floats);
+        place s = last_state("forward", n->node, all ? ALL : d, m,
+                             1 + 2 * slot->floats);
         moments at = moments_at(s, slot->floats, element - slot->at);
 
         if (m == 0)

@@ -259,26 +259,20 @@ static f32 bag_list(const asked *q)
 /* Of a row of the table the bags that name it. */
 static f32 bag_dtable(const asked *q)
 {
-    const f32 *c = sum_before(q);
+    uint32_t row = (uint32_t)(q->at / q->width), *index = room_for(q->vectors);
     f32 *value = room_for(q->vectors), *d = room_for(q->vectors);
-    uint32_t *index = room_for(q->vectors), row;
+    const f32 *c = sum_before(q);
     int64_t n = 0;
 
-    row = (uint32_t)(q->at / q->width);
     for (int64_t i = 0; i < q->vectors; i++) {
-        int64_t k = 0;
-        bag b;
+        bag b = bag_of(q, i);
 
-        while (k < q->in && word(q->x + i * q->in + k) != row)
-            k++;
-        if (k == q->in)
-            continue;
-        b = bag_of(q, i);
-        for (k = 0; b.index[k] != row;)
-            k++;
-        value[n] = b.value[k];
-        d[n] = word(q->dy + i * q->width + q->at % q->width);
-        index[n++] = (uint32_t)i;
+        for (int64_t k = 0; k < b.n; k++)
+            if (b.index[k] == row) {
+                value[n] = b.value[k];
+                d[n] = word(q->dy + i * q->width + q->at % q->width);
+                index[n++] = (uint32_t)i;
+            }
     }
     return bag_sum(c ? *c : 0, value, d, index, n);
 }
