@@ -10,8 +10,8 @@ import numpy as np
 from . import c
 from .arrays import check_shape, good
 from .frames import is_frame, is_missing
-from .nodes import (DTYPES, Error, Owner, called, defaults, do, encoded, near,
-                    opened, owned)
+from .nodes import (DTYPES, Closing, Error, Owner, called, defaults, do,
+                    encoded, near, opened, owned)
 from .training import Trainer
 
 
@@ -104,7 +104,7 @@ class Source(Owner):
             c.ls_source_close(C.byref(self.of))
 
 
-class Loader(Owner):
+class Loader(Closing):
     """The batch of every step, made of a Source (or of the arrays of one) while
     the step before is computed: batch `i % len(loader)` of epoch
     `i // len(loader)`, in a shuffled order of each epoch that follows from seed.
@@ -114,6 +114,8 @@ class Loader(Owner):
         for _ in range(10 * len(loader)):
             r = loader.step()
     """
+
+    _ends = ("_batch", c.ls_batch_close), ("_of", c.ls_loader_close)
 
     def __init__(self, trainer, source, batch=0, shuffle=False, seed=0,
                  uneven="error", thread=True):
@@ -130,23 +132,6 @@ class Loader(Owner):
         self._batch = opened(do.batch_open, trainer.of)
         self._rows = C.c_int64()
         trainer.closes_first(self)
-
-    @property
-    def of(self):
-        """What functions of the library take."""
-        if not self._of:
-            raise ValueError("the loader is closed")
-        return self._of
-
-    def close(self):
-        """End the thread and let the arrays go; del and the trainer's close do
-        so too."""
-        for name, end in ("_batch", c.ls_batch_close), ("_of", c.ls_loader_close):
-            if getattr(self, name, None):
-                end(getattr(self, name))
-                setattr(self, name, None)
-
-    _end = close
 
     def __len__(self):
         """The batches of an epoch."""

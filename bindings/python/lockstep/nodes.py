@@ -86,6 +86,39 @@ class Owner(Alone):
                 raise
 
 
+class Closing(Owner):
+    """What can be closed before it ends: _of, and with it what _ends names."""
+
+    _of = None
+
+    @property
+    def of(self):
+        """What functions of the library take."""
+        if not self._of:
+            name = type(self).__name__.lower()
+            raise ValueError(f"the {name} {'are' if name[-1] == 's' else 'is'} "
+                             "closed")
+        return self._of
+
+    def close(self):
+        """Give back what it has: memory, threads, files; del does so too.
+        ls.Error: what was to be written was not."""
+        for name, end in self._ends:
+            of = getattr(self, name, None)
+            setattr(self, name, None)
+            if of:
+                end(of)
+
+    def _end(self):
+        self.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        self.close()
+
+
 def owned(x, kind):
     """x, which is to be one of this class: another's memory is no such thing."""
     if not isinstance(x, kind):

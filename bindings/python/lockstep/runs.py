@@ -6,7 +6,7 @@ import os
 import struct
 
 from . import c
-from .nodes import Error, Owner, checked, defaults, do, opened, owned
+from .nodes import Closing, Error, defaults, do, opened, owned
 from .training import Trainer
 
 
@@ -32,27 +32,21 @@ def controls_of(numbers):
     return len(made), (c.Control * max(1, len(made)))(*made)
 
 
-class _Closing(Owner):
-    """Something that a trainer's close closes first."""
+def _end_checkpoints(of):
+    """Waits for the one that is being written."""
+    try:
+        do.checkpoints_wait(of)
+    finally:
+        c.ls_checkpoints_close(of)
+
+
+class _Run(Closing):
+    """Something that a trainer's close closes first; what cannot be written
+    when nobody closes it is told to nobody."""
 
     def __init__(self, trainer, of):
         self.trainer, self._of = trainer, of
         trainer.closes_first(self)
-
-    @property
-    def of(self):
-        """What functions of the library take."""
-        if not self._of:
-            raise ValueError(f"the {type(self).__name__.lower()} are closed"
-                             if type(self).__name__[-1] == "s" else
-                             f"the {type(self).__name__.lower()} is closed")
-        return self._of
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *what):
-        self.close()
 
     def _end(self):
         try:
@@ -61,7 +55,7 @@ class _Closing(Owner):
             pass
 
 
-class Checkpoints(_Closing):
+class Checkpoints(_Run):
     """The checkpoints of a run in a folder, the newest `keep` of them.
     settings: texts of the program's own that must be the same to go on, but for
     those of may_change, "lr,boundary *".
@@ -74,7 +68,7 @@ class Checkpoints(_Closing):
                 run.save()
     """
 
-    _of = None
+    _ends = (("_of", _end_checkpoints),)
 
     def __init__(self, trainer, folder, keep=3, settings=None, may_change=None):
         o = defaults(c.ls_checkpoints_defaults_bytes, c.CheckpointsOptions,
@@ -82,15 +76,6 @@ class Checkpoints(_Closing):
                      settings=_texts(settings or {}))
         super().__init__(trainer, opened(do.checkpoints_open,
                                          owned(trainer, Trainer).of, C.byref(o)))
-
-    def close(self):
-        """Wait for the one that is being written.  ls.Error: it was not."""
-        if self._of:
-            of, self._of = self._of, None
-            try:
-                do.checkpoints_wait(of)
-            finally:
-                c.ls_checkpoints_close(of)
 
     def save(self, **notes):
         """Have one written; notes, the program's own texts, are kept with it."""
@@ -132,7 +117,7 @@ class Checkpoints(_Closing):
         return None if text is None else text.decode()
 
 
-class Transcript(_Closing):
+class Transcript(_Run):
     """A file of hashes that commits a training to its bits; with compare, one
     to hold a training against, which raises ls.Error with the status
     ls.EDIFFERS where it is another.
@@ -147,7 +132,7 @@ class Transcript(_Closing):
     begin: with compare, the batches of the state line to begin at.
     """
 
-    _of = None
+    _ends = (("_of", lambda of: do.transcript_close(of)),)
 
     def __init__(self, trainer, path, program, compare=False, settings=None,
                  files=(), controls=None, begin=-1, **options):
@@ -192,12 +177,6 @@ class Transcript(_Closing):
         """Comparing: the batches at the last state that was the same, -1 where
         none was yet."""
         return c.ls_transcript_same(self.of)
-
-    def close(self):
-        """Close the file; what was recorded is on disk then."""
-        if self._of:
-            of, self._of = self._of, None
-            checked(c.ls_transcript_close(of))
 
 
 def _file(path):

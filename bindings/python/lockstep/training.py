@@ -9,8 +9,8 @@ import numpy as np
 from . import c
 from .arrays import check_shape, good, lacking
 from .c import Group, Result, Schedule
-from .nodes import (DTYPES, Error, Graph, Owner, called, changed, defaults, do,
-                    opened, owned, unknown)
+from .nodes import (DTYPES, Closing, Error, Graph, called, changed, defaults,
+                    do, opened, owned, unknown)
 
 # ------ rates and groups ------
 
@@ -70,13 +70,16 @@ def no_decay():
 # ------ training ------
 
 
-class Trainer(Owner):
+class Trainer(Closing):
     """A model with its optimizer, its devices and its workers.
 
     model: a Graph, or the path of a model file, whose weights it begins with.
     groups: a list of group(..), frozen(..), no_decay().
     Other options are members of ls_trainer_options, by their names.
     """
+
+    _ends = (("_batch", c.ls_batch_close), ("_of", c.ls_trainer_close),
+             ("pool", c.ls_pool_close))
 
     def __init__(self, model, optimizer=None, devices=0, workers=0, axes=None,
                  cpus=None, pin=True, groups=(), **options):
@@ -115,13 +118,6 @@ class Trainer(Owner):
                           C.byref(options))
         self._batch = opened(do.batch_open, self.of)
 
-    @property
-    def of(self):
-        """What functions of the library take."""
-        if not self._of:
-            raise ValueError("the trainer is closed")
-        return self._of
-
     def close(self):
         """End the workers and free the memory; del does so too.  ls.Error: a
         checkpoint or a transcript that uses it could not be written."""
@@ -131,11 +127,7 @@ class Trainer(Owner):
                 user.close()
             except Error as error:
                 failed = failed or error
-        for name, end in (("_batch", c.ls_batch_close), ("_of", c.ls_trainer_close),
-                          ("pool", c.ls_pool_close)):
-            if getattr(self, name, None):
-                end(getattr(self, name))
-                setattr(self, name, None)
+        super().close()
         if failed:
             raise failed
 
@@ -144,12 +136,6 @@ class Trainer(Owner):
     def closes_first(self, user):
         """Let something that borrows this be closed before it."""
         self._users.add(user)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *what):
-        self.close()
 
     def _take(self, call, inputs, weights=None, optional=False):
         """Put the arrays of one call on the batch, which has no others then;
@@ -312,8 +298,10 @@ class Trainer(Owner):
         do.trainer_load(self.of, path, names)
 
 
-class Gradients(Owner):
+class Gradients(Closing):
     """The gradients of a trainer in hand; batches: how many are added up."""
+
+    _ends = (("_of", c.ls_gradients_close),)
 
     def __init__(self, trainer, batches=1):
         self.trainer = owned(trainer, Trainer)
@@ -323,18 +311,7 @@ class Gradients(Owner):
     @property
     def of(self):
         """What functions of the library take."""
-        if not self._of:
-            raise ValueError("the trainer is closed" if not self.trainer._of
-                             else "the gradients are closed")
-        return self._of
-
-    def close(self):
-        """Free the memory; del and the trainer's close do so too."""
-        if getattr(self, "_of", None):
-            c.ls_gradients_close(self._of)
-            self._of = None
-
-    _end = close
+        return self.trainer.of and super().of
 
     def compute(self, weights=None, /, **inputs):
         """Those of a batch and their mean, without an update."""
