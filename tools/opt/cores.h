@@ -5,8 +5,6 @@
 
 #include <lockstep/machine.h>
 
-#include <string.h>
-
 /* Returns the usable cores of a mesh of such options but one worker; or a
  * negative status of lockstep's, with its message. */
 static inline int cores_of(ls_mesh_options o)
@@ -20,17 +18,6 @@ static inline int cores_of(ls_mesh_options o)
     cores = ls_mesh_usable_cores(mesh);
     ls_mesh_close(mesh);
     return cores;
-}
-
-/* Stores the level of this name, as "L3", of a mesh with details; false: there
- * is none. */
-static inline bool find_level(const ls_mesh *mesh, const char *name,
-                              ls_level *level)
-{
-    for (int i = 0; ls_mesh_level(mesh, i, level); i++)
-        if (!strcmp(level->name, name))
-            return true;
-    return false;
 }
 
 #endif

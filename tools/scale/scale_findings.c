@@ -29,18 +29,6 @@ void findings_count(findings *r, const ls_trainer *t)
     }
 }
 
-/* Chunks of a step, for each of its rows. */
-static double chunks_of(const ls_work *w, int64_t rows)
-{
-    int64_t shard, chunks;
-
-    if (w->shards < 1 || w->chunk_rows < 1 || rows < 1)
-        return 0;
-    shard = (rows + w->shards - 1) / w->shards;
-    chunks = (shard + w->chunk_rows - 1) / w->chunk_rows;
-    return (double)(w->shards * chunks) / (double)rows;
-}
-
 /* An operator's times by the rooflines, if no cache keeps anything. */
 static void weigh(finding_op *o, const scaling_point *one, double chunks)
 {
@@ -57,7 +45,8 @@ static void weigh(finding_op *o, const scaling_point *one, double chunks)
 static void weigh_all(findings *r)
 {
     const scaling_point *one = &r->point[0];
-    double chunks = chunks_of(&r->info.work, one->rows);
+    double chunks = scaling_chunks(&r->info.work, one->rows) /
+                    (double)one->rows;
 
     r->row_bytes = r->bound = 0;
     r->ridge = one->flops_roof > 0 && one->copy_roof > 0
@@ -94,8 +83,8 @@ static int make_points(findings *r)
         r->point[i] = r->scaling->point[i];
         r->rate[i] = rate_of(&r->point[i], r->tokens);
         r->ranks |= r->point[i].ranks > 1;
-        if (findings_hands(&r->point[i]) > r->most)
-            r->most = findings_hands(&r->point[i]);
+        if (scaling_hands(&r->point[i]) > r->most)
+            r->most = scaling_hands(&r->point[i]);
     }
     return OPT_GO;
 }

@@ -69,12 +69,6 @@ static inline bool finding_of_memory(const finding_op *o)
     return o->memory > o->cores;
 }
 
-/* Workers of all ranks. */
-static inline int findings_hands(const scaling_point *p)
-{
-    return p->ranks * p->workers;
-}
-
 /* Print on stdout. */
 void scale_table(const findings *r);
 

@@ -39,7 +39,7 @@ static int load(scale *s, int fold)
     return status == OPT_GO ? run_open_data(r) : status;
 }
 
-/* An scaling_open_on_fn. */
+/* An scaling_open_fn. */
 static int open_trainer(void *user, ls_pool *pool, int fold,
                         const ls_transport *transport, ls_trainer **trainer,
                         ls_batch **batch)
@@ -101,7 +101,7 @@ static int measure_rank(scale *s)
     ls_mesh_options mesh = ls_mesh_defaults();
     int status;
 
-    o.open_on = open_trainer;
+    o.open = open_trainer;
     o.transport = s->transport;
     o.n_ranks = s->n_ranks;
     o.ranks = s->ranks;

@@ -52,14 +52,14 @@ static int draw_line(const findings *r, const plot *p, int first)
     for (; i < r->points && r->point[i].ranks == from->ranks; i++)
         if (shown(&r->point[i])) {
             last = &r->point[i];
-            fprintf(p->f, "%.1f,%.1f ", plot_x(p, findings_hands(last)),
+            fprintf(p->f, "%.1f,%.1f ", plot_x(p, scaling_hands(last)),
                     plot_y(p, last->speedup));
         }
     fputs("\"/>\n", p->f);
     snprintf(ranks, sizeof ranks, "%d rank%s", from->ranks,
              opt_s(from->ranks));
     if (r->ranks && last)
-        plot_text(p->f, plot_x(p, findings_hands(last)) - 6,
+        plot_text(p->f, plot_x(p, scaling_hands(last)) - 6,
                   plot_y(p, last->speedup) - 8, "end", ranks);
     return i;
 }
@@ -70,7 +70,7 @@ static void draw_points(const findings *r, const plot *p)
         i = draw_line(r, p, i);
     for (int i = 0; i < r->points; i++) {
         const scaling_point *q = &r->point[i];
-        double x = plot_x(p, findings_hands(q));
+        double x = plot_x(p, scaling_hands(q));
 
         if (!shown(q))
             continue;
@@ -87,7 +87,7 @@ static void draw_points(const findings *r, const plot *p)
 static const char *mark(const findings *r, int workers)
 {
     for (int i = 0; i < r->points; i++)
-        if (findings_hands(&r->point[i]) == workers)
+        if (scaling_hands(&r->point[i]) == workers)
             return r->point[i].oversubscribed ? "*" : " ";
     return "";
 }

@@ -164,7 +164,7 @@ static void print_curve(const findings *r)
     printf("\nspeed-up (dots: ideal)\n");
     for (int i = 0; i < r->points; i++) {
         row_of(r, i);
-        bar(findings_hands(&r->point[i]), r->point[i].speedup, cell);
+        bar(scaling_hands(&r->point[i]), r->point[i].speedup, cell);
         row_end(r, i);
     }
 }

@@ -11,16 +11,12 @@
 enum { SCALING_ADVICE = 512 }; /* bytes of the sentence, with its end */
 
 /* Open, on a pool, the trainer to be measured and a batch for it, with `fold`
- * times the rows of fold 1.  The measurement closes what was opened.  A
- * negative status ends it and is returned. */
+ * times the rows of fold 1, and with this transport, which lives as long; NULL:
+ * with none.  The measurement closes what was opened.  A negative status ends
+ * it and is returned. */
 typedef int scaling_open_fn(void *user, ls_pool *pool, int fold,
-                               ls_trainer **trainer, ls_batch **batch);
-
-/* The same where there are ranks: open it with this transport, which lives as
- * long; NULL: with none. */
-typedef int scaling_open_on_fn(void *user, ls_pool *pool, int fold,
-                                  const ls_transport *transport,
-                                  ls_trainer **trainer, ls_batch **batch);
+                            const ls_transport *transport,
+                            ls_trainer **trainer, ls_batch **batch);
 
 /* Give the batch its rows for a step, 0, 1, ..; the same for the same step. */
 typedef int scaling_fill_fn(void *user, int64_t step, ls_batch *batch);
@@ -38,13 +34,11 @@ typedef struct scaling_options {
     bool weak;                /* fold is the workers instead of 1 */
     int repeats;              /* runs of each count, in turn; 0: 5 */
     int steps;                /* timed, of a run; 0: about half a second */
-    double row_flops;         /* of a row; 0: ls_trainer_work says */
     bool no_roofs;            /* half a second less for each count */
     void (*progress)(void *user, int run, int runs, int workers); /* or NULL */
     ls_precision precision;   /* of the products' roof */
     const ls_transport *transport; /* between ranks that all call
                                  scaling_run alike; NULL: there are none */
-    scaling_open_on_fn *open_on; /* instead of open; ranks need it */
     int n_ranks;              /* how many counts of ranks follow; 0: 1, 2, 4, ..
                                  below the transport's, and these */
     const int *ranks;         /* counts in any order, of which the first so many
@@ -109,8 +103,8 @@ typedef struct scaling {
  * fold is ranks x workers.  Ranks of one machine share out its cores
  * (ls_transport_cpus), and every rank gets the first one's findings.
  * Where it fails on one rank, that one should end the others, which may wait
- * for it (ls_transport.abort).  LS_EINVAL: no open, or counts that make no
- * sense.  LS_EIO. */
+ * for it (ls_transport.abort).  The counts are from 1 to 65536, those of ranks
+ * to the transport's.  LS_EINVAL: too many repeats or steps.  LS_EIO. */
 int scaling_run(scaling **found, const scaling_options *options);
 
 /* Free a measurement. */
@@ -132,9 +126,8 @@ static inline int scaling_hands(const scaling_point *p)
     return p->ranks > 1 ? p->ranks * p->workers : p->workers;
 }
 
-/* The largest count of one rank that tells something: verified, and with a core
- * for each worker. */
-const scaling_point *scaling_best(const scaling *s);
+/* Chunks of a step of `rows` rows; 0: not known. */
+double scaling_chunks(const ls_work *work, int64_t rows);
 
 /* Bytes that the operators read and write in a step of `rows` rows; 0: not
  * known. */

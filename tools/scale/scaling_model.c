@@ -22,16 +22,6 @@ static bool counts(const scaling_point *p)
     return tells(p) && p->ranks <= 1;
 }
 
-const scaling_point *scaling_best(const scaling *s)
-{
-    const scaling_point *best = &s->point[0];
-
-    for (int i = 0; i < s->points; i++)
-        if (counts(&s->point[i]))
-            best = &s->point[i];
-    return best;
-}
-
 /* The last one, of any number of ranks. */
 static const scaling_point *largest_point(const scaling *s)
 {
@@ -99,16 +89,23 @@ static double rest(const scaling_point *p)
     return r > 0 ? r : 0;
 }
 
-double scaling_bytes(const ls_work *w, int64_t rows)
+double scaling_chunks(const ls_work *w, int64_t rows)
 {
-    int64_t shard, chunks;
+    int64_t shard;
 
     if (w->shards < 1 || w->chunk_rows < 1)
         return 0;
     shard = (rows + w->shards - 1) / w->shards;
-    chunks = (shard + w->chunk_rows - 1) / w->chunk_rows;
-    return (double)rows * w->row_bytes +
-           (double)(w->shards * chunks) * w->chunk_bytes;
+    return (double)(w->shards *
+                    ((shard + w->chunk_rows - 1) / w->chunk_rows));
+}
+
+double scaling_bytes(const ls_work *w, int64_t rows)
+{
+    double chunks = scaling_chunks(w, rows);
+
+    return chunks > 0 ? (double)rows * w->row_bytes + chunks * w->chunk_bytes
+                      : 0;
 }
 
 /* ------ The sentence ------ */

@@ -134,29 +134,13 @@ static int open_party(rank_party *p, const ls_transport *all,
     return status;
 }
 
-static int check(const scaling_options *o, int all)
-{
-    if (o->n_ranks < 0 || o->n_ranks > 65536 || (o->n_ranks && !o->ranks))
-        return scaling_fail(LS_EINVAL, "scaling: %d counts of ranks are "
-                            "given%s", o->n_ranks,
-                            o->ranks ? "; 0 to 65536 may be"
-                                     : ", and ranks is NULL");
-    for (int i = 0; i < o->n_ranks; i++)
-        if (o->ranks[i] < 1 || o->ranks[i] > all)
-            return scaling_fail(LS_EINVAL, "scaling: %d ranks: there must be 1 "
-                                "to %d", o->ranks[i], all);
-    return 0;
-}
-
 int parties_make(rank_party **party, int *parties,
                      const scaling_options *o)
 {
     const ls_transport *t = o->transport;
-    int all = t ? t->ranks : 1, status = check(o, all);
+    int all = t ? t->ranks : 1, status;
     int *count;
 
-    if (status < 0)
-        return status;
     count = scaling_new((size_t)o->n_ranks + DOUBLINGS, sizeof *count,
                     "counts of ranks");
     if (!count)

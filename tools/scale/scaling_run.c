@@ -56,19 +56,10 @@ static int open_pool(const measurement *m, const rank_party *party,
 static int open_trainer(const measurement *m, const rank_party *party,
                         int fold, rig *r)
 {
-    int status = m->o.open_on
-                     ? m->o.open_on(m->o.user, r->pool, fold,
-                                    party_link(party), &r->trainer,
-                                    &r->batch)
-                     : m->o.open(m->o.user, r->pool, fold, &r->trainer,
-                                 &r->batch);
+    int status = m->o.open(m->o.user, r->pool, fold, party_link(party),
+                           &r->trainer, &r->batch);
 
-    if (status < 0)
-        return status;
-    if (!r->trainer || !r->batch)
-        return scaling_fail(LS_EUSER, "scaling: no trainer or no batch was "
-                            "opened");
-    return ls_trainer_clock(r->trainer);
+    return status < 0 ? status : ls_trainer_clock(r->trainer);
 }
 
 static int step(const measurement *m, const rig *r, ls_result *result)
@@ -221,8 +212,6 @@ static void note_trainer(measurement *m, const ls_trainer *t)
     m->s->info.devices = ls_trainer_devices(t);
     m->s->cut = cut_share(t);
     ls_trainer_work(t, &m->s->info.work);
-    if (m->o.row_flops > 0)
-        m->s->info.work.row_flops = m->o.row_flops;
 }
 
 /* Not of several ranks: on one machine each would want the memory. */
