@@ -60,59 +60,48 @@ static const opt_model *const models[] = {&only};
 
 /* ------ Measuring ------ */
 
-static int measure_level(info *r, ls_pool *pool, const char *name)
+/* What an instruction level computes, products of a precision, or a copy. */
+static int measure_on(ls_pool *pool, const char *name, int workers, double *out)
+{
+    static const struct {
+        const char *name;
+        ls_precision precision;
+    } products[] = {{"bf16", LS_BF16_LAYERS}, {"f32x3", LS_F32X3_LAYERS}};
+
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+        if (strcmp(products[i].name, name) == 0)
+            return ls_measure_products(pool, workers, products[i].precision,
+                                       out);
+    return strcmp(name, "copy") == 0
+               ? ls_measure_copy(pool, workers, out)
+               : ls_measure_flops(pool, workers, name, out);
+}
+
+static int add_roof(info *r, ls_pool *pool, const char *name)
 {
     roof *f = &r->roof[r->roofs++];
     int status;
 
     f->name = name;
-    status = ls_measure_flops(pool, 1, name, &f->one);
+    status = measure_on(pool, name, 1, &f->one);
     if (status == 0)
-        status = ls_measure_flops(pool, r->workers, name, &f->all);
-    return opt_check(status);
-}
-
-static int measure_precision(info *r, ls_pool *pool, int i)
-{
-    static const struct {
-        const char *name;
-        ls_precision precision;
-    } kinds[] = {{"bf16", LS_BF16_LAYERS}, {"f32x3", LS_F32X3_LAYERS}};
-    roof *f = &r->roof[r->roofs++];
-    ls_precision p = kinds[i].precision;
-    int status;
-
-    f->name = kinds[i].name;
-    status = ls_measure_products(pool, 1, p, &f->one);
-    if (status == 0)
-        status = ls_measure_products(pool, r->workers, p, &f->all);
-    return opt_check(status);
-}
-
-static int measure_copy(info *r, ls_pool *pool)
-{
-    roof *f = &r->roof[r->roofs++];
-    int status;
-
-    f->name = "copy";
-    status = ls_measure_copy(pool, 1, &f->one);
-    if (status == 0)
-        status = ls_measure_copy(pool, r->workers, &f->all);
+        status = measure_on(pool, name, r->workers, &f->all);
     return opt_check(status);
 }
 
 static int measure_all(info *r, ls_pool *pool)
 {
+    static const char *const rest[] = {"bf16", "f32x3", "copy"};
     int status = OPT_GO;
     ls_isa isa;
 
     for (int i = 0; i < ROOFS - 3 && status == OPT_GO &&
                     ls_isa_level(i, &isa); i++)
         if (isa.here)
-            status = measure_level(r, pool, isa.name);
-    for (int i = 0; i < 2 && status == OPT_GO; i++)
-        status = measure_precision(r, pool, i);
-    return status == OPT_GO ? measure_copy(r, pool) : status;
+            status = add_roof(r, pool, isa.name);
+    for (int i = 0; i < 3 && status == OPT_GO; i++)
+        status = add_roof(r, pool, rest[i]);
+    return status;
 }
 
 static int measure(info *r)
