@@ -106,6 +106,20 @@ def resnet(name, *precision):
                tolerance=2e-2 if precision else 2e-3)
 
 
+def bf16(model, quick, tolerance):
+    """bf16 layers beside autocast, and beside layers of f32."""
+    half = ["--precision", "bf16"]
+    return Row(model + " bf16", 33, quick, [
+        train("lockstep", model, 2, 2, *half),
+        peer("torch", model + "_torch.py", *half),
+        train("lockstep f32", model, 2, 2),
+        peer("torch compiled", model + "_torch.py", *half, "--mode", "compile",
+             needs="full"),
+    ], [*against("torch", "torch compiled"),
+        Ratio("bf16 / f32", "lockstep", "lockstep f32")],
+        init=model, tolerance=tolerance)
+
+
 # What keeps PyTorch's own kernels, oneDNN's and MKL's on AVX2.
 AVX2 = ["env", "ATEN_CPU_CAPABILITY=avx2", "ONEDNN_MAX_CPU_ISA=AVX2",
         "MKL_ENABLE_INSTRUCTIONS=AVX2"]
@@ -320,28 +334,8 @@ ROWS = [
         peer("torch compiled", "mlp_torch.py", "--x", "{x}", "--y", "{y}",
              "--mode", "compile", needs="full"),
     ], against("torch", "torch compiled"), init="mlp", tolerance=2e-3),
-    Row("lm bf16", 33, 11, [
-        train("lockstep", "lm", 2, 2, "--precision", "bf16"),
-        peer("torch", "lm_torch.py", "--precision", "bf16"),
-        train("lockstep f32", "lm", 2, 2),
-        peer("torch compiled", "lm_torch.py", "--precision", "bf16",
-             "--mode", "compile", needs="full"),
-    ], [
-        Ratio("lockstep / torch", "lockstep", "torch"),
-        Ratio("lockstep / torch compiled", "lockstep", "torch compiled"),
-        Ratio("bf16 / f32", "lockstep", "lockstep f32"),
-    ], init="lm", tolerance=1e-2),
-    Row("cnn bf16", 33, 23, [
-        train("lockstep", "cnn", 2, 2, "--precision", "bf16"),
-        peer("torch", "cnn_torch.py", "--precision", "bf16"),
-        train("lockstep f32", "cnn", 2, 2),
-        peer("torch compiled", "cnn_torch.py", "--precision", "bf16",
-             "--mode", "compile", needs="full"),
-    ], [
-        Ratio("lockstep / torch", "lockstep", "torch"),
-        Ratio("lockstep / torch compiled", "lockstep", "torch compiled"),
-        Ratio("bf16 / f32", "lockstep", "lockstep f32"),
-    ], init="cnn", tolerance=2e-2),
+    bf16("lm", 11, 1e-2),
+    bf16("cnn", 23, 2e-2),
     Row("lm precisions", 33, 11, [
         ours("lm"),
         *(train(f"lockstep, {p}", "lm", 2, 2, "--precision", p)
