@@ -10,6 +10,10 @@
 enum { CONSTANT, UNIFORM, SINUSOID = 4, ORTHOGONAL }; /* kinds */
 enum { SCALE = 1, FAN = 3, KEY = 5 };                 /* words */
 
+_Static_assert((int)KEY + 2 <= (int)LS__START_WORDS, "all are in a start");
+_Static_assert(UNIFORM + (int)LS_TRUNCATED_NORMAL < (int)SINUSOID,
+               "distributions are kinds of their own");
+
 void ls__record_words(double x, uint32_t word[2])
 {
     uint64_t bits;

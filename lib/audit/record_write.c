@@ -2,6 +2,7 @@
 /* See record_write.h. */
 #include "audit/record_write.h"
 #include "audit/head.h"
+#include "base/assert.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "model/graph_json.h"
@@ -182,6 +183,7 @@ static int put_leaf(ls__writing *w, int64_t i)
         word[k] = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 |
                   (uint32_t)b[2] << 8 | b[3];
     }
+    LS__ASSERT(n >= 0 && n <= LS__WAY);
     at.what = "way of the data";
     return status < 0 ? status
                       : ls__writing_array(w, &at, word, 8 * n, LS__INTEGERS);

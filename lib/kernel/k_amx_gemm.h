@@ -8,6 +8,7 @@
 #ifndef LS_KERNEL_K_AMX_GEMM_H
 #define LS_KERNEL_K_AMX_GEMM_H
 
+#include "base/assert.h"
 #include "kernel/k_epilogue.h"
 #include "kernel/k_amx_operands.h"
 
@@ -206,6 +207,7 @@ AMX void amx_gemm(int parts, const ls__product *g, float *scratch)
     int64_t panel = amx_size(parts, AMX_SIDE, g->k);
     amx_tiles u;
 
+    LS__ASSERT(ls__product_is_valid(g) && (parts == 1 || !g->c_bf16));
     if (!b) {
         amx_pack(parts, g->k, g->n, g->b, g->b_row, g->b_col, room);
         b = room;

@@ -9,6 +9,7 @@
 #ifndef LS_KERNEL_K_BAG_H
 #define LS_KERNEL_K_BAG_H
 
+#include "base/assert.h"
 #include "kernel/bag.h"
 #include "kernel/k_tile.h"
 #include "kernel/product.h"
@@ -130,6 +131,7 @@ static bool bag_grad(int64_t n, int64_t count, const ls__bag_entry *e,
     m16 small = m16_first(16);
     int64_t j = 0;
 
+    LS__ASSERT(count > 0);
     for (; n - j >= 16 * BAG_VECS; j += 16 * BAG_VECS)
         small = m16_and(small, bag_grad_strip(BAG_VECS, n, count, e, d, add, j,
                                               16 * BAG_VECS, row));
@@ -154,6 +156,7 @@ static void bag_dots(int64_t n, int count, const float *const row[16],
 {
     v16 total = v16_zero(), chain = v16_zero(), x[16];
 
+    LS__ASSERT(count > 0 && count <= 16);
     for (int64_t j = 0; j < n; j += 16) {
         int64_t left = n - j < 16 ? n - j : 16;
 

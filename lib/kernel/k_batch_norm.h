@@ -6,6 +6,7 @@
 #ifndef LS_KERNEL_K_BATCH_NORM_H
 #define LS_KERNEL_K_BATCH_NORM_H
 
+#include "base/assert.h"
 #include "kernel/k_elementwise.h"
 #include "kernel/k_norm.h"
 #include "kernel/kernel.h"
@@ -59,6 +60,7 @@ SIMD void batch_columns(const ls__batch_norm *b, int64_t first, int64_t end,
     v16 mean = take(b->mean + j, left), inverse = take(b->inverse + j, left);
     v16 factor = take(b->factor + j, left), bias = take(b->bias + j, left);
 
+    LS__ASSERT(end - first <= LS__CHUNK);
     for (int64_t at = first * b->n + j; at < end * b->n; at += b->n) {
         v16 c = v16_sub(take(b->x + at, left), mean);
         v16 d = batch_dy(b, c, factor, bias, at, left);
@@ -106,6 +108,7 @@ SIMD batch_block batch_block_at(int64_t first, int64_t all, int64_t each,
 {
     batch_block b = {all - first < LS__CHUNK ? all - first : LS__CHUNK, {0}, 0};
 
+    LS__ASSERT(each > 0);
     for (int64_t i = 0; i < b.vectors; i++) {
         b.weight[i] = weights ? weights[(first + i) / each] : 1;
         if (weights)

@@ -14,6 +14,7 @@
 #ifndef LS_KERNEL_K_BF16_CONV_H
 #define LS_KERNEL_K_BF16_CONV_H
 
+#include "base/assert.h"
 #include "kernel/k_bf16_conv_pooled_dw.h"
 #include "kernel/k_bf16_tile.h"
 #include "kernel/k_conv.h"
@@ -149,6 +150,9 @@ static void bf16_conv(const ls__conv *v, const void *image, int64_t first,
     word_places at = {.row = v->step_x / each, .step = LS__BF16_STEP / each};
     ls__conv of = *v;
 
+    LS__ASSERT(v->images == 1);
+    LS__ASSERT(!v->zeros || (v->run % LS__BF16_STEP == 0 &&
+                             v->kh * v->kx <= 64));
     of.row /= each;
     of.col /= each;
     of.step_x /= each;

@@ -10,6 +10,7 @@
 #ifndef LS_KERNEL_K_BF16_CONV_POOLED_DW_H
 #define LS_KERNEL_K_BF16_CONV_POOLED_DW_H
 
+#include "base/assert.h"
 #include "base/least.h"
 #include "kernel/k_bf16_tile.h"
 #include "kernel/k_conv_pooled_dw.h"
@@ -179,6 +180,7 @@ static int64_t twin_collect(const ls__conv *v, const sparse_area *a,
         while (of.count % SPARSE_STEP)
             twin_add(v, d, -1, 0, &of, q);
     }
+    LS__ASSERT(of.count <= TWIN_ROOM);
     return of.count / SPARSE_STEP;
 }
 

@@ -5,6 +5,7 @@
 #ifndef LS_KERNEL_K_BF16_GEMM_H
 #define LS_KERNEL_K_BF16_GEMM_H
 
+#include "base/assert.h"
 #include "kernel/k_bf16_tile.h"
 #include "kernel/k_gemm_full.h"
 
@@ -122,6 +123,7 @@ static int64_t block_at(int64_t i, int64_t j, int64_t row)
 
 static void bf16_words(int64_t m, int64_t n, const float *x, void *words)
 {
+    LS__ASSERT(n % BLOCK_SIDE == 0);
     for (int64_t i = 0; i < m; i++)
         for (int64_t j = 0; j < n; j += BLOCK_SIDE)
             w16_store((uint32_t *)words + block_at(i, j, n) +
@@ -151,6 +153,7 @@ static void band_transposed(const ls__product *g, int64_t i, int64_t rows,
 {
     const uint32_t *words = (const uint32_t *)(const void *)g->a;
 
+    LS__ASSERT(rows % BLOCK_SIDE == 0 && g->k % BLOCK_SIDE == 0);
     for (int64_t p = 0; p < g->k; p += BLOCK_SIDE, copy += STEP_WORDS * across)
         for (int64_t j = i; j < i + rows; j += BLOCK_SIDE) {
             const uint32_t *block = words + block_at(p, j, g->m);
@@ -192,6 +195,7 @@ SIMD void tile_words(const ls__product *g, int rows, int64_t i, int64_t j,
     uint32_t *out = (uint32_t *)(void *)g->c + block_at(i, j, g->c_row) +
                     i % BLOCK_SIDE * STEP_WORDS;
 
+    LS__ASSERT(rows % 2 == 0);
     for (int r = 0; r + 2 <= rows; r += 2, out += 2 * STEP_WORDS) {
         v16 x[4];
 
@@ -256,6 +260,7 @@ static void bf16_gemm(const ls__product *g, float *scratch)
     int64_t height = in_place ? rows_in_place(g->k) : band_rows(g->k), rows;
     band of;
 
+    LS__ASSERT(ls__product_is_valid(g));
     if (!b) {
         bf16_pack(g->k, g->n, g->b, g->b_row, g->b_col, room);
         b = room;

@@ -11,6 +11,7 @@
 #ifndef LS_KERNEL_K_BF16_TILE_H
 #define LS_KERNEL_K_BF16_TILE_H
 
+#include "base/assert.h"
 #include "kernel/k_bf16_words.h"
 #include "kernel/k_epilogue.h"
 #include "kernel/k_tile.h"
@@ -108,6 +109,7 @@ SIMD void chain_step(int rows, int vecs, int64_t n, const uint32_t *a,
 SIMD void chain_steps(int rows, int vecs, int64_t n, const uint32_t *a,
                       const word_places *at, const uint32_t *b, tile_sums sum)
 {
+    LS__ASSERT(n >= 0);
     for (; n > LAST_WORDS; n -= STEP_WORDS, a += at->step) {
         chain_step(rows, vecs, STEP_WORDS, a, at, b, sum);
         b += STEP_WORDS * COLUMNS;

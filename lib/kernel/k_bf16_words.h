@@ -18,6 +18,7 @@
 
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "kernel/k_bf16.h"
 #include "kernel/product.h"
 
@@ -130,6 +131,7 @@ static void round_paired(int64_t n, const float *x, uint16_t *out)
 {
     int64_t i = 0;
 
+    LS__ASSERT(n % (2 * PER_WORD) == 0);
     for (; i + WORD_BLOCK <= n; i += WORD_BLOCK)
         _mm512_storeu_si512(out + i, words_of(v16_load(x + i),
                                               v16_load(x + i + 16)));
@@ -154,6 +156,7 @@ static void words_of_paired(int64_t n, int64_t apart, const uint16_t *x,
         14, 30, 12, 28, 15, 31, 13, 29, 10, 26, 8, 24, 11, 27, 9, 25, 6, 22, 4,
         20, 7, 23, 5, 21, 2, 18, 0, 16, 3, 19, 1, 17);
 
+    LS__ASSERT(n % 16 == 0 && apart % (2 * PER_WORD) == 0);
     for (int64_t i = 0; i < n; i += 16) {
         const __m256i *first = (const __m256i *)(const void *)(x + i);
         const __m256i *second = (const __m256i *)(const void *)(x + i + apart);
@@ -269,6 +272,7 @@ static bool is_transposed(const source *l, int64_t p)
 static void pack_lines(const source *l, int64_t j, int64_t wide, uint32_t *out,
                        int64_t out_row)
 {
+    LS__ASSERT(wide % 16 == 0 && wide <= out_row);
     if (l->col == 1 && l->group == l->k) {
         pack_word_rows(l, j, wide, out, out_row);
         return;

@@ -16,6 +16,7 @@
 #ifndef LS_KERNEL_K_CONV_H
 #define LS_KERNEL_K_CONV_H
 
+#include "base/assert.h"
 #include "kernel/k_conv_pooled_dw.h"
 #include "kernel/k_conv_pooled_dx.h"
 #include "kernel/k_epilogue.h"
@@ -113,6 +114,7 @@ SIMD void conv_tile(const ls__conv *v, int rows, int vecs, const float *a,
     bool later = false;
     tile_sums acc;
 
+    LS__ASSERT(!v->zeros || v->kh * v->kx <= 64); /* a bit for each run */
     tile_clear(rows, acc);
     for (int64_t run = 0, kx = 0; run < v->kh * v->kx; run++) {
         conv_ahead(v);
@@ -348,6 +350,9 @@ static void conv_grad(const ls__conv *v, float *dbias, float *scratch)
 {
     int64_t w = ls__conv_chunk_w(v->w), h = ls__conv_chunk_h(v->w);
 
+    LS__ASSERT(w * h <= LS__CHUNK);
+    LS__ASSERT(v->images == 1 ||
+               (ls__conv_is_chunk(v) && v->out.n % 16 == 0));
     for (int64_t y = 0; y < v->h; y += h)
         for (int64_t x = 0; x < v->w; x += w) {
             conv_chunk q = conv_chunk_at(v, y, x);

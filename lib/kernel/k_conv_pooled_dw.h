@@ -13,6 +13,7 @@
 #ifndef LS_KERNEL_K_CONV_POOLED_DW_H
 #define LS_KERNEL_K_CONV_POOLED_DW_H
 
+#include "base/assert.h"
 #include "kernel/k_tile.h"
 #include "kernel/kernel.h"
 
@@ -163,6 +164,7 @@ SIMD int sparse_channels(int chains, int sums)
 {
     int n = SPARSE_SUMS / chains / sums;
 
+    LS__ASSERT(chains * sums <= SPARSE_SUMS);
     return n < 1 ? 1 : n < SPARSE_MOST ? n : SPARSE_MOST;
 }
 
@@ -291,6 +293,7 @@ static int64_t sparse_collect(const ls__conv *v, const sparse_area *a,
             memset(at + count * n, 0, (size_t)n * sizeof *at);
         }
     }
+    LS__ASSERT(count <= SPARSE_ROOM);
     return count;
 }
 
@@ -308,6 +311,7 @@ SIMD void sparse_grad(const ls__conv *v, const ls__pooled_dy *d, int chains,
     sparse_area a = sparse_area_of(v, chains, SPARSE_ROOM);
     sparse_chunk q = {.g = scratch, .at = at, .add = v->out.accumulate};
 
+    LS__ASSERT(d->pooling->kh == 2 && d->pooling->kw == 2);
     for (a.y = 0; a.y < v->h; a.y += a.h)
         for (a.x = 0; a.x < v->w; a.x += a.w, q.add = true) {
             int64_t blocks = sparse_collect(v, &a, d, scratch, at);

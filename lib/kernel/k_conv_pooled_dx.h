@@ -14,6 +14,7 @@
 #ifndef LS_KERNEL_K_CONV_POOLED_DX_H
 #define LS_KERNEL_K_CONV_POOLED_DX_H
 
+#include "base/assert.h"
 #include "kernel/k_epilogue.h"
 
 enum {
@@ -108,6 +109,7 @@ static void conv_lists_collect(const ls__conv *v, const ls__pooled_dy *d,
     const ls__pooling *p = d->pooling;
     uint32_t *start = l->start, end = 0;
 
+    LS__ASSERT(conv_lists_scratch(v) > 0); /* places fit in a word */
     for (int64_t r = 0; r < conv_halo_rows(v); r++, *start++ = end)
         for (int64_t q = 0; q < l->cols; q++) {
             int64_t i = r - d->top, j = q - d->left;
@@ -118,6 +120,7 @@ static void conv_lists_collect(const ls__conv *v, const ls__pooled_dy *d,
                 end = conv_lists_pixel(l, d->dy + from, d->number + from,
                                        (int)(i % 2 * 2 + j % 2), q, end);
         }
+    LS__ASSERT(end + 16 <= conv_lists_most(v));
 }
 
 /* The place in row r's list of what is from channel c of pixel q on. */

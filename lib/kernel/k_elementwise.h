@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/assert.h"
 #include "kernel/k_vmath.h"
 #include "kernel/product.h"
 
@@ -176,6 +177,7 @@ SIMD void columns64(int64_t rows, int64_t n, const float *x, bool add_to,
 {
     v16 sum[4] = {v16_zero(), v16_zero(), v16_zero(), v16_zero()};
 
+    LS__ASSERT(rows <= LS__CHUNK);
     for (int64_t r = 0; r < rows; r++, x += n) {
         UNROLL(4)
         for (int v = 0; v < 4; v++)

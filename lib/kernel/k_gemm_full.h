@@ -10,6 +10,7 @@
 #ifndef LS_KERNEL_K_GEMM_FULL_H
 #define LS_KERNEL_K_GEMM_FULL_H
 
+#include "base/assert.h"
 #include "kernel/k_epilogue.h"
 #include "kernel/k_panels.h"
 #include "kernel/k_tile.h"
@@ -119,6 +120,7 @@ static void panel(const ls__product *g, a_band rows,
             heights[h].fn(g, rows.a, i, j, b, sum);
             rows.a += n == ROWS ? rows.tile : n * g->a_row;
         }
+    LS__ASSERT(i == last);
 }
 
 /* Do lines of A evict each other from the first cache (conflict misses)?  Then
@@ -217,6 +219,7 @@ static void full_product(const ls__product *g, float *scratch)
     float *copy = scratch + packed_size(g->k, g->n);
     const float *b = g->packed;
 
+    LS__ASSERT(!g->a_bf16 && !g->c_bf16);
     if (!b && !is_near(g)) {
         pack(g->k, g->n, g->b, g->b_row, g->b_col, scratch);
         b = scratch;

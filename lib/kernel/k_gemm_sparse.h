@@ -14,6 +14,7 @@
 #ifndef LS_KERNEL_K_GEMM_SPARSE_H
 #define LS_KERNEL_K_GEMM_SPARSE_H
 
+#include "base/assert.h"
 #include "kernel/k_gemm_full.h"
 
 #if defined(__AVX512F__)
@@ -267,6 +268,8 @@ static void lists_product(const listed *s, float *scratch)
 {
     lists_scratch r = lists_scratch_in(scratch, s->g->k);
 
+    LS__ASSERT(s->s_row == 1 || s->s_col == 1);
+    LS__ASSERT(s->g->k <= DEEPEST && !s->g->c_bf16); /* as scratch is */
     for (int64_t i = 0; i < s->m; i += LISTS_BAND) {
         int64_t rows = s->m - i < LISTS_BAND ? s->m - i : LISTS_BAND;
 

@@ -15,6 +15,7 @@
 #ifndef LS_KERNEL_K_NORM_H
 #define LS_KERNEL_K_NORM_H
 
+#include "base/assert.h"
 #include "kernel/k_elementwise.h"
 
 enum { BLOCK = 4096 };
@@ -144,6 +145,7 @@ SIMD void columns_grad(int64_t rows, int64_t n, const float *x,
 {
     v16 gain = v16_zero(), bias = v16_zero();
 
+    LS__ASSERT(rows <= LS__CHUNK);
     for (int64_t row = 0; row < rows; row++) {
         v16 d = take(dy + row * n, left);
         v16 xh = v16_mul(v16_sub(take(x + row * n, left),
@@ -234,6 +236,7 @@ SIMD void rms_columns(int64_t rows, int64_t n, const float *x,
 {
     v16 gain = v16_zero();
 
+    LS__ASSERT(rows <= LS__CHUNK);
     for (int64_t row = 0; row < rows; row++)
         gain = v16_fma(take(dy + row * n, left),
                        v16_mul(take(x + row * n, left), v16_set(stats[row])),

@@ -4,6 +4,7 @@
 #ifndef LS_KERNEL_K_PANELS_H
 #define LS_KERNEL_K_PANELS_H
 
+#include "base/assert.h"
 #include "kernel/k_tile.h"
 
 static int64_t packed_size(int64_t k, int64_t n)
@@ -49,6 +50,7 @@ static void pack_transposed(int64_t k, const float *b, int64_t b_col,
 static void transpose(int64_t m, int64_t n, const float *x, int64_t x_row,
                       int64_t wide, float *out, int64_t out_row)
 {
+    LS__ASSERT(m <= wide && n <= x_row && wide <= out_row);
     for (int64_t i = 0; i < wide; i += 16)
         for (int64_t j = 0; j < n; j += 16) {
             v16 t[16];
@@ -79,6 +81,7 @@ SIMD void pack_any(int64_t k, const float *b, int64_t b_row, int64_t b_col,
 static void pack_panel(int64_t k, int64_t left, const float *b, int64_t b_row,
                        int64_t b_col, float *out)
 {
+    LS__ASSERT(left > 0);
     if (b_col == 1)
         pack_rows(k, b, b_row, left, out);
     else if (b_row == 1)

@@ -4,6 +4,7 @@
 #ifndef LS_KERNEL_K_POOLING_H
 #define LS_KERNEL_K_POOLING_H
 
+#include "base/assert.h"
 #include "kernel/k_simd.h"
 #include "kernel/kernel.h"
 
@@ -88,6 +89,7 @@ SIMD void max_window(const ls__pooling *p, pooling_window w, const float *x,
 {
     int64_t c = 0;
 
+    LS__ASSERT(w.y0 < w.y1 && w.x0 < w.x1); /* it sees a pixel */
     if (pooling_is_usual(p, w))
         for (; c + 16 <= p->c; c += 16)
             max_of(p, POOLING_USUAL, pooling_usual(w.at), x + c, cut, 16, y + c,
@@ -179,6 +181,7 @@ SIMD v16 pooling_share(const ls__pooling *p, pooling_window w, int64_t i,
                              : pooling_high(j * p->sx - p->left, p->dx, p->kw,
                                             p->end_x);
 
+    LS__ASSERT(rows > 0 && cols > 0);
     return v16_set(1.0f / (float)(rows * cols));
 }
 

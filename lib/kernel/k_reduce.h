@@ -13,8 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "kernel/k_simd.h"
+#include "base/assert.h"
 #include "base/tree.h"
+#include "kernel/k_simd.h"
 
 enum {
     REDUCE_SUBTREE = 16, /* devices */
@@ -81,6 +82,8 @@ SIMD void sum_loop(float *const *b, int size, int64_t first, int n,
 static void sum_subtree(float *const *b, int size, int64_t first, int n,
                         float scale, float *out)
 {
+    LS__ASSERT(n > 0 && n <= REDUCE_BLOCK);
+    LS__ASSERT(LS__IS_POWER(size) && size <= REDUCE_SUBTREE);
     switch (size) {
     case 1: sum_loop(b, 1, first, n, scale, out); break;
     case 2: sum_loop(b, 2, first, n, scale, out); break;
@@ -123,6 +126,7 @@ static void sum_block(float *const *b, int devices, int64_t first, int n,
     }
     for (int d = 0; d < devices; d += size) {
         size = subtree_size(devices - d);
+        LS__ASSERT(top < REDUCE_DEPTH);
         sum_subtree(b + d, size, first, n, 1.0f, part[top++]);
         for (int m = merges_after(d, size, devices, top); m > 0; m--, top--) {
             float *pair[] = {part[top - 2], part[top - 1]};
@@ -132,6 +136,7 @@ static void sum_block(float *const *b, int devices, int64_t first, int n,
                         last ? out : pair[0]);
         }
     }
+    LS__ASSERT(top == 1);
 }
 
 /* out[i - first] = scale * (buffers[0][i] + ... in tree order), first <= i <

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "kernel/k_simd.h"
 #include "kernel/product.h"
 
@@ -61,7 +62,7 @@ typedef v16 tile_sums[ROWS][VECS];
 #define WITH_CONSTANT(rows, CASES, CALL) \
     switch (rows) { \
     CASES(CALL) \
-    default: break; \
+    default: LS__ASSERT(!"a case of these"); break; \
     }
 
 /* TILE(rows, vecs), both constants: vecs is 1 where the tile is narrow. */
@@ -80,6 +81,7 @@ static int64_t tile_height(int64_t left, int64_t most)
 {
     int64_t tiles = (left + most - 1) / most;
 
+    LS__ASSERT(left > 0 && most > 0);
     return (left + tiles - 1) / tiles;
 }
 

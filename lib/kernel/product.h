@@ -75,6 +75,15 @@ typedef struct ls__product {
                      add */
 } ls__product;
 
+/* Does it keep to what c_bf16 wants? */
+static inline bool ls__product_is_valid(const ls__product *g)
+{
+    return !g->c_bf16 || (g->m % LS__BF16_STEP == 0 &&
+                          g->n % LS__BF16_STEP == 0 &&
+                          g->c_row % LS__BF16_STEP == 0 && !g->accumulate &&
+                          !g->times && !g->add);
+}
+
 /* Numbers that are read soon, in ranges from `base` on: who computes for long
  * asks for them bit by bit, so that they come from memory meanwhile. */
 typedef struct ls__ahead {
