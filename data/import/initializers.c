@@ -154,10 +154,8 @@ static int constants(ls__reader *r, const char *name, const ls__named *v,
             numbers[i] = usual;
     }
     w->rank = rank;
-    for (int k = 0; k < rank; k++) {
-        w->shape[k] = shape[k];
-        w->order[k] = order[k];
-    }
+    memcpy(w->shape, shape, (size_t)rank * sizeof *shape);
+    memcpy(w->order, order, (size_t)rank * sizeof *order);
     w->node = ls_buffer(r->graph, w->param, rank, shape);
     *of = w;
     return ls__made(w->node);

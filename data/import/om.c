@@ -83,26 +83,14 @@ static int take_extents(ls__om *om, ls__om_tensor *t, const ls__field *f)
     return status;
 }
 
-/* The number of a key of external_data. */
-static bool pair_is(ls__wire pair, const char *key, char value[24])
+/* The whole number that a text is. */
+static bool whole_number(ls__wire text, uint64_t *value)
 {
-    ls__field f;
-    size_t n = strlen(key);
+    char word[24] = "", *end;
+    size_t n = ls__wire_size(text);
 
-    if (!ls__wire_find(pair, 1, &f) || ls__wire_size(f.bytes) != n ||
-        memcmp(f.bytes.at, key, n) || !ls__wire_find(pair, 2, &f) ||
-        (n = ls__wire_size(f.bytes)) >= 24)
-        return false;
-    if (n)
-        memcpy(value, f.bytes.at, n);
-    value[n] = 0;
-    return true;
-}
-
-static bool whole_number(const char *word, uint64_t *value)
-{
-    char *end;
-
+    if (n && n < sizeof word)
+        memcpy(word, text.at, n);
     errno = 0;
     *value = strtoull(word, &end, 10);
     return *word >= '0' && *word <= '9' && !*end && !errno;
@@ -160,27 +148,22 @@ static int find_beside(ls__om *om, const char *name, ls__om_beside **found)
 static int take_external(ls__om *om, ls__wire message, ls__om_tensor *t)
 {
     uint64_t at = 0, n = UINT64_MAX;
-    char word[24] = "";
     ls__om_beside *b = NULL;
-    ls__field f;
+    ls__field f, key, value;
     int status = 0;
 
     while (status == 0 && ls__wire_next(&message, &f) > 0) {
-        ls__wire pair = f.bytes;
-        ls__field key;
-
-        if (f.number != 13 || count(pair, 1) < 1 ||
-            !ls__wire_find(pair, 1, &key))
+        if (f.number != 13 || count(f.bytes, 1) < 1 ||
+            !ls__wire_find(f.bytes, 1, &key) ||
+            !ls__wire_find(f.bytes, 2, &value))
             continue;
-        if (ls__wire_size(key.bytes) == 8 &&
-            !memcmp(key.bytes.at, "location", 8)) {
-            status = ls__wire_find(pair, 2, &key)
-                         ? take_text(om, &key, &t->where) : 0;
-        } else if ((pair_is(pair, "offset", word) &&
-                    !whole_number(word, &at)) ||
-                   (pair_is(pair, "length", word) && !whole_number(word, &n))) {
+        if (ls__wire_is(key.bytes, "location"))
+            status = take_text(om, &value, &t->where);
+        else if ((ls__wire_is(key.bytes, "offset") &&
+                  !whole_number(value.bytes, &at)) ||
+                 (ls__wire_is(key.bytes, "length") &&
+                  !whole_number(value.bytes, &n)))
             return damaged(om, "a tensor's place is no number");
-        }
     }
     if (status == 0 && !t->where)
         status = damaged(om, "a tensor is elsewhere, and nowhere");

@@ -108,8 +108,9 @@ int ls__om_integers(const ls__om_node *node, const char *name, int most,
                     int64_t *out);
 
 /* The same of its floats. */
-int ls__om_reals(const ls__om_node *node, const char *name, int most,
-                 double *out);
+enum { LS__OM_REALS = 64 };
+int ls__om_reals(const ls__om_node *node, const char *name,
+                 double out[LS__OM_REALS]);
 
 /* Is a text that one; where there is none: no, and yes. */
 bool ls__om_says(const ls__om_node *node, const char *name, const char *text);

@@ -76,13 +76,11 @@ bool ls__om_is(const ls__om_node *n, const char *words)
 bool ls__om_attribute(const ls__om_node *n, const char *name, ls__wire *at)
 {
     ls__wire from = n->all;
-    size_t size = strlen(name);
     ls__field f, called;
 
     while (ls__wire_next(&from, &f) > 0)
         if (f.number == 5 && ls__wire_find(f.bytes, 1, &called) &&
-            ls__wire_size(called.bytes) == size &&
-            !memcmp(called.bytes.at, name, size)) {
+            ls__wire_is(called.bytes, name)) {
             *at = f.bytes;
             return true;
         }
@@ -107,8 +105,21 @@ double ls__om_real(const ls__om_node *n, const char *name, double usual)
                ? (double)ls__wire_float(f.value) : usual;
 }
 
-int ls__om_integers(const ls__om_node *n, const char *name, int most,
-                    int64_t *out)
+/* The next number of a list, varints or of 4 bytes each. */
+static bool next_number(ls__wire *list, int width, uint64_t *value)
+{
+    if (!width)
+        return ls__wire_varint(list, value);
+    if (ls__wire_size(*list) < (size_t)width)
+        return false;
+    *value = bits(&(ls__om_tensor){.width = width, .bytes = *list}, 0);
+    list->at += width;
+    return true;
+}
+
+/* The words of a list in fields of that number, which are packed or not. */
+static int words(const ls__om_node *n, const char *name, int number, int width,
+                 int most, uint64_t *out)
 {
     ls__wire at;
     ls__field f;
@@ -117,56 +128,43 @@ int ls__om_integers(const ls__om_node *n, const char *name, int most,
     if (!ls__om_attribute(n, name, &at))
         return -1;
     while (ls__wire_next(&at, &f) > 0) {
-        uint64_t value = f.value;
+        bool packed = f.bytes.at != NULL;
 
-        if (f.number != 8)
-            continue;
-        for (bool more = !f.bytes.at || ls__wire_varint(&f.bytes, &value);
-             more; more = f.bytes.at && ls__wire_varint(&f.bytes, &value)) {
+        for (bool more = f.number == number;
+             more && (!packed || next_number(&f.bytes, width, &f.value));
+             more = packed) {
             if (got < most)
-                out[got] = (int64_t)value;
+                out[got] = f.value;
             got++;
         }
     }
     return got;
 }
 
-int ls__om_reals(const ls__om_node *n, const char *name, int most, double *out)
+int ls__om_integers(const ls__om_node *n, const char *name, int most,
+                    int64_t *out)
 {
-    ls__wire at;
-    ls__field f;
-    int got = 0;
+    return words(n, name, 8, 0, most, (uint64_t *)out);
+}
 
-    if (!ls__om_attribute(n, name, &at))
-        return -1;
-    while (ls__wire_next(&at, &f) > 0) {
-        const uint8_t *p = f.bytes.at;
-        size_t count = p ? ls__wire_size(f.bytes) / 4 : 1;
+int ls__om_reals(const ls__om_node *n, const char *name,
+                 double out[LS__OM_REALS])
+{
+    uint64_t word[LS__OM_REALS];
+    int got = words(n, name, 7, 4, LS__OM_REALS, word);
 
-        if (f.number != 7)
-            continue;
-        for (size_t i = 0; i < count; i++, got++) {
-            uint64_t word = f.value;
-
-            if (p)
-                word = p[4 * i] | (uint64_t)p[4 * i + 1] << 8 |
-                       (uint64_t)p[4 * i + 2] << 16 |
-                       (uint64_t)p[4 * i + 3] << 24;
-            if (got < most)
-                out[got] = (double)ls__wire_float(word);
-        }
-    }
+    for (int i = 0; i < got && i < LS__OM_REALS; i++)
+        out[i] = (double)ls__wire_float(word[i]);
     return got;
 }
 
 bool ls__om_says(const ls__om_node *n, const char *name, const char *word)
 {
-    size_t size = strlen(word);
     ls__wire at;
     ls__field f;
 
     return ls__om_attribute(n, name, &at) && ls__wire_find(at, 4, &f) &&
-           ls__wire_size(f.bytes) == size && !memcmp(f.bytes.at, word, size);
+           ls__wire_is(f.bytes, word);
 }
 
 bool ls__om_may_say(const ls__om_node *n, const char *name, const char *word)

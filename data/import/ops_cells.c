@@ -238,14 +238,10 @@ static bool usual(const ls__om_node *n, const cell *c, int ways)
     if (!ls__om_attribute(n, "activations", &at))
         return true;
     while (ls__wire_next(&at, &f) > 0) {
-        const char *name = names[k % each];
-
         if (f.number != 9)
             continue;
-        if (ls__wire_size(f.bytes) != strlen(name) ||
-            memcmp(f.bytes.at, name, strlen(name)))
+        if (!ls__wire_is(f.bytes, names[k++ % each]))
             return false;
-        k++;
     }
     return k == each * ways;
 }

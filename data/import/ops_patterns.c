@@ -48,16 +48,27 @@ double ls__read_factor(ls__reader *r, const ls__named *y, const ls__named **x)
     return 1;
 }
 
-/* The Where that alone reads a condition; -1: there is none. */
-static int where_of(ls__reader *r, const ls__named *y)
+int ls__read_where(ls__reader *r, const ls__named *y, int from)
 {
-    int i = ls__read_reader(r, y, r->node);
+    int i = ls__read_reader(r, y, from);
     const ls__om_node *n = i < 0 ? NULL : &r->file->om.node[i];
 
     return n && ls__om_is(n, "Where") && n->inputs == 3 &&
                    ls__read_in(r, n, 0) == y && ls__read_in(r, n, 1) &&
                    ls__read_in(r, n, 2)
                ? i : -1;
+}
+
+int ls__read_no_nan(ls__reader *r, const ls__named *x, const ls__named *is,
+                    int from)
+{
+    int at = ls__read_where(r, is, from);
+    const ls__om_node *w = at < 0 ? NULL : &r->file->om.node[at];
+    double no;
+
+    return w && ls__read_in(r, w, 2) == x &&
+                   ls__only_number(ls__read_in(r, w, 1), &no) && no == 0
+               ? at : -1;
 }
 
 /* Where(x > 20, x, Softplus(x)), as PyTorch writes its Softplus: from 20 on the
@@ -71,7 +82,7 @@ static int greater(ls__reader *r, const ls__om_node *n, ls__named *v)
 
     if (ls__read_in(r, n, 1) &&
         ls__only_number(ls__read_in(r, n, 1), &limit) && limit >= 20)
-        at = where_of(r, y);
+        at = ls__read_where(r, y, r->node);
     if (at >= 0) {
         const ls__om_node *w = &om->node[at];
         const ls__named *a = ls__read_in(r, w, 1), *b = ls__read_in(r, w, 2);
@@ -90,20 +101,16 @@ static int greater(ls__reader *r, const ls__om_node *n, ls__named *v)
  * all is masked: here that is the mean, so no mask may have such rows. */
 static int is_nan(ls__reader *r, const ls__om_node *n, ls__named *v)
 {
-    const ls__named *x = ls__read_in(r, n, 0), *no;
-    int at = where_of(r, ls__read_out(r, n, 0));
-    const ls__om_node *w = at < 0 ? NULL : &r->file->om.node[at];
-    double zero;
+    const ls__named *x = ls__read_in(r, n, 0);
+    int at = ls__read_no_nan(r, x, ls__read_out(r, n, 0), r->node);
 
-    no = w ? ls__read_in(r, w, 1) : NULL;
-    if (!w || x->kind != LS__NODE || strcmp(ls_node_op(x->node), "softmax") ||
-        ls__read_in(r, w, 2) != x || !ls__only_number(no, &zero) || zero != 0)
+    if (at < 0 || x->kind != LS__NODE || strcmp(ls_node_op(x->node), "softmax"))
         return ls__read_compare(r, n, v);
     if (r->blind)
         return ls__refuse("a mask has rows of -infinity alone, whose softmax "
                           "is 0 there and the mean of all here");
     r->done[at] = true;
-    return ls__read_put(r, w, x);
+    return ls__read_put(r, &r->file->om.node[at], x);
 }
 
 /* The node of two inputs that alone reads a value, and its other input; -1:

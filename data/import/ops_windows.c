@@ -136,6 +136,14 @@ static int take(ls__reader *r, const ls__om_node *n, const ls__named *v,
     return 0;
 }
 
+/* The window as options of a convolution or a pool. */
+#define SET_WINDOW(o, w) \
+    ((o).padding = LS_EXPLICIT, (o).stride_y = (w)->stride[0], \
+     (o).stride_x = (w)->stride[1], (o).dilation_y = (w)->gap[0], \
+     (o).dilation_x = (w)->gap[1], (o).top = (w)->before[0], \
+     (o).bottom = (w)->behind[0], (o).left = (w)->before[1], \
+     (o).right = (w)->behind[1])
+
 /* The kernel's parameter has been read: make v the convolution of x. */
 static int convolve(ls__reader *r, const convolution *c, ls_node *x,
                     const char *name, int64_t channels, ls__named *v)
@@ -143,17 +151,9 @@ static int convolve(ls__reader *r, const convolution *c, ls_node *x,
     ls_conv_options o = ls_conv_defaults();
     int status = 0;
 
-    o.padding = LS_EXPLICIT;
+    SET_WINDOW(o, &c->by);
     o.no_bias = !c->bias || ls__is_zero(c->bias);
     o.groups = c->groups;
-    o.stride_y = c->by.stride[0];
-    o.stride_x = c->by.stride[1];
-    o.dilation_y = c->by.gap[0];
-    o.dilation_x = c->by.gap[1];
-    o.top = c->by.before[0];
-    o.bottom = c->by.behind[0];
-    o.left = c->by.before[1];
-    o.right = c->by.behind[1];
     if (!o.no_bias)
         status = ls__read_param(r, name, "bias", c->bias, 0, 1, &channels,
                                 (int[]){0});
@@ -321,17 +321,9 @@ static int pool(ls__reader *r, const ls__om_node *n, ls__named *v)
         return ls__refuse("its indices are not known here");
     if ((status = window_of(n, v, NULL, &by)) < 0)
         return status;
-    o.padding = LS_EXPLICIT;
+    SET_WINDOW(o, &by);
     o.ceil_mode = ls__om_integer(n, "ceil_mode", 0);
     o.exclude_padding = !greatest && !ls__om_integer(n, "count_include_pad", 0);
-    o.stride_y = by.stride[0];
-    o.stride_x = by.stride[1];
-    o.dilation_y = by.gap[0];
-    o.dilation_x = by.gap[1];
-    o.top = by.before[0];
-    o.bottom = by.behind[0];
-    o.left = by.before[1];
-    o.right = by.behind[1];
     x = image(v);
     return set_image(v, greatest
                             ? ls_max_pool_with(x, by.size[0], by.size[1], &o)

@@ -98,23 +98,19 @@ static void take_is_nan(ls__reader *r, taken *t)
     int at = t->count ? t->node[t->count - 1] : r->node;
 
     for (int i = at + 1; i < om->nodes && i < at + 8; i++) {
-        const ls__named *is = om->node[i].outputs
-                                  ? ls__read_out(r, &om->node[i], 0) : NULL;
-        int where = is && ls__om_is(&om->node[i], "IsNaN") &&
+        const ls__om_node *n = &om->node[i];
+        int where = n->outputs && ls__om_is(n, "IsNaN") &&
                             r->uses[t->y - r->value] == 2 &&
-                            ls__read_in(r, &om->node[i], 0) == t->y
-                        ? ls__read_reader(r, is, i) : -1;
-        const ls__om_node *n = where < 0 ? NULL : &om->node[where];
-        double no;
+                            ls__read_in(r, n, 0) == t->y
+                        ? ls__read_no_nan(r, t->y, ls__read_out(r, n, 0), i)
+                        : -1;
 
-        if (n && ls__om_is(n, "Where") && ls__read_in(r, n, 2) == t->y &&
-            ls__read_in(r, n, 1) &&
-            ls__only_number(ls__read_in(r, n, 1), &no) && no == 0) {
-            t->node[t->count++] = i;
-            t->node[t->count++] = where;
-            t->y = ls__read_out(r, n, 0);
-            return;
-        }
+        if (where < 0)
+            continue;
+        t->node[t->count++] = i;
+        t->node[t->count++] = where;
+        t->y = ls__read_out(r, &om->node[where], 0);
+        return;
     }
 }
 

@@ -211,7 +211,7 @@ static int read_by_row(ls__reader *r, const ls__om_node *n,
 /* Numbers of a Constant. */
 static int read_constant(ls__reader *r, const ls__om_node *n)
 {
-    enum { MOST = 64 };
+    enum { MOST = LS__OM_REALS };
     ls__named *v = ls__read_out(r, n, 0);
     int64_t list[MOST], size = 1;
     double real[MOST];
@@ -232,7 +232,7 @@ static int read_constant(ls__reader *r, const ls__om_node *n)
         list[0] = ls__om_integer(n, "value_int", 0);
         rank = 0;
     } else if ((size = ls__om_integers(n, "value_ints", MOST, list)) < 0) {
-        size = ls__om_reals(n, "value_floats", MOST, real);
+        size = ls__om_reals(n, "value_floats", real);
         is_real = true;
     }
     if (size < 0 || size > MOST)

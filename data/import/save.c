@@ -3,6 +3,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/little.h"
 #include "file/file.h"
 #include "import/reader.h"
 
@@ -115,22 +116,6 @@ static copy *copy_of(copy *list, int n, const ls__weight *w)
     return NULL;
 }
 
-/* Little-endian, in the place of what was there. */
-static void put(uint8_t *to, const void *from, int width)
-{
-    uint64_t word = 0;
-    uint32_t half;
-
-    if (width == 4) {
-        memcpy(&half, from, 4);
-        word = half;
-    } else {
-        memcpy(&word, from, 8);
-    }
-    for (int k = 0; k < width; k++)
-        to[k] = (uint8_t)(word >> (8 * k));
-}
-
 /* Has another parameter the same numbers? */
 static bool shared(const ls_onnx *onnx, const ls__weight *w)
 {
@@ -175,8 +160,9 @@ static int put_weight(copy *list, int n, const ls_onnx *onnx,
                               "one initializer in the file, as they were "
                               "alike", w->name);
         else
-            put(at, of->width == 4 ? (const void *)&now[i]
-                                   : (const void *)&wide, of->width);
+            memcpy(at, of->width == 4 ? (const void *)&now[i] : &wide,
+                   (size_t)of->width);
+        ls__little(at, 1, (size_t)of->width);
     }
     free(now);
     free(was);
@@ -225,11 +211,10 @@ static const char *name_in(const copy *list, int n, ls__wire entry)
     ls__field key, value;
 
     if (!ls__wire_find(entry, 1, &key) || !ls__wire_find(entry, 2, &value) ||
-        ls__wire_size(key.bytes) != 8 || memcmp(key.bytes.at, "location", 8))
+        !ls__wire_is(key.bytes, "location"))
         return NULL;
     for (int i = 0; i < n; i++)
-        if (list[i].now && strlen(list[i].name) == ls__wire_size(value.bytes) &&
-            !memcmp(list[i].name, value.bytes.at, strlen(list[i].name)))
+        if (list[i].now && ls__wire_is(value.bytes, list[i].name))
             return list[i].now;
     return NULL;
 }

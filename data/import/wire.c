@@ -80,6 +80,13 @@ bool ls__wire_find(ls__wire message, int number, ls__field *field)
     return there;
 }
 
+bool ls__wire_is(ls__wire bytes, const char *text)
+{
+    size_t n = strlen(text);
+
+    return ls__wire_size(bytes) == n && (!n || !memcmp(bytes.at, text, n));
+}
+
 float ls__wire_float(uint64_t bits)
 {
     uint32_t word = (uint32_t)bits;

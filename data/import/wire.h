@@ -35,6 +35,9 @@ static inline size_t ls__wire_size(ls__wire w)
     return (size_t)(w.end - w.at);
 }
 
+/* Are the bytes that text? */
+bool ls__wire_is(ls__wire bytes, const char *text);
+
 /* The float of 4 bytes. */
 float ls__wire_float(uint64_t bits);
 
