@@ -28,63 +28,9 @@ int ls__npy_malformed(const ls__npy *f, const char *what, int64_t at)
 
 /* ------ Elements: the file's types, and what each becomes ------ */
 
-static double real_f2(uint64_t raw)
-{
-    return (double)ls__half((uint16_t)raw);
-}
-
-static double real_f4(uint64_t raw)
-{
-    uint32_t low = (uint32_t)raw;
-    float f;
-
-    memcpy(&f, &low, sizeof f);
-    return (double)f;
-}
-
-static double real_f8(uint64_t raw)
-{
-    double d;
-
-    memcpy(&d, &raw, sizeof d);
-    return d;
-}
-
-static int64_t whole_i1(uint64_t raw)
-{
-    return (int8_t)(uint8_t)raw;
-}
-
-static int64_t whole_i2(uint64_t raw)
-{
-    return (int16_t)(uint16_t)raw;
-}
-
-static int64_t whole_i4(uint64_t raw)
-{
-    return (int32_t)(uint32_t)raw;
-}
-
-static int64_t whole_i8(uint64_t raw)
-{
-    return (int64_t)raw;
-}
-
-static int64_t whole_b1(uint64_t raw)
-{
-    return raw != 0;
-}
-
-/* clang-format off */
 static const ls__npy_type types[] = {
-    { "f4", 4, NULL, real_f4 },  { "f8", 8, NULL, real_f8 },
-    { "i4", 4, whole_i4, NULL }, { "i8", 8, whole_i8, NULL },
-    { "u1", 1, NULL, NULL },     { "b1", 1, whole_b1, NULL },
-    { "f2", 2, NULL, real_f2 },  { "i1", 1, whole_i1, NULL },
-    { "i2", 2, whole_i2, NULL }, { "u2", 2, NULL, NULL },
-    { "u4", 4, NULL, NULL },     { "u8", 8, NULL, NULL },
-};
-/* clang-format on */
+    {"f2", 2}, {"f4", 4}, {"f8", 8}, {"i1", 1}, {"i2", 2}, {"i4", 4},
+    {"i8", 8}, {"u1", 1}, {"u2", 2}, {"u4", 4}, {"u8", 8}, {"b1", 1}};
 
 const ls__npy_type *ls__npy_find_type(const char *name)
 {
@@ -94,19 +40,35 @@ const ls__npy_type *ls__npy_find_type(const char *name)
     return NULL;
 }
 
+static double real(const ls__npy_type *type, uint64_t raw)
+{
+    uint32_t low = (uint32_t)raw;
+    float f;
+    double d;
+
+    memcpy(&f, &low, sizeof f);
+    memcpy(&d, &raw, sizeof d);
+    return type->bytes == 8 ? d
+           : type->bytes == 4 ? (double)f : (double)ls__half((uint16_t)raw);
+}
+
+/* The number of an i1 to i8, or b1. */
+static int64_t whole(const ls__npy_type *type, uint64_t raw)
+{
+    uint64_t sign = UINT64_C(1) << (8 * type->bytes - 1);
+
+    return *type->name == 'b' ? raw != 0 : (int64_t)((raw ^ sign) - sign);
+}
+
 /* A finite double must not become an infinity silently. */
 static bool to_f32(const ls__npy_type *type, uint64_t raw, float *out)
 {
-    if (type->whole) {
-        *out = (float)type->whole(raw);
+    if (*type->name != 'f') {
+        *out = *type->name == 'u' ? (float)raw : (float)whole(type, raw);
         return true;
     }
-    if (!type->real) {
-        *out = (float)raw;
-        return true;
-    }
-    *out = (float)type->real(raw);
-    return !__builtin_isinf(*out) || __builtin_isinf(type->real(raw));
+    *out = (float)real(type, raw);
+    return !__builtin_isinf(*out) || __builtin_isinf(real(type, raw));
 }
 
 /* The range first: converting a double outside it is undefined. */
@@ -114,15 +76,15 @@ static bool to_i32(const ls__npy_type *type, uint64_t raw, int32_t *out)
 {
     double d;
 
-    if (type->whole) {
-        *out = (int32_t)type->whole(raw);
-        return *out == type->whole(raw);
-    }
-    if (!type->real) {
+    if (*type->name == 'u') {
         *out = (int32_t)raw;
         return raw <= INT32_MAX;
     }
-    d = type->real(raw);
+    if (*type->name != 'f') {
+        *out = (int32_t)whole(type, raw);
+        return *out == whole(type, raw);
+    }
+    d = real(type, raw);
     if (!(d >= -2147483648.0 && d <= 2147483647.0))
         return false;
     *out = (int32_t)d;

@@ -8,14 +8,10 @@
 #include "file/file.h"
 #include <lockstep/base.h>
 
-/* raw holds the element's bytes as an integer of the machine; it stands for a
- * whole number or for a real one, or with neither for the unsigned one that it
- * is. */
+/* "f4", "i8", "u1", "b1" and so on. */
 typedef struct ls__npy_type {
     char name[3];
     int bytes;
-    int64_t (*whole)(uint64_t raw);
-    double (*real)(uint64_t raw);
 } ls__npy_type;
 
 typedef struct ls__npy {

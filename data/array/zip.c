@@ -9,14 +9,13 @@
 #include "array/zip.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "array/inflate.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { END = 22, ENTRY = 46, HEADER = 30, COMMENT = 65535 };
-enum { END64 = 56, LOCATOR = 20, FEED = 1 << 16 };
+enum { END64 = 56, LOCATOR = 20 };
 static const int64_t big = 0xffffffff; /* see the record of ZIP64 */
 enum { STORED = 0, DEFLATED = 8 };
 
@@ -348,29 +347,26 @@ int ls__member_open(ls__zip_member *m, const ls__zip *z, int64_t i)
         (status = check_place(z, m, i, m->at + m->packed)) < 0)
         return status;
     m->left = m->packed;
-    if (m->method == STORED)
-        return 0;
-    if ((status = ls__inflate_open(&m->stream, -MAX_WBITS)) < 0)
-        return status;
-    m->feed = ls__new(FEED, 1, z->file->path);
-    if (!m->feed)
-        (void)inflateEnd(&m->stream);
-    return m->feed ? 0 : LS_ENOMEM;
+    return m->method == STORED ? 0
+                               : ls__inflate_open(&m->stream, z->file, m->at,
+                                                  m->packed, -MAX_WBITS);
 }
 
 void ls__member_close(ls__zip_member *m)
 {
-    if (m->feed)
-        (void)inflateEnd(&m->stream);
-    free(m->feed);
-    m->feed = NULL;
+    ls__inflate_close(&m->stream);
 }
 
-/* The next packed bytes, into out. */
+static int damaged(const ls__zip_member *m)
+{
+    return refuse(m->zip, m, "has damaged data");
+}
+
+/* The next bytes of a stored one. */
 static int take(ls__zip_member *m, void *out, size_t n)
 {
     int status = (int64_t)n > m->left
-                     ? refuse(m->zip, m, "has damaged data")
+                     ? damaged(m)
                      : ls__file_read(m->zip->file, out, n, m->at);
 
     m->at += (int64_t)n;
@@ -378,50 +374,22 @@ static int take(ls__zip_member *m, void *out, size_t n)
     return status;
 }
 
-static int refill(ls__zip_member *m)
-{
-    size_t n = m->left < FEED ? (size_t)m->left : FEED;
-
-    if (m->stream.avail_in || n == 0)
-        return 0;
-    m->stream.next_in = m->feed;
-    m->stream.avail_in = (uInt)n;
-    return take(m, m->feed, n);
-}
-
-/* Inflate until the room of the stream is full or the stream has ended. */
-static int inflate_room(ls__zip_member *m)
-{
-    while (m->stream.avail_out && !m->ended) {
-        int status = refill(m);
-
-        if (status < 0)
-            return status;
-        status = inflate(&m->stream, Z_NO_FLUSH);
-        m->ended = status == Z_STREAM_END;
-        if (status == Z_MEM_ERROR)
-            return LS_ENOMEM;
-        if (status != Z_OK && status != Z_STREAM_END)
-            return refuse(m->zip, m, "has damaged data");
-    }
-    return 0;
-}
-
+/* And of a deflated one: 1 where there are fewer. */
 static int unpack(ls__zip_member *m, void *out, size_t n)
 {
-    int status;
+    int error;
+    int64_t got = ls__inflate_read(&m->stream, out, (int64_t)n, &error);
 
-    m->stream.next_out = out;
-    m->stream.avail_out = (uInt)n;
-    if ((status = inflate_room(m)) < 0)
-        return status;
-    return m->stream.avail_out ? refuse(m->zip, m, "has damaged data") : 0;
+    return got == LS_EFORMAT ? damaged(m)
+           : got < 0 ? (int)got : got < (int64_t)n;
 }
 
 int ls__member_read(ls__zip_member *m, void *out, size_t n)
 {
     int status = m->method == STORED ? take(m, out, n) : unpack(m, out, n);
 
+    if (status > 0)
+        return damaged(m);
     if (status == 0)
         m->sum = (uint32_t)crc32(m->sum, out, (uInt)n);
     return status;
@@ -429,18 +397,14 @@ int ls__member_read(ls__zip_member *m, void *out, size_t n)
 
 int ls__member_end(ls__zip_member *m)
 {
+    const ls__inflate *s = &m->stream;
     uint8_t more;
-    int status = 0;
+    int status = m->method == STORED ? m->left == 0 : unpack(m, &more, 1);
 
-    m->stream.next_out = &more;
-    m->stream.avail_out = 1;
-    if (m->method == DEFLATED)
-        status = inflate_room(m);
-    if (status == 0 && (m->left || m->stream.avail_in ||
-                        m->ended != (m->method == DEFLATED) ||
-                        !m->stream.avail_out))
-        return refuse(m->zip, m, "has damaged data");
-    if (status == 0 && m->sum != m->crc)
+    if (status == 0 || (status > 0 && m->method == DEFLATED &&
+                        (s->left || s->stream.avail_in)))
+        return damaged(m);
+    if (status > 0 && m->sum != m->crc)
         return refuse(m->zip, m, "has another checksum than it says");
-    return status;
+    return status < 0 ? status : 0;
 }

@@ -4,10 +4,7 @@
 #ifndef LS_ARRAY_ZIP_H
 #define LS_ARRAY_ZIP_H
 
-#include "file/file.h"
-
-#include <stdbool.h>
-#include <zlib.h>
+#include "array/inflate.h"
 
 /* The central directory of an archive, with its members in the file's order. */
 typedef struct ls__zip {
@@ -36,10 +33,8 @@ typedef struct ls__zip_member {
     int64_t packed, size; /* bytes in the file, and of what they stand for */
     int64_t begins;       /* its header */
     int name;             /* bytes of it */
-    int64_t at, left;     /* packed bytes that were not read yet */
-    z_stream stream;
-    bool ended;           /* the stream has; a stored one has none */
-    uint8_t *feed;        /* a piece of the packed bytes; NULL: not open */
+    int64_t at, left;     /* stored: bytes that were not read yet */
+    ls__inflate stream;   /* deflated */
 } ls__zip_member;
 
 /* Begin to read member i; close it in either case.  What it says of its size is

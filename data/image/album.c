@@ -18,23 +18,13 @@ enum { MOST_PIXELS = 1 << 28, KEEP = 1 << 30 };
 static int grow(ls__album *a)
 {
     int64_t room = a->room ? 2 * a->room : 256;
-    size_t n = (size_t)a->pictures;
-    const char **path = ls__new((size_t)room, sizeof *path, "names of files");
-    int32_t *label = ls__new((size_t)room, sizeof *label, "labels");
+    const char **path = realloc(a->path, (size_t)room * sizeof *path);
+    int32_t *label = realloc(a->label, (size_t)room * sizeof *label);
 
-    if (!path || !label) {
-        free(path);
-        free(label);
-        return LS_ENOMEM;
-    }
-    if (n) {
-        memcpy(path, a->path, n * sizeof *path);
-        memcpy(label, a->label, n * sizeof *label);
-    }
-    free(a->path);
-    free(a->label);
-    a->path = path;
-    a->label = label;
+    a->path = path ? path : a->path;
+    a->label = label ? label : a->label;
+    if (!path || !label)
+        return ls__no_memory("names of files", (size_t)room * sizeof *path);
     a->room = room;
     return 0;
 }

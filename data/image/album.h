@@ -66,6 +66,10 @@ int ls__album_add(ls__album *album, const char *path, int32_t label);
  * a failure that was just told, which begins with its path, or 0. */
 int ls__album_refuse(ls__album *album, const char *path, int status);
 
+/* "folder/name"; LS_EINVAL: it is too long. */
+enum { LS__PATH = 4096 };
+int ls__path_join(char out[LS__PATH], const char *folder, const char *name);
+
 /* Fill the lists from a folder. */
 int ls__album_find(ls__album *album, const char *folder,
                    const ls_images_options *options);

@@ -16,8 +16,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { PATH = 4096 };
-
 /* Names in a folder, in order. */
 typedef struct names {
     int64_t n, room;
@@ -36,13 +34,10 @@ static int add_name(names *all, const char *name)
 {
     if (all->n == all->room) {
         int64_t room = all->room ? 2 * all->room : 64;
-        char **more = ls__new((size_t)room, sizeof *more, "names of files");
+        char **more = realloc(all->name, (size_t)room * sizeof *more);
 
         if (!more)
-            return LS_ENOMEM;
-        if (all->n)
-            memcpy(more, all->name, (size_t)all->n * sizeof *more);
-        free(all->name);
+            return ls__no_memory("names of files", (size_t)room * sizeof *more);
         all->name = more;
         all->room = room;
     }
@@ -87,12 +82,12 @@ static int list(names *all, const char *folder)
     return status;
 }
 
-static int join(char out[PATH], const char *folder, const char *name)
+int ls__path_join(char out[LS__PATH], const char *folder, const char *name)
 {
     size_t n = strlen(folder);
     const char *slash = n && folder[n - 1] == '/' ? "" : "/";
 
-    if (snprintf(out, PATH, "%s%s%s", folder, slash, name) < PATH)
+    if (snprintf(out, LS__PATH, "%s%s%s", folder, slash, name) < LS__PATH)
         return 0;
     return ls__fail(LS_EINVAL, "%s/%s: the path is too long", folder, name);
 }
@@ -122,9 +117,9 @@ static int add_class(ls__album *a, const char *folder, int32_t label)
     int status = list(&all, folder);
 
     for (int64_t i = 0; i < all.n && status == 0; i++) {
-        char path[PATH];
+        char path[LS__PATH];
 
-        status = join(path, folder, all.name[i]);
+        status = ls__path_join(path, folder, all.name[i]);
         if (status == 0)
             status = add_file(a, path, label);
     }
@@ -167,10 +162,10 @@ static int add_classes(ls__album *a, const char *root, const names *folders,
                           : add_names(a, folders->n, folders->name);
 
     for (int64_t i = 0; i < folders->n && status == 0; i++) {
-        char path[PATH];
+        char path[LS__PATH];
         int label = (int)i;
 
-        status = join(path, root, folders->name[i]);
+        status = ls__path_join(path, root, folders->name[i]);
         if (status == 0 && a->given && !o->unlabelled)
             status = label = find_class(o, path, folders->name[i]);
         if (status >= 0)
@@ -186,9 +181,9 @@ static int take_folders(ls__album *a, const char *root, names *all)
     int status = 0;
 
     for (int64_t i = 0; i < all->n && status == 0; i++) {
-        char path[PATH], *name = all->name[i];
+        char path[LS__PATH], *name = all->name[i];
 
-        status = join(path, root, name);
+        status = ls__path_join(path, root, name);
         if (status == 0 && is_folder(path)) {
             all->name[i] = all->name[n];
             all->name[n++] = name;
@@ -214,9 +209,9 @@ static int has_pictures(const char *folder)
     for (int64_t i = 0; i < all.n && status == 0; i++)
         status = ls__picture_named(all.name[i]);
     for (int64_t i = 0; i < all.n && status == 0; i++) {
-        char path[PATH];
+        char path[LS__PATH];
 
-        status = join(path, folder, all.name[i]);
+        status = ls__path_join(path, folder, all.name[i]);
         if (status == 0)
             status = ls__format_is_picture(path);
     }
@@ -230,9 +225,9 @@ static int has_folders(const char *root, const names *all)
     int status = 0;
 
     for (int64_t i = 0; i < all->n && status == 0; i++) {
-        char path[PATH];
+        char path[LS__PATH];
 
-        status = join(path, root, all->name[i]);
+        status = ls__path_join(path, root, all->name[i]);
         if (status == 0 && is_folder(path))
             status = has_pictures(path);
     }
@@ -263,8 +258,8 @@ int ls__album_find(ls__album *a, const char *folder,
                    const ls_images_options *o)
 {
     static const char *const tests[] = {"test", "valid", "val"};
-    char path[PATH];
-    int status = join(path, folder, "train");
+    char path[LS__PATH];
+    int status = ls__path_join(path, folder, "train");
 
     if (status < 0)
         return status;
@@ -276,7 +271,7 @@ int ls__album_find(ls__album *a, const char *folder,
     if (!o->test)
         return find_in(a, path, o);
     for (int i = 0; i < 3; i++)
-        if (join(path, folder, tests[i]) == 0 && is_folder(path))
+        if (ls__path_join(path, folder, tests[i]) == 0 && is_folder(path))
             return find_in(a, path, o);
     return ls__fail(LS_ENOTFOUND, "%s: has no folder test, valid or val",
                     folder);

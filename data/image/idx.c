@@ -7,7 +7,6 @@
 #include "image/idx.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "array/gunzip.h"
 #include "array/inflate.h"
 
 #include <stdlib.h>
@@ -99,7 +98,7 @@ static int check_most(const ls__idx *idx, const char *path)
                     (long long)idx->file.size, (long long)most);
 }
 
-static int inflate_data(ls__idx *idx, const char *path, ls__gunzip *g)
+static int inflate_data(ls__idx *idx, const char *path, ls__inflate *g)
 {
     int status = check_most(idx, path);
     int64_t n;
@@ -115,7 +114,7 @@ static int inflate_data(ls__idx *idx, const char *path, ls__gunzip *g)
     return n != idx->count ? lies(idx, path, n) : ls__gunzip_end(g);
 }
 
-static int inflate_all(ls__idx *idx, const char *path, ls__gunzip *g)
+static int inflate_all(ls__idx *idx, const char *path, ls__inflate *g)
 {
     uint8_t head[HEAD];
     int64_t n = ls__gunzip_read(g, head, 4);
@@ -130,13 +129,13 @@ static int inflate_all(ls__idx *idx, const char *path, ls__gunzip *g)
 
 static int read_gzip(ls__idx *idx, const char *path)
 {
-    ls__gunzip g;
+    ls__inflate g;
     int status = ls__gunzip_open(&g, &idx->file);
 
     if (status < 0)
         return status;
     status = inflate_all(idx, path, &g);
-    ls__gunzip_close(&g);
+    ls__inflate_close(&g);
     ls__file_close(&idx->file);
     return status;
 }

@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH = 4096 };
-
 /* ------ Names ------ */
 
 /* Pairs of files: in a folder the first pair with one that exists counts; of
@@ -52,13 +50,6 @@ static bool ends_with(const char *text, const char *end)
     size_t n = strlen(text), m = strlen(end);
 
     return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-static int join(char out[PATH], const char *folder, const char *name)
-{
-    if (snprintf(out, PATH, "%s/%s", folder, name) < PATH)
-        return 0;
-    return ls__fail(LS_EINVAL, "%s/%s: the path is too long", folder, name);
 }
 
 static bool starts_with(const char *text, const char *start)
@@ -95,7 +86,7 @@ static int pick_part(char found[NAME_MAX + 1], DIR *dir, const char *folder,
     return 0;
 }
 
-static int find_part(char out[PATH], const char *folder, bool test)
+static int find_part(char out[LS__PATH], const char *folder, bool test)
 {
     char found[NAME_MAX + 1];
     DIR *dir = opendir(folder);
@@ -106,7 +97,7 @@ static int find_part(char out[PATH], const char *folder, bool test)
     status = pick_part(found, dir, folder, test);
     closedir(dir);
     if (status < 0 || *found)
-        return status < 0 ? status : join(out, folder, found);
+        return status < 0 ? status : ls__path_join(out, folder, found);
     return ls__fail(LS_ENOTFOUND, "%s: holds no %s set by a name that is known "
                     "(%s, %s, %s, ..)", folder, test ? "test" : "training",
                     test ? names[0].test : names[0].train,
@@ -114,10 +105,11 @@ static int find_part(char out[PATH], const char *folder, bool test)
                     test ? names[6].test : names[6].train);
 }
 
-static int find_in_folder(char out[PATH], const char *folder, bool test)
+static int find_in_folder(char out[LS__PATH], const char *folder, bool test)
 {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        int status = join(out, folder, test ? names[i].test : names[i].train);
+        int status = ls__path_join(out, folder, test ? names[i].test
+                                                     : names[i].train);
 
         if (status < 0 || access(out, F_OK) == 0)
             return status;
@@ -126,7 +118,7 @@ static int find_in_folder(char out[PATH], const char *folder, bool test)
 }
 
 /* The last place in a path's file name of the first pair that is in it. */
-static int find_labels(char out[PATH], const char *path)
+static int find_labels(char out[LS__PATH], const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 
@@ -135,8 +127,9 @@ static int find_labels(char out[PATH], const char *path)
 
         if (!at)
             continue;
-        if (snprintf(out, PATH, "%.*s%s%s", (int)(at - path), path,
-                     pairs[i].labels, at + strlen(pairs[i].images)) >= PATH)
+        if (snprintf(out, LS__PATH, "%.*s%s%s", (int)(at - path), path,
+                     pairs[i].labels, at + strlen(pairs[i].images)) >=
+            LS__PATH)
             return ls__fail(LS_EINVAL, "%s: the path is too long", path);
         return 0;
     }
@@ -156,10 +149,10 @@ static int add_cifar(ls__images *im, const char *folder, const char *path,
     if (!folder || !ends_with(path, "data_batch_1.bin"))
         return status;
     for (int i = 2; status == 0; i++) {
-        char next[PATH], name[32];
+        char next[LS__PATH], name[32];
 
         snprintf(name, sizeof name, "data_batch_%d.bin", i);
-        status = join(next, folder, name);
+        status = ls__path_join(next, folder, name);
         if (status == 0 && access(next, F_OK) < 0)
             break;
         if (status == 0)
@@ -199,7 +192,7 @@ static int open_pixels(ls__images *im, const char *path, bool alone)
 static int open_pair(ls__images *im, const char *path,
                      const ls_images_options *o)
 {
-    char beside[PATH];
+    char beside[LS__PATH];
     bool look = !o->labels && !o->unlabelled;
     int status = look ? find_labels(beside, path) : 0;
 
@@ -269,7 +262,7 @@ static int open_any(ls__images *im, const char *path,
                     const ls_images_options *o)
 {
     const char *folder = NULL;
-    char found[PATH];
+    char found[LS__PATH];
     struct stat info;
 
     if (stat(path, &info) < 0)

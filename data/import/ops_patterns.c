@@ -48,7 +48,9 @@ double ls__read_factor(ls__reader *r, const ls__named *y, const ls__named **x)
     return 1;
 }
 
-int ls__read_where(ls__reader *r, const ls__named *y, int from)
+/* The Where behind node `from` that alone reads a condition; -1: there is
+ * none. */
+static int where_of(ls__reader *r, const ls__named *y, int from)
 {
     int i = ls__read_reader(r, y, from);
     const ls__om_node *n = i < 0 ? NULL : &r->file->om.node[i];
@@ -62,7 +64,7 @@ int ls__read_where(ls__reader *r, const ls__named *y, int from)
 int ls__read_no_nan(ls__reader *r, const ls__named *x, const ls__named *is,
                     int from)
 {
-    int at = ls__read_where(r, is, from);
+    int at = where_of(r, is, from);
     const ls__om_node *w = at < 0 ? NULL : &r->file->om.node[at];
     double no;
 
@@ -82,7 +84,7 @@ static int greater(ls__reader *r, const ls__om_node *n, ls__named *v)
 
     if (ls__read_in(r, n, 1) &&
         ls__only_number(ls__read_in(r, n, 1), &limit) && limit >= 20)
-        at = ls__read_where(r, y, r->node);
+        at = where_of(r, y, r->node);
     if (at >= 0) {
         const ls__om_node *w = &om->node[at];
         const ls__named *a = ls__read_in(r, w, 1), *b = ls__read_in(r, w, 2);

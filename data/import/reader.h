@@ -218,9 +218,8 @@ bool ls__only_number(const ls__named *v, double *x);
 int ls__read_reader(ls__reader *r, const ls__named *y, int from);
 int ls__read_maker(ls__reader *r, const ls__named *y);
 
-/* The Where that alone reads a condition, behind node `from`; the one that is 0
- * where `is`, IsNaN(x), and else x; -1: there is none. */
-int ls__read_where(ls__reader *r, const ls__named *y, int from);
+/* The Where behind node `from` that is 0 where `is`, IsNaN(x), and else x; -1:
+ * there is none. */
 int ls__read_no_nan(ls__reader *r, const ls__named *x, const ls__named *is,
                     int from);
 

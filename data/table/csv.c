@@ -268,7 +268,7 @@ static int begin(ls__csv *c)
     int status = n ? ls__file_read(&c->file, head, n, 0) : 0;
 
     if (c->packed)
-        ls__gunzip_close(&c->gzip);
+        ls__inflate_close(&c->gzip);
     c->packed = false;
     c->offset = 0;
     c->line = 1;
@@ -356,7 +356,7 @@ int ls__csv_open(ls__csv *c, const char *path)
 void ls__csv_close(ls__csv *c)
 {
     if (c->packed)
-        ls__gunzip_close(&c->gzip);
+        ls__inflate_close(&c->gzip);
     ls__file_close(&c->file);
     free(c->chunk);
     free(c->text);

@@ -4,7 +4,7 @@
 #ifndef LS_TABLE_CSV_H
 #define LS_TABLE_CSV_H
 
-#include "array/gunzip.h"
+#include "array/inflate.h"
 #include "base/memory.h"
 #include "file/file.h"
 
@@ -22,7 +22,7 @@ typedef struct ls__csv {
     const char *path; /* borrowed */
     ls__file file;
     bool packed;    /* by gzip, whose stream is open then */
-    ls__gunzip gzip;
+    ls__inflate gzip;
     char separator;
     int64_t line;  /* of the file, that the next byte is on */
     int64_t began; /* line on which the record begins */
