@@ -81,13 +81,11 @@ static inline ls_graph *all_operators(void)
 {
     ls_window odd = {3, 2, 2, 1, LS_VALID}, two = {2, 2, 0, 0, LS_SAME};
     ls_pooling_options more = ls_pooling_defaults();
-    ls_graph *g;
-    ls_node *x, *t, *labels;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "image", LS_F32, 3, (int64_t[]){9, 8, 3});
+    ls_node *t = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){5});
+    ls_node *labels = ls_input(g, "label", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "image", LS_F32, 3, (int64_t[]){9, 8, 3});
-    t = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){5});
-    labels = ls_input(g, "label", LS_I32, 0, NULL);
     x = conv2d_no_bias(ls_conv2d(x, 6, odd, "conv"), 4, two, "bare");
     x = ls_max_pool(ls_group_norm(x, 2, "groups"), two);
     x = ls_dropout(ls_dropout(x, 0, "none"), 0.125, "drop");

@@ -31,6 +31,15 @@
                       "\"%s\" does not say \"%s\"", ls_errmsg(), (words)); \
     } while (0)
 
+/* A graph without a node. */
+static inline ls_graph *empty_graph(void)
+{
+    ls_graph *g;
+
+    OK(ls_graph_new(&g));
+    return g;
+}
+
 /* 1 or 0: sanitizers are slow, and keep malloc and its failures to themselves.
  */
 /* clang-format off */

@@ -195,7 +195,6 @@ static inline void take_step(const run *r, course *c, int i)
 static inline void take(course *c)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(c->devices, 1 + (int)(c->seed % 2));
     ls_graph *g = graph_of(c->model, c->seed), *same = NULL;
     ls_group group[2] = {ls_group_no_decay(), ls_group_of("*kernel")};
     char text[LS_RECORD_TEXT];
@@ -224,7 +223,7 @@ static inline void take(course *c)
     o.n_groups = c->groups ? 2 : 0;
     same = graph_of(c->model, c->seed); /* open_run frees the other */
     d = data_of(same, c->seed);
-    at = open_run(pool, g, &o);
+    at = open_run_on(c->devices, 1 + (int)(c->seed % 2), g, &o);
     ck_assert_int_eq(ls_record_unjudged(at.trainer, 0, text), 0);
     for (int i = 0; i <= STEPS; i++) {
         OK(ls_trainer_root(at.trainer, i, 0, NULL, c->root[i]));
@@ -234,7 +233,6 @@ static inline void take(course *c)
         take_step(&at, c, i);
     }
     close_run(&at);
-    ls_pool_close(pool);
     free_data(&d);
     ls_graph_free(same);
 }

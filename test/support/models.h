@@ -40,17 +40,25 @@ static inline int32_t *integers(uint32_t seed, int32_t limit, int64_t n)
     return x;
 }
 
+/* Numbers of many sizes, the same everywhere. */
+static inline void fill_sizes(float *x, int64_t n, uint32_t seed)
+{
+    for (int64_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (float)(int32_t)seed * 0x1p-31f *
+               (float)(1 << (seed >> 8 & 7));
+    }
+}
+
 /* ------ Graphs ------ */
 
 /* Linear regression: parameters "kernel" (d_in,d_out) and "bias" (d_out). */
 static inline ls_graph *linear_graph(int64_t d_in, int64_t d_out)
 {
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, &d_in);
+    ls_node *y = ls_input(g, "y", LS_F32, 1, &d_out);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, &d_in);
-    y = ls_input(g, "y", LS_F32, 1, &d_out);
     OK(ls_loss(g, ls_mean_squared_error(ls_dense(x, d_out, ""), y)));
     return g;
 }
@@ -58,12 +66,10 @@ static inline ls_graph *linear_graph(int64_t d_in, int64_t d_out)
 /* A classifier of x (9) with a normalised hidden layer of 33. */
 static inline ls_graph *mlp_graph(void)
 {
-    ls_graph *g;
-    ls_node *x, *label;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){9});
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){9});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
     x = ls_layer_norm(ls_gelu(ls_dense(x, 33, "hidden")), "norm");
     OK(ls_loss(g, ls_cross_entropy(ls_dense(x, 5, "out"), label)));
     return g;
@@ -92,13 +98,11 @@ static inline ls_node *lm_block(ls_node *x, int64_t i, const lm_sizes *s)
 /* The transformer of `lockstep-train lm` under Flax's names. */
 static inline ls_graph *lm_graph(const lm_sizes *s)
 {
-    ls_graph *g;
-    ls_node *tokens, *x;
+    ls_graph *g = empty_graph();
+    ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, &s->length);
+    ls_node *x = ls_position(ls_embed(tokens, s->vocab, s->width, "tok_emb"),
+                             "pos_emb");
 
-    OK(ls_graph_new(&g));
-    tokens = ls_input(g, "tokens", LS_I32, 1, &s->length);
-    x = ls_position(ls_embed(tokens, s->vocab, s->width, "tok_emb"),
-                    "pos_emb");
     for (int64_t i = 0; i < s->layers; i++)
         x = lm_block(x, i, s);
     x = dense_no_bias(ls_layer_norm(x, "ln_f"), s->vocab, "head");
@@ -108,8 +112,9 @@ static inline ls_graph *lm_graph(const lm_sizes *s)
 
 /* ------ Trainers ------ */
 
-/* A trainer with its batch; the pool and the data are the test's. */
+/* A trainer with its batch; the data are the test's. */
 typedef struct run {
+    ls_pool *pool; /* if the run opened it */
     ls_trainer *trainer;
     ls_batch *batch;
 } run;
@@ -118,7 +123,7 @@ typedef struct run {
 static inline run open_run(ls_pool *pool, ls_graph *graph,
                            const ls_trainer_options *options)
 {
-    run r;
+    run r = {0};
 
     OK(ls_trainer_open(&r.trainer, pool, graph, options));
     ls_graph_free(graph);
@@ -126,10 +131,44 @@ static inline run open_run(ls_pool *pool, ls_graph *graph,
     return r;
 }
 
+/* The same of a gradient function. */
+static inline run open_gradient(ls_pool *pool, const ls_gradient *gradient,
+                                const ls_trainer_options *options)
+{
+    run r = {0};
+
+    OK(ls_trainer_open_gradient(&r.trainer, pool, gradient, options));
+    OK(ls_batch_open(&r.batch, r.trainer));
+    return r;
+}
+
+/* The same on a pool of their own. */
+static inline run open_gradient_on(int devices, int workers,
+                                   const ls_gradient *gradient,
+                                   const ls_trainer_options *options)
+{
+    ls_pool *pool = open_pool(devices, workers);
+    run r = open_gradient(pool, gradient, options);
+
+    r.pool = pool;
+    return r;
+}
+
+static inline run open_run_on(int devices, int workers, ls_graph *graph,
+                              const ls_trainer_options *options)
+{
+    ls_pool *pool = open_pool(devices, workers);
+    run r = open_run(pool, graph, options);
+
+    r.pool = pool;
+    return r;
+}
+
 static inline void close_run(run *r)
 {
     ls_batch_close(r->batch);
     ls_trainer_close(r->trainer);
+    ls_pool_close(r->pool);
 }
 
 static inline ls_result step(const run *r)
@@ -148,8 +187,7 @@ static inline void train_images(ls_graph *graph, int64_t n, int workers,
     enum { STEPS = 3, ROWS = 20 };
     float *x = normals(5, STEPS * ROWS * n);
     int32_t *labels = integers(6, 4, STEPS * ROWS);
-    ls_pool *pool = open_pool(2, workers);
-    run r = open_run(pool, graph, o);
+    run r = open_run_on(2, workers, graph, o);
 
     for (int i = 0; i < STEPS; i++) {
         OK(ls_batch_set(r.batch, "x", LS_F32, x + i * ROWS * n, ROWS));
@@ -158,7 +196,6 @@ static inline void train_images(ls_graph *graph, int64_t n, int workers,
     }
     ls_trainer_hash(r.trainer, hash);
     close_run(&r);
-    ls_pool_close(pool);
     free(x);
     free(labels);
 }

@@ -37,12 +37,10 @@ static inline ls_node *block(ls_node *x, const golden_modern_lm *c, int64_t i)
 
 static inline ls_graph *modern_graph(const golden_modern_lm *c)
 {
-    ls_graph *g;
-    ls_node *tokens, *x;
+    ls_graph *g = empty_graph();
+    ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, &c->length);
+    ls_node *x = ls_embed(tokens, c->vocab, c->width, "tok_emb");
 
-    OK(ls_graph_new(&g));
-    tokens = ls_input(g, "tokens", LS_I32, 1, &c->length);
-    x = ls_embed(tokens, c->vocab, c->width, "tok_emb");
     if (!c->base)
         x = ls_position(x, "pos_emb");
     for (int64_t i = 0; i < c->layers; i++)

@@ -30,13 +30,11 @@ typedef struct plan {
 /* A wide one has so many parameters that ranks share several sections. */
 static inline ls_graph *classifier(bool wide)
 {
-    ls_graph *g;
-    ls_node *x, *label, *h;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
+    ls_node *h = ls_gelu(ls_dense(x, 700, "hidden"));
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
-    h = ls_gelu(ls_dense(x, 700, "hidden"));
     if (wide)
         h = ls_relu(ls_dense(h, 500, "middle"));
     h = ls_layer_norm(ls_dropout(h, 0.25, "drop"), "norm");

@@ -20,7 +20,6 @@ static const float uneven[ROWS] = {1, 0.5f, 2, 0, 0.25f, 3, 1, 1, 0, 0.125f,
                                    4, 1};
 
 typedef struct regression {
-    ls_pool *pool;
     float *x, *y;
     run run;
 } regression;
@@ -28,13 +27,12 @@ typedef struct regression {
 /* Graphs give kernel and bias names without a layer. */
 static inline regression open_regression(ls_mean mean, ls_optimizer optimizer)
 {
-    regression q = {open_pool(DEVICES, 2), normals(1, ROWS * IN),
-                    normals(2, ROWS * OUT), {NULL, NULL}};
+    regression q = {.x = normals(1, ROWS * IN), .y = normals(2, ROWS * OUT)};
     ls_trainer_options o = ls_trainer_defaults();
 
     o.mean = mean;
     o.optimizer = optimizer;
-    q.run = open_run(q.pool, linear_graph(IN, OUT), &o);
+    q.run = open_run_on(DEVICES, 2, linear_graph(IN, OUT), &o);
     OK(ls_batch_set(q.run.batch, "x", LS_F32, q.x, ROWS));
     OK(ls_batch_set(q.run.batch, "y", LS_F32, q.y, ROWS));
     return q;
@@ -43,7 +41,6 @@ static inline regression open_regression(ls_mean mean, ls_optimizer optimizer)
 static inline void close_regression(regression *q)
 {
     close_run(&q->run);
-    ls_pool_close(q->pool);
     free(q->x);
     free(q->y);
 }
@@ -144,12 +141,9 @@ static inline run open_own(ls_pool *pool, ls_gradient_fn *fn, void *user,
 {
     ls_gradient g = {fn, user, 2, 2, linear_input, linear_param};
     ls_trainer_options o = ls_trainer_defaults();
-    run r;
 
     o.optimizer = optimizer;
-    OK(ls_trainer_open_gradient(&r.trainer, pool, &g, &o));
-    OK(ls_batch_open(&r.batch, r.trainer));
-    return r;
+    return open_gradient(pool, &g, &o);
 }
 
 /* A gradient function that does nothing. */

@@ -11,9 +11,8 @@ enum { ROWS = 8, IN = 3, OUT = 2 };
 /* dense 8, gelu, dense: "hidden.kernel" (3,8), "out.kernel" (8,2), biases. */
 static inline ls_graph *small_graph(void)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
     ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
     ls_node *h = ls_gelu(ls_dense(x, 8, "hidden"));

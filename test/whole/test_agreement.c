@@ -42,13 +42,12 @@ static void train_linear(int number, ls_mean mean)
                                "linear/%d/params", number);
     float *data = normals(c->data_seed, c->rows * (c->d_in + c->d_out));
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(c->devices, 0);
     run r;
 
     o.seed = c->seed;
     o.optimizer = ls_sgd(c->lr);
     o.mean = mean;
-    r = open_run(pool, linear_graph(c->d_in, c->d_out), &o);
+    r = open_run_on(c->devices, 0, linear_graph(c->d_in, c->d_out), &o);
     want = check_linear(r.trainer, c, want, 0);
     OK(ls_batch_set(r.batch, "x", LS_F32, data, c->rows));
     OK(ls_batch_set(r.batch, "y", LS_F32, data + c->rows * c->d_in, c->rows));
@@ -59,7 +58,6 @@ static void train_linear(int number, ls_mean mean)
     }
     check_linear(r.trainer, c, want, 1e-6);
     close_run(&r);
-    ls_pool_close(pool);
     free(data);
 }
 
@@ -138,14 +136,12 @@ static void check_sha(const ls_trainer *t, int i, const golden_array *want)
 TEST(lm_first_parameters)
 {
     ls_trainer_options o = lm_options(42, 3e-4, LS_REPLICATE);
-    ls_pool *pool = open_pool(1, 0);
-    run r = open_run(pool, lm_graph(&lm_size), &o);
+    run r = open_run_on(1, 0, lm_graph(&lm_size), &o);
 
     ck_assert_int_eq(ls_trainer_params(r.trainer), COUNT(golden_lm_arrays));
     for (size_t i = 0; i < COUNT(golden_lm_arrays); i++)
         check_sha(r.trainer, (int)i, &golden_lm_arrays[i]);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* Proves that the lm's losses come out within 1e-5 on 1, 2 and 4 devices,
@@ -163,8 +159,7 @@ LOOP_TEST(lm_losses, 0, COUNT(lm_runs))
     int64_t batch = LM_BATCH * lm_size.length;
     int32_t *data = integers(1234, 512, steps * batch);
     ls_trainer_options o = lm_options(42, 3e-4, lm_runs[_i].state);
-    ls_pool *pool = open_pool(devices, 0);
-    run r = open_run(pool, lm_graph(&lm_size), &o);
+    run r = open_run_on(devices, 0, lm_graph(&lm_size), &o);
 
     for (int i = 0; i < steps; i++) {
         OK(ls_batch_set(r.batch, "tokens", LS_I32, data + i * batch,
@@ -172,7 +167,6 @@ LOOP_TEST(lm_losses, 0, COUNT(lm_runs))
         near((double)step(&r).loss, (double)want[i], 1e-5, "loss", i);
     }
     close_run(&r);
-    ls_pool_close(pool);
     free(data);
 }
 
@@ -186,8 +180,7 @@ static void train_small(const golden_small_lm *want, int devices)
     int32_t *data = integers(want->data_seed, (int32_t)want->vocab,
                              10 * batch);
     ls_trainer_options o = lm_options(want->seed, want->lr, LS_REPLICATE);
-    ls_pool *pool = open_pool(devices, 0);
-    run r = open_run(pool, lm_graph(&sizes), &o);
+    run r = open_run_on(devices, 0, lm_graph(&sizes), &o);
     char hex[65];
 
     hash_values(r.trainer, -1, hex);
@@ -198,7 +191,6 @@ static void train_small(const golden_small_lm *want, int devices)
         near((double)step(&r).loss, (double)want->loss[i], 5e-6, "loss", i);
     }
     close_run(&r);
-    ls_pool_close(pool);
     free(data);
 }
 

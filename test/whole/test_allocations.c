@@ -74,7 +74,7 @@ LOOP_TEST(a_step_allocates_nothing, LS_REPLICATE, LS_SHARD + 1)
     o.optimizer = ls_adamw(1e-3);
     o.state = (ls_state)_i;
     o.backend = "native";
-    lm = open_run(q.pool, lm_graph(&tiny_lm), &o);
+    lm = open_run(q.run.pool, lm_graph(&tiny_lm), &o);
     OK(ls_batch_set(lm.batch, "tokens", LS_I32, tokens, ROWS));
     steps_allocate_nothing(&q.run);
     steps_allocate_nothing(&lm);
@@ -157,7 +157,7 @@ TEST(a_transcript_adds_nothing)
     taken none, with;
 
     step(&q.run);
-    none = count_steps(q.pool, &q.run, NULL, NULL, false);
+    none = count_steps(q.run.pool, &q.run, NULL, NULL, false);
     ck_assert_int_eq(none.allocations, 0);
     ck_assert_uint_gt(none.meetings, 0);
     ck_assert_uint_eq(none.jobs, 10);
@@ -171,7 +171,7 @@ TEST(a_transcript_adds_nothing)
         close(fd);
         t = open_transcript(q.run.trainer, path, way[i].flops, way[i].roots);
         for (int states = 0; states < 2; states++) {
-            with = count_steps(q.pool, &q.run, t, &batch, states);
+            with = count_steps(q.run.pool, &q.run, t, &batch, states);
             ck_assert_int_eq(with.allocations, 0);
             ck_assert_uint_eq(with.meetings, none.meetings);
             ck_assert_uint_eq(with.jobs, none.jobs + 10 * (unsigned)states);

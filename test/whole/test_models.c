@@ -18,12 +18,10 @@ enum { STEPS = 3, ROWS = 16 };
 /* All four activations, and dropout. */
 static ls_graph *mlp(void)
 {
-    ls_graph *g;
-    ls_node *x, *label;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){12});
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){12});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
     x = ls_relu(ls_dense(x, 20, "a"));
     x = ls_tanh(ls_dense(x, 16, "b"));
     x = ls_dropout(ls_gelu(ls_dense(x, 24, "c")), 0.25, "drop");
@@ -36,12 +34,10 @@ static ls_graph *mlp(void)
 static ls_graph *cnn(void)
 {
     ls_window w = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
-    ls_graph *g;
-    ls_node *x, *label;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){8, 6, 4});
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){8, 6, 4});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
     x = ls_max_pool(ls_relu(ls_conv2d(x, 12, w, "conv1")), two);
     x = ls_group_norm(ls_conv2d(x, 20, w, "conv2"), 5, "norm");
     x = ls_flatten(ls_avg_pool(ls_tanh(x), two));
@@ -52,13 +48,11 @@ static ls_graph *cnn(void)
 
 static ls_graph *transformer(bool causal)
 {
-    ls_graph *g;
-    ls_node *tokens, *x, *h;
+    ls_graph *g = empty_graph();
+    ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){12});
+    ls_node *x = ls_position(ls_embed(tokens, 32, 32, "emb"), "pos");
+    ls_node *h = ls_self_attention(ls_layer_norm(x, "norm"), 4, causal, "att");
 
-    OK(ls_graph_new(&g));
-    tokens = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){12});
-    x = ls_position(ls_embed(tokens, 32, 32, "emb"), "pos");
-    h = ls_self_attention(ls_layer_norm(x, "norm"), 4, causal, "att");
     x = ls_add(x, causal ? ls_dropout(h, 0.2, "drop") : h);
     h = ls_gelu(ls_dense(x, 40, "up"));
     x = ls_add(x, ls_dense(h, 32, "down"));
@@ -137,7 +131,6 @@ static ls_trainer_options options(int model, int way)
 /* ------ Runs ------ */
 
 typedef struct session {
-    ls_pool *pool;
     run run;
     float *x, weights[ROWS];
     int32_t *integers;
@@ -164,15 +157,13 @@ static void open_session(session *s, int model, int way, int workers,
     ls_trainer_options o = options(model, way);
 
     o.backend = backend;
-    s->pool = open_pool(4, workers);
-    s->run = open_run(s->pool, models[model].graph(), &o);
+    s->run = open_run_on(4, workers, models[model].graph(), &o);
     set_batch(s, model, ways[way].weighted);
 }
 
 static void close_session(session *s)
 {
     close_run(&s->run);
-    ls_pool_close(s->pool);
     free(s->x);
     free(s->integers);
 }

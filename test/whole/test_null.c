@@ -305,9 +305,8 @@ static void give_graph(void)
 
 static void give_trainer(void)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
     ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
     ls_node *out = ls_dense(x, OUT, "out");
@@ -327,9 +326,8 @@ static void give_generator(void)
     ls_predictor *p;
     ls_trainer *t;
     ls_node *x;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){4});
     x = ls_dense(ls_embed(x, 5, 3, "embed"), 5, "out");
     OK(ls_output(g, x, "y"));
@@ -496,11 +494,10 @@ TEST(test_every_function)
 /* A node that is NULL where no builder failed does not pass unseen. */
 TEST(test_missing_input)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_trainer *t = NULL;
     ls_pool *pool = open_pool(1, 1);
 
-    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
     ls_node *y = ls_dense(x, OUT, "out");
     ck_assert_ptr_null(ls_relu(NULL));

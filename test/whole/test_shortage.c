@@ -561,10 +561,9 @@ static int second_short(void)
 static ls_graph *deep_graph(void)
 {
     int64_t wide = 2;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *h;
 
-    OK(ls_graph_new(&g));
     h = x = ls_input(g, "x", LS_F32, 1, &wide);
     for (int i = 0; i < LAYERS; i++) {
         char name[256];

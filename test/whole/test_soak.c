@@ -221,12 +221,11 @@ LOOP_TEST(test_images, 1, 3)
     ls_pool *pool = open_axes("data:4", 2);
     ls_trainer *t;
     ls_batch *b;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     int status;
 
     o.accumulate = _i;
     o.optimizer = ls_adam(1e-4);
-    OK(ls_graph_new(&g));
     image_nodes(g);
     OK(ls_trainer_open(&t, pool, g, &o));
     OK(ls_batch_open(&b, t));

@@ -31,12 +31,10 @@ enum { DEVICES = 4, MOST = 16, LENGTH = 12, SIDE = 8, PIXELS = SIDE * SIDE };
 static ls_graph *cnn_graph(void)
 {
     ls_window w = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
-    ls_graph *g;
-    ls_node *x, *label;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){SIDE, SIDE, 1});
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){SIDE, SIDE, 1});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
     x = ls_max_pool(ls_relu(ls_conv2d(x, 6, w, "conv1")), two);
     x = ls_group_norm(ls_conv2d(x, 4, w, "conv2"), 2, "norm");
     x = ls_dropout(ls_flatten(ls_avg_pool(x, two)), 0.2, "dropout");

@@ -24,17 +24,14 @@ TEST(test_rows)
 static ls_predictor *predictor_of(int i)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(1, 1);
     ls_predictor *p;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     run r;
 
-    OK(ls_graph_new(&g));
     models[i].build(g, true);
-    r = open_run(pool, g, &o);
+    r = open_run_on(1, 1, g, &o);
     OK(ls_predictor_open(&p, r.trainer));
     close_run(&r);
-    ls_pool_close(pool);
     return p;
 }
 
@@ -205,9 +202,8 @@ static const struct {
 
 static ls_graph *graph_of(int i)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     of_all[i].build(g);
     return g;
 }
@@ -221,9 +217,8 @@ static ls_predictor *predictor_with_loss(ls_graph *g)
     ls_pool *pool = open_pool(1, 1);
     ls_predictor *p;
     ls_trainer *t;
-    ls_node *want;
+    ls_node *want = ls_input(g, "wanted", LS_F32, y->rank, y->shape);
 
-    want = ls_input(g, "wanted", LS_F32, y->rank, y->shape);
     OK(ls_loss(g, ls_mean_squared_error(y, want)));
     OK(ls_trainer_open(&t, pool, g, &o));
     ls_graph_free(g);

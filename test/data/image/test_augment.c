@@ -360,15 +360,13 @@ TEST(mixed_loss)
     static const int32_t z[ROWS] = {4, 1, 0, 2, 0, 0, 3};
     static const float f[ROWS] = {0.25f, 1, 0, 0.5f, 0.875f, 0.1f, 0.7f};
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(2, 2);
     ls_node *x, *own, *other, *label, *mixed, *share;
     float one[N * N] = {0};
     double loss = 0;
     ls_result got;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     run r;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){N});
     label = ls_input(g, "y", LS_I32, 0, NULL);
     mixed = ls_input(g, "z", LS_I32, 0, NULL);
@@ -389,7 +387,7 @@ TEST(mixed_loss)
     }
     for (int j = 0; j < N; j++)
         one[j * N + j] = 1;
-    r = open_run(pool, g, &o);
+    r = open_run_on(2, 2, g, &o);
     OK(ls_trainer_set(r.trainer, "same.kernel", N * N, one));
     OK(ls_batch_set(r.batch, "x", LS_F32, logits, ROWS));
     OK(ls_batch_set(r.batch, "y", LS_I32, y, ROWS));
@@ -399,7 +397,6 @@ TEST(mixed_loss)
     ck_assert_msg(fabs((double)got.loss - loss) < 1e-6 * loss, "%g, not %g",
                   (double)got.loss, loss);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 static void refuse(ls_augment_options o, int status, const char *words)

@@ -59,10 +59,9 @@ static ls_table_data *open_data(const char *path, const char *target,
 static ls_trainer *open_trainer(ls_pool *pool, int64_t width, int classes)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_trainer *t;
 
-    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, &width);
     ls_node *y = classes ? ls_input(g, "y", LS_I32, 0, NULL)
                          : ls_input(g, "y", LS_F32, 1, (int64_t[]){1});

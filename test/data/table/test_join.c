@@ -26,10 +26,9 @@ static ls_trainer *open_trainer(ls_pool *pool, int64_t width, int classes,
                                 uint32_t seed)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_trainer *t;
 
-    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, &width);
     ls_node *y = classes ? ls_input(g, "y", LS_I32, 0, NULL)
                          : ls_input(g, "y", LS_F32, 1, (int64_t[]){1});
@@ -211,12 +210,11 @@ TEST(test_shortage)
  * it fits, under names of its scope. */
 TEST(test_add_saved)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
     folder_open();
     ls_pool *pool = open_pool(1, 1);
     char *path = put_model(pool, "a", table[0], "shape", 0);
-    OK(ls_graph_new(&g));
     ls_graph_errors_pass(g, true);
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){5});
     ls_node *wide = ls_input(g, "wide", LS_F32, 1, (int64_t[]){6});

@@ -181,12 +181,10 @@ static ls_graph *own_graph(void)
                                      .forward = copy_x, .backward = copy_dy};
     ls_init ones = {.kind = LS_INIT_OWN, .fn = fill_ones};
     ls_init turned = ls_init_orthogonal(1);
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){3});
+    ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){2});
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){3});
-    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){2});
     x = ls_dense(ls_dense(x, WIDE, "in"), WIDE, "wide");
     x = ls_dense(ls_own(&copies, &x), 2, "out");
     OK(ls_loss(g, ls_mean_squared_error(x, y)));

@@ -250,7 +250,6 @@ static void make_record(model m, uint32_t seed, const char *path)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_record_options of = ls_record_defaults();
-    ls_pool *pool = open_pool(2, 1);
     ls_graph *g = graph_of(m, seed), *same = graph_of(m, seed);
     data d = data_of(same, seed);
     ls_group group = ls_group_no_decay();
@@ -269,7 +268,7 @@ static void make_record(model m, uint32_t seed, const char *path)
     o.dropout_schedule = ls_schedule_defaults(LS_COSLOG);
     o.dropout_schedule.decay_steps = 5;
     o.schedule = o.decay_schedule = o.dropout_schedule;
-    at = open_run(pool, g, &o);
+    at = open_run_on(2, 1, g, &o);
     set_batch(&at, &d, 0, seed, FEW);
     of.path = path;
     of.values = true;
@@ -278,7 +277,6 @@ static void make_record(model m, uint32_t seed, const char *path)
     of.n_controls = 1;
     OK(ls_trainer_record(at.trainer, at.batch, &of, &result));
     close_run(&at);
-    ls_pool_close(pool);
     free_data(&d);
     ls_graph_free(same);
 }

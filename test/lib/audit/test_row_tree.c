@@ -105,11 +105,10 @@ static const struct cut {
 static run open_training(ls_pool *pool)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *y;
 
     o.optimizer = ls_sgd(1e-12);
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDE});
     y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
     OK(ls_loss(g, ls_mean_squared_error(ls_dense(x, OUT, "d"), y)));

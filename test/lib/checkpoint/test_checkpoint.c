@@ -20,7 +20,6 @@ enum { ROWS = 8, TOKENS = 6, MODELS = 3, STEPS = 6 };
 static const lm_sizes small_lm = {11, TOKENS, 8, 2, 1, 12};
 
 typedef struct world {
-    ls_pool *pool;
     run r;
     ls_checkpoints *saved;
     float x[ROWS * 9], y[ROWS * 2];
@@ -78,15 +77,13 @@ static void open_with(world *w, int model, int workers, ls_state state,
 
     o.state = state;
     w->saved = NULL;
-    w->pool = open_pool(4, workers);
-    w->r = open_run(w->pool, graph_of(model), &o);
+    w->r = open_run_on(4, workers, graph_of(model), &o);
 }
 
 static void close_world(world *w)
 {
     ls_checkpoints_close(w->saved);
     close_run(&w->r);
-    ls_pool_close(w->pool);
 }
 
 static ls_checkpoints_options options_in(const char *name)
@@ -422,9 +419,8 @@ static run open_layers(ls_pool *pool, int64_t n, const char *name, bool image)
 {
     ls_window one = {1, 1, 1, 1, LS_SAME};
     ls_node *x, *h;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){1, 1, 4});
     h = ls_dense(x, n, "first");
     h = image ? ls_conv2d(h, 4, one, name) : ls_dense(h, 4, name);
@@ -522,8 +518,7 @@ TEST(contradicts_more)
     close_world(&w);
 
     w.saved = NULL;
-    w.pool = open_pool(2, 1);
-    w.r = open_run(w.pool, mlp_graph(), &options);
+    w.r = open_run_on(2, 1, mlp_graph(), &options);
     OK(keep_in(&w, "c", 0));
     refused(&w, LS_EINVAL, "devices is 2, but was 4");
     close_world(&w);

@@ -108,7 +108,6 @@ enum { LAST = 3 };
 static ls_mesh *mesh;
 
 typedef struct world {
-    ls_pool *pool;
     run r;
     ls_checkpoints *saved;
     float x[4 * 3], y[4 * 2];
@@ -120,10 +119,12 @@ static void open_world(world *w)
     ls_trainer_options o = ls_trainer_defaults();
     ls_checkpoints_options c = {.size = sizeof c, .folder = in_folder("c"),
                                 .keep = 1};
+    ls_pool *pool;
 
     o.optimizer = ls_adam(0.01);
-    OK(ls_pool_open(&w->pool, mesh, &loose));
-    w->r = open_run(w->pool, linear_graph(3, 2), &o);
+    OK(ls_pool_open(&pool, mesh, &loose));
+    w->r = open_run(pool, linear_graph(3, 2), &o);
+    w->r.pool = pool;
     OK(ls_checkpoints_open(&w->saved, w->r.trainer, &c));
 }
 
@@ -131,7 +132,6 @@ static void close_world(world *w)
 {
     ls_checkpoints_close(w->saved);
     close_run(&w->r);
-    ls_pool_close(w->pool);
 }
 
 static void one_step(world *w)

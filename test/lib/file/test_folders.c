@@ -19,7 +19,6 @@
 /* ------ A run ------ */
 
 typedef struct world {
-    ls_pool *pool;
     run r;
     ls_checkpoints *saved;
     float x[4 * 3], y[4 * 2];
@@ -31,8 +30,7 @@ static void open_world(world *w)
 
     o.optimizer = ls_adam(0.1);
     w->saved = NULL;
-    w->pool = open_pool(2, 1);
-    w->r = open_run(w->pool, linear_graph(3, 2), &o);
+    w->r = open_run_on(2, 1, linear_graph(3, 2), &o);
     fill_uniform(1, 12, w->x);
     fill_uniform(2, 8, w->y);
     OK(ls_batch_set(w->r.batch, "x", LS_F32, w->x, 4));
@@ -43,7 +41,6 @@ static void close_world(world *w)
 {
     ls_checkpoints_close(w->saved);
     close_run(&w->r);
-    ls_pool_close(w->pool);
 }
 
 static void keep(world *w, int n)

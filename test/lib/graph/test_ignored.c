@@ -13,12 +13,10 @@ enum { ROWS = IGNORED_ROWS, TERMS = IGNORED_TERMS, ALL = ROWS * TERMS,
 /* A dense layer on each of `terms` vectors of a row. */
 static ls_graph *classifier(int terms)
 {
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 2, (int64_t[]){terms, WIDTH});
+    ls_node *y = ls_input(g, "label", LS_I32, 1, (int64_t[]){terms});
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){terms, WIDTH});
-    y = ls_input(g, "label", LS_I32, 1, (int64_t[]){terms});
     OK(ls_loss(g, ls_cross_entropy(dense_no_bias(x, CLASSES, "out"), y)));
     return g;
 }
@@ -140,20 +138,17 @@ TEST(nothing_is_left)
 TEST(read_by_others)
 {
     static const int32_t label[2] = {1, -1};
-    ls_pool *pool = open_pool(1, 1);
 
     for (int other = 0; other < 2; other++) {
-        ls_graph *g;
-        ls_node *x, *y, *logits;
+        ls_graph *g = empty_graph();
+        ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
+        ls_node *y = ls_input(g, "label", LS_I32, 0, NULL);
+        ls_node *logits = ls_dense(x, CLASSES, "out");
 
-        OK(ls_graph_new(&g));
-        x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
-        y = ls_input(g, "label", LS_I32, 0, NULL);
-        logits = ls_dense(x, CLASSES, "out");
         if (other)
             ls_metric(g, ls_label_terms(logits, y, 0));
         OK(ls_loss(g, ls_cross_entropy(logits, y)));
-        run r = open_run(pool, g, NULL);
+        run r = open_run_on(1, 1, g, NULL);
 
         if (other)
             FAILS(ls_batch_set(r.batch, "label", LS_I32, label, 2), LS_ERANGE,
@@ -162,7 +157,6 @@ TEST(read_by_others)
             OK(ls_batch_set(r.batch, "label", LS_I32, label, 2));
         close_run(&r);
     }
-    ls_pool_close(pool);
 }
 
 MAIN()

@@ -53,9 +53,8 @@ enum { MANY = 1200 }; /* rows: several chunks of 256 on a device */
 static ls_graph *two_gelus(bool own)
 {
     ls_own_op gelu = own_gelu, error = own_error;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
     ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
     ls_node *h = ls_dense(x, 8, "hidden");
@@ -180,9 +179,8 @@ static ls_graph *powers(int *n)
 {
     ls_own_op times = {.name = "times", .inputs = *n, .user = n, .stash = 1,
                        .forward = times_fwd, .backward = times_bwd};
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){1});
     ls_node *h = dense_no_bias(x, 1, "w");
     ls_node *in[] = {h, h, h};
@@ -287,13 +285,12 @@ TEST(test_shape)
     float w[3] = {2, 3, 4};
     int64_t shape[LS_MAX_RANK];
     ls_trainer *t;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_batch *b;
     ls_result r;
 
     o.mean = LS_SUM;
     o.optimizer = ls_sgd(1);
-    OK(ls_graph_new(&g));
     ls_node *in[] = {
         dense_no_bias(ls_input(g, "x", LS_F32, 1, (int64_t[]){1}), 3, "w"),
         ls_input(g, "k", LS_I32, 0, NULL)};
@@ -363,9 +360,8 @@ TEST(test_refused)
 
     for (int i = 0; i < (int)(sizeof row / sizeof *row); i++) {
         ls_own_op op = changed(i);
-        ls_graph *g;
+        ls_graph *g = empty_graph();
 
-        OK(ls_graph_new(&g));
         ls_node *x = ls_input(g, i < 11 ? "w" : "x", LS_F32, 1,
                               (int64_t[]){1});
         ls_node *in[] = {x, ls_input(g, "k", LS_I32, 0, NULL), NULL};
@@ -419,9 +415,8 @@ static ls_graph *failing_graph(part *p)
                       .forward = copy_fwd, .backward = copy_bwd};
     ls_own_op sum = {.name = "failing sum", .inputs = 1, .user = p,
                      .forward = failing_sum};
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){1});
     x = dense_no_bias(x, 1, "w");
     x = ls_own(&copy, &x);

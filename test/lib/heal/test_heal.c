@@ -153,8 +153,7 @@ static ls_health train_own(bad *b, int workers, double check, char hash[65])
     o.optimizer = ls_adam(1e-2);
     o.check = check;
     OK(pool_with(&pool, DEVICES, workers));
-    OK(ls_trainer_open_gradient(&r.trainer, pool, &g, &o));
-    OK(ls_batch_open(&r.batch, r.trainer));
+    r = open_gradient(pool, &g, &o);
     OK(ls_batch_set(r.batch, "x", LS_F32, data, ROWS));
     for (int i = 0; i < STEPS; i++)
         step(&r);
@@ -414,8 +413,7 @@ static int named_after(uint64_t seed, double rate, int most)
     o.check = rate;
     o.seed = seed;
     OK(pool_with(&pool, DEVICES, 3));
-    OK(ls_trainer_open_gradient(&r.trainer, pool, &g, &o));
-    OK(ls_batch_open(&r.batch, r.trainer));
+    r = open_gradient(pool, &g, &o);
     OK(ls_batch_set(r.batch, "x", LS_F32, data, ROWS));
     for (step(&r); n <= most && !ls_trainer_health(r.trainer).wrong; n++)
         step(&r);

@@ -399,12 +399,10 @@ enum { WIDE = 1 << 15 };
 /* A graph with a layer of 8 MB. */
 static ls_graph *wide_graph(void)
 {
-    ls_graph *g;
-    ls_node *in, *y;
+    ls_graph *g = empty_graph();
+    ls_node *in = ls_input(g, "x", LS_F32, 1, (int64_t[]){64});
+    ls_node *y = ls_dense(ls_tanh(ls_dense(in, WIDE, "wide")), 1, "out");
 
-    OK(ls_graph_new(&g));
-    in = ls_input(g, "x", LS_F32, 1, (int64_t[]){64});
-    y = ls_dense(ls_tanh(ls_dense(in, WIDE, "wide")), 1, "out");
     OK(ls_loss(g, ls_mean_squared_error(y, ls_slice(in, 0, 0, 1))));
     return g;
 }
@@ -455,13 +453,11 @@ static int64_t sent(const char *freeze)
  * its own. */
 static ls_graph *layers_graph(void)
 {
-    ls_graph *g;
-    ls_node *x, *y, *z;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 2, (int64_t[]){4, 6});
+    ls_node *y = ls_input(g, "y", LS_F32, 2, (int64_t[]){4, 2});
+    ls_node *z = ls_dense(x, 6, "one");
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){4, 6});
-    y = ls_input(g, "y", LS_F32, 2, (int64_t[]){4, 2});
-    z = ls_dense(x, 6, "one");
     z = ls_add(z, ls_dense(x, 6, "two"));
     z = ls_gru(ls_position(z, "at"), 5, "gru");
     z = ls_lstm(ls_batch_norm(z, 1e-5, "norm"), 3, "lstm");
@@ -567,7 +563,6 @@ static int pages_after_steps(const char *freeze, bool accumulate)
     enum { SHARED = LS__REDUCE_BLOCK };
     ls_group group = ls_group_frozen(freeze);
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(2, 2);
     const ls__slot *slot;
     float *x = normals(3, 64 * 8);
     int pages = 0;
@@ -579,7 +574,7 @@ static int pages_after_steps(const char *freeze, bool accumulate)
     o.accumulate = accumulate ? 2 : 1;
     o.n_groups = freeze != NULL;
     o.groups = &group;
-    r = open_run(pool, wide_graph(), &o);
+    r = open_run_on(2, 2, wide_graph(), &o);
     OK(ls_batch_set(r.batch, "x", LS_F32, x, 8));
     for (int i = 0; i < 2; i++)
         OK(ls_step(r.trainer, r.batch, &result));
@@ -598,7 +593,6 @@ static int pages_after_steps(const char *freeze, bool accumulate)
     }
     free(x);
     close_run(&r);
-    ls_pool_close(pool);
     return pages;
 }
 

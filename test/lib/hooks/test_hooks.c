@@ -107,22 +107,18 @@ static const ls__hook transcript = {
 /* ------ A trainer with one ------ */
 
 typedef struct ride {
-    ls_pool *pool;
-    ls_trainer *trainer;
-    ls_batch *batch;
+    run run;
     float *x, *y;
     book book;
 } ride;
 
 static ls_graph *new_graph(void)
 {
-    ls_graph *g;
-    ls_node *x, *y, *z;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){1});
+    ls_node *z = ls_relu(ls_dense(x, HIDDEN, "a"));
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
-    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){1});
-    z = ls_relu(ls_dense(x, HIDDEN, "a"));
     OK(ls_loss(g, ls_mean_squared_error(ls_dense(z, 1, "b"), y)));
     return g;
 }
@@ -131,33 +127,27 @@ static void open_ride(ride *r, int workers)
 {
     ls_trainer_options o = ls_trainer_defaults();
     ls_group group = ls_group_frozen("a.bias");
-    ls_graph *g = new_graph();
     size_t n;
 
     memset(r, 0, sizeof *r);
     o.n_groups = 1;
     o.groups = &group;
-    OK(pool_with(&r->pool, DEVICES, workers));
-    OK(ls_trainer_open(&r->trainer, r->pool, g, &o));
-    ls_graph_free(g);
+    r->run = open_run_on(DEVICES, workers, new_graph(), &o);
     r->x = normals(1, ROWS * IN);
     r->y = normals(2, ROWS);
-    OK(ls_batch_open(&r->batch, r->trainer));
-    OK(ls_batch_set(r->batch, "x", LS_F32, r->x, ROWS));
-    OK(ls_batch_set(r->batch, "y", LS_F32, r->y, ROWS));
-    n = (size_t)r->trainer->model.params.floats;
-    r->book.trainer = r->trainer;
+    OK(ls_batch_set(r->run.batch, "x", LS_F32, r->x, ROWS));
+    OK(ls_batch_set(r->run.batch, "y", LS_F32, r->y, ROWS));
+    n = (size_t)r->run.trainer->model.params.floats;
+    r->book.trainer = r->run.trainer;
     r->book.sum = calloc(DEVICES * n, sizeof(float));
     r->book.before = calloc(n, 1);
     r->book.changed = calloc(n, 1);
-    OK(ls__hooks_add(r->trainer->hook, &transcript, &r->book));
+    OK(ls__hooks_add(r->run.trainer->hook, &transcript, &r->book));
 }
 
 static void close_ride(ride *r)
 {
-    ls_batch_close(r->batch);
-    ls_trainer_close(r->trainer);
-    ls_pool_close(r->pool);
+    close_run(&r->run);
     free(r->x);
     free(r->y);
     free(r->book.sum);
@@ -167,7 +157,7 @@ static void close_ride(ride *r)
 
 static void check_counts(const ride *r, int steps)
 {
-    const ls__params *p = &r->trainer->model.params;
+    const ls__params *p = &r->run.trainer->model.params;
 
     for (int i = 0; i < p->count; i++) {
         const ls__slot *s = &p->slot[i];
@@ -189,10 +179,10 @@ LOOP_TEST(stations, 1, 4)
     ls_result result;
 
     open_ride(&r, _i);
-    ck_assert_int_gt(r.trainer->model.params.floats, 4 * LS__REDUCE_BLOCK);
+    ck_assert_int_gt(r.run.trainer->model.params.floats, 4 * LS__REDUCE_BLOCK);
     for (int i = 0; i < STEPS; i++)
-        OK(ls_step(r.trainer, r.batch, &result));
-    OK(ls_evaluate(r.trainer, r.batch, &result));
+        OK(ls_step(r.run.trainer, r.run.batch, &result));
+    OK(ls_evaluate(r.run.trainer, r.run.batch, &result));
     ck_assert_int_eq(r.book.begun, STEPS + 1);
     ck_assert_int_eq(r.book.turns[0], STEPS + 1);
     ck_assert_int_eq(r.book.turns[1], STEPS + 1);
@@ -214,11 +204,12 @@ TEST(failures)
 
     open_ride(&r, 2);
     r.book.status = LS_EUSER;
-    ck_assert_int_eq(ls_step(r.trainer, r.batch, &result), LS_EUSER);
+    ck_assert_int_eq(ls_step(r.run.trainer, r.run.batch, &result), LS_EUSER);
     ck_assert_int_eq(r.book.turns[0], 0);
     r.book.status = 0;
     r.y[ROWS - 1] = (float)INFINITY;
-    FAILS(ls_step(r.trainer, r.batch, &result), LS_ENONFINITE, "row 11");
+    FAILS(ls_step(r.run.trainer, r.run.batch, &result), LS_ENONFINITE,
+          "row 11");
     ck_assert_int_eq(r.book.ended, 0);
     check_counts(&r, 0);
     close_ride(&r);
@@ -233,8 +224,8 @@ TEST(in_hand)
     ls_result result;
 
     open_ride(&r, 2);
-    OK(ls_gradients_open(&g, r.trainer, 1));
-    OK(ls_gradients_compute(g, r.batch, &result));
+    OK(ls_gradients_open(&g, r.run.trainer, 1));
+    OK(ls_gradients_compute(g, r.run.batch, &result));
     ck_assert_int_eq(r.book.ended, 1);
     ck_assert(!r.book.result.updated);
     check_counts(&r, 0);
@@ -253,10 +244,10 @@ TEST(room)
     int more = 0;
 
     open_ride(&r, 1);
-    while (ls__hooks_add(r.trainer->hook, &transcript, &r.book) == 0)
+    while (ls__hooks_add(r.run.trainer->hook, &transcript, &r.book) == 0)
         more++;
     ck_assert_int_gt(more, 0);
-    FAILS(ls__hooks_add(r.trainer->hook, &transcript, &r.book), LS_EINVAL,
+    FAILS(ls__hooks_add(r.run.trainer->hook, &transcript, &r.book), LS_EINVAL,
           "hooks already");
     close_ride(&r);
 }

@@ -253,9 +253,8 @@ static ls_node *side(ls_graph *g, const char *name, const way *w, bool dense,
 static ls_graph *two_sides(const way *w, bool dense)
 {
     ls_node *y, *both[2];
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     both[0] = y = side(g, "a", w, dense, "wide");
     if (w->two) {
         OK(ls_tie(g, "other.kernel", "wide.kernel", false));
@@ -595,9 +594,8 @@ static const int32_t golden_list[] = {0, 5,  5,  10, 7, -1, -1, -1,
 static ls_graph *golden_graph(const char *bag)
 {
     ls_node *x, *v, *y;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_I32, 1, (int64_t[]){4});
     if (!strcmp(bag, "values")) {
         v = ls_input(g, "v", LS_F32, 1, (int64_t[]){4});
@@ -815,12 +813,10 @@ TEST(test_refused_below)
     ls_pool *pool = open_pool(1, 1);
     ls_trainer *t;
     ls_batch *b;
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_I32, 1, (int64_t[]){4});
+    ls_node *y = ls_embed_bag(x, LS_BAG_SUM, 11, 3, "bag");
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_I32, 1, (int64_t[]){4});
-    y = ls_embed_bag(x, LS_BAG_SUM, 11, 3, "bag");
     x = ls_sum_over(ls_embed(x, 11, 3, "embed"), 1, (int[]){0});
     OK(ls_loss(g, ls_mean_loss(ls_add(x, y), NULL)));
     OK(ls_trainer_open(&t, pool, g, &o));
@@ -849,9 +845,8 @@ static void graph_fails(ls_node *made, int status, const char *words,
 
 static ls_graph *with_inputs(ls_node **x, ls_node **v)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     *x = ls_input(g, "x", LS_I32, 1, (int64_t[]){4});
     *v = ls_input(g, "v", LS_F32, 1, (int64_t[]){5});
     return g;

@@ -28,12 +28,10 @@ static ls_node *norm(ls_node *x, ls_statistics of, const char *name)
 
 static ls_graph *graph(ls_statistics of)
 {
-    ls_graph *g;
-    ls_node *x, *label;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
     x = norm(dense_no_bias(x, 3, "pre"), of, "first");
     x = dense_no_bias(ls_flatten(x), 5, "hidden");
     x = dense_no_bias(ls_tanh(norm(x, of, "second")), OUT, "out");
@@ -96,9 +94,8 @@ static const struct {
 LOOP_TEST(test_golden, 0, COUNT(kinds))
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(kinds[_i].devices, 2);
     const float *want = golden("batch_norm", 234, "%s", kinds[_i].golden);
-    run r = open_run(pool, graph(kinds[_i].of), &o);
+    run r = open_run_on(kinds[_i].devices, 2, graph(kinds[_i].of), &o);
     ls_gradients *g;
     ls_result result;
     rows of;
@@ -121,7 +118,6 @@ LOOP_TEST(test_golden, 0, COUNT(kinds))
     }
     ls_gradients_close(g);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* ------ the same bytes ------ */
@@ -131,10 +127,9 @@ LOOP_TEST(test_golden, 0, COUNT(kinds))
 static ls_graph *images(bool both, bool out)
 {
     const ls_window three = {3, 3, 1, 1, LS_SAME};
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *y, *label;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
     label = ls_input(g, "label", LS_I32, 0, NULL);
     x = norm(conv2d_no_bias(x, 20, three, "one"), LS_STATISTICS_OF_BATCH,
@@ -254,11 +249,10 @@ static void stored(const ls_trainer *t, float *v)
 LOOP_TEST(test_no_weight, 0, 2)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(3, 2);
     float v[2][16];
 
     for (int i = 0; i < 2; i++) {
-        run r = open_run(pool, graph(_i ? LS_STATISTICS_OF_SHARD
+        run r = open_run_on(3, 2, graph(_i ? LS_STATISTICS_OF_SHARD
                                         : LS_STATISTICS_OF_BATCH), &o);
         ls_result result;
         rows of;
@@ -274,15 +268,13 @@ LOOP_TEST(test_no_weight, 0, 2)
         close_run(&r);
     }
     ck_assert_mem_eq(v[0], v[1], sizeof v[0]);
-    ls_pool_close(pool);
 }
 
 /* A step that fails, or has no weight, leaves what is stored. */
 TEST(test_failure)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(2, 2);
-    run r = open_run(pool, graph(LS_STATISTICS_OF_BATCH), &o);
+    run r = open_run_on(2, 2, graph(LS_STATISTICS_OF_BATCH), &o);
     float before[16], after[16];
     ls_result result;
     rows of;
@@ -301,7 +293,6 @@ TEST(test_failure)
     stored(r.trainer, after);
     ck_assert_mem_eq(before, after, sizeof before);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* Evaluations and predictions have the bytes of stored statistics, also by the
@@ -386,9 +377,8 @@ static ls_graph *random_graph(int seed, bool out)
 {
     int32_t by[PARTS][4];
     ls_node *x, *label, *made[PARTS];
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){SIDE, SIDE, 3});
     label = ls_input(g, "label", LS_I32, 0, NULL);
     fill_indices(seed, PARTS * 4, 1000, by[0]);
@@ -419,8 +409,7 @@ LOOP_TEST(test_random_graphs, 0, GRAPHS)
     o.optimizer = ls_sgd(1e-3);
     o.precision = _i % 3 == 2 ? LS_BF16_LAYERS : LS_F32_LAYERS;
     for (int k = 0; k < 2; k++) {
-        ls_pool *pool = open_pool(1 + _i % 2, 1 + _i % 3);
-        run r = open_run(pool, random_graph(_i, k), &o);
+        run r = open_run_on(1 + _i % 2, 1 + _i % 3, random_graph(_i, k), &o);
         ls_result result;
 
         fill_indices(92, ROWS, OUT, of.label);
@@ -432,7 +421,6 @@ LOOP_TEST(test_random_graphs, 0, GRAPHS)
         OK(ls_trainer_hash(r.trainer, hash[k]));
         OK(ls_predict(r.trainer, r.batch, "logits", ROWS * OUT, logits[k]));
         close_run(&r);
-        ls_pool_close(pool);
     }
     ck_assert_str_eq(hash[0], hash[1]);
     ck_assert_mem_eq(logits[0], logits[1], sizeof logits[0]);

@@ -25,7 +25,6 @@ static int refuse_amx(void)
 TEST(refused)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(2, 1);
     const float x[6] = {1, 2, 3, 4, 5, 6}, y[4] = {1, 2, 3, 4};
     char text[LS_TEXT];
     run r;
@@ -40,12 +39,11 @@ TEST(refused)
         ck_assert_msg(strstr(text, "(AMX: the kernel refuses it: "), "%s",
                       text);
     o.precision = LS_BF16_LAYERS;
-    r = open_run(pool, linear_graph(3, 2), &o);
+    r = open_run_on(2, 1, linear_graph(3, 2), &o);
     OK(ls_batch_set(r.batch, "x", LS_F32, x, 2));
     OK(ls_batch_set(r.batch, "y", LS_F32, y, 2));
     ck_assert(step(&r).loss > 0);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 int main(void)

@@ -92,12 +92,10 @@ TEST(tails)
 
 static ls_graph *rounding_graph(bool rounds)
 {
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){7});
+    ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){3});
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){7});
-    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){3});
     x = ls_dense(rounds ? ls_round_bf16(x) : x, 3, "d");
     OK(ls_loss(g, ls_mean_squared_error(x, y)));
     return g;
@@ -107,14 +105,13 @@ static ls_graph *rounding_graph(bool rounds)
 TEST(in_a_graph)
 {
     enum { ROWS = 24 };
-    ls_pool *pool = open_pool(4, 2);
     float *x = normals(1, ROWS * 7), *y = normals(2, ROWS * 3), z[ROWS * 7];
     char hash[2][65];
 
     ls__kernels()->round_bf16(ROWS * 7, x, NULL, z);
     ck_assert(memcmp(x, z, sizeof z) != 0);
     for (int k = 0; k < 2; k++) {
-        run r = open_run(pool, rounding_graph(k == 0), NULL);
+        run r = open_run_on(4, 2, rounding_graph(k == 0), NULL);
 
         OK(ls_batch_set(r.batch, "x", LS_F32, k ? z : x, ROWS));
         OK(ls_batch_set(r.batch, "y", LS_F32, y, ROWS));
@@ -124,7 +121,6 @@ TEST(in_a_graph)
         close_run(&r);
     }
     ck_assert_str_eq(hash[0], hash[1]);
-    ls_pool_close(pool);
     free(x);
     free(y);
 }

@@ -396,13 +396,12 @@ typedef ls_node *(*pooling_fn)(ls_node *x, ls_window window);
 
 static void check_pooling(pooling_fn pooling, const shape *s)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *n;
     int64_t nx, ny;
     ls__run r = {.rows = s->rows, .kernels = ls__kernels()};
     ref want = {.rows = s->rows};
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){s->h, s->w, s->c});
     n = pooling(x, s->window);
     ck_assert_msg(n != NULL, "%s", ls_errmsg());
@@ -482,14 +481,12 @@ typedef enum folding { FOLDS, READS_RELU, READS_CONV, READS_FLAT } folding;
 static ls_graph *net(folding f)
 {
     ls_window w = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
-    ls_graph *g;
-    ls_node *x, *label, *pre, *relu;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){9, 7, 2});
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
+    ls_node *pre = ls_conv2d(x, 18, w, "conv1");
+    ls_node *relu = ls_relu(pre);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){9, 7, 2});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
-    pre = ls_conv2d(x, 18, w, "conv1");
-    relu = ls_relu(pre);
     x = ls_conv2d(ls_max_pool(relu, two), 5, w, "conv2");
     x = ls_gelu(ls_conv2d(ls_relu(x), 6, w, "conv3"));
     x = ls_flatten(x);

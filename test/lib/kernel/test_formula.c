@@ -4,9 +4,8 @@
  * every instruction level. */
 #include "base/fpmode.h"
 #include "op/op_table.h"
-#include "fixture.h"
+#include "models.h"
 #include "reference.h"
-#include "support.h"
 
 #include <stdio.h>
 
@@ -58,13 +57,6 @@ static unary *const unaries[] = {ls_tanh, ls_sigmoid, ls_gelu, ls_relu, ls_abs,
                                  bounded_exp, leaky, affine, clamped_square,
                                  soft};
 
-typedef struct model {
-    ls_graph *graph;
-    ls_pool *pool;
-    ls_trainer *trainer;
-    ls_batch *batch;
-} model;
-
 /* A random graph of elementwise operators over two norms and an input; with bit
  * i of `apart` node i is an output, so that it ends a chain. */
 static ls_graph *random_graph(int seed, unsigned apart)
@@ -72,9 +64,8 @@ static ls_graph *random_graph(int seed, unsigned apart)
     ls_node *node[40];
     int32_t drawn[3 * 16];
     int n = 3;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     node[0] = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
     node[1] = ls_layer_norm(node[0], "a");
     node[2] = ls_layer_norm(node[0], "b");
@@ -95,39 +86,27 @@ static ls_graph *random_graph(int seed, unsigned apart)
     return g;
 }
 
-static model open_model(ls_graph *g, int devices, int workers)
+static run open_model(ls_graph *g, int devices, int workers)
 {
-    model m = {.graph = g, .pool = open_pool(devices, workers)};
     ls_trainer_options o = ls_trainer_defaults();
 
     o.optimizer = ls_sgd(0.05);
-    OK(ls_trainer_open(&m.trainer, m.pool, g, &o));
-    OK(ls_batch_open(&m.batch, m.trainer));
-    return m;
+    return open_run_on(devices, workers, g, &o);
 }
 
-static void close_model(model *m)
-{
-    ls_batch_close(m->batch);
-    ls_trainer_close(m->trainer);
-    ls_pool_close(m->pool);
-    ls_graph_free(m->graph);
-}
-
-static void train(model *m, int rows, char hash[65])
+static void train(run *m, int rows, char hash[65])
 {
     static float x[MOST_ROWS * WIDTH];
-    ls_result r;
 
     fill_uniform(5, rows * WIDTH, x);
     OK(ls_batch_set(m->batch, "x", LS_F32, x, rows));
     for (int i = 0; i < 3; i++)
-        OK(ls_step(m->trainer, m->batch, &r));
+        step(m);
     ls_trainer_hash(m->trainer, hash);
 }
 
 /* Instructions of the loss. */
-static int count(const model *m, const char *op)
+static int count(const run *m, const char *op)
 {
     ls_cost cost;
     int n = 0;
@@ -141,9 +120,9 @@ static int count(const model *m, const char *op)
  * the same bytes; and chains there are. */
 LOOP_TEST(test_chains, 0, SEEDS)
 {
-    model chained = open_model(random_graph(_i, 0), 4, 1);
-    model apart = open_model(random_graph(_i, ~0u), 4, 3);
-    model mixed = open_model(random_graph(_i, 0x5b6dab6du >> _i % 16), 4, 2);
+    run chained = open_model(random_graph(_i, 0), 4, 1);
+    run apart = open_model(random_graph(_i, ~0u), 4, 3);
+    run mixed = open_model(random_graph(_i, 0x5b6dab6du >> _i % 16), 4, 2);
     char a[65], b[65];
 
     ck_assert_int_ge(count(&chained, "formula"), 1);
@@ -153,18 +132,17 @@ LOOP_TEST(test_chains, 0, SEEDS)
     ck_assert_str_eq(a, b);
     train(&mixed, BATCH, b);
     ck_assert_str_eq(a, b);
-    close_model(&chained);
-    close_model(&apart);
-    close_model(&mixed);
+    close_run(&chained);
+    close_run(&apart);
+    close_run(&mixed);
 }
 
 /* A chain of tanh(p) q, whose gradient is what p's and q's are added to. */
 static ls_graph *passed_graph(bool apart)
 {
     ls_node *x, *p, *q, *y, *z;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
     p = ls_layer_norm(x, "p");
     q = ls_layer_norm(x, "q");
@@ -179,21 +157,21 @@ static ls_graph *passed_graph(bool apart)
 }
 
 /* Train both, which must end in the same bytes, and close them. */
-static void end_alike(model *one, model *other)
+static void end_alike(run *one, run *other)
 {
     char a[65], b[65];
 
     train(one, BATCH, a);
     train(other, BATCH, b);
     ck_assert_str_eq(a, b);
-    close_model(one);
-    close_model(other);
+    close_run(one);
+    close_run(other);
 }
 
 TEST(test_passed)
 {
-    model chained = open_model(passed_graph(false), 1, 1);
-    model apart = open_model(passed_graph(true), 1, 1);
+    run chained = open_model(passed_graph(false), 1, 1);
+    run apart = open_model(passed_graph(true), 1, 1);
 
     ck_assert_int_eq(count(&chained, "formula"), 1);
     ck_assert_int_eq(count(&apart, "formula"), 0);
@@ -205,9 +183,8 @@ TEST(test_passed)
 static ls_graph *added_graph(bool apart)
 {
     ls_node *x, *p, *y;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
     p = ls_layer_norm(x, "p");
     y = ls_dense(p, WIDTH, "y");
@@ -220,8 +197,8 @@ static ls_graph *added_graph(bool apart)
 
 TEST(test_added)
 {
-    model folded = open_model(added_graph(false), 1, 1);
-    model apart = open_model(added_graph(true), 1, 1);
+    run folded = open_model(added_graph(false), 1, 1);
+    run apart = open_model(added_graph(true), 1, 1);
 
     end_alike(&folded, &apart);
 }
@@ -312,9 +289,9 @@ LOOP_TEST(test_rows, 0, 4)
 {
     static const int sizes[] = {1, 7, 256, 600};
     int rows = sizes[_i];
-    model chained = open_model(rows_graph(false), 1, 1);
-    model shared = open_model(rows_graph(false), 1, 3);
-    model apart = open_model(rows_graph(true), 1, 1);
+    run chained = open_model(rows_graph(false), 1, 1);
+    run shared = open_model(rows_graph(false), 1, 3);
+    run apart = open_model(rows_graph(true), 1, 1);
     char a[65], b[65];
 
     ck_assert_int_eq(count(&chained, "parameter"), 2);
@@ -326,19 +303,18 @@ LOOP_TEST(test_rows, 0, 4)
     ck_assert_str_eq(a, b);
     train(&shared, rows, b);
     ck_assert_str_eq(a, b);
-    close_model(&chained);
-    close_model(&shared);
-    close_model(&apart);
+    close_run(&chained);
+    close_run(&shared);
+    close_run(&apart);
 }
 
 /* A gated unit: a product's gate, its sigmoid, and the rest are one pass. */
 TEST(test_gate)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *gate;
-    model m;
+    run m;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
     gate = ls_dense(x, WIDTH, "gate");
     x = ls_mul(ls_clamp(gate, 0, 1), ls_exp(ls_neg(ls_square(x))));
@@ -348,17 +324,16 @@ TEST(test_gate)
     m = open_model(g, 4, 1);
     ck_assert_int_eq(count(&m, NULL), 4); /* gate, formula, out, loss */
     ck_assert_int_eq(count(&m, "formula"), 1);
-    close_model(&m);
+    close_run(&m);
 }
 
 /* More terms and more inputs than a formula holds: several of them. */
 TEST(test_long)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *y;
-    model m;
+    run m;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
     y = ls_dense(x, WIDTH, "a");
     for (int i = 0; i < 100; i++)
@@ -373,7 +348,7 @@ TEST(test_long)
     m = open_model(g, 4, 1);
     ck_assert_int_ge(count(&m, "formula"), 200 / LS__TERMS + 20 / 7);
     ck_assert_int_le(count(&m, "formula"), 220 / LS__TERMS + 20 / 7 + 2);
-    close_model(&m);
+    close_run(&m);
 }
 
 /* ------ The ends of domains ------ */

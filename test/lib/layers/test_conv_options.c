@@ -75,12 +75,10 @@ static ls_conv_options options_of(const conv_case *q)
 
 static ls_graph *graph_of(const conv_case *q, const ls_conv_options *o)
 {
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 3, q->image);
+    ls_node *y = ls_conv2d_with(x, q->n, q->height, q->width, o, "conv");
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, q->image);
-    y = ls_conv2d_with(x, q->n, q->height, q->width, o, "conv");
     ck_assert_msg(y != NULL, "%s", ls_errmsg());
     x = ls_input(g, "dy", LS_F32, 3, y->shape);
     OK(ls_output(g, y, "y"));
@@ -170,24 +168,21 @@ LOOP_TEST(steps, 0, 3)
     ls_conv_options o = steps_options(_i);
     float *x = sines(2 * 11 * 3, 0.7), *w = sines(all[_i].weights, 1.3);
     float *y = fenced(all[_i].n);
-    ls_pool *pool = open_pool(1, 1);
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *n;
     run r;
 
-    OK(ls_graph_new(&g));
     n = ls_conv1d_with(ls_input(g, "x", LS_F32, 2, (int64_t[]){11, 3}), 6, 3,
                        &o, "conv");
     ck_assert_msg(n != NULL, "%s", ls_errmsg());
     OK(ls_output(g, n, "y"));
     OK(ls_loss(g, ls_mean_loss(n, NULL)));
-    r = open_run(pool, g, NULL);
+    r = open_run_on(1, 1, g, NULL);
     OK(ls_trainer_set(r.trainer, "conv.kernel", all[_i].weights, w));
     OK(ls_batch_set(r.batch, "x", LS_F32, x, 2));
     OK(ls_predict(r.trainer, r.batch, "y", all[_i].n, y));
     near("steps", all[_i].name, all[_i].n, y);
     close_run(&r);
-    ls_pool_close(pool);
     fences_free();
 }
 
@@ -196,28 +191,25 @@ LOOP_TEST(steps, 0, 3)
  * and step 0. */
 TEST(zeros_before)
 {
-    ls_pool *pool = open_pool(1, 1);
     float x[4] = {1, 2, 3, 4}, w[2] = {10, 1}, y[2];
     ls_conv_options o = ls_conv_defaults();
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *n;
     run r;
 
     o.no_bias = true;
     o.stride_x = 2;
     o.padding = LS_CAUSAL;
-    OK(ls_graph_new(&g));
     n = ls_conv1d_with(ls_input(g, "x", LS_F32, 2, (int64_t[]){4, 1}), 1, 2, &o,
                        "conv");
     OK(ls_output(g, n, "y"));
     OK(ls_loss(g, ls_mean_loss(n, NULL)));
-    r = open_run(pool, g, NULL);
+    r = open_run_on(1, 1, g, NULL);
     OK(ls_trainer_set(r.trainer, "conv.kernel", 2, w));
     OK(ls_batch_set(r.batch, "x", LS_F32, x, 1));
     OK(ls_predict(r.trainer, r.batch, "y", 2, y));
     ck_assert(y[0] == 1 && y[1] == 23);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* ------ Training ------ */
@@ -227,13 +219,12 @@ static ls_graph *net(bool seen)
 {
     ls_conv_options depthwise = ls_conv_defaults(), groups = depthwise;
     ls_window two = {2, 2, 2, 2, LS_VALID}, one = {1, 1, 1, 1, LS_VALID};
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *label, *all[6];
 
     depthwise.groups = 6;
     groups.groups = 2;
     groups.dilation_y = groups.dilation_x = 2;
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){9, 7, 6});
     label = ls_input(g, "label", LS_I32, 0, NULL);
     all[0] = ls_conv2d_with(x, 6, 3, 3, &depthwise, "conv1");

@@ -8,7 +8,6 @@
 enum { ROWS = 3, T = 5, D = 8, S = 7, E = 6, HEADS = 2 };
 
 typedef struct session {
-    ls_pool *pool;
     run run;
     float x[ROWS * T * D], memory[ROWS * S * E], target[ROWS * T * D];
     float mask[ROWS * T * S];
@@ -16,10 +15,9 @@ typedef struct session {
 
 static ls_graph *graph(bool masked)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *memory, *target, *mask = NULL;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, D});
     memory = ls_input(g, "memory", LS_F32, 2, (int64_t[]){S, E});
     target = ls_input(g, "target", LS_F32, 2, (int64_t[]){T, D});
@@ -57,8 +55,7 @@ static void fill_mask(float *mask)
 
 static void open_session(session *s, int devices, int workers, bool masked)
 {
-    s->pool = open_pool(devices, workers);
-    s->run = open_run(s->pool, graph(masked), NULL);
+    s->run = open_run_on(devices, workers, graph(masked), NULL);
     set_parameters(&s->run);
     fill_uniform(1, ROWS * T * D, s->x);
     fill_uniform(2, ROWS * S * E, s->memory);
@@ -74,7 +71,6 @@ static void open_session(session *s, int devices, int workers, bool masked)
 static void close_session(session *s)
 {
     close_run(&s->run);
-    ls_pool_close(s->pool);
 }
 
 enum { MOST = ROWS * S * E > D * D ? ROWS * S * E : D * D };
@@ -166,10 +162,9 @@ TEST(same_bytes)
 
 static ls_graph *to_itself(bool own, bool causal)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *mask, *y;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, D});
     mask = ls_input(g, "mask", LS_F32, 2, (int64_t[]){T, T});
     y = own ? ls_self_attention(x, HEADS, causal, "a")
@@ -181,8 +176,7 @@ static ls_graph *to_itself(bool own, bool causal)
 
 static void predict(bool own, bool causal, float *y)
 {
-    ls_pool *pool = open_pool(1, 1);
-    run r = open_run(pool, to_itself(own, causal), NULL);
+    run r = open_run_on(1, 1, to_itself(own, causal), NULL);
     float x[ROWS * T * D], mask[ROWS * T * T];
 
     fill_uniform(1, ROWS * T * D, x);
@@ -194,7 +188,6 @@ static void predict(bool own, bool causal, float *y)
     step(&r);
     OK(ls_predict(r.trainer, r.batch, "y", ROWS * T * D, y));
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* Proves that to x itself, open and with the mask of a causal one, it is
@@ -215,13 +208,12 @@ LOOP_TEST(of_itself, 0, 2)
 
 static int try_shapes(int rank, const int64_t *shape, int width, int heads)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *memory, *mask;
     ls_trainer *t;
     ls_pool *pool = open_pool(1, 1);
     int status;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, width});
     memory = ls_input(g, "memory", LS_F32, 2, (int64_t[]){S, E});
     mask = ls_input(g, "mask", LS_F32, rank, shape);
@@ -251,11 +243,9 @@ TEST(shapes)
 /* A memory that is no sequence. */
 TEST(no_sequence)
 {
-    ls_graph *g;
-    ls_node *x;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, D});
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, D});
     ck_assert_ptr_null(ls_cross_attention(
         x, ls_input(g, "m", LS_F32, 1, (int64_t[]){E}), NULL, 2, "a"));
     FAILS(ls_loss(g, x), LS_ESHAPE,
@@ -281,20 +271,18 @@ static const ls_attention_options *more(int kind)
 static int train_with(int kind, bool one, int workers, float *out)
 {
     float x[ROWS * T * D], target[ROWS * T * D];
-    ls_pool *pool = open_pool(3, workers);
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *in;
     ls_result r;
     run t;
     int n = 0;
 
-    OK(ls_graph_new(&g));
     in = ls_input(g, "x", LS_F32, 2, (int64_t[]){T, D});
     in = one ? ls_attention_with(in, HEADS, more(kind), "a")
              : ls_cross_attention_with(in, in, NULL, HEADS, more(kind), "a");
     OK(ls_loss(g, ls_mean_squared_error(in, ls_input(g, "target", LS_F32, 2,
                                                      (int64_t[]){T, D}))));
-    t = open_run(pool, g, NULL);
+    t = open_run_on(3, workers, g, NULL);
     fill_uniform(1, ROWS * T * D, x);
     fill_uniform(3, ROWS * T * D, target);
     OK(ls_batch_set(t.batch, "x", LS_F32, x, ROWS));
@@ -312,7 +300,6 @@ static int train_with(int kind, bool one, int workers, float *out)
         n += (int)size;
     }
     close_run(&t);
-    ls_pool_close(pool);
     return n;
 }
 

@@ -29,11 +29,9 @@ static ls_node *larger(ls_graph *g, int i, bool upsample)
 
 static ls_graph *graph(int i, bool upsample)
 {
-    ls_graph *g;
-    ls_node *x;
+    ls_graph *g = empty_graph();
+    ls_node *x = larger(g, i, upsample);
 
-    OK(ls_graph_new(&g));
-    x = larger(g, i, upsample);
     if (upsample)
         x = ls_dense(x, 1, "up");
     OK(ls_loss(g, ls_mean_loss(ls_square(x), NULL)));
@@ -43,8 +41,7 @@ static ls_graph *graph(int i, bool upsample)
 LOOP_TEST(test_transpose, 0, COUNT(cases))
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(2, 2);
-    run r = open_run(pool, graph(_i, false), &o);
+    run r = open_run_on(2, 2, graph(_i, false), &o);
     int64_t y = ROWS * cases[_i].high * cases[_i].wide * N;
     int64_t k = cases[_i].window.height * cases[_i].window.width * 2 * N;
     const float *want = golden("conv_transpose", y + k + N, "%s",
@@ -72,14 +69,12 @@ LOOP_TEST(test_transpose, 0, COUNT(cases))
     ls_gradients_close(g);
     fences_free();
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 TEST(test_upsample)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(1, 1);
-    run r = open_run(pool, graph(0, true), &o);
+    run r = open_run_on(1, 1, graph(0, true), &o);
     float x[ROWS * X], y[ROWS * 6 * X];
 
     fill_uniform(0, ROWS * X, x);
@@ -92,7 +87,6 @@ TEST(test_upsample)
                     ck_assert(y[at] ==
                               x[row * X + (i / 2 * 3 + j / 3) * 2 + c]);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* Both layers are linear, so the gradient of mean(y w) by element j of x is
@@ -101,24 +95,22 @@ TEST(test_upsample)
 LOOP_TEST(test_by_input, -1, COUNT(cases))
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(2, 2);
     bool upsample = _i < 0;
     int64_t shape[3] = {upsample ? 8 : cases[_i].high,
                         upsample ? 9 : cases[_i].wide, upsample ? 2 : N};
     int64_t y = shape[0] * shape[1] * shape[2];
     float *w = uniform(3, X * y), *out = uniform(4, X * y), one[X * X] = {0};
     float dx[X * X];
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *up;
     run r;
 
-    OK(ls_graph_new(&g));
     up = larger(g, _i, upsample);
     up = ls_mul(up, ls_input(g, "w", LS_F32, 3, shape));
     OK(ls_loss(g, ls_mean_loss(up, NULL)));
     for (int j = 0; j < X; j++)
         one[j * X + j] = 1;
-    r = open_run(pool, g, &o);
+    r = open_run_on(2, 2, g, &o);
     OK(ls_batch_set(r.batch, "x", LS_F32, one, X));
     OK(ls_batch_set(r.batch, "w", LS_F32, w, X));
     OK(ls_predict(r.trainer, r.batch, "y", X * y, out));
@@ -134,19 +126,16 @@ LOOP_TEST(test_by_input, -1, COUNT(cases))
         }
     fences_free();
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 TEST(test_refused)
 {
     for (int i = 0; i < 4; i++) {
         ls_window w = {3, 3, 2, 2, i == 2 ? LS_EXPLICIT : LS_SAME};
-        ls_graph *g;
-        ls_node *x;
+        ls_graph *g = empty_graph();
+        ls_node *x = i == 3 ? ls_input(g, "x", LS_F32, 2, (int64_t[]){4, 3})
+                            : ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
 
-        OK(ls_graph_new(&g));
-        x = i == 3 ? ls_input(g, "x", LS_F32, 2, (int64_t[]){4, 3})
-                   : ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 3, 2});
         ck_assert_ptr_null(i == 0 ? ls_upsample(x, 0, 1)
                            : i == 1 ? ls_upsample(x, 1, 1 << 17)
                                     : ls_conv2d_transpose(x, 3, w, "up"));

@@ -2,9 +2,7 @@
 /* Losses made of arithmetic: their values and gradients are optax's (torch's
  * for the Gaussian one), several heads are one loss, weights leave terms out,
  * and the same bytes come out on any number of workers. */
-#include "fixture.h"
-#include "layers.h"
-#include "support.h"
+#include "models.h"
 
 enum { BATCH = 8, WIDTH = 4, SIZE = BATCH * WIDTH };
 
@@ -86,9 +84,7 @@ static const struct {
 /* ------ running them ------ */
 
 typedef struct model {
-    ls_pool *pool;
-    ls_trainer *trainer;
-    ls_batch *batch;
+    run run;
     float x[SIZE], t[SIZE], p[SIZE], v[SIZE];
     int32_t label[BATCH];
 } model;
@@ -114,42 +110,31 @@ static ls_node *input(ls_graph *g, const char *name)
 
 static void set_batch(model *m)
 {
-    OK(ls_batch_set(m->batch, "x", LS_F32, m->x, BATCH));
-    OK(ls_batch_set(m->batch, "t", LS_F32, m->t, BATCH));
-    OK(ls_batch_set(m->batch, "p", LS_F32, m->p, BATCH));
-    OK(ls_batch_set(m->batch, "v", LS_F32, m->v, BATCH));
-    OK(ls_batch_set(m->batch, "labels", LS_I32, m->label, BATCH));
+    OK(ls_batch_set(m->run.batch, "x", LS_F32, m->x, BATCH));
+    OK(ls_batch_set(m->run.batch, "t", LS_F32, m->t, BATCH));
+    OK(ls_batch_set(m->run.batch, "p", LS_F32, m->p, BATCH));
+    OK(ls_batch_set(m->run.batch, "v", LS_F32, m->v, BATCH));
+    OK(ls_batch_set(m->run.batch, "labels", LS_I32, m->label, BATCH));
 }
 
 static void open_model(model *m, ls_node *(*build)(const nodes *), int workers)
 {
     ls_trainer_options o = ls_trainer_defaults();
     float identity[WIDTH * WIDTH] = {0};
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     nodes n;
 
-    OK(ls_graph_new(&g));
     n = (nodes){.y = dense_no_bias(input(g, "x"), WIDTH, "w"),
                 .t = input(g, "t"), .p = input(g, "p"), .v = input(g, "v"),
                 .labels = ls_input(g, "labels", LS_I32, 0, NULL)};
     OK(ls_loss(g, build(&n)));
-    m->pool = open_pool(4, workers);
     o.optimizer = ls_sgd(1);
-    OK(ls_trainer_open(&m->trainer, m->pool, g, &o));
-    OK(ls_batch_open(&m->batch, m->trainer));
+    m->run = open_run_on(4, workers, g, &o);
     for (int i = 0; i < WIDTH; i++)
         identity[i * WIDTH + i] = 1;
-    OK(ls_trainer_set(m->trainer, "w.kernel", WIDTH * WIDTH, identity));
+    OK(ls_trainer_set(m->run.trainer, "w.kernel", WIDTH * WIDTH, identity));
     fill(m);
     set_batch(m);
-    ls_graph_free(g);
-}
-
-static void close_model(model *m)
-{
-    ls_batch_close(m->batch);
-    ls_trainer_close(m->trainer);
-    ls_pool_close(m->pool);
 }
 
 static const wanted *wanted_of(const char *name)
@@ -170,10 +155,10 @@ LOOP_TEST(test_losses, 0, WANTED)
     ck_assert_int_eq(WANTED, sizeof losses / sizeof *losses);
     for (int i = 0; i < 2; i++) {
         open_model(&m, losses[_i].build, 1 + 2 * i);
-        OK(ls_evaluate(m.trainer, m.batch, &evaluated));
-        OK(ls_step(m.trainer, m.batch, &r));
-        OK(ls_trainer_get(m.trainer, "w.kernel", WIDTH * WIDTH, w[i]));
-        close_model(&m);
+        OK(ls_evaluate(m.run.trainer, m.run.batch, &evaluated));
+        OK(ls_step(m.run.trainer, m.run.batch, &r));
+        OK(ls_trainer_get(m.run.trainer, "w.kernel", WIDTH * WIDTH, w[i]));
+        close_run(&m.run);
     }
     ck_assert(r.loss == evaluated.loss);
     ck_assert_msg(fabs((double)r.loss - want->loss) <= 1e-6 * want->loss,
@@ -195,12 +180,12 @@ TEST(test_ignored)
     open_model(&m, weighted, 2);
     for (int i = 0; i < BATCH; i++)
         m.v[i * WIDTH + i % WIDTH] = 0;
-    OK(ls_evaluate(m.trainer, m.batch, &r[0]));
+    OK(ls_evaluate(m.run.trainer, m.run.batch, &r[0]));
     for (int i = 0; i < BATCH; i++)
         m.t[i * WIDTH + i % WIDTH] = 1000;
-    OK(ls_evaluate(m.trainer, m.batch, &r[1]));
+    OK(ls_evaluate(m.run.trainer, m.run.batch, &r[1]));
     ck_assert(r[0].loss == r[1].loss && r[0].loss > 0);
-    close_model(&m);
+    close_run(&m.run);
 }
 
 /* What cannot be a loss, and smoothing that is no share, is refused. */

@@ -42,13 +42,11 @@ LOOP_TEST(test_flax, 0, COUNT(golden_modern_lms))
     int32_t *data = tokens_of(c);
 
     for (int devices = 1; devices <= 2; devices++) {
-        ls_pool *pool = open_pool(devices, 0);
-        run r = open_run(pool, modern_graph(c), &o);
+        run r = open_run_on(devices, 0, modern_graph(c), &o);
 
         check_first(r.trainer, c->sha256);
         train(&r, c, data, 10, true);
         close_run(&r);
-        ls_pool_close(pool);
     }
     free(data);
 }
@@ -59,17 +57,15 @@ static void hash_with(const golden_modern_lm *c, int workers, int64_t micro,
                       ls_precision precision, char hash[65])
 {
     ls_trainer_options o = options_of(c);
-    ls_pool *pool = open_pool(2, workers);
     int32_t *data = tokens_of(c);
     run r;
 
     o.accumulate = (int)micro;
     o.precision = precision;
-    r = open_run(pool, modern_graph(c), &o);
+    r = open_run_on(2, workers, modern_graph(c), &o);
     train(&r, c, data, 3, false);
     ls_trainer_hash(r.trainer, hash);
     close_run(&r);
-    ls_pool_close(pool);
     free(data);
 }
 
@@ -125,12 +121,10 @@ enum { IN = 5, ROWS = 6 };
 /* x (5) goes through three layers of one shape, which are one where tied. */
 static ls_graph *thrice(bool tied)
 {
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_node *y = ls_tanh(ls_dense(x, IN, "a"));
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
-    y = ls_tanh(ls_dense(x, IN, "a"));
     if (tied)
         OK(ls_tie(g, "b.kernel", "a.kernel", false));
     y = ls_tanh(ls_dense(y, IN, "b"));
@@ -209,9 +203,8 @@ TEST(test_sum)
 
 static ls_graph *small(ls_node **x)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
     *x = ls_dense(*x, 3, "a");
     return g;
@@ -380,12 +373,10 @@ LOOP_TEST(test_means, 0, 5)
               {1000, 4e-2, 4e-4}, {10000, 10, 4e-3}};
     static const char *const names[] = {"one", "two"};
     ls_norm_options o = ls_norm_defaults();
-    ls_pool *pool = open_pool(1, 1);
     float x[MANY * WIDE], y[2 * MANY * WIDE], part[MANY * WIDE];
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     run r;
 
-    OK(ls_graph_new(&g));
     for (int k = 0; k < 2; k++) {
         o.two_passes = k;
         norm_outputs(g, &o, names[k]);
@@ -393,7 +384,7 @@ LOOP_TEST(test_means, 0, 5)
     OK(ls_loss(g, ls_mean_loss(ls_dense(ls_input(g, "z", LS_F32, 1,
                                                  (int64_t[]){1}), 1, "d"),
                                NULL)));
-    r = open_run(pool, g, NULL);
+    r = open_run_on(1, 1, g, NULL);
     ls_random_normal(ls_key_new(1), 0, MANY * WIDE, x);
     for (int i = 0; i < MANY * WIDE; i++)
         x[i] += of[_i].mean;
@@ -412,7 +403,6 @@ LOOP_TEST(test_means, 0, 5)
             ck_assert_double_le(error, of[_i].two);
     }
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 MAIN()

@@ -34,13 +34,11 @@ static const struct {
 
 static ls_graph *flax_graph(layer_fn *layer)
 {
-    ls_graph *g;
-    ls_node *x, *target, *length;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 2, (int64_t[]){STEPS, IN});
+    ls_node *target = ls_input(g, "target", LS_F32, 2, (int64_t[]){STEPS, OUT});
+    ls_node *length = ls_input(g, "length", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 2, (int64_t[]){STEPS, IN});
-    target = ls_input(g, "target", LS_F32, 2, (int64_t[]){STEPS, OUT});
-    length = ls_input(g, "length", LS_I32, 0, NULL);
     x = layer(x, UNITS, NULL, length, NULL, "one");
     x = layer(x, UNITS, NULL, length, NULL, "two");
     OK(ls_loss(g, ls_mean_squared_error(ls_dense(x, OUT, "out"), target)));
@@ -74,7 +72,6 @@ static void check_params(const ls_trainer *t, int count, const float *want,
 /* nnx's initial parameters of the seed, its losses and what it learns. */
 LOOP_TEST(test_flax, 0, 2)
 {
-    ls_pool *pool = open_pool(2, 2);
     ls_trainer_options o = ls_trainer_defaults();
     float *x = uniform(1, ROWS * STEPS * IN);
     float *target = uniform(2, ROWS * STEPS * OUT);
@@ -88,7 +85,7 @@ LOOP_TEST(test_flax, 0, 2)
         x[i] *= 2;
     o.seed = 7;
     o.optimizer = ls_sgd(0.5);
-    r = open_run(pool, flax_graph(layers[_i]), &o);
+    r = open_run_on(2, 2, flax_graph(layers[_i]), &o);
     check_params(r.trainer, flax[_i].count, first, 1e-6);
     OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
     OK(ls_batch_set(r.batch, "target", LS_F32, target, ROWS));
@@ -97,7 +94,6 @@ LOOP_TEST(test_flax, 0, 2)
         ck_assert_double_eq_tol((double)step(&r).loss, (double)loss[s], 1e-6);
     check_params(r.trainer, flax[_i].count, last, 2e-6);
     close_run(&r);
-    ls_pool_close(pool);
     fences_free();
 }
 
@@ -138,10 +134,9 @@ static run open_stream(ls_pool *pool, int cell, int64_t steps, bool from,
 {
     ls_trainer_options o = ls_trainer_defaults();
     int states = 2 - cell;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *state = NULL, *length = NULL, *last;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 2, (int64_t[]){steps, IN});
     if (from)
         state =
@@ -253,28 +248,25 @@ static const struct {
 
 LOOP_TEST(test_conv, 0, COUNT(convs))
 {
-    ls_pool *pool = open_pool(1, 1);
     ls_trainer_options o = ls_trainer_defaults();
     float *x = uniform(1, ROWS * STEPS * IN), *y = fenced(convs[_i].count);
     const float *want = golden("sequences", convs[_i].count, "conv/%s",
                                convs[_i].name);
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *n;
     run r;
 
     o.seed = 7;
-    OK(ls_graph_new(&g));
     n = ls_input(g, "x", LS_F32, 2, (int64_t[]){STEPS, IN});
     n = ls_conv1d(n, UNITS, 3, convs[_i].stride, convs[_i].padding, "conv");
     OK(ls_output(g, n, "y"));
     OK(ls_loss(g, ls_mean_loss(n, NULL)));
-    r = open_run(pool, g, &o);
+    r = open_run_on(1, 1, g, &o);
     OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
     OK(ls_predict(r.trainer, r.batch, "y", convs[_i].count, y));
     for (int i = 0; i < convs[_i].count; i++)
         ck_assert_double_eq_tol((double)y[i], (double)want[i], 1e-6);
     close_run(&r);
-    ls_pool_close(pool);
     fences_free();
 }
 
@@ -308,7 +300,6 @@ static void read_gates(ls_graph *g)
 static void hash_of(int cell, int workers, ls_precision precision, bool read,
                     char hash[65])
 {
-    ls_pool *pool = open_pool(2, workers);
     ls_trainer_options o = ls_trainer_defaults();
     float *x = uniform(1, MANY * STEPS * IN);
     float *target = uniform(2, MANY * STEPS * OUT);
@@ -320,7 +311,7 @@ static void hash_of(int cell, int workers, ls_precision precision, bool read,
     o.precision = precision;
     if (read)
         read_gates(g);
-    r = open_run(pool, g, &o);
+    r = open_run_on(2, workers, g, &o);
     for (int i = 0; i < MANY; i++)
         length[i] = lengths[i % ROWS];
     OK(ls_batch_set(r.batch, "x", LS_F32, x, MANY));
@@ -330,7 +321,6 @@ static void hash_of(int cell, int workers, ls_precision precision, bool read,
         step(&r);
     ls_trainer_hash(r.trainer, hash);
     close_run(&r);
-    ls_pool_close(pool);
     fences_free();
 }
 
@@ -412,9 +402,8 @@ static const struct {
 LOOP_TEST(test_refused, 0, COUNT(bad))
 {
     for (int cell = 0; cell < 2; cell++) {
-        ls_graph *g;
+        ls_graph *g = empty_graph();
 
-        OK(ls_graph_new(&g));
         ck_assert_ptr_null(bad[_i].build(g, layers[cell]));
         for (int k = 0; k < 2; k++)
             FAILS(ls_loss(g, NULL), LS_ESHAPE, bad[_i].says[k]);
@@ -450,10 +439,9 @@ TEST(test_two_biases)
     for (int i = 0; i < 4; i++) {
         ls_recurrent_options o = ls_recurrent_defaults();
         ls_array_spec p;
-        ls_graph *g;
+        ls_graph *g = empty_graph();
         int found = 0;
 
-        OK(ls_graph_new(&g));
         o.two_biases = i & 1;
         ck_assert_ptr_nonnull((i & 2 ? ls_lstm_with : ls_gru_with)(
             steps(g), 3, &o, "r"));

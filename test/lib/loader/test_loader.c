@@ -20,31 +20,17 @@ static float row_x[ROWS * WIDTH];
 static int32_t row_y[ROWS];
 static float row_w[ROWS];
 
-typedef struct rig {
-    ls_pool *pool;
-    run run;
-} rig;
-
-static rig open_rig(int devices, int micro)
+static run open_two(int devices, int micro)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    rig r = {.pool = open_pool(devices, 2)};
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *y;
 
     o.accumulate = micro;
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDTH});
     y = ls_input(g, "y", LS_I32, 0, NULL);
     OK(ls_loss(g, ls_cross_entropy(ls_dense(x, ROWS, "out"), y)));
-    r.run = open_run(r.pool, g, &o);
-    return r;
-}
-
-static void close_rig(rig *r)
-{
-    close_run(&r->run);
-    ls_pool_close(r->pool);
+    return open_run_on(devices, 2, g, &o);
 }
 
 static void arrays_weights(void)
@@ -95,27 +81,24 @@ static int look(void *user, int device, const ls_shard *shard,
     return 0;
 }
 
-static rig open_looker(seen *s, int devices)
+static run open_looker(seen *s, int devices)
 {
     static const ls_array_spec input[] = {{"x", LS_F32, 1, {WIDTH}},
                                           {"y", LS_I32, 0, {0}}};
     static const ls_array_spec param = {"p", LS_F32, 0, {0}};
     ls_gradient g = {look, s, 2, 1, input, &param};
     ls_trainer_options o = ls_trainer_defaults();
-    rig r = {.pool = open_pool(devices, 2)};
 
-    OK(ls_trainer_open_gradient(&r.run.trainer, r.pool, &g, &o));
-    OK(ls_batch_open(&r.run.batch, r.run.trainer));
-    return r;
+    return open_gradient_on(devices, 2, &g, &o);
 }
 
-static seen fill(ls_loader *l, const rig *r, seen *s, int64_t step)
+static seen fill(ls_loader *l, const run *r, seen *s, int64_t step)
 {
     ls_result result;
 
     memset(s, 0, sizeof *s);
-    OK(ls_loader_fill(l, step, r->run.batch, &s->rows));
-    OK(ls_evaluate(r->run.trainer, r->run.batch, &result));
+    OK(ls_loader_fill(l, step, r->batch, &s->rows));
+    OK(ls_evaluate(r->trainer, r->batch, &result));
     return *s;
 }
 
@@ -142,7 +125,7 @@ TEST(rows)
         ls_loader_options o = {.size = sizeof o,
                                .batch = 8, .shuffle = shuffle, .key = key,
                                .no_thread = k & 8};
-        rig r = open_looker(&s, 4);
+        run r = open_looker(&s, 4);
         ls_source source = arrays();
         ls_loader *l;
         int64_t batches = pad ? 3 : 2;
@@ -150,7 +133,7 @@ TEST(rows)
         o.uneven = pad ? LS_UNEVEN_PAD : LS_UNEVEN_ERROR;
         if (weighted)
             OK(ls_source_weigh(&source, row_w, ROWS));
-        OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+        OK(ls_loader_open(&l, r.trainer, &source, &o));
         ck_assert_ptr_null(source.user);
         ck_assert_int_eq(ls_loader_batches(l), batches);
         for (int64_t step = 0; step < 3 * batches; step++) {
@@ -171,7 +154,7 @@ TEST(rows)
         }
         ck_assert(ls_loader_seconds(l) > 0);
         ls_loader_close(l);
-        close_rig(&r);
+        close_run(&r);
     }
 }
 
@@ -190,11 +173,11 @@ TEST(corners)
     for (int k = 0; k < 5; k++) {
         ls_loader_options o = {.size = sizeof o, .batch = cases[k].batch,
                                .uneven = LS_UNEVEN_PAD};
-        rig r = open_looker(&s, cases[k].devices);
+        run r = open_looker(&s, cases[k].devices);
         ls_source source = arrays();
         ls_loader *l;
 
-        OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+        OK(ls_loader_open(&l, r.trainer, &source, &o));
         ck_assert_int_eq(ls_loader_batches(l), cases[k].batches);
         for (int64_t step = 0; step < 2; step++) {
             int64_t first = step % cases[k].batches * cases[k].rows;
@@ -208,7 +191,7 @@ TEST(corners)
         fill(l, &r, &s, 0);
         ck_assert_int_eq(s.rows, cases[k].rows);
         ls_loader_close(l);
-        close_rig(&r);
+        close_run(&r);
     }
 }
 
@@ -280,7 +263,7 @@ TEST(timing)
     enum { STEPS = 60 };
     static seen want[STEPS];
     seen s;
-    rig r = open_looker(&s, 2);
+    run r = open_looker(&s, 2);
 
     for (int k = 0; k < 3; k++) {
         ls_loader_options o = {.size = sizeof o, .batch = 6, .shuffle = true,
@@ -290,7 +273,7 @@ TEST(timing)
         ls_source source = slow_source(&user);
         ls_loader *l;
 
-        OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+        OK(ls_loader_open(&l, r.trainer, &source, &o));
         for (int64_t i = 0; i < STEPS; i++) {
             int64_t step = k < 2 ? i : i * i * 31 % STEPS;
 
@@ -304,7 +287,7 @@ TEST(timing)
         ls_loader_close(l);
         ck_assert_int_eq(atomic_load(&user.closed), 1);
     }
-    close_rig(&r);
+    close_run(&r);
 }
 
 /* While a step is computed its rows stay as they are, and the next ones are
@@ -313,22 +296,22 @@ TEST(ahead)
 {
     ls_loader_options o = {.size = sizeof o, .batch = 4};
     seen s, again;
-    rig r = open_looker(&s, 2);
+    run r = open_looker(&s, 2);
     slow user;
     ls_source source = slow_source(&user);
     ls_loader *l;
     ls_result result;
 
-    OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+    OK(ls_loader_open(&l, r.trainer, &source, &o));
     again = fill(l, &r, &s, 0);
     while (atomic_load(&user.calls) < 2) /* the thread made step 1's */
         pause_us(100);
-    OK(ls_evaluate(r.run.trainer, r.run.batch, &result));
+    OK(ls_evaluate(r.trainer, r.batch, &result));
     ck_assert_mem_eq(&s, &again, sizeof s);
     fill(l, &r, &s, 1);
     check_row(&s, 0, 4, 1);
     ls_loader_close(l);
-    close_rig(&r);
+    close_run(&r);
 }
 
 /* A source that fails on the thread is reported by the step that needs those
@@ -338,27 +321,27 @@ TEST(source_fails)
     for (int k = 0; k < 2; k++) {
         ls_loader_options o = {.size = sizeof o, .batch = 4, .no_thread = k};
         seen s;
-        rig r = open_looker(&s, 2);
+        run r = open_looker(&s, 2);
         slow user;
         ls_source source = slow_source(&user);
         ls_loader *l;
 
         atomic_store(&user.fail_row, 6);
-        OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+        OK(ls_loader_open(&l, r.trainer, &source, &o));
         fill(l, &r, &s, 0);
         for (int i = 0; i < 2; i++)
-            FAILS(ls_loader_fill(l, 1, r.run.batch, NULL), LS_EUSER,
+            FAILS(ls_loader_fill(l, 1, r.batch, NULL), LS_EUSER,
                   "step 1: the data source failed with status -7 on rows 4 on "
                   "of epoch 0");
         fill(l, &r, &s, 2);
         check_row(&s, 0, 8, 1);
-        FAILS(ls_loader_fill(l, 6, r.run.batch, NULL), LS_EUSER,
+        FAILS(ls_loader_fill(l, 6, r.batch, NULL), LS_EUSER,
               "of epoch 1");
         atomic_store(&user.fail_row, -1);
         fill(l, &r, &s, 1);
         check_row(&s, 3, 7, 1);
         ls_loader_close(l);
-        close_rig(&r);
+        close_run(&r);
     }
 }
 
@@ -375,18 +358,18 @@ TEST(source_says)
     for (int k = 0; k < 2; k++) {
         ls_loader_options o = {.size = sizeof o, .batch = 4, .no_thread = k};
         seen s;
-        rig r = open_looker(&s, 2);
+        run r = open_looker(&s, 2);
         slow user;
         ls_source source = slow_source(&user);
         ls_loader *l;
 
         source.fill = failing_fill;
-        OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+        OK(ls_loader_open(&l, r.trainer, &source, &o));
         for (int64_t i = 0; i < 3; i++)
-            FAILS(ls_loader_fill(l, i, r.run.batch, NULL), LS_EUSER,
+            FAILS(ls_loader_fill(l, i, r.batch, NULL), LS_EUSER,
                   "of epoch 0: rows.bin: became shorter");
         ls_loader_close(l);
-        close_rig(&r);
+        close_run(&r);
     }
 }
 
@@ -425,7 +408,7 @@ TEST(forks)
 {
     ls_loader_options o = {.size = sizeof o, .batch = 4};
     seen s;
-    rig r = open_looker(&s, 2);
+    run r = open_looker(&s, 2);
     stuck user = {.inner = arrays(), .parent = getpid()};
     ls_source source = user.inner;
     ls_loader *l;
@@ -435,14 +418,14 @@ TEST(forks)
     source.fill = stuck_fill;
     source.close = stuck_close;
     source.user = &user;
-    OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+    OK(ls_loader_open(&l, r.trainer, &source, &o));
     fill(l, &r, &s, 0);
     while (!atomic_load(&user.inside))
         pause_us(100);
     if ((child = fork()) == 0) {
         alarm(20);
         for (int64_t i = 1; i < 8; i++)
-            if (ls_loader_fill(l, i, r.run.batch, NULL) < 0)
+            if (ls_loader_fill(l, i, r.batch, NULL) < 0)
                 _exit(1);
         ls_loader_close(l);
         _exit(0);
@@ -453,17 +436,17 @@ TEST(forks)
     fill(l, &r, &s, 1);
     check_row(&s, 0, 4, 1);
     ls_loader_close(l);
-    close_rig(&r);
+    close_run(&r);
 }
 
 /* ------ What does not fit ------ */
 
-static void refuse(const rig *r, ls_source *s, const ls_loader_options *o,
+static void refuse(const run *r, ls_source *s, const ls_loader_options *o,
                    int status, const char *words)
 {
     ls_loader *l = NULL;
 
-    FAILS(ls_loader_open(&l, r->run.trainer, s, o), status, words);
+    FAILS(ls_loader_open(&l, r->trainer, s, o), status, words);
     ck_assert_ptr_null(l);
     ck_assert_ptr_nonnull(s->user); /* it is still the caller's */
 }
@@ -471,7 +454,7 @@ static void refuse(const rig *r, ls_source *s, const ls_loader_options *o,
 /* What a source and a loader refuse, each in its own words. */
 TEST(refused)
 {
-    rig r = open_rig(4, 2), other = open_rig(2, 1);
+    run r = open_two(4, 2), other = open_two(2, 1);
     ls_loader_options o = ls_loader_defaults();
     ls_source s = arrays(), none;
     ls_array bad[] = {{"x", LS_F32, 2, {ROWS, WIDTH}, row_x},
@@ -509,16 +492,16 @@ TEST(refused)
     FAILS(ls_source_weigh(&s, row_w, 5), LS_ESHAPE, "5 weights for a source");
     FAILS(ls_source_weigh(&s, (float[ROWS]){1, NAN}, ROWS), LS_ERANGE,
           "row 1 is nan");
-    OK(ls_loader_open(&l, r.run.trainer, &s, &o));
-    FAILS(ls_loader_fill(l, 0, other.run.batch, NULL), LS_EINVAL, "another");
-    FAILS(ls_loader_fill(l, -1, r.run.batch, NULL), LS_EINVAL, "step -1");
-    FAILS(ls_loader_fill(l, INT64_MAX, r.run.batch, NULL), LS_EINVAL,
+    OK(ls_loader_open(&l, r.trainer, &s, &o));
+    FAILS(ls_loader_fill(l, 0, other.batch, NULL), LS_EINVAL, "another");
+    FAILS(ls_loader_fill(l, -1, r.batch, NULL), LS_EINVAL, "step -1");
+    FAILS(ls_loader_fill(l, INT64_MAX, r.batch, NULL), LS_EINVAL,
           "step 9223372036854775807");
     ls_loader_close(l);
     ls_loader_close(NULL);
     ls_source_close(NULL);
-    close_rig(&other);
-    close_rig(&r);
+    close_run(&other);
+    close_run(&r);
 }
 
 /* Weights upon weights multiply. */
@@ -526,18 +509,18 @@ TEST(weights)
 {
     ls_loader_options o = ls_loader_defaults();
     seen s;
-    rig r = open_looker(&s, 1);
+    run r = open_looker(&s, 1);
     ls_source source = arrays();
     ls_loader *l;
 
     OK(ls_source_weigh(&source, row_w, ROWS));
     OK(ls_source_weigh(&source, row_w, ROWS));
-    OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+    OK(ls_loader_open(&l, r.trainer, &source, &o));
     fill(l, &r, &s, 0);
     for (int i = 0; i < ROWS; i++)
         check_row(&s, i, i, row_w[i] * row_w[i]);
     ls_loader_close(l);
-    close_rig(&r);
+    close_run(&r);
 }
 
 /* ------ Windows of a series ------ */
@@ -645,21 +628,21 @@ TEST(no_allocation)
     ls_loader_options o = {.size = sizeof o, .batch = 8, .shuffle = true,
                            .uneven = LS_UNEVEN_PAD};
     seen s;
-    rig r = open_looker(&s, 4);
+    run r = open_looker(&s, 4);
     ls_source source = arrays();
     ls_loader *l;
     int n, status = 0;
 
-    OK(ls_loader_open(&l, r.run.trainer, &source, &o));
+    OK(ls_loader_open(&l, r.trainer, &source, &o));
     watch(0);
     for (int64_t step = 0; step < 9 && status == 0; step++)
-        status = ls_loader_fill(l, step, r.run.batch, NULL);
+        status = ls_loader_fill(l, step, r.batch, NULL);
     n = atomic_load(&count);
     atomic_store(&watching, false);
     ck_assert_int_eq(status, 0);
     ck_assert_int_eq(n, 0);
     ls_loader_close(l);
-    close_rig(&r);
+    close_run(&r);
 }
 
 /* Sources and loader, opened and closed; no assertion, Check allocates. */
@@ -689,7 +672,7 @@ static int open_all(const ls_trainer *t)
 /* Each allocation that fails is LS_ENOMEM, and nothing is kept. */
 TEST(shortage)
 {
-    rig r = open_rig(4, 1);
+    run r = open_two(4, 1);
     int status = LS_ENOMEM, tries = 0;
 
     ls_source_close(&(ls_source){0});
@@ -697,14 +680,14 @@ TEST(shortage)
         int left;
 
         watch(++tries);
-        status = open_all(r.run.trainer);
+        status = open_all(r.trainer);
         left = atomic_load(&live);
         atomic_store(&watching, false);
         ck_assert_msg(left == 0, "allocation %d: %d are left", tries, left);
     }
     ck_assert_int_eq(status, 0);
     ck_assert_int_gt(tries, 10);
-    close_rig(&r);
+    close_run(&r);
 }
 #endif
 
@@ -738,11 +721,11 @@ TEST(by_epoch)
         int32_t order[ROWS];
         ls_loader *l;
         seen got;
-        rig r = open_looker(&got, 2);
+        run r = open_looker(&got, 2);
 
         arrays_weights();
         OK(ls_source_weigh(&s, row_w, ROWS));
-        OK(ls_loader_open(&l, r.run.trainer, &s, &o));
+        OK(ls_loader_open(&l, r.trainer, &s, &o));
         for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
             int64_t e = steps[i] / batches;
 
@@ -761,7 +744,7 @@ TEST(by_epoch)
             }
         }
         ls_loader_close(l);
-        close_rig(&r);
+        close_run(&r);
     }
 }
 

@@ -128,12 +128,10 @@ TEST(orthogonal_bits)
 
 static ls_graph *two_layers(void)
 {
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){5});
+    ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){3});
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){5});
-    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){3});
     OK(ls_loss(g, ls_mean_squared_error(ls_dense(ls_dense(x, 4, "a"), 3, "b"),
                                         y)));
     return g;

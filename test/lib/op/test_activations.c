@@ -4,7 +4,7 @@
  * the accuracy that cross entropy counts. */
 #include "backend/backend.h"
 #include "backends.h"
-#include "support.h"
+#include "models.h"
 #include "graph/op.h"
 #include "kernel/kernel.h"
 #include "lockstep.h"
@@ -261,37 +261,15 @@ static double mean_loss(const row *r, const net *p, const float *x,
     return sum / ROWS;
 }
 
-typedef struct training {
-    ls_pool *pool;
-    ls_graph *graph;
-    ls_trainer *trainer;
-    ls_batch *batch;
-} training;
-
-static void begin(training *t, int devices, int workers)
-{
-    t->pool = open_pool(devices, workers);
-    OK(ls_graph_new(&t->graph));
-}
-
-static void open_trainer(training *t)
+static run open_trainer(ls_graph *g, int devices, int workers)
 {
     ls_trainer_options o = ls_trainer_defaults();
 
     o.optimizer = ls_sgd(1);
-    OK(ls_trainer_open(&t->trainer, t->pool, t->graph, &o));
-    OK(ls_batch_open(&t->batch, t->trainer));
+    return open_run_on(devices, workers, g, &o);
 }
 
-static void close_all(training *t)
-{
-    ls_batch_close(t->batch);
-    ls_trainer_close(t->trainer);
-    ls_graph_free(t->graph);
-    ls_pool_close(t->pool);
-}
-
-static void get_net(const training *t, double *out)
+static void get_net(const run *t, double *out)
 {
     float room[IN * HIDDEN + HIDDEN * CLASSES];
 
@@ -304,35 +282,32 @@ static void get_net(const training *t, double *out)
 
 /* Build a network; where the hidden values are read twice nothing can be
  * folded. */
-static void build_net(training *t, const row *r, bool twice)
+static run open_net(const row *r, bool twice)
 {
-    ls_node *x = ls_input(t->graph, "x", LS_F32, 1, (int64_t[]){IN});
-    ls_node *y = ls_input(t->graph, "y", LS_I32, 0, NULL);
-    ls_node *pre = ls_dense(x, HIDDEN, "fc1"), *h = r->build(pre);
+    ls_graph *g = empty_graph();
 
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_node *y = ls_input(g, "y", LS_I32, 0, NULL);
+    ls_node *pre = ls_dense(x, HIDDEN, "fc1"), *h = r->build(pre);
     if (twice)
-        OK(ls_output(t->graph, pre, "pre"));
-    OK(ls_loss(t->graph, ls_cross_entropy(ls_dense(h, CLASSES, "fc2"), y)));
-    open_trainer(t);
+        OK(ls_output(g, pre, "pre"));
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(h, CLASSES, "fc2"), y)));
+    return open_trainer(g, 2, 2);
 }
 
 /* One update with rate 1: before - after is the gradient. */
 static void step_net(const row *r, bool twice, const float *x,
                      const int32_t *labels, net *before, net *after)
 {
-    training t;
-    ls_result result;
+    run t = open_net(r, twice);
 
-    begin(&t, 2, 2);
-    build_net(&t, r, twice);
     get_net(&t, (double *)before);
     OK(ls_batch_set(t.batch, "x", LS_F32, x, ROWS));
     OK(ls_batch_set(t.batch, "y", LS_I32, labels, ROWS));
-    OK(ls_step(t.trainer, t.batch, &result));
-    ck_assert_double_eq_tol((double)result.loss,
+    ck_assert_double_eq_tol((double)step(&t).loss,
                             mean_loss(r, before, x, labels), 1e-6);
     get_net(&t, (double *)after);
-    close_all(&t);
+    close_run(&t);
 }
 
 /* The gradient of a classifier is that of differences in double; folding the
@@ -365,19 +340,21 @@ LOOP_TEST(test_gradient, 0, COUNT(rows))
 /* ------ Accuracy ------ */
 
 /* Logits that are the input itself, by way of weights that are the identity. */
-static void open_identity(training *t, int workers)
+static run open_identity(int workers)
 {
     float one[CLASSES * CLASSES] = {0};
     ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    run t;
 
-    begin(t, 4, workers);
-    x = ls_input(t->graph, "x", LS_F32, 1, (int64_t[]){CLASSES});
-    y = ls_input(t->graph, "y", LS_I32, 0, NULL);
-    OK(ls_loss(t->graph, ls_cross_entropy(ls_dense(x, CLASSES, "fc"), y)));
-    open_trainer(t);
+    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){CLASSES});
+    y = ls_input(g, "y", LS_I32, 0, NULL);
+    OK(ls_loss(g, ls_cross_entropy(ls_dense(x, CLASSES, "fc"), y)));
+    t = open_trainer(g, 4, workers);
     for (int i = 0; i < CLASSES; i++)
         one[i * CLASSES + i] = 1;
-    OK(ls_trainer_set(t->trainer, "fc.kernel", CLASSES * CLASSES, one));
+    OK(ls_trainer_set(t.trainer, "fc.kernel", CLASSES * CLASSES, one));
+    return t;
 }
 
 /* The first of equal logits is the argmax; weights count, masked rows do not;
@@ -389,10 +366,9 @@ LOOP_TEST(test_accuracy, 1, 5)
         0, 0, 0, 0,  5, 4, 5, 5,  -1, -2, -3, 0,  0, 9, 0, 0};
     static const int32_t y[ROWS] = {0, 3, 0, 1, 3, 2, 3, 0};
     static const float w[ROWS] = {1, 1, 1, 1, 2, 1, 0, 0.5f};
-    training t;
+    run t = open_identity(_i);
     ls_result seen, stepped;
 
-    open_identity(&t, _i);
     OK(ls_batch_set(t.batch, "x", LS_F32, x, ROWS));
     OK(ls_batch_set(t.batch, "y", LS_I32, y, ROWS));
     OK(ls_evaluate(t.trainer, t.batch, &seen));
@@ -402,25 +378,24 @@ LOOP_TEST(test_accuracy, 1, 5)
     ck_assert(seen.accuracy == (float)(3 / 7.5));
     OK(ls_step(t.trainer, t.batch, &stepped));
     ck_assert(stepped.accuracy == seen.accuracy);
-    close_all(&t);
+    close_run(&t);
 }
 
 /* Other losses have no accuracy. */
 TEST(test_no_accuracy)
 {
     static const float x[4] = {1, 2, 3, 4};
-    training t;
+    ls_graph *g = empty_graph();
+    run t;
     ls_result result;
-    ls_node *in;
+    ls_node *in = ls_input(g, "x", LS_F32, 1, (int64_t[]){1});
 
-    begin(&t, 4, 1);
-    in = ls_input(t.graph, "x", LS_F32, 1, (int64_t[]){1});
-    OK(ls_loss(t.graph, ls_mean_squared_error(ls_dense(in, 1, "fc"), in)));
-    open_trainer(&t);
+    OK(ls_loss(g, ls_mean_squared_error(ls_dense(in, 1, "fc"), in)));
+    t = open_trainer(g, 4, 1);
     OK(ls_batch_set(t.batch, "x", LS_F32, x, 4));
     OK(ls_step(t.trainer, t.batch, &result));
     ck_assert(isnan(result.accuracy));
-    close_all(&t);
+    close_run(&t);
 }
 
 MAIN()

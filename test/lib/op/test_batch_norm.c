@@ -16,10 +16,9 @@ enum { ROWS = 8, X = 60, OUT = 3 };
  * that what is drawn is as it was. */
 static ls_graph *graph(void)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *label, *hidden;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){6, 5, 2});
     label = ls_input(g, "label", LS_I32, 0, NULL);
     x = ls_batch_norm(x, 1e-5, "alone");
@@ -73,7 +72,6 @@ static void set_rows(ls_batch *b, float *x, int32_t *label)
 TEST(test_training)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(2, 2);
     float x[ROWS * X], before[8], after[8];
     int32_t label[ROWS];
     ls_result result;
@@ -82,7 +80,7 @@ TEST(test_training)
 
     o.optimizer = ls_adamw(0.1);
     o.clip_norm = 1;
-    r = open_run(pool, graph(), &o);
+    r = open_run_on(2, 2, graph(), &o);
     set_statistics(r.trainer);
     set_rows(r.batch, x, label);
     for (int i = 0; i < NORMS; i++)
@@ -98,7 +96,6 @@ TEST(test_training)
                           "%s", name);
         }
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 TEST(test_refused)
@@ -106,11 +103,9 @@ TEST(test_refused)
     static const double epsilon[] = {-1, (double)INFINITY, (double)NAN};
 
     for (size_t i = 0; i < COUNT(epsilon); i++) {
-        ls_graph *g;
-        ls_node *x;
+        ls_graph *g = empty_graph();
+        ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){4});
 
-        OK(ls_graph_new(&g));
-        x = ls_input(g, "x", LS_F32, 1, (int64_t[]){4});
         ck_assert_ptr_null(ls_batch_norm(x, epsilon[i], "n"));
         ck_assert_ptr_nonnull(strstr(ls_errmsg(), "is not 0 or above"));
         ls_graph_free(g);

@@ -611,14 +611,13 @@ static void check_conv_bits(const ls__run *r, int first)
 
 static void check_conv(const shape *s, const ls__backend *be, int first)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     const ls_node *n;
     int64_t nx, ny, nw;
     ls__run r = {.rows = IMAGES};
     ref want = {.rows = IMAGES};
     alone a;
 
-    OK(ls_graph_new(&g));
     n = ls_conv2d(ls_input(g, "x", LS_F32, 3, (int64_t[]){s->h, s->w, s->c}),
                   s->n, s->window, "c");
     ck_assert_msg(n != NULL, "%s", ls_errmsg());
@@ -723,12 +722,11 @@ static void check_pooled(const shape *s, bool padded, bool relu,
     const ls_window two = {2, 2, 2, 2, pooled}, *w = &s->window;
     ls_conv_options o = ls_conv_defaults();
     ls_node *x, *n, *p, folded;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls__run r, all;
     alone pooled_too, alone_itself;
     float *y, *d;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){s->h, s->w, s->c});
     o.padding = LS_EXPLICIT;
     o.stride_y = w->stride_y;
@@ -828,12 +826,11 @@ LOOP_TEST(underflow_under_a_pool, 0, ways())
     const float dy[2] = {0x1p-126f, -0x1.8p-126f};
     const ls_node *p;
     ls_node n;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls__run r = {.rows = 1, .x = {x}, .param = {w, bias}, .dy = dy};
     alone a;
 
     ls__fpmode_set();
-    OK(ls_graph_new(&g));
     p = ls_max_pool(ls_conv2d(ls_input(g, "x", LS_F32, 3, (int64_t[]){4, 2, 1}),
                               1, (ls_window){1, 1, 1, 1, LS_SAME}, "c"), two);
     ck_assert_msg(p != NULL, "%s", ls_errmsg());

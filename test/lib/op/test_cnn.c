@@ -66,12 +66,10 @@ static ls_node *block(ls_node *x, int64_t n, const char *name)
 
 static ls_graph *tool_cnn(bool rounds)
 {
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){32, 32, 3});
+    ls_node *y = ls_input(g, "y", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){32, 32, 3});
-    y = ls_input(g, "y", LS_I32, 0, NULL);
     x = block(block(rounds ? ls_round_bf16(x) : x, 32, "conv1"), 64, "conv2");
     OK(ls_loss(g, ls_cross_entropy(ls_dense(ls_flatten(x), 10, "dense"), y)));
     return g;
@@ -90,8 +88,7 @@ static ls_trainer_options options(int64_t seed)
 TEST(first_parameters)
 {
     ls_trainer_options o = options(0);
-    ls_pool *pool = open_pool(1, 0);
-    run r = open_run(pool, tool_cnn(false), &o);
+    run r = open_run_on(1, 0, tool_cnn(false), &o);
 
     ck_assert_int_eq(ls_trainer_params(r.trainer), COUNT(golden_cnn_arrays));
     for (size_t i = 0; i < COUNT(golden_cnn_arrays); i++) {
@@ -103,7 +100,6 @@ TEST(first_parameters)
         ck_assert_str_eq(hex, golden_cnn_arrays[i].sha256);
     }
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* Proves that losses and accuracies come out on 1, 2, 4 and 8 devices: all 20
@@ -113,8 +109,7 @@ LOOP_TEST(losses, 0, COUNT(golden_cnn_runs))
     const golden_cnn_run *want = &golden_cnn_runs[_i];
     int steps = UNDER_SANITIZER ? 1 : long_run() || want->devices == 2 ? 20 : 5;
     ls_trainer_options o = options(0);
-    ls_pool *pool = open_pool(want->devices, 0);
-    run r = open_run(pool, tool_cnn(false), &o);
+    run r = open_run_on(want->devices, 0, tool_cnn(false), &o);
     stream s = open_stream(7, 128, 32 * 32 * 3, 10);
 
     for (int i = 0; i < steps; i++) {
@@ -130,7 +125,6 @@ LOOP_TEST(losses, 0, COUNT(golden_cnn_runs))
     }
     close_stream(&s);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* ------ Its variants ------ */
@@ -219,12 +213,10 @@ static ls_node *layer(ls_node *x, const golden_layer *l, int i)
 
 static ls_graph *net(const golden_net *n)
 {
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 3, n->image);
+    ls_node *y = ls_input(g, "y", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, n->image);
-    y = ls_input(g, "y", LS_I32, 0, NULL);
     for (int i = 0; n->layer[i].kind != GOLDEN_END; i++)
         x = layer(x, &n->layer[i], i);
     x = ls_dense(ls_flatten(x), n->classes, "dense");
@@ -235,8 +227,7 @@ static ls_graph *net(const golden_net *n)
 static void train(const golden_net *n, int devices)
 {
     ls_trainer_options o = options(n->seed);
-    ls_pool *pool = open_pool(devices, 0);
-    run r = open_run(pool, net(n), &o);
+    run r = open_run_on(devices, 0, net(n), &o);
     stream s = open_stream(n->data_seed, n->batch,
                            n->image[0] * n->image[1] * n->image[2],
                            n->classes);
@@ -251,7 +242,6 @@ static void train(const golden_net *n, int devices)
     }
     close_stream(&s);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* Proves that no size is special, nor any stride or padding: images that are

@@ -25,12 +25,10 @@ static const names linen_names = {"block_3.Dense_0", "block_3.Dropout_0",
 /* Rates times `on`: 0 makes the same parameters without dropout. */
 static ls_graph *net(const names *n, double on)
 {
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_node *y = ls_input(g, "y", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
-    y = ls_input(g, "y", LS_I32, 0, NULL);
     x = ls_dropout(ls_gelu(ls_dense(x, 33, n->a)), 0.25 * on, n->da);
     x = ls_dropout(ls_dense(x, 17, n->b), 0.5 * on, n->db);
     x = ls_dense(x, CLASSES, n->c);
@@ -40,7 +38,6 @@ static ls_graph *net(const names *n, double on)
 }
 
 typedef struct session {
-    ls_pool *pool;
     run run;
     float *x;
     int32_t *y;
@@ -49,11 +46,10 @@ typedef struct session {
 static session open_session(ls_graph *g, const ls_trainer_options *o,
                             int devices, int workers)
 {
-    session s = {.pool = open_pool(devices, workers),
-                 .x = normals(3, (int64_t)ROWS * IN),
+    session s = {.x = normals(3, (int64_t)ROWS * IN),
                  .y = integers(4, CLASSES, ROWS)};
 
-    s.run = open_run(s.pool, g, o);
+    s.run = open_run_on(devices, workers, g, o);
     OK(ls_batch_set(s.run.batch, "x", LS_F32, s.x, ROWS));
     OK(ls_batch_set(s.run.batch, "y", LS_I32, s.y, ROWS));
     return s;
@@ -62,7 +58,6 @@ static session open_session(ls_graph *g, const ls_trainer_options *o,
 static void close_session(session *s)
 {
     close_run(&s->run);
-    ls_pool_close(s->pool);
     free(s->x);
     free(s->y);
 }
@@ -140,6 +135,7 @@ TEST(scheduled)
     ls_trainer_options o = adam(1);
     session with, without;
     float first[2], second[2];
+    ls_pool *pool;
     ls_graph *g;
 
     o.optimizer = ls_adamw(1e-2);
@@ -157,12 +153,12 @@ TEST(scheduled)
     close_session(&with);
     close_session(&without);
     o.dropout_schedule = ls_schedule_defaults(LS_PIECEWISE);
-    with.pool = open_pool(1, 1);
+    pool = open_pool(1, 1);
     g = net(&nnx_names, 1);
-    FAILS(ls_trainer_open(&with.run.trainer, with.pool, g, &o), LS_EINVAL,
+    FAILS(ls_trainer_open(&with.run.trainer, pool, g, &o), LS_EINVAL,
           "dropout_schedule: schedule piecewise: no boundaries");
     ls_graph_free(g);
-    ls_pool_close(with.pool);
+    ls_pool_close(pool);
 }
 
 /* Copy parameters, moments and the step: all that a checkpoint holds. */
@@ -309,11 +305,9 @@ TEST(refused)
     static const double rates[] = {1, -0.1, 1.5, (double)NAN, (double)INFINITY};
 
     for (size_t i = 0; i < COUNT(rates); i++) {
-        ls_graph *g;
-        ls_node *x;
+        ls_graph *g = empty_graph();
+        ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
 
-        OK(ls_graph_new(&g));
-        x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
         ck_assert_ptr_null(ls_dropout(x, rates[i], "drop"));
         FAILS(ls_loss(g, NULL), LS_EINVAL, "dropout \"drop\": rate");
         ls_graph_free(g);

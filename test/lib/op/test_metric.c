@@ -12,10 +12,9 @@ enum { ROWS = 24, IN = 9, OUT = 4, STEPS = 3 };
  * output, and on a node that the loss does not need, made after it. */
 static ls_graph *watched(bool metrics)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *y, *h, *loss;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
     y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
     h = ls_tanh(ls_dense(x, 7, "hidden"));
@@ -33,7 +32,6 @@ static ls_graph *watched(bool metrics)
 }
 
 typedef struct session {
-    ls_pool *pool;
     run run;
     float *x, *y, *weights;
 } session;
@@ -41,13 +39,12 @@ typedef struct session {
 static session open_session(bool metrics, int devices, int workers, int micro)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    session s = {.pool = open_pool(devices, workers),
-                 .x = normals(1, (int64_t)ROWS * IN),
+    session s = {.x = normals(1, (int64_t)ROWS * IN),
                  .y = normals(2, (int64_t)ROWS * OUT),
                  .weights = normals(3, ROWS)};
 
     o.accumulate = micro;
-    s.run = open_run(s.pool, watched(metrics), &o);
+    s.run = open_run_on(devices, workers, watched(metrics), &o);
     for (int i = 0; i < ROWS; i++)
         s.weights[i] = (float)(i % 4) / 2;
     OK(ls_batch_set(s.run.batch, "x", LS_F32, s.x, ROWS));
@@ -59,7 +56,6 @@ static session open_session(bool metrics, int devices, int workers, int micro)
 static void close_session(session *s)
 {
     close_run(&s->run);
-    ls_pool_close(s->pool);
     free(s->x);
     free(s->y);
     free(s->weights);
@@ -188,32 +184,28 @@ TEST(own_gradient)
     ls_gradient own = {count_rows, &half, 1, 1, &x, &p};
     ls_trainer_options o = {.size = sizeof o,
                             .optimizer = ls_sgd(1), .accumulate = 2};
-    ls_pool *pool = open_pool(3, 2);
     float rows[ROWS];
     ls_result r;
     run s;
 
     for (int i = 0; i < ROWS; i++)
         rows[i] = i % 3 ? 1 : -1;
-    OK(ls_trainer_open_gradient(&s.trainer, pool, &own, &o));
-    OK(ls_batch_open(&s.batch, s.trainer));
+    s = open_gradient_on(3, 2, &own, &o);
     OK(ls_batch_set(s.batch, "x", LS_F32, rows, ROWS));
     r = step(&s);
     near(r.metric[0], 2.0 / 3);
     near(r.metric[1], 0.5);
     ck_assert(isnan(r.metric[2]));
     close_run(&s);
-    ls_pool_close(pool);
 }
 
 /* Proves that what has no value, and one metric too many, are refused. */
 TEST(refused)
 {
     for (int i = 0; i < 4; i++) {
-        ls_graph *g;
+        ls_graph *g = empty_graph();
         ls_node *x, *y, *node[3];
 
-        OK(ls_graph_new(&g));
         x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
         y = ls_dense(x, IN, "d");
         node[0] = x;

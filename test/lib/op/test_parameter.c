@@ -31,24 +31,22 @@ static void gradient(const float *x, const float *y, const float *s, double *d)
  * of workers. */
 LOOP_TEST(test_scale, 0, 3)
 {
-    ls_pool *pool = open_pool(3, 1 + _i);
     ls_trainer_options o = ls_trainer_defaults();
     float x[ROWS * 2 * WIDE], y[ROWS * 2 * WIDE], s[WIDE], was[WIDE];
     double d[WIDE];
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *in;
     ls_result result;
     run r;
 
     fill_uniform(1, ROWS * 2 * WIDE, x);
     fill_uniform(2, ROWS * 2 * WIDE, y);
-    OK(ls_graph_new(&g));
     in = ls_input(g, "x", LS_F32, 2, (int64_t[]){2, WIDE});
     OK(ls_loss(g, ls_mean_squared_error(
                       scaled(g, in),
                       ls_input(g, "y", LS_F32, 2, (int64_t[]){2, WIDE}))));
     o.optimizer = ls_sgd(0.5);
-    r = open_run(pool, g, &o);
+    r = open_run_on(3, 1 + _i, g, &o);
     OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
     OK(ls_batch_set(r.batch, "y", LS_F32, y, ROWS));
     OK(ls_trainer_get(r.trainer, "scale", WIDE, was));
@@ -60,50 +58,44 @@ LOOP_TEST(test_scale, 0, 3)
     for (int j = 0; j < WIDE; j++)
         ck_assert(fabs((double)s[j] - (1 - 0.5 * d[j])) < 1e-6);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* It starts with the bits that any layer's parameter of that name has. */
 TEST(test_start)
 {
-    ls_pool *pool = open_pool(1, 1);
     ls_init normal = ls_init_random(LS_NORMAL, 0.5);
     float value[2][6 * WIDE];
 
     for (int own = 0; own < 2; own++) {
         int64_t shape[] = {6, WIDE};
-        ls_graph *g;
+        ls_graph *g = empty_graph();
         ls_node *x;
         run r;
 
-        OK(ls_graph_new(&g));
         x = ls_input(g, "x", LS_F32, 2, shape);
         x = own ? ls_add(x, ls_parameter(g, "table", 2, shape))
                 : ls_position(x, "table");
         OK(ls_init_params(g, "table", &normal));
         OK(ls_loss(g, ls_mean_loss(x, NULL)));
-        r = open_run(pool, g, NULL);
+        r = open_run_on(1, 1, g, NULL);
         OK(ls_trainer_get(r.trainer, "table", 6 * WIDE, value[own]));
         close_run(&r);
     }
     ck_assert_mem_eq(value[0], value[1], sizeof value[0]);
-    ls_pool_close(pool);
 }
 
 /* One number, which starts at zero and is added to every row; as an output it
  * has as many rows as there are. */
 TEST(test_scalar)
 {
-    ls_pool *pool = open_pool(2, 1);
     ls_trainer_options o = ls_trainer_defaults();
     float x[ROWS], bias, y[ROWS];
     ls_result result;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *in, *own;
     run r;
 
     fill_uniform(5, ROWS, x);
-    OK(ls_graph_new(&g));
     in = ls_input(g, "x", LS_F32, 0, NULL);
     own = ls_parameter(g, "bias", 0, NULL);
     OK(ls_output(g, own, "own"));
@@ -111,7 +103,7 @@ TEST(test_scalar)
     OK(ls_output(g, in, "y"));
     OK(ls_loss(g, ls_mean_loss(in, NULL)));
     o.optimizer = ls_sgd(0.25);
-    r = open_run(pool, g, &o);
+    r = open_run_on(2, 1, g, &o);
     OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
     OK(ls_step(r.trainer, r.batch, &result));
     OK(ls_trainer_get(r.trainer, "bias", 1, &bias));
@@ -123,7 +115,6 @@ TEST(test_scalar)
     for (int i = 0; i < ROWS; i++)
         ck_assert(y[i] == -0.25f);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* ------ leading axes ------ */
@@ -153,7 +144,6 @@ static ls_node *multiplied(ls_graph *g, bool whole, bool has_one)
 LOOP_TEST(test_matmul, 0, 2)
 {
     enum { ALL = ROWS * LEAD * M };
-    ls_pool *pool = open_pool(1, 1);
     ls_trainer_options o = ls_trainer_defaults();
     ls_init normal = ls_init_random(LS_NORMAL, 1);
     float x[ALL * K], y[2][ALL * N], b[2][K * N];
@@ -161,18 +151,17 @@ LOOP_TEST(test_matmul, 0, 2)
 
     fill_uniform(3, ALL * K, x);
     for (int whole = 0; whole < 2; whole++) {
-        ls_graph *g;
+        ls_graph *g = empty_graph();
         ls_node *node;
         ls_result result;
         run r;
 
-        OK(ls_graph_new(&g));
         node = multiplied(g, whole, _i);
         OK(ls_init_params(g, "b", &normal));
         OK(ls_output(g, node, "y"));
         OK(ls_loss(g, ls_mean_loss(node, NULL)));
         o.optimizer = ls_sgd(ALL * N);
-        r = open_run(pool, g, &o);
+        r = open_run_on(1, 1, g, &o);
         OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
         OK(ls_predict(r.trainer, r.batch, "y", ALL * N, y[whole]));
         OK(ls_trainer_get(r.trainer, "b", K * N, b[0]));
@@ -189,7 +178,6 @@ LOOP_TEST(test_matmul, 0, 2)
             ck_assert(fabs((double)(b[0][k * N + j] - b[1][k * N + j]) - sum) <
                       1e-4);
     }
-    ls_pool_close(pool);
 }
 
 /* Both operands may lack what the other has. */
@@ -204,10 +192,9 @@ TEST(test_shapes)
     int64_t is[LS_MAX_RANK];
 
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        ls_graph *g;
+        ls_graph *g = empty_graph();
         ls_node *y;
 
-        OK(ls_graph_new(&g));
         y = ls_matmul(ls_input(g, "a", LS_F32, shapes[i].a, shapes[i].of_a),
                       ls_input(g, "b", LS_F32, shapes[i].b, shapes[i].of_b));
         ck_assert_int_eq(ls_node_shape(y, is), shapes[i].y);

@@ -1,34 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Gradient accumulation: which rows, in which order, and the same bits on any
  * number of workers. */
-#include "support.h"
+#include "models.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct session {
-    ls_pool *pool;
-    ls_trainer *trainer;
-    ls_batch *batch;
-} session;
-
-static void close_session(session *s)
-{
-    ls_batch_close(s->batch);
-    ls_trainer_close(s->trainer);
-    ls_pool_close(s->pool);
-}
-
-/* Numbers of many sizes, the same everywhere. */
-static void fill(float *x, int64_t n, uint32_t seed)
-{
-    for (int64_t i = 0; i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        x[i] = (float)(int32_t)seed * 0x1p-31f *
-               (float)(1 << (seed >> 8 & 7));
-    }
-}
 
 /* ------ the order ------ */
 
@@ -53,16 +30,13 @@ static int sum_of_rows(void *user, int device, const ls_shard *shard,
     return shard->rows == 1 && x[0] == 77 ? -1 : 0;
 }
 
-static session open_sum(const ls_trainer_options *o)
+static run open_sum(const ls_trainer_options *o)
 {
     static const ls_array_spec input = {"x", LS_F32, 0, {0}};
     static const ls_array_spec param = {"p", LS_F32, 0, {0}};
     ls_gradient gradient = {sum_of_rows, NULL, 1, 1, &input, &param};
-    session s = {.pool = open_pool(DEVICES, 2)};
 
-    OK(ls_trainer_open_gradient(&s.trainer, s.pool, &gradient, o));
-    OK(ls_batch_open(&s.batch, s.trainer));
-    return s;
+    return open_gradient_on(DEVICES, 2, &gradient, o);
 }
 
 /* Micro-batch i is rows iB/K on, cut over the devices; device d adds them in
@@ -89,7 +63,7 @@ TEST(test_order)
     static const int micro[] = {0, 1, 2, 4, 8};
     float x[ROWS];
 
-    fill(x, ROWS, 1);
+    fill_sizes(x, ROWS, 1);
     for (int i = 0; i < 5; i++) {
         ls_trainer_options o = ls_trainer_defaults();
         float want = expected_sum(x, micro[i] ? micro[i] : 1), p;
@@ -98,7 +72,7 @@ TEST(test_order)
         o.accumulate = micro[i];
         o.optimizer = ls_sgd(1);
         o.mean = LS_SUM;
-        session s = open_sum(&o);
+        run s = open_sum(&o);
         OK(ls_batch_set(s.batch, "x", LS_F32, x, ROWS));
         OK(ls_evaluate(s.trainer, s.batch, &r));
         ck_assert_double_eq_tol((double)r.loss, (double)want, 1e-4);
@@ -109,7 +83,7 @@ TEST(test_order)
         ck_assert_int_eq(r.rows, ROWS);
         ck_assert(r.weight == ROWS && isnan(r.accuracy));
         ck_assert_int_eq(ls_trainer_step(s.trainer), 1);
-        close_session(&s);
+        close_run(&s);
     }
 }
 
@@ -130,7 +104,7 @@ TEST(test_means)
         o.accumulate = 2;
         o.optimizer = ls_sgd(1);
         o.mean = (ls_mean)mean;
-        session s = open_sum(&o);
+        run s = open_sum(&o);
         OK(ls_batch_set(s.batch, "x", LS_F32, x, 6));
         OK(ls_batch_set_weights(s.batch, w, 6));
         OK(ls_step(s.trainer, s.batch, &r));
@@ -138,7 +112,7 @@ TEST(test_means)
         ck_assert_double_eq_tol((double)r.loss, want[mean], 1e-6);
         ck_assert_double_eq_tol((double)-p, want[mean], 1e-6);
         ck_assert(r.weight == 4.0);
-        close_session(&s);
+        close_run(&s);
     }
 }
 
@@ -155,7 +129,7 @@ TEST(test_refused)
 
     o.accumulate = 4;
     o.even_rows = true;
-    session s = open_sum(&o);
+    run s = open_sum(&o);
     FAILS(ls_batch_set(s.batch, "x", LS_F32, x, 18), LS_ESHAPE,
             "18 rows do not divide by 3 devices x 4 micro-batches");
     OK(ls_batch_set(s.batch, "x", LS_F32, x, ROWS));
@@ -172,7 +146,7 @@ TEST(test_refused)
     FAILS(ls_trainer_open_gradient(&t, s.pool, &gradient, &o), LS_EINVAL,
             "65537 micro-batches");
     ck_assert_ptr_null(t);
-    close_session(&s);
+    close_run(&s);
 }
 
 /* ------ bits ------ */
@@ -186,13 +160,12 @@ typedef struct outcome {
     char hex[65];
 } outcome;
 
-static session open_graph(int workers, ls_state state, int accumulate)
+static run open_graph(int workers, ls_state state, int accumulate)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    session s = {.pool = open_pool(7, workers)};
-    ls_graph *g;
+    ls_graph *g = empty_graph();
+    run s;
 
-    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDE});
     ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){3});
     ls_node *h = ls_gelu(ls_dense(x, WIDE, "hidden"));
@@ -201,9 +174,7 @@ static session open_graph(int workers, ls_state state, int accumulate)
     o.accumulate = accumulate;
     o.clip_norm = 2;
     o.state = state;
-    OK(ls_trainer_open(&s.trainer, s.pool, g, &o));
-    ls_graph_free(g);
-    OK(ls_batch_open(&s.batch, s.trainer));
+    s = open_run_on(7, workers, g, &o);
     OK(ls_batch_set(s.batch, "x", LS_F32, rows_x, MANY));
     OK(ls_batch_set(s.batch, "y", LS_F32, rows_y, MANY));
     return s;
@@ -211,7 +182,7 @@ static session open_graph(int workers, ls_state state, int accumulate)
 
 static outcome train(int workers, ls_state state, int accumulate)
 {
-    session s = open_graph(workers, state, accumulate);
+    run s = open_graph(workers, state, accumulate);
     outcome out = {0};
 
     for (int i = 0; i < 5; i++) {
@@ -222,7 +193,7 @@ static outcome train(int workers, ls_state state, int accumulate)
         out.norm[i] = r.grad_norm;
     }
     ls_trainer_hash(s.trainer, out.hex);
-    close_session(&s);
+    close_run(&s);
     return out;
 }
 
@@ -254,7 +225,7 @@ TEST(test_near_plain)
 
 int main(void)
 {
-    fill(rows_x, MANY * WIDE, 2);
-    fill(rows_y, MANY * 3, 3);
+    fill_sizes(rows_x, MANY * WIDE, 2);
+    fill_sizes(rows_y, MANY * 3, 3);
     return RUN_TESTS();
 }

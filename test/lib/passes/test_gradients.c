@@ -8,7 +8,6 @@
 enum { DEVICES = 3, ROWS = 24, STEPS = 4 };
 
 typedef struct session {
-    ls_pool *pool;
     run run;
     ls_gradients *gradients;
     float *x;
@@ -18,12 +17,10 @@ typedef struct session {
 /* mlp_graph with a layer of dropout, which draws anew in each batch. */
 static ls_graph *graph(void)
 {
-    ls_graph *g;
-    ls_node *x, *label;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){9});
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){9});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
     x = ls_dropout(ls_gelu(ls_dense(x, 300, "hidden")), 0.25, "drop");
     OK(ls_loss(g, ls_cross_entropy(ls_dense(x, 5, "out"), label)));
     return g;
@@ -32,9 +29,9 @@ static ls_graph *graph(void)
 static session open_session(const ls_trainer_options *o, int workers,
                             int batches)
 {
-    session s = {.pool = open_pool(DEVICES, workers)};
+    session s;
 
-    s.run = open_run(s.pool, graph(), o);
+    s.run = open_run_on(DEVICES, workers, graph(), o);
     OK(ls_gradients_open(&s.gradients, s.run.trainer, batches));
     s.x = normals(5, ROWS * 9);
     s.label = integers(6, 5, ROWS);
@@ -45,7 +42,6 @@ static void close_session(session *s)
 {
     ls_gradients_close(s->gradients);
     close_run(&s->run);
-    ls_pool_close(s->pool);
     free(s->x);
     free(s->label);
 }

@@ -61,7 +61,6 @@ enum { MODELS = sizeof models / sizeof *models };
 /* ------ a run of one of them ------ */
 
 typedef struct session {
-    ls_pool *pool;
     run run;
     float x[2][MOST];
     int32_t label[ROWS];
@@ -102,20 +101,12 @@ static void set_batch(session *s, int model)
 static void open_session(session *s, int model, int devices, int workers,
                          const ls_trainer_options *o)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     models[model].build(g);
-    s->pool = open_pool(devices, workers);
-    s->run = open_run(s->pool, g, o);
+    s->run = open_run_on(devices, workers, g, o);
     set_parameters(&s->run);
     set_batch(s, model);
-}
-
-static void close_session(session *s)
-{
-    close_run(&s->run);
-    ls_pool_close(s->pool);
 }
 
 static void gradient(const session *s, int model, int i, float *out)
@@ -144,7 +135,7 @@ LOOP_TEST(numbers, 0, MODELS)
         for (int64_t k = 0; k < models[_i].size; k++)
             ck_assert(got[2 * models[_i].size + k] == 0); /* weight 0 */
     }
-    close_session(&s);
+    close_run(&s.run);
 }
 
 /* Proves that a row's bytes depend on nothing but the batch. */
@@ -158,7 +149,7 @@ LOOP_TEST(same_bytes, 0, MODELS)
 
     open_session(&s, _i, 1, 1, NULL);
     gradient(&s, _i, 0, right);
-    close_session(&s);
+    close_run(&s.run);
     for (int d = 0; d < 4; d++)
         for (int w = 0; w < 3; w++) {
             o.accumulate = 1 + w;
@@ -166,7 +157,7 @@ LOOP_TEST(same_bytes, 0, MODELS)
             open_session(&s, _i, devices[d], workers[w], &o);
             gradient(&s, _i, 0, got);
             ck_assert_mem_eq(got, right, (size_t)n * sizeof *got);
-            close_session(&s);
+            close_run(&s.run);
         }
 }
 
@@ -182,7 +173,7 @@ static int on_rank(const ls_transport *transport, void *user)
     open_session(&s, 0, 4, 1, &o);
     gradient(&s, 0, 1, got);
     ck_assert_mem_eq(got, user, ROWS * 6 * sizeof *got);
-    close_session(&s);
+    close_run(&s.run);
     return 0;
 }
 
@@ -194,7 +185,7 @@ LOOP_TEST(over_ranks, 1, 5)
 
     open_session(&s, 0, 1, 1, NULL);
     gradient(&s, 0, 1, right);
-    close_session(&s);
+    close_run(&s.run);
     OK(ranks_open(&all, _i, NULL));
     all_succeed(all, _i, on_rank, right);
     ranks_close(all);
@@ -212,14 +203,14 @@ TEST(means)
     o.mean = LS_SUM;
     open_session(&s, 0, 3, 2, &o);
     gradient(&s, 0, 1, sum);
-    close_session(&s);
+    close_run(&s.run);
     open_session(&s, 0, 3, 2, NULL);
     gradient(&s, 0, 1, exact);
-    close_session(&s);
+    close_run(&s.run);
     o.mean = LS_MEAN_OF_SHARDS;
     open_session(&s, 0, 3, 2, &o);
     gradient(&s, 0, 1, shards);
-    close_session(&s);
+    close_run(&s.run);
     for (int i = 0; i < ROWS; i++) {
         own[i / 3] += 6 * weights[i]; /* terms of a row */
         all += 6 * weights[i];
@@ -246,13 +237,12 @@ static void dropped(ls_graph *g)
  * none where not asked for. */
 TEST(dropout)
 {
-    session s = {.pool = open_pool(2, 2)};
+    session s;
     float got[ROWS * 40], off[ROWS * 40];
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     dropped(g);
-    s.run = open_run(s.pool, g, NULL);
+    s.run = open_run_on(2, 2, g, NULL);
     fill_uniform(3, ROWS * 40, s.x[0]);
     OK(ls_batch_set(s.run.batch, "x", LS_F32, s.x[0], ROWS));
     for (int i = 0; i < 3; i++) {
@@ -271,7 +261,7 @@ TEST(dropout)
         ck_assert(zeros > 40 && zeros < 100);
         ck_assert_double_eq_tol((double)step(&s.run).loss, dot, 1e-7);
     }
-    close_session(&s);
+    close_run(&s.run);
 }
 
 /* ------ what is around it ------ */
@@ -306,8 +296,8 @@ TEST(steps_around)
     ls_trainer_hash(b.run.trainer, hb);
     ck_assert_str_eq(ha, hb);
     ck_assert_int_eq(ls_trainer_step(a.run.trainer), 3);
-    close_session(&a);
-    close_session(&b);
+    close_run(&a.run);
+    close_run(&b.run);
 }
 
 /* An input that the loss does not read, and one that is passed on as it is. */
@@ -322,13 +312,12 @@ static void aside(ls_graph *g)
 
 TEST(passed_on)
 {
-    session s = {.pool = open_pool(2, 1)};
+    session s;
     float got[ROWS * 6];
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     aside(g);
-    s.run = open_run(s.pool, g, NULL);
+    s.run = open_run_on(2, 1, g, NULL);
     fill_uniform(3, ROWS * 6, s.x[0]);
     OK(ls_batch_set(s.run.batch, "x", LS_F32, s.x[0], ROWS));
     OK(ls_batch_set(s.run.batch, "t", LS_F32, s.x[0], ROWS));
@@ -339,7 +328,7 @@ TEST(passed_on)
     OK(ls_input_gradient(s.run.trainer, s.run.batch, true, "z", ROWS * 6, got));
     for (int k = 0; k < ROWS * 6; k++)
         ck_assert(got[k] == 0);
-    close_session(&s);
+    close_run(&s.run);
 }
 
 /* ------ what is refused ------ */
@@ -349,20 +338,18 @@ TEST(passed_on)
 LOOP_TEST(no_parameters, 0, 2)
 {
     enum { IN = 5, ALL = ROWS * IN };
-    ls_pool *pool = open_pool(3, 1 + _i);
     float x[ALL], t[ALL], dx[ALL], y[ALL];
     ls_result result;
     ls_node *node;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     run r;
 
     fill_uniform(1, ALL, x);
     fill_uniform(2, ALL, t);
-    OK(ls_graph_new(&g));
     node = ls_sin(input(g, "x", 1, IN, 0, 0));
     OK(ls_output(g, node, "y"));
     OK(ls_loss(g, ls_mean_squared_error(node, input(g, "t", 1, IN, 0, 0))));
-    r = open_run(pool, g, NULL);
+    r = open_run_on(3, 1 + _i, g, NULL);
     OK(ls_batch_set(r.batch, "x", LS_F32, x, ROWS));
     OK(ls_batch_set(r.batch, "t", LS_F32, t, ROWS));
     OK(ls_input_gradient(r.trainer, r.batch, true, "x", ALL, dx));
@@ -374,7 +361,6 @@ LOOP_TEST(no_parameters, 0, 2)
     ck_assert(result.loss > 0);
     FAILS(ls_step(r.trainer, r.batch, &result), LS_EINVAL, "nothing to train");
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 TEST(refused)
@@ -404,11 +390,10 @@ TEST(refused)
     FAILS(ls_input_gradient(s.run.trainer, s.run.batch, true, "x", ROWS * 72,
                             got), LS_ENONFINITE, "first in row 2 of the batch");
     close_run(&s.run);
-    OK(ls_trainer_open_gradient(&s.run.trainer, s.pool, &own, NULL));
-    OK(ls_batch_open(&s.run.batch, s.run.trainer));
+    s.run = open_gradient_on(2, 1, &own, NULL);
     FAILS(ls_input_gradient(s.run.trainer, s.run.batch, true, "x", 6, got),
           LS_ENOTSUP, "a gradient function of your own");
-    close_session(&s);
+    close_run(&s.run);
 }
 
 MAIN()

@@ -139,14 +139,12 @@ TEST(own_gradient)
     const ls_array_spec param = {"w", LS_F32, 1, {2}};
     int fails = 0;
     ls_gradient own = {local_rows, &fails, 1, 1, &input, &param};
-    ls_pool *pool = open_pool(3, 2);
     float rows[ROWS], got[ROWS];
     run r;
 
     for (int i = 0; i < ROWS; i++)
         rows[i] = (float)i;
-    OK(ls_trainer_open_gradient(&r.trainer, pool, &own, NULL));
-    OK(ls_batch_open(&r.batch, r.trainer));
+    r = open_gradient_on(3, 2, &own, NULL);
     OK(ls_batch_set(r.batch, "x", LS_F32, rows, ROWS));
     OK(ls_row_losses(r.trainer, r.batch, ROWS, got));
     for (int i = 0; i < ROWS; i++)
@@ -154,7 +152,6 @@ TEST(own_gradient)
     fails = 1;
     FAILS(ls_row_losses(r.trainer, r.batch, ROWS, got), LS_EUSER, "-5");
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* Proves that other sizes and inputs that are not set are refused, and that a

@@ -24,9 +24,8 @@ static ls_graph *large_graph(bool tied)
 {
     lm_sizes s = {.length = 24, .width = 32, .heads = 4, .ff = 160};
     ls_node *tokens, *x;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     tokens = ls_input(g, "tokens", LS_I32, 1, &s.length);
     x = ls_position(ls_embed(tokens, 150, s.width, "e"), "p");
     x = ls_dropout(lm_block(x, 0, &s), 0.1, "drop");
@@ -169,7 +168,6 @@ static void train(run *r, const feed *f, outcome *o)
 static outcome outcome_of(const setting *s)
 {
     ls_trainer_options options = ls_trainer_defaults();
-    ls_pool *pool = open_pool(s->devices, s->workers);
     ls_graph *g = kind_of(s->kind, s->seed);
     feed f = feed_of(g);
     outcome o = {0};
@@ -177,12 +175,11 @@ static outcome outcome_of(const setting *s)
 
     options.accumulate = s->accumulate;
     options.precision = s->precision;
-    r = open_run(pool, g, &options);
+    r = open_run_on(s->devices, s->workers, g, &options);
     force(r.trainer, s->cut, s->steals);
     train(&r, &f, &o);
     close_run(&r);
     free_feed(&f);
-    ls_pool_close(pool);
     return o;
 }
 
@@ -303,8 +300,7 @@ TEST(model_of_lm)
                {2, 16, {4, 4}, 13},   {1, 16, {8, 2}, 14}};
     const lm_sizes s = {512, 64, 256, 8, 4, 1024};
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(1, 1);
-    run r = open_run(pool, lm_graph(&s), &o);
+    run r = open_run_on(1, 1, lm_graph(&s), &o);
     ls_sums sums = {0};
 
     for (size_t i = 0; i < COUNT(all); i++) {
@@ -327,7 +323,6 @@ TEST(model_of_lm)
                       cut.parts, times);
     }
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 MAIN()

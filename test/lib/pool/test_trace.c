@@ -182,9 +182,8 @@ TEST(test_names)
 /* A layer in a graph of its own, and what it is compared with. */
 static ls_graph *layer_graph(ls_node **layer, ls_node **y)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     *layer = ls_dense(ls_input(g, "x", LS_F32, 1, (int64_t[]){IN}), OUT,
                       "dense");
     *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});

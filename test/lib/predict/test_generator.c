@@ -32,7 +32,6 @@ enum { CASES = 4, WIDE = CASES };
 
 typedef struct scene {
     golden_modern_lm c;
-    ls_pool *pool;
     run run;
     ls_predictor *predictor;
     ls_context *context;
@@ -54,8 +53,7 @@ static scene open_scene(int i, ls_precision precision)
     ls_trainer_options o = options_of(&s.c);
 
     o.precision = precision;
-    s.pool = open_pool(1, 1);
-    s.run = open_run(s.pool, modern_graph(&s.c), &o);
+    s.run = open_run_on(1, 1, modern_graph(&s.c), &o);
     s.tokens = tokens_of(&s.c);
     train_step(&s, 0);
     OK(ls_predictor_open(&s.predictor, s.run.trainer));
@@ -73,7 +71,6 @@ static void close_scene(scene *s)
     ls_context_close(s->context);
     ls_generator_close(s->generator);
     close_run(&s->run);
-    ls_pool_close(s->pool);
     free(s->tokens);
     free(s->whole);
 }
@@ -452,9 +449,8 @@ LOOP_TEST(test_all_at_once, 0, 4)
     ls_predictor *p;
     ls_trainer *t;
     ls_node *tokens;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     tokens = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){5});
     all_at_once[_i].build(g, tokens);
     OK(ls_loss(g, ls_mean_loss(ls_embed(tokens, 7, 2, "other"), NULL)));

@@ -3,47 +3,26 @@
  * workers, from the inputs it needs alone; declaring one changes no bit; and
  * what is refused.  Also the draw from logits, against JAX. */
 #include "base/error.h"
-#include "fixture.h"
-#include "layers.h"
-#include "lockstep.h"
+#include "models.h"
 
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof *(array)))
 
 enum { T = 6, V = 7, D = 16, ROWS = 8, DEVICES = 4 };
 
 typedef struct training {
-    ls_pool *pool;
-    ls_graph *graph;
-    ls_trainer *trainer;
-    ls_batch *batch;
+    run run;
     int32_t tokens[ROWS * T];
 } training;
 
-static void begin(training *t, int devices, int workers)
-{
-    t->pool = open_pool(devices, workers);
-    OK(ls_graph_new(&t->graph));
-}
-
-static void close_all(training *t)
-{
-    ls_batch_close(t->batch);
-    ls_trainer_close(t->trainer);
-    ls_graph_free(t->graph);
-    ls_pool_close(t->pool);
-}
-
 /* A causal model; `outputs` of hidden values, logits and a head of its own. */
-static void build(ls_graph *g, int outputs)
+static ls_graph *build(int outputs)
 {
-    ls_node *tokens = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){T});
-    ls_node *x, *h, *y;
+    ls_node *tokens, *x, *h, *y;
+    ls_graph *g = empty_graph();
 
+    tokens = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){T});
     x = ls_position(ls_embed(tokens, V, D, "embed"), "position");
     x = ls_add(x, ls_self_attention(ls_layer_norm(x, "norm"), 2, true, "see"));
     h = ls_dense(x, 2 * D, "up");
@@ -56,6 +35,7 @@ static void build(ls_graph *g, int outputs)
     OK(ls_loss(g, ls_next_token_loss(y, tokens)));
     if (outputs > 2)
         OK(ls_output(g, ls_tanh(ls_add(h, h)), "late"));
+    return g;
 }
 
 static void open_training(training *t, int workers, int outputs)
@@ -63,12 +43,14 @@ static void open_training(training *t, int workers, int outputs)
     ls_trainer_options o = ls_trainer_defaults();
 
     o.optimizer = ls_adam(0.01);
-    begin(t, DEVICES, workers);
-    build(t->graph, outputs);
-    OK(ls_trainer_open(&t->trainer, t->pool, t->graph, &o));
-    OK(ls_batch_open(&t->batch, t->trainer));
+    t->run = open_run_on(DEVICES, workers, build(outputs), &o);
     ls_random_randint(ls_key_new(3), 0, ROWS * T, 0, V, t->tokens);
-    OK(ls_batch_set(t->batch, "tokens", LS_I32, t->tokens, ROWS));
+    OK(ls_batch_set(t->run.batch, "tokens", LS_I32, t->tokens, ROWS));
+}
+
+static void values(const run *r, const char *name, int64_t n, float *out)
+{
+    OK(ls_predict(r->trainer, r->batch, name, n, out));
 }
 
 /* -log softmax(x)[label] in double. */
@@ -91,27 +73,26 @@ LOOP_TEST(test_logits, 1, 4)
 
     open_training(&t, _i, 1);
     for (int s = 0; s < 3; s++)
-        OK(ls_step(t.trainer, t.batch, &r));
-    OK(ls_predict(t.trainer, t.batch, "logits", COUNT(y), y));
-    OK(ls_evaluate(t.trainer, t.batch, &r));
+        step(&t.run);
+    values(&t.run, "logits", COUNT(y), y);
+    OK(ls_evaluate(t.run.trainer, t.run.batch, &r));
     for (int i = 0; i < ROWS; i++)
         for (int p = 0; p < T - 1; p++)
             loss += cross_entropy(y + (i * T + p) * V,
                                   t.tokens[i * T + p + 1]);
     ck_assert_double_eq_tol((double)r.loss, loss / (ROWS * (T - 1)), 1e-5);
-    close_all(&t);
+    close_run(&t.run);
 }
 
 static void state_after(int workers, int outputs, char hash[65])
 {
     training t;
-    ls_result r;
 
     open_training(&t, workers, outputs);
     for (int s = 0; s < 3; s++)
-        OK(ls_step(t.trainer, t.batch, &r));
-    ls_trainer_hash(t.trainer, hash);
-    close_all(&t);
+        step(&t.run);
+    ls_trainer_hash(t.run.trainer, hash);
+    close_run(&t.run);
 }
 
 /* Training has the same bits with outputs declared, whatever was not folded
@@ -134,27 +115,25 @@ enum { WIDE = 64 };
 static void train_beside(bool head, float kernel[WIDE * WIDE])
 {
     static float x[WIDE * WIDE];
-    training t;
     ls_trainer_options o = ls_trainer_defaults();
+    ls_graph *g = empty_graph();
     ls_node *in;
-    ls_result r;
+    run r;
 
     o.optimizer = ls_adam(0.01);
-    begin(&t, 1, 1);
-    in = ls_input(t.graph, "x", LS_F32, 1, (int64_t[]){WIDE});
-    OK(ls_loss(t.graph, ls_mean_squared_error(ls_dense(in, WIDE, "d"), in)));
+    in = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDE});
+    OK(ls_loss(g, ls_mean_squared_error(ls_dense(in, WIDE, "d"), in)));
     if (head)
-        OK(ls_output(t.graph,
+        OK(ls_output(g,
                      ls_dense(ls_reshape(in, 2, (int64_t[]){WIDE, 1}), 2, "h"),
                      "h"));
-    OK(ls_trainer_open(&t.trainer, t.pool, t.graph, &o));
-    OK(ls_batch_open(&t.batch, t.trainer));
+    r = open_run_on(1, 1, g, &o);
     ls_random_normal(ls_key_new(5), 0, COUNT(x), x);
-    OK(ls_batch_set(t.batch, "x", LS_F32, x, WIDE));
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, WIDE));
     for (int s = 0; s < 3; s++)
-        OK(ls_step(t.trainer, t.batch, &r));
-    OK(ls_trainer_get(t.trainer, "d.kernel", WIDE * WIDE, kernel));
-    close_all(&t);
+        step(&r);
+    OK(ls_trainer_get(r.trainer, "d.kernel", WIDE * WIDE, kernel));
+    close_run(&r);
 }
 
 TEST(test_beside)
@@ -175,10 +154,10 @@ TEST(test_workers)
 
     for (int workers = 1; workers <= 7; workers++) {
         open_training(&t, workers, 3);
-        OK(ls_predict(t.trainer, t.batch, "logits", ROWS * T * V, now[0]));
-        OK(ls_predict(t.trainer, t.batch, "up", ROWS * T * 2 * D, now[1]));
-        OK(ls_predict(t.trainer, t.batch, "late", ROWS * T * 2 * D, now[2]));
-        close_all(&t);
+        values(&t.run, "logits", ROWS * T * V, now[0]);
+        values(&t.run, "up", ROWS * T * 2 * D, now[1]);
+        values(&t.run, "late", ROWS * T * 2 * D, now[2]);
+        close_run(&t.run);
         if (workers == 1)
             memcpy(first, now, sizeof first);
         ck_assert_mem_eq(first, now, sizeof first);
@@ -199,10 +178,10 @@ TEST(test_causal)
     float before[ROWS * T * V], after[ROWS * T * V];
 
     open_training(&t, 2, 1);
-    OK(ls_predict(t.trainer, t.batch, "logits", COUNT(before), before));
+    values(&t.run, "logits", COUNT(before), before);
     for (int i = 0; i < ROWS; i++)
         t.tokens[i * T + 3] = (t.tokens[i * T + 3] + 1) % V;
-    OK(ls_predict(t.trainer, t.batch, "logits", COUNT(after), after));
+    values(&t.run, "logits", COUNT(after), after);
     for (int i = 0; i < ROWS; i++) {
         size_t row = 3 * V * sizeof(float);
 
@@ -210,7 +189,7 @@ TEST(test_causal)
         ck_assert_mem_ne(before + i * T * V + 3 * V, after + i * T * V + 3 * V,
                          row);
     }
-    close_all(&t);
+    close_run(&t.run);
 }
 
 /* Rows of weight 0 keep what was in out; the others are as without weights. */
@@ -221,40 +200,38 @@ TEST(test_masked)
     float all[ROWS * T * V], some[ROWS * T * V];
 
     open_training(&t, 3, 1);
-    OK(ls_predict(t.trainer, t.batch, "logits", COUNT(all), all));
-    OK(ls_batch_set_weights(t.batch, weights, ROWS));
+    values(&t.run, "logits", COUNT(all), all);
+    OK(ls_batch_set_weights(t.run.batch, weights, ROWS));
     for (int i = 0; i < COUNT(some); i++)
         some[i] = -77;
-    OK(ls_predict(t.trainer, t.batch, "logits", COUNT(some), some));
+    values(&t.run, "logits", COUNT(some), some);
     for (int i = 0; i < COUNT(some); i++)
         ck_assert(some[i] == (weights[i / (T * V)] > 0 ? all[i] : -77));
-    close_all(&t);
+    close_run(&t.run);
 }
 
 /* Labels need not be there for the logits, but for the loss. */
 TEST(test_needed_inputs)
 {
     static const float x[4] = {1, 2, 3, 4};
-    training t;
-    ls_result r;
+    ls_result result;
+    ls_graph *g = empty_graph();
     ls_node *in, *label, *y;
     float out[8];
+    run r;
 
-    begin(&t, 2, 2);
-    in = ls_input(t.graph, "x", LS_F32, 1, (int64_t[]){1});
-    label = ls_input(t.graph, "y", LS_I32, 0, NULL);
+    in = ls_input(g, "x", LS_F32, 1, (int64_t[]){1});
+    label = ls_input(g, "y", LS_I32, 0, NULL);
     y = ls_dense(in, 2, "fc");
-    OK(ls_output(t.graph, y, "logits"));
-    OK(ls_loss(t.graph, ls_cross_entropy(y, label)));
-    OK(ls_trainer_open(&t.trainer, t.pool, t.graph, NULL));
-    OK(ls_batch_open(&t.batch, t.trainer));
-    ck_assert_int_eq(ls_predict(t.trainer, t.batch, "logits", 8, out),
-                     LS_EINVAL);
-    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "\"x\""));
-    OK(ls_batch_set(t.batch, "x", LS_F32, x, 4));
-    OK(ls_predict(t.trainer, t.batch, "logits", 8, out));
-    ck_assert_int_eq(ls_step(t.trainer, t.batch, &r), LS_EINVAL);
-    close_all(&t);
+    OK(ls_output(g, y, "logits"));
+    OK(ls_loss(g, ls_cross_entropy(y, label)));
+    r = open_run_on(2, 2, g, NULL);
+    FAILS(ls_predict(r.trainer, r.batch, "logits", 8, out), LS_EINVAL,
+          "\"x\"");
+    OK(ls_batch_set(r.batch, "x", LS_F32, x, 4));
+    values(&r, "logits", 8, out);
+    ck_assert_int_eq(ls_step(r.trainer, r.batch, &result), LS_EINVAL);
+    close_run(&r);
 }
 
 /* What cannot be is refused with the names and sizes. */
@@ -267,28 +244,26 @@ TEST(test_refused)
     float y[ROWS * T * V];
 
     open_training(&t, 1, 1);
-    ck_assert_int_eq(ls_predict(t.trainer, t.batch, "logit", 1, y),
-                     LS_ENOTFOUND);
-    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "\"logits\""));
-    ck_assert_int_eq(ls_predict(t.trainer, t.batch, "logits", 5, y), LS_ESHAPE);
-    ck_assert_ptr_nonnull(strstr(ls_errmsg(), "8 rows of 42 elements"));
-    ck_assert_int_eq(ls_predict(t.trainer, NULL, "logits", COUNT(y), y),
+    FAILS(ls_predict(t.run.trainer, t.run.batch, "logit", 1, y), LS_ENOTFOUND,
+          "\"logits\"");
+    FAILS(ls_predict(t.run.trainer, t.run.batch, "logits", 5, y), LS_ESHAPE,
+          "8 rows of 42 elements");
+    ck_assert_int_eq(ls_predict(t.run.trainer, NULL, "logits", COUNT(y), y),
                      LS_EINVAL);
-    OK(ls_trainer_open_gradient(&other, t.pool, &own, NULL));
-    ck_assert_int_eq(ls_predict(other, t.batch, "logits", COUNT(y), y),
+    OK(ls_trainer_open_gradient(&other, t.run.pool, &own, NULL));
+    ck_assert_int_eq(ls_predict(other, t.run.batch, "logits", COUNT(y), y),
                      LS_ENOTFOUND);
     ls_trainer_close(other);
-    close_all(&t);
+    close_run(&t.run);
 }
 
 /* An output is a value, has one name, and the first error sticks. */
 TEST(test_bad_outputs)
 {
     for (int i = 0; i < 4; i++) {
-        ls_graph *g;
+        ls_graph *g = empty_graph();
         ls_node *x, *y, *bad[4];
 
-        OK(ls_graph_new(&g));
         x = ls_input(g, "x", LS_F32, 1, (int64_t[]){1});
         y = ls_dense(x, 1, "fc");
         OK(ls_output(g, y, "y"));

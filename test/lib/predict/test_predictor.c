@@ -15,16 +15,14 @@ enum { BATCH = 24, DEVICES = 2, MOST = 4096, READERS = 3, STEPS = 12 };
 
 static ls_graph *graph_of(int i)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
 
-    OK(ls_graph_new(&g));
     models[i].build(g, true);
     return g;
 }
 
 /* A trainer with rows of its first input, which is the one that "y" reads. */
 typedef struct trained {
-    ls_pool *pool;
     run run;
     ls_array_spec in;
     void *x;
@@ -75,8 +73,7 @@ static void train(trained *t, int i, int steps)
 
     o.optimizer = ls_adam(0.01);
     o.precision = models[i].precision;
-    t->pool = open_pool(DEVICES, DEVICES);
-    t->run = open_run(t->pool, g, &o);
+    t->run = open_run_on(DEVICES, DEVICES, g, &o);
     set_inputs(t);
     t->size = models[i].build == build_mlp ? 5
               : models[i].build == build_lm ? 7 * 11 : 3;
@@ -91,7 +88,6 @@ static void train(trained *t, int i, int steps)
 static void end(trained *t)
 {
     close_run(&t->run);
-    ls_pool_close(t->pool);
     fences_free();
 }
 
@@ -363,11 +359,10 @@ TEST(test_shortage)
 TEST(test_no_inputs)
 {
     float y[6] = {0};
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_predictor *p;
     ls_context *c;
 
-    OK(ls_graph_new(&g));
     OK(ls_output(g, ls_exp(ls_parameter(g, "w", 1, (int64_t[]){3})), "y"));
     OK(ls_predictor_open_graph(&p, g, NULL));
     OK(ls_context_open(&c, p, NULL));
@@ -416,7 +411,6 @@ TEST(test_refused)
     ls_context_close(NULL);
     ls_predictor_close(NULL);
     close_run(&other.run);
-    ls_pool_close(other.pool);
     end(&t);
 }
 

@@ -354,10 +354,9 @@ LOOP_TEST(test_differences, 0, sizeof difference / sizeof *difference)
 /* A model whose devices meet on the way, too; two outputs of one size. */
 static ls_graph *meeting_graph(bool meets)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *h;
 
-    OK(ls_graph_new(&g));
     h = ls_dense(ls_input(g, "x", LS_F32, 1, (int64_t[]){IN}), 7, "hidden");
     h = meets ? ls_batch_norm_with(h, NULL, "norm") : ls_tanh(h);
     h = ls_dense(h, CLASSES, "out");

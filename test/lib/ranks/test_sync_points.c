@@ -14,13 +14,11 @@ enum { IN = 37, HIDDEN = 131, OUT = 3, MOST = 5, STEPS = 3, ROWS_OF = 2 };
 
 static ls_graph *new_graph(void)
 {
-    ls_graph *g;
-    ls_node *x, *y, *z;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
+    ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
+    ls_node *z = ls_relu(ls_dense(x, HIDDEN, "a"));
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){IN});
-    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){OUT});
-    z = ls_relu(ls_dense(x, HIDDEN, "a"));
     OK(ls_loss(g, ls_mean_squared_error(ls_dense(z, OUT, "b"), y)));
     return g;
 }

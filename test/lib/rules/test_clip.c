@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Clipping and schedules in training: optax's numbers, the norm's definition,
  * and the same bits on any number of workers. */
-#include "support.h"
 #include "asked_record.h"
+#include "models.h"
 #include "reduce/reduce.h"
 #include "referee/numbers.h"
 #include "rules/clip.h"
@@ -14,19 +14,6 @@
 #include "golden.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-typedef struct session {
-    ls_pool *pool;
-    ls_trainer *trainer;
-    ls_batch *batch;
-} session;
-
-static void close_session(session *s)
-{
-    ls_batch_close(s->batch);
-    ls_trainer_close(s->trainer);
-    ls_pool_close(s->pool);
-}
 
 /* A gradient that was made up: n numbers each of "a" and "b", whatever the
  * rows. */
@@ -50,17 +37,15 @@ static int given(void *user, int device, const ls_shard *shard,
     return 0;
 }
 
-static session open_given(made_up *m, const ls_trainer_options *o, int workers)
+static run open_given(made_up *m, const ls_trainer_options *o, int workers)
 {
     static const ls_array_spec input = {"x", LS_F32, 0, {0}};
     static const float x[8];
     const ls_array_spec param[] = {{"a", LS_F32, 1, {m->n[0]}},
                                    {"b", LS_F32, 1, {m->n[1]}}};
     ls_gradient gradient = {given, m, 1, 2, &input, param};
-    session s = {.pool = open_pool(2, workers)};
+    run s = open_gradient_on(2, workers, &gradient, o);
 
-    OK(ls_trainer_open_gradient(&s.trainer, s.pool, &gradient, o));
-    OK(ls_batch_open(&s.batch, s.trainer));
     OK(ls_batch_set(s.batch, "x", LS_F32, x, 8));
     return s;
 }
@@ -98,7 +83,7 @@ TEST(test_clip_optax)
         o.optimizer = ls_sgd(0.5);
         o.clip_norm = limits[i / 2];
         o.state = i % 2 ? LS_SHARD : LS_REPLICATE;
-        session s = open_given(&m, &o, 2);
+        run s = open_given(&m, &o, 2);
         OK(ls_step(s.trainer, s.batch, &r));
         OK(ls_trainer_get(s.trainer, "a", 20, value));
         OK(ls_trainer_get(s.trainer, "b", 30, value + 20));
@@ -107,7 +92,7 @@ TEST(test_clip_optax)
             ck_assert_msg(value[j] == want[j],
                           "limit %g, element %d: %a is not %a",
                           o.clip_norm, j, (double)value[j], (double)want[j]);
-        close_session(&s);
+        close_run(&s);
     }
 }
 
@@ -129,7 +114,7 @@ TEST(test_clip_value_optax)
         o.clip_norm = limits[i / 2].norm;
         o.clip_value = limits[i / 2].value;
         o.state = i % 2 ? LS_SHARD : LS_REPLICATE;
-        session s = open_given(&m, &o, 2);
+        run s = open_given(&m, &o, 2);
         OK(ls_step(s.trainer, s.batch, &r));
         OK(ls_trainer_get(s.trainer, "a", 20, value));
         OK(ls_trainer_get(s.trainer, "b", 30, value + 20));
@@ -139,7 +124,7 @@ TEST(test_clip_value_optax)
             ck_assert_msg(value[j] == want[j],
                           "limit %g, element %d: %a is not %a", o.clip_value,
                           j, (double)value[j], (double)want[j]);
-        close_session(&s);
+        close_run(&s);
     }
 }
 
@@ -155,13 +140,13 @@ TEST(test_clip_infinity)
         ls_result r;
 
         o.clip_norm = i ? (double)INFINITY : 0;
-        session s = open_given(&m, &o, 2);
+        run s = open_given(&m, &o, 2);
         OK(ls_step(s.trainer, s.batch, &r));
         ck_assert(i ? r.grad_norm == golden_norm() : isnan(r.grad_norm));
         OK(ls_evaluate(s.trainer, s.batch, &r));
         ck_assert(isnan(r.grad_norm));
         ls_trainer_hash(s.trainer, hex[i]);
-        close_session(&s);
+        close_run(&s);
     }
     ck_assert_str_eq(hex[0], hex[1]);
 }
@@ -181,13 +166,13 @@ TEST(test_clip_overflow)
 
         o.clip_norm = 1;
         o.state = (ls_state)state;
-        session s = open_given(&m, &o, 2);
+        run s = open_given(&m, &o, 2);
         ls_trainer_hash(s.trainer, before);
         FAILS(ls_step(s.trainer, s.batch, &r), LS_ENONFINITE,
                 "step 0: the norm of the gradient");
         ls_trainer_hash(s.trainer, after);
         ck_assert_str_eq(before, after);
-        close_session(&s);
+        close_run(&s);
     }
 }
 
@@ -234,7 +219,7 @@ TEST(test_lr_of_steps)
     o.optimizer = ls_sgd(1);
     o.schedule = (ls_schedule){.kind = LS_PIECEWISE, .n_boundaries = 2,
                                .boundaries = boundary};
-    session s = open_given(&m, &o, 2);
+    run s = open_given(&m, &o, 2);
     memset(boundary, 0, sizeof boundary);
     for (size_t c = 0; c < COUNT(want); c++) {
         OK(ls_evaluate(s.trainer, s.batch, &r));
@@ -247,7 +232,7 @@ TEST(test_lr_of_steps)
         OK(ls_trainer_get(s.trainer, "a", 20, value));
         ck_assert(value[7] == -sum);
     }
-    close_session(&s);
+    close_run(&s);
 }
 
 /* ------ bits ------ */
@@ -268,23 +253,13 @@ static float reference_norm(int64_t n, const float *g)
     return asked_word(f_from(d_sqrt(sum)));
 }
 
-/* Numbers of many sizes, the same everywhere. */
-static void fill(float *x, int64_t n, uint32_t seed)
-{
-    for (int64_t i = 0; i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        x[i] = (float)(int32_t)seed * 0x1p-31f *
-               (float)(1 << (seed >> 8 & 7));
-    }
-}
-
 /* Every instruction level adds a block's squares as the reference does. */
 TEST(test_norm)
 {
     static const int64_t sizes[] = {1, 15, 16, 17, 4095, 4096, 4097, 10000};
     float g[10000];
 
-    fill(g, 10000, 1);
+    fill_sizes(g, 10000, 1);
     for (int level = 0; ls__kernels_level(level); level++) {
         const char *name = ls__kernels_level(level)->name;
         const ls__kernel_table *k = ls__kernels_by_name(name);
@@ -312,17 +287,17 @@ TEST(test_norm_of_step)
     static float flat[PADDED + B];
     made_up m = {{A, B}, {flat, flat + PADDED}};
 
-    fill(flat, A, 4);
-    fill(flat + PADDED, B, 5);
+    fill_sizes(flat, A, 4);
+    fill_sizes(flat + PADDED, B, 5);
     for (int workers = 1; workers <= 7; workers++) {
         ls_trainer_options o = ls_trainer_defaults();
         ls_result r;
 
         o.clip_norm = 1;
-        session s = open_given(&m, &o, workers);
+        run s = open_given(&m, &o, workers);
         OK(ls_step(s.trainer, s.batch, &r));
         ck_assert(r.grad_norm == reference_norm(PADDED + B, flat));
-        close_session(&s);
+        close_run(&s);
     }
 }
 
@@ -333,13 +308,12 @@ static float rows_x[ROWS * WIDE], rows_y[ROWS * 3];
 /* 150 -> 150 -> 3: six blocks of parameters. */
 typedef enum limit { LOOSE, TIGHT, BY_VALUE } limit;
 
-static session open_graph(int workers, ls_state state, limit tight)
+static run open_graph(int workers, ls_state state, limit tight)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    session s = {.pool = open_pool(7, workers)};
-    ls_graph *g;
+    ls_graph *g = empty_graph();
+    run s;
 
-    OK(ls_graph_new(&g));
     ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){WIDE});
     ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){3});
     ls_node *h = ls_gelu(ls_dense(x, WIDE, "hidden"));
@@ -354,9 +328,7 @@ static session open_graph(int workers, ls_state state, limit tight)
     }
     o.clip_norm = tight ? 1 : 1e6;
     o.state = state;
-    OK(ls_trainer_open(&s.trainer, s.pool, g, &o));
-    ls_graph_free(g);
-    OK(ls_batch_open(&s.batch, s.trainer));
+    s = open_run_on(7, workers, g, &o);
     OK(ls_batch_set(s.batch, "x", LS_F32, rows_x, ROWS));
     OK(ls_batch_set(s.batch, "y", LS_F32, rows_y, ROWS));
     return s;
@@ -369,7 +341,7 @@ typedef struct outcome {
 
 static outcome train(int workers, ls_state state, limit tight)
 {
-    session s = open_graph(workers, state, tight);
+    run s = open_graph(workers, state, tight);
     outcome out = {0};
 
     for (int i = 0; i < 7; i++) {
@@ -381,7 +353,7 @@ static outcome train(int workers, ls_state state, limit tight)
         out.norm[i] = r.grad_norm;
     }
     ls_trainer_hash(s.trainer, out.hex);
-    close_session(&s);
+    close_run(&s);
     return out;
 }
 
@@ -410,7 +382,7 @@ TEST(test_workers)
 
 int main(void)
 {
-    fill(rows_x, ROWS * WIDE, 2);
-    fill(rows_y, ROWS * 3, 3);
+    fill_sizes(rows_x, ROWS * WIDE, 2);
+    fill_sizes(rows_y, ROWS * 3, 3);
     return RUN_TESTS();
 }

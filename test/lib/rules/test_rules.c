@@ -42,13 +42,10 @@ static run open_script(ls_pool *pool, script *s, ls_optimizer optimizer,
         {"second.w", LS_F32, 2, {3, FIRST / 3}}, {"b", LS_F32, 1, {SECOND}}};
     ls_gradient g = {given, s, 1, 2, &input, param};
     ls_trainer_options o = ls_trainer_defaults();
-    run r;
 
     o.optimizer = optimizer;
     o.state = state;
-    OK(ls_trainer_open_gradient(&r.trainer, pool, &g, &o));
-    OK(ls_batch_open(&r.batch, r.trainer));
-    return r;
+    return open_gradient(pool, &g, &o);
 }
 
 static void set_both(const run *r, const float *values)

@@ -10,13 +10,12 @@ TEST(batch_set_errors)
     static const int32_t labels[ROWS] = {0, 1, 2, 3, 4, 0, 1, 5, 3, 4, 0, 1};
     static const int32_t negative[ROWS] = {0, 1, -1};
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(DEVICES, 2);
     float *x = normals(1, ROWS * 9);
     ls_batch *b;
     run r;
 
     o.even_rows = true;
-    r = open_run(pool, mlp_graph(), &o);
+    r = open_run_on(DEVICES, 2, mlp_graph(), &o);
     b = r.batch;
     FAILS(ls_batch_set(b, "x", LS_F32, x, 10), LS_ESHAPE,
           "x: 10 rows do not divide by 4 devices");
@@ -36,15 +35,13 @@ TEST(batch_set_errors)
     OK(ls_batch_set(b, "label", LS_I32, negative, ROWS)); /* ignored */
     free(x);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* Proves that a token out of range is named by row and element. */
 TEST(token_out_of_range)
 {
     static const lm_sizes sizes = {37, 12, 8, 2, 1, 16};
-    ls_pool *pool = open_pool(DEVICES, 2);
-    run r = open_run(pool, lm_graph(&sizes), NULL);
+    run r = open_run_on(DEVICES, 2, lm_graph(&sizes), NULL);
     int32_t *tokens = integers(3, 37, ROWS * 12);
 
     tokens[5 * 12 + 9] = 37;
@@ -58,7 +55,6 @@ TEST(token_out_of_range)
     ck_assert(step(&r).updated);
     free(tokens);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* Proves that weights are refused when they are no weights. */
@@ -84,8 +80,9 @@ TEST(weight_errors)
 TEST(incomplete_batches)
 {
     regression q = open_regression(LS_MEAN_EXACT, ls_adam(0.1));
-    run other = open_run(q.pool, linear_graph(IN, OUT), NULL);
-    run mixed = {q.run.trainer, other.batch}, none = {q.run.trainer, NULL};
+    run other = open_run(q.run.pool, linear_graph(IN, OUT), NULL);
+    run mixed = {.trainer = q.run.trainer, .batch = other.batch};
+    run none = {.trainer = q.run.trainer};
 
     fails(&other, LS_EINVAL, "\"x\"", "not set");
     OK(ls_batch_set(other.batch, "x", LS_F32, q.x, ROWS));
@@ -173,7 +170,7 @@ TEST(shards_are_views)
 {
     regression q = open_regression(LS_MEAN_EXACT, ls_sgd(0.1));
     seen s = {{0}, {{0}}, {{NULL}}};
-    run r = open_own(q.pool, look, &s, ls_sgd(0.1));
+    run r = open_own(q.run.pool, look, &s, ls_sgd(0.1));
 
     OK(ls_batch_set(r.batch, "x", LS_F32, q.x, ROWS));
     OK(ls_batch_set(r.batch, "y", LS_F32, q.y, ROWS));
@@ -223,8 +220,7 @@ TEST(closed_trainer)
 TEST(short_views)
 {
     static const int32_t labels[ROWS] = {0};
-    ls_pool *pool = open_pool(DEVICES, 2);
-    run r = open_run(pool, mlp_graph(), NULL);
+    run r = open_run_on(DEVICES, 2, mlp_graph(), NULL);
     float *x = normals(1, ROWS * 9);
 
     FAILS(ls_batch_set_view(r.batch, "x", LS_F32, ROWS * 9 - 1, x, ROWS),
@@ -235,7 +231,6 @@ TEST(short_views)
     OK(ls_batch_set_view(r.batch, "label", LS_I32, ROWS, labels, ROWS - 1));
     free(x);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 MAIN()

@@ -49,12 +49,10 @@ static ls_graph *lm(void)
 static ls_graph *cnn(void)
 {
     ls_window w = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
-    ls_graph *g;
-    ls_node *x, *label;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){11, 8, 3});
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){11, 8, 3});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
     x = ls_max_pool(ls_relu(ls_conv2d(x, 32, w, "conv1")), two);
     w.stride_x = 2;
     x = ls_gelu(ls_conv2d(ls_group_norm(x, 4, "norm"), 19, w, "conv2"));

@@ -260,12 +260,10 @@ TEST(bits)
 static ls_graph *norms_graph(void)
 {
     ls_batch_norm_options o = ls_batch_norm_defaults();
-    ls_graph *g;
-    ls_node *x, *label;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){9});
+    ls_node *label = ls_input(g, "label", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){9});
-    label = ls_input(g, "label", LS_I32, 0, NULL);
     o.statistics = LS_STATISTICS_OF_BATCH;
     x = ls_relu(ls_batch_norm_with(ls_dense(x, 33, "hidden"), &o, "norm"));
     OK(ls_loss(g, ls_cross_entropy(ls_dense(x, 5, "out"), label)));

@@ -46,8 +46,7 @@ TEST(canonical_order)
 TEST(get_and_set)
 {
     static const float values[33] = {1, -0.0f, 0x1p-149f, 3e38f};
-    ls_pool *pool = open_pool(DEVICES, 2);
-    run r = open_run(pool, mlp_graph(), NULL);
+    run r = open_run_on(DEVICES, 2, mlp_graph(), NULL);
     float got[33], scale[33];
 
     OK(ls_trainer_get(r.trainer, "norm.scale", 33, scale));
@@ -66,7 +65,6 @@ TEST(get_and_set)
           "has 165 elements, not 33");
     ck_assert_mem_eq(got, scale, sizeof got);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* ------ The saved file ------ */
@@ -130,8 +128,7 @@ static void check_entry(const ls_trainer *t, int i, json_t *header,
  * parameters and the checksum of their bytes. */
 TEST(saved_file)
 {
-    ls_pool *pool = open_pool(DEVICES, 2);
-    run r = open_run(pool, mlp_graph(), NULL);
+    run r = open_run_on(DEVICES, 2, mlp_graph(), NULL);
     char path[] = "/tmp/lockstep-test-XXXXXX", hex[65], *bytes;
     int fd = mkstemp(path);
     size_t size, head;
@@ -161,7 +158,6 @@ TEST(saved_file)
     FAILS(ls_trainer_save(r.trainer, "/nowhere/at.all"), LS_EIO,
           "/nowhere/at.all");
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 MAIN()

@@ -54,7 +54,7 @@ TEST(means_differ)
 TEST(own_gradient_as_graph)
 {
     regression q = open_regression(LS_MEAN_EXACT, ls_momentum(0.02, 0.9));
-    run own = open_own(q.pool, own_linear, NULL, ls_momentum(0.02, 0.9));
+    run own = open_own(q.run.pool, own_linear, NULL, ls_momentum(0.02, 0.9));
     float p[KERNEL + OUT], want[KERNEL + OUT];
 
     get_linear(own.trainer, p);
@@ -182,7 +182,7 @@ static int troubled(void *user, int device, const ls_shard *shard,
 
 static run open_troubled(regression *q, trouble *t)
 {
-    run r = open_own(q->pool, troubled, t, ls_adam(0.1));
+    run r = open_own(q->run.pool, troubled, t, ls_adam(0.1));
 
     OK(ls_batch_set(r.batch, "x", LS_F32, q->x, ROWS));
     OK(ls_batch_set(r.batch, "y", LS_F32, q->y, ROWS));
@@ -244,8 +244,7 @@ TEST(nonfinite_of_many)
         snprintf(name[i], sizeof name[i], "x%d", i);
         input[i] = (ls_array_spec){name[i], LS_F32, 0, {0}};
     }
-    OK(ls_trainer_open_gradient(&r.trainer, q.pool, &g, NULL));
-    OK(ls_batch_open(&r.batch, r.trainer));
+    r = open_gradient(q.run.pool, &g, NULL);
     for (int i = 0; i < MANY; i++)
         OK(ls_batch_set(r.batch, name[i], LS_F32, i < MANY - 1 ? x : bad,
                         ROWS));

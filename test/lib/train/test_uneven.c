@@ -45,12 +45,10 @@ static ls_source open_source(int64_t rows, bool masked)
 /* The rows as images (3,3,1). */
 static ls_graph *image_graph(void)
 {
-    ls_graph *g;
-    ls_node *h, *y;
+    ls_graph *g = empty_graph();
+    ls_node *h = ls_input(g, "x", LS_F32, 3, (int64_t[]){3, 3, 1});
+    ls_node *y = ls_input(g, "label", LS_I32, 0, NULL);
 
-    OK(ls_graph_new(&g));
-    h = ls_input(g, "x", LS_F32, 3, (int64_t[]){3, 3, 1});
-    y = ls_input(g, "label", LS_I32, 0, NULL);
     h = ls_conv2d(h, 6, (ls_window){.height = 3, .width = 3}, "conv");
     h = ls_max_pool(ls_relu(h), (ls_window){2, 2, 2, 2, LS_SAME});
     OK(ls_loss(g, ls_cross_entropy(ls_dense(ls_flatten(h), 5, "out"), y)));

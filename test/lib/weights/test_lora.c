@@ -17,12 +17,10 @@ enum { LENGTH = 6, VOCAB = 11, ROWS = 4, WIDTH = 8 };
 
 static ls_graph *golden_graph(void)
 {
-    ls_graph *g;
-    ls_node *x, *y;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){LORA_IN});
+    ls_node *y = ls_input(g, "y", LS_F32, 1, (int64_t[]){LORA_OUT});
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){LORA_IN});
-    y = ls_input(g, "y", LS_F32, 1, (int64_t[]){LORA_OUT});
     x = ls_relu(ls_dense(x, LORA_HIDDEN, "fc"));
     OK(ls_loss(g,
                ls_mean_squared_error(dense_no_bias(x, LORA_OUT, "out"), y)));
@@ -63,8 +61,7 @@ TEST(test_torch)
     o.n_groups = 1;
     o.groups = &rest;
     for (int devices = 1; devices <= 4; devices *= 2) {
-        ls_pool *pool = open_pool(devices, 0);
-        run r = open_run(pool, golden_graph(), &o);
+        run r = open_run_on(devices, 0, golden_graph(), &o);
 
         ck_assert_int_eq(ls_trainer_params(r.trainer), COUNT(lora_params));
         set_golden(r.trainer);
@@ -74,7 +71,6 @@ TEST(test_torch)
             near((double)step(&r).loss, (double)lora_loss[i], 1e-6, "loss", i);
         check_golden(r.trainer);
         close_run(&r);
-        ls_pool_close(pool);
     }
 }
 
@@ -84,10 +80,9 @@ TEST(test_torch)
  * output layer. */
 static ls_graph *text_graph(void)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *tokens, *x, *h;
 
-    OK(ls_graph_new(&g));
     tokens = ls_input(g, "tokens", LS_I32, 1, (int64_t[]){LENGTH});
     x = ls_embed(tokens, VOCAB, WIDTH, "embed");
     x = ls_dropout(x, 0.25, "drop_0");
@@ -611,7 +606,6 @@ TEST(test_file_refusals)
 /* "!" takes what the rest does not match: of groups and of loads. */
 TEST(test_others)
 {
-    ls_pool *pool = open_pool(1, 1);
     ls_group two[] = {ls_group_frozen("!up.*"), ls_group_of("!nothing")};
     ls_trainer_options o = ls_trainer_defaults();
     float was[WIDTH * WIDTH], is[WIDTH * WIDTH], up[WIDTH * WIDTH];
@@ -620,7 +614,7 @@ TEST(test_others)
     o.n_groups = 2;
     o.groups = two;
     folder_open();
-    r = open_run(pool, text_graph(), &o);
+    r = open_run_on(1, 1, text_graph(), &o);
     OK(ls_batch_set(r.batch, "tokens", LS_I32, tokens(), ROWS));
     OK(ls_trainer_get(r.trainer, "down.kernel", WIDTH * WIDTH, was));
     OK(ls_trainer_get(r.trainer, "up.kernel", WIDTH * WIDTH, up));
@@ -638,7 +632,6 @@ TEST(test_others)
     OK(ls_trainer_get(r.trainer, "up.kernel", WIDTH * WIDTH, is));
     ck_assert_mem_ne(up, is, sizeof up);
     close_run(&r);
-    ls_pool_close(pool);
     folder_close();
 }
 

@@ -167,13 +167,12 @@ LOOP_TEST(test_goes_on, 0, MODELS)
     ls_pool *pool = open_pool(DEVICES, DEVICES);
     ls_trainer_options o = ls_trainer_defaults();
     char want[65], got[65];
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     run r, s;
 
     folder_open();
     o.precision = models[_i].precision;
     o.optimizer = ls_adam(0.01);
-    OK(ls_graph_new(&g));
     models[_i].build(g, true);
     r = open_run(pool, g, &o);
     mark(r.trainer);
@@ -196,10 +195,9 @@ LOOP_TEST(test_goes_on, 0, MODELS)
 static ls_graph *first_graph(void)
 {
     ls_window odd = {3, 2, 2, 1, LS_VALID}, two = {2, 2, 0, 0, LS_SAME};
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *y;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 3, (int64_t[]){7, 6, 2});
     x = ls_max_pool(ls_relu(ls_conv2d(x, 4, odd, "conv")), two);
     x = ls_dropout(ls_dropout(x, 0, "none"), 0.125, "drop");
@@ -214,14 +212,12 @@ static ls_graph *first_graph(void)
 static void write_first(const char *path)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(1, 1);
     run r;
 
     o.seed = 3;
-    r = open_run(pool, first_graph(), &o);
+    r = open_run_on(1, 1, first_graph(), &o);
     OK(ls_trainer_save_model(r.trainer, path));
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* ------ texts of a program's own ------ */
@@ -246,9 +242,8 @@ static int save_note(const ls_trainer *t, const char *path, const char *name,
 TEST(test_notes)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(1, 1);
     ls_archive *a;
-    run r = open_run(pool, first_graph(), &o);
+    run r = open_run_on(1, 1, first_graph(), &o);
     const char *path;
 
     folder_open();
@@ -269,7 +264,6 @@ TEST(test_notes)
     ck_assert_int_eq(save_noted(LS_SAVE_MODEL, r.trainer, path, 1, NULL),
                      LS_EINVAL);
     close_run(&r);
-    ls_pool_close(pool);
     folder_close();
 }
 
@@ -444,12 +438,10 @@ TEST(test_own)
 {
     ls_own_op op = {.name = "mine", .inputs = 1, .forward = nothing,
                     .backward = nothing};
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     char *text;
-    ls_node *x;
+    ls_node *x = ls_input(g, "x", LS_F32, 1, (int64_t[]){4});
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 1, (int64_t[]){4});
     x = ls_own(&op, (ls_node *[]){ls_dense(x, 3, "fc")});
     OK(ls_output(g, x, "y"));
     FAILS(ls__graph_write(g, &text), LS_ENOTSUP, "\"mine\"");

@@ -214,22 +214,20 @@ TEST(test_large)
     ls_trainer_options o = ls_trainer_defaults();
     ls_record_options to = ls_record_defaults();
     float *x = normals(3, SIDE * SIDE);
-    ls_pool *pool = open_pool(1, 1);
     ls_window w = {.height = 1, .width = 1};
     ls__record record;
     uint32_t r = 1;
     ls_result result;
     int judged = 0;
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     run at;
 
     folder_open();
-    OK(ls_graph_new(&g));
     OK(ls_loss(g, ls_mean_loss(
                       ls_conv2d(ls_input(g, "x", LS_F32, 3,
                                          (int64_t[]){SIDE, SIDE, 1}),
                                 1, w, "c"), NULL)));
-    at = open_run(pool, g, &o);
+    at = open_run_on(1, 1, g, &o);
     OK(ls_batch_set(at.batch, "x", LS_F32, x, 1));
     to.path = in_folder("step.lsr");
     to.values = true;
@@ -242,7 +240,6 @@ TEST(test_large)
     ck_assert_int_eq(judged, 2);
     ls__record_shut(&record);
     close_run(&at);
-    ls_pool_close(pool);
     free(x);
     folder_close();
 }

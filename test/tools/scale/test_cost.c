@@ -14,8 +14,7 @@ typedef struct moved {
 static void check(ls_graph *g, const ls_trainer_options *o, int n,
                   const moved *want)
 {
-    ls_pool *pool = open_pool(2, 1);
-    run r = open_run(pool, g, o);
+    run r = open_run_on(2, 1, g, o);
     ls_work work;
     ls_cost c;
     double row = 0, chunk = 0;
@@ -35,7 +34,6 @@ static void check(ls_graph *g, const ls_trainer_options *o, int n,
     ck_assert_double_eq(work.row_bytes, row);
     ck_assert_double_eq(work.chunk_bytes, chunk);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 #define CHECK(g, o, ...) \
@@ -72,10 +70,9 @@ TEST(frozen)
  * same chain moves three times as much. */
 static ls_graph *chain_graph(bool apart)
 {
-    ls_graph *g;
+    ls_graph *g = empty_graph();
     ls_node *x, *y;
 
-    OK(ls_graph_new(&g));
     x = ls_input(g, "x", LS_F32, 1, (int64_t[]){7});
     x = dense_no_bias(x, 11, "fc");
     y = ls_square(x);
@@ -131,11 +128,9 @@ TEST(tables)
 TEST(images)
 {
     ls_window three = {3, 3, 1, 1, LS_SAME}, two = {2, 2, 2, 2, LS_VALID};
-    ls_graph *g;
-    ls_node *x;
+    ls_graph *g = empty_graph();
+    ls_node *x = ls_input(g, "x", LS_F32, 3, (int64_t[]){6, 4, 2});
 
-    OK(ls_graph_new(&g));
-    x = ls_input(g, "x", LS_F32, 3, (int64_t[]){6, 4, 2});
     x = ls_max_pool(ls_relu(ls_conv2d(x, 5, three, "conv")), two);
     OK(ls_loss(g, ls_mean_loss(ls_flatten(x), NULL)));
     CHECK(g, NULL, {"conv2d", 48 + 30 + 30, 30 + 48 + 30, 95, 95},
@@ -146,12 +141,11 @@ TEST(images)
 TEST(steps)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(3, 1);
     ls_work w;
     run r;
 
     o.accumulate = 2;
-    r = open_run(pool, linear_graph(16, 8), &o);
+    r = open_run_on(3, 1, linear_graph(16, 8), &o);
     ls_trainer_work(r.trainer, &w);
     ck_assert_int_eq(w.chunk_rows, 256);
     ck_assert_int_eq(w.shards, 6);
@@ -164,7 +158,6 @@ TEST(steps)
     w.chunk_rows = 0;
     ck_assert_double_eq(scaling_bytes(&w, 100), 0);
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 MAIN()

@@ -21,8 +21,7 @@ TEST(flops_of_lm)
                                    2 * 256. * 1024) + 256. * 512);
     const double attention = 4 * 4 * tokens * tokens * 256;
     double forward[2] = {0}, backward = 0;
-    ls_pool *pool = open_pool(2, 1);
-    run r = open_run(pool, lm_graph(&sizes), NULL);
+    run r = open_run_on(2, 1, lm_graph(&sizes), NULL);
     ls_cost c;
     ls_work work;
 
@@ -37,7 +36,6 @@ TEST(flops_of_lm)
     ck_assert_double_eq(work.row_flops, 3 * (dense + attention));
     ck_assert(!ls_trainer_cost(r.trainer, -1, &c));
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* Proves that a layer on the data makes no gradient of it, and that bytes
@@ -45,18 +43,16 @@ TEST(flops_of_lm)
 TEST(work_of_linear)
 {
     ls_trainer_options o = ls_trainer_defaults();
-    ls_pool *pool = open_pool(4, 1);
     ls_work work;
     run r;
 
     o.optimizer = ls_adam(1e-3);
-    r = open_run(pool, linear_graph(16, 8), &o);
+    r = open_run_on(4, 1, linear_graph(16, 8), &o);
     ls_trainer_work(r.trainer, &work);
     ck_assert_double_eq(work.row_flops, 2 * (2. * 16 * 8));
     ck_assert_double_eq(work.reduce_bytes, 5 * 4 * (16 * 8 + 16));
     ck_assert_double_eq(work.update_bytes, 7 * 4 * (16 * 8 + 16));
     close_run(&r);
-    ls_pool_close(pool);
 }
 
 /* Proves that each worker's times add up to the step, and are refused without
@@ -64,8 +60,7 @@ TEST(work_of_linear)
 TEST(times_of_workers)
 {
     float *x = normals(1, 8 * 4), *y = normals(2, 8 * 2);
-    ls_pool *pool = open_pool(4, 3);
-    run r = open_run(pool, linear_graph(4, 2), NULL);
+    run r = open_run_on(4, 3, linear_graph(4, 2), NULL);
     ls_result result;
     ls_times t;
 
@@ -89,7 +84,6 @@ TEST(times_of_workers)
     FAILS(ls_trainer_times(r.trainer, 3, &t), LS_EINVAL,
           "worker 3 of 3");
     close_run(&r);
-    ls_pool_close(pool);
     free(x);
     free(y);
 }
