@@ -10,157 +10,58 @@
 
 #include <ctype.h>
 
-static void other_seed(ls_trainer_options *o)
+static ls_schedule over_nine(ls_schedule_kind kind)
 {
-    o->seed = 7;
+    ls_schedule s = ls_schedule_defaults(kind);
+
+    s.decay_steps = 9;
+    return s;
 }
 
-static void other_keys(ls_trainer_options *o)
-{
-    o->keys = LS_KEYS_LINEN;
-}
+#define CHANGE(name, what) \
+    static void name(ls_trainer_options *o) \
+    { \
+        what; \
+    }
 
-static void other_optimizer(ls_trainer_options *o)
-{
-    o->optimizer = ls_lion(0.1);
-}
-
-static void other_lr(ls_trainer_options *o)
-{
-    o->optimizer.lr = 0.2;
-}
-
-static void other_schedule(ls_trainer_options *o)
-{
-    o->schedule = ls_schedule_defaults(LS_LINEAR);
-    o->schedule.decay_steps = 9;
-}
+CHANGE(other_seed, o->seed = 7)
+CHANGE(other_keys, o->keys = LS_KEYS_LINEN)
+CHANGE(other_optimizer, o->optimizer = ls_lion(0.1))
+CHANGE(other_lr, o->optimizer.lr = 0.2)
+CHANGE(other_schedule, o->schedule = over_nine(LS_LINEAR))
 
 static const ls_boundary steps[] = {{3, 0.5}, {6, 0.5}};
 static const ls_boundary moved[] = {{3, 0.5}, {7, 0.5}};
 static const ls_boundary scaled[] = {{3, 0.5}, {6, 0.25}};
 
-static void one_boundary(ls_trainer_options *o)
-{
-    o->schedule.n_boundaries = 1;
-}
-
-static void moved_boundary(ls_trainer_options *o)
-{
-    o->schedule.boundaries = moved;
-}
-
-static void scaled_boundary(ls_trainer_options *o)
-{
-    o->schedule.boundaries = scaled;
-}
-
-static void other_clip_norm(ls_trainer_options *o)
-{
-    o->clip_norm = 3;
-}
-
-static void other_clip_value(ls_trainer_options *o)
-{
-    o->clip_value = 3;
-}
-
-static void other_accumulate(ls_trainer_options *o)
-{
-    o->accumulate = 2;
-}
-
-static void other_mean(ls_trainer_options *o)
-{
-    o->mean = LS_SUM;
-}
-
-static void other_precision(ls_trainer_options *o)
-{
-    o->precision = LS_BF16_LAYERS;
-}
-
-static void other_average(ls_trainer_options *o)
-{
-    o->average = 0.5;
-}
-
-static void falling_decay(ls_trainer_options *o)
-{
-    o->decay_schedule = ls_schedule_defaults(LS_FLAT_COSINE);
-    o->decay_schedule.decay_steps = 9;
-}
-
-static void falling_dropout(ls_trainer_options *o)
-{
-    o->dropout_schedule = ls_schedule_defaults(LS_FLAT_COSINE);
-    o->dropout_schedule.decay_steps = 9;
-}
-
-static void one_group(ls_trainer_options *o)
-{
-    o->n_groups = 1;
-}
+CHANGE(one_boundary, o->schedule.n_boundaries = 1)
+CHANGE(moved_boundary, o->schedule.boundaries = moved)
+CHANGE(scaled_boundary, o->schedule.boundaries = scaled)
+CHANGE(other_clip_norm, o->clip_norm = 3)
+CHANGE(other_clip_value, o->clip_value = 3)
+CHANGE(other_accumulate, o->accumulate = 2)
+CHANGE(other_mean, o->mean = LS_SUM)
+CHANGE(other_precision, o->precision = LS_BF16_LAYERS)
+CHANGE(other_average, o->average = 0.5)
+CHANGE(falling_decay, o->decay_schedule = over_nine(LS_FLAT_COSINE))
+CHANGE(falling_dropout, o->dropout_schedule = over_nine(LS_FLAT_COSINE))
+CHANGE(one_group, o->n_groups = 1)
 
 /* The groups of both, so that a test changes one in its place; the first has a
  * name whose end is past what was once compared. */
 static char long_name[200], other_name[200];
 static ls_group groups[2], others[2];
 
-static void take_others(ls_trainer_options *o)
-{
-    o->groups = others;
-}
-
-static void other_names(ls_trainer_options *o)
-{
-    take_others(o);
-    others[0].names = other_name;
-}
-
-static void other_vectors(ls_trainer_options *o)
-{
-    take_others(o);
-    others[0].vectors = true;
-}
-
-static void other_frozen(ls_trainer_options *o)
-{
-    take_others(o);
-    others[1].frozen = true;
-}
-
-static void other_rate(ls_trainer_options *o)
-{
-    take_others(o);
-    others[1].rate = 0.5;
-}
-
-static void other_decay(ls_trainer_options *o)
-{
-    take_others(o);
-    others[1].decay = 0.5;
-}
-
-static void seeds_dropout_key(ls_trainer_options *o)
-{
-    o->own_dropout_key = false;
-}
-
-static void other_dropout_key(ls_trainer_options *o)
-{
-    o->dropout_key = ls_key_new(2);
-}
-
-static void even_rows(ls_trainer_options *o)
-{
-    o->even_rows = true;
-}
-
-static void local_rows(ls_trainer_options *o)
-{
-    o->rows = LS_ROWS_MOVED;
-}
+CHANGE(take_others, o->groups = others)
+CHANGE(other_names, take_others(o); others[0].names = other_name)
+CHANGE(other_vectors, take_others(o); others[0].vectors = true)
+CHANGE(other_frozen, take_others(o); others[1].frozen = true)
+CHANGE(other_rate, take_others(o); others[1].rate = 0.5)
+CHANGE(other_decay, take_others(o); others[1].decay = 0.5)
+CHANGE(seeds_dropout_key, o->own_dropout_key = false)
+CHANGE(other_dropout_key, o->dropout_key = ls_key_new(2))
+CHANGE(even_rows, o->even_rows = true)
+CHANGE(local_rows, o->rows = LS_ROWS_MOVED)
 
 /* No bit depends on these. */
 static void other_ways(ls_trainer_options *o)
