@@ -55,54 +55,33 @@ static void *next(const char *name)
     return f;
 }
 
+/* A function that fails as its own would, or calls that. */
+#define FAILING(type, name, bad, error, params, args) \
+    type name params \
+    { \
+        type(*real) params = next(#name); \
+\
+        return fails(CALLED_FROM, #name, error) ? bad : real args; \
+    }
+
 /* ThreadSanitizer calls these two where no code of ours may run yet. */
 #if !defined(__SANITIZE_THREAD__)
 
-int pthread_attr_init(pthread_attr_t *attr)
-{
-    int (*real)(pthread_attr_t *) = next("pthread_attr_init");
-
-    return fails(CALLED_FROM, "pthread_attr_init", ENOMEM) ? ENOMEM
-                                                           : real(attr);
-}
-
-void *mmap(void *at, size_t bytes, int protect, int flags, int fd, off_t from)
-{
-    void *(*real)(void *, size_t, int, int, int, off_t) = next("mmap");
-
-    return fails(CALLED_FROM, "mmap", ENODEV)
-               ? MAP_FAILED
-               : real(at, bytes, protect, flags, fd, from);
-}
+FAILING(int, pthread_attr_init, ENOMEM, ENOMEM, (pthread_attr_t *attr), (attr))
+FAILING(void *, mmap, MAP_FAILED, ENODEV,
+        (void *at, size_t bytes, int protect, int flags, int fd, off_t from),
+        (at, bytes, protect, flags, fd, from))
 
 #endif
 
-int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
-                   void *(*run)(void *), void *user)
-{
-    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *),
-                void *) = next("pthread_create");
-
-    return fails(CALLED_FROM, "pthread_create", EAGAIN)
-               ? EAGAIN
-               : real(thread, attr, run, user);
-}
-
-int pthread_attr_setstacksize(pthread_attr_t *attr, size_t size)
-{
-    int (*real)(pthread_attr_t *, size_t) = next("pthread_attr_setstacksize");
-
-    return fails(CALLED_FROM, "pthread_attr_setstacksize", EINVAL)
-               ? EINVAL
-               : real(attr, size);
-}
-
-int madvise(void *at, size_t bytes, int advice)
-{
-    int (*real)(void *, size_t, int) = next("madvise");
-
-    return fails(CALLED_FROM, "madvise", EINVAL) ? -1 : real(at, bytes, advice);
-}
+FAILING(int, pthread_create, EAGAIN, EAGAIN,
+        (pthread_t *thread, const pthread_attr_t *attr, void *(*run)(void *),
+         void *user),
+        (thread, attr, run, user))
+FAILING(int, pthread_attr_setstacksize, EINVAL, EINVAL,
+        (pthread_attr_t *attr, size_t size), (attr, size))
+FAILING(int, madvise, -1, EINVAL,
+        (void *at, size_t bytes, int advice), (at, bytes, advice))
 
 int openat(int in, const char *path, int flags, ...)
 {
@@ -129,13 +108,7 @@ ssize_t write(int fd, const void *data, size_t bytes)
     return real(fd, data, halves && bytes > 1 ? bytes / 2 : bytes);
 }
 
-int fsync(int fd)
-{
-    int (*real)(int) = next("fsync");
-
-    return fails(CALLED_FROM, "fsync", interrupts ? EINTR : EIO) ? -1
-                                                                 : real(fd);
-}
+FAILING(int, fsync, -1, interrupts ? EINTR : EIO, (int fd), (fd))
 
 /* Fail as Linux does: the descriptor is gone all the same. */
 int close(int fd)
@@ -160,100 +133,28 @@ int rename(const char *from, const char *to)
     return -1;
 }
 
-ssize_t read(int fd, void *data, size_t bytes)
-{
-    ssize_t (*real)(int, void *, size_t) = next("read");
-
-    return fails(CALLED_FROM, "read", EIO) ? -1 : real(fd, data, bytes);
-}
-
-int flock(int fd, int operation)
-{
-    int (*real)(int, int) = next("flock");
-
-    return fails(CALLED_FROM, "flock", ENOLCK) ? -1 : real(fd, operation);
-}
-
-ssize_t pread(int fd, void *data, size_t bytes, off_t at)
-{
-    ssize_t (*real)(int, void *, size_t, off_t) = next("pread");
-
-    return fails(CALLED_FROM, "pread", EIO) ? -1 : real(fd, data, bytes, at);
-}
-
-int mkdir(const char *path, mode_t mode)
-{
-    int (*real)(const char *, mode_t) = next("mkdir");
-
-    return fails(CALLED_FROM, "mkdir", EROFS) ? -1 : real(path, mode);
-}
-
-int mkdirat(int in, const char *path, mode_t mode)
-{
-    int (*real)(int, const char *, mode_t) = next("mkdirat");
-
-    return fails(CALLED_FROM, "mkdirat", EROFS) ? -1 : real(in, path, mode);
-}
-
-int renameat(int from_fd, const char *from, int to_fd, const char *to)
-{
-    int (*real)(int, const char *, int, const char *) = next("renameat");
-
-    return fails(CALLED_FROM, "renameat", EROFS)
-               ? -1
-               : real(from_fd, from, to_fd, to);
-}
-
-int unlinkat(int in, const char *path, int flags)
-{
-    int (*real)(int, const char *, int) = next("unlinkat");
-
-    return fails(CALLED_FROM, "unlinkat", EACCES) ? -1
-                                                  : real(in, path, flags);
-}
-
-int fstat(int fd, struct stat *info)
-{
-    int (*real)(int, struct stat *) = next("fstat");
-
-    return fails(CALLED_FROM, "fstat", EIO) ? -1 : real(fd, info);
-}
-
-int fstatat(int in, const char *path, struct stat *info, int flags)
-{
-    int (*real)(int, const char *, struct stat *, int) = next("fstatat");
-
-    return fails(CALLED_FROM, "fstatat", EIO) ? -1
-                                              : real(in, path, info, flags);
-}
-
-DIR *fdopendir(int fd)
-{
-    DIR *(*real)(int) = next("fdopendir");
-
-    return fails(CALLED_FROM, "fdopendir", EMFILE) ? NULL : real(fd);
-}
-
-int unlink(const char *path)
-{
-    int (*real)(const char *) = next("unlink");
-
-    return fails(CALLED_FROM, "unlink", EACCES) ? -1 : real(path);
-}
-
-DIR *opendir(const char *path)
-{
-    DIR *(*real)(const char *) = next("opendir");
-
-    return fails(CALLED_FROM, "opendir", EMFILE) ? NULL : real(path);
-}
-
-FILE *fopen(const char *path, const char *mode)
-{
-    FILE *(*real)(const char *, const char *) = next("fopen");
-
-    return fails(CALLED_FROM, "fopen", EMFILE) ? NULL : real(path, mode);
-}
+FAILING(ssize_t, read, -1, EIO,
+        (int fd, void *data, size_t bytes), (fd, data, bytes))
+FAILING(int, flock, -1, ENOLCK, (int fd, int operation), (fd, operation))
+FAILING(ssize_t, pread, -1, EIO,
+        (int fd, void *data, size_t bytes, off_t at), (fd, data, bytes, at))
+FAILING(int, mkdir, -1, EROFS, (const char *path, mode_t mode), (path, mode))
+FAILING(int, mkdirat, -1, EROFS,
+        (int in, const char *path, mode_t mode), (in, path, mode))
+FAILING(int, renameat, -1, EROFS,
+        (int from_fd, const char *from, int to_fd, const char *to),
+        (from_fd, from, to_fd, to))
+FAILING(int, unlinkat, -1, EACCES,
+        (int in, const char *path, int flags), (in, path, flags))
+FAILING(int, fstat, -1, EIO, (int fd, struct stat *info), (fd, info))
+FAILING(int, fstatat, -1, EIO,
+        (int in, const char *path, struct stat *info, int flags),
+        (in, path, info, flags))
+FAILING(DIR *, fdopendir, NULL, EMFILE, (int fd), (fd))
+FAILING(int, unlink, -1, EACCES, (const char *path), (path))
+FAILING(DIR *, opendir, NULL, EMFILE, (const char *path), (path))
+FAILING(FILE *, fopen, NULL, EMFILE,
+        (const char *path, const char *mode), (path, mode))
 
 /* A duplicate of a descriptor is all that is asked of it. */
 int fcntl(int fd, int command, ...)
@@ -263,19 +164,8 @@ int fcntl(int fd, int command, ...)
     return fails(CALLED_FROM, "fcntl", EMFILE) ? -1 : real(fd, command, 0);
 }
 
-FILE *fdopen(int fd, const char *mode)
-{
-    FILE *(*real)(int, const char *) = next("fdopen");
-
-    return fails(CALLED_FROM, "fdopen", ENOMEM) ? NULL : real(fd, mode);
-}
-
-int fflush(FILE *file)
-{
-    int (*real)(FILE *) = next("fflush");
-
-    return fails(CALLED_FROM, "fflush", ENOSPC) ? EOF : real(file);
-}
+FAILING(FILE *, fdopen, NULL, ENOMEM, (int fd, const char *mode), (fd, mode))
+FAILING(int, fflush, EOF, ENOSPC, (FILE *file), (file))
 
 int fclose(FILE *file)
 {
@@ -290,103 +180,26 @@ int fclose(FILE *file)
 
 /* hwloc's, in the order in which a mesh and a pool call them. */
 
-int hwloc_topology_init(hwloc_topology_t *t)
-{
-    int (*real)(hwloc_topology_t *) = next("hwloc_topology_init");
-
-    return fails(CALLED_FROM, "hwloc_topology_init", ENOMEM) ? -1 : real(t);
-}
-
-int hwloc_topology_set_flags(hwloc_topology_t t, unsigned long flags)
-{
-    int (*real)(hwloc_topology_t, unsigned long) =
-        next("hwloc_topology_set_flags");
-
-    return fails(CALLED_FROM, "hwloc_topology_set_flags", EINVAL)
-               ? -1
-               : real(t, flags);
-}
-
-int hwloc_topology_set_synthetic(hwloc_topology_t t, const char *text)
-{
-    int (*real)(hwloc_topology_t, const char *) =
-        next("hwloc_topology_set_synthetic");
-
-    return fails(CALLED_FROM, "hwloc_topology_set_synthetic", EINVAL)
-               ? -1
-               : real(t, text);
-}
-
-int hwloc_topology_set_xml(hwloc_topology_t t, const char *path)
-{
-    int (*real)(hwloc_topology_t, const char *) =
-        next("hwloc_topology_set_xml");
-
-    return fails(CALLED_FROM, "hwloc_topology_set_xml", EINVAL) ? -1
-                                                                : real(t, path);
-}
-
-int hwloc_topology_load(hwloc_topology_t t)
-{
-    int (*real)(hwloc_topology_t) = next("hwloc_topology_load");
-
-    return fails(CALLED_FROM, "hwloc_topology_load", ENOSYS) ? -1 : real(t);
-}
-
-int hwloc_topology_dup(hwloc_topology_t *to, hwloc_topology_t from)
-{
-    int (*real)(hwloc_topology_t *, hwloc_topology_t) =
-        next("hwloc_topology_dup");
-
-    return fails(CALLED_FROM, "hwloc_topology_dup", ENOMEM) ? -1
-                                                            : real(to, from);
-}
-
-hwloc_bitmap_t hwloc_bitmap_alloc(void)
-{
-    hwloc_bitmap_t (*real)(void) = next("hwloc_bitmap_alloc");
-
-    return fails(CALLED_FROM, "hwloc_bitmap_alloc", ENOMEM) ? NULL : real();
-}
-
-int hwloc_get_cpubind(hwloc_topology_t t, hwloc_bitmap_t set, int flags)
-{
-    int (*real)(hwloc_topology_t, hwloc_bitmap_t, int) =
-        next("hwloc_get_cpubind");
-
-    return fails(CALLED_FROM, "hwloc_get_cpubind", ENOSYS)
-               ? -1
-               : real(t, set, flags);
-}
-
-int hwloc_set_cpubind(hwloc_topology_t t, hwloc_const_bitmap_t set, int flags)
-{
-    int (*real)(hwloc_topology_t, hwloc_const_bitmap_t, int) =
-        next("hwloc_set_cpubind");
-
-    return fails(CALLED_FROM, "hwloc_set_cpubind", EXDEV) ? -1
-                                                          : real(t, set, flags);
-}
-
-int hwloc_get_last_cpu_location(hwloc_topology_t t, hwloc_bitmap_t set,
-                                int flags)
-{
-    int (*real)(hwloc_topology_t, hwloc_bitmap_t, int) =
-        next("hwloc_get_last_cpu_location");
-
-    return fails(CALLED_FROM, "hwloc_get_last_cpu_location", ENOSYS)
-               ? -1
-               : real(t, set, flags);
-}
-
-int hwloc_cpukinds_get_nr(hwloc_topology_t t, unsigned long flags)
-{
-    int (*real)(hwloc_topology_t, unsigned long) =
-        next("hwloc_cpukinds_get_nr");
-
-    return fails(CALLED_FROM, "hwloc_cpukinds_get_nr", EINVAL) ? -1
-                                                               : real(t, flags);
-}
+FAILING(int, hwloc_topology_init, -1, ENOMEM, (hwloc_topology_t *t), (t))
+FAILING(int, hwloc_topology_set_flags, -1, EINVAL,
+        (hwloc_topology_t t, unsigned long flags), (t, flags))
+FAILING(int, hwloc_topology_set_synthetic, -1, EINVAL,
+        (hwloc_topology_t t, const char *text), (t, text))
+FAILING(int, hwloc_topology_set_xml, -1, EINVAL,
+        (hwloc_topology_t t, const char *path), (t, path))
+FAILING(int, hwloc_topology_load, -1, ENOSYS, (hwloc_topology_t t), (t))
+FAILING(int, hwloc_topology_dup, -1, ENOMEM,
+        (hwloc_topology_t *to, hwloc_topology_t from), (to, from))
+FAILING(hwloc_bitmap_t, hwloc_bitmap_alloc, NULL, ENOMEM, (void), ())
+FAILING(int, hwloc_get_cpubind, -1, ENOSYS,
+        (hwloc_topology_t t, hwloc_bitmap_t set, int flags), (t, set, flags))
+FAILING(int, hwloc_set_cpubind, -1, EXDEV,
+        (hwloc_topology_t t, hwloc_const_bitmap_t set, int flags),
+        (t, set, flags))
+FAILING(int, hwloc_get_last_cpu_location, -1, ENOSYS,
+        (hwloc_topology_t t, hwloc_bitmap_t set, int flags), (t, set, flags))
+FAILING(int, hwloc_cpukinds_get_nr, -1, EINVAL,
+        (hwloc_topology_t t, unsigned long flags), (t, flags))
 
 /* ------ What is called ------ */
 
