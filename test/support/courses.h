@@ -246,4 +246,38 @@ static inline int first_step(const course *a, const course *b)
     return -1;
 }
 
+/* What a test makes of a fault: both runs, and the step where it shows. */
+typedef void meet_fn(const fault *f, course clean, course spoilt, int step);
+
+/* A fault that shows in no state, as in what a relu cuts off, is none. */
+static inline bool try_fault(uint32_t seed, uint32_t *r, kind k, meet_fn *meet)
+{
+    course clean = random_course(seed), spoilt = clean;
+    fault f = {.kind = k, .step = (int)between(r, 0, STEPS - 1),
+               .count = k == RATE || k == MEAN ? 0 : (int)between(r, 0, 40),
+               .draw = draw(r)};
+    int step;
+
+    spoilt.fault = &f;
+    take(&clean);
+    take(&spoilt);
+    step = first_step(&clean, &spoilt);
+    if (step >= 0)
+        meet(&f, clean, spoilt, step);
+    return step >= 0;
+}
+
+/* Fault of that number: draw until one shows. */
+static inline void draw_fault(uint32_t number, meet_fn *meet)
+{
+    uint32_t r = 77 + 7919 * number;
+    kind k = (kind)(number % KINDS);
+    int tries = 0;
+
+    folder_open();
+    while (!try_fault(number / KINDS * 31 + draw(&r), &r, k, meet))
+        ck_assert_int_lt(++tries, 200);
+    folder_close();
+}
+
 #endif

@@ -61,46 +61,20 @@ static void check_place(const fault *f, const ls__two_records *two)
     ck_assert_int_eq(w->index, f->where.index);
 }
 
-/* Draw faults until one shows in a state: what no state depends on, as what a
- * relu cuts off, is no fault. */
-static bool try_fault(uint32_t seed, uint32_t *r, kind k)
+static void found(const fault *f, course clean, course spoilt, int step)
 {
-    course clean = random_course(seed), spoilt = clean;
-    fault f = {.kind = k, .step = (int)between(r, 0, STEPS - 1),
-               .count = k == RATE || k == MEAN ? 0 : (int)between(r, 0, 40),
-               .draw = draw(r)};
     ls_record_difference d;
     ls__two_records two = {.first = &d};
-    int step;
 
-    spoilt.fault = &f;
-    take(&clean);
-    take(&spoilt);
-    step = first_step(&clean, &spoilt);
-    if (step < 0)
-        return false;
-    ck_assert_int_eq(step, f.step);
+    ck_assert_int_eq(step, f->step);
     locate(clean, spoilt, step, &two);
-    check_place(&f, &two);
+    check_place(f, &two);
     ls__two_records_shut(&two);
-    return true;
-}
-
-static void fault_of(uint32_t number)
-{
-    uint32_t r = 77 + 7919 * number;
-    kind k = (kind)(number % KINDS);
-    int tries = 0;
-
-    folder_open();
-    while (!try_fault(number / KINDS * 31 + draw(&r), &r, k))
-        ck_assert_int_lt(++tries, 200);
-    folder_close();
 }
 
 LOOP_TEST(test_fault, 0, (long_run() ? 25 : EACH) * KINDS)
 {
-    fault_of((uint32_t)_i);
+    draw_fault((uint32_t)_i, found);
 }
 
 /* Devices that are spread over processes are refused by name. */

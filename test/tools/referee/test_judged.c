@@ -28,12 +28,13 @@ static bool is_named(const char *why)
 /* ------ one bit ------ */
 
 /* Record the step of both sides, and judge it in both orders. */
-static void judge(course clean, course spoilt, int step)
+static void judge(const fault *f, course clean, course spoilt, int step)
 {
     const char *path[2] = {clean.path = in_folder("a.lsr"), NULL}, *turned[2];
     int status;
 
     path[1] = spoilt.path = in_folder("b.lsr");
+    (void)f;
     clean.recorded = spoilt.recorded = step;
     take(&clean);
     take(&spoilt);
@@ -51,36 +52,9 @@ static void judge(course clean, course spoilt, int step)
         puts("judged in both orders");
 }
 
-/* Draw faults until one shows in a state: what no state depends on, as what a
- * relu cuts off, is no fault. */
-static bool try_fault(uint32_t seed, uint32_t *r, kind k)
-{
-    course clean = random_course(seed), spoilt = clean;
-    fault f = {.kind = k, .step = (int)between(r, 0, STEPS - 1),
-               .count = k == RATE || k == MEAN ? 0 : (int)between(r, 0, 40),
-               .draw = draw(r)};
-    int step;
-
-    spoilt.fault = &f;
-    take(&clean);
-    take(&spoilt);
-    step = first_step(&clean, &spoilt);
-    if (step < 0)
-        return false;
-    judge(clean, spoilt, step);
-    return true;
-}
-
 LOOP_TEST(test_fault, 0, (long_run() ? 25 : EACH) * KINDS)
 {
-    uint32_t number = (uint32_t)_i, r = 77 + 7919 * number;
-    kind k = (kind)(number % KINDS);
-    int tries = 0;
-
-    folder_open();
-    while (!try_fault(number / KINDS * 31 + draw(&r), &r, k))
-        ck_assert_int_lt(++tries, 200);
-    folder_close();
+    draw_fault((uint32_t)_i, judge);
 }
 
 /* ------ all that a step makes ------ */
