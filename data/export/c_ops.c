@@ -360,25 +360,19 @@ static const ls__crow rows[] = {
     TERM("gelu", "gelu(a)"),
     TERM("add", "v16_add(a, b)"),
     TERM("round_bf16", "bf16_of(a)"),
-    MOVES("reshape", put_copy),
-    MOVES("flatten", put_copy),
-    MOVES("dropout", put_copy),
+    MOVES("reshape flatten dropout", put_copy),
     MOVES("transpose", put_transpose),
     MOVES("slice", put_slice),
     MOVES("broadcast", put_broadcast),
     MOVES("concat", put_concat),
-    MOVES("reverse", put_reverse),
-    MOVES("reverse_lengths", put_reverse),
-    MOVES("sum", put_reduction),
-    MOVES("max_over", put_reduction),
+    MOVES("reverse reverse_lengths", put_reverse),
+    MOVES("sum max_over", put_reduction),
     MOVES("embed", put_embed),
     MOVES("position", put_position),
     MOVES("parameter", put_parameter),
     MOVES("gather", put_gather),
     MOVES("one_hot", put_one_hot),
-    MOVES("embed_bag", put_bag),
-    MOVES("sparse_dense", put_bag),
-    MOVES("sparse_dense_values", put_bag),
+    MOVES("embed_bag sparse_dense sparse_dense_values", put_bag),
     {NULL, NULL, NULL, {NULL}}};
 
 bool ls__crow_is_view(const char *op)
@@ -390,12 +384,12 @@ bool ls__crow_is_view(const char *op)
 
 const ls__crow *ls__crow_of(const char *op)
 {
-    for (const ls__crow *r = rows; r->op; r++)
-        if (!strcmp(r->op, op))
-            return r;
-    for (const ls__crow *r = ls__crow_layers; r->op; r++)
-        if (!strcmp(r->op, op))
-            return r;
+    static const ls__crow *const tables[] = {rows, ls__crow_layers};
+
+    for (int i = 0; i < 2; i++)
+        for (const ls__crow *r = tables[i]; r->op; r++)
+            if (ls__net_word(op, r->op))
+                return r;
     return NULL;
 }
 

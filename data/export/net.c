@@ -161,9 +161,20 @@ void ls__net_close(ls__net *net)
 
 /* ------ asking ------ */
 
-bool ls__net_is(const ls__net_node *n, const char *op)
+bool ls__net_word(const char *op, const char *words)
 {
-    return n->op && !strcmp(n->op, op);
+    size_t n = strlen(op);
+
+    for (const char *at = words; (at = strstr(at, op)); at += n)
+        if (n && (at == words || at[-1] == ' ') && (!at[n] || at[n] == ' ') &&
+            !strchr(op, ' '))
+            return true;
+    return false;
+}
+
+bool ls__net_is(const ls__net_node *n, const char *words)
+{
+    return n->op && ls__net_word(n->op, words);
 }
 
 /* The operators of recurrent layers begin with "lstm" and "gru". */

@@ -53,8 +53,9 @@ typedef struct ls__net {
 int ls__net_open(ls__net *net, const ls_archive *archive);
 void ls__net_close(ls__net *net);
 
-/* Returns whether a node is of that operator. */
-bool ls__net_is(const ls__net_node *node, const char *op);
+/* Returns whether an operator is one of these words; whether a node's is. */
+bool ls__net_word(const char *op, const char *words);
+bool ls__net_is(const ls__net_node *node, const char *words);
 
 /* Returns whether it is a recurrent layer's. */
 bool ls__net_is_recurrent(const ls__net_node *node);

@@ -299,5 +299,5 @@ const ls__onnx_row ls__onnx_layers[] = {
     {"max_pool", NULL, max_pool},   {"avg_pool", NULL, avg_pool},
     {"group_norm", NULL, group_norm}, {"batch_norm", NULL, batch_norm},
     {"rotary", NULL, rotary},       {"attention", NULL, attention},
-    {"sparse_dense", NULL, bag},    {"sparse_dense_values", NULL, bag},
-    {"embed_bag", NULL, bag},       {NULL, NULL, NULL}};
+    {"sparse_dense sparse_dense_values embed_bag", NULL, bag},
+    {NULL, NULL, NULL}};

@@ -26,8 +26,7 @@ static const ls__onnx_row rows[] = {
     {"sum", "ReduceSum(x0, [axis+1..axes]; keepdims=0)", NULL},
     {"max_over", "ReduceMax(x0, [axis+1..axes]; keepdims=0)", NULL},
     {"concat", "Concat(*; axis=axis+1)", NULL},
-    {"reshape", "Reshape(x0, [0, shape])", NULL},
-    {"flatten", "Reshape(x0, [0, shape])", NULL},
+    {"reshape flatten", "Reshape(x0, [0, shape])", NULL},
     {"transpose", "Transpose(x0; perm=[0, axes+1])", NULL},
     {"slice", "Slice(x0, [first], [first+count], [axis+1])", NULL},
     {"broadcast", "Expand(Reshape(x0, [0, ones, x0]), [1, shape])", NULL},
@@ -58,7 +57,7 @@ static const ls__onnx_row *row_of(const char *op)
 
     for (int i = 0; i < 2; i++)
         for (const ls__onnx_row *row = tables[i]; row->op; row++)
-            if (!strcmp(row->op, op))
+            if (ls__net_word(op, row->op))
                 return row;
     return NULL;
 }

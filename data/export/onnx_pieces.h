@@ -5,9 +5,9 @@
 
 #include "export/onnx.h"
 
-/* An operator's row; one without `op` ends a table.  The text has the operators
- * of ONNX that make the same, with their inputs and, after a semicolon, their
- * attributes; whoever reads ONNX can take it the other way.
+/* The row of the operators in `op`; one without ends a table.  The text has the
+ * operators of ONNX that make the same, with their inputs and, after a
+ * semicolon, their attributes; whoever reads ONNX can take it the other way.
  *
  *     x0, p0          input 0, parameter 0; * all inputs
  *     v0, i0          a value and an integer that come with the text

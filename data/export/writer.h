@@ -88,9 +88,9 @@ const char *ls__cargument(const ls__writer *w, const ls__cnode *input,
 
 /* ------ Operators (c_ops.c, c_layers.c) ------ */
 
-/* A row of operators: written by a function, or where elementwise by a formula
- * of lanes alone, in which a and b are the inputs, p and q the attributes that
- * are named. */
+/* A row of operators, whose names are words of `op`: written by a function, or
+ * where elementwise by a formula of lanes alone, in which a and b are the
+ * inputs, p and q the attributes that are named. */
 typedef struct ls__crow {
     const char *op;
     int (*put)(ls__writer *w, int node);

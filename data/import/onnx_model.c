@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Forget what an earlier graph left. */
 void ls__onnx_forget(ls_onnx *file)
 {
     for (int i = 0; i < file->problems; i++)

@@ -11,7 +11,6 @@
 
 /* ------ one operator ------ */
 
-/* May the engine's operator do it? */
 bool ls__attention_is_own(const ls__attention_parts *a)
 {
     const ls__named *q = &a->q, *k = &a->k, *v = &a->v;
@@ -25,21 +24,18 @@ bool ls__attention_is_own(const ls__attention_parts *a)
 
 static const int beside[] = {2, 1, 3};
 
-/* (rows,heads,T,d) as the node (T,heads d). */
 ls_node *ls__heads_beside(ls__named *v)
 {
     return ls_reshape(ls__value_in_order(v, 3, beside), 2,
                       (int64_t[]){v->shape[2], v->shape[1] * v->shape[3]});
 }
 
-/* And back. */
 int ls__heads_apart(ls_node *x, const int64_t *shape, ls__named *y)
 {
     x = ls_reshape(x, 3, (int64_t[]){shape[2], shape[1], shape[3]});
     return ls__value_set(y, x, 4, shape, 3, beside);
 }
 
-/* Make y the attention. */
 int ls__attend(ls__attention_parts *a, ls__named *y)
 {
     const int64_t *shape = a->q.shape;
@@ -57,7 +53,6 @@ int ls__attend(ls__attention_parts *a, ls__named *y)
 
 /* ------ masks ------ */
 
-/* Numbers that are known, or that a node repeats. */
 const ls__named *ls__numbers_of(const ls__named *v)
 {
     if (v && v->kind == LS__NODE && v->known && v->known_of == v->node)
@@ -65,8 +60,6 @@ const ls__named *ls__numbers_of(const ls__named *v)
     return v && v->kind == LS__NUMBERS ? v : NULL;
 }
 
-/* Does a mask of T by T show a position itself and those before?  It is added,
- * or where it is `hidden` (1 or 0) it hides. */
 bool ls__is_causal(const ls__named *mask, int64_t t, int hidden)
 {
     if (mask->rank < 2 || mask->shape[mask->rank - 1] != t ||

@@ -147,20 +147,16 @@ static bool letters(const char *text, size_t size,
     memset(list, 0, 3 * (LS_MAX_RANK + 1));
     for (size_t i = 0; i < size; i++) {
         char c = text[i];
+        bool arrow = c == '-' && i + 1 < size && text[i + 1] == '>';
 
-        if (c == ' ')
-            continue;
-        if (c == ',' && of == 0) {
-            of = 1;
+        if ((of == 0 && c == ',') || (of == 1 && arrow)) {
+            of++;
             n = 0;
-        } else if (c == '-' && of == 1 && i + 1 < size && text[i + 1] == '>') {
-            of = 2;
-            n = 0;
-            i++;
+            i += arrow;
         } else if (c >= 'a' && c <= 'z' && n < LS_MAX_RANK &&
                    !strchr(list[of], c)) {
             list[of][n++] = c;
-        } else {
+        } else if (c != ' ') {
             return false;
         }
     }

@@ -189,7 +189,6 @@ static int part_at(ls__reader *r, const ls__om_node *n, ls__named *v)
     return ls__read_part(v, v->along, first, size < v->part ? size : v->part);
 }
 
-/* Join values along an axis, laid as v[main] is, which they become. */
 int ls__read_join(ls__reader *r, int count, ls__named *v, int main, int axis)
 {
     int k = 0;

@@ -144,8 +144,6 @@ static ls_node *by_number(const ls__om_node *n, ls_node *x, double c,
                                : ls_clamp(x, -(double)INFINITY, c);
 }
 
-/* A constant, or an initializer of one number, which is none to train: so
- * exporters write factors. */
 bool ls__only_number(const ls__named *v, double *x)
 {
     if ((v->kind != LS__NUMBERS && v->kind != LS__WEIGHT) ||

@@ -15,7 +15,6 @@
 
 /* ------ values ------ */
 
-/* The value of a name, which is new or is there; NULL: no memory. */
 ls__named *ls__read_value(ls__reader *r, const char *name)
 {
     int *number = ls__names_number(&r->names, name);

@@ -111,7 +111,6 @@ int ls__value_set(ls__named *v, ls_node *node, int rank, const int64_t *shape,
 
 /* ------ moving ------ */
 
-/* Split an atom of the node in two, the first of that size. */
 int ls__atoms_split(ls__named *v, int i, int64_t size)
 {
     ls__atom *a = &v->atom[i];
