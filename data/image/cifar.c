@@ -7,7 +7,6 @@
 #include "image/images.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { PIXELS = 3 * 32 * 32, CHUNK = 64, COARSE = 20 };
 
@@ -71,18 +70,17 @@ static int add_labels(ls__images *im, const form *is, const ls__file *f,
                       const char *path)
 {
     int64_t rows = f->size / is->record;
-    int32_t *more = ls__new((size_t)(im->rows + rows), sizeof *more, "labels");
+    size_t all = (size_t)(im->rows + rows);
+    int32_t *more = realloc(im->label, all * sizeof *more);
     uint8_t *chunk = ls__new(CHUNK, (size_t)is->record, "labels");
     int status = LS_ENOMEM;
 
-    if (more && im->rows)
-        memcpy(more, im->label, (size_t)im->rows * sizeof *more);
+    if (!more)
+        ls__no_memory("labels", all * sizeof *more);
+    im->label = more ? more : im->label;
     if (more && chunk)
         status = read_labels(is, f, path, chunk, more + im->rows);
     free(chunk);
-    free(more ? im->label : NULL);
-    if (more)
-        im->label = more;
     return status;
 }
 

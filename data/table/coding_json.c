@@ -13,7 +13,7 @@
 
 static json_t *column_json(const ls__column *column)
 {
-    json_t *list, *out;
+    json_t *list;
 
     if (column->date)
         return json_pack("{s:s, s:s, s:f, s:f}", "name", column->name, "date",
@@ -29,8 +29,7 @@ static json_t *column_json(const ls__column *column)
             json_decref(list);
             return NULL;
         }
-    out = json_pack("{s:s, s:o}", "name", column->name, "words", list);
-    return out;
+    return json_pack("{s:s, s:o}", "name", column->name, "words", list);
 }
 
 static json_t *coding_object(const ls_coding *c)

@@ -111,20 +111,10 @@ void ls__words_sort(ls__words *w)
 
 int ls__words_find(char *const *word, int n, const char *text)
 {
-    int low = 0, high = n;
+    char *const *at = n ? bsearch(&text, word, (size_t)n, sizeof *word,
+                                  by_order) : NULL;
 
-    while (low < high) {
-        int middle = low + (high - low) / 2;
-        int order = ls__words_compare(word[middle], text);
-
-        if (order == 0)
-            return middle;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return -1;
+    return at ? (int)(at - word) : -1;
 }
 
 void ls__words_free(ls__words *w)
