@@ -10,9 +10,9 @@
 #include "inspect/difference.h"
 #include "inspect/drawing.h"
 #include "inspect/entry.h"
-#include "inspect/records.h"
 #include "opt/json_parts.h"
 #include "opt/opt.h"
+#include "run/record_option.h"
 
 #include <lockstep.h>
 
@@ -256,10 +256,53 @@ static int show_two(const run *r)
     return opt_end(status);
 }
 
+/* ------ Two records of a step ------ */
+
+static bool is_record(const char *path)
+{
+    size_t n = strlen(path);
+
+    return n > 4 && strcmp(path + n - 4, ".lsr") == 0;
+}
+
 static bool are_records(const run *r)
 {
-    return r->line.paths == 2 && records_is(r->line.path[0]) &&
-           records_is(r->line.path[1]);
+    return r->line.paths == 2 && is_record(r->line.path[0]) &&
+           is_record(r->line.path[1]);
+}
+
+static json_t *bits(uint32_t x)
+{
+    char text[9];
+
+    snprintf(text, sizeof text, "%08" PRIx32, x);
+    return json_string(text);
+}
+
+static int print_record_json(const ls_record_difference *d)
+{
+    json_t *all = json_pack("{s:b,s:s}", "same", d->same, "text", d->text);
+
+    if (d->element >= 0) {
+        all = json_with(all, "element", json_integer(d->element));
+        all = json_with(all, "a", bits(d->a));
+        all = json_with(all, "b", bits(d->b));
+    }
+    return json_print(all, JSON_COMPACT);
+}
+
+static int compare_records(const char *a, const char *b, bool json)
+{
+    ls_record_difference d;
+    int status = opt_check(ls_record_compare(a, b, &d));
+
+    if (status != OPT_GO)
+        return status;
+    if (json && print_record_json(&d) != OPT_GO)
+        return OPT_FAILED;
+    if (!json)
+        record_option_show(&d);
+    return opt_end(d.same ? OPT_GO : OPT_FAILED);
 }
 
 int main(int argc, char **argv)
@@ -272,7 +315,7 @@ int main(int argc, char **argv)
     opt_add(&r.program, (opt_rows)OPT_ROWS(options), &r.set);
     status = opt_parse(&r.program, argc, argv, &r.line);
     if (status == OPT_GO && are_records(&r))
-        return records_compare(r.line.path[0], r.line.path[1], r.set.json);
+        return compare_records(r.line.path[0], r.line.path[1], r.set.json);
     if (status == OPT_GO)
         status = open_archives(&r);
     if (status == OPT_GO)

@@ -5,7 +5,6 @@
 
 #include "run/launch.h"
 #include "run/run.h"
-#include "scale/others.h"
 #include "scale/scale_findings.h"
 
 typedef struct scale_settings {
@@ -27,7 +26,6 @@ typedef struct scale {
     int workers[SCALE_COUNTS], ranks[SCALE_COUNTS];
     const ls_transport *transport; /* between ranks; NULL: there are none */
     int status; /* of what failed inside of the measurement */
-    others others;
     bool tells; /* stderr is a terminal */
     double began; /* when the first run did */
     scaling *scaling;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* --weak: the batch, and generated data, as many times. */
@@ -122,15 +123,59 @@ static int measure_rank(scale *s)
     return s->status != OPT_GO ? s->status : opt_check(status);
 }
 
+/* ------ The load of other programs ------ */
+
+/* Processor seconds of all of them, from the first line of /proc/stat ("cpu
+ * user nice system idle iowait irq softirq steal .."), less our own. */
+static double of_all(void)
+{
+    double user, nice, system, irq, soft;
+    FILE *f = fopen("/proc/stat", "r");
+    int n;
+
+    if (!f)
+        return 0;
+    n = fscanf(f, "cpu %lf %lf %lf %*f %*f %lf %lf", &user, &nice, &system,
+               &irq, &soft);
+    fclose(f);
+    return n == 5 ? (user + nice + system + irq + soft) /
+                        (double)sysconf(_SC_CLK_TCK)
+                  : 0;
+}
+
+static double seconds(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+static double of_others(void)
+{
+    struct rusage own;
+
+    getrusage(RUSAGE_SELF, &own);
+    return of_all() - seconds(own.ru_utime) - seconds(own.ru_stime);
+}
+
+/* Processors that others have used, on average; 0 where /proc/stat does not
+ * say. */
+static double used_since(double began, double theirs)
+{
+    double time = opt_seconds() - began, used = of_others() - theirs;
+
+    return time > 0 && used > 0 ? used / time : 0;
+}
+
 int scale_measure(scale *s)
 {
+    double began, theirs;
     int status;
 
     s->tells = isatty(STDERR_FILENO) && launch_first(&s->launch);
-    others_start(&s->others);
+    began = opt_seconds();
+    theirs = of_others();
     status = measure_rank(s);
     if (s->tells)
         fprintf(stderr, "\r%40s\r", "");
-    s->findings.others = others_used(&s->others);
+    s->findings.others = used_since(began, theirs);
     return status;
 }

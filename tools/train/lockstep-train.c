@@ -4,14 +4,16 @@
  * The run is a list of stages; each goes on, or has said what is wrong and
  * gives the exit status.  Results go to stdout, remarks to stderr. */
 #include "model/adapt.h"
+#include "opt/characters.h"
 #include "run/apart.h"
 #include "run/writable.h"
-#include "train/judged.h"
 #include "train/publish.h"
 #include "train/session.h"
 #include "train/stop.h"
 #include "train/trials.h"
 #include "train/weights.h"
+
+#include <lockstep/record.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -298,6 +300,20 @@ static int open_metrics(session *s)
                         s->at.done);
 }
 
+/* Tell what the referee could not judge: operators, updates, schedules, first
+ * values, and last rows. */
+static void tell_unjudged(const run *r)
+{
+    const char *why = data_unjudged(&r->data);
+    char text[LS_RECORD_TEXT];
+
+    for (int i = 0; ls_record_unjudged(r->trainer, i, text) > 0; i++)
+        printf("referee does not know %s\n", characters_shown(text));
+    if (why)
+        printf("referee does not know rows of a batch (%s)\n",
+               characters_shown(why));
+}
+
 /* Comes after the metrics, which begin with the run's lines. */
 static int open_transcriber(session *s)
 {
@@ -305,7 +321,7 @@ static int open_transcriber(session *s)
 
     if (status == OPT_GO && (s->set.against || s->set.record) &&
         run_is_first(&s->run))
-        judged_tell(&s->run);
+        tell_unjudged(&s->run);
     return status;
 }
 

@@ -3,13 +3,13 @@
 #define _GNU_SOURCE
 #include "verify/questions.h"
 #include "run/publish_files.h"
-#include "verify/one_checkpoint.h"
 #include "verify/segments.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int ask_files(run *r)
 {
@@ -41,6 +41,39 @@ static void allow_cut(const run *r, answer *a)
              "it has", f->batches, opt_es(f->batches));
 }
 
+static int put_link(const scratch *s, const char *all, int64_t batches)
+{
+    char *from = NULL, *to = NULL, *full = realpath(all, NULL);
+    int status = OPT_GO;
+
+    if (!full)
+        return opt_fail(OPT_FAILED, "%s: no such folder", all);
+    if (asprintf(&from, "%s/step-%012" PRId64, full, batches) < 0 ||
+        asprintf(&to, "%s/step-%012" PRId64, s->folder, batches) < 0)
+        status = opt_fail(OPT_FAILED, "no memory for the names of files");
+    if (status == OPT_GO && access(from, R_OK) != 0)
+        status = opt_fail(OPT_FAILED, "%s: there is none", from);
+    if (status == OPT_GO && symlink(from, to) != 0)
+        status = opt_fail(OPT_FAILED, "%s: no link could be made", to);
+    free(from);
+    free(to);
+    free(full);
+    return status;
+}
+
+/* A folder of one of the checkpoints in `all`, so that a run goes on from that;
+ * of 0 batches none. */
+static int open_checkpoint(scratch *s, const char *all, int64_t batches)
+{
+    int status = scratch_open(s, "verify");
+
+    if (status == OPT_GO && batches)
+        status = put_link(s, all, batches);
+    if (status != OPT_GO)
+        scratch_close(s);
+    return status;
+}
+
 /* Train from one place to another. */
 static int replay_part(run *r, int64_t first, int64_t last, answer *a)
 {
@@ -55,7 +88,7 @@ static int replay_part(run *r, int64_t first, int64_t last, answer *a)
                                published_part(&r->of, first);
     scratch from = {.lock = -1};
     char *model = NULL;
-    int status = folder ? one_checkpoint_open(&from, r->set.checkpoint, first)
+    int status = folder ? open_checkpoint(&from, r->set.checkpoint, first)
                         : OPT_GO;
 
     if (status != OPT_GO)
