@@ -8,7 +8,6 @@
  * otherwise. */
 #define _GNU_SOURCE
 #include "inspect/difference.h"
-#include "inspect/drawing.h"
 #include "inspect/entry.h"
 #include "opt/json_parts.h"
 #include "opt/opt.h"
@@ -217,13 +216,72 @@ static bool has_graph(const ls_archive *a)
     return false;
 }
 
+/* ------ A graph: names may be anybody's, and entry_print shows them ------ */
+
+static int number_of(const ls_graph *g, const ls_node *n)
+{
+    int i = 0;
+
+    while (ls_graph_node(g, i) != n)
+        i++;
+    return i;
+}
+
+static void node_shape(const ls_node *n, char text[ENTRY_TEXT])
+{
+    ls_entry e = {0};
+
+    e.rank = ls_node_shape(n, e.shape);
+    entry_shape(&e, text);
+}
+
+/* The name of the output that a node is, or NULL. */
+static const char *output_of(const ls_graph *g, const ls_node *n)
+{
+    const char *name = NULL;
+
+    for (int i = 0; ls_graph_output(g, i, &name); i++)
+        if (ls_graph_output(g, i, NULL) == n)
+            return name;
+    return NULL;
+}
+
+static void print_node(const ls_graph *g, int i)
+{
+    const ls_node *n = ls_graph_node(g, i);
+    const char *output = output_of(g, n);
+    char shape[ENTRY_TEXT];
+
+    node_shape(n, shape);
+    printf("%5d  ", i);
+    entry_print(ls_node_op(n), 13);
+    printf("  ");
+    entry_print(ls_node_name(n), 24);
+    printf("  %-14s", shape);
+    for (int k = 0; ls_node_input(n, k); k++)
+        printf(" %s%d", k ? "" : "<- ", number_of(g, ls_node_input(n, k)));
+    if (output) {
+        printf("  output ");
+        entry_print(output, 0);
+    }
+    puts(n == ls_graph_loss(g) ? "  loss" : "");
+}
+
+static void print_graph(const ls_graph *g)
+{
+    printf("\n%5s  %-13s  %-24s  %-14s %s\n", "node", "operator", "name", "row",
+           "from");
+    for (int i = 0; i < ls_graph_nodes(g); i++)
+        print_node(g, i);
+}
+
 static int draw(const char *path)
 {
     ls_graph *graph = NULL;
     int status = opt_check(ls_graph_load(&graph, path));
 
     if (status == OPT_GO)
-        drawing_text(graph);
+        print_graph(graph);
     ls_graph_free(graph);
     return status;
 }

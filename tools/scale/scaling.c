@@ -8,7 +8,6 @@
  * of 64: there the bytes after the first steps are compared, and later ones
  * with those of the count's own first run. */
 #include "scale/scaling.h"
-#include "scale/counts.h"
 #include "scale/scaling_fail.h"
 #include "scale/scaling_run.h"
 

@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "scale/scaling_ranks.h"
 #include "opt/cores.h"
-#include "scale/counts.h"
 #include "scale/scaling_fail.h"
 
 #include <stdlib.h>
@@ -102,6 +101,33 @@ int parties_tell(const ls_transport *all, void *data, size_t bytes)
 }
 
 /* ------ Counts of ranks ------ */
+
+/* The places above the new one move up. */
+static int insert(int *out, int n, int count)
+{
+    int i = n;
+
+    for (int k = 0; k < n; k++)
+        if (out[k] == count)
+            return n;
+    for (; i > 0 && out[i - 1] > count; i--)
+        out[i] = out[i - 1];
+    out[i] = count;
+    return n + 1;
+}
+
+int count_all(int *out, int asked, const int *count, int most)
+{
+    int n = insert(out, 0, 1);
+
+    for (int i = 0; i < asked; i++)
+        n = insert(out, n, count[i]);
+    if (asked)
+        return n;
+    for (int c = 2; c < most; c *= 2)
+        n = insert(out, n, c);
+    return insert(out, n, most);
+}
 
 /* Deals the cores among the ranks of a machine.  Returns this rank's number. */
 static int deal(rank_party *p, const ls_transport *all,

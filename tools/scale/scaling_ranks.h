@@ -8,6 +8,14 @@
 
 enum { PARTY_CPUS = 4096 }; /* bytes of a list of processors */
 
+enum { DOUBLINGS = 32 };
+
+/* Counts of workers, or of ranks: 1 and those asked for or, where none are, the
+ * powers of 2 below `most` and `most`, which is at least 1 and at most 65536:
+ * in rising order, once each.  Returns how many; `out` has room for asked +
+ * DOUBLINGS. */
+int count_all(int *out, int asked, const int *count, int most);
+
 /* Ranks that train together: the first ones of all. */
 typedef struct rank_party {
     int ranks;

@@ -10,6 +10,11 @@
 
 #include <stdbool.h>
 
+/* The number of all parameters, and copies of them, one after the other, in
+ * canonical order.  A status of the library. */
+int64_t weights_count(const ls_trainer *t);
+int weights_get(const ls_trainer *t, float *to);
+
 typedef struct held {
     float *value; /* of all parameters, one after the other */
     bool waits;   /* to be written */

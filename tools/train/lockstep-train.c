@@ -11,7 +11,6 @@
 #include "train/session.h"
 #include "train/stop.h"
 #include "train/trials.h"
-#include "train/weights.h"
 
 #include <lockstep/record.h>
 

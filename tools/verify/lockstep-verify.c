@@ -10,10 +10,10 @@
 #include "opt/json_parts.h"
 #include "opt/opt.h"
 #include "run/apart.h"
+#include "run/record_option.h"
 #include "verify/attest.h"
 #include "verify/explained.h"
 #include "verify/questions.h"
-#include "verify/step_record.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -200,6 +200,45 @@ static int explain(run *r)
     return status;
 }
 
+/* ------ two transcripts, and the record of a step ------ */
+
+/* The states that a file has; without memory, or where it changed since it was
+ * compared, there are none. */
+static ls_state_root *states_of(const char *path, int64_t *n)
+{
+    int64_t room = ls_transcript_states(path, 0, NULL);
+    ls_state_root *all = room > 0 ? calloc((size_t)room, sizeof *all) : NULL;
+
+    *n = all && ls_transcript_states(path, room, all) == room ? room : 0;
+    return all;
+}
+
+/* Print what finds the step in which two transcripts part, or what judges it:
+ * the one behind the last state that both have. */
+static void tell_step(char *const path[2])
+{
+    int64_t n[2], same = 0, step, last;
+    ls_state_root *a = states_of(path[0], &n[0]);
+    ls_state_root *b = states_of(path[1], &n[1]);
+
+    while (same < n[0] && same < n[1] && a[same].batches == b[same].batches &&
+           strcmp(a[same].root, b[same].root) == 0)
+        same++;
+    if (same > 0 && same < n[0] && same < n[1]) {
+        step = a[same - 1].batches;
+        last = a[same].batches - 1;
+        if (step < last)
+            printf("next: it is one of steps %" PRId64 " to %" PRId64
+                   ": train again with --transcript :every=1, and compare\n",
+                   step, last);
+        else
+            printf("next: of both lockstep-verify --record %" PRId64 " RUN.lst "
+                   "STEP.lsr, then referee A.lsr B.lsr A.lst B.lst\n", step);
+    }
+    free(a);
+    free(b);
+}
+
 static int print_two(const ls_transcript_difference *d)
 {
     json_t *all = json_pack("{s:b,s:I,s:s}", "same", d->same, "line",
@@ -229,9 +268,29 @@ static int verify_two(run *r)
     else
         printf("differs: %s\n", characters_shown(d.text));
     if (!r->set.json && !d.same && d.line > 1)
-        step_record_tell(r->line.path);
+        tell_step(r->line.path);
     r->differs = d.same ? 0 : FIRST_STATUS + REPLAY;
     return status;
+}
+
+/* Train again up to a step, "STEP" or "STEP:DEVICE", and write its record to
+ * the second file; of a run on several ranks, too: they have the bytes of one
+ * process. */
+static int record_step(const replay *r, const char *step, const opt_line *line)
+{
+    int64_t batches = published_batches(r->of), n;
+    int device;
+
+    if (record_option_read(step, &n, &device) != OPT_GO)
+        return OPT_WRONG;
+    if (line->paths != 2)
+        return opt_fail(OPT_WRONG, "--record needs the file that it writes, "
+                        "behind the transcript");
+    if (n >= batches)
+        return opt_fail(OPT_WRONG, "--record %s: %s has %" PRId64 " step%s, "
+                        "counted from 0", step, r->of->path, batches,
+                        opt_s(batches));
+    return replay_record(r, n, device, line->path[1], true);
 }
 
 static int write_record(run *r)
@@ -241,7 +300,7 @@ static int write_record(run *r)
     int status = r->line.paths ? open_one(r, r->line.path[0]) : OPT_GO;
 
     if (status == OPT_GO)
-        status = step_record_write(&all, r->set.record, &r->line);
+        status = record_step(&all, r->set.record, &r->line);
     close_one(r);
     return status;
 }
