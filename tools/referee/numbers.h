@@ -94,8 +94,10 @@ product f32_product, bf16_product, f32x3_product;
 f32 to_bf16(f32 x);
 int64_t least(int64_t a, int64_t b);
 
-/* Down a column of rows, added to c if there is one. */
+/* Down a column of rows, added to c if there is one, in chunks of 256; the same
+ * of products. */
 f32 column(const f32 *c, const f32 *a, int64_t rows);
+f32 chains(const f32 *c, const f32 *a, const f32 *b, int64_t n);
 
 /* Along a row; b NULL: the sum of a, else of a b. */
 f32 row_sum(const f32 *a, const f32 *b, int64_t n);

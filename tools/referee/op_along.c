@@ -24,14 +24,6 @@ f32 term_makes(const asked *q)
     return plus_others(q, (of->index ? t->b : t->a)(g));
 }
 
-f32 round_makes(const asked *q)
-{
-    if (is_y())
-        return to_bf16(word(q->x + q->at));
-    return is_dx(q, 0) ? plus_others(q, to_bf16(word(q->dy + q->at)))
-                       : unknown("round_bf16");
-}
-
 f32 dropout_makes(const asked *q)
 {
     drops d;

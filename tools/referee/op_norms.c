@@ -45,21 +45,6 @@ static stats stats_of(const asked *q, const f32 *x, int64_t n)
 
 static f32 norm_xh(f32 x, f32 mean, f32 r) { return f_mul(f_sub(x, mean), r); }
 
-/* dy of a column times xh: chains of 256, the first one added to c. */
-static f32 scale_sum(const f32 *c, const f32 *d, const f32 *xh, int64_t n)
-{
-    f32 sum = 0;
-
-    for (int64_t i = 0; i < n; i += 256) {
-        f32 one = 0;
-
-        for (int64_t k = i; k < n && k < i + 256; k++)
-            one = f_fma(d[k], xh[k], one);
-        sum = i ? f_add(sum, one) : c ? f_add(*c, one) : one;
-    }
-    return sum;
-}
-
 /* ------ layer, rms and group norms ------ */
 
 /* A list is a vector, or a group of a row: `run` numbers of each of its pixels,
@@ -147,8 +132,8 @@ static f32 vectors_dscale(const lists *l)
 
     for (int64_t i = 0; i < q->vectors; i++)
         xh[i] = xh_at(l, i * q->width + q->at);
-    return scale_sum(sum_before(q), words(q->dy + q->at, q->vectors, q->width),
-                     xh, q->vectors);
+    return chains(sum_before(q), words(q->dy + q->at, q->vectors, q->width),
+                  xh, q->vectors);
 }
 
 /* The term of element `at` of x in its channel's scale or bias. */
@@ -231,7 +216,7 @@ static f32 batch_dparam(const asked *q, f32 mean, f32 r, f32 factor)
     for (int64_t i = 0; i < q->vectors; i++)
         xh[i] = norm_xh(xh[i], mean, r);
     if (of->index % 3 == 0)
-        by = scale_sum(NULL, d, xh, q->vectors);
+        by = chains(NULL, d, xh, q->vectors);
     else
         by = column(NULL, d, q->vectors);
     if (of->index == 2)

@@ -160,7 +160,7 @@ static const struct {
     {"max_pool", pool_makes}, {"avg_pool", pool_makes},
     {"layer_norm", norm_makes}, {"rms_norm", norm_makes},
     {"group_norm", norm_makes}, {"batch_norm", batch_norm_makes},
-    {"dropout", dropout_makes}, {"round_bf16", round_makes},
+    {"dropout", dropout_makes},
     {"softmax", softmax_makes}, {"log_softmax", softmax_makes},
     {"sum", reduced_makes}, {"max_over", reduced_makes},
     {"cross entropy", loss_makes}, {"next token", loss_makes},

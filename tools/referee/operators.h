@@ -94,8 +94,8 @@ const char *term_name(int i);        /* NULL behind the last */
 answer dense_makes, matmul_makes;                       /* op_dense.c */
 answer conv_makes, pool_makes;                           /* op_windows.c */
 answer norm_makes, batch_norm_makes;                     /* op_norms.c */
-answer term_makes, round_makes, dropout_makes, softmax_makes, reduced_makes,
-    loss_makes, mean_loss_makes;                         /* op_along.c */
+answer term_makes, dropout_makes, softmax_makes, reduced_makes, loss_makes,
+    mean_loss_makes;                                     /* op_along.c */
 answer parameter_makes, embed_makes, position_makes, one_hot_makes, view_makes,
     bag_makes;                                          /* op_tables.c */
 answer attention_makes, rotary_makes;                    /* op_heads.c */

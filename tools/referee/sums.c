@@ -6,7 +6,7 @@ int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ------ products ------ */
 
-/* A chunk of rows, or of K: at most 256 links from +0. */
+/* A chunk of rows, or of K: at most 256 links from +0, of products or of a. */
 static f32 chain(const f32 *a, const f32 *b, int64_t n)
 {
     f32 sum = 0;
@@ -16,7 +16,17 @@ static f32 chain(const f32 *a, const f32 *b, int64_t n)
     return sum;
 }
 
-/* c (or nothing) + the chunks of K, in order, +0 added. */
+static f32 chain_of_one(const f32 *a, const f32 *b, int64_t n)
+{
+    f32 sum = 0;
+
+    (void)b;
+    for (int64_t i = 0; i < n; i++)
+        sum = f_add(sum, a[i]);
+    return sum;
+}
+
+/* c (or nothing) + the chunks of K, in order. */
 static f32 chunks(const f32 *c, const f32 *a, const f32 *b, int64_t k,
                   f32 (*chunk)(const f32 *a, const f32 *b, int64_t n))
 {
@@ -27,12 +37,22 @@ static f32 chunks(const f32 *c, const f32 *a, const f32 *b, int64_t k,
 
         sum = i || c ? f_add(sum, one) : one;
     }
-    return f_add(sum, 0);
+    return sum;
+}
+
+f32 chains(const f32 *c, const f32 *a, const f32 *b, int64_t n)
+{
+    return chunks(c, a, b, n, chain);
+}
+
+f32 column(const f32 *c, const f32 *a, int64_t rows)
+{
+    return chunks(c, a, a, rows, chain_of_one);
 }
 
 f32 f32_product(const f32 *c, const f32 *a, const f32 *b, int64_t k)
 {
-    return chunks(c, a, b, k, chain);
+    return f_add(chains(c, a, b, k), 0);
 }
 
 /* To the upper half of a float, to nearest, ties to even. */
@@ -87,7 +107,7 @@ static f32 split_chunk(const f32 *a, const f32 *b, int64_t n)
 
 f32 f32x3_product(const f32 *c, const f32 *a, const f32 *b, int64_t k)
 {
-    return chunks(c, a, b, k, split_chunk);
+    return f_add(chunks(c, a, b, k, split_chunk), 0);
 }
 
 /* Chains end where the index, of K or of rows, passes a multiple of 256. */
@@ -106,21 +126,6 @@ f32 bag_sum(f32 c, const f32 *value, const f32 *w, const f32 *index, int64_t n)
 }
 
 /* ------ sums of one list ------ */
-
-/* 256 rows at a time. */
-f32 column(const f32 *c, const f32 *a, int64_t rows)
-{
-    f32 sum = 0;
-
-    for (int64_t r = 0; r < rows; r += 256) {
-        f32 one = 0;
-
-        for (int64_t i = r; i < rows && i < r + 256; i++)
-            one = f_add(one, a[i]);
-        sum = r ? f_add(sum, one) : c ? f_add(*c, one) : one;
-    }
-    return sum;
-}
 
 /* 16 lanes in order, then i and i + 8, 4, 2, 1. */
 static f32 lanes(f32 lane[16])

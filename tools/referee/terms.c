@@ -170,6 +170,7 @@ static f32 gelu_exact_slope(f32 x)
     ROW(tanh, e_tanh(a), times_slope(d, tanh_slope(a))) \
     ROW(sigmoid, e_sigmoid(a), times_slope(d, e_sigmoid_slope(a))) \
     ROW(scale, f_fma(p, a, q), f_mul(d, p)) \
+    ROW(round_bf16, to_bf16(a), to_bf16(d)) \
     ROW(square, f_mul(a, a), f_mul(d, f_add(a, a))) \
     ROW(sqrt, f_sqrt(a), f_div(f_mul(d, F(0.5f)), y)) \
     ROW(exp, e_exp(a), f_mul(d, y)) \

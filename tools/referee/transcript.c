@@ -21,7 +21,15 @@ static const char *option_in(const transcript *t, const char *name)
 
 static const char *const of_heads[] = {"bits", "devices", "layout", "maker",
                                        "micro", "plan"};
-enum { OF_HEADS = sizeof of_heads / sizeof *of_heads };
+
+/* The first that two heads do not share; NULL: there is none. */
+static const char *other_in(const json *a, const json *b)
+{
+    for (size_t i = 0; i < sizeof of_heads / sizeof *of_heads; i++)
+        if (!json_same(json_get(a, of_heads[i]), json_get(b, of_heads[i])))
+            return of_heads[i];
+    return NULL;
+}
 
 const char *head_differs(const transcript *t, const record *r)
 {
@@ -31,11 +39,9 @@ const char *head_differs(const transcript *t, const record *r)
     uint8_t hash[HASH];
     sha s;
 
-    for (int i = 0; i < OF_HEADS; i++)
-        if (!json_same(json_get(t->head, of_heads[i]),
-                       json_get(r->head, of_heads[i])))
-            return text_of("\"%s\" of its record's head is not that of its "
-                           "transcript", of_heads[i]);
+    if (other_in(t->head, r->head))
+        return text_of("\"%s\" of its record's head is not that of its "
+                       "transcript", other_in(t->head, r->head));
     sha_begin(&s);
     if (graph)
         sha_add(&s, graph->from, (size_t)(graph->to - graph->from));
@@ -52,10 +58,8 @@ const char *head_differs(const transcript *t, const record *r)
 
 int transcripts_match(const transcript *a, const transcript *b)
 {
-    for (int i = 0; i < OF_HEADS; i++)
-        if (!json_same(json_get(a->head, of_heads[i]),
-                       json_get(b->head, of_heads[i])))
-            return 0;
+    if (other_in(a->head, b->head))
+        return 0;
     for (int i = 0; i < a->options; i++) {
         const char *other = option_in(b, a->option[i][0]);
 
