@@ -315,23 +315,17 @@ static bool check_batch(shows *s)
     return !size && numbered;
 }
 
-int batch_is_of_data(record *r, const char *root, const char **why)
+const char *batch_differs(record *r, const char *root)
 {
     shows s = {0};
 
     s.of = r;
-    *why = NULL;
     if (!json_get(r->head, "rows") || !r->values)
-        return ROWS_UNKNOWN;
-    if (!read_claim(r, &s.c) || (root && strcmp(root, s.c.root))) {
-        *why = "its rows are not those of the root of the data";
-        return ROWS_OTHERS;
-    }
+        return NULL;
+    if (!read_claim(r, &s.c) || (root && strcmp(root, s.c.root)))
+        return "its rows are not those of the root of the data";
     find_leaves(&s);
-    if (check_batch(&s))
-        return ROWS_OF_DATA;
-    *why = s.why;
-    return ROWS_OTHERS;
+    return check_batch(&s) ? NULL : s.why;
 }
 
 /* ------ rows of a device ------ */

@@ -177,7 +177,7 @@ static void check_sides(int published)
                                            &not_here);
         root = published ? json_text(transcripts[side].head, "source") : NULL;
         if (!why[side])
-            (void)batch_is_of_data(&records[side], root, &why[side]);
+            why[side] = batch_differs(&records[side], root);
     }
     if (published && not_here)
         missing = text_of("not compared: %s", not_here);

@@ -111,7 +111,6 @@ static void check_seal(record *r, const uint8_t header[HEADER],
 
 static void read_head(record *r, const char *text, int64_t n)
 {
-    r->head_text = text;
     r->head = json_read(text, (size_t)n, &r->doc);
     if (!r->head || !json_text(r->head, "kind") ||
         strcmp(json_text(r->head, "kind"), "record"))

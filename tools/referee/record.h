@@ -17,7 +17,6 @@ typedef struct record {
     int64_t bytes, tail, entries;
     json_doc doc;
     const json *head;
-    const char *head_text; /* texts of the tail: head, index, names */
     array *arrays;
     int values; /* words follow the hashes of leaves */
 } record;
@@ -76,11 +75,9 @@ const char *slots_differ(const record *r);
 /* Words are read from now on, of that record (find.c). */
 void words_begin(record *r);
 
-enum { ROWS_OF_DATA, ROWS_OTHERS, ROWS_UNKNOWN };
-
 /* Are the rows of the batch those that the step draws, of data with that root
- * (NULL: of its head's)?  *why: what is not as it should be.  Unknown: the data
- * have no root, or the record no values (batch.c). */
-int batch_is_of_data(record *r, const char *root, const char **why);
+ * (NULL: of its head's)?  Returns what is not as it should be; NULL: nothing,
+ * or the data have no root, or the record no values (batch.c). */
+const char *batch_differs(record *r, const char *root);
 
 #endif
