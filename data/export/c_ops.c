@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators with short calls: elementwise ones, and those that move numbers. */
+#include "base/assert.h"
 #include "base/error.h"
 #include "export/writer.h"
 #include "kernel/terms.h"
@@ -63,6 +64,7 @@ void ls__call(ls__writer *w, int node, const char *format, ...)
     char line[1024], word[24];
     ls__text of = {.failed = 0};
     va_list args;
+    int size = 0;
 
     for (const char *at = format; *at;) {
         size_t plain = strcspn(at + 1, "{") + 1;
@@ -79,11 +81,14 @@ void ls__call(ls__writer *w, int node, const char *format, ...)
         at += plain;
     }
     va_start(args, format);
-    vsnprintf(line, sizeof line, of.failed ? "" : of.bytes, args);
+    if (!of.failed)
+        size = vsnprintf(line, sizeof line, of.bytes, args);
     va_end(args);
-    ls__text_put(&w->calls, "    %s\n", line);
     if (of.failed)
         w->calls.failed = of.failed;
+    else
+        ls__text_put(&w->calls, "    %s\n", line);
+    LS__ASSERT(size < (int)sizeof line);
     ls__text_close(&of);
 }
 

@@ -444,7 +444,7 @@ LOOP_TEST(test_shortage, 0, COUNT(of_all) + 3)
 
         fail_memory = OUR_MEMORY;
         watch_from(n);
-        status = _i < COUNT(of_all) ? ls_predictor_save_onnx(p, path)
+        status = _i < (int)COUNT(of_all) ? ls_predictor_save_onnx(p, path)
                                     : ls_table_model_save_onnx(table.m, path);
         atomic_store(&watching, false);
         fail_memory = NO_MEMORY;
