@@ -84,11 +84,11 @@ void ls__call(ls__writer *w, int node, const char *format, ...)
     if (!of.failed)
         size = vsnprintf(line, sizeof line, of.bytes, args);
     va_end(args);
+    LS__ASSERT(size < (int)sizeof line);
     if (of.failed)
         w->calls.failed = of.failed;
     else
         ls__text_put(&w->calls, "    %s\n", line);
-    LS__ASSERT(size < (int)sizeof line);
     ls__text_close(&of);
 }
 

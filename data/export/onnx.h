@@ -83,8 +83,8 @@ void ls__onnx_target(ls__onnx *o, const char *y);
 /* onnx_recurrent.c: that of a recurrent layer. */
 void ls__onnx_recurrent(ls__onnx *o, const ls__net_node *node);
 
-/* The two ways through the steps of x that a node joins, as
- * bidirectional layers without a state are in a graph: dense layers, steps. */
+/* The two ways through the steps of x that a node joins, as bidirectional
+ * layers without a state are in a graph: dense layers, steps. */
 typedef struct ls__both_ways {
     const ls__net_node *x, *lengths; /* NULL: all steps */
     const ls__net_node *dense[2], *steps[2];

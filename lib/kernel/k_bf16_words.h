@@ -177,7 +177,7 @@ static void words_of_paired(int64_t n, int64_t apart, const uint16_t *x,
 static void words_of_paired(int64_t n, int64_t apart, const uint16_t *x,
                             uint32_t *out)
 {
-    (void)n, (void)apart, (void)x, (void)out; /* no image is one */
+    (void)n, (void)apart, (void)x, (void)out; /* there is no such image */
 }
 
 SIMD w16 words_along(const float *x, int64_t n)

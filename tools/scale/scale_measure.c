@@ -40,7 +40,7 @@ static int load(scale *s, int fold)
     return status == OPT_GO ? run_open_data(r) : status;
 }
 
-/* An scaling_open_fn. */
+/* A scaling_open_fn. */
 static int open_trainer(void *user, ls_pool *pool, int fold,
                         const ls_transport *transport, ls_trainer **trainer,
                         ls_batch **batch)
