@@ -13,26 +13,35 @@
 
 /* ------ forward ------ */
 
-/* 16 channels from j on at a place. */
-SIMD void batch_norm_vector(const ls__batch_norm *b, int64_t at, int64_t j,
-                            float *y)
-{
-    int64_t left = b->n - j;
-    v16 c = v16_sub(take(b->x + at, left), take(b->mean + j, left));
-    v16 v = v16_fma(c, take(b->factor + j, left), take(b->bias + j, left));
+/* Vectors that are gone over for each 16 channels in turn, whose numbers are
+ * then in registers; as many as the first cache holds. */
+enum { NEAR_VECTORS = 32 };
 
-    if (b->more)
-        v = v16_add(v, take(b->more + at, left));
-    put(y + at, b->relu ? relu_of(v) : v, left);
+/* Channels from j on, at most 16, of vectors `first` .. `end`. */
+SIMD void batch_norm_columns(const ls__batch_norm *b, int64_t first,
+                             int64_t end, int64_t j, int64_t left, float *y)
+{
+    v16 mean = take(b->mean + j, left), factor = take(b->factor + j, left);
+    v16 bias = take(b->bias + j, left);
+
+    for (int64_t at = first * b->n + j; at < end * b->n; at += b->n) {
+        v16 v = v16_fma(v16_sub(take(b->x + at, left), mean), factor, bias);
+
+        if (b->more)
+            v = v16_add(v, take(b->more + at, left));
+        put(y + at, b->relu ? relu_of(v) : v, left);
+    }
 }
 
-static void batch_norm(const ls__batch_norm *of, float *y)
+static void batch_norm(const ls__batch_norm *b, float *y)
 {
-    ls__batch_norm b = *of;
+    int64_t all = b->rows * b->each;
 
-    for (int64_t at = 0; at < b.rows * b.each * b.n; at += b.n)
-        for (int64_t j = 0; j < b.n; j += 16)
-            batch_norm_vector(&b, at + j, j, y);
+    for (int64_t r = 0, end; r < all; r = end) {
+        end = all - r < NEAR_VECTORS ? all : r + NEAR_VECTORS;
+        for (int64_t j = 0; j < b->n; j += 16)
+            batch_norm_columns(b, r, end, j, b->n - j, y);
+    }
 }
 
 /* ------ backward by stored statistics ------ */
@@ -42,44 +51,62 @@ static void batch_norm(const ls__batch_norm *of, float *y)
 SIMD v16 batch_dy(const ls__batch_norm *b, v16 c, v16 factor, v16 bias,
                   int64_t at, int64_t left)
 {
-    v16 d = take(b->dy + at, left);
+    v16 d = take(b->dy + at, left), y;
 
     if (!b->relu)
         return d;
-    return times_slope(d, relu_slope(b->y ? take(b->y + at, left)
-                                          : v16_fma(c, factor, bias)));
+    y = b->y ? take(b->y + at, left) : v16_fma(c, factor, bias);
+    return v16_select(v16_lt(v16_zero(), y), v16_mul(d, v16_set(1)),
+                      v16_zero());
 }
 
-/* dscale and dbias of 16 channels from j on (+)= the sums of at most 256
- * vectors from `first` on. */
-SIMD void batch_columns(const ls__batch_norm *b, int64_t first, int64_t end,
-                        int64_t j, float *dscale, float *dbias)
+/* The sums over `vectors` vectors from `first` on of dy, and as gain of dy xh:
+ * of 16 channels from j on, or of twice 16 where `groups`, a constant, is 2.
+ * What weighs nothing is left out; weight NULL, as a constant: all counts. */
+SIMD void batch_sums_of(const ls__batch_norm *b, int64_t first, int64_t vectors,
+                        const float *weight, int64_t j, int groups, v16 *gain,
+                        v16 *sum)
 {
-    v16 gain = v16_zero(), sum = v16_zero();
-    int64_t left = b->n - j;
-    v16 mean = take(b->mean + j, left), inverse = take(b->inverse + j, left);
-    v16 factor = take(b->factor + j, left), bias = take(b->bias + j, left);
+    v16 mean[2], inverse[2], factor[2], bias[2];
+    int64_t at = first * b->n + j, left = b->n - j;
 
-    LS__ASSERT(end - first <= LS__CHUNK);
-    for (int64_t at = first * b->n + j; at < end * b->n; at += b->n) {
-        v16 c = v16_sub(take(b->x + at, left), mean);
-        v16 d = batch_dy(b, c, factor, bias, at, left);
-
-        gain = v16_fma(d, v16_mul(c, inverse), gain);
-        sum = v16_add(sum, d);
+    LS__ASSERT(vectors <= LS__CHUNK);
+    for (int g = 0; g < groups; g++) {
+        mean[g] = take(b->mean + j + 16 * g, left - 16 * g);
+        inverse[g] = take(b->inverse + j + 16 * g, left - 16 * g);
+        factor[g] = take(b->factor + j + 16 * g, left - 16 * g);
+        bias[g] = take(b->bias + j + 16 * g, left - 16 * g);
+        gain[g] = sum[g] = v16_zero();
     }
-    put_sum(dscale + j, gain, first > 0, left);
-    put_sum(dbias + j, sum, first > 0, left);
+    for (int64_t i = 0; i < vectors; i++, at += b->n) {
+        if (weight && weight[i] == 0)
+            continue;
+        UNROLL(2)
+        for (int g = 0; g < groups; g++) {
+            int64_t here = at + 16 * g, more = left - 16 * g;
+            v16 c = v16_sub(take(b->x + here, more), mean[g]);
+            v16 d = batch_dy(b, c, factor[g], bias[g], here, more);
+
+            gain[g] = v16_fma(d, v16_mul(c, inverse[g]), gain[g]);
+            sum[g] = v16_add(sum[g], d);
+        }
+    }
 }
 
+/* dscale and dbias (+)= such sums, 256 vectors after 256. */
 static void batch_params(const ls__batch_norm *b, float *dscale, float *dbias)
 {
     int64_t all = b->rows * b->each;
 
     for (int64_t r = 0; r < all; r += LS__CHUNK)
-        for (int64_t j = 0; j < b->n; j += 16)
-            batch_columns(b, r, all - r < LS__CHUNK ? all : r + LS__CHUNK, j,
-                          dscale, dbias);
+        for (int64_t j = 0; j < b->n; j += 16) {
+            v16 gain, sum;
+
+            batch_sums_of(b, r, all - r < LS__CHUNK ? all - r : LS__CHUNK, NULL,
+                          j, 1, &gain, &sum);
+            put_sum(dscale + j, gain, r > 0, b->n - j);
+            put_sum(dbias + j, sum, r > 0, b->n - j);
+        }
 }
 
 /* ------ by the batch's own statistics ------ */
@@ -215,32 +242,16 @@ static void batch_moments(int64_t rows, int64_t each, int64_t n, const float *x,
     }
 }
 
-/* Add to the sums of 16 channels from j on, or of twice 16 where `groups`, a
- * constant, is 2, of dy, and n further on of dy xh, those of the block from
- * vector r on. */
+/* Add to the sums of `groups` times 16 channels from j on, and n further on to
+ * their gains, those of the block from vector r on. */
 SIMD void add_sums(const ls__batch_norm *b, const batch_block *block, int64_t r,
-                   int64_t j, int groups, double *sums)
+                   int64_t j, int groups, bool whole, double *sums)
 {
-    v16 gain[2] = {v16_zero(), v16_zero()}, all[2] = {v16_zero(), v16_zero()};
-    int64_t at = r * b->n + j;
+    v16 gain[2], all[2];
     float sum[2][16];
 
-    for (int64_t i = 0; i < block->vectors; i++, at += b->n) {
-        UNROLL(2)
-        for (int g = 0; g < groups; g++) {
-            int64_t k = j + 16 * g, left = b->n - k;
-            v16 c = v16_sub(take(b->x + at + 16 * g, left),
-                            take(b->mean + k, left));
-            v16 d = batch_dy(b, c, take(b->factor + k, left),
-                             take(b->bias + k, left), at + 16 * g, left);
-
-            if (block->weight[i] == 0)
-                continue;
-            c = v16_mul(c, take(b->inverse + k, left));
-            gain[g] = v16_fma(d, c, gain[g]);
-            all[g] = v16_add(all[g], d);
-        }
-    }
+    batch_sums_of(b, r, block->vectors, whole ? NULL : block->weight, j, groups,
+                  gain, all);
     for (int g = 0; g < groups; g++, j += 16) {
         v16_store(sum[0], all[g]);
         v16_store(sum[1], gain[g]);
@@ -249,6 +260,17 @@ SIMD void add_sums(const ls__batch_norm *b, const batch_block *block, int64_t r,
             sums[b->n + j + k] += (double)sum[1][k];
         }
     }
+}
+
+/* The same of all channels; whole (a constant): all vectors weigh 1. */
+SIMD void add_block(const ls__batch_norm *b, const batch_block *block,
+                    int64_t r, bool whole, double *sums)
+{
+    for (int64_t j = 0; j < b->n; j += 32)
+        if (b->n - j > 16)
+            add_sums(b, block, r, j, 2, whole, sums);
+        else
+            add_sums(b, block, r, j, 1, whole, sums);
 }
 
 static void batch_sums(const ls__batch_norm *of, double *sums)
@@ -260,39 +282,42 @@ static void batch_sums(const ls__batch_norm *of, double *sums)
     for (int64_t r = 0; r < all; r += LS__CHUNK) {
         batch_block block = batch_block_at(r, all, b.each, b.weights);
 
-        for (int64_t j = 0; j < b.n; j += 32)
-            if (b.n - j > 16)
-                add_sums(&b, &block, r, j, 2, sums);
-            else
-                add_sums(&b, &block, r, j, 1, sums);
+        if (b.weights)
+            add_block(&b, &block, r, false, sums);
+        else
+            add_block(&b, &block, r, true, sums);
     }
 }
 
 /* dx = factor (dy - w (a + xh b)) (+ addend), a and b being the means of dy and
- * of dy xh, of 16 channels from j on at a place, in a row of weight w; factor
- * dy (+ addend) where it weighs nothing, or statistics are stored.  Then the
- * gradient of what was added: dy. */
-SIMD void batch_vector_grad(const ls__batch_norm *b, int64_t at, int64_t j,
-                            float w, const float *const addend[2],
-                            float *const dx[2])
+ * of dy xh, of at most 16 channels from j on in vectors `first` .. `end` of a
+ * row of weight w; factor dy (+ addend) where it weighs nothing, or statistics
+ * are stored.  Then the gradient of what was added: dy. */
+SIMD void batch_grad_columns(const ls__batch_norm *b, int64_t first,
+                             int64_t end, int64_t j, int64_t left, float w,
+                             const float *const addend[2], float *const dx[2])
 {
-    int64_t left = b->n - j;
+    v16 mean = take(b->mean + j, left), inverse = take(b->inverse + j, left);
     v16 factor = take(b->factor + j, left), bias = take(b->bias + j, left);
-    v16 c = v16_sub(take(b->x + at, left), take(b->mean + j, left));
-    v16 d = batch_dy(b, c, factor, bias, at, left), more = d;
+    v16 dy_mean = w != 0 ? take(b->dy_mean + j, left) : v16_zero();
+    v16 gain_mean = w != 0 ? take(b->gain_mean + j, left) : v16_zero();
 
-    if (w != 0)
-        d = v16_fma(v16_set(-w),
-                    v16_fma(v16_mul(c, take(b->inverse + j, left)),
-                            take(b->gain_mean + j, left),
-                            take(b->dy_mean + j, left)), d);
-    d = v16_mul(d, factor);
-    if (addend[0])
-        d = v16_add(d, take(addend[0] + at, left));
-    put(dx[0] + at, d, left);
-    if (dx[1])
-        put(dx[1] + at,
-            addend[1] ? v16_add(more, take(addend[1] + at, left)) : more, left);
+    for (int64_t at = first * b->n + j; at < end * b->n; at += b->n) {
+        v16 c = v16_sub(take(b->x + at, left), mean);
+        v16 d = batch_dy(b, c, factor, bias, at, left), more = d;
+
+        if (w != 0)
+            d = v16_fma(v16_set(-w),
+                        v16_fma(v16_mul(c, inverse), gain_mean, dy_mean), d);
+        d = v16_mul(d, factor);
+        if (addend[0])
+            d = v16_add(d, take(addend[0] + at, left));
+        put(dx[0] + at, d, left);
+        if (dx[1])
+            put(dx[1] + at,
+                addend[1] ? v16_add(more, take(addend[1] + at, left)) : more,
+                left);
+    }
 }
 
 static void batch_grad(const ls__batch_norm *of, const float *const addend[2],
@@ -301,14 +326,14 @@ static void batch_grad(const ls__batch_norm *of, const float *const addend[2],
     const float *const from[2] = {addend[0], addend[1]};
     float *const to[2] = {dx[0], dx[1]};
     ls__batch_norm b = *of;
-    int64_t size = b.each * b.n;
 
-    for (int64_t i = 0; i < b.rows; i++) {
-        float w = !b.dy_mean ? 0 : b.weights ? b.weights[i] : 1;
+    for (int64_t r = 0, end; r < b.rows * b.each; r = end) {
+        int64_t row = r / b.each, last = (row + 1) * b.each;
+        float w = !b.dy_mean ? 0 : b.weights ? b.weights[row] : 1;
 
-        for (int64_t at = i * size; at < (i + 1) * size; at += b.n)
-            for (int64_t j = 0; j < b.n; j += 16)
-                batch_vector_grad(&b, at + j, j, w, from, to);
+        end = last - r < NEAR_VECTORS ? last : r + NEAR_VECTORS;
+        for (int64_t j = 0; j < b.n; j += 16)
+            batch_grad_columns(&b, r, end, j, b.n - j, w, from, to);
     }
 }
 
