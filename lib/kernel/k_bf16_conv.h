@@ -113,11 +113,13 @@ SIMD void bf16_conv_tile(const ls__conv *v, int rows, int vecs,
     tile_sums sum;
 
     sums_begin(rows, NULL, 0, 0, sum);
-    for (int64_t run = 0; run < runs; run++, b += n * COLUMNS)
+    for (int64_t run = 0; run < runs; run++, b += n * COLUMNS) {
+        conv_ahead(v);
         if (!conv_skips(v, run))
             chain_steps(rows, vecs, filled_words(v->run),
                         image + run / v->kx * v->row + run % v->kx * v->col,
                         at, b, sum);
+    }
     tile_end(&v->out, rows, vecs, i, j, sum, room);
 }
 
@@ -138,7 +140,6 @@ static void bf16_conv_row(const ls__conv *v, const word_places *at,
 
     for (int64_t x = 0, rows; x < v->w; x += rows, image += rows * v->step_x) {
         rows = tile_height(v->w - x, narrow ? NARROW_ROWS : CHAIN_ROWS);
-        conv_ahead(v);
         bf16_conv_tile_of(v, (int)rows, narrow, at, image, y * v->w + x, j);
     }
 }
@@ -232,8 +233,10 @@ SIMD void dw_tile(const ls__conv *v, int rows, int vecs, const dy_panel *q,
     tile_sums sum;
 
     sums_begin(rows, q->add ? c : NULL, v->out.n, left, sum);
-    for (int64_t y = 0; y < q->rows; y++, image += next, b += n * COLUMNS)
+    for (int64_t y = 0; y < q->rows; y++, image += next, b += n * COLUMNS) {
+        conv_ahead(v);
         chain_steps(rows, vecs, n, image, &q->at, b, sum);
+    }
     tile_plus_zero(rows, sum);
     tile_put(rows, c, v->out.n, left, sum);
 }
@@ -254,7 +257,6 @@ static void dw_run(const ls__conv *v, const dy_panel *q, const uint32_t *image,
 
     for (int64_t m = 0, rows; m < v->run; m += rows) {
         rows = tile_height(v->run - m, narrow ? NARROW_ROWS : CHAIN_ROWS);
-        conv_ahead(v);
         dw_tile_of(v, (int)rows, narrow, q, image + m, c + m * v->out.n);
     }
 }

@@ -84,8 +84,8 @@ static inline bool ls__product_is_valid(const ls__product *g)
                           !g->times && !g->add);
 }
 
-/* Numbers that are read soon, in ranges from `base` on: who computes for long
- * asks for them bit by bit, so that they come from memory meanwhile. */
+/* Memory that is used soon, in ranges from `base` on: who computes for long
+ * asks for it bit by bit, so that it comes near meanwhile. */
 typedef struct ls__ahead {
     const float *base;
     const ls__range *of, *end; /* what was not asked for yet, but for */

@@ -42,10 +42,10 @@ typedef struct ls__metric {
     int64_t size; /* elements a row */
 } ls__metric;
 
-enum { LS__EARLY = 8 };
+enum { LS__EARLY = 12 };
 
-/* What a part of a step reads of what parts before it wrote, in the order of
- * its instructions; no more than there is room for. */
+/* What a part of a step reads and writes of a chunk, in the order of its
+ * instructions; no more than there is room for. */
 typedef struct ls__early {
     int n;
     ls__range of[LS__EARLY]; /* of a chunk's memory */

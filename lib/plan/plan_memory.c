@@ -331,12 +331,12 @@ static void write_instr(const ls__planner *p, int i)
     }
 }
 
-/* Note a value that was written before `from`, unless it was noted. */
-static void note(const ls__planner *p, ls__early *e, int v, int from)
+/* Note a value, unless it was noted. */
+static void note(const ls__planner *p, ls__early *e, int v)
 {
     ls__range at;
 
-    if (v < 0 || p->values[v].first >= from || e->n == LS__EARLY)
+    if (v < 0 || e->n == LS__EARLY)
         return;
     at = (ls__range){p->values[v].offset,
                      p->values[v].offset + p->values[v].size};
@@ -346,31 +346,50 @@ static void note(const ls__planner *p, ls__early *e, int v, int from)
     e->of[e->n++] = at;
 }
 
+static void note_forward(const ls__planner *p, ls__early *e, int i)
+{
+    const ls__instr *in = &p->plan->instr[i];
+
+    for (int k = 0; k < in->inputs; k++)
+        note(p, e, p->y[in->node->in[k]->id]);
+    if (!in->lends)
+        note(p, e, p->refs[i][Y]);
+    note(p, e, p->refs[i][STASH]);
+}
+
+/* Backward, or its survey, which writes no dx. */
+static void note_back(const ls__planner *p, ls__early *e, int i, bool surveys)
+{
+    const ls__instr *in = &p->plan->instr[i];
+
+    note(p, e, p->refs[i][DY]);
+    for (int k = 0; k < in->inputs; k++)
+        if (in->node->op->plan.reads >> k & 1)
+            note(p, e, p->y[in->node->in[k]->id]);
+    if (in->node->op->plan.reads_y && !in->lends)
+        note(p, e, p->refs[i][Y]);
+    note(p, e, p->refs[i][STASH]);
+    for (int k = 0; k < in->inputs && !surveys; k++) {
+        note(p, e, p->refs[i][ADDEND + k]);
+        note(p, e, p->refs[i][DX + k]);
+    }
+}
+
 static void note_part(const ls__planner *p, int part)
 {
     const ls__plan *plan = p->plan;
     ls__early *e = &plan->surveys.early[part];
     ls__range there, again;
-    int64_t from;
+    const ls__instr *in;
+    bool back;
 
     ls__plan_part(plan, part, &there, &again);
-    from = part <= plan->surveys.n ? there.first
-                                   : 2 * plan->count - again.last;
     for (int64_t i = there.first; i < there.last; i++)
-        for (int k = 0; k < plan->instr[i].inputs; k++)
-            note(p, e, p->y[plan->instr[i].node->in[k]->id], (int)from);
-    for (int64_t i = again.last - 1; i >= again.first; i--) {
-        const ls_node *n = plan->instr[i].node;
-
-        note(p, e, p->refs[i][DY], (int)from);
-        for (int k = 0; k < plan->instr[i].inputs; k++) {
-            if (n->op->plan.reads >> k & 1)
-                note(p, e, p->y[n->in[k]->id], (int)from);
-            note(p, e, p->refs[i][ADDEND + k], (int)from);
-        }
-        if (n->op->plan.reads_y && !plan->instr[i].lends)
-            note(p, e, p->refs[i][Y], (int)from);
-    }
+        note_forward(p, e, (int)i);
+    for (int64_t i = again.last - 1; i >= again.first; i--)
+        note_back(p, e, (int)i, false);
+    if (ls__plan_part_ends(plan, part, &in, &back) && back)
+        note_back(p, e, (int)(in - plan->instr), true);
 }
 
 /* Write the offsets into the instructions. */
