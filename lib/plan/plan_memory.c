@@ -260,7 +260,7 @@ static void lay_one(ls__value **laid, int count, ls__value *v)
 
 /* Do no two lie in the same place at the same time, and are offsets rising and
  * of whole vectors? */
-static bool lie_apart(ls__value *const *laid, size_t n)
+__attribute__((unused)) static bool lie_apart(ls__value *const *laid, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const ls__value *a = laid[i];
