@@ -7,19 +7,6 @@
 
 /* A carry out of the mantissa is the next power of two, or infinity.  A NaN
  * keeps its sign and upper half and is made quiet, so that it stays one. */
-#if defined(__AVX512BF16__)
-
-/* The same bytes by one instruction.  It makes zeros of denormals, and so does
- * every sum before it comes here. */
-SIMD v16 bf16_of(v16 x)
-{
-    __m512i wide = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(x));
-
-    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
-}
-
-#else
-
 SIMD v16 bf16_of(v16 x)
 {
     w16 bits = v16_bits(x), upper = w16_set(0xffff0000u);
@@ -29,8 +16,6 @@ SIMD v16 bf16_of(v16 x)
 
     return v16_select(v16_eq(x, x), v16_of_bits(w16_and(up, upper)), nan);
 }
-
-#endif
 
 /* out = x rounded to bf16 (+ addend, may be NULL) */
 static void round_bf16(int64_t n, const float *x, const float *addend,

@@ -24,6 +24,19 @@ static bool is_curved(const ls__product *g)
     return g->activation && g->activation != LS__RELU;
 }
 
+/* bf16_of of sums, none of which is a denormal: the instruction would make a
+ * zero of it. */
+SIMD v16 sums_to_bf16(v16 x)
+{
+#if defined(__AVX512BF16__)
+    __m512i wide = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(x));
+
+    return _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
+#else
+    return bf16_of(x);
+#endif
+}
+
 /* The epilogue of 16 elements of row i from column j on. */
 SIMD v16 finish(const ls__product *g, v16 x, int64_t i, int64_t j)
 {
@@ -34,7 +47,7 @@ SIMD v16 finish(const ls__product *g, v16 x, int64_t i, int64_t j)
     if (g->bias)
         x = v16_add(x, take(g->bias + j, left));
     if (g->round)
-        x = bf16_of(x);
+        x = sums_to_bf16(x);
     if (g->activation) {
         v16 slope;
 
@@ -116,7 +129,7 @@ SIMD void end_straight(const ls__product *g, int rows, int vecs, int64_t i,
         tile_bias(rows, vecs, g->bias + j, acc);
     if (g->round) {
         EACH_SUM_OF(rows, vecs)
-            acc[r][v] = bf16_of(acc[r][v]);
+            acc[r][v] = sums_to_bf16(acc[r][v]);
     }
     if (g->activation && g->slope)
         tile_slope(rows, vecs, g->slope + at, g->c_row, acc);
@@ -149,7 +162,7 @@ SIMD void finish_vectors(const ls__product *g, int count, int across, int64_t i,
         if (g->bias)
             x[q] = v16_add(x[q], v16_load(g->bias + column));
         if (g->round)
-            x[q] = bf16_of(x[q]);
+            x[q] = sums_to_bf16(x[q]);
     }
     activations(g->activation, count, x, slope);
     EACH_OF(count) {

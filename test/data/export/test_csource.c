@@ -599,8 +599,7 @@ LOOP_TEST(test_bytes, 0, KINDS)
         check_bytes(&s, in_folder("net.c"), "-O0", 40);
     check_bytes(&s, in_folder("net.c"), "-O2", ROWS);
 #if defined __x86_64__ /* vectors of the CPU */
-    if (kinds[_i].build == of_mlp || kinds[_i].build == of_image)
-        check_bytes(&s, in_folder("net.c"), "-O2 -march=native", ROWS);
+    check_bytes(&s, in_folder("net.c"), "-O2 -march=native", ROWS);
 #endif
     close_sample(&s);
     folder_close();
