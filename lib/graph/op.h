@@ -85,7 +85,7 @@ typedef struct ls__chunk {
     bool surveyed;          /* surveys come before what needs them */
     const ls__draw *draw;   /* [stream] */
     uint32_t call;          /* of the model, which draws are of */
-    ls__ahead *ahead;       /* of the next chunk; NULL: nothing is read soon */
+    ls__ahead *ahead;       /* of the next chunk; NULL: nothing is used soon */
     const ls__observer *observer; /* NULL in every run but a recorded one */
     ls__turns *turns;       /* NULL: the shard's chunks follow each other */
 } ls__chunk;

@@ -13,14 +13,15 @@
 
 /* ------ forward ------ */
 
-/* Vectors that are gone over for each 16 channels in turn, whose numbers are
- * then in registers; as many as the first cache holds. */
+/* A pass takes so many vectors, which stay in the first cache, through 16
+ * channels after 16, whose statistics stay in registers. */
 enum { NEAR_VECTORS = 32 };
 
 /* Channels from j on, at most 16, of vectors `first` .. `end`. */
 SIMD void batch_norm_columns(const ls__batch_norm *b, int64_t first,
-                             int64_t end, int64_t j, int64_t left, float *y)
+                             int64_t end, int64_t j, float *y)
 {
+    int64_t left = b->n - j;
     v16 mean = take(b->mean + j, left), factor = take(b->factor + j, left);
     v16 bias = take(b->bias + j, left);
 
@@ -40,14 +41,15 @@ static void batch_norm(const ls__batch_norm *b, float *y)
     for (int64_t r = 0, end; r < all; r = end) {
         end = all - r < NEAR_VECTORS ? all : r + NEAR_VECTORS;
         for (int64_t j = 0; j < b->n; j += 16)
-            batch_norm_columns(b, r, end, j, b->n - j, y);
+            batch_norm_columns(b, r, end, j, y);
     }
 }
 
 /* ------ backward by stored statistics ------ */
 
 /* dy of 16 channels at a place, or what the relu lets through of it: by y, or
- * by what it was made of, c being x - mean there. */
+ * by what it was made of, c being x - mean there.  It is times_slope by
+ * relu_slope, in one selection. */
 SIMD v16 batch_dy(const ls__batch_norm *b, v16 c, v16 factor, v16 bias,
                   int64_t at, int64_t left)
 {
@@ -60,9 +62,9 @@ SIMD v16 batch_dy(const ls__batch_norm *b, v16 c, v16 factor, v16 bias,
                       v16_zero());
 }
 
-/* The sums over `vectors` vectors from `first` on of dy, and as gain of dy xh:
- * of 16 channels from j on, or of twice 16 where `groups`, a constant, is 2.
- * What weighs nothing is left out; weight NULL, as a constant: all counts. */
+/* The sums of dy, and as gain those of dy xh, of `vectors` vectors from `first`
+ * on: for 16 channels from j on, or for twice 16 where `groups`, a constant, is
+ * 2.  Vectors of weight 0 are left out, and none where weight is NULL. */
 SIMD void batch_sums_of(const ls__batch_norm *b, int64_t first, int64_t vectors,
                         const float *weight, int64_t j, int groups, v16 *gain,
                         v16 *sum)
@@ -93,7 +95,7 @@ SIMD void batch_sums_of(const ls__batch_norm *b, int64_t first, int64_t vectors,
     }
 }
 
-/* dscale and dbias (+)= such sums, 256 vectors after 256. */
+/* dscale and dbias (+)= those sums, of 256 vectors after 256. */
 static void batch_params(const ls__batch_norm *b, float *dscale, float *dbias)
 {
     int64_t all = b->rows * b->each;
@@ -242,8 +244,8 @@ static void batch_moments(int64_t rows, int64_t each, int64_t n, const float *x,
     }
 }
 
-/* Add to the sums of `groups` times 16 channels from j on, and n further on to
- * their gains, those of the block from vector r on. */
+/* Add those sums of the block from vector r on: of dy to sums[j] and so on, and
+ * of dy xh n further on. */
 SIMD void add_sums(const ls__batch_norm *b, const batch_block *block, int64_t r,
                    int64_t j, int groups, bool whole, double *sums)
 {
@@ -294,9 +296,10 @@ static void batch_sums(const ls__batch_norm *of, double *sums)
  * row of weight w; factor dy (+ addend) where it weighs nothing, or statistics
  * are stored.  Then the gradient of what was added: dy. */
 SIMD void batch_grad_columns(const ls__batch_norm *b, int64_t first,
-                             int64_t end, int64_t j, int64_t left, float w,
+                             int64_t end, int64_t j, float w,
                              const float *const addend[2], float *const dx[2])
 {
+    int64_t left = b->n - j;
     v16 mean = take(b->mean + j, left), inverse = take(b->inverse + j, left);
     v16 factor = take(b->factor + j, left), bias = take(b->bias + j, left);
     v16 dy_mean = w != 0 ? take(b->dy_mean + j, left) : v16_zero();
@@ -333,7 +336,7 @@ static void batch_grad(const ls__batch_norm *of, const float *const addend[2],
 
         end = last - r < NEAR_VECTORS ? last : r + NEAR_VECTORS;
         for (int64_t j = 0; j < b.n; j += 16)
-            batch_grad_columns(&b, r, end, j, b.n - j, w, from, to);
+            batch_grad_columns(&b, r, end, j, w, from, to);
     }
 }
 

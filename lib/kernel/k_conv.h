@@ -69,8 +69,8 @@ static void conv_pack(const ls__conv_weights *of, const float *w, void *packed)
 
 /* ------ what is used soon ------ */
 
-enum { AHEAD_LINES = 12 }; /* of 16 numbers, at once: with many more a CPU
-                              waits, as no more may be on their way */
+enum { AHEAD_LINES = 12 }; /* of 16 numbers, at once.  Only so many can be on
+                              their way: a CPU waits where it asks for more */
 
 static void conv_ahead(const ls__conv *v)
 {

@@ -322,7 +322,7 @@ int ls__exec_part(ls__context *context, const ls__weights *w,
                   int part)
 {
     ls__work c = ls__work_begin(context, w, shard, grads, sums);
-    const ls__early *early = &c.plan->surveys.early[part];
+    const ls__working_set *uses = &c.plan->surveys.uses[part];
     const ls__instr *in;
     bool back, ends = ls__plan_part_ends(c.plan, part, &in, &back);
     ls__ahead ahead;
@@ -338,7 +338,7 @@ int ls__exec_part(ls__context *context, const ls__weights *w,
         ahead = (ls__ahead){0};
         if (!ls__work_is_last(&c))
             ahead = (ls__ahead){context->more + i * c.plan->memory.floats,
-                                early->of, early->of + early->n, 0};
+                                uses->of, uses->of + uses->n, 0};
         run_part(&c, part);
         if (ends && ls__work_goes_on(&c))
             ls__work_survey(&c, in, back);

@@ -337,10 +337,10 @@ static int surveys(ls__plan *plan)
 
     plan->surveys.instr = ls__arena_new(&plan->arena, (size_t)plan->count,
                                  sizeof *plan->surveys.instr);
-    plan->surveys.early = ls__arena_new(&plan->arena,
+    plan->surveys.uses = ls__arena_new(&plan->arena,
                                         2 * (size_t)plan->count + 1,
-                                        sizeof *plan->surveys.early);
-    if (!plan->surveys.instr || !plan->surveys.early)
+                                        sizeof *plan->surveys.uses);
+    if (!plan->surveys.instr || !plan->surveys.uses)
         return LS_ENOMEM;
     for (int i = 0; i < plan->count; i++)
         if (trains && needs_survey(plan, i))

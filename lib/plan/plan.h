@@ -42,21 +42,21 @@ typedef struct ls__metric {
     int64_t size; /* elements a row */
 } ls__metric;
 
-enum { LS__EARLY = 12 };
+enum { LS__WORKING_SET = 12 };
 
-/* What a part of a step reads and writes of a chunk, in the order of its
- * instructions; no more than there is room for. */
-typedef struct ls__early {
+/* The memory of a chunk that a part of a step reads and writes, in the order of
+ * its instructions; what there is no room for is left out. */
+typedef struct ls__working_set {
     int n;
-    ls__range of[LS__EARLY]; /* of a chunk's memory */
-} ls__early;
+    ls__range of[LS__WORKING_SET];
+} ls__working_set;
 
 /* Operators of a training step that look at all rows first, in rising order. */
 typedef struct ls__surveys {
     int n;
     int *instr;    /* [n] their instructions */
     int64_t found; /* doubles that all of them find out */
-    ls__early *early; /* [2 n + 1] */
+    ls__working_set *uses; /* [2 n + 1] of each part */
     bool meet;     /* one of them is of all devices' rows */
 } ls__surveys;
 

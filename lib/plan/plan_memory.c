@@ -260,7 +260,8 @@ static void lay_one(ls__value **laid, int count, ls__value *v)
 
 /* Do no two lie in the same place at the same time, and are offsets rising and
  * of whole vectors? */
-__attribute__((unused)) static bool lie_apart(ls__value *const *laid, size_t n)
+__attribute__((unused)) /* without assertions */
+static bool lie_apart(ls__value *const *laid, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const ls__value *a = laid[i];
@@ -332,64 +333,69 @@ static void write_instr(const ls__planner *p, int i)
 }
 
 /* Note a value, unless it was noted. */
-static void note(const ls__planner *p, ls__early *e, int v)
+static void note(const ls__planner *p, ls__working_set *w, int v)
 {
     ls__range at;
 
-    if (v < 0 || e->n == LS__EARLY)
+    if (v < 0 || w->n == LS__WORKING_SET)
         return;
     at = (ls__range){p->values[v].offset,
                      p->values[v].offset + p->values[v].size};
-    for (int i = 0; i < e->n; i++)
-        if (e->of[i].first == at.first)
+    for (int i = 0; i < w->n; i++)
+        if (w->of[i].first == at.first)
             return;
-    e->of[e->n++] = at;
+    w->of[w->n++] = at;
 }
 
-static void note_forward(const ls__planner *p, ls__early *e, int i)
+static void note_forward(const ls__planner *p, ls__working_set *w, int i)
 {
     const ls__instr *in = &p->plan->instr[i];
 
     for (int k = 0; k < in->inputs; k++)
-        note(p, e, p->y[in->node->in[k]->id]);
+        note(p, w, p->y[in->node->in[k]->id]);
     if (!in->lends)
-        note(p, e, p->refs[i][Y]);
-    note(p, e, p->refs[i][STASH]);
+        note(p, w, p->refs[i][Y]);
+    note(p, w, p->refs[i][STASH]);
 }
 
-/* Backward, or its survey, which writes no dx. */
-static void note_back(const ls__planner *p, ls__early *e, int i, bool surveys)
+/* What backward reads, and its survey. */
+static void note_reads(const ls__planner *p, ls__working_set *w, int i)
 {
     const ls__instr *in = &p->plan->instr[i];
 
-    note(p, e, p->refs[i][DY]);
+    note(p, w, p->refs[i][DY]);
     for (int k = 0; k < in->inputs; k++)
         if (in->node->op->plan.reads >> k & 1)
-            note(p, e, p->y[in->node->in[k]->id]);
+            note(p, w, p->y[in->node->in[k]->id]);
     if (in->node->op->plan.reads_y && !in->lends)
-        note(p, e, p->refs[i][Y]);
-    note(p, e, p->refs[i][STASH]);
-    for (int k = 0; k < in->inputs && !surveys; k++) {
-        note(p, e, p->refs[i][ADDEND + k]);
-        note(p, e, p->refs[i][DX + k]);
+        note(p, w, p->refs[i][Y]);
+    note(p, w, p->refs[i][STASH]);
+}
+
+static void note_back(const ls__planner *p, ls__working_set *w, int i)
+{
+    note_reads(p, w, i);
+    for (int k = 0; k < p->plan->instr[i].inputs; k++) {
+        note(p, w, p->refs[i][ADDEND + k]);
+        note(p, w, p->refs[i][DX + k]);
     }
 }
 
 static void note_part(const ls__planner *p, int part)
 {
     const ls__plan *plan = p->plan;
-    ls__early *e = &plan->surveys.early[part];
+    ls__working_set *w = &plan->surveys.uses[part];
     ls__range there, again;
     const ls__instr *in;
     bool back;
 
     ls__plan_part(plan, part, &there, &again);
     for (int64_t i = there.first; i < there.last; i++)
-        note_forward(p, e, (int)i);
+        note_forward(p, w, (int)i);
     for (int64_t i = again.last - 1; i >= again.first; i--)
-        note_back(p, e, (int)i, false);
+        note_back(p, w, (int)i);
     if (ls__plan_part_ends(plan, part, &in, &back) && back)
-        note_back(p, e, (int)(in - plan->instr), true);
+        note_reads(p, w, (int)(in - plan->instr));
 }
 
 /* Write the offsets into the instructions. */
