@@ -116,7 +116,8 @@ SIMD void bf16_conv_tile(const ls__conv *v, int rows, int vecs,
     for (int64_t run = 0; run < runs; run++, b += n * COLUMNS) {
         conv_ahead(v);
         if (!conv_skips(v, run))
-            chain_steps(rows, vecs, filled_words(v->run),
+            chain_steps(rows, vecs, vecs < VECS ? LINKS_NEAR : NONE_NEAR,
+                        filled_words(v->run),
                         image + run / v->kx * v->row + run % v->kx * v->col,
                         at, b, sum);
     }
@@ -230,13 +231,16 @@ SIMD void dw_tile(const ls__conv *v, int rows, int vecs, const dy_panel *q,
 {
     int64_t n = pixel_words(v), left = v->out.n - q->j;
     const uint32_t *b = q->b;
+    words_near near = rows % 2 ? NONE_NEAR : ROWS_NEAR;
     tile_sums sum;
 
     sums_begin(rows, q->add ? c : NULL, v->out.n, left, sum);
+    rows_turn(rows, vecs, near, false, sum);
     for (int64_t y = 0; y < q->rows; y++, image += next, b += n * COLUMNS) {
         conv_ahead(v);
-        chain_steps(rows, vecs, n, image, &q->at, b, sum);
+        chain_steps(rows, vecs, near, n, image, &q->at, b, sum);
     }
+    rows_turn(rows, vecs, near, true, sum);
     tile_plus_zero(rows, sum);
     tile_put(rows, c, v->out.n, left, sum);
 }

@@ -219,8 +219,8 @@ SIMD void bf16_tile(const ls__product *g, int rows, const band *of, int64_t i,
 
     fetch_all(g, rows, at);
     sums_begin(rows, g->accumulate ? g->c + at : NULL, g->c_row, g->n - j, sum);
-    chain_steps(rows, VECS, filled_words(g->k), band_row(of, i), &of->at, b,
-                sum);
+    chain_steps(rows, VECS, NONE_NEAR, filled_words(g->k), band_row(of, i),
+                &of->at, b, sum);
 #if defined(PAIRS)
     if (g->c_bf16) {
         tile_put(rows, room, COLUMNS, COLUMNS, sum);

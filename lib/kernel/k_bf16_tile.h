@@ -12,6 +12,7 @@
 #define LS_KERNEL_K_BF16_TILE_H
 
 #include "base/assert.h"
+#include "kernel/k_bf16_two.h"
 #include "kernel/k_bf16_words.h"
 #include "kernel/k_epilogue.h"
 #include "kernel/k_tile.h"
@@ -73,11 +74,18 @@ SIMD v16 word_fma(const uint32_t *a, v16 b, v16 acc)
 }
 
 /* acc += one word of each row times `vecs` vectors of a line of B */
-SIMD void chain_link(int rows, int vecs, const uint32_t *a, int64_t row,
-                     const uint32_t *b, tile_sums acc)
+SIMD void chain_link(int rows, int vecs, words_near near, const uint32_t *a,
+                     int64_t row, const uint32_t *b, tile_sums acc)
 {
     v16 line[VECS];
 
+#if defined(WIDE)
+    if (near == ROWS_NEAR) {
+        rows_link(rows, vecs, a, b, acc);
+        return;
+    }
+#endif
+    (void)near;
     UNROLL(2)
     for (int v = 0; v < vecs; v++)
         line[v] = v16_of_bits(w16_load(b + 16 * v));
@@ -85,37 +93,65 @@ SIMD void chain_link(int rows, int vecs, const uint32_t *a, int64_t row,
         acc[r][v] = word_fma(a + r * row, line[v], acc[r][v]);
 }
 
+/* All pairs of links of a step of n words. */
+SIMD void chain_links(int rows, int vecs, words_near near, int64_t n,
+                      const uint32_t *a, const word_places *at,
+                      const uint32_t *b, tile_sums even, tile_sums odd)
+{
+    EACH_LINK
+    for (int64_t q = 0; q < n - 1; q += 2, b += 2 * COLUMNS) {
+        const uint32_t *first = a + at->word[q];
+
+#if defined(WIDE)
+        if (near == LINKS_NEAR) {
+            two_links(rows, first, at->row, b, even, odd);
+            continue;
+        }
+#endif
+        chain_link(rows, vecs, near, first, at->row, b, even);
+        chain_link(rows, vecs, near, a + at->word[q + 1], at->row, b + COLUMNS,
+                   odd);
+    }
+#if defined(WIDE)
+    UNROLL(8)
+    for (int r = 0; r < rows && near == LINKS_NEAR; r++)
+        lanes_apart(&even[r][0], &odd[r][0]);
+#endif
+}
+
 /* One step of n words onto the sums; K may end with an even one. */
-SIMD void chain_step(int rows, int vecs, int64_t n, const uint32_t *a,
-                     const word_places *at, const uint32_t *b, tile_sums sum)
+SIMD void chain_step(int rows, int vecs, words_near near, int64_t n,
+                     const uint32_t *a, const word_places *at,
+                     const uint32_t *b, tile_sums sum)
 {
     tile_sums even, odd;
 
     tile_clear(rows, even);
     tile_clear(rows, odd);
-    EACH_LINK
-    for (int64_t q = 0; q < n - 1; q += 2, b += 2 * COLUMNS) {
-        chain_link(rows, vecs, a + at->word[q], at->row, b, even);
-        chain_link(rows, vecs, a + at->word[q + 1], at->row, b + COLUMNS, odd);
-    }
+    chain_links(rows, vecs, near, n, a, at, b, even, odd);
     if (n % 2)
-        chain_link(rows, vecs, a + at->word[n - 1], at->row, b, even);
+        chain_link(rows, vecs, near, a + at->word[n - 1], at->row,
+                   b + (n - 1) * COLUMNS, even);
     EACH_SUM_OF(rows, vecs)
         sum[r][v] = v16_add(sum[r][v], v16_add(even[r][v], odd[r][v]));
 }
 
 /* All steps of n words, of `vecs` vectors of lines: the rest of the sums stays
- * as it is. */
-SIMD void chain_steps(int rows, int vecs, int64_t n, const uint32_t *a,
-                      const word_places *at, const uint32_t *b, tile_sums sum)
+ * as it is, and those of rows that are near are in turn (rows_turn). */
+SIMD void chain_steps(int rows, int vecs, words_near near, int64_t n,
+                      const uint32_t *a, const word_places *at,
+                      const uint32_t *b, tile_sums sum)
 {
     LS__ASSERT(n >= 0);
+    LS__ASSERT(near != LINKS_NEAR ||
+               (vecs < VECS && at->word[1] == at->word[0] + 1));
+    LS__ASSERT(near != ROWS_NEAR || (at->row == 1 && rows % 2 == 0));
     for (; n > LAST_WORDS; n -= STEP_WORDS, a += at->step) {
-        chain_step(rows, vecs, STEP_WORDS, a, at, b, sum);
+        chain_step(rows, vecs, near, STEP_WORDS, a, at, b, sum);
         b += STEP_WORDS * COLUMNS;
     }
     if (n)
-        chain_step(rows, vecs, n, a, at, b, sum);
+        chain_step(rows, vecs, near, n, a, at, b, sum);
 }
 
 /* Sums begin with what C has, or with nothing. */
