@@ -24,11 +24,7 @@ static json_t *column_json(const ls__column *column)
                          column->mean, "scale", column->scale);
     list = json_array();
     for (int i = 0; i < column->words.count; i++)
-        if (json_array_append_new(list, json_string(column->words.word[i])) <
-            0) {
-            json_decref(list);
-            return NULL;
-        }
+        list = ls__json_and(list, json_string(column->words.word[i]));
     return json_pack("{s:s, s:o}", "name", column->name, "words", list);
 }
 
@@ -36,21 +32,15 @@ static json_t *coding_object(const ls_coding *c)
 {
     json_t *inputs = json_array(), *all;
 
-    for (int i = 0; inputs && i < c->columns; i++)
-        if (json_array_append_new(inputs, column_json(&c->column[i])) < 0) {
-            json_decref(inputs);
-            return NULL;
-        }
+    for (int i = 0; i < c->columns; i++)
+        inputs = ls__json_and(inputs, column_json(&c->column[i]));
     all = json_pack("{s:i, s:s, s:o, s:o}", "version", 1, "missing",
                     c->impute ? "mean" : "refused", "inputs", inputs, "target",
                     column_json(&c->target));
-    if (all && c->window &&
-        (json_object_set_new(all, "window", json_integer(c->window)) < 0 ||
-         json_object_set_new(all, "horizon", json_integer(c->horizon)) < 0)) {
-        json_decref(all);
-        return NULL;
-    }
-    return all;
+    if (!c->window)
+        return all;
+    all = ls__json_with(all, "window", json_integer(c->window));
+    return ls__json_with(all, "horizon", json_integer(c->horizon));
 }
 
 int ls__coding_write(ls_coding *c)

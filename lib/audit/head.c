@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The head of a transcript. */
 #include "audit/head.h"
-#include "base/fact_list.h"
+#include "base/json.h"
 #include "base/sha.h"
 #include "file/line.h"
 #include "model/graph_json.h"
@@ -42,7 +42,7 @@ static int head_graph(const ls_trainer *t, char hex[LS__HEX])
 }
 
 /* The layout of parameters among the floats that a root is a hash of. */
-void ls__head_layout(const ls__params *p, char hex[LS__HEX])
+static void hash_layout(const ls__params *p, char hex[LS__HEX])
 {
     ls__sha256 sha;
 
@@ -62,95 +62,65 @@ void ls__head_layout(const ls__params *p, char hex[LS__HEX])
 
 /* ------ the line ------ */
 
-static bool add(json_t *object, const char *name, json_t *value)
-{
-    return json_object_set_new(object, name, value) == 0;
-}
-
-json_t *ls__head_options(const ls_trainer *t)
-{
-    json_t *object = json_object();
-    ls__facts facts = {0};
-    bool good;
-
-    ls__facts_of_run(t, &facts);
-    good = object && !facts.failed;
-    for (int i = 0; good && i < facts.count; i++)
-        good = add(object, facts.fact[i].name,
-                   json_string(facts.fact[i].value));
-    ls__facts_free(&facts);
-    if (good)
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
 json_t *ls__head_all_options(const ls_trainer *t,
                              const ls_transcript_options *o)
 {
-    json_t *object = ls__head_options(t);
+    return ls__json_with_texts(ls__facts_of_run(t), o->n_settings, o->settings);
+}
 
-    for (int i = 0; object && i < o->n_settings; i++)
-        if (!add(object, o->settings[i].name,
-                 json_string(o->settings[i].value))) {
-            json_decref(object);
-            object = NULL;
-        }
-    return object;
+json_t *ls__head_said(const ls_trainer *t, const char *kind, json_t *options,
+                      int64_t chunk_rows)
+{
+    const ls__state is = ls__state_of(t);
+    char layout[LS__HEX];
+
+    hash_layout(is.layout, layout);
+    return json_pack("{s:i,s:i,s:s,s:s,s:s,s:s,s:i,s:o,s:I}", "bits", LS_BITS,
+                     "devices", is.here.of, "kind", kind, "layout", layout,
+                     "lockstep", ls_version(), "maker", "any", "micro",
+                     is.micro, "options", options, "plan",
+                     (json_int_t)chunk_rows);
 }
 
 static json_t *files_array(const ls_transcript_options *o)
 {
     json_t *array = json_array();
 
-    for (int i = 0; array && i < o->n_files; i++) {
+    for (int i = 0; i < o->n_files; i++) {
         const ls_data_file *f = &o->files[i];
-        json_t *one = json_pack("{s:I,s:s,s:s,s:s}", "bytes",
-                                (json_int_t)f->bytes, "name", f->name, "role",
-                                f->role ? f->role : f->name, "sha256",
-                                f->sha256);
 
-        if (!one || json_array_append_new(array, one) < 0) {
-            json_decref(array);
-            return NULL;
-        }
+        array = ls__json_and(
+            array, json_pack("{s:I,s:s,s:s,s:s}", "bytes",
+                             (json_int_t)f->bytes, "name", f->name, "role",
+                             f->role ? f->role : f->name, "sha256",
+                             f->sha256));
     }
     return array;
-}
-
-/* A 1 where something is there, and no field where it is not. */
-static bool add_mark(json_t *line, const char *name, bool is)
-{
-    return !is || add(line, name, json_integer(1));
 }
 
 static json_t *head_line(const ls__chain *c, const ls_trainer *t,
                          const ls_transcript_options *o, const ls__extent *has)
 {
-    const ls__state is = ls__state_of(t);
-    char graph[LS__HEX], layout[LS__HEX];
+    char graph[LS__HEX];
     json_t *line;
 
     if (head_graph(t, graph) < 0)
         return NULL;
-    ls__head_layout(is.layout, layout);
-    line = json_pack(
-        "{s:i,s:o,s:i,s:I,s:s,s:s,s:s,s:s,s:s,s:i,s:o,s:I,s:s,s:s,s:s,s:i}",
-        "bits", LS_BITS, "data", files_array(o), "devices", is.here.of,
-        "every", (json_int_t)has->every, "graph", graph, "kind", "head",
-        "layout", layout, "lockstep", ls_version(), "maker",
-        "any", "micro", is.micro, "options", ls__head_all_options(t, o),
-        "plan",
-        (json_int_t)is.chunk_rows, "prev", c->prev, "program",
-        o->program, "sum", o->sum ? o->sum : "", "version",
-        LS__TRANSCRIPT_VERSION);
-    if (line && (!add_mark(line, "rows", has->rows) ||
-                 !add_mark(line, "gradient", has->gradient) ||
-                 (o->source &&
-                  !add(line, "source", json_string(o->source))))) {
-        json_decref(line);
-        line = NULL;
-    }
+    line = ls__head_said(t, "head", ls__head_all_options(t, o),
+                         ls__state_of(t).chunk_rows);
+    line = ls__json_with(line, "data", files_array(o));
+    line = ls__json_with(line, "every", json_integer(has->every));
+    line = ls__json_with(line, "graph", json_string(graph));
+    line = ls__json_with(line, "prev", json_string(c->prev));
+    line = ls__json_with(line, "program", json_string(o->program));
+    line = ls__json_with(line, "sum", json_string(o->sum ? o->sum : ""));
+    line = ls__json_with(line, "version", json_integer(LS__TRANSCRIPT_VERSION));
+    if (has->rows)
+        line = ls__json_with(line, "rows", json_integer(1));
+    if (has->gradient)
+        line = ls__json_with(line, "gradient", json_integer(1));
+    if (o->source)
+        line = ls__json_with(line, "source", json_string(o->source));
     return line;
 }
 
@@ -159,10 +129,10 @@ static json_t *head_line(const ls__chain *c, const ls_trainer *t,
 /* Another contract gives other bytes, so nothing behind it can be compared. */
 static int check_version(const json_t *file, const char *path)
 {
-    json_int_t version = json_integer_value(json_object_get(file, "version"));
-    json_int_t bits = json_integer_value(json_object_get(file, "bits"));
+    int64_t version = ls__json_count(file, "version");
+    int64_t bits = ls__json_count(file, "bits");
 
-    if (strcmp(json_string_value(json_object_get(file, "kind")), "head"))
+    if (strcmp(ls__json_word(file, "kind"), "head"))
         return ls__fail(LS_EFORMAT, "%s: does not begin with a line \"head\"",
                         path);
     if (version != LS__TRANSCRIPT_VERSION)
@@ -174,19 +144,16 @@ static int check_version(const json_t *file, const char *path)
         return ls__fail(LS_ENOTSUP, "%s: was written under version %lld of the "
                         "contract of bits, by lockstep %s; this is lockstep "
                         "%s, of version %d: the older release can check it",
-                        path, (long long)bits,
-                        json_string_value(json_object_get(file, "lockstep")),
+                        path, (long long)bits, ls__json_word(file, "lockstep"),
                         ls_version(), LS_BITS);
     return 0;
 }
 
 static ls__extent extent_of(const json_t *file)
 {
-    return (ls__extent){
-        .every = json_integer_value(json_object_get(file, "every")),
-        .rows = json_integer_value(json_object_get(file, "rows")) == 1,
-        .gradient = json_integer_value(json_object_get(file, "gradient")) ==
-                    1};
+    return (ls__extent){.every = ls__json_count(file, "every"),
+                        .rows = ls__json_count(file, "rows") == 1,
+                        .gradient = ls__json_count(file, "gradient") == 1};
 }
 
 /* Tell the difference, `every` last, as it follows from options.  A run that is

@@ -21,10 +21,10 @@ typedef struct ls__extent {
 int ls__head_put(ls__chain *c, const ls_trainer *t,
                  const ls_transcript_options *o, ls__extent *extent);
 
-/* The identity of a training: SHA-256 of the layout of its parameters, 64 hex
- * digits; and the trainer's own options, a new object.  NULL: no memory. */
-void ls__head_layout(const ls__params *p, char hex[LS__HEX]);
-json_t *ls__head_options(const ls_trainer *t);
+/* The fields that the heads of transcripts and of records have in common, a new
+ * object; options are given up, and may be NULL.  NULL: no memory. */
+json_t *ls__head_said(const ls_trainer *t, const char *kind, json_t *options,
+                      int64_t chunk_rows);
 
 /* All options of a training: the trainer's and the program's, a new object.
  * NULL: no memory. */

@@ -3,6 +3,7 @@
 #include "audit/record_rows.h"
 #include "base/assert.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/least.h"
 #include "base/memory.h"
 #include "base/range.h"
@@ -202,26 +203,19 @@ void ls__record_rows_close(ls__record_rows *r)
 json_t *ls__record_rows_said(const ls__record_rows *r,
                              const ls_record_options *o)
 {
-    json_t *arrays = json_array(), *all;
+    json_t *arrays = json_array();
     char key[20], root[65];
 
-    for (int i = 0; i < o->source->n_arrays && arrays; i++)
-        if (json_array_append_new(arrays, json_integer(r->tree.size[i])) < 0) {
-            json_decref(arrays);
-            arrays = NULL;
-        }
+    for (int i = 0; i < o->source->n_arrays; i++)
+        arrays = ls__json_and(arrays, json_integer(r->tree.size[i]));
     snprintf(key, sizeof key, "%08" PRIx32 "%08" PRIx32, o->key.word[0],
              o->key.word[1]);
     ls__digest_text(root_of(r), root);
     root[64] = 0;
-    all = json_pack("{s:I,s:I,s:s,s:s,s:I,s:i,s:i,s:I}", "batch",
-                    (json_int_t)o->batch, "batches", (json_int_t)o->epoch,
-                    "key", key, "root", root, "rows",
-                    (json_int_t)o->source->rows, "shuffle", (int)o->shuffle,
-                    "weighted", (int)o->source->weighted, "window",
-                    (json_int_t)o->window);
-    if (json_object_set_new(all, "arrays", arrays) == 0)
-        return all;
-    json_decref(all);
-    return NULL;
+    return json_pack("{s:o,s:I,s:I,s:s,s:s,s:I,s:i,s:i,s:I}", "arrays", arrays,
+                     "batch", (json_int_t)o->batch, "batches",
+                     (json_int_t)o->epoch, "key", key, "root", root, "rows",
+                     (json_int_t)o->source->rows, "shuffle", (int)o->shuffle,
+                     "weighted", (int)o->source->weighted, "window",
+                     (json_int_t)o->window);
 }

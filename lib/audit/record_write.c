@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "model/graph_json.h"
 #include "state/root.h"
+#include "trainer/facts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,31 +15,13 @@
 
 /* ------ the head ------ */
 
-/* A list, or an object, with one value more.  NULL: there was no memory, or one
- * is NULL already; both are freed then. */
-static json_t *listed(json_t *list, json_t *value)
-{
-    if (json_array_append_new(list, value) == 0)
-        return list;
-    json_decref(list);
-    return NULL;
-}
-
-static json_t *with(json_t *all, const char *name, json_t *value)
-{
-    if (json_object_set_new(all, name, value) == 0)
-        return all;
-    json_decref(all);
-    return NULL;
-}
-
 static json_t *slots_of(const ls__params *p)
 {
     json_t *all = json_array();
     char shape[LS__SIZES_TEXT];
 
     for (const ls__slot *s = p->slot; s < p->slot + p->count; s++)
-        all = listed(
+        all = ls__json_and(
             all, json_pack("{s:I,s:I,s:s,s:s}", "at", (json_int_t)s->offset,
                            "floats", (json_int_t)s->size, "name", s->name,
                            "shape", ls__sizes_text(shape, s->rank, s->shape)));
@@ -59,56 +42,41 @@ static json_t *side(const ls_trainer *t, int64_t batches, int n,
                     const ls_control *of)
 {
     const ls__state is = ls__state_of(t);
-    json_t *controls = json_array(), *all;
+    json_t *controls = json_array();
     uint64_t lr;
 
     memcpy(&lr, &is.lr, sizeof lr);
     if (batches >= 0)
-        controls = listed(controls, control("lr", lr));
+        controls = ls__json_and(controls, control("lr", lr));
     for (int i = 0; i < n && batches >= 0; i++)
-        controls = listed(controls, control(of[i].name, of[i].bits));
-    all = with(json_object(), "controls", controls);
-    all = with(all, "batches", json_integer(batches < 0 ? 0 : batches));
-    return with(all, "updates", json_integer(is.step));
+        controls = ls__json_and(controls, control(of[i].name, of[i].bits));
+    return json_pack("{s:o,s:I,s:I}", "controls", controls, "batches",
+                     (json_int_t)(batches < 0 ? 0 : batches), "updates",
+                     (json_int_t)is.step);
 }
 
 /* All but the state after the step. */
 static json_t *head_of(const ls__writing *w, const ls__plan *plan)
 {
     const ls_record_options *o = w->options;
-    const ls__state is = ls__state_of(w->trainer);
-    json_t *all = json_object(),
-           *before = side(w->trainer, o->batches, o->n_controls, o->controls);
-    char layout[LS__HEX];
+    const ls_trainer *t = w->trainer;
+    const ls__state is = ls__state_of(t);
+    json_t *all = ls__head_said(t, "record", ls__facts_of_run(t),
+                                plan->chunk_rows);
 
-    ls__head_layout(is.layout, layout);
-
-    const struct {
-        const char *name;
-        json_t *value;
-    } of[] = {
-        {"bits", json_integer(LS_BITS)},
-        {"device",
-         o->device < 0 ? json_string("all") : json_integer(o->device)},
-        {"devices", json_integer(is.here.of)},
-        {"graph", ls__graph_as_filed(is.graph)},
-        {"kind", json_string("record")},
-        {"layout", json_string(layout)},
-        {"lockstep", json_string(ls_version())},
-        {"maker", json_string("any")},
-        {"micro", json_integer(is.micro)},
-        {"options", ls__head_options(w->trainer)},
-        {"plan", json_integer(plan->chunk_rows)},
-        {"slots", slots_of(is.layout)},
-        {"state", with(json_object(), "before", before)},
-        {"step", json_integer(is.step)},
-        {"values", json_integer(o->values)},
-        {"version", json_integer(LS__RECORD_VERSION)},
-    };
-
-    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        all = with(all, of[i].name, of[i].value);
-    return o->source ? with(all, "rows", ls__record_rows_said(&w->rows, o))
+    all = ls__json_with(all, "device", o->device < 0 ? json_string("all")
+                                                     : json_integer(o->device));
+    all = ls__json_with(all, "graph", ls__graph_as_filed(is.graph));
+    all = ls__json_with(all, "slots", slots_of(is.layout));
+    all = ls__json_with(all, "state",
+                        json_pack("{s:o}", "before",
+                                  side(t, o->batches, o->n_controls,
+                                       o->controls)));
+    all = ls__json_with(all, "step", json_integer(is.step));
+    all = ls__json_with(all, "values", json_integer(o->values));
+    all = ls__json_with(all, "version", json_integer(LS__RECORD_VERSION));
+    return o->source ? ls__json_with(all, "rows",
+                                     ls__record_rows_said(&w->rows, o))
                      : all;
 }
 

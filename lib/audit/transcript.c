@@ -3,6 +3,7 @@
 #include <lockstep/transcript.h>
 #include "base/assert.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "audit/transcript.h"
 #include "base/sha.h"
 #include "state/over_ranks.h"
@@ -173,13 +174,7 @@ static json_t *event_line(const ls_transcript *r, const char *what, int n,
                              (json_int_t)r->batches, "prev", r->chain.prev,
                              "what", what);
 
-    for (int i = 0; line && i < n; i++)
-        if (json_object_set_new(line, value[i].name,
-                                json_string(value[i].value)) < 0) {
-            json_decref(line);
-            line = NULL;
-        }
-    return line;
+    return ls__json_with_texts(line, n, value);
 }
 
 int ls__values_check(const char *function, const char *called, int n,

@@ -2,6 +2,7 @@
 /* A list that grows in an arena. */
 #include "base/fact_list.h"
 #include "base/assert.h"
+#include "base/json.h"
 #include "base/real_text.h"
 #include "base/sha.h"
 
@@ -86,6 +87,16 @@ void ls__facts_part(char *to, size_t room, const char *text)
     ls__sha256_update(&sha, text, strlen(text));
     ls__sha256_hex(&sha, hex);
     snprintf(to, room, "%.*s.. (%.16s)", (int)room - 22, text, hex);
+}
+
+json_t *ls__facts_json(ls__facts *f)
+{
+    json_t *object = f->failed ? NULL
+                               : ls__json_with_texts(json_object(), f->count,
+                                                     f->fact);
+
+    ls__facts_free(f);
+    return object;
 }
 
 void ls__facts_free(ls__facts *f)

@@ -7,6 +7,8 @@
 #include "base/memory.h"
 #include <lockstep/base.h>
 
+#include <jansson.h>
+
 /* A cleared one is empty. */
 typedef struct ls__facts {
     ls__arena arena;
@@ -29,6 +31,9 @@ void ls__facts_hash(int count, const ls_setting *fact, char hex[65]);
 /* A text that fits: all of it, or its beginning and its hash, so that two that
  * differ are seen to. */
 void ls__facts_part(char *to, size_t room, const char *text);
+
+/* A new object of the texts, NULL: no memory; the list is given up. */
+json_t *ls__facts_json(ls__facts *f);
 
 /* Accepts a cleared list. */
 void ls__facts_free(ls__facts *f);

@@ -37,6 +37,41 @@ json_t *ls__json_string(const char *text)
     return value;
 }
 
+json_t *ls__json_with(json_t *object, const char *name, json_t *value)
+{
+    if (json_object_set_new(object, name, value) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+json_t *ls__json_with_texts(json_t *object, int n, const ls_setting *text)
+{
+    for (int i = 0; i < n; i++)
+        object = ls__json_with(object, text[i].name,
+                               ls__json_string(text[i].value));
+    return object;
+}
+
+json_t *ls__json_and(json_t *list, json_t *value)
+{
+    if (json_array_append_new(list, value) == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+bool ls__json_are_texts(const json_t *object)
+{
+    const char *name;
+    json_t *one;
+
+    json_object_foreach ((json_t *)object, name, one)
+        if (!json_is_string(one))
+            return false;
+    return json_is_object(object);
+}
+
 char *ls__json_text(const json_t *value, size_t flags)
 {
     size_t n = json_dumpb(value, NULL, 0, flags);

@@ -28,7 +28,7 @@ struct ls_archive {
     char step[24]; /* of a checkpoint */
     int count, pairs;
     ls_entry *entry;
-    ls__metadata *pair;
+    ls_setting *pair;
 };
 
 /* ------ A checkpoint as one list of arrays and one of notes ------ */
@@ -48,7 +48,7 @@ static int join_entries(ls_archive *a)
 
 static void add_pair(ls_archive *a, const char *key, const char *value)
 {
-    a->pair[a->pairs++] = (ls__metadata){key, value};
+    a->pair[a->pairs++] = (ls_setting){key, value};
 }
 
 static void add_texts(ls_archive *a, json_t *texts)
@@ -282,7 +282,7 @@ bool ls_archive_note(const ls_archive *a, int i, const char **name,
     LS__NEED_OR(value, false);
     if (i < 0 || i >= a->pairs)
         return false;
-    *name = a->pair[i].key;
+    *name = a->pair[i].name;
     *value = a->pair[i].value;
     return true;
 }

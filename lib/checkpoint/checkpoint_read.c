@@ -113,17 +113,6 @@ int ls__checkpoint_list(int folder, const char *path, ls__stamp **list,
 
 /* ------ The JSON ------ */
 
-static bool is_texts(const json_t *object)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach((json_t *)object, key, value)
-        if (!json_is_string(value))
-            return false;
-    return json_is_object(object);
-}
-
 /* Adds the root to the notes, for those who read them. */
 static int note_root(ls__checkpoint *c, json_t *root, const char *path)
 {
@@ -149,8 +138,8 @@ static int read_info(ls__checkpoint *c, const char *path)
     c->notes = json_object_get(c->info, "notes");
     c->nodes = json_object_get(json_object_get(c->info, "graph"), "nodes");
     if (!json_is_integer(step) || c->step < 0 || c->step > LS__MOST_STEPS ||
-        !c->state || !is_texts(c->options) || !is_texts(c->notes) ||
-        !is_texts(c->nodes))
+        !c->state || !ls__json_are_texts(c->options) ||
+        !ls__json_are_texts(c->notes) || !ls__json_are_texts(c->nodes))
         return ls__fail(LS_EFORMAT, "%s: is no checkpoint's", path);
     return root ? note_root(c, root, path) : 0;
 }

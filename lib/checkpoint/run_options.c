@@ -8,31 +8,6 @@
 
 #include <stdio.h>
 
-/* An object that is being filled; false: no memory. */
-static bool put(json_t *object, const char *name, const char *value)
-{
-    return json_object_set_new(object, name, ls__json_string(value)) == 0;
-}
-
-/* The list is given up. */
-static bool put_facts(json_t *to, ls__facts *f)
-{
-    bool good = !f->failed;
-
-    for (int i = 0; i < f->count && good; i++)
-        good = put(to, f->fact[i].name, f->fact[i].value);
-    ls__facts_free(f);
-    return good;
-}
-
-static bool put_options(json_t *to, const ls_trainer *t)
-{
-    ls__facts f = {.count = 0};
-
-    ls__facts_of_run(t, &f);
-    return put_facts(to, &f);
-}
-
 /* A setting that had the name of another would silently replace it. */
 static int check_setting(const json_t *object, const ls_setting *s, int i)
 {
@@ -49,33 +24,20 @@ static int check_setting(const json_t *object, const ls_setting *s, int i)
     return 0;
 }
 
-static int put_settings(json_t *object, int settings,
-                        const ls_setting *setting)
-{
-    if (settings < 0 || (settings && !setting))
-        return ls__fail(LS_EINVAL, "%d settings%s", settings,
-                        setting ? "" : ": settings is NULL");
-    for (int i = 0; i < settings; i++) {
-        int status = check_setting(object, &setting[i], i);
-
-        if (status < 0)
-            return status;
-        if (!put(object, setting[i].name, setting[i].value))
-            return ls__no_memory("settings", 0);
-    }
-    return 0;
-}
-
 int ls__run_options_new(json_t **out, const ls_trainer *t, int settings,
                         const ls_setting *setting)
 {
-    json_t *object = json_object();
-    int status;
+    json_t *object = t ? ls__facts_of_run(t) : json_object();
+    int status = 0;
 
-    if (!object || (t && !put_options(object, t)))
+    if (settings < 0 || (settings && !setting))
+        status = ls__fail(LS_EINVAL, "%d settings%s", settings,
+                          setting ? "" : ": settings is NULL");
+    for (int i = 0; i < settings && status == 0; i++)
+        if ((status = check_setting(object, &setting[i], i)) == 0)
+            object = ls__json_with_texts(object, 1, &setting[i]);
+    if (status == 0 && !object)
         status = ls__no_memory("settings", 0);
-    else
-        status = put_settings(object, settings, setting);
     if (status == 0)
         *out = object;
     else
@@ -84,29 +46,14 @@ int ls__run_options_new(json_t **out, const ls_trainer *t, int settings,
 }
 
 /* A graph's object: the hash of its facts, and these. */
-static json_t *graph_of(ls__facts *f)
-{
-    json_t *object = json_object(), *facts = json_object();
-    char hex[65];
-    bool good;
-
-    ls__facts_hash(f->count, f->fact, hex);
-    good = put_facts(facts, f);
-    if (good && put(object, "hash", hex) &&
-        json_object_set(object, "nodes", facts) == 0) {
-        json_decref(facts);
-        return object;
-    }
-    json_decref(facts);
-    json_decref(object);
-    return NULL;
-}
-
 int ls__run_graph_new(json_t **out, const ls_trainer *t)
 {
     ls__facts f = {.count = 0};
+    char hex[65];
 
     ls__facts_of_graph(t, true, &f);
-    *out = graph_of(&f);
+    ls__facts_hash(f.count, f.fact, hex);
+    *out = ls__json_with(json_object(), "hash", json_string(hex));
+    *out = ls__json_with(*out, "nodes", ls__facts_json(&f));
     return *out ? 0 : ls__no_memory("what is computed, for checkpoints", 0);
 }

@@ -64,9 +64,9 @@ static void put_text(ls__sha256 *sha, const char *text)
 
 static int by_key(const void *a, const void *b)
 {
-    const ls__metadata *p = a, *q = b;
+    const ls_setting *p = a, *q = b;
 
-    return strcmp(p->key, q->key);
+    return strcmp(p->name, q->name);
 }
 
 /* Does a pair say who wrote the file, or is it a checksum of its bytes? */
@@ -82,11 +82,11 @@ static void put_pairs(ls__sha256 *sha, ls__safetensors *file)
 
     qsort(file->pair, (size_t)file->pairs, sizeof *file->pair, by_key);
     for (int i = 0; i < file->pairs; i++)
-        n += !is_of_file(file->pair[i].key);
+        n += !is_of_file(file->pair[i].name);
     ls__sha256_number(sha, n);
     for (int i = 0; i < file->pairs; i++)
-        if (!is_of_file(file->pair[i].key)) {
-            put_text(sha, file->pair[i].key);
+        if (!is_of_file(file->pair[i].name)) {
+            put_text(sha, file->pair[i].name);
             put_text(sha, file->pair[i].value);
         }
 }

@@ -6,6 +6,7 @@
 #include "file/safetensors.h"
 #include "base/assert.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/little.h"
 #include "base/memory.h"
 #include "base/sha.h"
@@ -13,7 +14,6 @@
 #include "file/seal.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,11 +33,8 @@ static json_t *shape_of(const ls__safetensor *t)
 {
     json_t *shape = json_array();
 
-    for (int i = 0; shape && i < t->rank; i++)
-        if (json_array_append_new(shape, json_integer(t->shape[i])) < 0) {
-            json_decref(shape);
-            return NULL;
-        }
+    for (int i = 0; i < t->rank; i++)
+        shape = ls__json_and(shape, json_integer(t->shape[i]));
     return shape;
 }
 
@@ -77,27 +74,15 @@ void ls__safetensors_sha256(int n, const ls__safetensor *tensor,
     ls__sha256_hex(&sha, hex);
 }
 
-static json_t *metadata(int pairs, const ls__metadata *extra)
+static int fill_header(json_t *header, int n, const ls__safetensor *tensor,
+                       int pairs, const ls_setting *extra)
 {
     json_t *meta = json_pack("{s:s, s:s}", "lockstep", ls_version(), LS__SEAL,
                              LS__SEAL_OPEN);
-
-    for (int i = 0; meta && i < pairs; i++)
-        if (json_object_set_new(meta, extra[i].key,
-                                json_string(extra[i].value)) < 0) {
-            json_decref(meta);
-            return NULL;
-        }
-    return meta;
-}
-
-static int fill_header(json_t *header, int n, const ls__safetensor *tensor,
-                       int pairs, const ls__metadata *extra)
-{
-    json_t *meta = metadata(pairs, extra);
     size_t at = 0;
 
-    if (!meta || json_object_set_new(header, "__metadata__", meta) < 0)
+    meta = ls__json_with_texts(meta, pairs, extra);
+    if (json_object_set_new(header, "__metadata__", meta) < 0)
         return no_header();
     for (int i = 0; i < n; i++) {
         int status = add_tensor(header, &tensor[i], at);
@@ -133,7 +118,7 @@ static int header_text(json_t *header, char **text, size_t *bytes)
 }
 
 static int make_header(int n, const ls__safetensor *tensor, int pairs,
-                       const ls__metadata *extra, char **text, size_t *bytes)
+                       const ls_setting *extra, char **text, size_t *bytes)
 {
     json_t *header = json_object();
     int status;
@@ -206,7 +191,7 @@ static int put_all(ls__newfile *out, const char *header, size_t bytes, int n,
 }
 
 int ls__safetensors_put(ls__newfile *out, int n, const ls__safetensor *tensor,
-                        int pairs, const ls__metadata *extra)
+                        int pairs, const ls_setting *extra)
 {
     char *header = NULL;
     size_t bytes = 0;
@@ -221,7 +206,7 @@ int ls__safetensors_put(ls__newfile *out, int n, const ls__safetensor *tensor,
 }
 
 int ls__safetensors_write(const char *path, int n, const ls__safetensor *tensor,
-                          int pairs, const ls__metadata *extra)
+                          int pairs, const ls_setting *extra)
 {
     ls__aside file;
     int status = ls__aside_open(&file, path);

@@ -15,21 +15,16 @@ typedef struct ls__safetensor {
     const float *data; /* borrowed for the call */
 } ls__safetensor;
 
-/* A pair of the header's "__metadata__". */
-typedef struct ls__metadata {
-    const char *key, *value;
-} ls__metadata;
-
 /* Write n tensors in the order given to a file that is open.  "__metadata__"
  * holds "lockstep" (the version), "lockstep.crc32" (see seal.h) and the pairs
  * of extra (may be NULL).  LS_EIO, LS_EINVAL (a name), LS_ENOMEM. */
 int ls__safetensors_put(ls__newfile *out, int n, const ls__safetensor *tensor,
-                        int pairs, const ls__metadata *extra);
+                        int pairs, const ls_setting *extra);
 
 /* The same to a file aside, which is renamed to `path`: a failure leaves what
  * was there. */
 int ls__safetensors_write(const char *path, int n, const ls__safetensor *tensor,
-                          int pairs, const ls__metadata *extra);
+                          int pairs, const ls_setting *extra);
 
 /* SHA-256 of the data bytes, in order. */
 void ls__safetensors_sha256(int n, const ls__safetensor *tensor, char hex[65]);
@@ -40,7 +35,7 @@ typedef struct ls__safetensors {
     char *data; /* the bytes behind the header */
     int count, pairs;
     ls_entry *entry;   /* in the order of the data */
-    ls__metadata *pair; /* of "__metadata__" */
+    ls_setting *pair; /* of "__metadata__" */
 } ls__safetensors;
 
 /* Read a file, anybody's: nothing is believed before it is checked against the

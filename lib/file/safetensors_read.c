@@ -185,14 +185,14 @@ static int read_metadata(reader *r, json_t *meta)
     if (!f->pair)
         return LS_ENOMEM;
     json_object_foreach(meta, key, value) {
-        ls__metadata *p = &f->pair[f->pairs];
+        ls_setting *p = &f->pair[f->pairs];
 
         if (!json_is_string(value))
             return ls__fail(LS_EFORMAT, "%s: \"__metadata__\": \"%s\" is no "
                             "text", r->path, key);
-        p->key = ls__arena_text(&f->arena, key);
+        p->name = ls__arena_text(&f->arena, key);
         p->value = ls__arena_text(&f->arena, json_string_value(value));
-        if (!p->key || !p->value)
+        if (!p->name || !p->value)
             return LS_ENOMEM;
         f->pairs++;
     }
@@ -435,7 +435,7 @@ void ls__safetensors_free(ls__safetensors *file)
 const char *ls__safetensors_meta(const ls__safetensors *file, const char *key)
 {
     for (int i = 0; i < file->pairs; i++)
-        if (!strcmp(file->pair[i].key, key))
+        if (!strcmp(file->pair[i].name, key))
             return file->pair[i].value;
     return NULL;
 }

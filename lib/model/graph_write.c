@@ -20,21 +20,12 @@ typedef struct writer {
     bool every;   /* attribute, though it be as usual */
 } writer;
 
-/* Put a value under a key; a value that could not be made is NULL. */
-static bool put(json_t *object, const char *key, json_t *value)
-{
-    return json_object_set_new(object, key, value) == 0;
-}
-
 static json_t *integers(int count, const int64_t *of)
 {
     json_t *list = json_array();
 
     for (int i = 0; i < count; i++)
-        if (json_array_append_new(list, json_integer(of[i])) < 0) {
-            json_decref(list);
-            return NULL;
-        }
+        list = ls__json_and(list, json_integer(of[i]));
     return list;
 }
 
@@ -85,11 +76,8 @@ static json_t *attributes(const writer *w, const ls_node *n)
     json_t *list = json_object();
 
     for (const ls__attribute *a = n->op->file.attributes; a && a->name; a++)
-        if ((w->every || !is_usual(n, a)) &&
-            !put(list, a->name, value_of(n, a))) {
-            json_decref(list);
-            return NULL;
-        }
+        if (w->every || !is_usual(n, a))
+            list = ls__json_with(list, a->name, value_of(n, a));
     return list;
 }
 
@@ -109,10 +97,7 @@ static json_t *parameters(const ls_node *n)
     for (int k = 0; k < n->params; k++) {
         const ls__param *p = n->graph->params[n->param[k]];
 
-        if (json_array_append_new(list, ls__json_string(p->name)) < 0) {
-            json_decref(list);
-            return NULL;
-        }
+        list = ls__json_and(list, ls__json_string(p->name));
     }
     return list;
 }
@@ -138,31 +123,31 @@ static json_t *tied(const ls_node *n)
     return integers(count, of);
 }
 
-/* Put what an operator's node has besides op, name and shape. */
-static bool put_operator(json_t *object, const writer *w, const ls_node *n,
-                         int64_t skipped)
+/* Adds what an operator's node has besides op, name and shape. */
+static json_t *with_operator(json_t *object, const writer *w, const ls_node *n,
+                             int64_t skipped)
 {
-    return put(object, "inputs", inputs(w, n)) &&
-           put(object, "attributes", attributes(w, n)) &&
-           put(object, "parameters", parameters(n)) &&
-           (!has_tied(n) || put(object, "tied", tied(n))) &&
-           (!ls__is_transposed(n) || put(object, "transposed", json_true())) &&
-           (!skipped || put(object, "skipped", json_integer(skipped)));
+    object = ls__json_with(object, "inputs", inputs(w, n));
+    object = ls__json_with(object, "attributes", attributes(w, n));
+    object = ls__json_with(object, "parameters", parameters(n));
+    if (has_tied(n))
+        object = ls__json_with(object, "tied", tied(n));
+    if (ls__is_transposed(n))
+        object = ls__json_with(object, "transposed", json_true());
+    return skipped ? ls__json_with(object, "skipped", json_integer(skipped))
+                   : object;
 }
 
 static json_t *node(const writer *w, const ls_node *n, int64_t skipped)
 {
-    json_t *object = json_object();
     const char *dtype = n->dtype == LS_F32 ? "f32" : "i32";
+    json_t *object = json_pack("{s:s, s:o, s:o}", "op",
+                               n->op ? n->op->name : "input", "name",
+                               ls__json_string(n->name), "shape",
+                               integers(n->rank, n->shape));
 
-    if (put(object, "op", json_string(n->op ? n->op->name : "input")) &&
-        put(object, "name", ls__json_string(n->name)) &&
-        put(object, "shape", integers(n->rank, n->shape)) &&
-        (n->op ? put_operator(object, w, n, skipped)
-               : put(object, "dtype", json_string(dtype))))
-        return object;
-    json_decref(object);
-    return NULL;
+    return n->op ? with_operator(object, w, n, skipped)
+                 : ls__json_with(object, "dtype", json_string(dtype));
 }
 
 /* ------ the parts of a graph ------ */
@@ -196,10 +181,7 @@ static json_t *nodes(const writer *w)
         if (w->number[i] < 0)
             continue;
         skipped = skipped_before(w->g, w->g->nodes[i], &requests);
-        if (json_array_append_new(list, node(w, w->g->nodes[i], skipped)) < 0) {
-            json_decref(list);
-            return NULL;
-        }
+        list = ls__json_and(list, node(w, w->g->nodes[i], skipped));
     }
     return list;
 }
@@ -210,14 +192,10 @@ static json_t *outputs(const writer *w)
 
     for (int i = 0; i < w->g->output_count && !w->trained; i++) {
         const ls__output *o = w->g->outputs[i];
-        json_t *output = json_pack("{s:o, s:i}", "name",
-                                   ls__json_string(o->name), "node",
-                                   w->number[o->node->id]);
 
-        if (json_array_append_new(list, output) < 0) {
-            json_decref(list);
-            return NULL;
-        }
+        list = ls__json_and(list, json_pack("{s:o, s:i}", "name",
+                                            ls__json_string(o->name), "node",
+                                            w->number[o->node->id]));
     }
     return list;
 }
@@ -232,15 +210,14 @@ static json_t *metrics(const writer *w)
     return integers(count, id);
 }
 
-static bool put_graph(json_t *root, const writer *w)
+static json_t *graph(const writer *w)
 {
     const ls_node *loss = w->g->loss;
 
-    return put(root, "version", json_integer(LS__GRAPH_VERSION)) &&
-           put(root, "nodes", nodes(w)) && put(root, "outputs", outputs(w)) &&
-           put(root, "metrics", metrics(w)) &&
-           put(root, "loss", loss ? json_integer(w->number[loss->id])
-                                  : json_null());
+    return json_pack("{s:i, s:o, s:o, s:o, s:o}", "version", LS__GRAPH_VERSION,
+                     "nodes", nodes(w), "outputs", outputs(w), "metrics",
+                     metrics(w), "loss",
+                     loss ? json_integer(w->number[loss->id]) : json_null());
 }
 
 /* ------ which nodes ------ */
@@ -269,15 +246,12 @@ static json_t *written(const ls_graph *g, bool trained, bool every)
 {
     writer w = {g, ls__new((size_t)g->node_count + 1, sizeof(int), "nodes"),
                 trained, every};
-    json_t *root = w.number ? json_object() : NULL;
+    json_t *root = NULL;
 
-    if (root) {
+    if (w.number) {
         mark(&w);
         number_them(&w);
-        if (!put_graph(root, &w)) {
-            json_decref(root);
-            root = NULL;
-        }
+        root = graph(&w);
     }
     free(w.number);
     return root;

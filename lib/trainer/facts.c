@@ -33,10 +33,13 @@ static void put_values(ls__facts *f, const ls__model *m)
     ls__facts_put(f, "the hash of the parameters", "%.16s", hex);
 }
 
-void ls__facts_of_run(const ls_trainer *t, ls__facts *f)
+json_t *ls__facts_of_run(const ls_trainer *t)
 {
-    put_devices(f, t);
-    ls__trainer_rows_put(f, &t->options, LS__OF_RUN);
+    ls__facts f = {.count = 0};
+
+    put_devices(&f, t);
+    ls__trainer_rows_put(&f, &t->options, LS__OF_RUN);
+    return ls__facts_json(&f);
 }
 
 void ls__facts_of_graph(const ls_trainer *t, bool trained, ls__facts *f)

@@ -7,8 +7,11 @@
 #include "base/fact_list.h"
 #include <lockstep/trainer.h>
 
-/* Add what must be the same when a run goes on: devices and options. */
-void ls__facts_of_run(const ls_trainer *t, ls__facts *facts);
+#include <jansson.h>
+
+/* What must be the same when a run goes on, devices and options: a new object
+ * of texts; NULL: no memory. */
+json_t *ls__facts_of_run(const ls_trainer *t);
 
 /* Add what is computed, node by node; only what the loss needs: `trained`.  A
  * gradient function of the user's says nothing. */

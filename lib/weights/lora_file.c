@@ -53,13 +53,10 @@ static json_t *list_json(const ls_graph *g)
     json_t *list = json_array();
     ls__adapter l;
 
-    for (int at = 0; list && ls__lora_next(g, &at, &l);)
-        if (json_array_append_new(
-                list, json_pack("{s:s, s:I, s:f}", "layer", l.layer, "rank",
-                                (json_int_t)l.rank, "scale", l.scale)) < 0) {
-            json_decref(list);
-            return NULL;
-        }
+    for (int at = 0; ls__lora_next(g, &at, &l);)
+        list = ls__json_and(list, json_pack("{s:s, s:I, s:f}", "layer", l.layer,
+                                            "rank", (json_int_t)l.rank,
+                                            "scale", l.scale));
     return list;
 }
 

@@ -25,18 +25,17 @@ ls__safetensor ls__weights_tensor(const ls__slot *s, const float *value)
     return t;
 }
 
-static int list_pairs(ls__metadata *pair, const char *hex,
-                      const ls__texts *texts)
+static int list_pairs(ls_setting *pair, const char *hex, const ls__texts *texts)
 {
     int n = 0;
 
-    pair[n++] = (ls__metadata){"sha256", hex};
+    pair[n++] = (ls_setting){"sha256", hex};
     if (texts->text)
-        pair[n++] = (ls__metadata){texts->key, texts->text};
+        pair[n++] = (ls_setting){texts->key, texts->text};
     if (texts->axes)
-        pair[n++] = (ls__metadata){LS__AXES_KEY, texts->axes};
+        pair[n++] = (ls_setting){LS__AXES_KEY, texts->axes};
     for (int i = 0; i < texts->notes; i++)
-        pair[n++] = (ls__metadata){texts->note[i].name, texts->note[i].value};
+        pair[n++] = texts->note[i];
     LS__ASSERT(n <= texts->notes + 3); /* of which there is room */
     return n;
 }
@@ -44,8 +43,8 @@ static int list_pairs(ls__metadata *pair, const char *hex,
 int ls__weights_write(const char *path, int n, ls__safetensor *list,
                       const ls__texts *texts)
 {
-    ls__metadata *pair = ls__new((size_t)texts->notes + 3, sizeof *pair,
-                                 "notes");
+    ls_setting *pair = ls__new((size_t)texts->notes + 3, sizeof *pair,
+                               "notes");
     float *own = NULL;
     char hex[65];
     json_t *axes;

@@ -26,7 +26,7 @@ static void look(const ls__safetensors *f)
         free(out);
     }
     for (int i = 0; i < f->pairs; i++)
-        bytes += f->pair[i].key[0] + f->pair[i].value[0];
+        bytes += f->pair[i].name[0] + f->pair[i].value[0];
     sum += (float)bytes;
     (void)sum;
 }

@@ -645,7 +645,7 @@ static void check_floats(const char *data, const float *want, size_t n)
  * order given. */
 TEST(safetensors_round)
 {
-    const ls__metadata extra[] = {{"step", "7"}};
+    const ls_setting extra[] = {{"step", "7"}};
     char hex[65], sum[65];
     ls__sha256 sha;
     const char *data;

@@ -411,7 +411,7 @@ TEST(test_skipped)
  * it is allocated. */
 TEST(test_too_large)
 {
-    ls__metadata pair = {"lockstep.graph", GRAPH("1", GOOD, REST)};
+    ls_setting pair = {"lockstep.graph", GRAPH("1", GOOD, REST)};
     float w[11] = {0};
     ls__safetensor tensor = {"fc.kernel", 1, {11}, w};
     ls_graph *g;
