@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The check of a transcript by itself: is it a whole chain? */
+#include "base/json.h"
 #include "base/sized.h"
 #include "file/changes.h"
 #include "file/seek.h"
 #include <lockstep/transcript.h>
 
 #include <string.h>
-
-static const char *text_of(const json_t *line, const char *name)
-{
-    return json_string_value(json_object_get(line, name));
-}
-
-static int64_t count_of(const json_t *line, const char *name)
-{
-    return json_integer_value(json_object_get(line, name));
-}
-
-static bool is_kind(const json_t *line, const char *kind)
-{
-    return strcmp(text_of(line, "kind"), kind) == 0;
-}
 
 /* The lines so far, as the next one must follow them. */
 typedef struct reading {
@@ -44,48 +30,49 @@ static const char *wrong_step(const json_t *line, const reading *r)
 static const char *misplaced(const ls__chain *c, const json_t *line,
                              const ls_transcript_facts *f, reading *r)
 {
-    int64_t n = count_of(line, "n");
+    int64_t n = ls__json_count(line, "n");
 
-    if (is_kind(line, "head") != (c->lines == 1))
+    if (ls__line_is(line, "head") != (c->lines == 1))
         return "a line \"head\" stands first and nowhere else";
     if (f->is_whole)
         return "nothing follows a line \"end\"";
-    if (is_kind(line, "step"))
+    if (ls__line_is(line, "step"))
         return n == r->next++ ? wrong_step(line, r)
                               : "a step is missing before it";
-    if (is_kind(line, "steps")) {
-        if (count_of(line, "first") != r->next ||
-            count_of(line, "last") < r->next)
+    if (ls__line_is(line, "steps")) {
+        if (ls__json_count(line, "first") != r->next ||
+            ls__json_count(line, "last") < r->next)
             return "a step is missing before it";
-        r->next = count_of(line, "last") + 1;
+        r->next = ls__json_count(line, "last") + 1;
         return wrong_step(line, r);
     }
-    if (is_kind(line, "head")) {
-        r->rows = count_of(line, "rows") == 1;
-        r->gradient = count_of(line, "gradient") == 1;
+    if (ls__line_is(line, "head")) {
+        r->rows = ls__json_count(line, "rows") == 1;
+        r->gradient = ls__json_count(line, "gradient") == 1;
         return NULL;
     }
     if (n != r->next)
         return "its batches are not those of the steps before it";
-    if (is_kind(line, "end") && count_of(line, "lines") != c->lines)
+    if (ls__line_is(line, "end") && ls__json_count(line, "lines") != c->lines)
         return "the end counts other lines";
     return NULL;
 }
 
 static void take(const json_t *line, ls_transcript_facts *f)
 {
-    if (is_kind(line, "head")) {
-        f->every = count_of(line, "every");
+    if (ls__line_is(line, "head")) {
+        f->every = ls__json_count(line, "every");
         snprintf(f->lockstep, sizeof f->lockstep, "%s",
-                 text_of(line, "lockstep"));
+                 ls__json_word(line, "lockstep"));
     }
-    if (is_kind(line, "state"))
-        memcpy(f->root, text_of(line, "root"), sizeof f->root);
-    if (is_kind(line, "end")) {
+    if (ls__line_is(line, "state"))
+        memcpy(f->root, ls__json_word(line, "root"), sizeof f->root);
+    if (ls__line_is(line, "end")) {
         f->is_whole = true;
-        snprintf(f->model, sizeof f->model, "%.64s", text_of(line, "model"));
+        snprintf(f->model, sizeof f->model, "%.64s",
+                 ls__json_word(line, "model"));
         snprintf(f->contents, sizeof f->contents, "%.64s",
-                 text_of(line, "contents"));
+                 ls__json_word(line, "contents"));
     }
 }
 
@@ -191,7 +178,7 @@ int ls_transcript_root_at(const char *path, int64_t batches, char root[65])
     if (status == 0)
         status = ls__chain_read(&c, &line);
     if (status == 0)
-        memcpy(root, text_of(line, "root"), LS__HEX);
+        memcpy(root, ls__json_word(line, "root"), LS__HEX);
     json_decref(line);
     ls__chain_close(&c);
     return status;
@@ -212,9 +199,9 @@ int64_t ls_transcript_states(const char *path, int64_t room,
                         (long long)room);
     status = ls__chain_open(&c, path);
     while (status == 0 && (status = ls__chain_read(&c, &line)) == 0 && line) {
-        if (is_kind(line, "state") && n++ < room) {
-            roots[n - 1].batches = count_of(line, "n");
-            memcpy(roots[n - 1].root, text_of(line, "root"), LS__HEX);
+        if (ls__line_is(line, "state") && n++ < room) {
+            roots[n - 1].batches = ls__json_count(line, "n");
+            memcpy(roots[n - 1].root, ls__json_word(line, "root"), LS__HEX);
         }
         json_decref(line);
     }

@@ -132,7 +132,7 @@ static int check_version(const json_t *file, const char *path)
     int64_t version = ls__json_count(file, "version");
     int64_t bits = ls__json_count(file, "bits");
 
-    if (strcmp(ls__json_word(file, "kind"), "head"))
+    if (!ls__line_is(file, "head"))
         return ls__fail(LS_EFORMAT, "%s: does not begin with a line \"head\"",
                         path);
     if (version != LS__TRANSCRIPT_VERSION)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The first difference of two transcripts. */
 #include "base/error.h"
+#include "base/json.h"
 #include "base/sized.h"
 #include "file/lines.h"
 #include <lockstep/transcript.h>
@@ -19,14 +20,14 @@ typedef struct pair {
 /* Say where it is, once the first difference is in `what`. */
 static void tell(const pair *p, const json_t *line, const char *what)
 {
-    const char *kind = json_string_value(json_object_get(line, "kind"));
+    const char *kind = ls__json_word(line, "kind");
     const char *at = strcmp(kind, "steps") ? "n" : "first";
     ls_transcript_difference *f = p->first;
 
     f->same = false;
     snprintf(f->text, sizeof f->text, "line %lld (%.20s of %lld): %.400s",
              (long long)f->line, kind,
-             (long long)json_integer_value(json_object_get(line, at)), what);
+             (long long)ls__json_count(line, at), what);
 }
 
 static void compare(const pair *p)

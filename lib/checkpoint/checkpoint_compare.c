@@ -2,6 +2,7 @@
 /* Differences between a checkpoint and the run that would go on from it. */
 #include "base/error.h"
 #include "base/fact_list.h"
+#include "base/json.h"
 #include "checkpoint/checkpoint.h"
 
 #include <fnmatch.h>
@@ -24,11 +25,6 @@ static bool matches(const char *name, const char *patterns)
         patterns += n + (patterns[n] == ',');
     }
     return false;
-}
-
-static const char *text_of(const json_t *object, const char *name)
-{
-    return json_string_value(json_object_get(object, name));
 }
 
 /* ------ what a checkpoint does not name ------ */
@@ -61,38 +57,22 @@ static int note(json_t *object, const char *name, const char *text)
 
 /* ------ what is another ------ */
 
+/* Note what is another, or was and is no more; all: what only `now` knows was
+ * not there. */
 static int find_changed(const ls__comparison *c, const json_t *now,
-                        const json_t *then)
+                        const json_t *then, bool all)
 {
     int status = 0;
     const char *name;
     json_t *value;
 
-    json_object_foreach((json_t *)then, name, value) {
-        const char *is = text_of(now, name), *was = json_string_value(value);
-
-        if (is && strcmp(is, was) == 0)
-            continue;
-        if ((status = note(c->changed, name, was)) < 0)
-            break;
-    }
-    return status;
-}
-
-/* all: what only `now` knows was not there. */
-static int find_new(const ls__comparison *c, const json_t *now,
-                    const json_t *then, bool all)
-{
-    int status = 0;
-    const char *name;
-    json_t *value;
-
-    json_object_foreach((json_t *)now, name, value) {
-        if ((all || was_off(name, c->changed)) &&
-            !json_object_get(then, name) &&
-            (status = note(c->changed, name, "")) < 0)
-            break;
-    }
+    json_object_foreach((json_t *)then, name, value)
+        if (status == 0 && !json_equal(json_object_get(now, name), value))
+            status = note(c->changed, name, json_string_value(value));
+    json_object_foreach((json_t *)now, name, value)
+        if (status == 0 && (all || was_off(name, c->changed)) &&
+            !json_object_get(then, name))
+            status = note(c->changed, name, "");
     return status;
 }
 
@@ -111,17 +91,15 @@ static int refuse(int status, const ls__comparison *c, const char *name,
 static int find(const ls__comparison *c, const json_t *now, const json_t *then,
                 bool all, int refused)
 {
-    int status = find_changed(c, now, then);
+    int status = find_changed(c, now, then, all);
     const char *name;
     json_t *value;
 
-    if (status == 0)
-        status = find_new(c, now, then, all);
     if (status < 0)
         return status;
     json_object_foreach(c->changed, name, value) {
         if (!matches(name, c->may_change))
-            return refuse(refused, c, name, text_of(now, name),
+            return refuse(refused, c, name, ls__json_word(now, name),
                           json_string_value(value));
     }
     return 0;

@@ -2,16 +2,11 @@
 /* See changes.h. */
 #include "file/changes.h"
 #include "base/error.h"
+#include "base/json.h"
+#include "file/line.h"
 
 #include <stdbool.h>
 #include <string.h>
-
-static bool has_text(const json_t *line, const char *name, const char *text)
-{
-    const char *is = json_string_value(json_object_get(line, name));
-
-    return is && strcmp(is, text) == 0;
-}
 
 /* Add to `out` what of `all` the other one has otherwise, or lacks. */
 static bool add_others(json_t *out, const json_t *all, const json_t *other)
@@ -82,10 +77,12 @@ int ls__changes_follow(json_t *options, const json_t *line)
     json_t *from = json_object_get(line, "from");
     json_t *to = json_object_get(line, "to");
 
-    if (has_text(line, "kind", "head"))
+    const char *what = ls__json_word(line, "what");
+
+    if (ls__line_is(line, "head"))
         return json_object_update(options, json_object_get(line, "options")) < 0
                    ? ls__no_memory("a transcript's options", 0) : 0;
-    if (!has_text(line, "kind", "event") || !has_text(line, "what", "change"))
+    if (!ls__line_is(line, "event") || strcmp(what, "change") != 0)
         return 0;
     if (!json_is_object(from) || !json_is_object(to) ||
         json_object_size(line) != FIELDS)

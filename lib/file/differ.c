@@ -78,7 +78,7 @@ static const json_t *file_of(const json_t *files, const char *role)
     size_t i;
 
     json_array_foreach (files, i, one)
-        if (strcmp(json_string_value(json_object_get(one, "role")), role) == 0)
+        if (strcmp(ls__json_word(one, "role"), role) == 0)
             return one;
     return NULL;
 }
@@ -92,8 +92,8 @@ static const char *file_text(const json_t *one, char text[FILE_TEXT])
     if (!one)
         return "missing";
     snprintf(text, FILE_TEXT, "%.64s of %lld bytes",
-             json_string_value(json_object_get(one, "sha256")),
-             (long long)json_integer_value(json_object_get(one, "bytes")));
+             ls__json_word(one, "sha256"),
+             (long long)ls__json_count(one, "bytes"));
     return text;
 }
 
@@ -106,7 +106,7 @@ static bool files_differ(const json_t *file, const json_t *here,
         size_t i;
 
         json_array_foreach (side ? here : file, i, one) {
-            const char *role = json_string_value(json_object_get(one, "role"));
+            const char *role = ls__json_word(one, "role");
             char room[2][FILE_TEXT];
             const char *a = file_text(file_of(file, role), room[0]);
             const char *b = file_text(file_of(here, role), room[1]);
@@ -127,7 +127,7 @@ static bool objects_differ(const char *of, const json_t *file,
                            const json_t *here, const char *const *passed,
                            const ls__sides *s)
 {
-    const char *kind = json_string_value(json_object_get(file, "kind"));
+    const char *kind = ls__json_word(file, "kind");
 
     for (int side = 0; side < 2; side++) {
         const json_t *all = side ? here : file;

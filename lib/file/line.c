@@ -143,7 +143,7 @@ enum { MOST_FILES = 1000 };
 
 static const char *role_of(const json_t *files, size_t i)
 {
-    return json_string_value(json_object_get(json_array_get(files, i), "role"));
+    return ls__json_word(json_array_get(files, i), "role");
 }
 
 /* Each role is there once.  Nothing here allocates memory: that there is none
@@ -162,6 +162,13 @@ static bool is_files(const json_t *value)
                 return false;
     }
     return true;
+}
+
+bool ls__line_is(const json_t *line, const char *what)
+{
+    const char *is = ls__json_word(line, "kind");
+
+    return is && strcmp(is, what) == 0;
 }
 
 bool ls__line_has_files(const json_t *line)
@@ -263,7 +270,7 @@ int ls__line_read(const char *text, size_t bytes, const char *where,
     if (!*line)
         return ls__json_fail(where, "no line of a transcript", 0,
                              &error);
-    k = find_kind(json_string_value(json_object_get(*line, "kind")));
+    k = find_kind(ls__json_word(*line, "kind"));
     status = k ? check_fields(*line, k, where)
                : ls__fail(LS_EFORMAT, "%s: no kind of line that is known",
                           where);

@@ -38,6 +38,9 @@ int ls__line_read(const char *text, size_t bytes, const char *where,
 /* Write an object canonically; to be freed.  NULL: no memory. */
 char *ls__line_write(const json_t *object);
 
+/* Is a line of that kind?  False where it has none. */
+bool ls__line_is(const json_t *line, const char *what);
+
 /* Has a line files whose names and roles are names in a folder, no paths, and
  * each role once? */
 bool ls__line_has_files(const json_t *line);

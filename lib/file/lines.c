@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "file/lines.h"
 #include "base/assert.h"
+#include "base/json.h"
 #include "base/sha.h"
 #include "file/changes.h"
 #include "file/line.h"
@@ -145,7 +146,6 @@ static void count(ls__chain *c, const char *text, size_t bytes)
 int ls__chain_read(ls__chain *c, json_t **line)
 {
     char where[LS__MESSAGE / 2];
-    const char *prev;
     bool end;
     int status = read_bytes(c, &end);
 
@@ -157,8 +157,7 @@ int ls__chain_read(ls__chain *c, json_t **line)
     status = ls__line_read(c->line, c->bytes, where, line);
     if (status < 0)
         return c->lines ? status : ls__format_tell(status, c->path, LS__LINES);
-    prev = json_string_value(json_object_get(*line, "prev"));
-    if (strcmp(prev, c->prev) == 0) {
+    if (strcmp(ls__json_word(*line, "prev"), c->prev) == 0) {
         count(c, c->line, c->bytes);
         return 0;
     }
@@ -245,7 +244,6 @@ static int tell_difference(const ls__chain *c, const json_t *file,
                            const char *text, const char *const *passed)
 {
     json_t *here = json_loads(text, 0, NULL);
-    const char *kind = json_string_value(json_object_get(file, "kind"));
     const json_t *n = json_object_get(file, "n");
     char what[LS__MESSAGE / 2], at[40] = "";
 
@@ -259,7 +257,7 @@ static int tell_difference(const ls__chain *c, const json_t *file,
     }
     json_decref(here);
     return ls__fail(LS_EDIFFERS, "%.120s: line %lld (%.20s%s): %s", c->path,
-                    (long long)c->lines, kind, at, what);
+                    (long long)c->lines, ls__json_word(file, "kind"), at, what);
 }
 
 static int compare_line(ls__chain *c, const char *text,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See seek.h. */
 #include "file/seek.h"
+#include "base/json.h"
 #include "file/changes.h"
 #include "file/file.h"
 
@@ -30,9 +31,7 @@ static int go_back(ls__chain *c, const mark *m)
 
 static bool is_state(const json_t *line, int64_t batches)
 {
-    return strcmp(json_string_value(json_object_get(line, "kind")),
-                  "state") == 0 &&
-           json_integer_value(json_object_get(line, "n")) == batches;
+    return ls__line_is(line, "state") && ls__json_count(line, "n") == batches;
 }
 
 /* Fail: the state with the options that are wanted was passed, or there is
