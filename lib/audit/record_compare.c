@@ -48,22 +48,15 @@ static bool is_same_place(const ls__two_records *p, int64_t i)
 
 /* ------ where it is, in words ------ */
 
-/* The sizes in a text like "4x16"; returns how many, 0: none. */
+/* The sizes in a text like "4x16"; returns how many. */
 static int sizes_of(const char *shape, int64_t size[LS_MAX_RANK])
 {
     int rank = 0;
+    char *end;
 
-    while (shape && *shape && rank < LS_MAX_RANK) {
-        char *end;
-        long long n = strtoll(shape, &end, 10);
-
-        if (end == shape || n < 1)
-            return 0;
-        size[rank++] = n;
-        shape = *end == 'x' ? end + 1 : end;
-        if (*end && *end != 'x')
-            return 0;
-    }
+    for (; rank < LS_MAX_RANK && (size[rank] = strtoll(shape, &end, 10)) > 0;
+         rank++)
+        shape = end + (*end == 'x');
     return rank;
 }
 
@@ -101,18 +94,12 @@ static json_t *slot_at(const ls__record *r, int64_t element)
     size_t i;
 
     json_array_foreach (json_object_get(r->head, "slots"), i, one) {
-        int64_t at = json_integer_value(json_object_get(one, "at"));
+        int64_t at = ls__json_count(one, "at");
 
-        if (element >= at &&
-            element - at < json_integer_value(json_object_get(one, "floats")))
+        if (element >= at && element - at < ls__json_count(one, "floats"))
             return one;
     }
     return NULL;
-}
-
-static const char *text_of(const json_t *one, const char *name)
-{
-    return json_string_value(json_object_get(one, name));
 }
 
 static bool has_rows(const ls__where *w)
@@ -128,46 +115,35 @@ static void add_element(char *text, const ls__record *r,
 {
     ls__where w = ls__record_where(r, e);
     json_t *s = ls__where_is_layout(&w) ? slot_at(r, element) : NULL;
-    int64_t at = s ? json_integer_value(json_object_get(s, "at")) : 0;
+    int64_t at = s ? ls__json_count(s, "at") : 0;
 
     if (e->words <= (e->kind == LS__DOUBLES ? 2 : 1))
         return;
     if (s)
-        ls__where_add(text, ": \"%.100s\"", text_of(s, "name"));
+        ls__where_add(text, ": \"%.100s\"", ls__json_word(s, "name"));
     ls__where_add(text, ": element %" PRId64 " of %" PRId64, element - at,
-                  s ? (int64_t)json_integer_value(json_object_get(s, "floats"))
-                    : e->words);
-    add_indices(text, s ? text_of(s, "shape") : w.shape, element - at,
+                  s ? ls__json_count(s, "floats") : e->words);
+    add_indices(text, s ? ls__json_word(s, "shape") : w.shape, element - at,
                 !s && has_rows(&w));
-}
-
-static void add_float(char *text, uint32_t bits)
-{
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    ls__where_add(text, "%08" PRIx32 "  %.9g", bits, (double)x);
-}
-
-static void add_double(char *text, uint32_t high, uint32_t low)
-{
-    uint64_t bits = (uint64_t)high << 32 | low;
-    double x;
-
-    memcpy(&x, &bits, sizeof x);
-    ls__where_add(text, "%016" PRIx64 "  %.17g", bits, x);
 }
 
 /* Write the number of which word i is one. */
 static void add_value(char *text, const ls__record_entry *e,
                       const uint32_t *word, int64_t i)
 {
+    uint64_t both = e->kind == LS__DOUBLES
+                        ? (uint64_t)word[i & -2] << 32 | word[i | 1] : 0;
+    double x;
+    float f;
+
+    memcpy(&x, &both, sizeof x);
+    memcpy(&f, &word[i], sizeof f);
     if (e->kind == LS__DOUBLES)
-        add_double(text, word[i & -2], word[i | 1]);
+        ls__where_add(text, "%016" PRIx64 "  %.17g", both, x);
     else if (e->kind == LS__INTEGERS)
         ls__where_add(text, "%08" PRIx32 "  %" PRIu32, word[i], word[i]);
     else
-        add_float(text, word[i]);
+        ls__where_add(text, "%08" PRIx32 "  %.9g", word[i], (double)f);
 }
 
 /* ------ the element ------ */
@@ -273,13 +249,13 @@ static int compare_array(ls__two_records *p, int64_t i)
 /* ------ the whole ------ */
 
 /* Find what differs of one control, or of how many batches there were. */
-static bool differs(ls__two_records *p, const char *phase, const char *name,
-                    const json_t *a, const json_t *b)
+static void differ(ls__two_records *p, const char *phase, const char *name,
+                   const json_t *a, const json_t *b)
 {
     char *text[2];
 
     if (a && b && json_equal(a, b))
-        return false;
+        return;
     p->first->same = false;
     snprintf(p->first->place, LS_RECORD_TEXT, "%s: %.100s", phase, name);
     text[0] = a ? ls__json_text(a, JSON_ENCODE_ANY) : NULL;
@@ -289,32 +265,29 @@ static bool differs(ls__two_records *p, const char *phase, const char *name,
              text[1] ? text[1] : "none");
     free(text[0]);
     free(text[1]);
-    return true;
 }
 
 /* The first difference in what a state has beside its arrays, where both sides
  * say it. */
 static void compare_sides(ls__two_records *p, const char *phase)
 {
-    json_t *side[2], *of[2];
-    size_t n;
+    json_t *side[2], *of[2], *a, *b;
 
     for (int i = 0; i < 2; i++) {
         side[i] = json_object_get(json_object_get(p->of[i].head, "state"),
                                   phase);
         of[i] = json_object_get(side[i], "controls");
     }
-    if (!json_array_size(of[0]) || !json_array_size(of[1]) ||
-        differs(p, phase, "batches", json_object_get(side[0], "batches"),
-                json_object_get(side[1], "batches")))
+    if (!json_array_size(of[0]) || !json_array_size(of[1]))
         return;
-    n = json_array_size(of[json_array_size(of[0]) < json_array_size(of[1])]);
-    for (size_t i = 0; i < n && p->first->same; i++) {
-        const json_t *a = json_array_get(of[0], i);
-        const json_t *b = json_array_get(of[1], i);
-
-        (void)differs(p, phase,
-                      json_string_value(json_array_get(a ? a : b, 0)), a, b);
+    differ(p, phase, "batches", json_object_get(side[0], "batches"),
+           json_object_get(side[1], "batches"));
+    for (size_t i = 0; p->first->same; i++) {
+        a = json_array_get(of[0], i);
+        b = json_array_get(of[1], i);
+        if (!a && !b)
+            return;
+        differ(p, phase, json_string_value(json_array_get(a ? a : b, 0)), a, b);
     }
 }
 

@@ -36,10 +36,7 @@ int ls__record_create(ls__record_file *f, const char *path,
 
     f->layout = layout;
     f->values = values;
-    f->names = ls__new(1, 1, "names of a record");
-    f->bytes = f->names_room = 1;
-    if (status == 0 && !f->names)
-        status = LS_ENOMEM;
+    f->bytes = 1;
     return status < 0 ? status : put(f, &none, sizeof none);
 }
 
@@ -49,54 +46,43 @@ void ls__record_close(ls__record_file *f)
         ls__aside_close(&f->file);
     ls__names_free(&f->known);
     ls__arena_free(&f->texts);
-    free(f->names);
     free(f->entry);
-    free(f->leaf);
     *f = (ls__record_file){0};
 }
 
 /* ------ names and index ------ */
 
-/* Make room for `more` behind `used` of them. */
-static void *grown(void *of, int64_t *room, int64_t used, int64_t more,
-                   size_t size)
-{
-    int64_t want = *room;
-
-    while (want < used + more)
-        want = want ? 2 * want : 64;
-    if (want == *room)
-        return of;
-    if ((of = realloc(of, (size_t)want * size)))
-        *room = want;
-    else
-        ls__no_memory("a record's index", (size_t)want * size);
-    return of;
-}
-
 /* The place of a name among the names; -1: no memory. */
 static int64_t name_at(ls__record_file *f, const char *name)
 {
-    size_t n = name ? strlen(name) + 1 : 1;
-    int64_t room = (int64_t)f->names_room;
+    const char *copy;
     int *place;
-    char *copy;
 
-    if (n == 1)
+    if (!name || !*name)
         return 0;
     if (!(copy = ls__arena_text(&f->texts, name)) ||
         !(place = ls__names_number(&f->known, copy)))
         return -1;
-    if (*place)
-        return *place;
-    if (!(copy = grown(f->names, &room, (int64_t)f->bytes, (int64_t)n, 1)))
-        return -1;
-    f->names = copy;
-    f->names_room = (size_t)room;
-    memcpy(f->names + f->bytes, name, n);
-    *place = (int)f->bytes;
-    f->bytes += n;
+    if (!*place) {
+        *place = (int)f->bytes;
+        f->bytes += strlen(name) + 1;
+    }
     return *place;
+}
+
+/* Room for an entry more. */
+static bool grow(ls__record_file *f)
+{
+    int64_t most = f->most ? 2 * f->most : 64;
+    ls__record_entry *more = realloc(f->entry, (size_t)most * sizeof *more);
+
+    if (!more) {
+        ls__no_memory("a record's index", (size_t)most * sizeof *more);
+        return false;
+    }
+    f->entry = more;
+    f->most = most;
+    return true;
 }
 
 static int add_entry(ls__record_file *f, const ls__where *w, int64_t words,
@@ -104,14 +90,11 @@ static int add_entry(ls__record_file *f, const ls__where *w, int64_t words,
 {
     int64_t what = name_at(f, w->what), name = name_at(f, w->name);
     int64_t op = name_at(f, w->op), shape = name_at(f, w->shape);
-    ls__record_entry *more = grown(f->entry, &f->most, f->entries, 1,
-                                   sizeof *more);
 
-    if (more)
-        f->entry = more;
-    if (!more || what < 0 || name < 0 || op < 0 || shape < 0)
+    if (what < 0 || name < 0 || op < 0 || shape < 0 ||
+        (f->entries == f->most && !grow(f)))
         return LS_ENOMEM;
-    more[f->entries++] = (ls__record_entry){
+    f->entry[f->entries++] = (ls__record_entry){
         .phase = (uint32_t)ls__phase_of(w->phase), .kind = kind,
         .what = (uint32_t)what, .name = (uint32_t)name, .op = (uint32_t)op,
         .shape = (uint32_t)shape, .device = (int32_t)w->device,
@@ -155,40 +138,32 @@ static void take(const ls__record_file *f, const ls__where *w,
         take_doubles(to, n);
 }
 
-static int make_room(ls__record_file *f, int64_t leaves)
-{
-    if (leaves <= f->room)
-        return 0;
-    free(f->leaf);
-    f->leaf = ls__new((size_t)leaves, sizeof *f->leaf, "leaves of a record");
-    f->room = f->leaf ? leaves : 0;
-    return f->leaf ? 0 : LS_ENOMEM;
-}
-
 int ls__record_array(ls__record_file *f, const ls__where *w, const void *words,
                      int64_t n, ls__word_kind kind)
 {
-    int64_t leaves = ls__merkle_leaves(n);
+    int64_t leaves = ls__merkle_leaves(n), m;
+    ls__digest *leaf = ls__new((size_t)leaves, sizeof *leaf,
+                               "leaves of a record");
     uint32_t x[SOME];
-    int status = make_room(f, leaves);
+    int status = leaf ? align(f) : LS_ENOMEM;
 
     if (status == 0)
-        status = align(f);
-    if (status == 0)
         status = add_entry(f, w, n, kind);
-    for (int64_t i = 0; status == 0 && i < n; i += SOME) {
-        take(f, w, words, i, ls__least(n - i, SOME), kind, x);
-        ls__merkle_hash((const float *)(const void *)x, ls__least(n - i, SOME),
-                        0, ls__merkle_leaves(ls__least(n - i, SOME)),
-                        f->leaf + i / LS__LEAF);
+    for (int64_t i = 0; status == 0 && i < n; i += m) {
+        m = ls__least(n - i, SOME);
+        take(f, w, words, i, m, kind, x);
+        ls__merkle_hash((const float *)(const void *)x, m, 0,
+                        ls__merkle_leaves(m), leaf + i / LS__LEAF);
     }
     if (status == 0)
-        status = put(f, f->leaf, (size_t)leaves * sizeof *f->leaf);
-    for (int64_t i = 0; f->values && status == 0 && i < n; i += SOME) {
-        take(f, w, words, i, ls__least(n - i, SOME), kind, x);
-        ls__little(x, (size_t)ls__least(n - i, SOME), sizeof *x);
-        status = put(f, x, (size_t)ls__least(n - i, SOME) * sizeof *x);
+        status = put(f, leaf, (size_t)leaves * sizeof *leaf);
+    for (int64_t i = 0; f->values && status == 0 && i < n; i += m) {
+        m = ls__least(n - i, SOME);
+        take(f, w, words, i, m, kind, x);
+        ls__little(x, (size_t)m, sizeof *x);
+        status = put(f, x, (size_t)m * sizeof *x);
     }
+    free(leaf);
     return status;
 }
 
@@ -202,27 +177,41 @@ static int put_sealed(ls__record_file *f, ls__sha256 *sha, const void *data,
     return put(f, data, bytes);
 }
 
+/* All names at their places, each with a zero behind it; to be freed. */
+static char *join_names(const ls__record_file *f)
+{
+    char *all = ls__new(f->bytes, 1, "names of a record");
+
+    for (size_t i = 0; all && i < f->known.capacity; i++)
+        if (f->known.at[i].text)
+            strcpy(all + f->known.at[i].number, f->known.at[i].text);
+    return all;
+}
+
 static int put_tail(ls__record_file *f, const char *head)
 {
+    char *names = join_names(f);
     ls__record_header h = {
         .magic = LS__RECORD_MAGIC, .version = LS__RECORD_VERSION,
         .tail_at = (uint64_t)f->at, .head_bytes = strlen(head),
         .entries = (uint64_t)f->entries, .names_bytes = f->bytes};
     ls__digest seal;
     ls__sha256 sha;
-    int status;
+    int status = names ? 0 : LS_ENOMEM;
 
     ls__record_header_turn(&h);
     ls__sha256_init(&sha);
     ls__sha256_update(&sha, &h, sizeof h);
-    status = put_sealed(f, &sha, head, strlen(head));
+    if (status == 0)
+        status = put_sealed(f, &sha, head, strlen(head));
     for (int64_t i = 0; i < f->entries; i++)
         ls__record_entry_turn(&f->entry[i]);
     if (status == 0)
         status = put_sealed(f, &sha, f->entry,
                             (size_t)f->entries * sizeof *f->entry);
     if (status == 0)
-        status = put_sealed(f, &sha, f->names, f->bytes);
+        status = put_sealed(f, &sha, names, f->bytes);
+    free(names);
     ls__sha256_final(&sha, seal.byte);
     if (status == 0)
         status = put(f, &seal, sizeof seal);

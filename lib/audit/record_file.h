@@ -18,14 +18,11 @@ typedef struct ls__record_file {
     const ls__params *layout; /* of arrays with padding */
     bool values;
     int64_t at;               /* bytes that were written */
-    ls__digest *leaf;         /* room for the leaves of an array */
-    int64_t room;
     ls__record_entry *entry;
     int64_t entries, most;
-    ls__names known;          /* name -> its place in names, and 1 */
+    ls__names known;          /* name -> its place among the names */
     ls__arena texts;          /* of known */
-    char *names;
-    size_t bytes, names_room;
+    size_t bytes;             /* of all names */
 } ls__record_file;
 
 /* LS_EIO, LS_ENOMEM; closed after a failure, too. */

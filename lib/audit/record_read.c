@@ -11,6 +11,7 @@
 #include "base/sha.h"
 #include "file/line.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,80 +51,76 @@ static int check_header(const ls__record *r, const ls__record_header *h)
 
 /* ------ the head ------ */
 
+/* Has a value a form of json_unpack's?  The names in it follow. */
+static bool has_form(json_t *value, const char *form, ...)
+{
+    va_list names;
+    int status;
+
+    va_start(names, form);
+    status = json_vunpack_ex(value, NULL, JSON_VALIDATE_ONLY, form, names);
+    va_end(names);
+    return status == 0;
+}
+
 /* Is it a list of parameters: where each begins, its size and name? */
 static bool are_slots(json_t *slots)
 {
     json_t *one;
     size_t i;
 
-    json_array_foreach (slots, i, one) {
-        json_int_t at, floats;
-        const char *name, *shape;
-
-        if (json_unpack(one, "{s:I,s:I,s:s,s:s!}", "at", &at, "floats",
-                        &floats, "name", &name, "shape", &shape) < 0 ||
-            at < 0 || floats < 0)
+    json_array_foreach (slots, i, one)
+        if (!has_form(one, "{s:I,s:I,s:s,s:s!}", "at", "floats", "name",
+                      "shape") ||
+            ls__json_count(one, "at") < 0 || ls__json_count(one, "floats") < 0)
             return false;
-    }
-    return json_is_array(slots);
+    return true;
 }
 
 /* Is it a state's: batches, updates and pairs of texts? */
 static bool is_side(json_t *side)
 {
-    json_int_t batches, updates;
-    json_t *controls, *one;
-    const char *name, *bits;
+    json_t *one;
     size_t i;
 
-    if (json_unpack(side, "{s:I,s:o,s:I!}", "batches", &batches, "controls",
-                    &controls, "updates", &updates) < 0 ||
-        !json_is_array(controls) || batches < 0 || updates < 0)
+    if (!has_form(side, "{s:I,s:[],s:I!}", "batches", "controls", "updates") ||
+        ls__json_count(side, "batches") < 0 ||
+        ls__json_count(side, "updates") < 0)
         return false;
-    json_array_foreach (controls, i, one)
-        if (json_unpack(one, "[s,s!]", &name, &bits) < 0 || strlen(bits) != 16)
+    json_array_foreach (json_object_get(side, "controls"), i, one)
+        if (!has_form(one, "[s,s!]") ||
+            json_string_length(json_array_get(one, 1)) != 16)
             return false;
     return true;
 }
 
-static bool are_texts(const json_t *all)
+static bool is_head(json_t *h)
 {
-    const char *name;
-    json_t *one;
+    json_t *device = json_object_get(h, "device");
+    json_t *state = json_object_get(h, "state");
+    int64_t values = ls__json_count(h, "values");
 
-    json_object_foreach ((json_t *)(uintptr_t)all, name, one)
-        if (!json_is_string(one))
-            return false;
-    return json_is_object(all);
-}
-
-static bool is_head(json_t *h, bool *values)
-{
-    int bits, devices, micro, has, version;
-    json_t *device, *graph, *options, *rows = NULL, *slots, *a, *b;
-    json_int_t plan, step;
-    const char *kind, *layout, *lockstep, *maker;
-
-    if (json_unpack(h, "{s:i,s:o,s:i,s:o,s:s,s:s,s:s,s:s,s:i,s:o,s:I,s?o,"
-                    "s:o,s:{s:o,s:o!},s:I,s:i,s:i!}", "bits", &bits, "device",
-                    &device, "devices", &devices, "graph", &graph, "kind",
-                    &kind, "layout", &layout, "lockstep", &lockstep, "maker",
-                    &maker, "micro", &micro, "options", &options, "plan",
-                    &plan, "rows", &rows, "slots", &slots,
-                    "state", "after", &a, "before", &b, "step", &step,
-                    "values", &has, "version", &version) < 0)
-        return false;
-    *values = has == 1;
-    return strcmp(kind, "record") == 0 && version == LS__RECORD_VERSION &&
-           (has == 0 || has == 1) && devices >= 1 && micro >= 1 && plan >= 0 &&
-           step >= 0 && json_is_object(graph) &&
-           (!rows || json_is_object(rows)) && are_texts(options) &&
+    return has_form(h, "{s:i,s:o,s:i,s:{},s:s,s:s,s:s,s:s,s:i,s:o,s:I,s?{},"
+                    "s:[],s:{s:o,s:o!},s:I,s:i,s:i!}", "bits", "device",
+                    "devices", "graph", "kind", "layout", "lockstep", "maker",
+                    "micro", "options", "plan", "rows", "slots", "state",
+                    "after", "before", "step", "values", "version") &&
+           ls__line_is(h, "record") &&
+           ls__json_count(h, "version") == LS__RECORD_VERSION &&
+           (values == 0 || values == 1) &&
+           ls__json_count(h, "devices") >= 1 &&
+           ls__json_count(h, "micro") >= 1 && ls__json_count(h, "plan") >= 0 &&
+           ls__json_count(h, "step") >= 0 &&
            (json_is_string(device) || json_is_integer(device)) &&
-           are_slots(slots) && is_side(a) && is_side(b);
+           ls__json_are_texts(json_object_get(h, "options")) &&
+           are_slots(json_object_get(h, "slots")) &&
+           is_side(json_object_get(state, "after")) &&
+           is_side(json_object_get(state, "before"));
 }
 
-static int take_head(ls__record *r, const char *text, size_t bytes)
+static int take_head(ls__record *r, size_t bytes)
 {
+    const char *text = r->tail;
     json_error_t error;
     char *written;
     int status = 0;
@@ -137,8 +134,9 @@ static int take_head(ls__record *r, const char *text, size_t bytes)
     if (strlen(written) != bytes || memcmp(written, text, bytes) != 0)
         status = wrong(r, "its head is not canonical JSON (keys sorted, no "
                        "blanks)");
-    else if (!is_head(r->head, &r->values))
+    else if (!is_head(r->head))
         status = wrong(r, "its head is not what it must be");
+    r->values = ls__json_count(r->head, "values");
     free(written);
     return status;
 }
@@ -184,64 +182,44 @@ static int check_index(ls__record *r, int64_t tail_at)
     return aligned(at) == tail_at ? 0 : wrong(r, "more than its arrays");
 }
 
-static int check_seal(const ls__record *r, const ls__record_header *h,
-                      const char *head)
+/* The seal is that of the header and what of the tail stands before it. */
+static int check_seal(const ls__record *r, ls__record_header h, size_t bytes)
 {
-    size_t index = (size_t)r->entries * ENTRY;
-    ls__digest seal, want;
+    ls__digest seal;
     ls__sha256 sha;
-    int status = ls__file_read(&r->file, &want, sizeof want,
-                               r->file.size - (int64_t)sizeof want);
 
+    ls__record_header_turn(&h);
     ls__sha256_init(&sha);
-    ls__sha256_update(&sha, h, sizeof *h);
-    ls__sha256_update(&sha, head, (size_t)h->head_bytes);
-    ls__sha256_update(&sha, r->entry, index);
-    ls__sha256_update(&sha, r->names, (size_t)r->names_bytes);
+    ls__sha256_update(&sha, &h, sizeof h);
+    ls__sha256_update(&sha, r->tail, bytes);
     ls__sha256_final(&sha, seal.byte);
-    if (status == 0 && memcmp(&seal, &want, sizeof seal) != 0)
-        status = wrong(r, "its seal is not that of its head and index");
-    return status;
-}
-
-static int read_tail(ls__record *r, const ls__record_header *h, char *head)
-{
-    int64_t at = (int64_t)h->tail_at, index = r->entries * ENTRY;
-    int status = ls__file_read(&r->file, head, (size_t)h->head_bytes, at);
-
-    at += (int64_t)h->head_bytes;
-    if (status == 0)
-        status = ls__file_read(&r->file, r->entry, (size_t)index, at);
-    if (status == 0)
-        status = ls__file_read(&r->file, r->names, (size_t)r->names_bytes,
-                               at + index);
-    return status;
+    return memcmp(&seal, r->tail + bytes, sizeof seal) == 0
+               ? 0 : wrong(r, "its seal is not that of its head and index");
 }
 
 /* Read it as it is, check the seal, and only then look at it. */
-static int take_tail(ls__record *r, ls__record_header *h)
+static int take_tail(ls__record *r, const ls__record_header *h)
 {
-    char *head = ls__new((size_t)h->head_bytes + 1, 1, "a record's head");
-    ls__record_header raw = *h;
+    size_t bytes = (size_t)(r->file.size - (int64_t)h->tail_at);
+    size_t head = (size_t)h->head_bytes, index = (size_t)h->entries * ENTRY;
     int status = LS_ENOMEM;
 
     r->entries = (int64_t)h->entries;
     r->names_bytes = (int64_t)h->names_bytes;
-    r->entry = ls__new((size_t)r->entries + 1, ENTRY, "a record's index");
-    r->names = ls__new((size_t)r->names_bytes, 1, "a record's names");
-    ls__record_header_turn(&raw);
-    if (head && r->entry && r->names)
-        status = read_tail(r, h, head);
+    r->entry = ls__new((size_t)r->entries, ENTRY, "a record's index");
+    r->tail = ls__new(bytes, 1, "a record's head, index and names");
+    if (r->entry && r->tail)
+        status = ls__file_read(&r->file, r->tail, bytes, (int64_t)h->tail_at);
     if (status == 0)
-        status = check_seal(r, &raw, head);
-    for (int64_t i = 0; i < r->entries && status == 0; i++)
+        status = check_seal(r, *h, bytes - sizeof(ls__digest));
+    if (status < 0)
+        return status;
+    r->names = r->tail + head + index;
+    memcpy(r->entry, r->tail + head, index);
+    for (int64_t i = 0; i < r->entries; i++)
         ls__record_entry_turn(&r->entry[i]);
-    if (status == 0)
-        status = take_head(r, head, (size_t)h->head_bytes);
-    if (status == 0)
-        status = check_index(r, (int64_t)h->tail_at);
-    free(head);
-    return status;
+    status = take_head(r, head);
+    return status < 0 ? status : check_index(r, (int64_t)h->tail_at);
 }
 
 /* ------ opening ------ */
@@ -268,7 +246,7 @@ void ls__record_shut(ls__record *r)
     ls__file_close(&r->file);
     json_decref(r->head);
     free(r->entry);
-    free(r->names);
+    free(r->tail);
     *r = (ls__record){0};
 }
 

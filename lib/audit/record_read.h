@@ -17,7 +17,8 @@ typedef struct ls__record {
     bool values; /* it has those of all arrays */
     int64_t entries;
     ls__record_entry *entry;
-    char *names;
+    char *tail;        /* as it is in the file, up to the seal */
+    const char *names; /* in it */
     int64_t names_bytes;
 } ls__record;
 
