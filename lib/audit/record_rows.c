@@ -79,13 +79,6 @@ static int find_rows(ls__record_rows *r, const ls_record_options *o)
 
 /* ------ which leaves ------ */
 
-static int by_number(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The leaves in which row i, or its window, lies. */
 static ls__range leaves_of(const ls__record_rows *r, const ls_record_options *o,
                            int64_t i)
@@ -98,29 +91,20 @@ static ls__range leaves_of(const ls__record_rows *r, const ls_record_options *o,
 
 static int find_leaves(ls__record_rows *r, const ls_record_options *o)
 {
-    int64_t n = 0, kept = 0;
+    ls__row_tree *t = &r->tree;
+    int64_t n = 0;
 
-    for (int64_t i = 0; i < r->real; i++)
-        n += leaves_of(r, o, i).last - leaves_of(r, o, i).first;
-    r->leaf = ls__new((size_t)n, sizeof *r->leaf, "leaves of a batch");
-    if (!r->leaf)
-        return LS_ENOMEM;
-    n = 0;
-    for (int64_t i = 0; i < r->real; i++) {
-        ls__range of = leaves_of(r, o, i);
-
-        while (of.first < of.last)
-            r->leaf[n++] = of.first++;
-    }
-    qsort(r->leaf, (size_t)n, sizeof *r->leaf, by_number);
-    for (int64_t i = 0; i < n; i++)
-        if (i == 0 || r->leaf[i] != r->leaf[kept - 1])
-            r->leaf[kept++] = r->leaf[i];
-    r->leaves = r->tree.wants = kept;
-    r->tree.wanted = r->leaf;
-    r->tree.kept = ls__new((size_t)kept, LS__LEAF * sizeof *r->tree.kept,
-                           "leaves of a batch");
-    return r->tree.kept ? 0 : LS_ENOMEM;
+    t->wanted = ls__new((size_t)ls__merkle_leaves(t->words), sizeof *t->wanted,
+                        "leaves of a batch");
+    for (int64_t i = 0; t->wanted && i < r->real; i++)
+        for (ls__range of = leaves_of(r, o, i); of.first < of.last;
+             of.first++) {
+            n += !t->wanted[of.first];
+            t->wanted[of.first] = true;
+        }
+    t->kept = ls__new((size_t)n, LS__LEAF * sizeof *t->kept,
+                      "leaves of a batch");
+    return t->wanted && t->kept ? 0 : LS_ENOMEM;
 }
 
 /* ------ the tree ------ */
@@ -144,6 +128,7 @@ static int make_levels(ls__record_rows *r)
             at[n + n / 2] = at[n - 1];
         at += n;
     }
+    r->root = at;
     return 0;
 }
 
@@ -161,15 +146,6 @@ int ls__record_rows_way(const ls__record_rows *r, int64_t leaf,
     }
     LS__ASSERT(n <= LS__WAY);
     return n;
-}
-
-static const ls__digest *root_of(const ls__record_rows *r)
-{
-    const ls__digest *at = r->level;
-
-    for (int64_t size = r->tree.done; size > 1; size = (size + 1) / 2)
-        at += size;
-    return at;
 }
 
 /* ------ */
@@ -193,9 +169,7 @@ int ls__record_rows_open(ls__record_rows *r, const ls_record_options *o)
 void ls__record_rows_close(ls__record_rows *r)
 {
     ls__row_tree_free(&r->tree);
-    free(r->tree.kept);
     free(r->row);
-    free(r->leaf);
     free(r->level);
     *r = (ls__record_rows){0};
 }
@@ -210,7 +184,7 @@ json_t *ls__record_rows_said(const ls__record_rows *r,
         arrays = ls__json_and(arrays, json_integer(r->tree.size[i]));
     snprintf(key, sizeof key, "%08" PRIx32 "%08" PRIx32, o->key.word[0],
              o->key.word[1]);
-    ls__digest_text(root_of(r), root);
+    ls__digest_text(r->root, root);
     root[64] = 0;
     return json_pack("{s:o,s:I,s:I,s:s,s:s,s:I,s:i,s:i,s:I}", "arrays", arrays,
                      "batch", (json_int_t)o->batch, "batches",

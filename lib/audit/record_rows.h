@@ -13,9 +13,8 @@ typedef struct ls__record_rows {
     ls__row_tree tree;
     int64_t real;      /* rows of the batch that the data has; 0: no data */
     int64_t *row;      /* [real] their numbers */
-    int64_t *leaf;     /* [leaves] those of them, sorted */
-    int64_t leaves;
     ls__digest *level; /* the tree: leaves, pairs and so on, to the root */
+    const ls__digest *root;
 } ls__record_rows;
 
 enum { LS__WAY = 64 }; /* digests at most */

@@ -5,6 +5,7 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/least.h"
 #include "model/graph_json.h"
 #include "state/root.h"
 #include "trainer/facts.h"
@@ -133,17 +134,18 @@ static int put_numbers(ls__writing *w, int64_t rows)
     return status;
 }
 
-static int put_leaf(ls__writing *w, int64_t i)
+/* Write a leaf, whose words they are, and its way. */
+static int put_leaf(ls__writing *w, int64_t leaf, uint32_t *words)
 {
     const ls__record_rows *of = &w->rows;
     ls__where at = {.phase = "batch", .what = "leaf of the data",
-                    .first = of->leaf[i]};
+                    .first = leaf};
     ls__digest way[LS__WAY];
-    int n = ls__record_rows_way(of, of->leaf[i], way);
+    int n = ls__record_rows_way(of, leaf, way);
     uint32_t word[8 * LS__WAY];
     int status = ls__writing_array(
-        w, &at, of->tree.kept + i * LS__LEAF,
-        ls__row_tree_words(&of->tree, of->leaf[i]), LS__INTEGERS);
+        w, &at, words, ls__least(LS__LEAF, of->tree.words - leaf * LS__LEAF),
+        LS__INTEGERS);
 
     for (int k = 0; k < 8 * n; k++) {
         const uint8_t *b = &way[k / 8].byte[4 * (k % 8)];
@@ -159,7 +161,9 @@ static int put_leaf(ls__writing *w, int64_t i)
 
 int ls__writing_rows(ls__writing *w, int64_t rows)
 {
-    int status = 0;
+    const ls__row_tree *t = &w->rows.tree;
+    uint32_t *words = t->kept;
+    int status;
 
     if (w->rows.real == 0)
         return 0;
@@ -168,8 +172,11 @@ int ls__writing_rows(ls__writing *w, int64_t rows)
                         "which the source gives %lld", (long long)rows,
                         (long long)w->rows.real);
     status = put_numbers(w, rows);
-    for (int64_t i = 0; i < w->rows.leaves && status == 0; i++)
-        status = put_leaf(w, i);
+    for (int64_t leaf = 0; leaf < t->done && status == 0; leaf++)
+        if (t->wanted[leaf]) {
+            status = put_leaf(w, leaf, words);
+            words += LS__LEAF;
+        }
     return status;
 }
 

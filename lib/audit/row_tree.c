@@ -28,6 +28,8 @@ void ls__row_tree_free(ls__row_tree *t)
     free(t->index);
     free(t->room);
     free(t->leaf);
+    free(t->wanted);
+    free(t->kept);
 }
 
 static int make_room(tree *t)
@@ -83,13 +85,11 @@ static void hash_leaves(tree *t, bool end)
 
     ls__merkle_hash((const float *)(const void *)t->room, words, 0, n,
                     t->leaf + t->done);
-    for (; t->taken < t->wants && t->wanted[t->taken] < t->done + n;
-         t->taken++) {
-        int64_t at = (t->wanted[t->taken] - t->done) * LS__LEAF;
-
-        memcpy(t->kept + t->taken * LS__LEAF, t->room + at,
-               (size_t)ls__least(LS__LEAF, words - at) * sizeof *t->kept);
-    }
+    for (int64_t k = 0; t->wanted && k < n; k++)
+        if (t->wanted[t->done + k])
+            memcpy(t->kept + t->taken++ * LS__LEAF, t->room + k * LS__LEAF,
+                   (size_t)ls__least(LS__LEAF, words - k * LS__LEAF) *
+                       sizeof *t->kept);
     t->done += n;
     t->at -= words;
     LS__ASSERT(t->done <= ls__merkle_leaves(t->words) && t->at < LS__LEAF);

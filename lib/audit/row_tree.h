@@ -18,9 +18,9 @@ typedef struct ls__row_tree {
     uint32_t *room;   /* leaves that are not full yet */
     int64_t at, done; /* words in it; leaves hashed */
     ls__digest *leaf;
-    int64_t wants, taken;  /* leaves whose words are kept, all and so far: */
-    const int64_t *wanted; /* [wants] these, sorted, */
-    uint32_t *kept;        /* [wants][LS__LEAF] their words */
+    bool *wanted;   /* [leaves] those whose words are kept; NULL: none */
+    int64_t taken;  /* of them */
+    uint32_t *kept; /* [taken][LS__LEAF] */
 } ls__row_tree;
 
 /* LS_ENOTSUP: the rows have no root; LS_EINVAL, LS_ENOMEM. */
@@ -30,13 +30,5 @@ int ls__row_tree_open(ls__row_tree *t, const ls_source *source);
 int ls__row_tree_hash(ls__row_tree *t);
 
 void ls__row_tree_free(ls__row_tree *t);
-
-/* The words of a leaf: the last one may have fewer. */
-static inline int64_t ls__row_tree_words(const ls__row_tree *t, int64_t leaf)
-{
-    int64_t left = t->words - leaf * LS__LEAF;
-
-    return left < LS__LEAF ? left : LS__LEAF;
-}
 
 #endif
