@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See record_option.h. */
+#define _GNU_SOURCE
 #include "run/record_option.h"
 #include "opt/characters.h"
 #include "opt/opt.h"
@@ -39,15 +40,11 @@ int record_option_read(const char *text, int64_t *step, int *device)
 
 void record_option_show(const ls_record_difference *d)
 {
-    char text[LS_RECORD_TEXT], *line = text, *end;
+    char text[LS_RECORD_TEXT], *rest = text, *line;
 
     if (d->same)
         puts("same: every array and number of the step");
     memcpy(text, d->text, sizeof text);
-    while (*line) {
-        if ((end = strchr(line, '\n')))
-            *end++ = 0;
+    while ((line = strsep(&rest, "\n")) && *line)
         puts(characters_shown(line));
-        line = end ? end : line + strlen(line);
-    }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See explained.h.  All words of the file go through `say`, as it may be
- * anybody's. */
+ * anybody's; only the end of a format ends a line. */
 #define _GNU_SOURCE
 #include "verify/explained.h"
 #include "opt/characters.h"
@@ -17,13 +17,18 @@
 __attribute__((format(printf, 1, 2)))
 static void say(const char *format, ...)
 {
+    bool ends = format[strlen(format) - 1] == '\n';
     char *text = NULL;
     va_list args;
 
     va_start(args, format);
-    if (vasprintf(&text, format, args) >= 0)
+    if (vasprintf(&text, format, args) >= 0) {
+        text[strlen(text) - ends] = 0;
         characters_print(stdout, text);
+    }
     va_end(args);
+    if (ends)
+        putchar('\n');
     free(text);
 }
 
@@ -75,20 +80,17 @@ static void tell_data(const published *p)
     if (json_array_size(all) == 0) {
         const char *seed = published_option(p, "--data-seed");
 
-        say("It read no file: its data is generated from %s%s.",
+        say("It read no file: its data is generated from %s%s.\n",
             seed ? "--data-seed " : "the seed that is the model's default",
             seed ? seed : "");
-        putchar('\n');
         return;
     }
     puts("It read these files; their digests are those that whoever wrote the "
          "transcript put there:");
-    json_array_foreach (all, i, one) {
-        say("    %-12s %s, %" PRId64 " bytes, SHA-256 %s",
+    json_array_foreach (all, i, one)
+        say("    %-12s %s, %" PRId64 " bytes, SHA-256 %s\n",
             text_of(one, "role"), text_of(one, "name"), count_of(one, "bytes"),
             text_of(one, "sha256"));
-        putchar('\n');
-    }
 }
 
 static void tell_options(const json_t *options, const char *what)
@@ -171,14 +173,12 @@ static void tell_beginning(const published *p)
     if (published_option(p, "file --init"))
         puts("It began with the parameters of --init.");
     else
-        say("It began with the first values of --seed %s.",
+        say("It began with the first values of --seed %s.\n",
             seed ? seed : "(its default)");
-    putchar('\n');
-    if (p->chosen) {
-        say("Its options were chosen by a search: %s tried, seed %s.",
+    if (p->chosen)
+        say("Its options were chosen by a search: %s tried, seed %s. What else "
+            "was tried by hand no transcript can show.\n",
             text_of(p->chosen, "tried"), text_of(p->chosen, "seed"));
-        puts(" What else was tried by hand no transcript can show.");
-    }
 }
 
 static void tell_evaluation(const published *p)
@@ -193,12 +193,11 @@ static void tell_evaluation(const published *p)
         opt_s(p->evaluations));
     if (published_option(p, "file --eval-data") ||
         published_option(p, "file --eval-x"))
-        say("files of its own.");
+        say("files of its own.\n");
     else if (valid)
-        say("a share of %s of the rows, which was held back.", valid);
+        say("a share of %s of the rows, which was held back.\n", valid);
     else
-        say("what its model holds back.");
-    putchar('\n');
+        say("what its model holds back.\n");
 }
 
 static void tell_model(const published *p)
@@ -223,9 +222,8 @@ static void tell_model(const published *p)
         printf(", accuracy %.6g", double_of(p->best, "accuracy"));
     if (p->best)
         putchar(')');
-    say(". SHA-256 of its file: %s; of what it holds: %s.", f->model,
+    say(". SHA-256 of its file: %s; of what it holds: %s.\n", f->model,
         f->contents);
-    putchar('\n');
 }
 
 /* Tell of a signature; only with a key that somebody trusts is it good. */
@@ -240,9 +238,8 @@ static void tell_signature(const published *p)
         if (asprintf(&path, "%s%s", p->path, ends[i]) >= 0 &&
             access(path, F_OK) == 0) {
             any = true;
-            say("%s lies beside it: %s says whose it is.", path,
+            say("%s lies beside it: %s says whose it is.\n", path,
                 i ? "cosign verify-blob" : "ssh-keygen -Y verify -n lockstep");
-            putchar('\n');
         }
         free(path);
     }

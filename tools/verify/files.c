@@ -130,7 +130,7 @@ static char *option_of(const char *role)
     return option;
 }
 
-static char *path_in(const files *f, const char *option, const char *name)
+char *files_path(const files *f, const char *option, const char *name)
 {
     char *path = NULL;
 
@@ -142,8 +142,8 @@ static char *path_in(const files *f, const char *option, const char *name)
 static int link_to(const files *f, const char *option, const entry *e,
                    const char *path)
 {
-    char *full = realpath(path, NULL), *folder = path_in(f, option, NULL);
-    char *link = path_in(f, option, e->name);
+    char *full = realpath(path, NULL), *folder = files_path(f, option, NULL);
+    char *link = files_path(f, option, e->name);
     int status = full && folder && link ? OPT_GO : no_memory();
 
     if (status == OPT_GO && ((mkdir(folder, 0700) != 0 && errno != EEXIST) ||
@@ -239,7 +239,7 @@ char *files_option(const files *f, const char *option, const char *behind)
                  "arrays by name", f->of->path, option, behind);
         return NULL;
     }
-    path = path_in(f, option, name);
+    path = files_path(f, option, name);
     if (!path || asprintf(&all, "%s%s", path, behind) < 0) {
         no_memory();
         all = NULL;
@@ -304,11 +304,6 @@ int files_open(files *f, const published *of, const char *data)
 void files_close(files *f)
 {
     scratch_close(&f->links);
-}
-
-char *files_beside(const files *f, const char *name)
-{
-    return path_in(f, name, NULL);
 }
 
 int files_compare_model(files *f, const char *weights)

@@ -31,8 +31,9 @@ void files_close(files *f);
  * freed.  NULL after a message. */
 char *files_option(const files *f, const char *option, const char *behind);
 
-/* The path of a file beside the links, to be freed; NULL: no memory. */
-char *files_beside(const files *f, const char *name);
+/* The path of an option's folder of links, or of a name in it, to be freed;
+ * NULL: no memory. */
+char *files_path(const files *f, const char *option, const char *name);
 
 /* Compare a model with the one that the transcript names, too. */
 int files_compare_model(files *f, const char *weights);

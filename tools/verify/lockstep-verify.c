@@ -276,31 +276,25 @@ static int verify_two(run *r)
 /* Train again up to a step, "STEP" or "STEP:DEVICE", and write its record to
  * the second file; of a run on several ranks, too: they have the bytes of one
  * process. */
-static int record_step(const replay *r, const char *step, const opt_line *line)
-{
-    int64_t batches = published_batches(r->of), n;
-    int device;
-
-    if (record_option_read(step, &n, &device) != OPT_GO)
-        return OPT_WRONG;
-    if (line->paths != 2)
-        return opt_fail(OPT_WRONG, "--record needs the file that it writes, "
-                        "behind the transcript");
-    if (n >= batches)
-        return opt_fail(OPT_WRONG, "--record %s: %s has %" PRId64 " step%s, "
-                        "counted from 0", step, r->of->path, batches,
-                        opt_s(batches));
-    return replay_record(r, n, device, line->path[1], true);
-}
-
 static int write_record(run *r)
 {
     replay all = {.of = &r->of, .files = &r->files, .workers = r->set.workers,
                   .trainer = r->set.trainer};
-    int status = r->line.paths ? open_one(r, r->line.path[0]) : OPT_GO;
+    const char *step = r->set.record;
+    int64_t n;
+    int device, status = record_option_read(step, &n, &device);
 
+    if (status == OPT_GO && r->line.paths != 2)
+        status = opt_fail(OPT_WRONG, "--record needs the file that it writes, "
+                          "behind the transcript");
     if (status == OPT_GO)
-        status = record_step(&all, r->set.record, &r->line);
+        status = open_one(r, r->line.path[0]);
+    if (status == OPT_GO && n >= r->of.facts.batches)
+        status = opt_fail(OPT_WRONG, "--record %s: %s has %" PRId64 " step%s, "
+                          "counted from 0", step, r->of.path,
+                          r->of.facts.batches, opt_s(r->of.facts.batches));
+    if (status == OPT_GO)
+        status = replay_record(&all, n, device, r->line.path[1]);
     close_one(r);
     return status;
 }
@@ -317,19 +311,22 @@ static int answer_all(run *r)
 /* Refuse options that have no part in what is done. */
 static int check_mode(const run *r)
 {
-    if (r->set.explain && r->line.paths == 2)
+    const settings *set = &r->set;
+    const struct {
+        bool is;
+        unsigned marks;
+        const char *name;
+    } modes[] = {{set->explain, EXPLAIN, "--explain"},
+                 {set->record, RECORD, "--record"},
+                 {r->line.paths == 2, TWO, "a comparison of two transcripts"},
+                 {set->only_bytes, BYTES, "--only-bytes"},
+                 {set->only_state, STATES, "--only-state"}};
+
+    if (set->explain && r->line.paths == 2)
         return opt_fail(OPT_WRONG, "--explain takes one transcript");
-    if (r->set.explain)
-        return opt_refuse_others(&r->line, EXPLAIN, "--explain");
-    if (r->set.record)
-        return opt_refuse_others(&r->line, RECORD, "--record");
-    if (r->line.paths == 2)
-        return opt_refuse_others(&r->line, TWO,
-                                 "a comparison of two transcripts");
-    if (r->set.only_bytes)
-        return opt_refuse_others(&r->line, BYTES, "--only-bytes");
-    if (r->set.only_state)
-        return opt_refuse_others(&r->line, STATES, "--only-state");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (modes[i].is)
+            return opt_refuse_others(&r->line, modes[i].marks, modes[i].name);
     return OPT_GO;
 }
 

@@ -162,8 +162,3 @@ int published_part(const published *p, int64_t n)
         i--;
     return i;
 }
-
-int64_t published_batches(const published *p)
-{
-    return p->facts.batches;
-}

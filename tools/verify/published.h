@@ -46,7 +46,4 @@ const char *published_trains(const published *p);
 /* The part that batch n is in, or that ends before it. */
 int published_part(const published *p, int64_t n);
 
-/* The run's batches at the end. */
-int64_t published_batches(const published *p);
-
 #endif

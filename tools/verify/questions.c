@@ -81,9 +81,7 @@ static int replay_part(run *r, int64_t first, int64_t last, answer *a)
                    .workers = r->set.workers, .trainer = r->set.trainer,
                    .unknown = r->answers.unknown, .first = first,
                    .model = r->model,
-                   .until = last < published_batches(&r->of) || !last
-                                ? last
-                                : -1};
+                   .until = last < r->of.facts.batches || !last ? last : -1};
     bool folder = first || published_part(&r->of, last) >
                                published_part(&r->of, first);
     scratch from = {.lock = -1};
@@ -97,7 +95,7 @@ static int replay_part(run *r, int64_t first, int64_t last, answer *a)
     if (!r->of.facts.is_whole)
         part.until = last;
     if (part.until < 0 && *r->of.facts.model && first < r->of.saved)
-        part.save = model = files_beside(&r->files, "model.safetensors");
+        part.save = model = files_path(&r->files, PUBLISH_MODEL, NULL);
     status = replay_run(&part, last, &a->same, a->text);
     if (status == OPT_GO && !a->same)
         allow_cut(r, a);
@@ -114,7 +112,7 @@ int ask_state(run *r)
     answer *a = &r->answers.of[STATE];
     segments all;
     int status = segments_find(&all, r->set.checkpoint,
-                               published_batches(&r->of) + 1);
+                               r->of.facts.batches + 1);
     int known = 0;
     char root[65];
 
@@ -142,7 +140,7 @@ int ask_state(run *r)
 /* The part that made the saved weights is trained in any case. */
 static int ask_sample(run *r, answer *a)
 {
-    int64_t all = published_batches(&r->of), trained = 0;
+    int64_t all = r->of.facts.batches, trained = 0;
     segments parts;
     int status = segments_find(&parts, r->set.checkpoint, all);
     int k = r->set.sample < parts.count ? (int)r->set.sample : parts.count;
@@ -177,8 +175,8 @@ int ask_replay(run *r)
     a->is_asked = true;
     if (r->set.sample)
         return ask_sample(r, a);
-    r->how = (attested){published_batches(&r->of) - r->set.from, !r->set.from};
-    return replay_part(r, r->set.from, published_batches(&r->of), a);
+    r->how = (attested){r->of.facts.batches - r->set.from, !r->set.from};
+    return replay_part(r, r->set.from, r->of.facts.batches, a);
 }
 
 /* "same 3f2a.." is what the trainer says of what it saved; the file of another

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See replay.h.  lockstep-train is the program beside this one.  Its words on
+/* See retrain.h.  lockstep-train is the program beside this one.  Its words on
  * stderr, with the progress, are passed on; of its results only the line that
  * begins with "against" is read. */
 #define _GNU_SOURCE
@@ -357,11 +357,18 @@ int replay_run(const replay *r, int64_t batches, bool *same,
     return status;
 }
 
-int replay_write(const replay *r)
+int replay_record(const replay *r, int64_t step, int device, const char *path)
 {
-    char text[REPLAY_TEXT];
+    char word[64], text[REPLAY_TEXT];
+    const char *more[] = {word, path, "--values", NULL};
+    replay part = *r;
     int ended, status = check_events(r->of);
+    int n = snprintf(word, sizeof word, "--record=%" PRId64, step);
 
+    if (device >= 0)
+        snprintf(word + n, sizeof word - (size_t)n, ":%d", device);
+    part.more = more;
+    part.until = step + 1;
     if (status == OPT_GO && r->of->parts > 1)
         status = opt_fail(OPT_FAILED, "%s: options changed after %" PRId64
                           " batch%s: a run of several parts is compared, and "
@@ -369,30 +376,9 @@ int replay_write(const replay *r)
                           r->of->part[1].first,
                           opt_es(r->of->part[1].first));
     if (status == OPT_GO)
-        status = run_part(r, 0, false, &ended, text);
+        status = run_part(&part, 0, false, &ended, text);
     if (status == OPT_GO && ended != 0)
         status = opt_fail(OPT_FAILED, "lockstep-train ended with status %d",
                           ended);
-    return status;
-}
-
-int replay_record(const replay *r, int64_t step, int device, const char *path,
-                  bool values)
-{
-    const char *more[] = {NULL, path, values ? "--values" : NULL, NULL};
-    replay part = *r;
-    char *word = NULL;
-    int n = device < 0 ? asprintf(&word, "--record=%" PRId64, step)
-                       : asprintf(&word, "--record=%" PRId64 ":%d", step,
-                                  device);
-    int status;
-
-    if (n < 0)
-        return opt_fail(OPT_FAILED, "no memory");
-    more[0] = word;
-    part.more = more;
-    part.until = step + 1;
-    status = replay_write(&part);
-    free(word);
     return status;
 }

@@ -32,11 +32,8 @@ typedef struct replay {
 int replay_run(const replay *r, int64_t batches, bool *same,
                char text[REPLAY_TEXT]);
 
-/* Train with r->more, and compare nothing.  OPT_FAILED after a message. */
-int replay_write(const replay *r);
-
-/* Train up to a step, in one process, and write its record; device -1: all. */
-int replay_record(const replay *r, int64_t step, int device, const char *path,
-                  bool values);
+/* Train up to a step, in one process, compare nothing, and write the step's
+ * record; device -1: all.  OPT_FAILED after a message. */
+int replay_record(const replay *r, int64_t step, int device, const char *path);
 
 #endif
