@@ -119,31 +119,6 @@ static int read_note(ls_transcript *r, const char *note, const char *path)
 
 /* ------ opening ------ */
 
-/* Spreads the extent of the first rank's file to all. */
-static int tell_extent(ls_transcript *r)
-{
-    return ls__spread_is(r->trainer)
-               ? ls__spread_tell(r->trainer, &r->has, sizeof r->has)
-               : 0;
-}
-
-static int begin(ls_transcript *r, const ls_transcript_options *o, int n,
-                 const ls_control *control)
-{
-    int status = 0;
-
-    if (r->is_first)
-        status = o->compare ? ls__chain_open(&r->chain, o->path)
-                            : ls__chain_create(&r->chain, o->path);
-    if (status == 0 && r->is_first)
-        status = ls__head_put(&r->chain, r->trainer, o, &r->has);
-    status = ls__spread_agree(r->trainer, status);
-    if (status == 0)
-        status = tell_extent(r);
-    r->stated = -1;
-    return status < 0 ? status : ls__transcript_state(r, n, control);
-}
-
 /* The head has been read, and is read again for its options. */
 static int seek(ls_transcript *r, const ls_transcript_options *o)
 {
@@ -157,23 +132,25 @@ static int seek(ls_transcript *r, const ls_transcript_options *o)
     return status;
 }
 
-/* Read on to the state line of that many batches, and compare it. */
-static int begin_at(ls_transcript *r, const ls_transcript_options *o, int n,
-                    const ls_control *control)
+/* Begin the file, or the comparison with one: from its first state on, or from
+ * that of o->from batches. */
+static int begin(ls_transcript *r, const ls_transcript_options *o, int n,
+                 const ls_control *control)
 {
+    bool later = o->compare && o->from >= 0;
     int status = 0;
 
-    if (r->is_first) {
-        status = ls__chain_open(&r->chain, o->path);
-        if (status == 0)
-            status = ls__head_put(&r->chain, r->trainer, o, &r->has);
-        if (status == 0)
-            status = seek(r, o);
-    }
+    if (r->is_first)
+        status = o->compare ? ls__chain_open(&r->chain, o->path)
+                            : ls__chain_create(&r->chain, o->path);
+    if (status == 0 && r->is_first)
+        status = ls__head_put(&r->chain, r->trainer, o, &r->has);
+    if (status == 0 && r->is_first && later)
+        status = seek(r, o);
     status = ls__spread_agree(r->trainer, status);
-    if (status == 0)
-        status = tell_extent(r);
-    r->batches = r->first = o->from;
+    if (status == 0 && ls__spread_is(r->trainer))
+        status = ls__spread_tell(r->trainer, &r->has, sizeof r->has);
+    r->batches = r->first = later ? o->from : 0;
     r->stated = -1;
     return status < 0 ? status : ls__transcript_state(r, n, control);
 }
@@ -224,17 +201,6 @@ static int go_on(ls_transcript *r, const ls_transcript_options *o, int n,
     json_decref(now);
     json_decref(change);
     return status;
-}
-
-static int open_any(ls_transcript *r, const ls_transcript_options *o, int n,
-                    const ls_control *control)
-{
-    if (o->resume)
-        return go_on(r, o, n, control);
-    if (o->compare && o->from >= 0)
-        return begin_at(r, o, n, control);
-    r->batches = r->first = 0;
-    return begin(r, o, n, control);
 }
 
 static int take_options(ls_transcript_options *o,
@@ -295,7 +261,8 @@ int ls_transcript_open(ls_transcript **out, ls_trainer *t,
                         : ls__no_memory("a transcript's options", 0);
     status = ls__spread_agree(t, status);
     if (status == 0)
-        status = open_any(r, &o, n, control);
+        status = o.resume ? go_on(r, &o, n, control)
+                          : begin(r, &o, n, control);
     if (status == 0)
         status = ls__spread_agree(t, ls__details_open(&r->details, t,
                                                       r->has.rows,
