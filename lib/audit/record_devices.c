@@ -19,14 +19,6 @@
 
 /* ------ what is shown ------ */
 
-void ls__recording_array(ls__recording *r, const ls__where *w,
-                         const void *words, int64_t n, ls__word_kind kind)
-{
-    if (r->status == 0)
-        r->status = ls__writing_array(&r->out, w, (void *)(uintptr_t)words, n,
-                                      kind);
-}
-
 void ls__recording_double(ls__recording *r, const char *phase,
                           const char *what, double x)
 {

@@ -104,8 +104,7 @@ static void look_at_batch(ls__recording *r)
     if (s->batch->cut)
         return;
     ls__recording_rows(r, "batch", &all);
-    if (r->status == 0)
-        r->status = ls__writing_rows(&r->out, s->all);
+    ls__recording_numbers(r, s->all);
 }
 
 /* Show the share that a schedule leaves of what it changes; there is none to
@@ -200,7 +199,7 @@ static int open_recording(ls__recording *r)
                                 "mean gradient");
     if (!(r->step.gradient = r->mean))
         return LS_ENOMEM;
-    r->status = ls__writing_begin(&r->out, r->own.plan);
+    r->status = ls__recording_begin(r);
     return r->status;
 }
 
@@ -208,6 +207,7 @@ static void close_recording(ls__recording *r)
 {
     ls__beside_close(&r->own);
     ls__block_free(r->mean);
+    ls__record_rows_close(&r->rows);
 }
 
 /* ------ the step ------ */
@@ -237,9 +237,8 @@ int ls__record_step(ls_trainer *t, const ls_batch *batch,
 {
     ls__recording r = {.step = {.trainer = t, .batch = batch,
                                 .pass = &recorded},
-                       .of = touch ? -1 : o->device,
-                       .out = {.trainer = t, .options = o, .touch = touch,
-                               .user = user}};
+                       .of = touch ? -1 : o->device, .options = o,
+                       .touch = touch, .user = user};
     int status = ls__pool_take(t->pool);
 
     if (status < 0)
@@ -247,16 +246,15 @@ int ls__record_step(ls_trainer *t, const ls_batch *batch,
     if ((status = open_recording(&r)) == 0)
         status = run(&r, result);
     close_recording(&r);
-    ls__record_rows_close(&r.out.rows);
     ls__pool_give(t->pool);
     if (status == 0 && r.status == 0 && o->record) {
-        *o->record = r.out.record;
+        *o->record = r.record;
         return 0;
     }
     if (status < 0 || r.status < 0)
-        ls__record_drop(r.out.record);
-    else if (r.out.record)
-        r.status = ls_record_end(r.out.record, -1, 0, NULL);
+        ls__record_drop(r.record);
+    else if (r.record)
+        r.status = ls_record_end(r.record, -1, 0, NULL);
     if (status < 0 || r.status == 0)
         return status;
     return ls__fail(r.status, "%.300s (there is no record, but step %lld "

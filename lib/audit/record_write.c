@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See record_write.h. */
-#include "audit/record_write.h"
+/* A record while its step is made; see recording.h. */
+#include "audit/recording.h"
 #include "audit/head.h"
 #include "base/assert.h"
 #include "base/error.h"
@@ -57,13 +57,13 @@ static json_t *side(const ls_trainer *t, int64_t batches, int n,
 }
 
 /* All but the state after the step. */
-static json_t *head_of(const ls__writing *w, const ls__plan *plan)
+static json_t *head_of(const ls__recording *r)
 {
-    const ls_record_options *o = w->options;
-    const ls_trainer *t = w->trainer;
+    const ls_record_options *o = r->options;
+    const ls_trainer *t = r->step.trainer;
     const ls__state is = ls__state_of(t);
     json_t *all = ls__head_said(t, "record", ls__facts_of_run(t),
-                                plan->chunk_rows);
+                                r->own.plan->chunk_rows);
 
     all = ls__json_with(all, "device", o->device < 0 ? json_string("all")
                                                      : json_integer(o->device));
@@ -77,107 +77,103 @@ static json_t *head_of(const ls__writing *w, const ls__plan *plan)
     all = ls__json_with(all, "values", json_integer(o->values));
     all = ls__json_with(all, "version", json_integer(LS__RECORD_VERSION));
     return o->source ? ls__json_with(all, "rows",
-                                     ls__record_rows_said(&w->rows, o))
+                                     ls__record_rows_said(&r->rows, o))
                      : all;
 }
 
 /* ------ the arrays ------ */
 
-int ls__writing_begin(ls__writing *w, const ls__plan *plan)
+int ls__recording_begin(ls__recording *r)
 {
-    const ls_record_options *o = w->options;
-    ls_record *r;
+    const ls_trainer *t = r->step.trainer;
+    const ls_record_options *o = r->options;
     int status;
 
     if (!o->path)
         return 0;
-    w->record = r = ls__new(1, sizeof *r, "a record");
-    if (!r)
+    if (!(r->record = ls__new(1, sizeof *r->record, "a record")))
         return LS_ENOMEM;
-    r->trainer = w->trainer;
-    if ((status = ls__record_rows_open(&w->rows, o)) < 0)
+    r->record->trainer = t;
+    if ((status = ls__record_rows_open(&r->rows, o)) < 0)
         return status;
-    if (!(r->head = head_of(w, plan)))
+    if (!(r->record->head = head_of(r)))
         return ls__no_memory("a record's head", 0);
-    return ls__record_create(&r->file, o->path,
-                             ls__state_of(w->trainer).layout, o->values);
+    return ls__record_create(&r->record->file, o->path, ls__state_of(t).layout,
+                             o->values);
 }
 
-int ls__writing_array(ls__writing *w, const ls__where *at, void *words,
-                      int64_t n, ls__word_kind kind)
+void ls__recording_array(ls__recording *r, const ls__where *w,
+                         const void *words, int64_t n, ls__word_kind kind)
 {
-    if (w->touch)
-        w->touch(w->user, at, words, n);
-    return w->record ? ls__record_array(&w->record->file, at, words, n, kind)
-                     : 0;
+    if (r->status == 0 && r->touch)
+        r->touch(r->user, w, (void *)(uintptr_t)words, n);
+    if (r->status == 0 && r->record)
+        r->status = ls__record_array(&r->record->file, w, words, n, kind);
 }
 
-/* Write the number of each row of the batch, two words, low first; -1 fills it
+/* Show the number of each row of the batch, two words, low first; -1 fills it
  * up. */
-static int put_numbers(ls__writing *w, int64_t rows)
+static void show_numbers(ls__recording *r, int64_t rows)
 {
-    const ls__record_rows *of = &w->rows;
     ls__where at = {.phase = "batch", .what = "numbers of rows", .rows = rows};
     uint32_t *word = ls__new((size_t)rows, 2 * sizeof *word, "rows of a batch");
-    int status;
 
     if (!word)
-        return LS_ENOMEM;
-    for (int64_t i = 0; i < rows; i++) {
-        int64_t row = i < of->real ? of->row[i] : -1;
+        r->status = LS_ENOMEM;
+    for (int64_t i = 0; word && i < rows; i++) {
+        int64_t row = i < r->rows.real ? r->rows.row[i] : -1;
 
         word[2 * i] = (uint32_t)row;
         word[2 * i + 1] = (uint32_t)((uint64_t)row >> 32);
     }
-    status = ls__writing_array(w, &at, word, 2 * rows, LS__INTEGERS);
+    if (word)
+        ls__recording_array(r, &at, word, 2 * rows, LS__INTEGERS);
     free(word);
-    return status;
 }
 
-/* Write a leaf, whose words they are, and its way. */
-static int put_leaf(ls__writing *w, int64_t leaf, uint32_t *words)
+/* Show a leaf, whose words they are, and its way. */
+static void show_leaf(ls__recording *r, int64_t leaf, const uint32_t *words)
 {
-    const ls__record_rows *of = &w->rows;
     ls__where at = {.phase = "batch", .what = "leaf of the data",
                     .first = leaf};
     ls__digest way[LS__WAY];
-    int n = ls__record_rows_way(of, leaf, way);
+    int n = ls__record_rows_way(&r->rows, leaf, way);
     uint32_t word[8 * LS__WAY];
-    int status = ls__writing_array(
-        w, &at, words, ls__least(LS__LEAF, of->tree.words - leaf * LS__LEAF),
-        LS__INTEGERS);
 
+    LS__ASSERT(n >= 0 && n <= LS__WAY);
     for (int k = 0; k < 8 * n; k++) {
         const uint8_t *b = &way[k / 8].byte[4 * (k % 8)];
 
         word[k] = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 |
                   (uint32_t)b[2] << 8 | b[3];
     }
-    LS__ASSERT(n >= 0 && n <= LS__WAY);
+    ls__recording_array(
+        r, &at, words,
+        ls__least(LS__LEAF, r->rows.tree.words - leaf * LS__LEAF),
+        LS__INTEGERS);
     at.what = "way of the data";
-    return status < 0 ? status
-                      : ls__writing_array(w, &at, word, 8 * n, LS__INTEGERS);
+    ls__recording_array(r, &at, word, 8 * n, LS__INTEGERS);
 }
 
-int ls__writing_rows(ls__writing *w, int64_t rows)
+void ls__recording_numbers(ls__recording *r, int64_t rows)
 {
-    const ls__row_tree *t = &w->rows.tree;
-    uint32_t *words = t->kept;
-    int status;
+    const ls__row_tree *t = &r->rows.tree;
+    const uint32_t *words = t->kept;
 
-    if (w->rows.real == 0)
-        return 0;
-    if (rows < w->rows.real)
-        return ls__fail(LS_EINVAL, "a record: the batch has %lld rows, of "
-                        "which the source gives %lld", (long long)rows,
-                        (long long)w->rows.real);
-    status = put_numbers(w, rows);
-    for (int64_t leaf = 0; leaf < t->done && status == 0; leaf++)
+    if (r->rows.real == 0 || r->status < 0)
+        return;
+    if (rows < r->rows.real) {
+        r->status = ls__fail(LS_EINVAL, "a record: the batch has %lld rows, of "
+                             "which the source gives %lld", (long long)rows,
+                             (long long)r->rows.real);
+        return;
+    }
+    show_numbers(r, rows);
+    for (int64_t leaf = 0; leaf < t->done; leaf++)
         if (t->wanted[leaf]) {
-            status = put_leaf(w, leaf, words);
+            show_leaf(r, leaf, words);
             words += LS__LEAF;
         }
-    return status;
 }
 
 /* ------ the end ------ */

@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A recorded step at work: what its phases (record_step.c) and its devices
- * (record_devices.c) share. */
+ * (record_devices.c) share with its writing (record_write.c): the head, then
+ * each array in the order in which it is made. */
 #ifndef LS_AUDIT_RECORDING_H
 #define LS_AUDIT_RECORDING_H
 
-#include "audit/record_write.h"
+#include "audit/record_file.h"
+#include "audit/record_rows.h"
+#include "audit/record_step.h"
 #include "train/device.h"
 #include "train/step.h"
 
+struct ls_record {
+    ls__record_file file;
+    const ls_trainer *trainer;
+    json_t *head; /* but the state after the step */
+};
+
 typedef struct ls__recording {
     ls__step step; /* the first: phases are given this */
-    ls__writing out;
+    const ls_record_options *options; /* without a path nothing is written */
+    ls_record *record;                /* NULL: nothing is */
+    ls__record_rows rows;             /* of the batch in their data */
+    ls__touch_fn *touch;
+    void *user;
     int of; /* the device that is shown, -1: all */
     ls__beside own;
     float *mean;
@@ -18,6 +31,9 @@ typedef struct ls__recording {
     int status;        /* of the writing: the first one below 0 ends that, and
                           not the step */
 } ls__recording;
+
+/* Find the batch's rows in their data and begin the file.  A status. */
+int ls__recording_begin(ls__recording *r);
 
 /* Show an array, a double, the rows of a shard or of the batch. */
 void ls__recording_array(ls__recording *r, const ls__where *w,
@@ -27,8 +43,14 @@ void ls__recording_double(ls__recording *r, const char *phase,
 void ls__recording_rows(ls__recording *r, const char *phase,
                         const ls_shard *shard);
 
+/* Show which rows of the data a batch of so many has, where that is known. */
+void ls__recording_numbers(ls__recording *r, int64_t rows);
+
 /* Run all devices, those that meet on the way together, and show what they
  * make. */
 void ls__recording_devices(ls__recording *r);
+
+/* Give the record up; NULL is accepted. */
+void ls__record_drop(ls_record *record);
 
 #endif
