@@ -100,13 +100,10 @@ typedef struct ls__comparison {
 /* Compare two objects of options, filling in the outcome.  LS_EINVAL names the
  * first that differs and matches no pattern of may_change, and both values.  Of
  * options that only `now` has, one that is named where it is on was off; the
- * rest may stand. */
-int ls__checkpoint_compare(ls__comparison *c, const json_t *now,
-                           const json_t *then);
-
-/* The same of the nodes of two graphs, where all counts: LS_ESHAPE. */
-int ls__checkpoint_compare_nodes(ls__comparison *c, const json_t *now,
-                                 const json_t *then);
+ * rest may stand.  Or compare the nodes of two graphs, where all counts:
+ * LS_ESHAPE. */
+int ls__checkpoint_compare(const ls__comparison *c, const json_t *now,
+                           const json_t *then, bool nodes);
 
 /* The JSON alone, from memory: bytes are borrowed, and written to and put right
  * again. */

@@ -57,10 +57,10 @@ static int note(json_t *object, const char *name, const char *text)
 
 /* ------ what is another ------ */
 
-/* Note what is another, or was and is no more; all: what only `now` knows was
- * not there. */
+/* Note what is another, or was and is no more; of nodes also what only `now`
+ * has. */
 static int find_changed(const ls__comparison *c, const json_t *now,
-                        const json_t *then, bool all)
+                        const json_t *then, bool nodes)
 {
     int status = 0;
     const char *name;
@@ -70,7 +70,7 @@ static int find_changed(const ls__comparison *c, const json_t *now,
         if (status == 0 && !json_equal(json_object_get(now, name), value))
             status = note(c->changed, name, json_string_value(value));
     json_object_foreach((json_t *)now, name, value)
-        if (status == 0 && (all || was_off(name, c->changed)) &&
+        if (status == 0 && (nodes || was_off(name, c->changed)) &&
             !json_object_get(then, name))
             status = note(c->changed, name, "");
     return status;
@@ -88,10 +88,10 @@ static int refuse(int status, const ls__comparison *c, const char *name,
                     c->folder, of, now, then);
 }
 
-static int find(const ls__comparison *c, const json_t *now, const json_t *then,
-                bool all, int refused)
+int ls__checkpoint_compare(const ls__comparison *c, const json_t *now,
+                           const json_t *then, bool nodes)
 {
-    int status = find_changed(c, now, then, all);
+    int status = find_changed(c, now, then, nodes);
     const char *name;
     json_t *value;
 
@@ -99,20 +99,8 @@ static int find(const ls__comparison *c, const json_t *now, const json_t *then,
         return status;
     json_object_foreach(c->changed, name, value) {
         if (!matches(name, c->may_change))
-            return refuse(refused, c, name, ls__json_word(now, name),
-                          json_string_value(value));
+            return refuse(nodes ? LS_ESHAPE : LS_EINVAL, c, name,
+                          ls__json_word(now, name), json_string_value(value));
     }
     return 0;
-}
-
-int ls__checkpoint_compare(ls__comparison *c, const json_t *now,
-                           const json_t *then)
-{
-    return find(c, now, then, false, LS_EINVAL);
-}
-
-int ls__checkpoint_compare_nodes(ls__comparison *c, const json_t *now,
-                                 const json_t *then)
-{
-    return find(c, now, then, true, LS_ESHAPE);
 }

@@ -196,13 +196,11 @@ static int open_json(ls__checkpoint *c)
 
 int ls__checkpoint_open(ls__checkpoint *c, const char *folder)
 {
-    size_t room = strlen(folder) + 1;
     int status;
 
-    *c = (ls__checkpoint){.folder = ls__new(room, 1, "file name")};
+    *c = (ls__checkpoint){.folder = ls__text_copy(folder)};
     if (!c->folder)
         return LS_ENOMEM;
-    memcpy(c->folder, folder, room);
     if ((status = open_json(c)) < 0)
         ls__checkpoint_close(c);
     return status;

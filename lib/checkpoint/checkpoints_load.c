@@ -91,11 +91,12 @@ static int compare(ls_checkpoints *c, ls__checkpoint *from, ls__comparison *how)
     c->differs = how->changed = json_object();
     if (!how->changed)
         return ls__no_memory("changed options", sizeof(void *));
-    if ((status = ls__checkpoint_compare(how, c->options, from->options)) < 0 ||
+    if ((status = ls__checkpoint_compare(how, c->options, from->options,
+                                         false)) < 0 ||
         (status = ls__checkpoint_arrays(from)) < 0 ||
         (status = check_arrays(c, from)) < 0)
         return status;
-    return ls__checkpoint_compare_nodes(how, nodes_of(c), from->nodes);
+    return ls__checkpoint_compare(how, nodes_of(c), from->nodes, true);
 }
 
 static int load_folder(ls_checkpoints *c, const char *folder, int64_t *step)

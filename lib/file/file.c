@@ -123,21 +123,6 @@ int ls__head_read(uint8_t head[LS__HEAD], const char *path)
     return status;
 }
 
-static int read_all(const ls__file *file, size_t most, char **bytes)
-{
-    int status;
-
-    if ((uint64_t)file->size > most)
-        return ls__fail(LS_EFORMAT, "%s: is %lld bytes long; more than %zu are "
-                        "not read", file->path, (long long)file->size, most);
-    *bytes = ls__new((size_t)file->size + 1, 1, file->path);
-    if (!*bytes)
-        return LS_ENOMEM;
-    if ((status = ls__file_read(file, *bytes, (size_t)file->size, 0)) < 0)
-        free(*bytes);
-    return status;
-}
-
 int ls__file_load(const char *path, size_t most, char **bytes, size_t *size)
 {
     ls__file file;
@@ -145,8 +130,17 @@ int ls__file_load(const char *path, size_t most, char **bytes, size_t *size)
 
     if (status < 0)
         return status;
+    *bytes = NULL;
     *size = (size_t)file.size;
-    status = read_all(&file, most, bytes);
+    if (*size > most)
+        status = ls__fail(LS_EFORMAT, "%s: is %zu bytes long; more than %zu "
+                          "are not read", path, *size, most);
+    else if (!(*bytes = ls__new(*size + 1, 1, path)))
+        status = LS_ENOMEM;
+    else
+        status = ls__file_read(&file, *bytes, *size, 0);
+    if (status < 0)
+        free(*bytes);
     ls__file_close(&file);
     return status;
 }
@@ -388,13 +382,11 @@ int ls__aside_open(ls__aside *file, const char *path)
  * opened: nothing better is to be had there. */
 static int sync_parent(const char *path)
 {
-    size_t room = strlen(path) + 1;
-    char *copy = ls__new(room, 1, "file name");
+    char *copy = ls__text_copy(path);
     int fd, status = 0;
 
     if (!copy)
         return LS_ENOMEM;
-    memcpy(copy, path, room);
     fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(copy);
     if (fd >= 0) {

@@ -15,8 +15,8 @@ static void parse(const uint8_t *data, size_t size, int sealed)
     if (sealed)
         reseal(bytes, size, size);
     if (ls__checkpoint_parse(&c, "fuzz", bytes, size) == 0) {
-        if (ls__checkpoint_compare(&how, now, c.options) == 0)
-            (void)ls__checkpoint_compare_nodes(&how, now, c.nodes);
+        if (ls__checkpoint_compare(&how, now, c.options, false) == 0)
+            (void)ls__checkpoint_compare(&how, now, c.nodes, true);
         if (c.step < 0 || !c.state)
             abort();
     }

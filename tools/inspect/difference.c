@@ -18,16 +18,6 @@ static int find(const ls_archive *a, const char *name)
     return -1;
 }
 
-static const char *note_of(const ls_archive *a, const char *name)
-{
-    const char *key, *value;
-
-    for (int i = 0; ls_archive_note(a, i, &key, &value); i++)
-        if (!strcmp(key, name))
-            return value;
-    return NULL;
-}
-
 static bool same_shape(const ls_entry *x, const ls_entry *y)
 {
     return x->rank == y->rank &&
@@ -96,8 +86,8 @@ static void compare(difference *d, const pair *two, int i)
 
 difference difference_find(const pair *two)
 {
-    const char *a = note_of(two->archive[0], "step");
-    const char *b = note_of(two->archive[1], "step");
+    const char *a = entry_note(two->archive[0], "step");
+    const char *b = entry_note(two->archive[1], "step");
     difference d = {0};
 
     for (int i = 0; i < ls_archive_entries(two->archive[0]); i++)

@@ -17,6 +17,16 @@ ls_entry entry_of(const ls_archive *a, int i)
     return e;
 }
 
+const char *entry_note(const ls_archive *a, const char *name)
+{
+    const char *key, *value;
+
+    for (int i = 0; ls_archive_note(a, i, &key, &value); i++)
+        if (!strcmp(key, name))
+            return value;
+    return NULL;
+}
+
 static bool is_float(const ls_entry *e)
 {
     return strchr(e->dtype, 'F') && strncmp(e->dtype, "F8", 2) != 0;

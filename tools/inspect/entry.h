@@ -13,6 +13,9 @@ enum { ENTRY_TEXT = 160, ELEMENT_TEXT = 32 };
 /* Array i, which is one of its own. */
 ls_entry entry_of(const ls_archive *a, int i);
 
+/* The note of a name; NULL: there is none. */
+const char *entry_note(const ls_archive *a, const char *name);
+
 /* Bytes of an element. */
 size_t entry_width(const ls_entry *e);
 

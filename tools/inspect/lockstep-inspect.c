@@ -206,16 +206,6 @@ static int open_archives(run *r)
     return status;
 }
 
-static bool has_graph(const ls_archive *a)
-{
-    const char *name, *value;
-
-    for (int i = 0; ls_archive_note(a, i, &name, &value); i++)
-        if (!strcmp(name, GRAPH))
-            return true;
-    return false;
-}
-
 /* ------ A graph: names may be anybody's, and entry_print shows them ------ */
 
 static int number_of(const ls_graph *g, const ls_node *n)
@@ -288,16 +278,13 @@ static int draw(const char *path)
 
 static int show_one(const run *r)
 {
-    int status = OPT_GO;
+    const ls_archive *a = r->archive[0];
+    const char *path = r->line.path[0];
 
     if (r->set.json)
-        status = json_print(archive_json(r->archive[0], r->line.path[0]),
-                            JSON_INDENT(1));
-    else
-        print_table(r->archive[0]);
-    if (!r->set.json && has_graph(r->archive[0]))
-        status = draw(r->line.path[0]);
-    return opt_end(status);
+        return opt_end(json_print(archive_json(a, path), JSON_INDENT(1)));
+    print_table(a);
+    return opt_end(entry_note(a, GRAPH) ? draw(path) : OPT_GO);
 }
 
 static int show_two(const run *r)
