@@ -2,16 +2,23 @@
 /* Two records side by side: they have the same arrays in the same order, so the
  * first hash that differs is of the first thing that was made otherwise.  Of a
  * file only the tail, the leaves' hashes and one leaf are read. */
-#include "audit/record_compare.h"
+#include "audit/record_read.h"
 #include "base/assert.h"
 #include "base/json.h"
 #include "base/sized.h"
 #include "file/line.h"
+#include <lockstep/record.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+typedef struct pair {
+    ls__record of[2];
+    int64_t at; /* the array that differs */
+    ls_record_difference *first;
+} pair;
 
 /* ------ are they of one step? ------ */
 
@@ -19,7 +26,7 @@
 static const char *const passed[] = {"graph", "lockstep", "rows", "slots",
                                      "state", "values", NULL};
 
-static int compare_heads(const ls__two_records *p)
+static int compare_heads(const pair *p)
 {
     const json_t *a = p->of[0].head, *b = p->of[1].head;
     char text[LS__MESSAGE / 2] = "the graph is another";
@@ -32,7 +39,7 @@ static int compare_heads(const ls__two_records *p)
                     p->of[0].file.path, p->of[1].file.path, text);
 }
 
-static bool is_same_place(const ls__two_records *p, int64_t i)
+static bool is_same_place(const pair *p, int64_t i)
 {
     const ls__record_entry *a = &p->of[0].entry[i], *b = &p->of[1].entry[i];
     ls__where x = ls__record_where(&p->of[0], a);
@@ -149,7 +156,7 @@ static void add_value(char *text, const ls__record_entry *e,
 /* ------ the element ------ */
 
 /* Name the device, unless all share what differs. */
-static void name_place(ls__two_records *p)
+static void name_place(pair *p)
 {
     ls__where w = ls__record_where(&p->of[0], &p->of[0].entry[p->at]);
     ls_record_difference *f = p->first;
@@ -159,7 +166,7 @@ static void name_place(ls__two_records *p)
     f->device = strncmp(f->place, "device ", 7) ? -1 : (int)w.device;
 }
 
-static void name_leaf(ls__two_records *p, const ls__record_entry *e)
+static void name_leaf(pair *p, const ls__record_entry *e)
 {
     ls_record_difference *f = p->first;
     int64_t end = (f->leaf + 1) * LS__LEAF;
@@ -171,7 +178,7 @@ static void name_leaf(ls__two_records *p, const ls__record_entry *e)
 }
 
 /* Two leaves that differ, so that a word does, or a hash is not its leaf's. */
-static int find_element(ls__two_records *p, const ls__record_entry *e)
+static int find_element(pair *p, const ls__record_entry *e)
 {
     uint32_t word[2][LS__LEAF];
     ls_record_difference *f = p->first;
@@ -202,7 +209,7 @@ static int find_element(ls__two_records *p, const ls__record_entry *e)
 enum { HASHES = 256 }; /* read at once */
 
 /* The first leaf of array i that differs; none: -1. */
-static int compare_leaves(ls__two_records *p, int64_t i, int64_t *leaf)
+static int compare_leaves(pair *p, int64_t i, int64_t *leaf)
 {
     int64_t n, leaves = ls__merkle_leaves(p->of[0].entry[i].words);
     ls__digest hash[2][HASHES];
@@ -224,7 +231,7 @@ static int compare_leaves(ls__two_records *p, int64_t i, int64_t *leaf)
     return 0;
 }
 
-static int compare_array(ls__two_records *p, int64_t i)
+static int compare_array(pair *p, int64_t i)
 {
     int64_t leaf;
     int status;
@@ -249,7 +256,7 @@ static int compare_array(ls__two_records *p, int64_t i)
 /* ------ the whole ------ */
 
 /* Find what differs of one control, or of how many batches there were. */
-static void differ(ls__two_records *p, const char *phase, const char *name,
+static void differ(pair *p, const char *phase, const char *name,
                    const json_t *a, const json_t *b)
 {
     char *text[2];
@@ -269,7 +276,7 @@ static void differ(ls__two_records *p, const char *phase, const char *name,
 
 /* The first difference in what a state has beside its arrays, where both sides
  * say it. */
-static void compare_sides(ls__two_records *p, const char *phase)
+static void compare_sides(pair *p, const char *phase)
 {
     json_t *side[2], *of[2], *a, *b;
 
@@ -291,15 +298,11 @@ static void compare_sides(ls__two_records *p, const char *phase)
     }
 }
 
-int ls__record_first(const char *a, const char *b, ls__two_records *p)
+static int compare_all(pair *p, const char *a, const char *b)
 {
     int status = ls__record_open(&p->of[0], a);
     int64_t i = 0;
 
-    p->of[1] = (ls__record){0};
-    p->at = -1;
-    *p->first = (ls_record_difference){.same = true, .element = -1, .leaf = -1,
-                                       .device = -1};
     if (status == 0)
         status = ls__record_open(&p->of[1], b);
     if (status == 0)
@@ -320,12 +323,6 @@ int ls__record_first(const char *a, const char *b, ls__two_records *p)
     return status;
 }
 
-void ls__two_records_shut(ls__two_records *p)
-{
-    ls__record_shut(&p->of[0]);
-    ls__record_shut(&p->of[1]);
-}
-
 int ls_record_compare_bytes(const char *a, const char *b,
                             ls_record_difference *difference, size_t size)
 {
@@ -333,11 +330,13 @@ int ls_record_compare_bytes(const char *a, const char *b,
     LS__NEED(b);
     LS__NEED(difference);
 
-    ls_record_difference first;
-    ls__two_records two = {.first = &first};
-    int status = ls__record_first(a, b, &two);
+    ls_record_difference first = {.same = true, .element = -1, .leaf = -1,
+                                  .device = -1};
+    pair p = {.first = &first};
+    int status = compare_all(&p, a, b);
 
-    ls__two_records_shut(&two);
+    ls__record_shut(&p.of[0]);
+    ls__record_shut(&p.of[1]);
     if (status == 0)
         ls__sized_put(difference, size, &first, sizeof first);
     return status;

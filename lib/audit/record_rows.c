@@ -31,49 +31,50 @@ static int check(const ls_record_options *o)
     return 0;
 }
 
-/* The permutation of the epoch, as a loader draws it. */
-static int shuffled(ls__record_rows *r, const ls_record_options *o,
-                    int64_t first)
+/* The permutation of the epoch, as a loader draws it; to be freed. */
+static int32_t *order_of(const ls_record_options *o)
 {
+    uint32_t epoch = (uint32_t)(o->batches / o->epoch);
     int64_t rows = o->source->rows;
     int32_t *order = ls__new((size_t)rows, sizeof *order, "order of rows");
-    int status = order ? ls_random_permutation(
-                             ls_key_fold_in(o->key, (uint32_t)(o->batches /
-                                                               o->epoch)),
-                             rows, order)
-                       : LS_ENOMEM;
 
-    for (int64_t i = 0; i < r->real && status == 0; i++)
-        r->row[i] = order[first + i];
+    if (order &&
+        ls_random_permutation(ls_key_fold_in(o->key, epoch), rows, order) == 0)
+        return order;
     free(order);
-    return status;
+    return NULL;
+}
+
+/* The row that window i begins with. */
+static int64_t drawn_start(const ls_record_options *o, int64_t i)
+{
+    int32_t start = 0;
+
+    ls_random_randint(ls_key_fold_in(o->key, (uint32_t)o->batches), (uint64_t)i,
+                      1, 0, (int32_t)(o->source->rows - o->window + 1), &start);
+    return start;
 }
 
 static int find_rows(ls__record_rows *r, const ls_record_options *o)
 {
-    int64_t rows = o->source->rows, first = 0;
+    int64_t rows = o->source->rows;
+    int64_t first = o->window ? 0 : o->batches % o->epoch * o->batch;
+    bool shuffles = o->shuffle && !o->window;
+    int32_t *order = NULL;
 
-    if (!o->window)
-        first = o->batches % o->epoch * o->batch;
     if (first >= rows)
         return ls__fail(LS_EINVAL, "a record: batch %lld of the epoch begins "
                         "with row %lld of %lld", (long long)o->batches,
                         (long long)first, (long long)rows);
     r->real = o->window ? o->batch : ls__least(o->batch, rows - first);
     r->row = ls__new((size_t)r->real, sizeof *r->row, "rows of a batch");
-    if (!r->row)
+    if (!r->row || (shuffles && !(order = order_of(o))))
         return LS_ENOMEM;
-    if (o->shuffle && !o->window)
-        return shuffled(r, o, first);
-    for (int64_t i = 0; i < r->real; i++) {
-        int32_t start = 0;
-
-        if (o->window)
-            ls_random_randint(ls_key_fold_in(o->key, (uint32_t)o->batches),
-                              (uint64_t)i, 1, 0,
-                              (int32_t)(rows - o->window + 1), &start);
-        r->row[i] = o->window ? start : first + i;
-    }
+    for (int64_t i = 0; i < r->real; i++)
+        r->row[i] = o->window ? drawn_start(o, i)
+                    : order   ? order[first + i]
+                              : first + i;
+    free(order);
     return 0;
 }
 

@@ -11,6 +11,7 @@
  * of 0: the scale itself), and the words of the key; 4 the table of positions:
  * its width; 5 orthogonal: the scale, rows and columns in the place of the fan,
  * and the key. */
+enum { LS__UNIFORM = 1, LS__SINUSOID = 4, LS__ORTHOGONAL };
 enum { LS__START_WORDS = 7 };
 
 /* Describes a slot's first values.  False: unknown, or none of these kinds. */

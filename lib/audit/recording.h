@@ -7,15 +7,20 @@
 
 #include "audit/record_file.h"
 #include "audit/record_rows.h"
-#include "audit/record_step.h"
 #include "train/device.h"
 #include "train/step.h"
+#include <lockstep/record.h>
 
 struct ls_record {
     ls__record_file file;
     const ls_trainer *trainer;
     json_t *head; /* but the state after the step */
 };
+
+/* Told of each array before it is hashed.  Tests spoil a number here, with
+ * which the step goes on; nobody else does. */
+typedef void ls__touch_fn(void *user, const ls__where *where, float *values,
+                          int64_t floats);
 
 typedef struct ls__recording {
     ls__step step; /* the first: phases are given this */
@@ -31,6 +36,12 @@ typedef struct ls__recording {
     int status;        /* of the writing: the first one below 0 ends that, and
                           not the step */
 } ls__recording;
+
+/* ls_trainer_record, with arguments that were checked; without a path nothing
+ * is written; touch NULL: nobody. */
+int ls__record_step(ls_trainer *t, const ls_batch *batch,
+                    const ls_record_options *o, ls__touch_fn *touch,
+                    void *user, ls_result *result);
 
 /* Find the batch's rows in their data and begin the file.  A status. */
 int ls__recording_begin(ls__recording *r);

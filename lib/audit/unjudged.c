@@ -12,9 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A kind of first values (record_start.h), and the most numbers of such a
- * matrix that the referee makes. */
-enum { ORTHOGONAL = 5, MATRIX = 1 << 20 };
+enum { MATRIX = 1 << 20 }; /* the most numbers of one that the referee makes */
 
 /* Operators, optimizers and schedules that tools/referee has no rule for, up to
  * NULL. */
@@ -109,7 +107,7 @@ static void name_start(asking *q, int i)
     const ls__slot *s = &q->is.layout->slot[i];
     uint32_t word[LS__START_WORDS];
 
-    if (ls__record_start(q->trainer, i, word) && word[0] == ORTHOGONAL &&
+    if (ls__record_start(q->trainer, i, word) && word[0] == LS__ORTHOGONAL &&
         s->size > MATRIX)
         name(q, "first values of \"%.200s\", an orthogonal matrix of %" PRId64
              " numbers", s->name, s->size);

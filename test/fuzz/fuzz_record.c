@@ -3,7 +3,7 @@
  * accepted is the same as itself, and can be read to the last word. */
 #define _GNU_SOURCE
 #include "chained.h"
-#include "audit/record_compare.h"
+#include "audit/record_read.h"
 #include "record_bytes.h"
 
 /* Read all that it says it has. */

@@ -6,7 +6,7 @@
 #ifndef TEST_COURSES_H
 #define TEST_COURSES_H
 
-#include "audit/record_step.h"
+#include "audit/recording.h"
 #include "folder.h"
 #include "graph/graph.h"
 #include "models.h"

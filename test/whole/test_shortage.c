@@ -14,7 +14,6 @@
 
 #include "faults.h"
 #include "on_ranks.h"
-#include "audit/record_compare.h"
 
 #include <lockstep/files.h>
 #include <lockstep/images.h>

@@ -6,7 +6,7 @@
  * place, element and both values, from roots and two records alone.  Files that
  * are no records are refused. */
 #define _GNU_SOURCE
-#include "audit/record_compare.h"
+#include "audit/record_read.h"
 #include "audit/record_start.h"
 #include "courses.h"
 #include "on_ranks.h"
@@ -27,49 +27,38 @@ LOOP_TEST(test_same_bytes, 0, long_run() ? 1000 : 6 * EACH)
     ck_assert_int_eq(first_step(&plain, &seen), -1);
 }
 
-/* Both sides once more, that step written; the first difference. */
-static void locate(course a, course b, int step, ls__two_records *two)
+/* The place of the fault is the difference's, and so are the values. */
+static void check_place(const fault *f, const ls_record_difference *d)
 {
-    a.recorded = b.recorded = step;
-    a.path = in_folder("a.lsr");
-    b.path = in_folder("b.lsr");
-    take(&a);
-    take(&b);
-    OK(ls__record_first(a.path, b.path, two));
-}
+    ls__where w = f->where;
+    char place[LS_RECORD_TEXT];
 
-static void check_place(const fault *f, const ls__two_records *two)
-{
-    const ls_record_difference *d = two->first;
-    ls__where at, *w = &at;
-
-    ck_assert(!d->same && two->at >= 0);
-    at = ls__record_where(&two->of[0], &two->of[0].entry[two->at]);
-    ck_assert_str_eq(w->phase, phases[f->kind]);
-    ck_assert_str_eq(w->what, f->what);
-    ck_assert_int_eq(w->device, f->where.device);
+    w.op = f->op;
+    w.name = f->name;
+    w.what = f->what;
+    ls__where_text(&w, place);
+    ck_assert(!d->same);
+    ck_assert_str_eq(w.phase, phases[f->kind]);
+    ck_assert_str_eq(d->place, place);
     ck_assert_int_eq(d->element, f->element);
     ck_assert_int_eq(d->a, f->was);
     ck_assert_int_eq(d->b, f->is);
-    if (f->kind == RATE)
-        return;
-    ck_assert_str_eq(w->op, f->op);
-    ck_assert_str_eq(w->name, f->name);
-    ck_assert_int_eq(w->micro, f->where.micro);
-    ck_assert_int_eq(w->first, f->where.first);
-    ck_assert_int_eq(w->node, f->where.node);
-    ck_assert_int_eq(w->index, f->where.index);
 }
 
+/* Both sides once more, that step written; the first difference is the
+ * fault. */
 static void found(const fault *f, course clean, course spoilt, int step)
 {
     ls_record_difference d;
-    ls__two_records two = {.first = &d};
 
     ck_assert_int_eq(step, f->step);
-    locate(clean, spoilt, step, &two);
-    check_place(f, &two);
-    ls__two_records_shut(&two);
+    clean.recorded = spoilt.recorded = step;
+    clean.path = in_folder("a.lsr");
+    spoilt.path = in_folder("b.lsr");
+    take(&clean);
+    take(&spoilt);
+    OK(ls_record_compare(clean.path, spoilt.path, &d));
+    check_place(f, &d);
 }
 
 LOOP_TEST(test_fault, 0, (long_run() ? 25 : EACH) * KINDS)

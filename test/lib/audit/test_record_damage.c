@@ -7,7 +7,7 @@
 #define _GNU_SOURCE
 #include "folder.h"
 #include "models.h"
-#include "audit/record_compare.h"
+#include "audit/record_read.h"
 #include "file/line.h"
 #include "record_batches.h"
 #include "record_bytes.h"
