@@ -93,8 +93,7 @@ typedef struct ls_record_difference {
                         differs; -1: it is not known, for one of the records
                         has no values */
     uint32_t a, b;   /* its bits */
-    char place[LS_RECORD_TEXT]; /* of the array alone, as text begins: what the
-                        functions below find it by */
+    char place[LS_RECORD_TEXT]; /* of the array alone, as text begins */
     int64_t leaf;    /* of 4096 elements; -1: it is a number, no array */
     int device;      /* whose inside it is; -1: what all devices share */
 } ls_record_difference;
