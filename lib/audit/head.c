@@ -12,15 +12,6 @@
 
 /* ------ hashes ------ */
 
-static void hash_text(const char *text, char hex[LS__HEX])
-{
-    ls__sha256 sha;
-
-    ls__sha256_init(&sha);
-    ls__sha256_update(&sha, text, strlen(text));
-    ls__sha256_hex(&sha, hex);
-}
-
 /* The hash of a graph's JSON in model files; that of the empty text for a
  * gradient function of the user's, which says nothing. */
 static int head_graph(const ls_trainer *t, char hex[LS__HEX])
@@ -36,7 +27,7 @@ static int head_graph(const ls_trainer *t, char hex[LS__HEX])
         if (!text)
             return ls__no_memory("a graph's text", 0);
     }
-    hash_text(text ? text : "", hex);
+    ls_digest(text ? text : "", text ? strlen(text) : 0, hex);
     free(text);
     return 0;
 }

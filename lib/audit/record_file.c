@@ -4,7 +4,6 @@
 #include "base/assert.h"
 #include "base/error.h"
 #include "base/least.h"
-#include "base/sha.h"
 #include "file/line.h"
 #include "state/canonical.h"
 
@@ -169,52 +168,38 @@ int ls__record_array(ls__record_file *f, const ls__where *w, const void *words,
 
 /* ------ the tail ------ */
 
-/* Write it as a part of what the seal is of. */
-static int put_sealed(ls__record_file *f, ls__sha256 *sha, const void *data,
-                      size_t bytes)
+/* Put all names at their places, each with a zero behind it. */
+static void join_names(const ls__record_file *f, char *names)
 {
-    ls__sha256_update(sha, data, bytes);
-    return put(f, data, bytes);
-}
-
-/* All names at their places, each with a zero behind it; to be freed. */
-static char *join_names(const ls__record_file *f)
-{
-    char *all = ls__new(f->bytes, 1, "names of a record");
-
-    for (size_t i = 0; all && i < f->known.capacity; i++)
+    for (size_t i = 0; i < f->known.capacity; i++)
         if (f->known.at[i].text)
-            strcpy(all + f->known.at[i].number, f->known.at[i].text);
-    return all;
+            strcpy(names + f->known.at[i].number, f->known.at[i].text);
 }
 
 static int put_tail(ls__record_file *f, const char *head)
 {
-    char *names = join_names(f);
+    size_t n = strlen(head), index = (size_t)f->entries * sizeof *f->entry;
+    size_t bytes = n + index + f->bytes;
     ls__record_header h = {
         .magic = LS__RECORD_MAGIC, .version = LS__RECORD_VERSION,
-        .tail_at = (uint64_t)f->at, .head_bytes = strlen(head),
+        .tail_at = (uint64_t)f->at, .head_bytes = n,
         .entries = (uint64_t)f->entries, .names_bytes = f->bytes};
+    char *tail = ls__new(bytes + sizeof(ls__digest), 1, "a record's tail");
     ls__digest seal;
-    ls__sha256 sha;
-    int status = names ? 0 : LS_ENOMEM;
+    int status;
 
+    if (!tail)
+        return LS_ENOMEM;
     ls__record_header_turn(&h);
-    ls__sha256_init(&sha);
-    ls__sha256_update(&sha, &h, sizeof h);
-    if (status == 0)
-        status = put_sealed(f, &sha, head, strlen(head));
     for (int64_t i = 0; i < f->entries; i++)
         ls__record_entry_turn(&f->entry[i]);
-    if (status == 0)
-        status = put_sealed(f, &sha, f->entry,
-                            (size_t)f->entries * sizeof *f->entry);
-    if (status == 0)
-        status = put_sealed(f, &sha, names, f->bytes);
-    free(names);
-    ls__sha256_final(&sha, seal.byte);
-    if (status == 0)
-        status = put(f, &seal, sizeof seal);
+    memcpy(tail, head, n);
+    memcpy(tail + n, f->entry, index);
+    join_names(f, tail + n + index);
+    seal = ls__record_seal(&h, tail, bytes);
+    memcpy(tail + bytes, &seal, sizeof seal);
+    status = put(f, tail, bytes + sizeof seal);
+    free(tail);
     return status < 0 ? status
                       : ls__newfile_write_at(&f->file.out, &h, sizeof h, 0);
 }

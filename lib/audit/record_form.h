@@ -7,6 +7,8 @@
 #define LS_AUDIT_RECORD_FORM_H
 
 #include "base/little.h"
+#include "base/sha.h"
+#include "state/merkle.h"
 
 #include <stdint.h>
 
@@ -41,6 +43,21 @@ typedef struct ls__record_entry {
 
 _Static_assert(sizeof(ls__record_header) == 64 &&
                sizeof(ls__record_entry) == 96, "as files have them");
+
+/* The seal of a file: of its header, as the file has it, and of its tail up to
+ * there. */
+static inline ls__digest ls__record_seal(const ls__record_header *h,
+                                         const void *tail, size_t bytes)
+{
+    ls__digest seal;
+    ls__sha256 sha;
+
+    ls__sha256_init(&sha);
+    ls__sha256_update(&sha, h, sizeof *h);
+    ls__sha256_update(&sha, tail, bytes);
+    ls__sha256_final(&sha, seal.byte);
+    return seal;
+}
 
 /* Turn the machine's order to a file's, or back. */
 static inline void ls__record_header_turn(ls__record_header *h)

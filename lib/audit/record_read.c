@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/least.h"
 #include "base/memory.h"
-#include "base/sha.h"
 #include "file/line.h"
 
 #include <stdarg.h>
@@ -182,27 +181,14 @@ static int check_index(ls__record *r, int64_t tail_at)
     return aligned(at) == tail_at ? 0 : wrong(r, "more than its arrays");
 }
 
-/* The seal is that of the header and what of the tail stands before it. */
-static int check_seal(const ls__record *r, ls__record_header h, size_t bytes)
-{
-    ls__digest seal;
-    ls__sha256 sha;
-
-    ls__record_header_turn(&h);
-    ls__sha256_init(&sha);
-    ls__sha256_update(&sha, &h, sizeof h);
-    ls__sha256_update(&sha, r->tail, bytes);
-    ls__sha256_final(&sha, seal.byte);
-    return memcmp(&seal, r->tail + bytes, sizeof seal) == 0
-               ? 0 : wrong(r, "its seal is not that of its head and index");
-}
-
 /* Read it as it is, check the seal, and only then look at it. */
 static int take_tail(ls__record *r, const ls__record_header *h)
 {
     size_t bytes = (size_t)(r->file.size - (int64_t)h->tail_at);
     size_t head = (size_t)h->head_bytes, index = (size_t)h->entries * ENTRY;
+    ls__record_header raw = *h;
     int status = LS_ENOMEM;
+    ls__digest seal;
 
     r->entries = (int64_t)h->entries;
     r->names_bytes = (int64_t)h->names_bytes;
@@ -210,10 +196,12 @@ static int take_tail(ls__record *r, const ls__record_header *h)
     r->tail = ls__new(bytes, 1, "a record's head, index and names");
     if (r->entry && r->tail)
         status = ls__file_read(&r->file, r->tail, bytes, (int64_t)h->tail_at);
-    if (status == 0)
-        status = check_seal(r, *h, bytes - sizeof(ls__digest));
     if (status < 0)
         return status;
+    ls__record_header_turn(&raw);
+    seal = ls__record_seal(&raw, r->tail, bytes - sizeof seal);
+    if (memcmp(&seal, r->tail + bytes - sizeof seal, sizeof seal) != 0)
+        return wrong(r, "its seal is not that of its head and index");
     r->names = r->tail + head + index;
     memcpy(r->entry, r->tail + head, index);
     for (int64_t i = 0; i < r->entries; i++)
