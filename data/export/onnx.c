@@ -3,7 +3,6 @@
  * numbers of fields are those of onnx.proto3. */
 #include "export/onnx.h"
 #include "base/error.h"
-#include "file/file.h"
 #include "table/table_model.h"
 #include <lockstep/onnx.h>
 
@@ -331,19 +330,12 @@ static ls__proto model_of(ls__onnx *o)
 
 static int write_file(const ls__proto *model, const char *path)
 {
-    ls__aside file = {0};
-    int status;
-
     if (model->failed)
         return ls__no_memory("an ONNX model", model->size);
     if (model->size > INT32_MAX)
         return ls__fail(LS_ENOTSUP, "%s: %zu bytes are more than an ONNX file "
                         "can have", path, model->size);
-    if ((status = ls__aside_open(&file, path)) == 0 &&
-        (status = ls__newfile_write(&file.out, model->bytes, model->size)) == 0)
-        status = ls__aside_finish(&file);
-    ls__aside_close(&file);
-    return status;
+    return ls__bytes_save(path, model->bytes, model->size);
 }
 
 /* Writes a graph and its parameters, which are aligned floats, to a file that
@@ -370,8 +362,8 @@ static int write_net(const ls__net *g, const ls_coding *coding,
         model = model_of(&o);
         status = write_file(&model, path);
     }
-    ls__proto_free(&model);
-    ls__proto_free(&o.out);
+    ls__bytes_free(&model);
+    ls__bytes_free(&o.out);
     ls__arena_free(&o.arena);
     return status;
 }

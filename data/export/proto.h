@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A small writer of Protocol Buffers: messages of fields, in memory.  Memory
- * that cannot be had makes a message failed; later calls then do nothing, so
- * that whoever writes asks once, at the end. */
+/* A small writer of Protocol Buffers: messages of fields, in memory. */
 #ifndef LS_EXPORT_PROTO_H
 #define LS_EXPORT_PROTO_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "export/bytes.h"
+
 #include <stdint.h>
 
-typedef struct ls__proto {
-    char *bytes;
-    size_t size, room;
-    bool failed;
-} ls__proto;
-
-void ls__proto_free(ls__proto *p);
+typedef ls__bytes ls__proto;
 
 /* A field: an integer that is not negative, a float, n numbers of a width,
  * text. */

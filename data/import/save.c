@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/little.h"
-#include "file/file.h"
+#include "export/bytes.h"
 #include "import/reader.h"
 
 #include <stdio.h>
@@ -309,14 +309,8 @@ static int rename_model(copy *list, int besides)
 static int write_copy(const copy *c, const char *path)
 {
     char *to = beside(path, c->now ? c->now : c->name);
-    ls__aside file = {0};
-    int status = to ? ls__aside_open(&file, to) : LS_ENOMEM;
+    int status = to ? ls__bytes_save(to, c->to, c->size) : LS_ENOMEM;
 
-    if (status == 0 &&
-        (status = ls__newfile_write(&file.out, c->to, c->size)) == 0)
-        status = ls__aside_finish(&file);
-    if (to)
-        ls__aside_close(&file);
     free(to);
     return status;
 }

@@ -390,7 +390,7 @@ TEST(test_encoding)
     ls__proto_message(&p, 3, &inner);
     ck_assert_uint_eq(p.size, sizeof want - 1);
     ck_assert_mem_eq(p.bytes, want, sizeof want - 1);
-    ls__proto_free(&p);
+    ls__bytes_free(&p);
 }
 
 static int nothing(void *user, const ls_own_run *r)

@@ -445,7 +445,7 @@ static void check_refused(ls__proto *graph, int opset, const char *says)
     else
         OK(status);
     ls_onnx_close(onnx);
-    ls__proto_free(&all);
+    ls__bytes_free(&all);
 }
 
 TEST(test_problems)
@@ -472,7 +472,7 @@ TEST(test_problems)
 
     FAILS(load(&all, NULL, &onnx), LS_ENOTSUP, "give sizes \"T=N\"");
     ls_onnx_close(onnx);
-    ls__proto_free(&all);
+    ls__bytes_free(&all);
 
     put_node(&graph, "Relu", "x", NULL, "y");
     put_info(&graph, 12, "y");
@@ -502,7 +502,7 @@ TEST(test_twice)
     ck_assert_int_lt(load(&all, "T=3", &onnx), 0);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "twice"));
     ls_onnx_close(onnx);
-    ls__proto_free(&all);
+    ls__bytes_free(&all);
 }
 
 /* Rows do not see each other: a sum over them is refused, and so is a number
@@ -522,7 +522,7 @@ TEST(test_rows_apart)
     ck_assert_ptr_nonnull(strstr(ls_onnx_problem(onnx, 0), "over the rows"));
     ck_assert_ptr_nonnull(strstr(ls_onnx_problem(onnx, 1), "number of rows"));
     ls_onnx_close(onnx);
-    ls__proto_free(&all);
+    ls__bytes_free(&all);
 }
 
 /* A node of inputs "a,b" with an attribute: "name:1", "name:1,2", "name=text"
@@ -557,7 +557,7 @@ static void put_call(ls__proto *graph, const char *op, const char *inputs,
     }
     if (name)
         ls__proto_message(&n, 5, &a);
-    ls__proto_free(&a);
+    ls__bytes_free(&a);
     ls__proto_message(graph, 1, &n);
 }
 
@@ -757,7 +757,7 @@ TEST(test_small_axes)
     OK(ls_context_set(m.c, "x", LS_F32, x, 1));
     gives(&m, "y", 3, want);
     close_model(&m);
-    ls__proto_free(&all);
+    ls__bytes_free(&all);
 }
 
 /* Whole numbers are compared where they are known alone. */
@@ -805,7 +805,7 @@ TEST(test_no_output)
     ck_assert_int_lt(load(&all, "T=3", &onnx), 0);
     ck_assert_ptr_nonnull(strstr(ls_errmsg(), "no output"));
     ls_onnx_close(onnx);
-    ls__proto_free(&all);
+    ls__bytes_free(&all);
 }
 
 /* What is cut off at any byte is refused, or whole. */
@@ -857,7 +857,7 @@ static void write_beside(const char *place, const char *length)
     put_info(&graph, 12, "y");
     all = model_of(&graph, 20);
     put_file(in_folder("a.onnx"), all.bytes, all.size);
-    ls__proto_free(&all);
+    ls__bytes_free(&all);
 }
 
 TEST(test_beside)
