@@ -47,16 +47,9 @@ int ls__cgraph_read(ls__writer *w)
     return mark_needed(w);
 }
 
-/* ------ asking ------ */
-
 const ls__cnode *ls__cin(const ls__writer *w, int node, int k)
 {
     return &w->node[w->node[node].of->in[k]->id];
-}
-
-int ls__cval(const ls__writer *w, int node, int k)
-{
-    return ls__cin(w, node, k)->as;
 }
 
 const ls__cnode *ls__cinput(const ls__writer *w, int i)
@@ -65,13 +58,6 @@ const ls__cnode *ls__cinput(const ls__writer *w, int i)
         if (w->node[i].needed && !w->node[i].of->op)
             return &w->node[i];
     return NULL;
-}
-
-const char *ls__cargument(const ls__writer *w, const ls__cnode *input,
-                          char name[LS__ARGUMENT])
-{
-    snprintf(name, LS__ARGUMENT, w->inputs > 1 ? "x%d" : "x", input->number);
-    return name;
 }
 
 /* ------ memory ------ */
@@ -115,28 +101,25 @@ static void place(ls__writer *w, int i)
         w->rows_floats = n->at + n->size;
 }
 
-/* All inputs, or all others. */
-static void place_all(ls__writer *w, bool inputs)
-{
-    for (int i = 0; i <= w->output; i++) {
-        const ls__cnode *n = &w->node[i];
-
-        if (n->needed && n->as == i && !n->of->is_i32 && !n->of->op == inputs)
-            place(w, i);
-    }
-}
-
 void ls__cgraph_place(ls__writer *w)
 {
     for (int i = 0; i <= w->output; i++) {
         ls__cnode *n = &w->node[i];
+        const ls__crow *row;
 
-        if (n->needed && n->of->inputs > 0 && ls__crow_is_view(n->of->op))
+        if (n->needed && n->of->op && (row = ls__crow_of(n->of->op)) &&
+            row->is_view)
             n->as = w->node[n->of->in[0]->id].as;
         for (int k = 0; n->needed && k < n->of->inputs; k++)
             w->node[w->node[n->of->in[k]->id].as].last = i;
     }
     w->node[w->node[w->output].as].last = w->net.nodes;
-    place_all(w, true);
-    place_all(w, false);
+    for (int others = 0; others < 2; others++) /* behind all inputs */
+        for (int i = 0; i <= w->output; i++) {
+            const ls__cnode *n = &w->node[i];
+
+            if (n->needed && n->as == i && !n->of->is_i32 &&
+                (n->of->op != NULL) == others)
+                place(w, i);
+        }
 }

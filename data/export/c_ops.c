@@ -1,142 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operators with short calls: elementwise ones, and those that move numbers. */
-#include "base/assert.h"
+/* Operators with short calls: those that a template says, elementwise ones, and
+ * those that move numbers. */
 #include "base/error.h"
 #include "export/writer.h"
 #include "kernel/terms.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-/* ------ calls ------ */
-
-/* "x1@" or "x", if the word is one of that letter: which input. */
-static bool is_input(const char *word, char letter, int *k)
-{
-    bool number = word[0] == letter && word[1] >= '0' && word[1] <= '9';
-
-    *k = number ? word[1] - '0' : 0;
-    return word[0] == letter && (number || !word[1] || word[1] == '@');
-}
-
-static void put_value(const ls__cnode *n, const char *word, ls__text *t)
-{
-    ls__text_put(t, "n%d", n->as);
-    if (word[strlen(word) - 1] == '@')
-        ls__text_put(t, " + i * %lld", (long long)n->size);
-}
-
-static int64_t number_of(const ls__cnode *n, const char *word)
-{
-    return !strcmp(word, "size")      ? n->size
-           : !strcmp(word, "width")   ? ls__net_width(n->of)
-           : !strcmp(word, "vectors") ? ls__net_vectors(n->of)
-           : !strncmp(word, "shape", 5) ? n->of->shape[word[5] - '0']
-                                        : ls__net_integer(n->of, word);
-}
-
-static void put_word(const ls__writer *w, int node, const char *word,
-                     ls__text *t)
-{
-    const ls__cnode *n = &w->node[node];
-    char name[LS__ARGUMENT];
-    int k;
-
-    if (is_input(word, 'y', &k))
-        put_value(n, word, t);
-    else if (is_input(word, 'x', &k))
-        put_value(ls__cin(w, node, k), word, t);
-    else if (is_input(word, 'a', &k))
-        ls__text_put(t, "%s", ls__cargument(w, ls__cin(w, node, k), name));
-    else if (!strcmp(word, "epsilon"))
-        ls__text_float(t, ls__net_epsilon(n->of));
-    else if (*word == 'x')
-        ls__text_put(t, "%lld",
-                     (long long)number_of(ls__cin(w, node, 0), word + 1));
-    else
-        ls__text_put(t, "%lld", (long long)number_of(n, word));
-}
-
-void ls__call(ls__writer *w, int node, const char *format, ...)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_0123456789@";
-    char line[1024], word[24];
-    ls__text of = {.failed = 0};
-    va_list args;
-    int size = 0;
-
-    for (const char *at = format; *at;) {
-        size_t plain = strcspn(at + 1, "{") + 1;
-        size_t n = *at == '{' ? strspn(at + 1, letters) : 0;
-
-        if (n && n < sizeof word && at[n + 1] == '}') {
-            memcpy(word, at + 1, n);
-            word[n] = 0;
-            put_word(w, node, word, &of);
-            plain = n + 2;
-        } else {
-            ls__text_add(&of, at, plain);
-        }
-        at += plain;
-    }
-    va_start(args, format);
-    if (!of.failed)
-        size = vsnprintf(line, sizeof line, of.bytes, args);
-    va_end(args);
-    LS__ASSERT(size < (int)sizeof line);
-    if (of.failed)
-        w->calls.failed = of.failed;
-    else
-        ls__text_put(&w->calls, "    %s\n", line);
-    ls__text_close(&of);
-}
-
 /* ------ elementwise ------ */
-
-/* Does a formula name the word? */
-static bool names(const char *formula, char word)
-{
-    static const char inside[] = "abcdefghijklmnopqrstuvwxyz"
-                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-
-    for (const char *at = formula; (at = strchr(at, word)); at++)
-        if ((at == formula || !strchr(inside, at[-1])) &&
-            !strchr(inside, at[1]))
-            return true;
-    return false;
-}
 
 /* The formula of terms.h, 16 elements at a time: operands a and b, constants p
  * and q. */
-static int put_term(ls__writer *w, const ls__crow *row, int node)
+static void put_term(ls__writer *w, const ls__crow *row, int node)
 {
+    static const char *const take[] = {"    v16 a = take({x} + i, left);",
+                                       "    v16 b = take({x1} + i, left);"};
     const ls__net_node *n = w->node[node].of;
 
-    ls__call(w, node, "for (i = 0; i < m * {size}; i += 16) {");
-    ls__call(w, node, "    int64_t left = m * {size} - i;");
-    for (int k = 0; k < 2; k++)
-        if (names(row->value, "pq"[k])) {
-            ls__text_put(&w->calls, "        const float %c = ", "pq"[k]);
-            ls__text_float(&w->calls, (float)ls__net_number(n, row->by[k]));
-            ls__text_put(&w->calls, ";\n");
-        }
-    for (int k = 0; k < 2; k++)
-        if (names(row->value, "ab"[k]))
-            ls__call(w, node, "    v16 %c = take(n%d + i, left);", "ab"[k],
-                     ls__cval(w, node, k < n->inputs ? k : 0));
-    ls__call(w, node, "\n        put({y} + i, %s, left);\n    }", row->value);
-    return 0;
+    ls__call(w, node, "for (i = 0; i < m * {size}; i += 16) {\n"
+             "    int64_t left = m * {size} - i;", NULL, NULL);
+    for (int k = 0; k < 2 && row->by[k]; k++) {
+        ls__text_put(&w->calls, "        const float %c = ", "pq"[k]);
+        ls__text_number(&w->calls,
+                        (double)(float)ls__net_number(n, row->by[k]), "f");
+        ls__text_put(&w->calls, ";\n");
+    }
+    for (int k = 0; k < n->inputs; k++)
+        ls__call(w, node, take[k], NULL, NULL);
+    ls__call(w, node, "\n    put({y} + i, {v0}, left);\n}", &row->value, NULL);
 }
 
 /* ------ axes ------ */
-
-static int put_copy(ls__writer *w, int node)
-{
-    (void)w;
-    (void)node;
-    return 0;
-}
 
 /* Strides of a walk over a whole value. */
 static void strides_of(const ls__cnode *n, int64_t *stride)
@@ -159,8 +51,8 @@ static void put_list(ls__text *t, const char *name, int n, const int64_t *of)
 
 /* Walk over x, from `first` on, to the node's value, or where it is `part` of
  * that, back into it. */
-static int put_view(ls__writer *w, int node, const int64_t *stride,
-                    int64_t first, const ls__cnode *part)
+static void put_view(ls__writer *w, int node, const int64_t *stride,
+                     int64_t first, const ls__cnode *part)
 {
     const ls__cnode *n = &w->node[node], *x = part ? part : ls__cin(w, node, 0);
     const ls__net_node *of = part ? x->of : n->of;
@@ -175,167 +67,57 @@ static int put_view(ls__writer *w, int node, const int64_t *stride,
                  of->rank, part != NULL, x->as, (long long)x->size,
                  part ? 0LL : (long long)first, node, (long long)n->size,
                  part ? (long long)first : 0LL);
-    return 0;
 }
 
-static int put_transpose(ls__writer *w, int node)
+/* The axis that a node tells, which may be counted from the end. */
+static int64_t axis_of(const ls__net_node *n)
 {
-    const ls__net_node *n = w->node[node].of;
+    int64_t axis = ls__net_integer(n, "axis");
+
+    return axis < 0 ? axis + n->rank : axis;
+}
+
+/* Axes in another order, or some of one, or repeated. */
+static void put_moved(ls__writer *w, int node)
+{
+    const ls__net_node *n = w->node[node].of, *x = n->in[0];
     int64_t from[LS_MAX_RANK] = {0}, stride[LS_MAX_RANK] = {0};
 
     strides_of(ls__cin(w, node, 0), from);
-    for (int k = 0; k < n->rank; k++)
-        stride[k] = from[ls__net_size(n, "axes", k)];
-    return put_view(w, node, stride, 0, NULL);
+    for (int k = 0; k < n->rank; k++) {
+        int64_t at = ls__net_is(n, "transpose") ? ls__net_size(n, "axes", k)
+                                                : k - (n->rank - x->rank);
+
+        stride[k] = at < 0 || x->shape[at] == 1 ? 0 : from[at];
+    }
+    put_view(w, node, stride, ls__net_integer(n, "first") * from[axis_of(n)],
+             NULL);
 }
 
-static int put_slice(ls__writer *w, int node)
-{
-    const ls__net_node *n = w->node[node].of;
-    int64_t axis = ls__net_integer(n, "axis"), stride[LS_MAX_RANK] = {0};
-
-    strides_of(ls__cin(w, node, 0), stride);
-    axis += axis < 0 ? n->rank : 0;
-    return put_view(w, node, stride, ls__net_integer(n, "first") * stride[axis],
-                    NULL);
-}
-
-static int put_broadcast(ls__writer *w, int node)
-{
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    int64_t from[LS_MAX_RANK] = {0}, stride[LS_MAX_RANK] = {0};
-    int more = n->of->rank - x->of->rank;
-
-    strides_of(x, from);
-    for (int k = more; k < n->of->rank; k++)
-        stride[k] = x->of->shape[k - more] == 1 ? 0 : from[k - more];
-    return put_view(w, node, stride, 0, NULL);
-}
-
-static int put_reverse(ls__writer *w, int node)
+static void put_concat(ls__writer *w, int node)
 {
     const ls__cnode *n = &w->node[node];
-    long long width = n->size / n->of->shape[0];
+    int64_t stride[LS_MAX_RANK] = {0}, first = 0, axis = axis_of(n->of);
 
-    ls__call(w, node, "for (i = 0; i < m * {shape0}; i++) {");
-    ls__call(w, node, "    long j, t = i %% {shape0}, count = {shape0};");
-    ls__call(w, node, "    long from;\n");
-    if (n->of->inputs > 1)
-        ls__call(w, node, "    count = length_of({a1}[i / {shape0}], "
-                 "{shape0});");
-    ls__call(w, node, "    from = t < count ? i + count - 1 - 2 * t : i;");
-    ls__call(w, node, "    for (j = 0; j < %lld; j++)", width);
-    ls__call(w, node, "        {y}[i * %lld + j] = {x}[from * %lld + j];\n"
-             "    }", width, width);
-    return 0;
-}
-
-static int put_concat(ls__writer *w, int node)
-{
-    const ls__cnode *n = &w->node[node];
-    int64_t stride[LS_MAX_RANK] = {0}, first = 0;
-    int64_t axis = ls__net_integer(n->of, "axis");
-
-    axis += axis < 0 ? n->of->rank : 0;
     strides_of(n, stride);
     for (int k = 0; k < 2; k++) {
-        const ls__net_node *x = n->of->in[k];
-
         put_view(w, node, stride, first, ls__cin(w, node, k));
-        first += x->shape[axis] * stride[axis];
+        first += n->of->in[k]->shape[axis] * stride[axis];
     }
-    return 0;
 }
 
 /* (outer,n,inner) of a reduction. */
-static int put_reduction(ls__writer *w, int node)
+static void put_reduction(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node], *x = ls__cin(w, node, 0);
-    int64_t axis = ls__net_integer(n->of, "axis"), outer = 1, of = 1;
-    int64_t inner = 1, end = axis + ls__net_integer_or(n->of, "axes", 1);
+    const ls__net_node *n = w->node[node].of, *x = n->in[0];
+    int64_t axis = ls__net_integer(n, "axis"), part[3] = {1, 1, 1};
+    int64_t end = axis + ls__net_integer_or(n, "axes", 1);
 
-    for (int k = 0; k < x->of->rank; k++)
-        *(k < axis ? &outer : k < end ? &of : &inner) *= x->of->shape[k];
-    ls__call(w, node, "%s(m * %lld, %lld, %lld, {x}, {y});",
-             ls__net_is(n->of, "sum") ? "sum_over" : "max_over",
-             (long long)outer, (long long)of, (long long)inner);
-    return 0;
-}
-
-/* ------ indices ------ */
-
-/* Indices are the input itself. */
-static int put_embed(ls__writer *w, int node)
-{
-    const ls__net_node *n = w->node[node].of;
-    char name[LS__NAME];
-    int status = ls__weights_table(w, n->param[0]->id, ls__net_width(n), name);
-
-    ls__call(w, node, "for (i = 0; i < m * {xsize}; i++)");
-    ls__call(w, node, "    embed({a}[i], %lld, {width}, %s, {y} + i * "
-             "{width});", (long long)ls__net_integer_or(n, "count", 1), name);
-    return status;
-}
-
-/* A row's vectors are its table. */
-static int put_gather(ls__writer *w, int node)
-{
-    const ls__cnode *x = ls__cin(w, node, 0);
-    long long width = x->size / x->of->shape[0];
-    long long count = ls__cin(w, node, 1)->size;
-
-    ls__call(w, node, "for (i = 0; i < m * %lld; i++)", count);
-    ls__call(w, node, "    pick({a1}[i], {xshape0}, %lld, {x} + i / %lld * "
-             "{xsize}, {y} + i * %lld);", width, count, width);
-    return 0;
-}
-
-static int put_one_hot(ls__writer *w, int node)
-{
-    ls__call(w, node, "for (i = 0; i < m * {size}; i++)");
-    ls__call(w, node, "    {y}[i] = {a}[i / {width}] == i %% {width};");
-    return 0;
-}
-
-static int put_position(ls__writer *w, int node)
-{
-    char table[LS__NAME];
-    int status = ls__weights_plain(w, w->node[node].of->param[0]->id, table);
-
-    ls__call(w, node, "for (i = 0; i < m; i++)");
-    ls__call(w, node, "    add({size}, {x@}, %s, {y@});", table);
-    return status;
-}
-
-static int put_parameter(ls__writer *w, int node)
-{
-    char table[LS__NAME];
-    int status = ls__weights_plain(w, w->node[node].of->param[0]->id, table);
-
-    ls__call(w, node, "for (i = 0; i < m * {size}; i++)");
-    ls__call(w, node, "    {y}[i] = %s[i %% {size}];", table);
-    return status;
-}
-
-/* A bag's list has room in t, its indices and then its values. */
-static int put_bag(ls__writer *w, int node)
-{
-    const ls__net_node *n = w->node[node].of;
-    char table[LS__NAME], bias[LS__NAME] = "0";
-    int status = ls__weights_table(w, n->param[0]->id, ls__net_width(n), table);
-
-    if (status == 0 && n->params > 1)
-        status = ls__weights_plain(w, n->param[1]->id, bias);
-    ls__call(w, node, "for (i = 0; i < m * {xvectors}; i++)");
-    ls__call(w, node, n->inputs > 1
-                 ? "    bag({xwidth}, {a} + i * {xwidth}, {x1} + i * {xwidth}, "
-                   "{mean}, %lld,\n            {width}, %s, %s, {y} + i * "
-                   "{width}, t);"
-                 : "    bag({xwidth}, {a} + i * {xwidth}, 0, {mean}, %lld,\n"
-                   "            {width}, %s, %s, {y} + i * {width}, t);",
-             (long long)ls__net_integer_or(n, "count", 1), table, bias);
-    ls__cwant(w, 2 * ls__net_width(n->in[0]));
-    return status;
+    for (int k = 0; k < x->rank; k++)
+        part[(k >= axis) + (k >= end)] *= x->shape[k];
+    ls__call(w, node, "{v0}(m * {i0}, {i1}, {i2}, {x}, {y});",
+             &(const char *){ls__net_is(n, "sum") ? "sum_over" : "max_over"},
+             part);
 }
 
 /* ------ the rows ------ */
@@ -347,45 +129,74 @@ static int put_bag(ls__writer *w, int node)
 #define slope_of {"slope"}
 #define alpha_of {"alpha"}
 
-#define TERM(name, formula) {name, NULL, formula, {NULL}}
-#define MOVES(name, function) {name, function, NULL, {NULL}}
-#define OF_UNARY(kind, function, name, reads, onnx, value, by_a) \
-    TERM(name, #value),
-#define OF_BINARY(kind, function, name, reads, onnx, value, by_a, by_b) \
-    TERM(name, #value),
-#define OF_OTHER(kind, name, inputs, reads, constants, shape, onnx, value, \
-                 by_a, by_b) \
-    {name, NULL, #value, constants},
+#define TERM(name, formula) {.op = name, .value = formula},
+#define OF_TERM(kind, function, name, reads, onnx, value, ...) \
+    TERM(name, #value)
+#define OF_OTHER(kind, name, inputs, reads, constants, shape, onnx, formula, \
+                 ...) \
+    {.op = name, .value = #formula, .by = constants},
+
+#define EACH_ROW "for (i = 0; i < m; i++)\n    "
+#define EACH_NUMBER "for (i = 0; i < m * {size}; i++)\n    "
+
+/* Steps of which `count` are turned round. */
+#define REVERSE(count) \
+    "for (i = 0; i < m * {shape0}; i++) {\n" \
+    "    int64_t j, t = i % {shape0}, count = " count ";\n" \
+    "    int64_t from = t < count ? i + count - 1 - 2 * t : i;\n\n" \
+    "    for (j = 0; j < {size/shape0}; j++)\n" \
+    "        {y}[i * {size/shape0} + j] = {x}[from * {size/shape0} + j];\n}"
+
+/* A list of indices, whose values are 1 or given. */
+#define BAG(values) \
+    "for (i = 0; i < m * {xvectors}; i++)\n" \
+    "    bag({xwidth}, {a} + i * {xwidth}, " values ", {mean}, {count=1},\n" \
+    "            {width}, {t0}, {p1}, {y} + i * {width}, t);"
 
 static const ls__crow rows[] = {
-    LS__TERM_ROWS(OF_UNARY, OF_BINARY, OF_OTHER)
-    TERM("relu", "relu_of(a)"),
-    TERM("tanh", "v16_tanh(a)"),
-    TERM("sigmoid", "sigmoid_of(a)"),
-    TERM("gelu", "gelu(a)"),
-    TERM("add", "v16_add(a, b)"),
-    TERM("round_bf16", "bf16_of(a)"),
-    MOVES("reshape flatten dropout", put_copy),
-    MOVES("transpose", put_transpose),
-    MOVES("slice", put_slice),
-    MOVES("broadcast", put_broadcast),
-    MOVES("concat", put_concat),
-    MOVES("reverse reverse_lengths", put_reverse),
-    MOVES("sum max_over", put_reduction),
-    MOVES("embed", put_embed),
-    MOVES("position", put_position),
-    MOVES("parameter", put_parameter),
-    MOVES("gather", put_gather),
-    MOVES("one_hot", put_one_hot),
-    MOVES("embed_bag sparse_dense sparse_dense_values", put_bag),
-    {NULL, NULL, NULL, {NULL}}};
-
-bool ls__crow_is_view(const char *op)
-{
-    const ls__crow *row = ls__crow_of(op);
-
-    return row && row->put == put_copy;
-}
+    LS__TERM_ROWS(OF_TERM, OF_TERM, OF_OTHER)
+    TERM("relu", "relu_of(a)")
+    TERM("tanh", "v16_tanh(a)")
+    TERM("sigmoid", "sigmoid_of(a)")
+    TERM("gelu", "gelu(a)")
+    TERM("add", "v16_add(a, b)")
+    TERM("round_bf16", "bf16_of(a)")
+    {"reshape flatten dropout", .is_view = true},
+    {"transpose slice broadcast", .put = put_moved},
+    {"concat", .put = put_concat},
+    {"sum max_over", .put = put_reduction},
+    {"reverse", .text = REVERSE("{shape0}")},
+    {"reverse_lengths", .text = REVERSE("length_of({a1}[i / {shape0}], "
+                                        "{shape0})")},
+    {"embed", .text = "for (i = 0; i < m * {xsize}; i++)\n"
+                      "    embed({a}[i], {count=1}, {width}, {t0}, {y} + i * "
+                      "{width});"},
+    {"position", .text = EACH_ROW "add({size}, {x@}, {p0}, {y@});"},
+    {"parameter", .text = EACH_NUMBER "{y}[i] = {p0}[i % {size}];"},
+    /* A row's vectors are its table. */
+    {"gather", .text = "for (i = 0; i < m * {x1size}; i++)\n"
+                       "    pick({a1}[i], {xshape0}, {xsize/xshape0}, {x} + i "
+                       "/ {x1size} * {xsize}, {y} + i * {xsize/xshape0});"},
+    {"one_hot", .text = EACH_NUMBER "{y}[i] = {a}[i / {width}] == i % "
+                        "{width};"},
+    {"embed_bag sparse_dense", .text = BAG("0"), .room = "2*xwidth"},
+    {"sparse_dense_values", .text = BAG("{x1} + i * {xwidth}"),
+     .room = "2*xwidth"},
+    {"matmul", .text = "matmul(m * {xvectors/xheight}, {xheight}, {xwidth}, "
+                       "{width}, {x}, {x1}, {y}, t);", .room = "xwidth*panels"},
+    {"layer_norm", .text = "layer_norm(m * {vectors}, {width}, {epsilon}, "
+                           "{two_passes}, {x}, {p0}, {p1}, {y}, t);",
+     .room = "2*ROWS*vectors"},
+    {"rms_norm", .text = "rms_norm(m * {vectors}, {width}, {epsilon}, {x}, "
+                         "{p0}, {y}, t);", .room = "ROWS*vectors"},
+    {"group_norm", .text = EACH_ROW
+     "group_norm((ls__channels){{vectors}, {width/groups=1}, {width}, "
+     "{size/groups=1}}, {epsilon}, {two_passes}, {x@}, {p0}, {p1},\n"
+     "               {y@}, t);", .room = "4*size/groups=1+2"},
+    {"softmax", .text = EACH_NUMBER "{y}[i] = {x}[i];\n"
+                        "softmax(m * {vectors}, {width}, {width}, {y});"},
+    {"log_softmax", .text = "log_softmax(m * {vectors}, {width}, {x}, {y});"},
+    {.op = NULL}};
 
 const ls__crow *ls__crow_of(const char *op)
 {
@@ -398,15 +209,22 @@ const ls__crow *ls__crow_of(const char *op)
     return NULL;
 }
 
-int ls__crow_put(ls__writer *w, int node)
+void ls__crow_put(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node];
-    const ls__crow *row = ls__crow_of(n->of->op);
+    const ls__net_node *n = w->node[node].of;
+    const ls__crow *row = ls__crow_of(n->op);
 
-    if (!row)
-        return ls__fail(LS_ENOTSUP, "%s: node %d of the graph: there is no C "
-                        "source for \"%s\"", w->path, node, n->of->op);
-    if (!row->put)
-        return put_term(w, row, node);
-    return row->put(w, node);
+    if (!row) {
+        w->status = ls__fail(LS_ENOTSUP, "%s: node %d of the graph: there is "
+                             "no C source for \"%s\"", w->path, node, n->op);
+        return;
+    }
+    if (row->room)
+        ls__cwant(w, ls__cnumber(w, node, row->room));
+    if (row->value)
+        put_term(w, row, node);
+    else if (row->put)
+        row->put(w, node);
+    else if (row->text)
+        ls__call(w, node, row->text, NULL, NULL);
 }

@@ -16,11 +16,9 @@ static void put_text(const ls__writer *w, ls__text *to, const char *text)
 {
     const char *at;
 
-    for (; (at = strstr(text, "MODEL_")); text = at + 6) {
-        ls__text_add(to, text, (size_t)(at - text));
-        ls__text_put(to, "%s_", w->upper);
-    }
-    ls__text_add(to, text, strlen(text));
+    for (; (at = strstr(text, "MODEL_")); text = at + 6)
+        ls__text_put(to, "%.*s%s_", (int)(at - text), text, w->upper);
+    ls__text_put(to, "%s", text);
 }
 
 /* Writes an item once, behind those that it needs. */
@@ -33,8 +31,8 @@ static void put_item(const ls__writer *w, ls__text *to, int i, bool *written)
     for (const short *n = needs + item[i].needs; *n >= 0; n++)
         put_item(w, to, *n, written);
     put_text(w, to, item_text[i]);
-    ls__text_add(to, "\n", !strncmp(item_text[i] + strlen(item_text[i]) - 2,
-                                    "}\n", 2));
+    if (!strcmp(item_text[i] + strlen(item_text[i]) - 2, "}\n"))
+        ls__text_put(to, "\n");
 }
 
 /* Writes what a word names, if it does. */
@@ -47,9 +45,6 @@ static void put_named(const ls__writer *w, ls__text *to, const char *word,
             put_item(w, to, name[i].item, written);
 }
 
-static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-                              "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-
 int ls__parts_write(ls__writer *w, ls__text *to)
 {
     static const char first[] = "LS__SOURCE flush fp_mode mode_set "
@@ -61,12 +56,12 @@ int ls__parts_write(ls__writer *w, ls__text *to)
         return LS_ENOMEM;
     for (int i = 0; i < 2; i++)
         for (const char *at = texts[i]; at && *at;) {
-            size_t n = strspn(at, letters);
+            size_t n = strspn(at, LS__LETTERS);
 
             if (at == texts[i] || at[-1] != '.') /* no member */
                 put_named(w, to, at, n, written);
             at += n ? n : 1;
         }
     free(written);
-    return to->failed ? LS_ENOMEM : 0;
+    return 0;
 }

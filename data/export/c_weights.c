@@ -6,122 +6,96 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-
-static uint32_t bits_of(float x)
-{
-    uint32_t u;
-
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
 
 /* A denormal is a zero of its sign; what is not finite is refused. */
-static int flush(const ls__writer *w, const ls_entry *e, float *x)
+float *ls__weights_read(ls__writer *w, const ls__net_param *p)
 {
-    for (int64_t i = 0; i < e->elements; i++)
-        if (!(bits_of(x[i]) & 0x7f800000))
-            x[i] = bits_of(x[i]) >> 31 ? -0.0f : 0.0f;
-        else if ((bits_of(x[i]) & 0x7f800000) == 0x7f800000)
-            return ls__fail(LS_ENONFINITE, "%s: \"%s\" has an element that "
-                            "is not finite, which C source does not hold",
-                            w->path, e->name);
-    return 0;
-}
+    const float *from = p->of.data;
+    float *x = w->status < 0 ? NULL : ls__new((size_t)p->of.elements,
+                                              sizeof *x, "weights");
 
-int ls__weights_read(ls__writer *w, int entry, float **x, int64_t *n)
-{
-    ls_entry e;
-    int status;
-
-    ls_archive_entry(w->archive, entry, &e);
-    *n = e.elements;
-    if (!(*x = ls__new((size_t)e.elements, sizeof **x, "weights")))
-        return LS_ENOMEM;
-    status = ls_archive_read(w->archive, entry, e.elements, *x);
-    if (status == 0 && (status = flush(w, &e, *x)) == 0)
-        return 0;
-    free(*x);
-    *x = NULL;
-    return status;
+    if (!x && w->status == 0)
+        w->status = LS_ENOMEM;
+    for (int64_t i = 0; x && i < p->of.elements; i++)
+        if (isfinite(from[i])) {
+            x[i] = fabsf(from[i]) < 0x1p-126f ? copysignf(0, from[i]) : from[i];
+        } else {
+            w->status = ls__fail(LS_ENONFINITE, "%s: \"%s\" has an element "
+                                 "that is not finite, which C source does not "
+                                 "hold", w->path, p->of.name);
+            free(x);
+            x = NULL;
+        }
+    return x;
 }
 
 /* Arrays have names of their own whatever parameters are called. */
-static void name_array(ls__writer *w, const char *of, char name[LS__NAME])
+static const char *name_of(ls__writer *w, const char *of)
 {
-    char rest[LS__NAME], whole[LS__NAME + 2];
-    int number = 0;
+    char rest[LS__NAME], whole[2 * LS__NAME];
+    const char *name;
 
-    for (size_t i = 0; i < w->weights.size; i++)
-        number += w->weights.bytes[i] == '{';
     ls__text_name(rest, of);
-    snprintf(whole, sizeof whole, "w%d_%.36s", number, rest);
-    memcpy(name, whole, LS__NAME - 1);
-    name[LS__NAME - 1] = '\0';
+    snprintf(whole, sizeof whole, "w%d_%s", w->arrays++, rest);
+    if ((name = ls__arena_text(&w->net.arena, whole)))
+        return name;
+    w->status = LS_ENOMEM;
+    return "";
 }
 
-static void put_number(ls__text *t, int64_t i, float x)
+static void put_floats(ls__text *t, const char *name, const char *end,
+                       int64_t n, const float *x)
 {
-    ls__text_put(t, i % 4 ? " " : "\n    ");
-    ls__text_float(t, x);
-    ls__text_put(t, ",");
+    ls__text_put(t, "\nstatic const float %s%s[%lld] "
+                    "__attribute__((aligned(64))) = {", name, end,
+                 (long long)n);
+    for (int64_t i = 0; i < n; i++) {
+        ls__text_put(t, i % 4 ? " " : "\n    ");
+        ls__text_number(t, (double)x[i], "f");
+        ls__text_put(t, ",");
+    }
+    ls__text_put(t, "\n};\n");
 }
 
-/* Begins an array of floats. */
-static void put_array(ls__text *t, const char *name, int64_t n)
+const char *ls__weights_made(ls__writer *w, const char *kind, int64_t n,
+                             const float *x)
 {
-    ls__text_put(t, "\nstatic const float %s[%lld] "
-                    "__attribute__((aligned(64))) = {", name, (long long)n);
+    const char *name = x ? name_of(w, kind) : "";
+
+    if (x)
+        put_floats(&w->weights, name, "", n, x);
+    return name;
 }
 
-int ls__weights_made(ls__writer *w, const char *kind, int64_t n,
-                     const float *x, char name[LS__NAME])
+const char *ls__weights_plain(ls__writer *w, const ls__net_param *p)
 {
-    name_array(w, kind, name);
-    put_array(&w->weights, name, n);
-    for (int64_t i = 0; i < n; i++)
-        put_number(&w->weights, i, x[i]);
-    ls__text_put(&w->weights, "\n};\n");
-    return w->weights.failed ? LS_ENOMEM : 0;
-}
+    float *x = ls__weights_read(w, p);
+    const char *name = ls__weights_made(w, p->of.name, p->of.elements, x);
 
-int ls__weights_plain(ls__writer *w, int entry, char name[LS__NAME])
-{
-    ls_entry e;
-    int64_t n;
-    float *x;
-    int status = ls__weights_read(w, entry, &x, &n);
-
-    ls_archive_entry(w->archive, entry, &e);
-    if (status == 0)
-        status = ls__weights_made(w, e.name, n, x, name);
     free(x);
-    return status;
+    return name;
 }
 
-/* Write weights in panels as product() of source_layers.h reads them. */
-static void put_packed(ls__text *t, const ls__operand *of, const float *x)
+/* Weights in panels as product() of source_layers.h reads them. */
+static const char *write_packed(ls__writer *w, const char *kind,
+                                const ls__operand *of, const float *x)
 {
-    int64_t put = 0;
+    int64_t size = of->count * of->k * ls__panels(of->n);
+    float *packed = ls__new((size_t)size, sizeof *packed, "weights");
+    float *to = packed;
+    const char *name;
 
-    for (int64_t g = 0; g < of->count; g++, x += of->next)
+    if (!packed)
+        w->status = LS_ENOMEM;
+    for (int64_t g = 0; packed && g < of->count; g++, x += of->next)
         for (int64_t j = 0; j < of->n; j += LS__PANEL)
             for (int64_t i = 0; i < of->k; i++)
                 for (int64_t p = j; p < j + LS__PANEL &&
                                     p < ls__panels(of->n); p++)
-                    put_number(t, put++, p < of->n ? x[i * of->row +
-                                                       p * of->col] : 0);
-}
-
-static int write_packed(ls__writer *w, const ls__operand *of, const float *x,
-                        const char *name)
-{
-    ls__text *t = &w->weights;
-
-    put_array(t, name, of->count * of->k * ls__panels(of->n));
-    put_packed(t, of, x);
-    ls__text_put(t, "\n};\n");
-    return t->failed ? LS_ENOMEM : 0;
+                    *to++ = p < of->n ? x[i * of->row + p * of->col] : 0;
+    name = ls__weights_made(w, kind, size, packed);
+    free(packed);
+    return name;
 }
 
 /* ------ bytes ------ */
@@ -140,77 +114,55 @@ static float scale_of(int64_t n, const float *x, int64_t apart)
     return most < 0x1p-100f ? 0 : most / 127.0f;
 }
 
-/* The weights of output i, counted over all groups. */
-static const float *output_at(const ls__operand *of, const float *x, int64_t i)
-{
-    return x + i / of->n * of->next + i % of->n * of->col;
-}
-
-static void put_bytes(ls__text *t, const ls__operand *of, const float *x)
-{
-    for (int64_t i = 0, put = 0; i < of->count * of->n; i++) {
-        const float *v = output_at(of, x, i);
-        float scale = scale_of(of->k, v, of->row);
-
-        for (int64_t k = 0; k < of->k; k++) {
-            int q = scale == 0 ? 0 : (int)rintf(v[k * of->row] / scale);
-
-            ls__text_put(t, put++ % 16 ? "%d," : "\n    %d,", q);
-        }
-    }
-}
-
-/* Arrays of bytes and of scales, and the struct of both, whose address `name`
- * becomes. */
-static int write_bytes(ls__writer *w, const ls__operand *of, const float *x,
-                       char name[LS__NAME])
+/* Arrays of bytes and of scales, output by output counted over all groups, and
+ * the struct of both. */
+static const char *write_bytes(ls__writer *w, const char *kind,
+                               const ls__operand *of, const float *x)
 {
     ls__text *t = &w->weights;
     int64_t outputs = of->count * of->n;
+    float *scale = ls__new((size_t)outputs, sizeof *scale, "weights");
+    const char *name = name_of(w, kind);
 
+    if (!scale)
+        w->status = LS_ENOMEM;
     ls__text_put(t, "\nstatic const signed char %s_w[%lld] = {", name,
                  (long long)(outputs * of->k));
-    put_bytes(t, of, x);
-    ls__text_put(t, "\n};\nstatic const float %s_scale[%lld] = {", name,
-                 (long long)outputs);
-    for (int64_t i = 0; i < outputs; i++)
-        put_number(t, i, scale_of(of->k, output_at(of, x, i), of->row));
-    ls__text_put(t, "\n};\nstatic const weights %s = {%s_w, %s_scale};\n",
-                 name, name, name);
-    memmove(name + 1, name, LS__NAME - 1);
-    name[0] = '&';
-    return t->failed ? LS_ENOMEM : 0;
+    for (int64_t i = 0, put = 0; scale && i < outputs; i++) {
+        const float *v = x + i / of->n * of->next + i % of->n * of->col;
+
+        scale[i] = scale_of(of->k, v, of->row);
+        for (int64_t k = 0; k < of->k; k++) {
+            float q = scale[i] == 0 ? 0 : rintf(v[k * of->row] / scale[i]);
+
+            ls__text_put(t, put++ % 16 ? "%d," : "\n    %d,", (int)q);
+        }
+    }
+    ls__text_put(t, "\n};\n");
+    if (scale)
+        put_floats(t, name, "_scale", outputs, scale);
+    ls__text_put(t, "static const weights %s[] = {{%s_w, %s_scale}};\n", name,
+                 name, name);
+    free(scale);
+    return name;
 }
 
 /* ------ what layers read ------ */
 
-/* Read an entry, to be freed, and give its array a name. */
-static int open_array(ls__writer *w, int entry, float **x, int64_t *n,
-                      char name[LS__NAME])
+const char *ls__weights_layer(ls__writer *w, const ls__net_param *p,
+                              const ls__operand *of)
 {
-    ls_entry e;
+    float *x = ls__weights_read(w, p);
+    const char *name = "";
 
-    ls_archive_entry(w->archive, entry, &e);
-    name_array(w, e.name, name);
-    return ls__weights_read(w, entry, x, n);
-}
-
-int ls__weights_layer(ls__writer *w, int entry, const ls__operand *of,
-                      char name[LS__NAME])
-{
-    int64_t n;
-    float *x;
-    int status = open_array(w, entry, &x, &n, name);
-
-    if (status == 0 && w->int8 && of->k > DEEPEST)
-        status = ls__fail(LS_ENOTSUP, "%s: a layer of %lld inputs; with int8 "
-                          "%d are the most", w->path, (long long)of->k,
-                          DEEPEST);
-    if (status == 0)
-        status = w->int8 ? write_bytes(w, of, x, name)
-                         : write_packed(w, of, x, name);
+    if (x && w->int8 && of->k > DEEPEST)
+        w->status = ls__fail(LS_ENOTSUP, "%s: a layer of %lld inputs; with "
+                             "int8 %d are the most", w->path, (long long)of->k,
+                             DEEPEST);
+    else if (x)
+        name = (w->int8 ? write_bytes : write_packed)(w, p->of.name, of, x);
     free(x);
-    return status;
+    return name;
 }
 
 int64_t ls__times_room(const ls__writer *w, const ls__operand *of)
@@ -218,19 +170,10 @@ int64_t ls__times_room(const ls__writer *w, const ls__operand *of)
     return w->int8 ? (LS__ROWS * of->k + 3) / 4 : 0;
 }
 
-int ls__weights_table(ls__writer *w, int entry, int64_t width,
-                      char name[LS__NAME])
+const char *ls__weights_table(ls__writer *w, const ls__net_param *p,
+                              int64_t width)
 {
-    ls__operand rows = {1, 0, width, 0, 1, width};
-    float *x;
-    int status;
+    ls__operand rows = {1, 0, width, p->of.elements / width, 1, width};
 
-    if (!w->int8)
-        return ls__weights_plain(w, entry, name);
-    status = open_array(w, entry, &x, &rows.n, name);
-    rows.n /= width;
-    if (status == 0)
-        status = write_bytes(w, &rows, x, name);
-    free(x);
-    return status;
+    return w->int8 ? ls__weights_layer(w, p, &rows) : ls__weights_plain(w, p);
 }

@@ -55,32 +55,6 @@ static int read_model(ls__writer *w)
 
 /* ------ writing ------ */
 
-static const char *type_of(const ls__cnode *input)
-{
-    return input->of->is_i32 ? "int32_t" : "float";
-}
-
-#define EACH_INPUT(w, in) \
-    for (const ls__cnode *in = ls__cinput(w, 0); in; \
-         in = ls__cinput(w, in->of->id + 1))
-
-/* "const float *x, ", or of each input. */
-static void put_arguments(const ls__writer *w, ls__text *t)
-{
-    char name[LS__ARGUMENT];
-
-    EACH_INPUT(w, in)
-        ls__text_put(t, "const %s *%s, ", type_of(in),
-                     ls__cargument(w, in, name));
-}
-
-/* The macro of an input's size. */
-static void put_size(const ls__writer *w, const ls__cnode *in, ls__text *t)
-{
-    ls__text_put(t, w->inputs > 1 ? "%s_INPUTS_%d" : "%s_INPUTS", w->upper,
-                 in->number);
-}
-
 /* A digest is 64 hexadecimal digits, or it is not shown. */
 static void put_digest(const ls__writer *w, ls__text *t, const char *what,
                        const char *note)
@@ -104,60 +78,29 @@ static void put_title(const ls__writer *w, ls__text *t, const char *end)
     ls__text_put(t, " * Compile it without -ffast-math. */\n");
 }
 
-/* Floats of memory for that many rows. */
-static long long floats_for(const ls__writer *w, int rows)
-{
-    return (long long)(rows * w->rows_floats + w->floats);
-}
-
-static void put_functions(const ls__writer *w, ls__text *h)
-{
-    ls__text_put(h, "/* y[%s_OUTPUTS] = what the model makes of a row, whose "
-                    "numbers must be finite; the\n"
-                    " * same of rows, one after the other. */\n", w->upper);
-    ls__text_put(h, "void %s_predict(", w->name);
-    put_arguments(w, h);
-    ls__text_put(h, "float *y, void *scratch);\n"
-                    "void %s_predict_rows(long rows, ", w->name);
-    put_arguments(w, h);
-    ls__text_put(h, "float *y,\n    void *scratch);\n\n");
-}
-
-/* Writes the size of each input, of several with their names. */
-static void put_sizes(const ls__writer *w, ls__text *h)
-{
-    char name[LS__NAME];
-
-    EACH_INPUT(w, in) {
-        ls__text_put(h, "#define ");
-        put_size(w, in, h);
-        ls__text_put(h, " %lld", (long long)in->size);
-        ls__text_name(name, in->of->name);
-        if (w->inputs > 1)
-            ls__text_put(h, " /* x%d: %s */", in->number, name);
-        ls__text_put(h, "\n");
-    }
-    ls__text_put(h, "#define %s_OUTPUTS %lld\n\n", w->upper,
-                 (long long)w->node[w->output].size);
-}
+static const char header_text[] =
+    "#ifndef {NAME}_H\n#define {NAME}_H\n\n#include <stdint.h>\n\n"
+    "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+    "<<#define {INPUTS} {size}{note}\n>>#define {NAME}_OUTPUTS {size}\n\n"
+    "/* Bytes that scratch must have, aligned as floats are: of one row, of "
+    "rows. */\n"
+    "#define {NAME}_SCRATCH {i0}\n#define {NAME}_SCRATCH_ROWS {i1}\n\n"
+    "/* y[{NAME}_OUTPUTS] = what the model makes of a row, whose numbers must "
+    "be finite; the\n"
+    " * same of rows, one after the other. */\n"
+    "void {name}_predict(<<const {type} *{argument}, >>float *y, void "
+    "*scratch);\n"
+    "void {name}_predict_rows(long rows, <<const {type} *{argument}, >>float "
+    "*y,\n    void *scratch);\n\n";
 
 static void put_header(ls__writer *w, ls__text *h)
 {
-    put_title(w, h, "h");
-    ls__text_put(h, "#ifndef %s_H\n#define %s_H\n\n#include <stdint.h>\n\n"
-                    "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n", w->upper,
-                 w->upper);
-    put_sizes(w, h);
-    ls__text_put(h, "/* Bytes that scratch must have, aligned as floats are: "
-                    "of one row, of rows. */\n"
-                    "#define %s_SCRATCH %lld\n#define %s_SCRATCH_ROWS %lld\n\n",
-                 w->upper, 4 * floats_for(w, 1), w->upper,
-                 4 * floats_for(w, LS__ROWS));
-    put_functions(w, h);
-}
+    const int64_t scratch[] = {4 * (w->rows_floats + w->floats),
+                               4 * (LS__ROWS * w->rows_floats + w->floats)};
 
-static void end_header(ls__writer *w, ls__text *h)
-{
+    put_title(w, h, "h");
+    ls__cfill(w, h, w->output, header_text, NULL, scratch);
+    ls__ctable_declare(w, h);
     if (strcmp(w->name, w->upper))
         ls__text_put(h, "#define %s_SCRATCH %s_SCRATCH\n\n", w->name, w->upper);
     ls__text_put(h, "#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
@@ -166,17 +109,14 @@ static void end_header(ls__writer *w, ls__text *h)
 /* The calls of all nodes that are needed. */
 static int make_calls(ls__writer *w)
 {
-    int status = 0;
-
-    for (int i = 0; i <= w->output && status == 0; i++)
+    for (int i = 0; i <= w->output && w->status == 0; i++)
         if (w->node[i].needed && w->node[i].of->op)
-            status = ls__crow_put(w, i);
-    if (w->calls.failed || w->weights.failed)
-        return LS_ENOMEM;
-    return status;
+            ls__crow_put(w, i);
+    return w->status;
 }
 
-/* Writes the pointers to the values of m rows. */
+/* The pointers to the values of m rows, and what is in those of inputs; indices
+ * stay where they are. */
 static void put_values(ls__writer *w, ls__text *c)
 {
     for (int i = 0; i <= w->output; i++) {
@@ -190,100 +130,65 @@ static void put_values(ls__writer *w, ls__text *c)
         ls__text_put(c, "    float *t = s + m * %lld;\n",
                      (long long)w->rows_floats);
     ls__text_put(c, "    int64_t i;\n\n");
-}
-
-/* Inputs in the memory of values; indices stay where they are. */
-static void put_flushes(const ls__writer *w, ls__text *c)
-{
-    char name[LS__ARGUMENT];
-
     EACH_INPUT(w, in)
         if (!in->of->is_i32)
-            ls__text_put(c, "    for (i = 0; i < m * %lld; i++)\n"
-                            "        n%d[i] = flush(%s[i]);\n",
-                         (long long)in->size, in->of->id,
-                         ls__cargument(w, in, name));
+            ls__cfill(w, c, in->of->id, "    for (i = 0; i < m * {size}; i++)\n"
+                      "        {y}[i] = flush({argument}[i]);\n", NULL, NULL);
 }
 
-/* The function that programs call for a row, or for rows. */
-static void put_one(const ls__writer *w, ls__text *c)
+static const char begin_text[] =
+    "\n/* m rows, at most {ROWS}. */\n"
+    "OUT_OF_LINE void predict(int64_t m, <<const {type} *{argument}, >>float "
+    "*y,\n                    float *s)\n{\n";
+
+static const char end_text[] =
+    "    for (i = 0; i < m * {size}; i++)\n        y[i] = {y}[i];\n}\n\n"
+    "void {name}_predict_rows(long rows, <<const {type} *{argument}, >>float "
+    "*y,\n    void *scratch)\n{\n"
+    "    fp_mode old = mode_set();\n    long i;\n\n"
+    "    for (i = 0; i < rows; i += {ROWS})\n"
+    "        predict(rows - i < {ROWS} ? rows - i : {ROWS},\n"
+    "<<                {argument} + i * {INPUTS},\n>>"
+    "                y + i * {NAME}_OUTPUTS, (float *)scratch);\n"
+    "    mode_restore(old);\n}\n\n"
+    "void {name}_predict(<<const {type} *{argument}, >>float *y, void "
+    "*scratch)\n{\n"
+    "    {name}_predict_rows(1, <<{argument}, >>y, scratch);\n}\n";
+
+static int put_source(ls__writer *w, ls__text *c)
 {
-    char name[LS__ARGUMENT];
+    const char *slash = strrchr(w->header, '/');
+    int status;
 
-    ls__text_put(c, "\nvoid %s_predict(", w->name);
-    put_arguments(w, c);
-    ls__text_put(c, "float *y, void *scratch)\n{\n"
-                    "    fp_mode old = mode_set();\n\n    predict(1, ");
-    EACH_INPUT(w, in)
-        ls__text_put(c, "%s, ", ls__cargument(w, in, name));
-    ls__text_put(c, "y, (float *)scratch);\n    mode_restore(old);\n}\n");
-}
-
-static void put_rows(const ls__writer *w, ls__text *c)
-{
-    char name[LS__ARGUMENT];
-
-    ls__text_put(c, "\nvoid %s_predict_rows(long rows, ", w->name);
-    put_arguments(w, c);
-    ls__text_put(c, "float *y,\n    void *scratch)\n{\n"
-                    "    fp_mode old = mode_set();\n    long i;\n\n"
-                    "    for (i = 0; i < rows; i += %d)\n"
-                    "        predict(rows - i < %d ? rows - i : %d,\n",
-                 LS__ROWS, LS__ROWS, LS__ROWS);
-    EACH_INPUT(w, in) {
-        ls__text_put(c, "                %s + i * ",
-                     ls__cargument(w, in, name));
-        put_size(w, in, c);
-        ls__text_put(c, ",\n");
-    }
-    ls__text_put(c, "                y + i * %s_OUTPUTS, (float *)scratch);\n"
-                    "    mode_restore(old);\n}\n", w->upper);
-}
-
-static void put_predict(ls__writer *w, ls__text *c)
-{
-    const ls__cnode *out = &w->node[w->output];
-
-    ls__text_put(c, "\n/* m rows, at most %d. */\n"
-                    "OUT_OF_LINE void predict(int64_t m, ", LS__ROWS);
-    put_arguments(w, c);
-    ls__text_put(c, "float *y,\n                    float *s)\n{\n");
-    put_values(w, c);
-    put_flushes(w, c);
-    ls__text_add(c, w->calls.bytes ? w->calls.bytes : "", w->calls.size);
-    ls__text_put(c, "    for (i = 0; i < m * %lld; i++)\n"
-                    "        y[i] = n%d[i];\n}\n", (long long)out->size,
-                 out->as);
-    put_one(w, c);
-    put_rows(w, c);
-}
-
-static int write_files(ls__writer *w, ls__text *c, ls__text *h)
-{
-    int status = make_calls(w);
-
-    if (status < 0)
-        return status;
     put_title(w, c, "c");
-    ls__text_put(c, "#include \"%s\"\n\n", strrchr(w->header, '/') ?
-                 strrchr(w->header, '/') + 1 : w->header);
+    ls__text_put(c, "#include \"%s\"\n\n", slash ? slash + 1 : w->header);
     if ((status = ls__parts_write(w, c)) < 0)
         return status;
     ls__text_put(c, "\n/* ------ the model ------ */\n");
-    ls__text_add(c, w->weights.bytes ? w->weights.bytes : "", w->weights.size);
-    put_predict(w, c);
+    ls__bytes_add(c, w->weights.bytes, w->weights.size);
+    ls__cfill(w, c, w->output, begin_text, NULL, NULL);
+    put_values(w, c);
+    ls__bytes_add(c, w->calls.bytes, w->calls.size);
+    ls__cfill(w, c, w->output, end_text, NULL, NULL);
+    ls__ctable_write(w, c);
+    return 0;
+}
+
+static int write_files(ls__writer *w, const char *path, ls__text *c,
+                       ls__text *h)
+{
+    int status = make_calls(w);
+
+    if (status < 0 || (status = put_source(w, c)) < 0)
+        return status;
     put_header(w, h);
-    ls__ctable_write(w, c, h);
-    end_header(w, h);
-    status = ls__text_finish(h);
-    return status < 0 ? status : ls__text_finish(c);
+    if (w->calls.failed || w->weights.failed || c->failed || h->failed)
+        return ls__no_memory("C source", c->size);
+    status = ls__bytes_save(w->header, h->bytes, h->size);
+    return status < 0 ? status : ls__bytes_save(path, c->bytes, c->size);
 }
 
 /* ------ names ------ */
-
-static const char file_letters[] = "abcdefghijklmnopqrstuvwxyz"
-                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                   "0123456789_.+-";
 
 /* "net" of "out/net.c". */
 static int name_of(ls__writer *w, const char *path, const char *given)
@@ -295,7 +200,7 @@ static int name_of(ls__writer *w, const char *path, const char *given)
     if (n < 3 || strcmp(base + n - 2, ".c"))
         return ls__fail(LS_EINVAL, "%s: the file's name does not end in .c",
                         path);
-    if (strspn(base, file_letters) != n)
+    if (strspn(base, LS__LETTERS ".+-") != n)
         return ls__fail(LS_EINVAL, "%s: a file that C includes has a name of "
                         "letters, digits and _.+-", path);
     snprintf(stem, sizeof stem, "%.*s", (int)n - 2, base);
@@ -309,19 +214,10 @@ static int name_of(ls__writer *w, const char *path, const char *given)
     for (int i = 0; w->name[i]; i++)
         w->upper[i] = w->name[i] >= 'a' && w->name[i] <= 'z'
                           ? (char)(w->name[i] - 'a' + 'A') : w->name[i];
-    return 0;
-}
-
-/* "net.h" of "net.c". */
-static int open_files(ls__writer *w, const char *path, ls__text *c, ls__text *h)
-{
-    int status;
-
     if (!(w->header = ls__text_copy(path)))
         return LS_ENOMEM;
     w->header[strlen(path) - 1] = 'h';
-    status = ls__text_open(c, path);
-    return status < 0 ? status : ls__text_open(h, w->header);
+    return 0;
 }
 
 static void free_writer(ls__writer *w)
@@ -332,8 +228,8 @@ static void free_writer(ls__writer *w)
     ls_coding_free(w->coding);
     free(w->node);
     free(w->header);
-    ls__text_close(&w->calls);
-    ls__text_close(&w->weights);
+    ls__bytes_free(&w->calls);
+    ls__bytes_free(&w->weights);
 }
 
 int ls_csource_save(const char *model, const char *path,
@@ -352,14 +248,12 @@ int ls_csource_save(const char *model, const char *path,
         status = name_of(&w, path, o.name);
     if (status == 0)
         status = read_model(&w);
-    if (status == 0)
+    if (status == 0) {
         ls__cgraph_place(&w);
-    if (status == 0)
-        status = open_files(&w, path, &c, &h);
-    if (status == 0)
-        status = write_files(&w, &c, &h);
-    ls__text_close(&c);
-    ls__text_close(&h);
+        status = write_files(&w, path, &c, &h);
+    }
+    ls__bytes_free(&c);
+    ls__bytes_free(&h);
     free_writer(&w);
     return status;
 }

@@ -220,11 +220,40 @@ int64_t ls__net_size(const ls__net_node *n, const char *name, int i)
     return json_integer_value(json_array_get(list, (size_t)i));
 }
 
-bool ls__net_says(const ls__net_node *n, const char *name, const char *word)
+static bool says(const ls__net_node *n, const char *name, const char *word)
 {
     const char *said = text_of(n->attributes, name);
 
     return said && !strcmp(said, word);
+}
+
+/* Padding along axis 0 or 1. */
+static void pad(const ls__net_node *n, int axis, int64_t of[LS__WINDOW])
+{
+    int64_t *before = &of[LS__PADS + axis];
+    int64_t reach = (of[LS__TAPS + axis] - 1) * of[LS__GAPS + axis] + 1;
+    int64_t missing = (n->shape[axis] - 1) * of[LS__STRIDES + axis] + reach -
+                      n->in[0]->shape[axis];
+
+    *before = 0;
+    if (says(n, "padding", "explicit"))
+        *before = ls__net_integer(n, axis ? "left" : "top");
+    else if (says(n, "padding", "causal"))
+        *before = reach - 1;
+    else if (says(n, "padding", "same") && missing > 0)
+        *before = missing / 2;
+    before[2] = missing > *before ? missing - *before : 0;
+}
+
+void ls__net_window(const ls__net_node *n, int64_t of[LS__WINDOW])
+{
+    static const char *const names[] = {"dilation_y", "dilation_x", "height",
+                                        "width", "stride_y", "stride_x"};
+
+    for (int k = 0; k < LS__PADS; k++)
+        of[k] = ls__net_integer_or(n, names[k], 1);
+    for (int axis = 0; axis < 2; axis++)
+        pad(n, axis, of);
 }
 
 int64_t ls__net_width(const ls__net_node *n)

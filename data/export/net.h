@@ -69,10 +69,14 @@ double ls__net_number(const ls__net_node *node, const char *name);
 /* The epsilon of a norm: 1e-6 where the archive says no other. */
 float ls__net_epsilon(const ls__net_node *node);
 
-/* Size i of a list of sizes, and whether a word is that one. */
+/* Size i of a list of sizes. */
 int64_t ls__net_size(const ls__net_node *node, const char *name, int i);
-bool ls__net_says(const ls__net_node *node, const char *name,
-                  const char *word);
+
+/* A window over an image, y before x: dilations, taps, strides, and the pixels
+ * of padding before and behind. */
+enum { LS__GAPS = 0, LS__TAPS = 2, LS__STRIDES = 4, LS__PADS = 6,
+       LS__WINDOW = 10 };
+void ls__net_window(const ls__net_node *node, int64_t of[LS__WINDOW]);
 
 /* Returns the last extent, or 1, and how many of those a row has. */
 int64_t ls__net_width(const ls__net_node *node);

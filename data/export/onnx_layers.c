@@ -25,44 +25,13 @@ static const char *dense(ls__onnx *o, const ls__net_node *n)
 
 /* ------ images ------ */
 
-/* Pixels of padding before and behind along axis 0 or 1. */
-static void pad(const ls__net_node *n, int axis, int64_t reach, int64_t stride,
-                int64_t *before, int64_t *behind)
-{
-    int64_t in = n->in[0]->shape[axis];
-    int64_t missing = (n->shape[axis] - 1) * stride + reach - in;
-
-    *before = 0;
-    if (ls__net_says(n, "padding", "explicit"))
-        *before = ls__net_integer(n, axis ? "left" : "top");
-    else if (ls__net_says(n, "padding", "causal"))
-        *before = reach - 1;
-    else if (ls__net_says(n, "padding", "same") && missing > 0)
-        *before = missing / 2;
-    *behind = missing > *before ? missing - *before : 0;
-}
-
-/* A window over an image, as a text's integers: gaps, taps, strides, padding
- * and one more. */
-enum { GAP, TAPS = 2, STRIDE = 4, PADS = 6, MORE = 10, WINDOW };
+/* A window over an image is a text's integers, with one more. */
+enum { MORE = LS__WINDOW, INTEGERS };
 #define IMAGE "Transpose(x0; perm=[0, 3, 1, 2])"
 #define OF_WINDOW \
     "dilations=[i0, i1], kernel_shape=[i2, i3], strides=[i4, i5], " \
     "pads=[i6, i7, i8, i9]"
 #define LAST "; perm=[0, 2, 3, 1])"
-
-static void window_of(const ls__net_node *n, int64_t w[WINDOW])
-{
-    w[GAP] = ls__net_integer_or(n, "dilation_y", 1);
-    w[GAP + 1] = ls__net_integer_or(n, "dilation_x", 1);
-    w[TAPS] = ls__net_integer(n, "height");
-    w[TAPS + 1] = ls__net_integer(n, "width");
-    w[STRIDE] = ls__net_integer(n, "stride_y");
-    w[STRIDE + 1] = ls__net_integer(n, "stride_x");
-    for (int i = 0; i < 2; i++)
-        pad(n, i, (w[TAPS + i] - 1) * w[GAP + i] + 1, w[STRIDE + i],
-            &w[PADS + i], &w[PADS + 2 + i]);
-}
 
 /* Weights (height,width,in,out) as (out,in,height,width). */
 static const char *kernel_outputs_first(ls__onnx *o, const ls__net_node *n)
@@ -91,9 +60,9 @@ static const char *conv(ls__onnx *o, const ls__net_node *n)
         "Transpose(Conv(" IMAGE ", v0; " OF_WINDOW ", group=i10)" LAST,
         "Transpose(Conv(" IMAGE ", v0, p1; " OF_WINDOW ", group=i10)" LAST};
     const char *kernel = kernel_outputs_first(o, n);
-    int64_t w[WINDOW];
+    int64_t w[INTEGERS];
 
-    window_of(n, w);
+    ls__net_window(n, w);
     w[MORE] = ls__net_integer_or(n, "groups", 1);
     return ls__onnx_text_of(o, n, text[n->params > 1], &kernel, w);
 }
@@ -102,18 +71,18 @@ static const char *conv(ls__onnx *o, const ls__net_node *n)
  * pixels that a dilated window covers): such padding is written out. */
 static const char *max_pool(ls__onnx *o, const ls__net_node *n)
 {
-    int64_t w[WINDOW];
+    int64_t w[INTEGERS];
     bool wide = false;
     const char *x;
 
-    window_of(n, w);
+    ls__net_window(n, w);
     for (int i = 0; i < 4; i++)
-        wide |= w[PADS + i] >= w[TAPS + i % 2];
+        wide |= w[LS__PADS + i] >= w[LS__TAPS + i % 2];
     x = ls__onnx_text_of(
         o, n, wide ? "Pad(" IMAGE ", [0, 0, i6, i7, 0, 0, i8, i9], -inf)"
                    : IMAGE, NULL, w);
     if (wide)
-        memset(w + PADS, 0, 4 * sizeof *w);
+        memset(w + LS__PADS, 0, 4 * sizeof *w);
     return ls__onnx_text_of(o, n, "Transpose(MaxPool(v0; " OF_WINDOW
                             ")" LAST, &x, w);
 }
@@ -126,18 +95,18 @@ static const char *avg_pool(ls__onnx *o, const ls__net_node *n)
     bool held = ls__net_integer(n, "ceil") && !inside;
     const int64_t end[] = {ls__net_integer(n, "bottom"),
                            ls__net_integer(n, "right")};
-    int64_t w[WINDOW];
+    int64_t w[INTEGERS];
     const char *x;
 
-    window_of(n, w);
+    ls__net_window(n, w);
     x = ls__onnx_text_of(
         o, n, held ? "Pad(" IMAGE ", [0, 0, i6, i7, 0, 0, bottom, right])"
                    : IMAGE, NULL, w);
     for (int i = 0; i < 2 && held; i++) {
-        int64_t left = w[PADS + 2 + i] - end[i];
+        int64_t left = w[LS__PADS + 2 + i] - end[i];
 
-        w[PADS + i] = 0;
-        w[PADS + 2 + i] = left > 0 ? left : 0;
+        w[LS__PADS + i] = 0;
+        w[LS__PADS + 2 + i] = left > 0 ? left : 0;
     }
     w[MORE] = !inside && !held;
     return ls__onnx_text_of(o, n, "Transpose(AveragePool(v0; " OF_WINDOW

@@ -192,27 +192,35 @@ static int64_t length_of(int32_t length, int64_t steps)
     return length < 0 ? 0 : length < steps ? length : steps;
 }
 
-/* One row: x (steps,gates n) are the gates' shares of the input, the state is
- * at s->h_next and s->c_next; t: room for three times the gates, and what
- * times() needs. */
+/* One row: x (steps,gates n) are the gates' shares of the input, of which those
+ * behind `count` steps give 0; the state is `from`, or zeros (NULL), and stands
+ * behind y's steps where that ends with it.  t: room for it, for three times
+ * the gates, and what times() needs. */
 static void recurrent(ls__recurrence s, ls__recur *step, int64_t steps,
-                      int64_t gates, const weights *kernel, const float *bias,
-                      float *t)
+                      int64_t count, int64_t gates, int64_t size,
+                      const weights *kernel, const float *bias,
+                      const float *from, bool ends, float *t)
 {
     int64_t wide = gates * s.n;
+    float *end = s.y + steps * s.n;
 
+    for (int64_t j = 0; j < size; j++)
+        t[j] = from ? from[j] : 0;
     s.rows = 1;
-    s.gates = t;
+    s.c = s.c_next = t;
+    s.h = s.h_next = t + size - s.n;
+    s.gates = t += size;
     s.kept = t + wide;
     s.hn = t + 2 * wide;
-    s.h = s.h_next;
-    s.c = s.c_next;
-    for (int64_t i = 0; i < steps; i++, s.x += wide, s.y += s.n) {
+    for (int64_t i = 0; i < count; i++, s.x += wide, s.y += s.n) {
         times(1, s.n, wide, s.h, s.n, kernel, 0, t, wide, t + 3 * wide);
         if (bias)
             add_bias(1, wide, bias, t);
         step(&s);
     }
+    ls__halo_zero(s.y, end - s.y);
+    for (int64_t j = 0; ends && j < size; j++)
+        end[j] = s.c_next[j];
 }
 
 /* ------ attention ------ */
