@@ -11,9 +11,6 @@
 #include <string.h>
 
 enum { IR_VERSION = 9, OPSET = 20, ML_OPSET = 3 };
-/* AttributeProto */
-enum { IS_FLOAT = 1, IS_INT = 2, IS_TEXT = 3, IS_FLOATS = 6, IS_INTS = 7,
-       IS_TEXTS = 8 };
 
 /* The operators of tables, and the domain of the only one that is in use. */
 static const char ml[] = "ai.onnx.ml", ml_operator[] = "LabelEncoder";
@@ -69,70 +66,30 @@ const char *ls__onnx_doubles(ls__onnx *o, int count, const double *of)
     return constant(o, NULL, (ls__onnx_shape){1, {count}}, LS__ONNX_DOUBLE, of);
 }
 
-/* ------ attributes ------ */
-
-static ls__proto attribute(const char *name, int type)
+void ls__onnx_attribute(ls__proto *to, const char *name, ls__onnx_kind kind,
+                        int count, const void *of)
 {
+    const float *real = of;
+    const int64_t *integer = of;
+    const char *const *text = of;
+    int list = kind >= LS__ONNX_REALS ? 5 : 0; /* so many fields behind */
     ls__proto a = {0};
 
     ls__proto_text(&a, 1, name);
-    ls__proto_int(&a, 20, type);
-    return a;
-}
-
-void ls__onnx_attribute_int(ls__proto *list, const char *name, int64_t value)
-{
-    ls__proto a = attribute(name, IS_INT);
-
-    ls__proto_int(&a, 3, value);
-    ls__proto_message(list, 5, &a);
-}
-
-void ls__onnx_attribute_float(ls__proto *list, const char *name, float value)
-{
-    ls__proto a = attribute(name, IS_FLOAT);
-
-    ls__proto_float(&a, 2, value);
-    ls__proto_message(list, 5, &a);
-}
-
-void ls__onnx_attribute_text(ls__proto *list, const char *name,
-                             const char *value)
-{
-    ls__proto a = attribute(name, IS_TEXT);
-
-    ls__proto_text(&a, 4, value);
-    ls__proto_message(list, 5, &a);
-}
-
-void ls__onnx_attribute_ints(ls__proto *list, const char *name, int count,
-                             const int64_t *value)
-{
-    ls__proto a = attribute(name, IS_INTS);
-
+    ls__proto_int(&a, 20, kind);
     for (int i = 0; i < count; i++)
-        ls__proto_int(&a, 8, value[i]);
-    ls__proto_message(list, 5, &a);
-}
-
-void ls__onnx_attribute_texts(ls__proto *list, const char *name, int count,
-                              const char *const *value)
-{
-    ls__proto a = attribute(name, IS_TEXTS);
-
-    for (int i = 0; i < count; i++)
-        ls__proto_text(&a, 9, value[i]);
-    ls__proto_message(list, 5, &a);
-}
-
-void ls__onnx_attribute_floats(ls__proto *list, const char *name, int count,
-                               const float *value)
-{
-    ls__proto a = attribute(name, IS_FLOATS);
-
-    for (int i = 0; i < count; i++)
-        ls__proto_float(&a, 7, value[i]);
-    ls__proto_message(list, 5, &a);
+        switch (kind) {
+        case LS__ONNX_REAL: case LS__ONNX_REALS:
+            ls__proto_float(&a, 2 + list, real[i]);
+            break;
+        case LS__ONNX_INTEGER: case LS__ONNX_INTEGERS:
+            ls__proto_int(&a, 3 + list, integer[i]);
+            break;
+        case LS__ONNX_TEXT: case LS__ONNX_TEXTS:
+            ls__proto_text(&a, 4 + list, text[i]);
+            break;
+        }
+    ls__proto_message(to, 5, &a);
 }
 
 /* ------ nodes ------ */

@@ -58,16 +58,14 @@ void ls__onnx_value(ls__onnx *o, int is, const char *name, int type, int rank,
 void ls__onnx_output(ls__onnx *o, const char *name, const char *value, int type,
                      int rank, const int64_t *shape);
 
-void ls__onnx_attribute_int(ls__proto *list, const char *name, int64_t value);
-void ls__onnx_attribute_float(ls__proto *list, const char *name, float value);
-void ls__onnx_attribute_text(ls__proto *list, const char *name,
-                             const char *value);
-void ls__onnx_attribute_ints(ls__proto *list, const char *name, int count,
-                             const int64_t *value);
-void ls__onnx_attribute_texts(ls__proto *list, const char *name, int count,
-                              const char *const *value);
-void ls__onnx_attribute_floats(ls__proto *list, const char *name, int count,
-                               const float *value);
+/* Append an attribute: `count` numbers or texts, of which only lists have
+ * another number than one.  (The types of AttributeProto.) */
+typedef enum ls__onnx_kind {
+    LS__ONNX_REAL = 1, LS__ONNX_INTEGER = 2, LS__ONNX_TEXT = 3,
+    LS__ONNX_REALS = 6, LS__ONNX_INTEGERS = 7, LS__ONNX_TEXTS = 8
+} ls__onnx_kind;
+void ls__onnx_attribute(ls__proto *to, const char *name, ls__onnx_kind kind,
+                        int count, const void *of);
 
 /* Translates a node: sets o->name to its ONNX operator.  LS_ENOTSUP: it has no
  * place there. */

@@ -93,11 +93,13 @@ static void call(ls__onnx *o, const cell *l, const char *x, int64_t n,
     ls__proto list = {0};
 
     in[0] = ls__onnx_of(o, "Transpose(v0; perm=[1, 0, 2])", x);
-    ls__onnx_attribute_int(&list, "hidden_size", n);
+    ls__onnx_attribute(&list, "hidden_size", LS__ONNX_INTEGER, 1, &n);
     if (both)
-        ls__onnx_attribute_text(&list, "direction", "bidirectional");
+        ls__onnx_attribute(&list, "direction", LS__ONNX_TEXT, 1,
+                           &(const char *){"bidirectional"});
     if (l == &gru)
-        ls__onnx_attribute_int(&list, "linear_before_reset", 1);
+        ls__onnx_attribute(&list, "linear_before_reset", LS__ONNX_INTEGER, 1,
+                           &(int64_t){1});
     ls__onnx_call_several(o, l->type, inputs, in, results, result, &list);
     result[0] = ls__onnx_of(o, "Transpose(v0; perm=[2, 0, 1, 3])", result[0]);
 }
@@ -124,7 +126,7 @@ static const char *value(ls__onnx *o, const cell *l, int results,
     in[0] = ls__onnx_of(o, "Reshape(v0, [0, -1])", result[0]);
     for (int k = 1; k < results; k++)
         in[results - k] = ls__onnx_of(o, "Squeeze(v0, [0])", result[k]);
-    ls__onnx_attribute_int(&list, "axis", 1);
+    ls__onnx_attribute(&list, "axis", LS__ONNX_INTEGER, 1, &(int64_t){1});
     return ls__onnx_call(o, "Concat", 1 + l->states, in, &list);
 }
 

@@ -75,11 +75,12 @@ static const char *places(ls__onnx *o, const ls__column *column, const char *x)
 
     for (int i = 0; place && i < n; i++)
         place[i] = (float)i;
-    ls__onnx_attribute_texts(&list, "keys_strings", n,
-                             (const char *const *)column->words.word);
-    ls__onnx_attribute_floats(&list, "values_floats", place ? n : 0, place);
-    ls__onnx_attribute_float(&list, "default_float",
-                             o->coding->impute ? -1 : NAN);
+    ls__onnx_attribute(&list, "keys_strings", LS__ONNX_TEXTS, n,
+                       column->words.word);
+    ls__onnx_attribute(&list, "values_floats", LS__ONNX_REALS, place ? n : 0,
+                       place);
+    ls__onnx_attribute(&list, "default_float", LS__ONNX_REAL, 1,
+                       &(float){o->coding->impute ? -1 : NAN});
     return ls__onnx_call(o, "LabelEncoder", 1, &x, &list);
 }
 
@@ -188,7 +189,8 @@ int ls__onnx_columns(ls__onnx *o, const ls__net_node *node)
         return status;
     for (int i = 0; i < n; i++)
         in[i] = column_values(o, column_of(c, i), name[i]);
-    ls__onnx_attribute_int(&axis, "axis", c->window ? 2 : 1);
+    ls__onnx_attribute(&axis, "axis", LS__ONNX_INTEGER, 1,
+                       &(int64_t){c->window ? 2 : 1});
     x = standardised(o, ls__onnx_call(o, "Concat", n, in, &axis));
     o->refused = refused(o, x);
     x = c->window ? x : one_hot(o, x);
@@ -227,11 +229,12 @@ static const char *label(ls__onnx *o, const char *logits)
         place[i] = i;
     x = ls__onnx_text_of(o, NULL, "Where(IsNaN(v0), [-1], ArgMax(v1; axis=1))",
                          in, NULL);
-    ls__onnx_attribute_ints(&list, "keys_int64s", place ? words->count : 0,
-                            place);
-    ls__onnx_attribute_texts(&list, "values_strings", words->count,
-                             (const char *const *)words->word);
-    ls__onnx_attribute_text(&list, "default_string", "");
+    ls__onnx_attribute(&list, "keys_int64s", LS__ONNX_INTEGERS,
+                       place ? words->count : 0, place);
+    ls__onnx_attribute(&list, "values_strings", LS__ONNX_TEXTS, words->count,
+                       words->word);
+    ls__onnx_attribute(&list, "default_string", LS__ONNX_TEXT, 1,
+                       &(const char *){""});
     x = ls__onnx_call(o, "LabelEncoder", 1, &x, &list);
     return ls__onnx_of(o, "Squeeze(v0, [1])", x);
 }

@@ -150,32 +150,35 @@ static int list(reader *r, int64_t of[MOST])
 static void attribute(reader *r, ls__proto *to)
 {
     char name[WORD], text[WORD];
+    const char *from, *said = text;
     int64_t of[MOST];
-    const char *from;
+    float x;
 
     word(r, name);
     expect(r, "=");
     if (take(r, "[")) {
         int count = list(r, of);
 
-        ls__onnx_attribute_ints(to, name, count, of);
+        ls__onnx_attribute(to, name, LS__ONNX_INTEGERS, count, of);
         return;
     }
     if (take(r, "'")) {
         word(r, text);
         expect(r, "'");
-        ls__onnx_attribute_text(to, name, text);
+        ls__onnx_attribute(to, name, LS__ONNX_TEXT, 1, &said);
         return;
     }
     from = r->at;
     word(r, text);
     if (r->n && (json_is_real(json_object_get(r->n->attributes, text)) ||
                  !strcmp(text, "epsilon"))) {
-        ls__onnx_attribute_float(to, name, (float)number(r->n, text));
+        x = (float)number(r->n, text);
+        ls__onnx_attribute(to, name, LS__ONNX_REAL, 1, &x);
         return;
     }
     r->at = from;
-    ls__onnx_attribute_int(to, name, sum(r));
+    of[0] = sum(r);
+    ls__onnx_attribute(to, name, LS__ONNX_INTEGER, 1, of);
 }
 
 static const char *value(reader *r);

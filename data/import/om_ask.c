@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Attributes of nodes, and elements of tensors. */
 #include "base/half.h"
+#include "export/net.h"
 #include "import/om.h"
 
 #include <string.h>
@@ -64,13 +65,7 @@ bool ls__om_elements(const ls__om_tensor *t, double *out)
 
 bool ls__om_is(const ls__om_node *n, const char *words)
 {
-    size_t size = strlen(n->op);
-
-    for (const char *at = words; (at = strstr(at, n->op)); at += size)
-        if ((at == words || at[-1] == ' ') &&
-            (!at[size] || at[size] == ' ') && !strchr(n->op, ' '))
-            return true;
-    return false;
+    return ls__net_word(n->op, words);
 }
 
 bool ls__om_attribute(const ls__om_node *n, const char *name, ls__wire *at)

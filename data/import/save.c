@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/little.h"
-#include "export/bytes.h"
+#include "export/proto.h"
 #include "import/reader.h"
 
 #include <stdio.h>
@@ -219,48 +219,22 @@ static const char *name_in(const copy *list, int n, ls__wire entry)
     return NULL;
 }
 
-/* The key of a field that holds bytes, and how many; as rename_in. */
-static size_t put_key(uint8_t *to, int number, size_t size)
-{
-    size_t n = 0;
-
-    if (to)
-        to[n] = (uint8_t)(number << 3 | 2);
-    for (n = 1; size >= 0x80; size >>= 7, n++)
-        if (to)
-            to[n] = (uint8_t)(size | 0x80);
-    if (to)
-        to[n] = (uint8_t)size;
-    return n + 1;
-}
-
-/* Write a message with the new names of files, and all else as it was; returns
- * its bytes.  to NULL: nothing is written. */
-static size_t rename_in(const copy *list, int n, ls__wire m, int depth,
-                        uint8_t *to)
+/* A message with the new names of files, and all else as it was. */
+static ls__proto renamed(const copy *list, int n, ls__wire m, int depth)
 {
     const char *name = depth == ENTRY ? name_in(list, n, m) : NULL;
-    size_t all = 0, part;
+    ls__proto all = {0}, part;
     ls__field f;
 
-    for (const uint8_t *from = m.at; ls__wire_next(&m, &f) > 0; from = m.at) {
-        uint8_t *at = to ? to + all : NULL;
-
+    for (const uint8_t *from = m.at; ls__wire_next(&m, &f) > 0; from = m.at)
         if (f.number != way[depth] || (depth == ENTRY && !name)) {
-            part = (size_t)(m.at - from);
+            ls__bytes_add(&all, from, (size_t)(m.at - from));
+        } else if (name) {
+            ls__proto_text(&all, way[depth], name);
         } else {
-            part = name ? strlen(name)
-                        : rename_in(list, n, f.bytes, depth + 1, NULL);
-            all += put_key(at, way[depth], part);
-            at = to ? to + all : NULL;
-            from = (const uint8_t *)name;
+            part = renamed(list, n, f.bytes, depth + 1);
+            ls__proto_message(&all, way[depth], &part);
         }
-        if (at && from)
-            memcpy(at, from, part);
-        else if (at)
-            rename_in(list, n, f.bytes, depth + 1, at);
-        all += part;
-    }
     return all;
 }
 
@@ -292,16 +266,12 @@ static int rename_model(copy *list, int besides)
 {
     copy *model = &list[besides];
     ls__wire old = {model->to, model->to + model->size};
-    size_t size = rename_in(list, besides, old, 0, NULL);
-    uint8_t *now = ls__new(size, 1, "an ONNX model");
+    ls__proto now = renamed(list, besides, old, 0);
 
-    if (!now)
-        return LS_ENOMEM;
-    rename_in(list, besides, old, 0, now);
     free(model->to);
-    model->to = now;
-    model->size = size;
-    return 0;
+    model->to = (uint8_t *)now.bytes;
+    model->size = now.size;
+    return now.failed ? ls__no_memory("an ONNX model", now.size) : 0;
 }
 
 /* ------ writing ------ */
