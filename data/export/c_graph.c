@@ -47,11 +47,6 @@ int ls__cgraph_read(ls__writer *w)
     return mark_needed(w);
 }
 
-const ls__cnode *ls__cin(const ls__writer *w, int node, int k)
-{
-    return &w->node[w->node[node].of->in[k]->id];
-}
-
 const ls__cnode *ls__cinput(const ls__writer *w, int i)
 {
     for (; i <= w->output; i++)

@@ -31,13 +31,13 @@ static void put_term(ls__writer *w, const ls__crow *row, int node)
 /* ------ axes ------ */
 
 /* Strides of a walk over a whole value. */
-static void strides_of(const ls__cnode *n, int64_t *stride)
+static void strides_of(const ls__net_node *n, int64_t *stride)
 {
     int64_t by = 1;
 
-    for (int k = n->of->rank - 1; k >= 0; k--) {
+    for (int k = n->rank - 1; k >= 0; k--) {
         stride[k] = by;
-        by *= n->of->shape[k];
+        by *= n->shape[k];
     }
 }
 
@@ -49,26 +49,6 @@ static void put_list(ls__text *t, const char *name, int n, const int64_t *of)
     ls__text_put(t, "%s};\n", n ? "" : "1");
 }
 
-/* Walk over x, from `first` on, to the node's value, or where it is `part` of
- * that, back into it. */
-static void put_view(ls__writer *w, int node, const int64_t *stride,
-                     int64_t first, const ls__cnode *part)
-{
-    const ls__cnode *n = &w->node[node], *x = part ? part : ls__cin(w, node, 0);
-    const ls__net_node *of = part ? x->of : n->of;
-    ls__text *t = &w->calls;
-
-    ls__text_put(t, "    {\n");
-    put_list(t, "size", of->rank, of->shape);
-    put_list(t, "stride", of->rank, stride);
-    ls__text_put(t, "\n        for (i = 0; i < m; i++)\n"
-                    "            view(%d, size, stride, %d, "
-                    "n%d + i * %lld + %lld, n%d + i * %lld + %lld);\n    }\n",
-                 of->rank, part != NULL, x->as, (long long)x->size,
-                 part ? 0LL : (long long)first, node, (long long)n->size,
-                 part ? (long long)first : 0LL);
-}
-
 /* The axis that a node tells, which may be counted from the end. */
 static int64_t axis_of(const ls__net_node *n)
 {
@@ -77,33 +57,41 @@ static int64_t axis_of(const ls__net_node *n)
     return axis < 0 ? axis + n->rank : axis;
 }
 
-/* Axes in another order, or some of one, or repeated. */
+/* Axes in another order, or some of one, or repeated: a walk over x. */
 static void put_moved(ls__writer *w, int node)
 {
     const ls__net_node *n = w->node[node].of, *x = n->in[0];
     int64_t from[LS_MAX_RANK] = {0}, stride[LS_MAX_RANK] = {0};
+    int64_t of[] = {n->rank, 0};
 
-    strides_of(ls__cin(w, node, 0), from);
+    strides_of(x, from);
     for (int k = 0; k < n->rank; k++) {
         int64_t at = ls__net_is(n, "transpose") ? ls__net_size(n, "axes", k)
                                                 : k - (n->rank - x->rank);
 
         stride[k] = at < 0 || x->shape[at] == 1 ? 0 : from[at];
     }
-    put_view(w, node, stride, ls__net_integer(n, "first") * from[axis_of(n)],
-             NULL);
+    of[1] = ls__net_integer(n, "first") * from[axis_of(n)];
+    ls__text_put(&w->calls, "    {\n");
+    put_list(&w->calls, "size", n->rank, n->shape);
+    put_list(&w->calls, "stride", n->rank, stride);
+    ls__call(w, node, "\n    for (i = 0; i < m; i++)\n"
+             "        view({i0}, size, stride, {x@} + {i1}, {y@});\n}", NULL,
+             of);
 }
 
 static void put_concat(ls__writer *w, int node)
 {
-    const ls__cnode *n = &w->node[node];
-    int64_t stride[LS_MAX_RANK] = {0}, first = 0, axis = axis_of(n->of);
+    const ls__net_node *n = w->node[node].of;
+    int64_t outer = 1;
 
-    strides_of(n, stride);
-    for (int k = 0; k < 2; k++) {
-        put_view(w, node, stride, first, ls__cin(w, node, k));
-        first += n->of->in[k]->shape[axis] * stride[axis];
-    }
+    for (int k = 0; k < axis_of(n); k++)
+        outer *= n->shape[k];
+    ls__call(w, node, "for (i = 0; i < m * {i0}; i++) {\n"
+             "    float *to = {y} + i * {size/i0};\n\n"
+             "    memcpy(to, {x} + i * {xsize/i0}, {xsize/i0} * sizeof *to);\n"
+             "    memcpy(to + {xsize/i0}, {x1} + i * {x1size/i0},\n"
+             "           {x1size/i0} * sizeof *to);\n}", NULL, &outer);
 }
 
 /* (outer,n,inner) of a reduction. */

@@ -2,62 +2,39 @@
 /* A table's columns in C (one-hot, z-score): rows of numbers and texts become
  * inputs, outputs the target. */
 #include "export/writer.h"
-
-#include <string.h>
-
-/* Column i of what a row has, of a series its target behind the others. */
-static bool column_of(const ls__writer *w, int i, ls_column *one)
-{
-    ls_column before;
-
-    if (ls_coding_column(w->coding, i, one))
-        return true;
-    if (!ls_coding_window(w->coding, NULL) ||
-        (i > 0 && !ls_coding_column(w->coding, i - 1, &before)))
-        return false;
-    return ls_coding_target(w->coding, one);
-}
-
-static int64_t columns_of(const ls__writer *w)
-{
-    ls_column one;
-    int n = 0;
-
-    while (column_of(w, n, &one))
-        n++;
-    return n;
-}
+#include "table/coding.h"
 
 /* ------ the header ------ */
 
 /* Which column is what, in a comment. */
 static void put_columns(const ls__writer *w, ls__text *h)
 {
-    ls_column one;
-
     ls__text_put(h, "/* A row of the table as inputs, in the order of the "
                     "columns:\n *\n");
-    for (int i = 0; column_of(w, i, &one); i++) {
+    for (int i = 0; i < ls__coding_columns(w->coding); i++) {
+        const ls__column *one = ls__coding_input(w->coding, i);
         char name[LS__NAME];
 
-        ls__text_name(name, one.name);
+        ls__text_name(name, one->name);
         ls__text_put(h, " *     %3d %s %s%s%s\n", i,
-                     one.words ? "word[]  " : "number[]", name,
-                     one.date ? ", a date: " : "", one.date ? one.date : "");
+                     one->words.count ? "word[]  " : "number[]", name,
+                     one->date ? ", a date: " : "",
+                     one->date ? ls__date_name[one->date] : "");
     }
 }
 
 void ls__ctable_declare(ls__writer *w, ls__text *h)
 {
-    int64_t of[3];
-    ls_column target;
+    const ls_coding *k = w->coding;
+    int64_t of[4];
 
-    if (!w->coding)
+    if (!k)
         return;
-    ls_coding_target(w->coding, &target);
-    of[0] = ls_coding_window(w->coding, &of[1]);
-    of[2] = columns_of(w);
-    if (of[0])
+    of[0] = k->window;
+    of[1] = k->horizon;
+    of[2] = ls__coding_columns(k);
+    of[3] = k->target.words.count;
+    if (k->window)
         ls__cfill(w, h, w->output,
                   "/* A series: x is so many rows, the target among them; what "
                   "is predicted stands so\n * many rows after the last. */\n"
@@ -70,10 +47,9 @@ void ls__ctable_declare(ls__writer *w, ls__text *h)
               "whose value cannot be taken. */\n"
               "int {name}_inputs(const double *number, const char *const "
               "*word, float *x);\n\n", NULL, of);
-    of[0] = target.words;
-    ls__cfill(w, h, w->output, target.words
+    ls__cfill(w, h, w->output, of[3]
               ? "/* The names of the outputs, by number. */\n"
-                "#define {NAME}_CLASSES {i0}\n"
+                "#define {NAME}_CLASSES {i3}\n"
                 "extern const char *const {name}_class[{NAME}_CLASSES];\n\n"
               : "/* The target in its own unit, of an output. */\n"
                 "double {name}_value(const float *y);\n\n", NULL, of);
@@ -81,10 +57,10 @@ void ls__ctable_declare(ls__writer *w, ls__text *h)
 
 /* ------ the source ------ */
 
-static void put_words(ls__text *c, const ls_column *of)
+static void put_words(ls__text *c, const ls__words *of)
 {
-    ls__text_put(c, "[%d] = {", of->words);
-    for (int i = 0; i < of->words; i++) {
+    ls__text_put(c, "[%d] = {", of->count);
+    for (int i = 0; i < of->count; i++) {
         ls__text_put(c, "\n    ");
         ls__text_string(c, of->word[i]);
         ls__text_put(c, ",");
@@ -93,28 +69,30 @@ static void put_words(ls__text *c, const ls_column *of)
 }
 
 /* The columns, and the words of those of text. */
-static void put_table(ls__writer *w, ls__text *c)
+static void put_table(const ls_coding *k, ls__text *c)
 {
-    ls_column one;
+    int n = ls__coding_columns(k);
 
-    for (int i = 0; column_of(w, i, &one); i++)
-        if (one.words) {
+    for (int i = 0; i < n; i++)
+        if (ls__coding_input(k, i)->words.count) {
             ls__text_put(c, "\nstatic const char *const words_%d", i);
-            put_words(c, &one);
+            put_words(c, &ls__coding_input(k, i)->words);
         }
     ls__text_put(c, "\nstatic const struct column {\n"
                     "    int words; /* 0: a number, (x - mean) / scale */\n"
                     "    const char *const *word;\n"
                     "    double mean, scale;\n} columns[] = {\n");
-    for (int i = 0; column_of(w, i, &one); i++) {
-        if (one.words) {
-            ls__text_put(c, "    {%d, words_%d, 0, 1},\n", one.words, i);
+    for (int i = 0; i < n; i++) {
+        const ls__column *one = ls__coding_input(k, i);
+
+        if (one->words.count) {
+            ls__text_put(c, "    {%d, words_%d, 0, 1},\n", one->words.count, i);
             continue;
         }
         ls__text_put(c, "    {0, 0, ");
-        ls__text_number(c, one.mean, "");
+        ls__text_number(c, one->mean, "");
         ls__text_put(c, ", ");
-        ls__text_number(c, one.scale, "");
+        ls__text_number(c, one->scale, "");
         ls__text_put(c, "},\n");
     }
     ls__text_put(c, "};\n\n");
@@ -158,26 +136,25 @@ static const char inputs_text[] =
 
 void ls__ctable_write(ls__writer *w, ls__text *c)
 {
+    const ls_coding *k = w->coding;
     int64_t of[3];
-    ls_column target;
 
-    if (!w->coding)
+    if (!k)
         return;
-    ls_coding_target(w->coding, &target);
-    of[0] = columns_of(w);
-    of[1] = strstr(ls_coding_note(w->coding), "\"missing\":\"mean\"") != NULL;
-    of[2] = ls_coding_window(w->coding, NULL) ? of[0] - 1 : -1;
-    put_table(w, c);
+    of[0] = ls__coding_columns(k);
+    of[1] = k->impute;
+    of[2] = k->window ? of[0] - 1 : -1;
+    put_table(k, c);
     ls__cfill(w, c, w->output, inputs_text, NULL, of);
-    if (target.words) {
+    if (k->target.words.count) {
         ls__text_put(c, "const char *const %s_class", w->name);
-        put_words(c, &target);
+        put_words(c, &k->target.words);
         return;
     }
     ls__text_put(c, "double %s_value(const float *y)\n{\n"
                     "    volatile double scaled = (double)*y * ", w->name);
-    ls__text_number(c, target.scale, "");
+    ls__text_number(c, k->target.scale, "");
     ls__text_put(c, ";\n\n    return scaled + ");
-    ls__text_number(c, target.mean, "");
+    ls__text_number(c, k->target.mean, "");
     ls__text_put(c, ";\n}\n");
 }

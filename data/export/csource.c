@@ -15,27 +15,11 @@ LS__DEFAULTS(ls_csource_options, ls_csource_defaults_bytes)
 
 /* ------ reading ------ */
 
-static const char *note_of(const ls__writer *w, const char *want)
-{
-    const char *name, *value;
-
-    for (int i = 0; ls_archive_note(w->file, i, &name, &value); i++)
-        if (!strcmp(name, want))
-            return value;
-    return NULL;
-}
-
-static int read_coding(ls__writer *w)
-{
-    const char *note = note_of(w, LS_CODING_NOTE);
-
-    return note ? ls_coding_read(&w->coding, note, w->path) : 0;
-}
-
 /* The library reads the file first and checks all that it says; its arrays lie
  * as the graph has them. */
 static int read_model(ls__writer *w)
 {
+    const char *note;
     ls_predictor *p;
     int status = ls_predictor_load(&p, w->path);
 
@@ -47,10 +31,12 @@ static int read_model(ls__writer *w)
         status = ls_archive_open(&w->file, w->path);
     if (status < 0)
         return status;
-    if (!note_of(w, "lockstep.graph"))
+    if (!ls__net_note(w->file, "lockstep.graph"))
         return ls__fail(LS_EFORMAT, "%s: it has no graph", w->path);
-    status = ls__cgraph_read(w);
-    return status < 0 ? status : read_coding(w);
+    note = ls__net_note(w->file, LS_CODING_NOTE);
+    if ((status = ls__cgraph_read(w)) == 0 && note)
+        status = ls_coding_read(&w->coding, note, w->path);
+    return status;
 }
 
 /* ------ writing ------ */
@@ -59,7 +45,7 @@ static int read_model(ls__writer *w)
 static void put_digest(const ls__writer *w, ls__text *t, const char *what,
                        const char *note)
 {
-    const char *value = note_of(w, note);
+    const char *value = ls__net_note(w->file, note);
 
     if (value && strlen(value) == 64 &&
         strspn(value, "0123456789abcdef") == 64)

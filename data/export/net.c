@@ -126,19 +126,19 @@ static int read_outputs(ls__net *net, const json_t *list)
     return 0;
 }
 
-static const char *graph_of(const ls_archive *a)
+const char *ls__net_note(const ls_archive *a, const char *want)
 {
     const char *name, *value;
 
     for (int i = 0; ls_archive_note(a, i, &name, &value); i++)
-        if (!strcmp(name, "lockstep.graph"))
+        if (!strcmp(name, want))
             return value;
     return NULL;
 }
 
 int ls__net_open(ls__net *net, const ls_archive *a)
 {
-    const char *text = graph_of(a);
+    const char *text = ls__net_note(a, "lockstep.graph");
     int status;
 
     *net = (ls__net){0};

@@ -53,6 +53,9 @@ typedef struct ls__net {
 int ls__net_open(ls__net *net, const ls_archive *archive);
 void ls__net_close(ls__net *net);
 
+/* A note of an archive; NULL: it has none of that name. */
+const char *ls__net_note(const ls_archive *archive, const char *name);
+
 /* Returns whether an operator is one of these words; whether a node's is. */
 bool ls__net_word(const char *op, const char *words);
 bool ls__net_is(const ls__net_node *node, const char *words);

@@ -13,17 +13,6 @@
 
 /* ------ The columns ------ */
 
-/* A series has its target among the columns, as the last. */
-static int columns_of(const ls_coding *c)
-{
-    return c->columns + (c->window > 0);
-}
-
-static const ls__column *column_of(const ls_coding *c, int i)
-{
-    return i < c->columns ? &c->column[i] : &c->target;
-}
-
 /* A float has too few digits for numbers that differ little and are large. */
 static int type_of(const ls__column *column)
 {
@@ -108,7 +97,7 @@ static const char *column_values(ls__onnx *o, const ls__column *column,
 static const char *standardised(ls__onnx *o, const char *raw)
 {
     const ls_coding *c = o->coding;
-    int n = columns_of(c);
+    int n = ls__coding_columns(c);
     double *mean = ls__onnx_room(o, n, sizeof *mean);
     double *scale = ls__onnx_room(o, n, sizeof *scale);
     float *fill = ls__onnx_room(o, n, sizeof *fill);
@@ -117,7 +106,7 @@ static const char *standardised(ls__onnx *o, const char *raw)
     if (!mean || !scale || !fill)
         return "";
     for (int i = 0; i < n; i++) {
-        const ls__column *column = column_of(c, i);
+        const ls__column *column = ls__coding_input(c, i);
 
         mean[i] = column->words.count ? 0 : column->mean;
         scale[i] = column->words.count ? 1 : column->scale;
@@ -175,7 +164,7 @@ static const char *one_hot(ls__onnx *o, const char *x)
 int ls__onnx_columns(ls__onnx *o, const ls__net_node *node)
 {
     const ls_coding *c = o->coding;
-    int n = columns_of(c), status;
+    int n = ls__coding_columns(c), status;
     const char **name = ls__onnx_room(o, n, sizeof *name);
     const char **in = ls__onnx_room(o, n, sizeof *in);
     ls__proto axis = {0};
@@ -184,11 +173,11 @@ int ls__onnx_columns(ls__onnx *o, const ls__net_node *node)
     if (!name || !in)
         return LS_ENOMEM;
     for (int i = 0; i < n; i++)
-        name[i] = name_of(o, column_of(c, i));
+        name[i] = name_of(o, ls__coding_input(c, i));
     if ((status = check_names(n, name)) < 0)
         return status;
     for (int i = 0; i < n; i++)
-        in[i] = column_values(o, column_of(c, i), name[i]);
+        in[i] = column_values(o, ls__coding_input(c, i), name[i]);
     ls__onnx_attribute(&axis, "axis", LS__ONNX_INTEGER, 1,
                        &(int64_t){c->window ? 2 : 1});
     x = standardised(o, ls__onnx_call(o, "Concat", n, in, &axis));
@@ -207,8 +196,8 @@ static const char *output_name(ls__onnx *o, const char *name)
     size_t size = strlen(name) + 2;
     char *longer;
 
-    for (int i = 0; i < columns_of(o->coding); i++)
-        if (!strcmp(name_of(o, column_of(o->coding, i)), name)) {
+    for (int i = 0; i < ls__coding_columns(o->coding); i++)
+        if (!strcmp(name_of(o, ls__coding_input(o->coding, i)), name)) {
             if (!(longer = ls__onnx_room(o, (int64_t)size, 1)))
                 return name;
             snprintf(longer, size, "%s_", name);

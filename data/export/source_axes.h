@@ -94,10 +94,9 @@ static void max_over(int64_t outer, int64_t n, int64_t inner, const float *x,
             y[j] = ls__greatest(n, inner, x + j);
 }
 
-/* y = elements of x in the order of a walk over `rank` axes, or the other way
- * round with `back`. */
+/* y = elements of x in the order of a walk over `rank` axes. */
 static void view(int rank, const int64_t *size, const int64_t *stride,
-                 bool back, const float *x, float *y)
+                 const float *x, float *y)
 {
     int64_t n = 1;
 
@@ -110,10 +109,7 @@ static void view(int rank, const int64_t *size, const int64_t *stride,
             at += left % size[a] * stride[a];
             left /= size[a];
         }
-        if (back)
-            y[at] = x[i];
-        else
-            y[i] = x[at];
+        y[i] = x[at];
     }
 }
 

@@ -67,9 +67,6 @@ int ls__cgraph_read(ls__writer *w);
 /* Give each value its memory. */
 void ls__cgraph_place(ls__writer *w);
 
-/* The node of input k of a node. */
-const ls__cnode *ls__cin(const ls__writer *w, int node, int k);
-
 /* The next input from node i on; NULL: there is none. */
 const ls__cnode *ls__cinput(const ls__writer *w, int i);
 #define EACH_INPUT(w, in) \

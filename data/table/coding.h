@@ -35,6 +35,18 @@ struct ls_coding {
     char *note;         /* as JSON, once it is whole */
 };
 
+/* Columns of a row, which of a series has its target among them, as the last;
+ * and column i. */
+static inline int ls__coding_columns(const ls_coding *c)
+{
+    return c->columns + (c->window > 0);
+}
+
+static inline const ls__column *ls__coding_input(const ls_coding *c, int i)
+{
+    return i < c->columns ? &c->column[i] : &c->target;
+}
+
 /* Outputs of its model. */
 static inline int64_t ls__coding_outputs(const ls_coding *c)
 {
