@@ -263,9 +263,5 @@ int64_t ls__net_width(const ls__net_node *n)
 
 int64_t ls__net_vectors(const ls__net_node *n)
 {
-    int64_t count = 1;
-
-    for (int k = 0; k + 1 < n->rank; k++)
-        count *= n->shape[k];
-    return count;
+    return ls__count(n->rank ? n->rank - 1 : 0, n->shape);
 }

@@ -198,7 +198,7 @@ static const char *bag(ls__onnx *o, const ls__net_node *n)
 
     in[1] = ls__onnx_of(o, "Cast(GreaterOrEqual(v0, [0]); to=1)", in[0]);
     if (n->inputs > 1)
-        in[1] = ls__onnx_two(o, "Mul", in[1], ls__onnx_input(o, n, 1));
+        in[1] = ls__onnx_text_of(o, n, "Mul(v1, x1)", in, NULL);
     else if (ls__net_integer(n, "mean"))
         in[1] = ls__onnx_text_of(o, n, "Div(v1, Max(ReduceSum(v1, [i0]), "
                                  "Cast([1]; to=1)))", in, of);
@@ -254,8 +254,10 @@ static const char *attention(ls__onnx *o, const ls__net_node *n)
                                               1 / __builtin_sqrtf(d))};
 
     in[0] = ls__onnx_text_of(o, n, "Mul(MatMul(v0, v1), v3)", in, NULL);
-    if (ls__net_integer(n, "causal"))
-        in[0] = ls__onnx_two(o, "Add", in[0], causal_mask(o, n->shape[0]));
+    if (ls__net_integer(n, "causal")) {
+        in[1] = causal_mask(o, n->shape[0]);
+        in[0] = ls__onnx_text_of(o, n, "Add(v0, v1)", in, NULL);
+    }
     return ls__onnx_text_of(
         o, n, "Reshape(Transpose(MatMul(Softmax(v0; axis=3), v2); perm=[0, 2, "
               "1, 3]), [0, shape])", in, NULL);

@@ -9,12 +9,6 @@ const char *ls__onnx_input(const ls__onnx *o, const ls__net_node *n, int k)
     return o->name[n->in[k]->id];
 }
 
-const char *ls__onnx_two(ls__onnx *o, const char *type, const char *a,
-                         const char *b)
-{
-    return ls__onnx_call(o, type, 2, (const char *[]){a, b}, NULL);
-}
-
 bool ls__onnx_is_there(ls__onnx *o, const ls__net_param *p)
 {
     bool there = o->there[p->id];

@@ -40,10 +40,6 @@ const char *ls__onnx_of(ls__onnx *o, const char *text, const char *v);
 /* Input k of a node. */
 const char *ls__onnx_input(const ls__onnx *o, const ls__net_node *n, int k);
 
-/* A call with two inputs. */
-const char *ls__onnx_two(ls__onnx *o, const char *type, const char *a,
-                         const char *b);
-
 /* Room for n zeros and one more; NULL: no memory, and the graph is failed. */
 void *ls__onnx_room(ls__onnx *o, int64_t n, size_t size);
 

@@ -75,43 +75,35 @@ static double modulo(double a, double b)
 {
     return b != 0 ? a - b * floor(a / b) : 0;
 }
-static double negative(double a, double b) { return -a + 0 * b; }
-static double inverse(double a, double b) { return 1 / a + 0 * b; }
-static double no(double a, double b) { return a == 0 || b != b; }
-static double root(double a, double b) { return sqrt(a) + 0 * b; }
-static double below(double a, double b) { return floor(a) + 0 * b; }
-static double above(double a, double b) { return ceil(a) + 0 * b; }
-static double exponential(double a, double b) { return exp(a) + 0 * b; }
-static double logarithm(double a, double b) { return log(a) + 0 * b; }
-static double sine(double a, double b) { return sin(a) + 0 * b; }
-static double cosine(double a, double b) { return cos(a) + 0 * b; }
-static double absolute(double a, double b) { return fabs(a) + 0 * b; }
+static double negative(double a) { return -a; }
+static double inverse(double a) { return 1 / a; }
+static double no(double a) { return a == 0; }
 
 typedef struct formula {
     const char *op;
-    double (*of)(double a, double b);
-    bool one;     /* operand */
+    double (*two)(double a, double b); /* operands */
+    double (*one)(double a);
     bool decides; /* its value is a truth */
     bool on_rows; /* multiples of the rows may go in */
 } formula;
 
 static const formula formulas[] = {
-    {"Add", add, 0, 0, 0}, {"Sub", subtract, 0, 0, 0},
-    {"Mul", multiply, 0, 0, 1}, {"Div", divide, 0, 0, 1},
-    {"Mod", modulo, 0, 0, 1}, {"Pow", pow, 0, 0, 0},
-    {"Min", fmin, 0, 0, 0}, {"Max", fmax, 0, 0, 0},
-    {"Equal", equal, 0, 1, 1}, {"Greater", greater, 0, 1, 0},
-    {"Less", less, 0, 1, 0}, {"GreaterOrEqual", not_less, 0, 1, 0},
-    {"LessOrEqual", not_greater, 0, 1, 0}, {"And", both, 0, 1, 0},
-    {"Or", either, 0, 1, 0}, {"Not", no, 1, 1, 0},
-    {"Neg", negative, 1, 0, 1}, {"Sqrt", root, 1, 0, 0},
-    {"Floor", below, 1, 0, 1}, {"Ceil", above, 1, 0, 1},
-    {"Exp", exponential, 1, 0, 0}, {"Log", logarithm, 1, 0, 0},
-    {"Sin", sine, 1, 0, 0}, {"Cos", cosine, 1, 0, 0},
-    {"Abs", absolute, 1, 0, 0}, {"Reciprocal", inverse, 1, 0, 0},
-    {NULL, NULL, 0, 0, 0}};
+    {"Add", add, NULL, 0, 0}, {"Sub", subtract, NULL, 0, 0},
+    {"Mul", multiply, NULL, 0, 1}, {"Div", divide, NULL, 0, 1},
+    {"Mod", modulo, NULL, 0, 1}, {"Pow", pow, NULL, 0, 0},
+    {"Min", fmin, NULL, 0, 0}, {"Max", fmax, NULL, 0, 0},
+    {"Equal", equal, NULL, 1, 1}, {"Greater", greater, NULL, 1, 0},
+    {"Less", less, NULL, 1, 0}, {"GreaterOrEqual", not_less, NULL, 1, 0},
+    {"LessOrEqual", not_greater, NULL, 1, 0}, {"And", both, NULL, 1, 0},
+    {"Or", either, NULL, 1, 0}, {"Not", NULL, no, 1, 0},
+    {"Neg", NULL, negative, 0, 1}, {"Sqrt", NULL, sqrt, 0, 0},
+    {"Floor", NULL, floor, 0, 1}, {"Ceil", NULL, ceil, 0, 1},
+    {"Exp", NULL, exp, 0, 0}, {"Log", NULL, log, 0, 0},
+    {"Sin", NULL, sin, 0, 0}, {"Cos", NULL, cos, 0, 0},
+    {"Abs", NULL, fabs, 0, 0}, {"Reciprocal", NULL, inverse, 0, 0},
+    {NULL, NULL, NULL, 0, 0}};
 
-static const formula remainder_of = {"Mod", fmod, 0, 0, 0};
+static const formula remainder_of = {"Mod", fmod, NULL, 0, 0};
 
 int64_t ls__place(int64_t i, int rank, const int64_t *shape,
                   const int64_t *stride)
@@ -129,16 +121,16 @@ static int one_number(const formula *f, double a, double b, bool is_real,
 {
     bool rows = ls__of_rows(a) || (!f->one && ls__of_rows(b));
 
-    if (!is_real && f->of == divide && b == 0)
+    if (!is_real && f->two == divide && b == 0)
         return ls__refuse("it divides by 0");
-    *y = f->of(a, f->one ? 0 : b);
+    *y = f->one ? f->one(a) + 0.0 : f->two(a, b); /* its zeros have no sign */
     if (rows && (!f->on_rows || fabs(*y) >= LS__EXACT ||
-                 (f->of == divide && *y != trunc(*y)) ||
-                 (f->of == modulo && *y != 0)))
+                 (f->two == divide && *y != trunc(*y)) ||
+                 (f->two == modulo && *y != 0)))
         return ls__by_rows();
     if (is_real && !f->decides)
         *y = (double)(float)*y;
-    else if (f->of == divide)
+    else if (f->two == divide)
         *y = trunc(*y);
     return 0;
 }
@@ -151,7 +143,7 @@ static int fold_formula(ls__reader *r, const ls__om_node *n, const formula *f)
     int64_t shape[LS_MAX_RANK], sa[LS_MAX_RANK], sb[LS_MAX_RANK], count;
     int rank, status;
 
-    if (f->of == modulo && ls__om_integer(n, "fmod", 0))
+    if (f->two == modulo && ls__om_integer(n, "fmod", 0))
         f = &remainder_of;
     if (n->inputs > 2 || !a || !b || !ls__value_join(a, b, &rank, shape))
         return 0;

@@ -78,7 +78,7 @@ static int take_extents(ls__om *om, ls__om_tensor *t, const ls__field *f)
 
     if (!list.at)
         return take_extent(om, t, f->value);
-    while (status == 0 && ls__wire_varint(&list, &extent))
+    while (status == 0 && ls__wire_number(&list, 0, &extent))
         status = take_extent(om, t, extent);
     return status;
 }
@@ -203,7 +203,7 @@ static int check_elements(ls__om *om, const ls__om_tensor *t)
         if (n % (size_t)t->width == 0)
             got = n / (size_t)t->width;
     } else {
-        for (ls__wire list = t->bytes; ls__wire_varint(&list, &value);)
+        for (ls__wire list = t->bytes; ls__wire_number(&list, 0, &value);)
             got++;
     }
     if (t->elements < 0 || got != (size_t)t->elements)

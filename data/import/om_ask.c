@@ -8,17 +8,6 @@
 
 /* ------ elements ------ */
 
-/* The bits of an element, which is not a varint. */
-static uint64_t bits(const ls__om_tensor *t, int64_t i)
-{
-    const uint8_t *at = t->bytes.at + i * t->width;
-    uint64_t value = 0;
-
-    for (int k = 0; k < t->width; k++)
-        value |= (uint64_t)at[k] << (8 * k);
-    return value;
-}
-
 static double number(const ls__om_tensor *t, uint64_t word)
 {
     double wide;
@@ -35,12 +24,12 @@ static double number(const ls__om_tensor *t, uint64_t word)
 
 double ls__om_element(const ls__om_tensor *t, int64_t i)
 {
+    ls__wire list = t->bytes;
     uint64_t word = 0;
 
-    if (t->width)
-        return number(t, bits(t, i));
-    for (ls__wire list = t->bytes; i >= 0; i--)
-        (void)ls__wire_varint(&list, &word);
+    list.at += i * t->width;
+    for (i = t->width ? 0 : i; i >= 0; i--)
+        (void)ls__wire_number(&list, t->width, &word);
     return number(t, word);
 }
 
@@ -52,9 +41,7 @@ bool ls__om_elements(const ls__om_tensor *t, double *out)
     if (!ls__om_width(t->type))
         return false;
     for (int64_t i = 0; i < t->elements; i++) {
-        if (t->width)
-            word = bits(t, i);
-        else if (!ls__wire_varint(&list, &word))
+        if (!ls__wire_number(&list, t->width, &word))
             return false;
         out[i] = number(t, word);
     }
@@ -100,18 +87,6 @@ double ls__om_real(const ls__om_node *n, const char *name, double usual)
                ? (double)ls__wire_float(f.value) : usual;
 }
 
-/* The next number of a list, varints or of 4 bytes each. */
-static bool next_number(ls__wire *list, int width, uint64_t *value)
-{
-    if (!width)
-        return ls__wire_varint(list, value);
-    if (ls__wire_size(*list) < (size_t)width)
-        return false;
-    *value = bits(&(ls__om_tensor){.width = width, .bytes = *list}, 0);
-    list->at += width;
-    return true;
-}
-
 /* The words of a list in fields of that number, which are packed or not. */
 static int words(const ls__om_node *n, const char *name, int number, int width,
                  int most, uint64_t *out)
@@ -126,7 +101,7 @@ static int words(const ls__om_node *n, const char *name, int number, int width,
         bool packed = f.bytes.at != NULL;
 
         for (bool more = f.number == number;
-             more && (!packed || next_number(&f.bytes, width, &f.value));
+             more && (!packed || ls__wire_number(&f.bytes, width, &f.value));
              more = packed) {
             if (got < most)
                 out[got] = f.value;

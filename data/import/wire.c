@@ -7,7 +7,7 @@
 
 enum { VARINT = 0, EIGHT_BYTES = 1, LENGTH = 2, FOUR_BYTES = 5 };
 
-bool ls__wire_varint(ls__wire *w, uint64_t *value)
+static bool varint(ls__wire *w, uint64_t *value)
 {
     *value = 0;
     for (int shift = 0; w->at < w->end && shift < 64; shift += 7) {
@@ -31,11 +31,16 @@ static bool fixed(ls__wire *w, int n, uint64_t *value)
     return true;
 }
 
+bool ls__wire_number(ls__wire *list, int width, uint64_t *value)
+{
+    return width ? fixed(list, width, value) : varint(list, value);
+}
+
 static bool part(ls__wire *w, ls__wire *bytes)
 {
     uint64_t n;
 
-    if (!ls__wire_varint(w, &n) || n > ls__wire_size(*w))
+    if (!varint(w, &n) || n > ls__wire_size(*w))
         return false;
     *bytes = (ls__wire){w->at, w->at + n};
     w->at += n;
@@ -45,7 +50,7 @@ static bool part(ls__wire *w, ls__wire *bytes)
 static bool payload(ls__wire *w, int kind, ls__field *field)
 {
     switch (kind) {
-    case VARINT: return ls__wire_varint(w, &field->value);
+    case VARINT: return varint(w, &field->value);
     case EIGHT_BYTES: return fixed(w, 8, &field->value);
     case FOUR_BYTES: return fixed(w, 4, &field->value);
     case LENGTH: return part(w, &field->bytes);
@@ -60,7 +65,7 @@ int ls__wire_next(ls__wire *w, ls__field *field)
     *field = (ls__field){0};
     if (w->at == w->end)
         return 0;
-    if (!ls__wire_varint(w, &key) || key >> 3 < 1 || key >> 3 > 536870911 ||
+    if (!varint(w, &key) || key >> 3 < 1 || key >> 3 > 536870911 ||
         !payload(w, (int)(key & 7), field))
         return ls__fail(LS_EFORMAT, "not Protocol Buffers, or cut off");
     field->number = (int)(key >> 3);

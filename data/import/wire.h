@@ -23,8 +23,9 @@ typedef struct ls__field {
 /* Read the next field: 1, 0 at the end; LS_EFORMAT: that is no message. */
 int ls__wire_next(ls__wire *message, ls__field *field);
 
-/* Read a varint of a packed list; false: there is none. */
-bool ls__wire_varint(ls__wire *list, uint64_t *value);
+/* Read a number of a packed list, of so many bytes or (0) a varint; false:
+ * there is none. */
+bool ls__wire_number(ls__wire *list, int width, uint64_t *value);
 
 /* The last field of that number, which readers go by; false: none is there.
  * The message was walked through before. */
