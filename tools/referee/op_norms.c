@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Norms: of a vector, of a group of a row, and of a channel by what is
- * stored. */
+/* Norms of a vector, and of a group of a row. */
 #include "operators.h"
 
 /* ------ a list of numbers ------ */
@@ -11,7 +10,7 @@ typedef struct stats {
 
 static bool is_rms(const asked *q) { return !strcmp(q->n->op, "rms_norm"); }
 
-static f32 by_deviation(f32 var, f32 eps)
+f32 by_deviation(f32 var, f32 eps)
 {
     return f_div(F(1.0f), f_sqrt(f_add(var, eps)));
 }
@@ -43,7 +42,7 @@ static stats stats_of(const asked *q, const f32 *x, int64_t n)
     return s;
 }
 
-static f32 norm_xh(f32 x, f32 mean, f32 r) { return f_mul(f_sub(x, mean), r); }
+f32 norm_xh(f32 x, f32 mean, f32 r) { return f_mul(f_sub(x, mean), r); }
 
 /* ------ layer, rms and group norms ------ */
 
@@ -202,48 +201,4 @@ f32 norm_makes(const asked *q)
         return unknown(q->n->op);
     return is_group         ? groups_dparam(&l, of->index == 0)
            : of->index == 0 ? vectors_dscale(&l) : column_of(q, q->dy);
-}
-
-/* ------ batch norm by what is stored ------ */
-
-/* All four parameters get theirs from the same two columns. */
-static f32 batch_dparam(const asked *q, f32 mean, f32 r, f32 factor)
-{
-    const f32 *c = sum_before(q);
-    const f32 *d = words(q->dy + q->at, q->vectors, q->width);
-    f32 *xh = words(q->x + q->at, q->vectors, q->width), by;
-
-    for (int64_t i = 0; i < q->vectors; i++)
-        xh[i] = norm_xh(xh[i], mean, r);
-    if (of->index % 3 == 0)
-        by = chains(NULL, d, xh, q->vectors);
-    else
-        by = column(NULL, d, q->vectors);
-    if (of->index == 2)
-        by = f_neg(f_mul(factor, by));
-    if (of->index == 3)
-        by = f_mul(f_mul(f_mul(F(-0.5f), factor), r), by);
-    return c ? f_add(*c, by) : by;
-}
-
-f32 batch_norm_makes(const asked *q)
-{
-    int64_t j = is_what("dparam") ? q->at : q->at % q->width;
-    f32 p[4], r, factor, x;
-
-    if (by_rows_makes(q, &x))
-        return x;
-    for (int k = 0; k < 4; k++) {
-        place all = param_of(q, k, q->width);
-
-        p[k] = all ? word(all + j) : unknown("batch_norm");
-    }
-    r = by_deviation(p[3], real_number(q, "epsilon"));
-    factor = f_mul(r, p[0]);
-    if (is_y())
-        return f_fma(f_sub(word(q->x + q->at), p[2]), factor, p[1]);
-    if (is_dx(q, 0))
-        return plus_others(q, f_mul(word(q->dy + q->at), factor));
-    return is_what("dparam") && q->dy ? batch_dparam(q, p[2], r, factor)
-                                      : unknown("batch_norm");
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Batch norms that go by the rows of a batch.  "statistics" have of each
- * channel, as doubles, forward the sum of weights (once), the means and the
- * sums of w (x - mean)^2 of a device's rows so far, back the sums of dy and of
- * dy xh; "statistics of all" those of all devices. */
+/* Batch norms.  They go by what is stored, or by the rows of a batch: then
+ * "statistics" have of each channel, as doubles, forward the sum of weights
+ * (once), the means and the sums of w (x - mean)^2 of a device's rows so far,
+ * back the sums of dy and of dy xh; "statistics of all" those of all
+ * devices. */
 #include "operators.h"
 
 #include <stdlib.h>
@@ -17,26 +18,35 @@ typedef struct moments {
 
 enum { ALL = -1 };
 
-/* The state after the last block of 256 vectors, `doubles` of them, of a
- * device's rows, or of all.  0: there is none. */
-static place last_state(const char *phase, int64_t node, int64_t device,
-                        int64_t micro, int64_t doubles)
+static bool is_back(const char *phase) { return !strcmp(phase, "backward"); }
+
+/* Doubles of a state of n channels. */
+static int64_t doubles(const char *phase, int64_t n)
+{
+    return !is_back(phase) + 2 * n;
+}
+
+/* The state after the last block of 256 vectors of a device's rows, or of all.
+ * 0: there is none. */
+static place last_state(const char *phase, const said *n, int64_t device,
+                        int64_t micro)
 {
     const char *what = device == ALL ? joined : found;
+    int64_t each = 2 * doubles(phase, width(n->shape));
 
     device = device == ALL ? 0 : device;
     spend(of - arrays);
     for (const array *k = of; k-- > arrays;)
         if (strcmp(k->what, what) == 0 && strcmp(k->phase, phase) == 0 &&
-            k->node == node && k->device == device && k->micro == micro)
-            return k->n >= 2 * doubles ? k->x + k->n - 2 * doubles : 0;
+            k->node == n->node && k->device == device && k->micro == micro)
+            return k->n >= each ? k->x + k->n - each : 0;
     return 0;
 }
 
 /* That which the element's device found. */
-static place own_state(const asked *q, int64_t doubles)
+static place own_state(const asked *q)
 {
-    return last_state(of->phase, q->n->node, of->device, of->micro, doubles);
+    return last_state(of->phase, q->n, of->device, of->micro);
 }
 
 static bool is_of_all(const said *n)
@@ -47,10 +57,10 @@ static bool is_of_all(const said *n)
 }
 
 /* That of the rows that count for the element's device. */
-static place state_of_rows(const asked *q, const char *phase, int64_t doubles)
+static place state_of_rows(const asked *q, const char *phase)
 {
-    return last_state(phase, q->n->node, is_of_all(q->n) ? ALL : of->device,
-                      of->micro, doubles);
+    return last_state(phase, q->n, is_of_all(q->n) ? ALL : of->device,
+                      of->micro);
 }
 
 /* Of channel j of n; of no rows zeros. */
@@ -65,6 +75,14 @@ static moments moments_at(place state, int64_t n, int64_t j)
     }
     return m;
 }
+
+/* Double i of a state of n channels; the channel that it is of. */
+static f64 double_of(moments m, int64_t n, int64_t i)
+{
+    return i == 0 ? m.weight : i <= n ? m.mean : m.square;
+}
+
+static int64_t channel_of(int64_t i, int64_t n) { return i ? (i - 1) % n : 0; }
 
 /* Chan et al. 1979 */
 static moments together(moments a, moments b)
@@ -84,49 +102,34 @@ static moments together(moments a, moments b)
 
 static f64 variance(moments m) { return d_div(m.square, m.weight); }
 
-/* A channel's numbers for the rows. */
+/* A channel's numbers. */
 typedef struct norm {
     f32 mean, r, factor;
 } norm;
 
-static norm norm_of(const asked *q, moments m, f32 scale)
+static norm norm_of(const asked *q, f32 mean, f32 var, f32 scale)
 {
-    f32 var = f_from(variance(m));
-    norm n;
+    f32 r = by_deviation(var, real_number(q, "epsilon"));
+    norm n = {mean, r, f_mul(r, scale)};
 
-    n.mean = f_from(m.mean);
-    n.r = f_div(F(1.0f), f_sqrt(f_add(var, real_number(q, "epsilon"))));
-    n.factor = f_mul(n.r, scale);
     return n;
 }
 
-static f32 xh_of(f32 x, norm n) { return f_mul(f_sub(x, n.mean), n.r); }
+static norm norm_of_rows(const asked *q, moments m, f32 scale)
+{
+    return norm_of(q, f_from(m.mean), f_from(variance(m)), scale);
+}
 
 /* ------ what a survey finds ------ */
 
-enum { BLOCK = 256 };
-
-/* A block of a channel: at most 256 vectors of the chunk. */
+/* A block of at most 256 vectors of the chunk, and the state before it, or
+ * 0. */
 typedef struct block {
-    const asked *q;
-    int64_t first, end, j;
-    place before; /* the state before it, or 0 */
+    int64_t first, end;
+    place before;
 } block;
 
-/* The block that a word is of, and its channel; `doubles` are of a state. */
-static block block_of(const asked *q, bool back, int64_t doubles)
-{
-    int64_t nth = q->at / (2 * doubles), i = q->at / 2 % doubles - !back;
-    block b;
-
-    b.q = q;
-    b.j = i < 0 ? 0 : i % q->width;
-    b.first = nth * BLOCK;
-    b.end = least(q->vectors, b.first + BLOCK);
-    b.before = nth ? of->x + (nth - 1) * 2 * doubles
-                   : own_state(q, doubles);
-    return b;
-}
+enum { BLOCK = 256 };
 
 /* Vector i's weight, that of its row. */
 static f32 weight_of(const asked *q, int64_t i)
@@ -135,9 +138,8 @@ static f32 weight_of(const asked *q, int64_t i)
 }
 
 /* In floats. */
-static moments block_moments(const block *b)
+static moments block_moments(const asked *q, const block *b, int64_t j)
 {
-    const asked *q = b->q;
     moments m = {0, 0, 0};
     f32 sum = 0, square = 0, mean;
 
@@ -146,13 +148,13 @@ static moments block_moments(const block *b)
 
         m.weight = d_add(m.weight, d_from(w));
         if (!f_zero(w))
-            sum = f_fma(w, word(q->x + i * q->width + b->j), sum);
+            sum = f_fma(w, word(q->x + i * q->width + j), sum);
     }
     mean = f_mul(sum, f_from(d_div(D(1.0), m.weight)));
     for (int64_t i = b->first; i < b->end; i++) {
         f32 w = weight_of(q, i), d;
 
-        d = f_sub(word(q->x + i * q->width + b->j), mean);
+        d = f_sub(word(q->x + i * q->width + j), mean);
         if (!f_zero(w))
             square = f_fma(f_mul(w, d), d, square);
     }
@@ -161,100 +163,101 @@ static moments block_moments(const block *b)
     return m;
 }
 
-/* Word `at` of a state of n channels. */
-static f32 moments_word(moments m, int64_t n, int64_t at)
+static f64 forward_finds(const asked *q, const block *b, int64_t i)
 {
-    int64_t i = at / 2 % (1 + 2 * n);
+    int64_t n = q->width, j = channel_of(i, n);
 
-    return word_of(i == 0 ? m.weight : i <= n ? m.mean : m.square, at % 2);
-}
-
-static f32 forward_makes(const asked *q)
-{
-    int64_t n = q->width;
-    block b = block_of(q, false, 1 + 2 * n);
-
-    if (b.first >= q->vectors)
-        return unknown("batch_norm");
-    return moments_word(together(moments_at(b.before, n, b.j),
-                                 block_moments(&b)), n, q->at);
+    return double_of(together(moments_at(b->before, n, j),
+                              block_moments(q, b, j)), n, i);
 }
 
 /* The sums of dy and of dy xh. */
-static f32 backward_makes(const asked *q)
+static f64 backward_finds(const asked *q, const block *b, int64_t i)
 {
-    int64_t n = q->width, k = q->at / 2 % (2 * n);
-    block b = block_of(q, true, 2 * n);
-    place all = state_of_rows(q, "forward", 1 + 2 * n);
+    int64_t n = q->width, j = i % n;
+    place all = state_of_rows(q, "forward");
     f32 part = 0;
     norm by;
 
-    if (!q->dy || !all || b.first >= q->vectors)
+    if (!q->dy || !all)
         return unknown("batch_norm");
-    by = norm_of(q, moments_at(all, n, b.j), F(1.0f));
-    for (int64_t i = b.first; i < b.end; i++) {
-        f32 d = word(q->dy + i * n + b.j);
+    by = norm_of_rows(q, moments_at(all, n, j), F(1.0f));
+    for (int64_t v = b->first; v < b->end; v++) {
+        f32 d = word(q->dy + v * n + j);
 
-        if (f_zero(weight_of(q, i)))
+        if (f_zero(weight_of(q, v)))
             continue;
-        part = k < n ? f_add(part, d)
-                     : f_fma(d, xh_of(word(q->x + i * n + b.j), by), part);
+        part = i < n ? f_add(part, d)
+                     : f_fma(d, norm_xh(word(q->x + v * n + j), by.mean, by.r),
+                             part);
     }
-    return word_of(d_add(b.before ? real_at(b.before + 2 * k) : 0,
-                         d_from(part)), q->at % 2);
+    return d_add(b->before ? real_at(b->before + 2 * i) : 0, d_from(part));
+}
+
+static f32 found_makes(const asked *q)
+{
+    int64_t each = doubles(of->phase, q->width), i = q->at / 2 % each;
+    int64_t nth = q->at / 2 / each;
+    block b = {nth * BLOCK, least(q->vectors, (nth + 1) * BLOCK),
+               nth ? of->x + (nth - 1) * 2 * each : own_state(q)};
+
+    if (b.first >= q->vectors)
+        return unknown("batch_norm");
+    return word_of((is_back(of->phase) ? backward_finds
+                                       : forward_finds)(q, &b, i), q->at % 2);
 }
 
 /* Join the findings of the devices, by the tree. */
 static f32 joined_makes(const asked *q)
 {
-    bool back = strcmp(of->phase, "backward") == 0;
-    int64_t n = q->width, devices = devices_of_step(), i = q->at / 2 - !back;
-    int64_t doubles = !back + 2 * n;
+    int64_t n = q->width, devices = devices_of_step(), i = q->at / 2;
+    bool back = is_back(of->phase);
     f64 *sum = (f64 *)(void *)room_for(2 * devices);
     moments *m = (moments *)(void *)room_for(6 * devices);
 
-    if (q->at >= 2 * doubles)
+    if (i >= doubles(of->phase, n))
         return unknown("batch_norm");
     for (int64_t d = 0; d < devices; d++) {
-        place s = last_state(of->phase, q->n->node, d, of->micro, doubles);
+        place s = last_state(of->phase, q->n, d, of->micro);
 
-        sum[d] = back && s ? real_at(s + q->at / 2 * 2) : 0;
-        if (!back)
-            m[d] = moments_at(s, n, i < 0 ? 0 : i % n);
+        if (back)
+            sum[d] = s ? real_at(s + 2 * i) : 0;
+        else
+            m[d] = moments_at(s, n, channel_of(i, n));
     }
     for (int64_t by = 1; by < devices; by *= 2)
         for (int64_t d = 0; d + by < devices; d += 2 * by)
             m[d] = together(m[d], m[d + by]);
-    return back ? word_of(d_tree(sum, devices), q->at % 2)
-                : moments_word(m[0], n, q->at);
+    return word_of(back ? d_tree(sum, devices) : double_of(m[0], n, i),
+                   q->at % 2);
 }
 
 /* ------ what goes by it ------ */
 
 /* dy less its weight times its share of the means of dy and of dy xh. */
-static f32 gradient_makes(const asked *q, norm by, f64 weight)
+static f32 less_means(const asked *q, f32 d, norm by, f64 weight)
 {
-    place back = state_of_rows(q, "backward", 2 * q->width);
-    int64_t j = q->at % q->width;
-    f32 w = row_weight(q->at / q->size), d = word(q->dy + q->at), mean[2];
+    place back = state_of_rows(q, "backward");
+    f32 w = row_weight(q->at / q->size), mean[2];
 
     if (!back)
         return unknown("batch_norm");
     for (int k = 0; k < 2; k++)
-        mean[k] = f_from(d_div(real_at(back + 2 * (k * q->width + j)),
+        mean[k] = f_from(d_div(real_at(back + 2 * (k * q->width +
+                                                   q->at % q->width)),
                                weight));
-    if (!f_zero(w))
-        d = f_fma(f_neg(w), f_fma(xh_of(word(q->x + q->at), by), mean[1],
-                                  mean[0]), d);
-    return plus_others(q, f_mul(d, by.factor));
+    if (f_zero(w))
+        return d;
+    return f_fma(f_neg(w), f_fma(norm_xh(word(q->x + q->at), by.mean, by.r),
+                                 mean[1], mean[0]), d);
 }
 
 /* Scale and bias get what the device found with its first chunk, and keep it
  * through the others. */
-static f32 dparam_makes(const asked *q)
+static f32 dparam_of_rows(const asked *q)
 {
     const f32 *c = sum_before(q);
-    place sum = own_state(q, 2 * q->width);
+    place sum = own_state(q);
     f32 by;
 
     if (of->first > 0 && c)
@@ -265,42 +268,55 @@ static f32 dparam_makes(const asked *q)
     return c ? f_add(*c, by) : by;
 }
 
-/* A value or gradient; false: no row counts, and all goes by what is stored. */
-static bool of_all_rows(const asked *q, f32 *x)
+/* By what is stored: all four parameters get theirs from the same two
+ * columns. */
+static f32 dparam_of_stored(const asked *q, norm by)
 {
-    place all = state_of_rows(q, "forward", 1 + 2 * q->width);
-    place scale = param_of(q, 0, q->width), bias = param_of(q, 1, q->width);
-    int64_t j = q->at % q->width;
-    moments m;
-    norm by;
+    const f32 *c = sum_before(q);
+    const f32 *d = words(q->dy + q->at, q->vectors, q->width);
+    f32 *xh = words(q->x + q->at, q->vectors, q->width), sum;
 
-    if (!all || !real_at(all))
-        return false;
-    if (is_what("dparam"))
-        return *x = dparam_makes(q), true;
-    if (!scale || !bias || (!is_y() && !is_dx(q, 0)))
-        unknown("batch_norm");
-    m = moments_at(all, q->width, j);
-    by = norm_of(q, m, word(scale + j));
-    *x = !is_y() ? gradient_makes(q, by, m.weight)
-                 : f_fma(f_sub(word(q->x + q->at), by.mean), by.factor,
-                         word(bias + j));
-    return true;
+    for (int64_t i = 0; i < q->vectors; i++)
+        xh[i] = norm_xh(xh[i], by.mean, by.r);
+    sum = of->index % 3 == 0 ? chains(NULL, d, xh, q->vectors)
+                             : column(NULL, d, q->vectors);
+    if (of->index == 2)
+        sum = f_neg(f_mul(by.factor, sum));
+    if (of->index == 3)
+        sum = f_mul(f_mul(f_mul(F(-0.5f), by.factor), by.r), sum);
+    return c ? f_add(*c, sum) : sum;
 }
 
-bool by_rows_makes(const asked *q, f32 *x)
+/* Where no row counts all goes by what is stored. */
+f32 batch_norm_makes(const asked *q)
 {
-    bool back = strcmp(of->phase, "backward") == 0;
+    bool surveys = integer(q, found, 0), counts;
+    int64_t j = q->at % q->width;
+    moments m;
+    f32 p[4], d;
+    norm by;
 
-    if (!integer(q, found, 0))
-        return false;
-    if (is_what(joined))
-        *x = joined_makes(q);
-    else if (is_what(found))
-        *x = back ? backward_makes(q) : forward_makes(q);
-    else
-        return of_all_rows(q, x);
-    return true;
+    if (surveys && (is_what(joined) || is_what(found)))
+        return is_what(found) ? found_makes(q) : joined_makes(q);
+    m = moments_at(surveys ? state_of_rows(q, "forward") : 0, q->width, j);
+    counts = m.weight != 0;
+    if (counts && is_what("dparam"))
+        return dparam_of_rows(q);
+    for (int k = 0; k < (counts ? 2 : 4); k++) {
+        place of_all = param_of(q, k, q->width);
+
+        p[k] = of_all ? word(of_all + j) : unknown("batch_norm");
+    }
+    by = counts ? norm_of_rows(q, m, p[0]) : norm_of(q, p[2], p[3], p[0]);
+    if (is_y())
+        return f_fma(f_sub(word(q->x + q->at), by.mean), by.factor, p[1]);
+    if (is_what("dparam") && q->dy)
+        return dparam_of_stored(q, by);
+    if (!is_dx(q, 0))
+        return unknown("batch_norm");
+    d = word(q->dy + q->at);
+    d = counts ? less_means(q, d, by, m.weight) : d;
+    return plus_others(q, f_mul(d, by.factor));
 }
 
 /* ------ what is stored ------ */
@@ -328,8 +344,7 @@ static f32 running(const said *n, const said *slot, bool is_variance, f32 was)
 
     for (int64_t i = 0; i < devices * micro; i++) {
         int64_t d = i / micro, m = i % micro;
-        place s = last_state("forward", n->node, all ? ALL : d, m,
-                             1 + 2 * slot->floats);
+        place s = last_state("forward", n, all ? ALL : d, m);
         moments at = moments_at(s, slot->floats, element - slot->at);
 
         if (m == 0)

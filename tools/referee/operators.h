@@ -77,6 +77,10 @@ uint32_t kept_bits(const drops *d, int64_t size, int64_t at, int64_t w,
 f32 softmax_of(const f32 *x, int64_t n, int64_t at);
 f32 softmax_back(const f32 *p, const f32 *dp, int64_t n, int64_t at);
 
+/* 1 / the deviation of a variance; (x - mean) r (op_norms.c). */
+f32 by_deviation(f32 var, f32 eps);
+f32 norm_xh(f32 x, f32 mean, f32 r);
+
 /* Terms of one element (terms.c): operands, its value, that one's gradient,
  * constants. */
 typedef struct given {
@@ -93,16 +97,13 @@ const char *term_name(int i);        /* NULL behind the last */
 
 answer dense_makes, matmul_makes;                       /* op_dense.c */
 answer conv_makes, pool_makes;                           /* op_windows.c */
-answer norm_makes, batch_norm_makes;                     /* op_norms.c */
+answer norm_makes;                                       /* op_norms.c */
+answer batch_norm_makes;                                 /* op_statistics.c */
 answer term_makes, dropout_makes, softmax_makes, reduced_makes, loss_makes,
     mean_loss_makes;                                     /* op_along.c */
 answer parameter_makes, embed_makes, position_makes, one_hot_makes, view_makes,
     bag_makes;                                          /* op_tables.c */
 answer attention_makes, rotary_makes;                    /* op_heads.c */
 answer steps_makes;                                      /* op_steps.c */
-
-/* The element of a batch norm that goes by the rows of a batch; false: it goes
- * by what is stored (op_statistics.c). */
-bool by_rows_makes(const asked *q, f32 *x);
 
 #endif
