@@ -44,47 +44,40 @@ static bool find_cell(const asked *q, cell *c)
            (c->bias || !param(q->n, 1));
 }
 
-/* ------ where numbers are; 0: it is a zero ------ */
+/* ------ numbers of a step ------ */
 
-static f32 at(place x) { return x ? word(x) : 0; }
+/* In the order of "steps", and of "steps back": by the state's share, by h
+ * after the step, what passes the gates by, by c before it. */
+enum { SHARE, GATE, H, C, D_SHARE, D_H, PASSES, D_C };
 
-/* The state's share of gate g, and the gate. */
-static place share_at(const cell *c, int64_t t, int64_t i, int64_t g,
-                      int64_t j)
+/* Where one of row i is, number k of the gates or of the units.  Step -1 has
+ * the state before the first, the step behind the last what c and h after that
+ * are given.  0: it is a zero. */
+static place where(const cell *c, int which, int64_t t, int64_t i, int64_t k)
 {
-    return c->steps + t * c->one + i * c->wide + g * c->n + j;
+    place step = c->steps + t * c->one;
+    place back = c->steps_back + (c->t - 1 - t) * c->back;
+
+    if (which < H)
+        return step + which * c->share + i * c->wide + k;
+    if (which <= C && t >= 0)
+        return step + 2 * c->share + (which - H) * c->states + i * c->n + k;
+    if (which <= C && !c->lstm)
+        return c->state ? c->state + i * c->n + k : 0;
+    if (which <= C)
+        return c->state ? c->state + (2 * i + (which == H)) * c->n + k : 0;
+    if (which == D_SHARE)
+        return back + i * c->wide + k;
+    if (t < c->t)
+        return back + c->share + (which - D_H) * c->states + i * c->n + k;
+    return c->ends ? c->q->dy + i * c->q->size + c->t * c->n + k : 0;
 }
 
-static place gate_at(const cell *c, int64_t t, int64_t i, int64_t g, int64_t j)
+static f32 number(const cell *c, int which, int64_t t, int64_t i, int64_t k)
 {
-    return share_at(c, t, i, g, j) + c->share;
-}
+    place x = where(c, which, t, i, k);
 
-/* h, or c, of unit j before step t. */
-static place state_at(const cell *c, int64_t t, int64_t i, int64_t j, bool of_c)
-{
-    int64_t states = c->lstm ? 2 : 1;
-
-    if (t > 0)
-        return c->steps + (t - 1) * c->one + 2 * c->share +
-               of_c * c->states + i * c->n + j;
-    return c->state ? c->state + i * states * c->n +
-                          (c->lstm && !of_c ? c->n : 0) + j
-                    : 0;
-}
-
-/* Gradients of step t: by the state's share; 0 given by h after it, 1 what
- * passes the gates by, 2 by c before it. */
-static place d_at(const cell *c, int64_t t, int64_t i, int64_t k)
-{
-    return c->steps_back + (c->t - 1 - t) * c->back + i * c->wide + k;
-}
-
-static place back_at(const cell *c, int64_t t, int64_t i, int64_t j,
-                     int64_t which)
-{
-    return c->steps_back + (c->t - 1 - t) * c->back + c->share +
-           which * c->states + i * c->n + j;
+    return x ? word(x) : 0;
 }
 
 static bool counts(const cell *c, int64_t t, int64_t i)
@@ -97,7 +90,7 @@ static bool counts(const cell *c, int64_t t, int64_t i)
 /* ------ the cells ------ */
 
 /* x, u: the shares of input and state of the gates i, f, g, o; c: the cell
- * before.  out: i, f, g, o, c', h'. */
+ * before.  out: i, f, g, o, h', c'. */
 static void lstm(const f32 *x, const f32 *u, f32 c, f32 out[6])
 {
     for (int k = 0; k < 4; k++) {
@@ -105,8 +98,8 @@ static void lstm(const f32 *x, const f32 *u, f32 c, f32 out[6])
 
         out[k] = k == 2 ? e_tanh(gate) : e_sigmoid(gate);
     }
-    out[4] = f_fma(out[1], c, f_mul(out[0], out[2]));
-    out[5] = f_mul(out[3], e_tanh(out[4]));
+    out[5] = f_fma(out[1], c, f_mul(out[0], out[2]));
+    out[4] = f_mul(out[3], e_tanh(out[5]));
 }
 
 /* Gates r, z, n; out: those, and h'. */
@@ -152,7 +145,7 @@ static void gru_back(const f32 *k, f32 hn, f32 h, f32 dh, f32 out[5])
     out[4] = f_mul(dh, k[1]);
 }
 
-/* ------ forward ------ */
+/* ------ a number is made ------ */
 
 /* Gate k = g n + j of a row: its state times a column, plus bias. */
 static f32 share(const cell *c, int64_t t, int64_t i, int64_t k)
@@ -160,59 +153,106 @@ static f32 share(const cell *c, int64_t t, int64_t i, int64_t k)
     f32 *h = room_for(c->n), y;
 
     for (int64_t j = 0; j < c->n; j++)
-        h[j] = at(state_at(c, t, i, j, false));
+        h[j] = number(c, H, t - 1, i, j);
     y = multiplied(NULL, h, words(c->u + k, c->n, c->wide), c->n);
     return after_layer(c->bias ? f_add(y, word(c->bias + k)) : y);
 }
 
-/* Number `which` of a unit: gates, then c and h. */
+/* Number `which` of a unit: gates, then h and c. */
 static f32 unit(const cell *c, int64_t t, int64_t i, int64_t j, int64_t which)
 {
     f32 out[6];
 
     (c->lstm ? lstm : gru)(words(c->q->x + (i * c->t + t) * c->wide + j,
                                  c->gates, c->n),
-                           words(share_at(c, t, i, 0, j), c->gates, c->n),
-                           at(state_at(c, t, i, j, c->lstm)), out);
+                           words(where(c, SHARE, t, i, j), c->gates, c->n),
+                           number(c, c->lstm ? C : H, t - 1, i, j), out);
     return out[which];
 }
 
-static f32 of_step(const cell *c)
+static f32 unit_back(const cell *c, int64_t t, int64_t i, int64_t j,
+                     int64_t which)
 {
-    int64_t t = c->q->at / c->one, k = c->q->at % c->one, i, j;
+    const f32 *k = words(where(c, GATE, t, i, j), c->gates, c->n);
+    f32 out[5], dh = f_add(number(c, D_H, t, i, j),
+                           word(c->q->dy + i * c->q->size + t * c->n + j));
 
-    if (k < c->share)
-        return share(c, t, k / c->wide, k % c->wide);
-    k -= c->share;
-    i = k / c->wide;
-    if (k < c->share)
-        return counts(c, t, i) ? unit(c, t, i, k % c->n, k % c->wide / c->n)
-                               : 0;
-    k -= c->share;
-    i = k % c->states / c->n;
-    j = k % c->n;
-    if (!counts(c, t, i))
-        return at(state_at(c, t, i, j, k >= c->states));
-    return unit(c, t, i, j, !c->lstm ? 3 : k < c->states ? 5 : 4);
+    if (c->lstm)
+        lstm_back(k, number(c, C, t - 1, i, j), number(c, C, t, i, j), dh,
+                  number(c, D_C, t + 1, i, j), out);
+    else
+        gru_back(k, number(c, SHARE, t, i, 2 * c->n + j),
+                 number(c, H, t - 1, i, j), dh, out);
+    return out[which];
+}
+
+/* The gradient by h before step t: that of its gates times a row of U, and what
+ * passes by. */
+static f32 through_state(const cell *c, int64_t t, int64_t i, int64_t j)
+{
+    return f_add(multiplied(NULL, words(where(c, D_SHARE, t, i, 0), c->wide, 1),
+                            words(c->u + j * c->wide, c->wide, 1), c->wide),
+                 number(c, PASSES, t, i, j));
+}
+
+static f32 made(const cell *c, int which, int64_t t, int64_t i, int64_t k)
+{
+    int64_t j = k % c->n, g = k / c->n;
+    bool is_in = counts(c, t, i);
+
+    switch (which) {
+    case SHARE: return share(c, t, i, k);
+    case GATE: return is_in ? unit(c, t, i, j, g) : 0;
+    case H:
+    case C:
+        return is_in ? unit(c, t, i, k, c->gates + which - H)
+                     : number(c, which, t - 1, i, k);
+    case D_SHARE:
+        return is_in ? unit_back(c, t, i, j, !c->lstm && g == 2 ? 3 : g) : 0;
+    case D_H:
+        return t + 1 < c->t ? through_state(c, t + 1, i, k)
+                            : number(c, D_C, c->t, i, c->lstm * c->n + k);
+    }
+    if (!is_in)
+        return which == PASSES ? number(c, D_H, t, i, k)
+                               : number(c, D_C, t + 1, i, k);
+    return which == (c->lstm ? D_C : PASSES) ? unit_back(c, t, i, k, 4) : 0;
+}
+
+/* ------ who asks for it ------ */
+
+static f32 of_step(const cell *c, bool back)
+{
+    int64_t one = back ? c->back : c->one, t = c->q->at / one;
+    int64_t k = c->q->at % one, gates = back ? c->share : 2 * c->share;
+
+    t = back ? c->t - 1 - t : t;
+    if (k < gates)
+        return made(c, (back ? D_SHARE : SHARE) + (int)(k / c->share), t,
+                    k % c->share / c->wide, k % c->wide);
+    k -= gates;
+    return made(c, (back ? D_H : H) + (int)(k / c->states), t,
+                k % c->states / c->n, k % c->n);
 }
 
 /* A number among those kept: gates as x lies; GRU's share of n, which is 0
  * beyond a row's length; the states before each step. */
 static f32 of_kept(const cell *c)
 {
-    int64_t k = c->q->at, gates = c->t * c->share, i;
+    int64_t k = c->q->at, gates = c->t * c->share, i, t;
     int64_t hn = c->lstm ? 0 : c->t * c->states, all = (c->t + 1) * c->states;
 
     if (k < gates)
-        return word(gate_at(c, k / c->wide % c->t, k / c->wide / c->t, 0,
-                            k % c->wide));
+        return number(c, GATE, k / c->wide % c->t, k / c->wide / c->t,
+                      k % c->wide);
     k -= gates;
     i = k % c->states / c->n;
+    t = k / c->states;
     if (k < hn)
-        return counts(c, k / c->states, i)
-                   ? word(share_at(c, k / c->states, i, 2, k % c->n)) : 0;
+        return counts(c, t, i) ? number(c, SHARE, t, i, 2 * c->n + k % c->n)
+                               : 0;
     k -= hn;
-    return at(state_at(c, k % all / c->states, i, k % c->n, k >= all));
+    return number(c, k >= all ? C : H, k % all / c->states - 1, i, k % c->n);
 }
 
 /* A number of the value: the steps' h, then c and h after the last. */
@@ -222,74 +262,8 @@ static f32 of_value(const cell *c)
     int64_t t = k / c->n, j = k % c->n;
 
     if (t >= c->t)
-        return at(state_at(c, c->t, i, j, c->lstm && t == c->t));
-    return counts(c, t, i) ? at(state_at(c, t + 1, i, j, false)) : 0;
-}
-
-/* ------ backward ------ */
-
-/* The gradient by c after step t, made by the step after it; by what else. */
-static place given_c(const cell *c, int64_t t, int64_t i, int64_t j)
-{
-    if (t + 1 < c->t)
-        return back_at(c, t + 1, i, j, 2);
-    return c->ends ? c->q->dy + i * c->q->size + c->t * c->n + j : 0;
-}
-
-static f32 unit_back(const cell *c, int64_t t, int64_t i, int64_t j,
-                     int64_t which)
-{
-    const f32 *k = words(gate_at(c, t, i, 0, j), c->gates, c->n);
-    f32 out[5], dh = f_add(word(back_at(c, t, i, j, 0)),
-                           word(c->q->dy + i * c->q->size + t * c->n + j));
-
-    if (c->lstm)
-        lstm_back(k, at(state_at(c, t, i, j, true)),
-                  at(state_at(c, t + 1, i, j, true)), dh,
-                  at(given_c(c, t, i, j)), out);
-    else
-        gru_back(k, word(share_at(c, t, i, 2, j)),
-                 at(state_at(c, t, i, j, false)), dh, out);
-    return out[which];
-}
-
-/* The gradient by h before step t: that of its gates times a row of U, and what
- * passes by. */
-static f32 through_state(const cell *c, int64_t t, int64_t i, int64_t j)
-{
-    return f_add(multiplied(NULL, words(d_at(c, t, i, 0), c->wide, 1),
-                            words(c->u + j * c->wide, c->wide, 1), c->wide),
-                 word(back_at(c, t, i, j, 1)));
-}
-
-/* Number `which` of back_at(). */
-static f32 passed(const cell *c, int64_t t, int64_t i, int64_t j,
-                  int64_t which)
-{
-    if (which == 0 && t + 1 < c->t)
-        return through_state(c, t + 1, i, j);
-    if (which == 0)
-        return c->ends ? word(c->q->dy + i * c->q->size + c->t * c->n +
-                              (c->lstm ? c->n : 0) + j)
-                       : 0;
-    if (!counts(c, t, i))
-        return at(which == 1 ? back_at(c, t, i, j, 0) : given_c(c, t, i, j));
-    return which == (c->lstm ? 2 : 1) ? unit_back(c, t, i, j, 4) : 0;
-}
-
-static f32 of_step_back(const cell *c)
-{
-    int64_t t = c->t - 1 - c->q->at / c->back, k = c->q->at % c->back, i, g;
-
-    if (k < c->share) {
-        g = k % c->wide / c->n;
-        i = k / c->wide;
-        return counts(c, t, i) ? unit_back(c, t, i, k % c->n,
-                                           !c->lstm && g == 2 ? 3 : g)
-                               : 0;
-    }
-    k -= c->share;
-    return passed(c, t, k % c->states / c->n, k % c->n, k / c->states);
+        return number(c, c->lstm && t == c->t ? C : H, c->t - 1, i, j);
+    return counts(c, t, i) ? number(c, H, t, i, j) : 0;
 }
 
 /* The gradient by the gates of x. */
@@ -312,8 +286,10 @@ static f32 of_kernel(const cell *c, bool bias)
     const f32 *before = sum_before(q);
 
     for (int64_t p = 0; p < n; p++) {
-        d[p] = word(d_at(c, p / q->rows, p % q->rows, k));
-        h[p] = bias ? 0 : at(state_at(c, p / q->rows, p % q->rows, j, false));
+        int64_t t = p / q->rows, i = p % q->rows;
+
+        d[p] = number(c, D_SHARE, t, i, k);
+        h[p] = bias ? 0 : number(c, H, t - 1, i, j);
     }
     return bias ? column(before, d, n) : multiplied(before, h, d, n);
 }
@@ -326,7 +302,7 @@ static f32 of_state(const cell *c)
     int64_t j = q->at % c->n;
 
     return plus_others(q, c->lstm && q->at % wide < c->n
-                              ? word(back_at(c, 0, i, j, 2))
+                              ? number(c, D_C, 0, i, j)
                               : through_state(c, 0, i, j));
 }
 
@@ -337,7 +313,7 @@ static f32 backward(const cell *c)
     if (!q->dy || !c->steps_back)
         return unknown(q->n->op);
     if (is_what("steps back"))
-        return of_step_back(c);
+        return of_step(c, true);
     if (is_dx(q, 0))
         return of_x(c);
     if (c->from > 0 && is_dx(q, c->from))
@@ -353,7 +329,7 @@ f32 steps_makes(const asked *q)
     if (!find_cell(q, &c))
         return unknown(q->n->op);
     if (is_what("steps"))
-        return of_step(&c);
+        return of_step(&c, false);
     if (is_what("kept"))
         return of_kept(&c);
     return is_y() ? of_value(&c) : backward(&c);
