@@ -37,8 +37,8 @@ static void set_option(transcript *t, const char *name, const char *value)
     if (i == t->options && value && t->options++ == 512)
         refuse("%s: has more than 512 options", t->path);
     if (i < t->options) {
-        t->option[i][0] = text_of("%s", name);
-        t->option[i][1] = value ? text_of("%s", value) : NULL;
+        t->option[i][0] = name;
+        t->option[i][1] = value;
     }
 }
 
@@ -65,14 +65,6 @@ static void take_event(transcript *t, const json *line, int64_t before)
     t->moved |= is_change || (what && !strcmp(what, "set"));
 }
 
-static const char *copy(const json *line, const char *key)
-{
-    const char *text = json_text(line, key);
-
-    return text ? text_of("%s", text) : NULL;
-}
-
-/* The line of the step stays. */
 static void take_step(transcript *t, const json *line)
 {
     static const char *const of_all[] = {"loss", "lr", "norm", "weight"};
@@ -89,8 +81,6 @@ static void take_step(transcript *t, const json *line)
         refuse("%s: the line of step %lld is not whole", t->path,
                (long long)json_whole(line, "n", 0));
     t->step = line;
-    t->step_doc = t->line_doc;
-    memset(&t->line_doc, 0, sizeof t->line_doc);
 }
 
 /* Short steps share a line: of one alone the root is that of its words. */
@@ -98,7 +88,7 @@ static void take_steps(transcript *t, const json *line)
 {
     t->in_many = 1;
     if (json_whole(line, "first", -1) == json_whole(line, "last", -2))
-        t->alone = copy(line, "root");
+        t->alone = json_text(line, "root");
 }
 
 /* Before the step the last state counts, after it the first.  Two states of one
@@ -107,7 +97,7 @@ static void take_steps(transcript *t, const json *line)
 static void take_state(transcript *t, const json *line, const char **state,
                        bool is_last)
 {
-    const char *root = copy(line, "root");
+    const char *root = json_text(line, "root");
 
     if (!root)
         refuse("%s: a state without its root", t->path);
@@ -146,8 +136,8 @@ static bool is_in_order(transcript *t, const json *line)
     return true;
 }
 
-/* Take in a line up to the state after the step. */
-static void take_line(transcript *t, const json *line, int64_t before)
+/* Take in a line up to the state after the step; false: it is not needed. */
+static bool take_line(transcript *t, const json *line, int64_t before)
 {
     int64_t was = t->next;
 
@@ -163,6 +153,9 @@ static void take_line(transcript *t, const json *line, int64_t before)
         take_steps(t, line);
     else if (is_kind(line, "event"))
         take_event(t, line, before);
+    else
+        return false;
+    return true;
 }
 
 static void take_head(transcript *t, const json *line)
@@ -190,28 +183,23 @@ void transcript_read(transcript *t, const char *path, int64_t before)
     if (!t->file)
         refuse("%s: cannot be opened", path);
     while ((n = read_line(t, &line, &room)) > 0) {
-        json_doc *doc = lines ? &t->line_doc : &t->head_doc;
-        const json *j;
+        const void *before_it = rooms();
+        const json *j = json_read(line, n);
         uint8_t hash[HASH];
         sha s;
 
-        if (!lines)
-            room = 0; /* the head's text lives on */
-        j = json_read(line, n, doc);
         if (!j || !json_text(j, "prev") || strcmp(json_text(j, "prev"), prev))
             refuse("%s, line %lld: is no line behind the one before", path,
                    (long long)lines + 1);
-        if (lines)
-            take_line(t, j, before);
-        else
+        if (!lines++)
             take_head(t, j);
+        else if (!take_line(t, j, before))
+            leave_rooms(before_it);
         sha_begin(&s);
         sha_add(&s, line, n);
         sha_add(&s, "\n", 1);
         sha_end(&s, hash);
         sha_hex(hash, prev);
-        if (lines++)
-            json_free(&t->line_doc);
     }
     if (!t->head)
         refuse("%s: is empty", path);
@@ -221,8 +209,5 @@ void transcript_close(transcript *t)
 {
     if (t->file)
         fclose(t->file);
-    json_free(&t->head_doc);
-    json_free(&t->step_doc);
-    json_free(&t->line_doc);
     memset(t, 0, sizeof *t);
 }

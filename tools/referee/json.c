@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See json.h. */
 #include "json.h"
+#include "verdict.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -200,24 +201,16 @@ static size_t most_values(const char *text, size_t n)
     return most;
 }
 
-json *json_read(const char *text, size_t n, json_doc *doc)
+const json *json_read(const char *text, size_t n)
 {
     reader r = {text, text + n, NULL, NULL, 0};
+    const json *all;
 
-    doc->root = r.next = calloc(most_values(text, n), sizeof *r.next);
+    r.next = room_of(most_values(text, n) * sizeof *r.next);
     /* A number without blanks takes a zero more than it is read from. */
-    r.room = doc->texts = malloc(2 * n + 2);
-    if (!r.next || !r.room || !read_value(&r) || r.at != r.end)
-        json_free(doc);
-    return doc->root;
-}
-
-void json_free(json_doc *doc)
-{
-    free(doc->root);
-    free(doc->texts);
-    doc->root = NULL;
-    doc->texts = NULL;
+    r.room = room_of(2 * n + 2);
+    all = read_value(&r);
+    return r.at == r.end ? all : NULL;
 }
 
 /* ------ asking ------ */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* JSON of records and transcripts, as a tree.  Hostile texts are refused. */
+/* JSON of records and transcripts, as a tree in rooms (verdict.h).  Hostile
+ * texts are refused. */
 #ifndef REFEREE_JSON_H
 #define REFEREE_JSON_H
 
@@ -13,20 +14,12 @@ typedef struct json {
     int type;
     const char *key;  /* of a member; else NULL */
     const char *text; /* of a text, without escapes, or a number as it stands */
-    const char *from, *to; /* where it stands */
+    const char *from, *to; /* where it stands in what was read */
     struct json *first, *next; /* of a list or an object; the one behind it */
 } json;
 
-/* All values of one text, the first of them the text's own. */
-typedef struct json_doc {
-    json *root;
-    char *texts;
-} json_doc;
-
-/* Read a text of n bytes, which must live on; NULL: it is no JSON of sorted
- * keys without blanks, and doc is empty. */
-json *json_read(const char *text, size_t n, json_doc *doc);
-void json_free(json_doc *doc);
+/* Read a text of n bytes; NULL: it is no JSON of sorted keys without blanks. */
+const json *json_read(const char *text, size_t n);
 
 /* A member; NULL: there is none, or `of` is NULL or no object. */
 const json *json_get(const json *of, const char *key);

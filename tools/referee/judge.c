@@ -21,7 +21,7 @@ typedef struct room {
     double bytes[]; /* aligned for all */
 } room;
 
-static room *rooms;
+static room *last_room;
 
 void *room_of(size_t bytes)
 {
@@ -29,9 +29,21 @@ void *room_of(size_t bytes)
 
     if (!r)
         refuse("no memory for %lu bytes", (unsigned long)bytes);
-    r->next = rooms;
-    rooms = r;
+    r->next = last_room;
+    last_room = r;
     return r->bytes;
+}
+
+void *rooms(void) { return last_room; }
+
+void leave_rooms(const void *since)
+{
+    while (last_room != since) {
+        room *next = last_room->next;
+
+        free(last_room);
+        last_room = next;
+    }
 }
 
 char *text_of(const char *format, ...)
@@ -368,12 +380,7 @@ static void close_all(void)
         record_close(&records[side]);
         transcript_close(&transcripts[side]);
     }
-    while (rooms) {
-        room *next = rooms->next;
-
-        free(rooms);
-        rooms = next;
-    }
+    leave_rooms(NULL);
 }
 
 static void open_all(const char *const path[2],

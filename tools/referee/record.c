@@ -111,7 +111,7 @@ static void check_seal(record *r, const uint8_t header[HEADER],
 
 static void read_head(record *r, const char *text, int64_t n)
 {
-    r->head = json_read(text, (size_t)n, &r->doc);
+    r->head = json_read(text, (size_t)n);
     if (!r->head || !json_text(r->head, "kind") ||
         strcmp(json_text(r->head, "kind"), "record"))
         refuse("%s: its head is no record's", r->path);
@@ -165,7 +165,6 @@ void record_close(record *r)
 {
     if (r->file)
         fclose(r->file);
-    json_free(&r->doc);
     memset(r, 0, sizeof *r);
 }
 

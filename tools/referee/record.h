@@ -15,7 +15,6 @@ typedef struct record {
     const char *path;
     FILE *file;
     int64_t bytes, tail, entries;
-    json_doc doc;
     const json *head;
     array *arrays;
     int values; /* words follow the hashes of leaves */

@@ -9,7 +9,6 @@
 typedef struct transcript {
     const char *path;
     FILE *file;
-    json_doc head_doc, step_doc, line_doc; /* line: the one at hand */
     const json *head, *step; /* the line of the step; NULL: it has none */
     const char *option[512][2]; /* as they are at the step: name and value */
     int options;

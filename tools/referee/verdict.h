@@ -16,9 +16,12 @@ void decide(int status);
  * it in the order of the step, and differs, too. */
 void judge_instead(int64_t at, uint32_t a, uint32_t b);
 
-/* Memory until the verdict, zeros; of a text. */
+/* Memory until the verdict, zeros; of a text.  What was taken since rooms() is
+ * given back to there. */
 void *room_of(size_t bytes);
 char *text_of(const char *format, ...);
+void *rooms(void);
+void leave_rooms(const void *since);
 
 /* Judge two records, with transcripts or NULL: prints, returns the status; and
  * why it was refused. */
