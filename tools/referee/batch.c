@@ -128,20 +128,14 @@ static int64_t row_of_data(claim *c, int64_t i)
 
 /* ------ leaves of the data ------ */
 
-/* A leaf of the data's tree that a record shows, once it stands under the
- * root. */
-typedef struct shown {
-    int64_t leaf, n;
-    const array *words, *way;
-    uint32_t *x; /* NULL: it was not asked for yet */
-} shown;
-
+/* What a record shows of the data, and says of its batch. */
 typedef struct shows {
     record *of;
     claim c;
-    shown *leaf;
-    int64_t count, last;
-    const char *why; /* it is not as it should be */
+    const uint32_t **x; /* of an array that is a leaf of the data's tree, once
+                           it stands under the root; NULL: not asked for */
+    int64_t last;       /* the array that was asked for */
+    const char *why;    /* it is not as it should be */
 } shows;
 
 /* The hash of leaves first .. first+n-1, of which leaf `at` is at hand; the way
@@ -180,62 +174,53 @@ static uint32_t *words_of(record *r, const array *k)
     return x;
 }
 
-/* Read a leaf, and hold it against the root. */
-static bool open_leaf(shows *s, shown *l)
+/* Is array i of the batch, so called, and of that leaf? */
+static bool is_of_leaf(const record *r, int64_t i, const char *what,
+                       int64_t leaf)
+{
+    return i < r->entries && !strcmp(r->arrays[i].phase, "batch") &&
+           !strcmp(r->arrays[i].what, what) && r->arrays[i].first == leaf;
+}
+
+/* Read array i, a leaf, and the way behind it, and hold it against the root;
+ * NULL: it does not stand there. */
+static const uint32_t *open_leaf(shows *s, int64_t i, int64_t leaf)
 {
     int64_t all = s->c.rows * s->c.width, n = all / LEAF_WORDS;
-    int64_t here = all - l->leaf * LEAF_WORDS;
+    int64_t here = least(all - leaf * LEAF_WORDS, LEAF_WORDS);
+    const array *k = &s->of->arrays[i], *way = k + 1;
+    const uint32_t *x;
     uint8_t hash[HASH];
 
     n += all % LEAF_WORDS != 0;
-    here = here < LEAF_WORDS ? here : LEAF_WORDS;
-    if (!l->words || !l->way || l->leaf >= n || l->words->n != here ||
-        l->way->n % 8 || l->way->n > 8 * 64)
-        return false;
-    l->x = words_of(s->of, l->words);
-    hash_words(l->x, (long)here, hash);
-    return climb(0, n, l->leaf, words_of(s->of, l->way), l->way->n / 8, hash) &&
-           sha_is(hash, s->c.root);
+    if (!is_of_leaf(s->of, i + 1, "way of the data", leaf) || leaf >= n ||
+        k->n != here || way->n % 8 || way->n > 8 * 64)
+        return NULL;
+    x = words_of(s->of, k);
+    hash_words(x, (long)here, hash);
+    return climb(0, n, leaf, words_of(s->of, way), way->n / 8, hash) &&
+           sha_is(hash, s->c.root) ? x : NULL;
 }
 
 /* The word of the data, by its number; false: the record does not show it. */
 static bool word_of_data(shows *s, int64_t at, uint32_t *x)
 {
-    int64_t leaf = at / LEAF_WORDS, i = s->last;
+    static const char what[] = "leaf of the data";
+    int64_t leaf = at / LEAF_WORDS, i = s->last, n = s->of->entries;
 
-    if (i >= s->count || s->leaf[i].leaf != leaf)
-        for (i = 0; i < s->count && s->leaf[i].leaf != leaf; i++)
+    if (!is_of_leaf(s->of, i, what, leaf))
+        for (i = 0; i < n && !is_of_leaf(s->of, i, what, leaf); i++)
             ;
-    if (i == s->count || (!s->leaf[i].x && !open_leaf(s, &s->leaf[i]))) {
+    if (i < n && !s->x[i])
+        s->x[i] = open_leaf(s, i, leaf);
+    if (i == n || !s->x[i]) {
         s->why = text_of("it does not show leaf %lld of the data under their "
                          "root", (long long)leaf);
         return false;
     }
     s->last = i;
-    *x = s->leaf[i].x[at % LEAF_WORDS];
+    *x = s->x[i][at % LEAF_WORDS];
     return true;
-}
-
-static bool is_in_batch(const array *k, const char *what)
-{
-    return !strcmp(k->phase, "batch") && !strcmp(k->what, what);
-}
-
-static void find_leaves(shows *s)
-{
-    record *r = s->of;
-
-    s->leaf = room_of((size_t)(r->entries + 1) * sizeof *s->leaf);
-    for (int64_t i = 0; i < r->entries; i++)
-        if (is_in_batch(&r->arrays[i], "leaf of the data")) {
-            s->leaf[s->count].leaf = r->arrays[i].first;
-            s->leaf[s->count].words = &r->arrays[i];
-            if (i + 1 < r->entries &&
-                is_in_batch(&r->arrays[i + 1], "way of the data") &&
-                r->arrays[i + 1].first == r->arrays[i].first)
-                s->leaf[s->count].way = &r->arrays[i + 1];
-            s->count++;
-        }
 }
 
 /* ------ a record's batch ------ */
@@ -324,7 +309,7 @@ const char *batch_differs(record *r, const char *root)
         return NULL;
     if (!read_claim(r, &s.c) || (root && strcmp(root, s.c.root)))
         return "its rows are not those of the root of the data";
-    find_leaves(&s);
+    s.x = room_of((size_t)(r->entries + 1) * sizeof *s.x);
     return check_batch(&s) ? NULL : s.why;
 }
 
