@@ -2,6 +2,8 @@
 /* Sums, in the orders of the contract. */
 #include "numbers.h"
 
+#include <stddef.h>
+
 int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ------ products ------ */
@@ -12,17 +14,7 @@ static f32 chain(const f32 *a, const f32 *b, int64_t n)
     f32 sum = 0;
 
     for (int64_t i = 0; i < n; i++)
-        sum = f_fma(a[i], b[i], sum);
-    return sum;
-}
-
-static f32 chain_of_one(const f32 *a, const f32 *b, int64_t n)
-{
-    f32 sum = 0;
-
-    (void)b;
-    for (int64_t i = 0; i < n; i++)
-        sum = f_add(sum, a[i]);
+        sum = b ? f_fma(a[i], b[i], sum) : f_add(sum, a[i]);
     return sum;
 }
 
@@ -33,7 +25,7 @@ static f32 chunks(const f32 *c, const f32 *a, const f32 *b, int64_t k,
     f32 sum = c ? *c : 0;
 
     for (int64_t i = 0; i < k; i += 256) {
-        f32 one = chunk(a + i, b + i, least(k - i, 256));
+        f32 one = chunk(a + i, b ? b + i : NULL, least(k - i, 256));
 
         sum = i || c ? f_add(sum, one) : one;
     }
@@ -47,7 +39,7 @@ f32 chains(const f32 *c, const f32 *a, const f32 *b, int64_t n)
 
 f32 column(const f32 *c, const f32 *a, int64_t rows)
 {
-    return chunks(c, a, a, rows, chain_of_one);
+    return chunks(c, a, NULL, rows, chain);
 }
 
 f32 f32_product(const f32 *c, const f32 *a, const f32 *b, int64_t k)
