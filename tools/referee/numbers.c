@@ -93,15 +93,7 @@ f32 f_sub(f32 a, f32 b) { return f_add(a, f_neg(b)); }
 
 f32 f_mul(f32 a, f32 b) { return f_from(d_mul(d_from(a), d_from(b))); }
 f32 f_div(f32 a, f32 b) { return f_from(d_div(d_from(a), d_from(b))); }
-
-f32 f_sqrt(f32 a)
-{
-    if (f_nan(a) || (a >> 31 && !f_zero(a)))
-        return NAN32;
-    return f_zero(a)  ? a & 0x80000000u
-           : f_inf(a) ? a
-                      : f_from(d_sqrt(d_from(a)));
-}
+f32 f_sqrt(f32 a) { return f_from(d_sqrt(d_from(a))); }
 
 int f_lt(f32 a, f32 b) { return d_lt(d_from(a), d_from(b)); }
 
@@ -230,15 +222,17 @@ f64 d_div(f64 a, f64 b)
     return d_round(s, q << 1 | (rest != 0), d_exp(a) - d_exp(b) - 57);
 }
 
-/* Of a positive number: digit by digit, two bits of it for one of the root,
- * and one more that says which way to round. */
+/* Digit by digit, two bits of the number for one of the root, and one more that
+ * says which way to round. */
 f64 d_sqrt(f64 a)
 {
     uint64_t m = d_man(a), root = 0, rest = 0;
     int e = d_exp(a) - 1075;
 
-    if (d_zero(a))
-        return 0;
+    if (d_zero(a) || d_nan(a) || a == INF64)
+        return d_zero(a) ? a & SIGN64 : a;
+    if (a >> 63)
+        return NAN64;
     if (e & 1) {
         m <<= 1;
         e--;
