@@ -2,19 +2,20 @@
 /* Convolutions and poolings. */
 #include "operators.h"
 
-/* A window over an image (in_h,in_w,c): h by w windows come out. */
+/* A window over an image of `in` lines and columns of c channels: `out` windows
+ * come out.  `before`: the padding before line 0, and column 0. */
 typedef struct window {
-    int64_t kh, kw, sy, sx, dy, dx, top, left, taps;
-    int64_t in_h, in_w, c, h, w;
+    int64_t k[2], s[2], gap[2], before[2], in[2], out[2];
+    int64_t c, taps;
 } window;
 
 enum { SAME, VALID, CAUSAL, EXPLICIT };
 
-/* The pixels of padding before an axis. */
-static int64_t padding_of(int64_t kind, int64_t in, int64_t out, int64_t k,
-                          int64_t gap, int64_t s, int64_t explicit)
+static int64_t padding_of(int64_t kind, const window *w, int axis,
+                          int64_t explicit)
 {
-    int64_t reach = (k - 1) * gap + 1, missing = (out - 1) * s + reach - in;
+    int64_t reach = (w->k[axis] - 1) * w->gap[axis] + 1;
+    int64_t missing = (w->out[axis] - 1) * w->s[axis] + reach - w->in[axis];
 
     switch (kind) {
     case SAME: return missing > 0 ? missing / 2 : 0;
@@ -33,54 +34,53 @@ static int64_t positive(const asked *q, const char *name)
 
 static bool find_window(const asked *q, window *w)
 {
+    static const char *const names[2][4] = {
+        {"height", "stride_y", "dilation_y", "top"},
+        {"width", "stride_x", "dilation_x", "left"}};
     int64_t in[MOST_RANK], out[MOST_RANK];
-    int64_t kind = integer(q, "padding", VALID);
 
     if (axes(q->from->shape, in) != 3 || axes(q->n->shape, out) != 3)
         return false;
-    w->kh = positive(q, "height");
-    w->kw = positive(q, "width");
-    w->sy = positive(q, "stride_y");
-    w->sx = positive(q, "stride_x");
-    w->dy = positive(q, "dilation_y");
-    w->dx = positive(q, "dilation_x");
-    w->in_h = in[0];
-    w->in_w = in[1];
+    for (int a = 0; a < 2; a++) {
+        w->k[a] = positive(q, names[a][0]);
+        w->s[a] = positive(q, names[a][1]);
+        w->gap[a] = positive(q, names[a][2]);
+        w->in[a] = in[a];
+        w->out[a] = out[a];
+        w->before[a] = padding_of(integer(q, "padding", VALID), w, a,
+                                  integer(q, names[a][3], 0));
+    }
     w->c = in[2];
-    w->h = out[0];
-    w->w = out[1];
-    if (w->kh > (1 << 20) / w->kw)
-        return false;
-    w->taps = w->kh * w->kw;
-    w->top = padding_of(kind, w->in_h, w->h, w->kh, w->dy, w->sy,
-                        integer(q, "top", 0));
-    w->left = padding_of(kind, w->in_w, w->w, w->kw, w->dx, w->sx,
-                         integer(q, "left", 0));
-    return true;
+    w->taps = w->k[0] > (1 << 20) / w->k[1] ? 0 : w->k[0] * w->k[1];
+    return w->taps > 0;
 }
 
 /* The pixel of tap t of window o, of all images; -1: outside. */
 static int64_t pixel(const window *w, int64_t o, int64_t t)
 {
-    int64_t y = o / w->w % w->h * w->sy - w->top + t / w->kw * w->dy;
-    int64_t x = o % w->w * w->sx - w->left + t % w->kw * w->dx;
+    int64_t y = o / w->out[1] % w->out[0] * w->s[0] - w->before[0] +
+                t / w->k[1] * w->gap[0];
+    int64_t x = o % w->out[1] * w->s[1] - w->before[1] +
+                t % w->k[1] * w->gap[1];
 
-    if (y < 0 || y >= w->in_h || x < 0 || x >= w->in_w)
+    if (y < 0 || y >= w->in[0] || x < 0 || x >= w->in[1])
         return -1;
-    return (o / w->w / w->h * w->in_h + y) * w->in_w + x;
+    return (o / w->out[1] / w->out[0] * w->in[0] + y) * w->in[1] + x;
 }
 
 /* The window that has pixel p, of all images, as its tap t; -1: there is
  * none. */
 static int64_t window_at(const window *w, int64_t p, int64_t t)
 {
-    int64_t i = p / w->in_w % w->in_h + w->top - t / w->kw * w->dy;
-    int64_t j = p % w->in_w + w->left - t % w->kw * w->dx;
+    int64_t i = p / w->in[1] % w->in[0] + w->before[0] -
+                t / w->k[1] * w->gap[0];
+    int64_t j = p % w->in[1] + w->before[1] - t % w->k[1] * w->gap[1];
 
-    if (i < 0 || j < 0 || i % w->sy || j % w->sx || i / w->sy >= w->h ||
-        j / w->sx >= w->w)
+    if (i < 0 || j < 0 || i % w->s[0] || j % w->s[1] ||
+        i / w->s[0] >= w->out[0] || j / w->s[1] >= w->out[1])
         return -1;
-    return (p / w->in_w / w->in_h * w->h + i / w->sy) * w->w + j / w->sx;
+    return (p / w->in[1] / w->in[0] * w->out[0] + i / w->s[0]) * w->out[1] +
+           j / w->s[1];
 }
 
 /* ------ convolution ------ */
@@ -100,7 +100,7 @@ typedef struct conv {
 /* One group, and windows without gaps. */
 static bool is_plain(const conv *v)
 {
-    return v->in == v->w.c && v->w.dy == 1 && v->w.dx == 1;
+    return v->in == v->w.c && v->w.gap[0] == 1 && v->w.gap[1] == 1;
 }
 
 /* Each channel by itself: what is multiplied may be rounded, and sums are those
@@ -164,7 +164,7 @@ static void see_taps(conv *v, bool back)
                                      i),
                  word(v->weight + (t * v->in + (back ? c % v->in : i)) *
                                       v->wide + (back ? first + i : c)));
-        if ((k + 1) % v->w.kw == 0)
+        if ((k + 1) % v->w.k[1] == 0)
             end_row(v);
     }
     flush(v);
@@ -201,8 +201,8 @@ static void see_rectangle(conv *v, int64_t image, int64_t y, int64_t x,
         int64_t i = y + p / 4 / across * 2 + p % 4 / 2;
         int64_t j = x + p / 4 % across * 2 + p % 2;
 
-        if (i < y + high && i < w->h && j < x + wide && j < w->w)
-            see(v, (image * w->h + i) * w->w + j, k);
+        if (i < y + high && i < w->out[0] && j < x + wide && j < w->out[1])
+            see(v, (image * w->out[0] + i) * w->out[1] + j, k);
     }
 }
 
@@ -211,11 +211,11 @@ static void see_rectangle(conv *v, int64_t image, int64_t y, int64_t x,
 static void see_all(conv *v, int64_t k, bool is_column)
 {
     const window *w = &v->w;
-    int64_t wide = w->w < 128 ? w->w : 128, high = 256 / wide / 2 * 2;
+    int64_t wide = w->out[1] < 128 ? w->out[1] : 128, high = 256 / wide / 2 * 2;
 
     for (int64_t image = 0; image < v->q->rows; image++)
-        for (int64_t i = 0; i < w->h; i += high)
-            for (int64_t j = 0; j < w->w; j += wide) {
+        for (int64_t i = 0; i < w->out[0]; i += high)
+            for (int64_t j = 0; j < w->out[1]; j += wide) {
                 see_rectangle(v, image, i, j, high, wide, k);
                 if (!is_column) {
                     flush(v);
@@ -233,14 +233,14 @@ static void see_all(conv *v, int64_t k, bool is_column)
 static void see_twos(conv *v, int64_t k)
 {
     const window *w = &v->w;
-    int64_t two = (w->w + 3) / 4, twos = (w->h + 1) / 2;
+    int64_t two = (w->out[1] + 3) / 4, twos = (w->out[0] + 1) / 2;
 
     for (int64_t p = 0; p < v->q->rows * twos * two * 8; p++) {
         int64_t i = p / 8 / two % twos * 2 + p % 8 / 4;
         int64_t j = p / 8 % two * 4 + p % 2 * 2 + p % 4 / 2;
 
-        if (i < w->h && j < w->w)
-            see(v, (p / 8 / two / twos * w->h + i) * w->w + j, k);
+        if (i < w->out[0] && j < w->out[1])
+            see(v, (p / 8 / two / twos * w->out[0] + i) * w->out[1] + j, k);
         else
             push(v, 0, 0);
         if ((p + 1) % (8 * two) == 0)
@@ -250,7 +250,7 @@ static void see_twos(conv *v, int64_t k)
 
 static f32 conv_dparam(conv *v, bool bias)
 {
-    int64_t k = bias ? -1 : v->q->at / v->wide, row = 8 * (v->w.w / 4 + 1);
+    int64_t k = bias ? -1 : v->q->at / v->wide, row = 8 * (v->w.out[1] / 4 + 1);
 
     begin(v, row > 256 ? row : 256, sum_before(v->q));
     if (is_bf16() && is_plain(v) && !is_depthwise(v))
@@ -272,7 +272,7 @@ f32 conv_makes(const asked *q)
     v.out = q->width / groups;
     v.bias = param_of(q, 1, q->width);
     if (!find_window(q, &v.w) || v.in < 1 || v.out < 1 ||
-        v.wide > ATTRIBUTE / v.in / v.w.kh / v.w.kw)
+        v.wide > ATTRIBUTE / v.in / v.w.k[0] / v.w.k[1])
         return unknown("conv2d");
     v.weight = param_of(q, 0, v.w.taps * v.in * v.wide);
     if (!v.weight || (param(q->n, 1) && !v.bias))
@@ -311,34 +311,25 @@ static f32 window_sum(const asked *q, const window *w, int64_t o, int64_t c,
     return sum;
 }
 
-/* Of k taps, `gap` apart from `at` on, those before `end`; inside: and not
- * before 0. */
-static int64_t taps_before(int64_t at, int64_t gap, int64_t k, int64_t end,
-                           bool inside)
-{
-    int64_t n = 0;
-
-    for (int64_t i = 0; i < k; i++)
-        n += at + i * gap < end && (!inside || at + i * gap >= 0);
-    return n;
-}
-
 /* 1 / what the mean of window o divides by: pixels outside are left out where
  * they are beyond the padding, and where it says so. */
 static f32 share(const asked *q, const window *w, int64_t o)
 {
+    static const char *const behind[] = {"bottom", "right"};
     bool inside = integer(q, "inside", 0), ceil = integer(q, "ceil", 0);
-    int64_t more_y = ceil ? integer(q, "bottom", 0) : (w->kh - 1) * w->dy + 1;
-    int64_t more_x = ceil ? integer(q, "right", 0) : (w->kw - 1) * w->dx + 1;
-    int64_t y = o / w->w % w->h * w->sy - w->top;
-    int64_t x = o % w->w * w->sx - w->left;
-    int64_t n = taps_before(y, w->dy, w->kh, w->in_h + (inside ? 0 : more_y),
-                            inside) *
-                taps_before(x, w->dx, w->kw, w->in_w + (inside ? 0 : more_x),
-                            inside);
+    int64_t nth[2] = {o / w->out[1] % w->out[0], o % w->out[1]}, n[2] = {0, 0};
 
-    spend(w->kh + w->kw);
-    return f_div(F(1.0f), f_int(n));
+    spend(w->k[0] + w->k[1]);
+    for (int a = 0; a < 2; a++) {
+        int64_t more = ceil ? integer(q, behind[a], 0)
+                            : (w->k[a] - 1) * w->gap[a] + 1;
+        int64_t end = w->in[a] + (inside ? 0 : more);
+        int64_t at = nth[a] * w->s[a] - w->before[a];
+
+        for (int64_t i = 0; i < w->k[a]; i++, at += w->gap[a])
+            n[a] += at < end && (!inside || at >= 0);
+    }
+    return f_div(F(1.0f), f_int(n[0] * n[1]));
 }
 
 /* The value, or which tap of a window is the largest. */
