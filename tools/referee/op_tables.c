@@ -21,17 +21,6 @@ static f32 adds_of(const asked *q, place index, int64_t count, uint32_t row,
     return sum;
 }
 
-/* The same in every row. */
-f32 parameter_makes(const asked *q)
-{
-    place p = param_of(q, 0, q->size);
-
-    if (is_dparam(q, 0))
-        return column(sum_before(q), words(q->dy + q->at, q->rows, q->size),
-                      q->rows);
-    return p && is_y() ? word(p + q->at % q->size) : unknown("parameter");
-}
-
 f32 embed_makes(const asked *q)
 {
     int64_t count = integer(q, "count", 0), n = q->width;
@@ -48,15 +37,21 @@ f32 embed_makes(const asked *q)
                                            : unknown("embed");
 }
 
+/* A parameter, the same in every row, or added to the row. */
 f32 position_makes(const asked *q)
 {
-    place table = param_of(q, 0, q->size);
+    bool adds = strcmp(q->n->op, "position") == 0;
+    place p = param_of(q, 0, q->size), d = q->dy + q->at;
+    f32 x;
 
     if (is_dparam(q, 0))
-        return adds_of(q, 0, q->rows, 0, q->dy + q->at, q->size);
-    return table && is_y() ? f_add(word(q->x + q->at),
-                                   word(table + q->at % q->size))
-                           : unknown("position");
+        return adds ? adds_of(q, 0, q->rows, 0, d, q->size)
+                    : column(sum_before(q), words(d, q->rows, q->size),
+                             q->rows);
+    if (!p || !is_y())
+        return unknown(q->n->op);
+    x = word(p + q->at % q->size);
+    return adds ? f_add(word(q->x + q->at), x) : x;
 }
 
 f32 one_hot_makes(const asked *q)

@@ -165,7 +165,7 @@ static const struct {
     {"sum", reduced_makes}, {"max_over", reduced_makes},
     {"cross entropy", loss_makes}, {"next token", loss_makes},
     {"squared error", loss_makes}, {"mean_loss", mean_loss_makes},
-    {"weighted_mean_loss", mean_loss_makes}, {"parameter", parameter_makes},
+    {"weighted_mean_loss", mean_loss_makes}, {"parameter", position_makes},
     {"embed", embed_makes}, {"position", position_makes},
     {"gather", view_makes}, {"one_hot", one_hot_makes},
     {"flatten", view_makes}, {"reshape", view_makes},

@@ -101,8 +101,8 @@ answer norm_makes;                                       /* op_norms.c */
 answer batch_norm_makes;                                 /* op_statistics.c */
 answer term_makes, dropout_makes, softmax_makes, reduced_makes, loss_makes,
     mean_loss_makes;                                     /* op_along.c */
-answer parameter_makes, embed_makes, position_makes, one_hot_makes, view_makes,
-    bag_makes;                                          /* op_tables.c */
+answer embed_makes, position_makes, one_hot_makes, view_makes,
+    bag_makes;                                           /* op_tables.c */
 answer attention_makes, rotary_makes;                    /* op_heads.c */
 answer steps_makes;                                      /* op_steps.c */
 
