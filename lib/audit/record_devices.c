@@ -19,16 +19,6 @@
 
 /* ------ what is shown ------ */
 
-void ls__recording_double(ls__recording *r, const char *phase,
-                          const char *what, double x)
-{
-    ls__where w = {.phase = phase, .what = what, .device = r->device};
-    uint32_t word[2];
-
-    ls__record_words(x, word);
-    ls__recording_array(r, &w, word, 2, LS__DOUBLES);
-}
-
 /* Show doubles as words, the high one first. */
 static void show_reals(ls__recording *r, const ls__where *w, const double *x,
                        int64_t n)
@@ -48,6 +38,14 @@ static void show_reals(ls__recording *r, const ls__where *w, const double *x,
         memcpy(&to[i], &bits, sizeof bits);
     }
     free(word);
+}
+
+void ls__recording_double(ls__recording *r, const char *phase,
+                          const char *what, double x)
+{
+    ls__where w = {.phase = phase, .what = what, .device = r->device};
+
+    show_reals(r, &w, &x, 1);
 }
 
 /* The array that an instruction wrote. */

@@ -12,94 +12,97 @@
 
 /* ------ the file ------ */
 
-static int put(ls__record_file *f, const void *data, size_t bytes)
+static int put(ls_record *r, const void *data, size_t bytes)
 {
-    f->at += (int64_t)bytes;
-    return ls__newfile_write(&f->file.out, data, bytes);
+    r->at += (int64_t)bytes;
+    return ls__newfile_write(&r->file.out, data, bytes);
 }
 
 /* Zeros up to where an array may begin. */
-static int align(ls__record_file *f)
+static int align(ls_record *r)
 {
     static const char zeros[LS__RECORD_ALIGNED];
 
     _Static_assert((LS__RECORD_ALIGNED & (LS__RECORD_ALIGNED - 1)) == 0, "");
-    return put(f, zeros, (size_t)(-f->at & (LS__RECORD_ALIGNED - 1)));
+    return put(r, zeros, (size_t)(-r->at & (LS__RECORD_ALIGNED - 1)));
 }
 
-int ls__record_create(ls__record_file *f, const char *path,
-                      const ls__params *layout, bool values)
+int ls__record_create(ls_record *r, const char *path, const ls__params *layout,
+                      bool values)
 {
     const ls__record_header none = {0};
-    int status = ls__aside_open(&f->file, path);
+    int status = ls__aside_open(&r->file, path);
 
-    f->layout = layout;
-    f->values = values;
-    f->bytes = 1;
-    return status < 0 ? status : put(f, &none, sizeof none);
+    r->layout = layout;
+    r->values = values;
+    r->bytes = 1;
+    return status < 0 ? status : put(r, &none, sizeof none);
 }
 
-void ls__record_close(ls__record_file *f)
+void ls__record_drop(ls_record *r)
 {
-    if (f->file.out.path)
-        ls__aside_close(&f->file);
-    ls__names_free(&f->known);
-    ls__arena_free(&f->texts);
-    free(f->entry);
-    *f = (ls__record_file){0};
+    if (!r)
+        return;
+    if (r->file.out.path)
+        ls__aside_close(&r->file);
+    ls__names_free(&r->known);
+    ls__arena_free(&r->texts);
+    json_decref(r->head);
+    free(r->entry);
+    free(r);
 }
 
 /* ------ names and index ------ */
 
 /* The place of a name among the names; -1: no memory. */
-static int64_t name_at(ls__record_file *f, const char *name)
+static int64_t name_at(ls_record *r, const char *name)
 {
     const char *copy;
     int *place;
 
     if (!name || !*name)
         return 0;
-    if (!(copy = ls__arena_text(&f->texts, name)) ||
-        !(place = ls__names_number(&f->known, copy)))
+    if (!(copy = ls__arena_text(&r->texts, name)) ||
+        !(place = ls__names_number(&r->known, copy)))
         return -1;
     if (!*place) {
-        *place = (int)f->bytes;
-        f->bytes += strlen(name) + 1;
+        *place = (int)r->bytes;
+        r->bytes += strlen(name) + 1;
     }
     return *place;
 }
 
 /* Room for an entry more. */
-static bool grow(ls__record_file *f)
+static bool grow(ls_record *r)
 {
-    int64_t most = f->most ? 2 * f->most : 64;
-    ls__record_entry *more = realloc(f->entry, (size_t)most * sizeof *more);
+    int64_t most = r->most ? 2 * r->most : 64;
+    ls__record_entry *more = realloc(r->entry, (size_t)most * sizeof *more);
 
     if (!more) {
         ls__no_memory("a record's index", (size_t)most * sizeof *more);
         return false;
     }
-    f->entry = more;
-    f->most = most;
+    r->entry = more;
+    r->most = most;
     return true;
 }
 
-static int add_entry(ls__record_file *f, const ls__where *w, int64_t words,
+static int add_entry(ls_record *r, const ls__where *w, int64_t words,
                      ls__word_kind kind)
 {
-    int64_t what = name_at(f, w->what), name = name_at(f, w->name);
-    int64_t op = name_at(f, w->op), shape = name_at(f, w->shape);
+    int64_t what = name_at(r, w->what), name = name_at(r, w->name);
+    int64_t op = name_at(r, w->op), shape = name_at(r, w->shape);
 
     if (what < 0 || name < 0 || op < 0 || shape < 0 ||
-        (f->entries == f->most && !grow(f)))
+        (r->entries == r->most && !grow(r)))
         return LS_ENOMEM;
-    f->entry[f->entries++] = (ls__record_entry){
+    r->entry[r->entries++] = (ls__record_entry){
         .phase = (uint32_t)ls__phase_of(w->phase), .kind = kind,
         .what = (uint32_t)what, .name = (uint32_t)name, .op = (uint32_t)op,
         .shape = (uint32_t)shape, .device = (int32_t)w->device,
         .micro = (int32_t)w->micro, .node = (int32_t)w->node,
         .index = (int32_t)w->index, .first = w->first, .rows = w->rows,
-        .words = words, .at = (uint64_t)f->at};
+        .words = words, .at = (uint64_t)r->at};
     return 0;
 }
 
@@ -121,14 +124,14 @@ static void take_doubles(uint32_t *x, int64_t n)
 }
 
 /* n words from `first` on as the record has them. */
-static void take(const ls__record_file *f, const ls__where *w,
+static void take(const ls_record *r, const ls__where *w,
                  const uint32_t *words, int64_t first, int64_t n,
                  ls__word_kind kind, uint32_t *to)
 {
     const float *floats = (const float *)(const void *)words;
 
-    if (kind == LS__FLOATS && f->layout && ls__where_is_layout(w))
-        ls__canonical_part(f->layout, floats + first, first, n, to);
+    if (kind == LS__FLOATS && r->layout && ls__where_is_layout(w))
+        ls__canonical_part(r->layout, floats + first, first, n, to);
     else if (kind == LS__FLOATS)
         ls__canonical(words + first, n, to);
     else
@@ -137,30 +140,30 @@ static void take(const ls__record_file *f, const ls__where *w,
         take_doubles(to, n);
 }
 
-int ls__record_array(ls__record_file *f, const ls__where *w, const void *words,
+int ls__record_array(ls_record *r, const ls__where *w, const void *words,
                      int64_t n, ls__word_kind kind)
 {
     int64_t leaves = ls__merkle_leaves(n), m;
     ls__digest *leaf = ls__new((size_t)leaves, sizeof *leaf,
                                "leaves of a record");
     uint32_t x[SOME];
-    int status = leaf ? align(f) : LS_ENOMEM;
+    int status = leaf ? align(r) : LS_ENOMEM;
 
     if (status == 0)
-        status = add_entry(f, w, n, kind);
+        status = add_entry(r, w, n, kind);
     for (int64_t i = 0; status == 0 && i < n; i += m) {
         m = ls__least(n - i, SOME);
-        take(f, w, words, i, m, kind, x);
+        take(r, w, words, i, m, kind, x);
         ls__merkle_hash((const float *)(const void *)x, m, 0,
                         ls__merkle_leaves(m), leaf + i / LS__LEAF);
     }
     if (status == 0)
-        status = put(f, leaf, (size_t)leaves * sizeof *leaf);
-    for (int64_t i = 0; f->values && status == 0 && i < n; i += m) {
+        status = put(r, leaf, (size_t)leaves * sizeof *leaf);
+    for (int64_t i = 0; r->values && status == 0 && i < n; i += m) {
         m = ls__least(n - i, SOME);
-        take(f, w, words, i, m, kind, x);
+        take(r, w, words, i, m, kind, x);
         ls__little(x, (size_t)m, sizeof *x);
-        status = put(f, x, (size_t)m * sizeof *x);
+        status = put(r, x, (size_t)m * sizeof *x);
     }
     free(leaf);
     return status;
@@ -169,21 +172,21 @@ int ls__record_array(ls__record_file *f, const ls__where *w, const void *words,
 /* ------ the tail ------ */
 
 /* Put all names at their places, each with a zero behind it. */
-static void join_names(const ls__record_file *f, char *names)
+static void join_names(const ls_record *r, char *names)
 {
-    for (size_t i = 0; i < f->known.capacity; i++)
-        if (f->known.at[i].text)
-            strcpy(names + f->known.at[i].number, f->known.at[i].text);
+    for (size_t i = 0; i < r->known.capacity; i++)
+        if (r->known.at[i].text)
+            strcpy(names + r->known.at[i].number, r->known.at[i].text);
 }
 
-static int put_tail(ls__record_file *f, const char *head)
+static int put_tail(ls_record *r, const char *head)
 {
-    size_t n = strlen(head), index = (size_t)f->entries * sizeof *f->entry;
-    size_t bytes = n + index + f->bytes;
+    size_t n = strlen(head), index = (size_t)r->entries * sizeof *r->entry;
+    size_t bytes = n + index + r->bytes;
     ls__record_header h = {
         .magic = LS__RECORD_MAGIC, .version = LS__RECORD_VERSION,
-        .tail_at = (uint64_t)f->at, .head_bytes = n,
-        .entries = (uint64_t)f->entries, .names_bytes = f->bytes};
+        .tail_at = (uint64_t)r->at, .head_bytes = n,
+        .entries = (uint64_t)r->entries, .names_bytes = r->bytes};
     char *tail = ls__new(bytes + sizeof(ls__digest), 1, "a record's tail");
     ls__digest seal;
     int status;
@@ -191,28 +194,28 @@ static int put_tail(ls__record_file *f, const char *head)
     if (!tail)
         return LS_ENOMEM;
     ls__record_header_turn(&h);
-    for (int64_t i = 0; i < f->entries; i++)
-        ls__record_entry_turn(&f->entry[i]);
+    for (int64_t i = 0; i < r->entries; i++)
+        ls__record_entry_turn(&r->entry[i]);
     memcpy(tail, head, n);
-    memcpy(tail + n, f->entry, index);
-    join_names(f, tail + n + index);
+    memcpy(tail + n, r->entry, index);
+    join_names(r, tail + n + index);
     seal = ls__record_seal(&h, tail, bytes);
     memcpy(tail + bytes, &seal, sizeof seal);
-    status = put(f, tail, bytes + sizeof seal);
+    status = put(r, tail, bytes + sizeof seal);
     free(tail);
     return status < 0 ? status
-                      : ls__newfile_write_at(&f->file.out, &h, sizeof h, 0);
+                      : ls__newfile_write_at(&r->file.out, &h, sizeof h, 0);
 }
 
-int ls__record_finish(ls__record_file *f, const json_t *head)
+int ls__record_finish(ls_record *r)
 {
-    char *text = head ? ls__line_write(head) : NULL;
-    int status = text ? align(f) : ls__no_memory("a record's head", 0);
+    char *text = ls__line_write(r->head);
+    int status = text ? align(r) : ls__no_memory("a record's head", 0);
 
     if (status == 0)
-        status = put_tail(f, text);
+        status = put_tail(r, text);
     if (status == 0)
-        status = ls__aside_finish(&f->file);
+        status = ls__aside_finish(&r->file);
     free(text);
     return status;
 }

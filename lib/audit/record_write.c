@@ -98,7 +98,7 @@ int ls__recording_begin(ls__recording *r)
         return status;
     if (!(r->record->head = head_of(r)))
         return ls__no_memory("a record's head", 0);
-    return ls__record_create(&r->record->file, o->path, ls__state_of(t).layout,
+    return ls__record_create(r->record, o->path, ls__state_of(t).layout,
                              o->values);
 }
 
@@ -108,7 +108,7 @@ void ls__recording_array(ls__recording *r, const ls__where *w,
     if (r->status == 0 && r->touch)
         r->touch(r->user, w, (void *)(uintptr_t)words, n);
     if (r->status == 0 && r->record)
-        r->status = ls__record_array(&r->record->file, w, words, n, kind);
+        r->status = ls__record_array(r->record, w, words, n, kind);
 }
 
 /* Show the number of each row of the batch, two words, low first; -1 fills it
@@ -178,15 +178,6 @@ void ls__recording_numbers(ls__recording *r, int64_t rows)
 
 /* ------ the end ------ */
 
-void ls__record_drop(ls_record *r)
-{
-    if (!r)
-        return;
-    ls__record_close(&r->file);
-    json_decref(r->head);
-    free(r);
-}
-
 int ls_record_end(ls_record *r, int64_t batches, int n,
                   const ls_control *controls)
 {
@@ -199,7 +190,7 @@ int ls_record_end(ls_record *r, int64_t batches, int n,
                             side(r->trainer, batches, n, controls)) < 0)
         status = ls__no_memory("a record's head", 0);
     if (status == 0)
-        status = ls__record_finish(&r->file, r->head);
+        status = ls__record_finish(r);
     ls__record_drop(r);
     return status;
 }

@@ -11,12 +11,6 @@
 #include "train/step.h"
 #include <lockstep/record.h>
 
-struct ls_record {
-    ls__record_file file;
-    const ls_trainer *trainer;
-    json_t *head; /* but the state after the step */
-};
-
 /* Told of each array before it is hashed.  Tests spoil a number here, with
  * which the step goes on; nobody else does. */
 typedef void ls__touch_fn(void *user, const ls__where *where, float *values,
@@ -60,8 +54,5 @@ void ls__recording_numbers(ls__recording *r, int64_t rows);
 /* Run all devices, those that meet on the way together, and show what they
  * make. */
 void ls__recording_devices(ls__recording *r);
-
-/* Give the record up; NULL is accepted. */
-void ls__record_drop(ls_record *record);
 
 #endif
