@@ -174,7 +174,7 @@ int ls_transcript_root_at(const char *path, int64_t batches, char root[65])
 
     *root = 0;
     if (status == 0)
-        status = ls__seek(&c, batches);
+        status = ls__seek(&c, batches, NULL, NULL);
     if (status == 0)
         status = ls__chain_read(&c, &line);
     if (status == 0)

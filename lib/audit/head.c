@@ -3,6 +3,7 @@
 #include "audit/head.h"
 #include "base/json.h"
 #include "base/sha.h"
+#include "file/changes.h"
 #include "file/line.h"
 #include "model/graph_json.h"
 #include "trainer/facts.h"
@@ -166,7 +167,8 @@ static bool differs(const json_t *file, const json_t *here, int64_t from,
 }
 
 static int compare(ls__chain *c, const ls_trainer *t,
-                   const ls_transcript_options *o, ls__extent *has)
+                   const ls_transcript_options *o, ls__extent *has,
+                   json_t *options)
 {
     char what[LS__MESSAGE / 2];
     json_t *file, *here = NULL;
@@ -187,6 +189,8 @@ static int compare(ls__chain *c, const ls_trainer *t,
         else if (differs(file, here, o->from, what, sizeof what))
             status = ls__fail(LS_EDIFFERS, "%s: line 1 (head): %s", c->path,
                               what);
+        else
+            status = ls__changes_follow(options, file);
     }
     json_decref(here);
     json_decref(file);
@@ -194,14 +198,15 @@ static int compare(ls__chain *c, const ls_trainer *t,
 }
 
 int ls__head_put(ls__chain *c, const ls_trainer *t,
-                 const ls_transcript_options *o, ls__extent *has)
+                 const ls_transcript_options *o, ls__extent *has,
+                 json_t *options)
 {
     json_t *line;
     char *text;
     int status;
 
     if (c->compares)
-        return compare(c, t, o, has);
+        return compare(c, t, o, has, options);
     line = head_line(c, t, o, has);
     if (line && !ls__line_has_files(line)) {
         json_decref(line);

@@ -16,10 +16,11 @@ typedef struct ls__extent {
 } ls__extent;
 
 /* Write the head of a training, or hold it against the file's.  Comparing,
- * *extent becomes the file's.  LS_EDIFFERS, LS_EFORMAT, LS_EIO, LS_EINVAL names
- * what is wrong with the options' files, LS_ENOMEM. */
+ * *extent and the options become the file's.  LS_EDIFFERS, LS_EFORMAT, LS_EIO,
+ * LS_EINVAL names what is wrong with the options' files, LS_ENOMEM. */
 int ls__head_put(ls__chain *c, const ls_trainer *t,
-                 const ls_transcript_options *o, ls__extent *extent);
+                 const ls_transcript_options *o, ls__extent *extent,
+                 json_t *options);
 
 /* The fields that the heads of transcripts and of records have in common, a new
  * object; options are given up, and may be NULL.  NULL: no memory. */

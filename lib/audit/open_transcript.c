@@ -119,15 +119,13 @@ static int read_note(ls_transcript *r, const char *note, const char *path)
 
 /* ------ opening ------ */
 
-/* The head has been read, and is read again for its options. */
+/* Read on to the state of so many batches, behind the head that was read. */
 static int seek(ls_transcript *r, const ls_transcript_options *o)
 {
     json_t *now = ls__head_all_options(r->trainer, o);
-    int status = now ? ls__chain_rewind(&r->chain)
+    int status = now ? ls__seek(&r->chain, o->from, r->options, now)
                      : ls__no_memory("a transcript's options", 0);
 
-    if (status == 0)
-        status = ls__seek_with(&r->chain, o->from, r->options, now);
     json_decref(now);
     return status;
 }
@@ -144,7 +142,7 @@ static int begin(ls_transcript *r, const ls_transcript_options *o, int n,
         status = o->compare ? ls__chain_open(&r->chain, o->path)
                             : ls__chain_create(&r->chain, o->path);
     if (status == 0 && r->is_first)
-        status = ls__head_put(&r->chain, r->trainer, o, &r->has);
+        status = ls__head_put(&r->chain, r->trainer, o, &r->has, r->options);
     if (status == 0 && r->is_first && later)
         status = seek(r, o);
     status = ls__spread_agree(r->trainer, status);

@@ -70,14 +70,6 @@ int ls__chain_open(ls__chain *c, const char *path)
     return status;
 }
 
-int ls__chain_rewind(ls__chain *c)
-{
-    c->lines = 0;
-    memcpy(c->prev, nothing, sizeof nothing);
-    return fseeko(c->file, 0, SEEK_SET) < 0 ? ls__io_error(c->path, "seek")
-                                            : 0;
-}
-
 int ls__chain_close(ls__chain *c)
 {
     int status = c->compares ? 0 : stuck(c);

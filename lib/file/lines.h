@@ -36,9 +36,6 @@ int ls__chain_open(ls__chain *c, const char *path);
 int ls__chain_go_on(ls__chain *c, const char *path, int64_t bytes,
                     int64_t lines, const char *prev, json_t *options);
 
-/* Go back to the first line of a file that is read. */
-int ls__chain_rewind(ls__chain *c);
-
 /* Accepts a cleared one.  What was written is not there: LS_EIO, or the status
  * of the line that failed first. */
 int ls__chain_close(ls__chain *c);

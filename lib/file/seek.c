@@ -53,8 +53,8 @@ static int not_found(const ls__chain *c, int64_t batches, const json_t *before,
                     (long long)batches);
 }
 
-int ls__seek_with(ls__chain *c, int64_t batches, json_t *before,
-                  const json_t *options)
+int ls__seek(ls__chain *c, int64_t batches, json_t *before,
+             const json_t *options)
 {
     bool seen = false;
 
@@ -76,9 +76,4 @@ int ls__seek_with(ls__chain *c, int64_t batches, json_t *before,
         if (!line || past)
             return not_found(c, batches, before, options, seen);
     }
-}
-
-int ls__seek(ls__chain *c, int64_t batches)
-{
-    return ls__seek_with(c, batches, NULL, NULL);
 }
