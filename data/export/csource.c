@@ -139,7 +139,9 @@ static const char end_text[] =
     "    mode_restore(old);\n}\n\n"
     "void {name}_predict(<<const {type} *{argument}, >>float *y, void "
     "*scratch)\n{\n"
-    "    {name}_predict_rows(1, <<{argument}, >>y, scratch);\n}\n";
+    "    fp_mode old = mode_set();\n\n"
+    "    predict(1, <<{argument}, >>y, (float *)scratch);\n"
+    "    mode_restore(old);\n}\n";
 
 static int put_source(ls__writer *w, ls__text *c)
 {
