@@ -11,16 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* MODEL_ becomes the model's own. */
-static void put_text(const ls__writer *w, ls__text *to, const char *text)
-{
-    const char *at;
-
-    for (; (at = strstr(text, "MODEL_")); text = at + 6)
-        ls__text_put(to, "%.*s%s_", (int)(at - text), text, w->upper);
-    ls__text_put(to, "%s", text);
-}
-
 /* Writes an item once, behind those that it needs. */
 static void put_item(const ls__writer *w, ls__text *to, int i, bool *written)
 {
@@ -30,7 +20,7 @@ static void put_item(const ls__writer *w, ls__text *to, int i, bool *written)
     written[i] = true;
     for (const short *n = needs + item[i].needs; *n >= 0; n++)
         put_item(w, to, *n, written);
-    put_text(w, to, item_text[i]);
+    ls__text_put(to, "%s", item_text[i]);
     if (!strcmp(item_text[i] + strlen(item_text[i]) - 2, "}\n"))
         ls__text_put(to, "\n");
 }

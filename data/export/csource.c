@@ -122,6 +122,11 @@ static void put_values(ls__writer *w, ls__text *c)
                       "        {y}[i] = flush({argument}[i]);\n", NULL, NULL);
 }
 
+/* What a user defines, as c99.h calls it. */
+static const char switches_text[] =
+    "#if defined {NAME}_LIBM\n#define MODEL_LIBM\n#endif\n"
+    "#if defined {NAME}_SOFT\n#define MODEL_SOFT\n#endif\n\n";
+
 static const char begin_text[] =
     "\n/* m rows, at most {ROWS}. */\n"
     "OUT_OF_LINE void predict(int64_t m, <<const {type} *{argument}, >>float "
@@ -150,6 +155,7 @@ static int put_source(ls__writer *w, ls__text *c)
 
     put_title(w, c, "c");
     ls__text_put(c, "#include \"%s\"\n\n", slash ? slash + 1 : w->header);
+    ls__cfill(w, c, w->output, switches_text, NULL, NULL);
     if ((status = ls__parts_write(w, c)) < 0)
         return status;
     ls__text_put(c, "\n/* ------ the model ------ */\n");

@@ -185,16 +185,16 @@ bool ls__net_is_recurrent(const ls__net_node *n)
 
 int64_t ls__net_integer(const ls__net_node *n, const char *name)
 {
-    const json_t *value = json_object_get(n->attributes, name);
-
-    return json_is_true(value) ? 1 : json_integer_value(value);
+    return ls__net_integer_or(n, name, 0);
 }
 
 int64_t ls__net_integer_or(const ls__net_node *n, const char *name,
                            int64_t usual)
 {
-    return json_object_get(n->attributes, name) ? ls__net_integer(n, name)
-                                                : usual;
+    const json_t *value = json_object_get(n->attributes, name);
+
+    return !value                ? usual
+           : json_is_true(value) ? 1 : json_integer_value(value);
 }
 
 /* Infinities are words. */
