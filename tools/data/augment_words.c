@@ -82,7 +82,7 @@ static int unknown(const char *word)
     char all[256] = "";
 
     for (int i = 0; i < WORDS; i++)
-        strcat(strcat(all, i ? "," : ""), words[i].as);
+        opt_append(all, sizeof all, ",", "%s", words[i].as);
     return opt_fail(OPT_WRONG, "--augment: \"%s\" is none of %s", word, all);
 }
 

@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int no_memory(void)
-{
-    return opt_fail(OPT_FAILED, "no memory for the rows");
-}
-
 /* Chooses them as scikit-learn's train_test_split does. */
 bool *data_choose(int64_t rows, double share, int64_t seed)
 {
@@ -32,7 +27,7 @@ bool *data_choose(int64_t rows, double share, int64_t seed)
         opt_fail(OPT_WRONG, "--valid: of %lld row%s that leaves none to train "
                  "on", (long long)rows, opt_s(rows));
     else
-        no_memory();
+        opt_no_memory("the rows");
     free(order);
     free(held);
     return NULL;
@@ -63,7 +58,7 @@ int data_part(ls_array *t, const bool *held, ls_array *to)
     char *from = t->data, *next = t->data, *out = malloc((size_t)n * bytes + 1);
 
     if (!out)
-        return no_memory();
+        return opt_no_memory("the rows");
     *to = *t;
     to->data = out;
     to->shape[0] = n;
@@ -144,7 +139,7 @@ int data_balance(data *d, int64_t classes)
     float *w = malloc((size_t)d->rows * sizeof *w);
     const float *given = d->mask.data;
     int status = count && w ? count_labels(d, classes, count, &rows, &there)
-                            : no_memory();
+                            : opt_no_memory("the rows");
 
     for (int64_t i = 0; status == OPT_GO && i < d->rows; i++)
         w[i] = (float)((y[i] < 0 ? 1 : rows / (there * count[y[i]])) *

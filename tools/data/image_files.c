@@ -134,7 +134,7 @@ static int hold_back(data *d, const image_files *f)
         status = opt_check(ls_source_split(&d->source, n, rows,
                                            &d->evaluation));
     else if (held)
-        status = opt_fail(OPT_FAILED, "no memory for the rows");
+        status = opt_no_memory("the rows");
     free(rows);
     free(held);
     d->rows = d->source.rows;
@@ -156,7 +156,7 @@ static int take_labels(data *d)
 {
     d->labels = malloc((size_t)d->rows * sizeof *d->labels);
     if (!d->labels)
-        return opt_fail(OPT_FAILED, "no memory for the labels");
+        return opt_no_memory("the labels");
     for (int64_t i = 0; i < d->rows; i++)
         ls_images_label(&d->source, i, &d->labels[i]);
     return OPT_GO;

@@ -26,16 +26,11 @@ void normal_free(normal *n)
 
 /* ------ From a source ------ */
 
-static int no_memory(void)
-{
-    return opt_fail(OPT_FAILED, "no memory for the description of the images");
-}
-
 /* A copy of the next name. */
 static int add_class(normal *n, const char *name)
 {
     if (!(n->class_name[n->classes] = strdup(name)))
-        return no_memory();
+        return opt_no_memory("the description of the images");
     n->classes++;
     return OPT_GO;
 }
@@ -61,7 +56,7 @@ int normal_take(normal *n, const ls_source *source)
     memcpy(n->shape, source->arrays[0].shape, sizeof n->shape);
     n->class_name = calloc((size_t)classes, sizeof *n->class_name);
     if (!n->class_name)
-        return no_memory();
+        return opt_no_memory("the description of the images");
     while (status == OPT_GO && (name = ls_images_class(source, n->classes)))
         if ((status = check_name(name)) == OPT_GO)
             status = add_class(n, name);
@@ -125,7 +120,7 @@ char *normal_write(const normal *n)
 
     json_decref(all);
     if (!text)
-        no_memory();
+        opt_no_memory("the description of the images");
     return text;
 }
 

@@ -48,7 +48,7 @@ int onnx_file_open(onnx_file *f, const char *path, const ls_onnx_options *o)
 
     *f = (onnx_file){NULL, NULL};
     if (!file)
-        return opt_fail(OPT_FAILED, "no memory for the names of files");
+        return opt_no_memory("the names of files");
     status = load(f, file, path, o);
     if (status != OPT_GO)
         onnx_file_close(f);

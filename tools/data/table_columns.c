@@ -123,7 +123,7 @@ int data_table_weights(data *d, const table_file *f)
     weights all = {.path = f->path,
                    .w = malloc((size_t)rows * sizeof *all.w)};
     int status = all.w ? data_read_column(d, f, f->weights, take_weight, &all)
-                       : opt_fail(OPT_FAILED, "no memory for the weights");
+                       : opt_no_memory("the weights");
 
     if (status == OPT_GO && !((float)all.sum > 0))
         status = opt_fail(OPT_FAILED, "%s: all rows weigh 0 by \"%s\"",

@@ -50,7 +50,7 @@ static int take_part(data *d, const char *part, int64_t rows, int which,
 {
     bool *is = calloc((size_t)rows, sizeof *is);
     int64_t n = 0, found = 0;
-    int status = is ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the rows");
+    int status = is ? OPT_GO : opt_no_memory("the rows");
 
     for (int64_t i = 0; is && i < rows; i++)
         if (part[i] <= which) {
@@ -90,7 +90,7 @@ static int take_rows(data *d, const table_file *f)
 {
     bool *out = calloc((size_t)ls_table_data_rows(d->table), sizeof *out);
     char *part = NULL;
-    int status = out ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the rows");
+    int status = out ? OPT_GO : opt_no_memory("the rows");
 
     if (status == OPT_GO)
         status = data_split(d, f, &part);
@@ -133,7 +133,7 @@ static int open_table(data *d, const table_file *f, const char *path)
     int status;
 
     if (!out)
-        return opt_fail(OPT_FAILED, "no memory for the columns' names");
+        return opt_no_memory("the columns' names");
     o.size = sizeof o;
     o.prefix = "--";
     o.log = d->quiet ? NULL : note;

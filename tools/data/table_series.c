@@ -58,7 +58,7 @@ static int see(data *d, int64_t first, int64_t rows)
     int status;
 
     if (!held)
-        return opt_fail(OPT_FAILED, "no memory for the series");
+        return opt_no_memory("the series");
     for (int64_t i = first; i < rows; i++)
         held[i] = true;
     status = opt_check(ls_table_data_take(d->table, held, x, y));

@@ -76,13 +76,13 @@ static int open_text(text_file *f, const char *path)
     struct stat info;
 
     if (fd < 0 || fstat(fd, &info) < 0)
-        status = opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+        status = opt_no_file(path);
     else if (!S_ISREG(info.st_mode))
         status = opt_fail(OPT_FAILED, "%s: is not a regular file%s", path,
                           S_ISFIFO(info.st_mode)
                               ? ": write what the pipe gives to a file" : "");
     else if (!(f->file = fdopen(fd, "rb")))
-        status = opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+        status = opt_no_file(path);
     if (status != OPT_GO && fd >= 0)
         close(fd);
     if (status == OPT_GO)

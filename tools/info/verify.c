@@ -100,7 +100,7 @@ static int verify_one(const verify_run *run, tally *sum)
         print_run(&t);
     else if (status == OPT_GO &&
              !(sum->runs = json_and(sum->runs, json_run(&t))))
-        status = opt_fail(OPT_FAILED, "no memory for the results");
+        status = opt_no_memory("the results");
     rerun_close(&t);
     return status;
 }

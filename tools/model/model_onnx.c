@@ -50,12 +50,9 @@ static int no_output(const settings *s)
 {
     char list[256] = "";
     const char *name;
-    size_t at = 0;
 
-    for (int i = 0; ls_graph_output(s->model.network.graph, i, &name) &&
-                    at < sizeof list; i++)
-        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s",
-                               i ? ", " : "", name);
+    for (int i = 0; ls_graph_output(s->model.network.graph, i, &name); i++)
+        opt_append(list, sizeof list, ", ", "%s", name);
     return opt_fail(OPT_WRONG, "--output %s: the outputs of %s are %s",
                     s->model.output, s->model.file, list);
 }

@@ -101,6 +101,16 @@ int opt_fail(int status, const char *format, ...)
     return status;
 }
 
+int opt_no_memory(const char *what)
+{
+    return opt_fail(OPT_FAILED, "no memory for %s", what);
+}
+
+int opt_no_file(const char *path)
+{
+    return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+}
+
 static bool notes_are_others;
 
 void opt_first_notes(void)
@@ -222,30 +232,7 @@ bool opt_is_bare(const opt_program *p)
     return !p->models[0]->name[0];
 }
 
-void opt_takers(const opt_program *p, const opt *o, size_t size, char *out)
-{
-    size_t at = 0;
-    int n = 0;
-
-    *out = 0;
-    for (int i = 0; i < p->model_count; i++)
-        if (opt_takes(o, p->models[i]) && at < size)
-            at += (size_t)snprintf(out + at, size - at, "%s%s", n++ ? ", " : "",
-                                   p->models[i]->name);
-    if (n == p->model_count)
-        *out = 0;
-}
-
 /* ------ The loop ------ */
-
-static int foreign_option(const opt_line *line, const opt *o)
-{
-    char names[128];
-
-    opt_takers(line->program, o, sizeof names, names);
-    return opt_fail(OPT_WRONG, "--%s is not an option of %s (it is for %s)",
-                    o->name, line->program->models[line->model]->name, names);
-}
 
 /* Is an argument a value of the option before it? */
 static bool follows(const char *next)
@@ -266,7 +253,7 @@ static int take(opt_line *line, const char *name, const char *value,
         return opt_unknown_option(line, name, value || !follows(*next) ? value
                                                                        : *next);
     if (!opt_takes(o, line->program->models[line->model]))
-        return foreign_option(line, o);
+        return opt_foreign(line, o);
     if (o->type == OPT_FLAG && value)
         return opt_fail(OPT_WRONG, "--%s takes no value", name);
     if (o->type != OPT_FLAG && !value && o->alone && !follows(*next))

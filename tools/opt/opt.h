@@ -334,6 +334,12 @@ double opt_seconds(void);
 
 /* ------ Lists: "8,16,32" ------ */
 
+/* Append to a list in a room of `size` bytes, with what stands between two
+ * where it has one already; what does not fit is cut off. */
+void opt_append(char *list, size_t size, const char *between,
+                const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 typedef struct opt_list {
     const char *option;  /* "hidden" */
     char between;        /* the character between its numbers */
@@ -370,6 +376,9 @@ int opt_unknown_option(const opt_line *line, const char *name,
 int opt_unknown_part(const opt_line *line, const opt *word, const char *name);
 int opt_unknown_model(const opt_program *program, const char *name);
 
+/* OPT_WRONG after a message, for an option of other models. */
+int opt_foreign(const opt_line *line, const opt *option);
+
 /* ------ Messages ------ */
 
 /* "PROGRAM: message" on stderr; returns status.  The program's main file
@@ -378,6 +387,10 @@ extern const char opt_program_name[];
 const char *opt_said(void); /* the last message of this thread, or "" */
 int opt_fail(int status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* OPT_FAILED after "no memory for WHAT", or "PATH: reason" of errno. */
+int opt_no_memory(const char *what);
+int opt_no_file(const char *path);
 
 /* "note: message" on stderr, where opt_first_notes has not left it to the first
  * of several ranks. */

@@ -52,7 +52,7 @@ int opt_put_options(FILE *file, const opt_line *line, opt_wanted *wanted,
         if (opt_is_part(o))
             continue;
         if (!(spelt = opt_spelt(line, i, wanted)))
-            return opt_fail(OPT_FAILED, "no memory for the options of a file");
+            return opt_no_memory("the options of a file");
         if (*spelt) {
             fprintf(file, "%s\"%s\":", comma, member_name(o));
             if (quoted || !value || strcmp(spelt, value) != 0)

@@ -69,22 +69,17 @@ static void help_line(const char *name, const char *arg, const char *text)
     wrap(LEFT, text);
 }
 
-/* "cosine, linear: " where an option is for some words of another one. */
-static size_t put_words(const opt_program *p, const opt *o, size_t size,
-                        char *out)
+/* "cosine, linear" where an option is for some words of another one. */
+static void put_words(const opt_program *p, const opt *o, size_t size,
+                      char *out)
 {
     const opt *of = o->of ? &p->option[opt_find(p, o->of)] : NULL;
-    size_t at = 0;
     opt_word word;
 
     *out = 0;
     for (int i = 0; of && opt_word_at(of, i, &word); i++)
-        if (o->fits(word.value, o->name) && at < size)
-            at += (size_t)snprintf(out + at, size - at, "%s%s",
-                                   at ? ", " : "", word.word);
-    if (at && at < size)
-        at += (size_t)snprintf(out + at, size - at, ": ");
-    return at < size ? at : size - 1;
+        if (o->fits(word.value, o->name))
+            opt_append(out, size, ", ", "%s", word.word);
 }
 
 /* Print an option; behind the text, in parentheses, stands its default for a
@@ -93,13 +88,12 @@ static void option_line(const opt_program *p, const opt *o,
                         const opt_model *model)
 {
     char text[512], room[OPT_ARG], names[128];
-    size_t at = put_words(p, o, sizeof text, text);
     const char *end = model ? opt_default(o, model) : names;
 
     if (!model)
         opt_takers(p, o, sizeof names, names);
-    snprintf(text + at, sizeof text - at, *end ? "%s (%s)" : "%s", o->help,
-             end);
+    put_words(p, o, sizeof text, text);
+    opt_append(text, sizeof text, ": ", *end ? "%s (%s)" : "%s", o->help, end);
     help_line(o->name, opt_arg(o, room), text);
 }
 
@@ -186,17 +180,15 @@ static void group_line(const opt_program *p, const opt_model *model,
 {
     enum { NAMES = 13 };
     char text[1024] = "";
-    size_t at = 0;
 
-    for (int i = 0; i < p->count && at < sizeof text; i++) {
+    for (int i = 0; i < p->count; i++) {
         const opt *o = &p->option[i];
 
         if (is_option(o, model) && !is_first(o, model) &&
             strcmp(o->group, group) == 0)
-            at += (size_t)snprintf(text + at, sizeof text - at, "%s--%s",
-                                   at ? " " : "", o->name);
+            opt_append(text, sizeof text, " ", "--%s", o->name);
     }
-    if (!at)
+    if (!*text)
         return;
     printf("  %-*s", NAMES - 2, group);
     wrap(NAMES, text);

@@ -56,12 +56,11 @@ static hint hint_for(const char *text)
 static void show(hint *h, const char *dashes, const char *name)
 {
     enum { FEW = 4 };
-    size_t n = strlen(h->text), at = strlen(h->list);
+    size_t n = strlen(h->text);
     int d = distance(h->text, name);
 
     if (n >= 2 && strncmp(name, h->text, n) == 0 && h->begun++ < FEW)
-        snprintf(h->list + at, sizeof h->list - at, "%s%s%s",
-                 at ? " or " : "", dashes, name);
+        opt_append(h->list, sizeof h->list, " or ", "%s%s", dashes, name);
     if (d < h->best) {
         h->best = d;
         h->found = name;
@@ -69,6 +68,27 @@ static void show(hint *h, const char *dashes, const char *name)
 }
 
 /* ------ The messages ------ */
+
+void opt_takers(const opt_program *p, const opt *o, size_t size, char *out)
+{
+    int n = 0;
+
+    *out = 0;
+    for (int i = 0; i < p->model_count; i++)
+        if (opt_takes(o, p->models[i]) && ++n)
+            opt_append(out, size, ", ", "%s", p->models[i]->name);
+    if (n == p->model_count)
+        *out = 0;
+}
+
+int opt_foreign(const opt_line *line, const opt *o)
+{
+    char names[128];
+
+    opt_takers(line->program, o, sizeof names, names);
+    return opt_fail(OPT_WRONG, "--%s is not an option of %s (it is for %s)",
+                    o->name, line->program->models[line->model]->name, names);
+}
 
 /* The program that has this option, as this one has not; NULL: none. */
 static const char *whose(const opt_program *p, const char *name)
@@ -147,17 +167,15 @@ int opt_unknown_part(const opt_line *line, const opt *word, const char *name)
 {
     const opt_program *p = line->program;
     char list[512] = "";
-    size_t at = 0;
     int status = tell_gone(word, name);
 
     if (status)
         return status;
-    for (int i = 0; i < p->count && at < sizeof list; i++)
+    for (int i = 0; i < p->count; i++)
         if (opt_is_part_of(&p->option[i], word) &&
             opt_takes(&p->option[i], p->models[line->model]))
-            at += (size_t)snprintf(list + at, sizeof list - at, "%s%s",
-                                   at ? ", " : "",
-                                   opt_own_name(&p->option[i]));
+            opt_append(list, sizeof list, ", ", "%s",
+                       opt_own_name(&p->option[i]));
     return opt_fail(OPT_WRONG, "--%s: \"%s\" is none of its parts: %s%s",
                     word->name, name, list,
                     word->type == OPT_TEXT ? "; a ':' in a name stands twice"

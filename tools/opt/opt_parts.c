@@ -104,13 +104,10 @@ static int find_part(const opt_program *p, const opt *word, const char *name,
 static int take_value(opt_line *line, int i, const char *at, const char *end)
 {
     const opt *o = &line->program->option[i];
-    char names[128], room[OPT_ARG];
+    char room[OPT_ARG];
 
-    opt_takers(line->program, o, sizeof names, names);
     if (!opt_takes(o, line->program->models[line->model]))
-        return opt_fail(OPT_WRONG, "--%s is not an option of %s (it is for %s)",
-                        o->name, line->program->models[line->model]->name,
-                        names);
+        return opt_foreign(line, o);
     if (o->type == OPT_FLAG && *at == '=')
         return opt_fail(OPT_WRONG, "--%s takes no value", o->name);
     if (o->type != OPT_FLAG && *at != '=')

@@ -11,20 +11,18 @@
 static void list_words(const opt *o, const opt *of, size_t size, char *out)
 {
     const char *last = NULL;
-    size_t at = 0;
     opt_word word;
 
     *out = 0;
-    for (int i = 0; opt_word_at(of, i, &word) && at < size; i++) {
+    for (int i = 0; opt_word_at(of, i, &word); i++) {
         if (!o->fits(word.value, o->name))
             continue;
         if (last)
-            at += (size_t)snprintf(out + at, size - at, "%s%s",
-                                   at ? ", " : "", last);
+            opt_append(out, size, ", ", "%s", last);
         last = word.word;
     }
-    if (last && at < size)
-        snprintf(out + at, size - at, "%s%s", at ? " and " : "", last);
+    if (last)
+        opt_append(out, size, " and ", "%s", last);
 }
 
 bool opt_is_of_chosen(const opt_line *line, const opt *o)
@@ -62,7 +60,6 @@ static bool has_needed(const opt_line *line, const opt *o, size_t size,
                        char *names)
 {
     const opt_program *p = line->program;
-    size_t at = 0;
     bool has = false;
 
     *names = 0;
@@ -77,9 +74,7 @@ static bool has_needed(const opt_line *line, const opt *o, size_t size,
             !opt_is_of_chosen(line, &p->option[i]))
             continue;
         has |= o->needs_value ? opt_is_on(&p->option[i]) : line->given[i];
-        if (at < size)
-            at += (size_t)snprintf(names + at, size - at, "%s--%s",
-                                   at ? " or " : "", name);
+        opt_append(names, size, " or ", "--%s", name);
     }
     return has;
 }

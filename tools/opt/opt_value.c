@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,15 +91,14 @@ bool opt_word_at(const opt *o, int i, opt_word *word)
 
 const char *opt_arg(const opt *o, char room[OPT_ARG])
 {
-    size_t at = 0;
     opt_word word;
 
     if (o->arg)
         return o->arg;
-    for (int i = 0; opt_word_at(o, i, &word) && at < OPT_ARG; i++)
-        at += (size_t)snprintf(room + at, OPT_ARG - at, "%s%s", i ? "|" : "",
-                               word.word);
-    return at ? room : NULL;
+    *room = 0;
+    for (int i = 0; opt_word_at(o, i, &word); i++)
+        opt_append(room, OPT_ARG, "|", "%s", word.word);
+    return *room ? room : NULL;
 }
 
 static int read_word(const opt *o, const char *text, void *out)
@@ -219,6 +219,19 @@ int opt_numbers(const opt_list *l, const char *text, int64_t *out, int *n)
 }
 
 /* ------ To text ------ */
+
+void opt_append(char *list, size_t size, const char *between,
+                const char *format, ...)
+{
+    size_t at = strlen(list);
+    va_list args;
+
+    if (at)
+        at += strlen(strncat(list, between, size - at - 1) + at);
+    va_start(args, format);
+    vsnprintf(list + at, size - at, format, args);
+    va_end(args);
+}
 
 /* Is a word a number? */
 static bool is_number(const char *word)

@@ -19,9 +19,7 @@ static int make_room(ask *a)
     a->best = malloc(FEED_ROWS * sizeof *a->best);
     a->number = malloc(FEED_ROWS * ((size_t)a->columns + 1) *
                        sizeof *a->number);
-    return a->out && a->best && a->number
-               ? OPT_GO
-               : opt_fail(OPT_FAILED, "no memory for the input");
+    return a->out && a->best && a->number ? OPT_GO : opt_no_memory("the input");
 }
 
 /* ------ Arrays ------ */

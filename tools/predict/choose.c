@@ -85,7 +85,7 @@ static int find_input(choice *c, const ls_graph *graph, const ls_predictor *p,
     int found = 0, status = OPT_GO;
 
     if (!needs)
-        return opt_fail(OPT_FAILED, "no memory for the model");
+        return opt_no_memory("the model");
     for (int i = 0; ls_predictor_input(p, i, &in) && status == OPT_GO; i++) {
         if (!is_needed(graph, needs, in.name))
             continue;

@@ -125,7 +125,7 @@ static int start_images(feed *f, const ls_array_spec *in)
     normal_tell_left_out(&f->images);
     f->rows = f->images.rows;
     f->x = calloc(FEED_ROWS, (size_t)f->size * sizeof *f->x);
-    return f->x ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the input");
+    return f->x ? OPT_GO : opt_no_memory("the input");
 }
 
 /* Open the test set; of pictures that may be a folder of classes itself. */

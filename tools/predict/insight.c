@@ -173,7 +173,7 @@ static int find_calibration(insight *in)
     pair *all = malloc((size_t)j->rows * sizeof *all);
 
     if (!all)
-        return opt_fail(OPT_FAILED, "no memory for the predictions");
+        return opt_no_memory("the predictions");
     for (int64_t i = 0; i < j->rows; i++)
         all[i] = pair_of(j, i);
     qsort(all, (size_t)j->rows, sizeof *all, by_said);

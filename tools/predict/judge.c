@@ -26,7 +26,7 @@ static int take_series(judged *j, ask *a, int64_t window, int64_t horizon)
     j->rows = rows;
     j->width = 1;
     if (!(j->out = malloc((size_t)rows * sizeof *j->out)))
-        return opt_fail(OPT_FAILED, "no memory for the output");
+        return opt_no_memory("the output");
     while (status == OPT_GO && n && (status = ask_next(a, &n)) == OPT_GO)
         for (int64_t i = 0; i < n && at < rows; i++)
             j->out[at++] = (float)((a->out[i] - j->target.mean) /

@@ -47,8 +47,7 @@ int keep_open(keep *k, const ask *a, const char *path, const char *list)
     k->column = calloc(strlen(list) + 1, sizeof *k->column);
     if (k->status == OPT_GO)
         k->status = copy && k->column
-                        ? find(k, copy)
-                        : opt_fail(OPT_FAILED, "no memory for --keep");
+                        ? find(k, copy) : opt_no_memory("--keep");
     free(copy);
     k->of_series = window > 0;
     if (k->of_series && k->status == OPT_GO)

@@ -106,7 +106,7 @@ static int check_files(const run *r)
     apart_file *word = calloc((size_t)count, sizeof *word);
 
     if (!word)
-        return opt_fail(OPT_FAILED, "no memory for the names of files");
+        return opt_no_memory("the names of files");
     for (int i = 0; i < count; i++)
         word[i] = (apart_file){i ? "INPUT" : "MODEL", r->line.path[i],
                                OPT_READ};
@@ -233,7 +233,7 @@ static int open_table(run *r)
     if (ls_images_file(&r->feed.images, 0))
         r->table.files = &r->feed.images;
     r->y = malloc((size_t)(FEED_ROWS * elements(&r->out)) * sizeof *r->y);
-    return r->y ? OPT_GO : opt_fail(OPT_FAILED, "no memory for the output");
+    return r->y ? OPT_GO : opt_no_memory("the output");
 }
 
 /* The model in other forms; OPT_DONE when that is all. */

@@ -49,7 +49,7 @@ static int by_class(const judged *j, FILE *f)
     const int32_t *y = j->truth;
 
     if (!of)
-        return opt_fail(OPT_FAILED, "no memory for the classes");
+        return opt_no_memory("the classes");
     for (int64_t i = 0; i < j->rows; i++) {
         int64_t said = judge_class(j, i);
 

@@ -258,13 +258,13 @@ static int add(files *all, const char *option, const char *path, opt_use use)
         return OPT_GO;
     *file = (apart_file){option, path, use};
     if (!(file->path = path_of(file)))
-        return opt_fail(OPT_FAILED, "no memory for the names of files");
+        return opt_no_memory("the names of files");
     all->count++;
     if (use != OPT_SOURCE)
         return OPT_GO;
     *++file = (apart_file){"F.h of --c", strdup(path), OPT_ASIDE};
     if (!file->path)
-        return opt_fail(OPT_FAILED, "no memory for the names of files");
+        return opt_no_memory("the names of files");
     ((char *)file->path)[strlen(path) - 1] = 'h';
     all->count++;
     return OPT_GO;
@@ -278,7 +278,7 @@ int apart_check(const opt_line *line, int words, const apart_file *word,
                  .begun = begun};
 
     if (!all.file)
-        return opt_fail(OPT_FAILED, "no memory for the names of files");
+        return opt_no_memory("the names of files");
     for (int i = 0; i < words && status == OPT_GO; i++)
         status = add(&all, word[i].option, word[i].path, word[i].use);
     for (int i = 0; i < count && status == OPT_GO; i++) {

@@ -21,11 +21,6 @@ typedef struct paths {
     size_t skip; /* bytes of the folder's own path */
 } paths;
 
-static int no_memory(void)
-{
-    return opt_fail(OPT_FAILED, "no memory for the names of files");
-}
-
 /* Takes the path over. */
 static int add_path(paths *all, char *path)
 {
@@ -35,7 +30,7 @@ static int add_path(paths *all, char *path)
 
         if (!more) {
             free(path);
-            return no_memory();
+            return opt_no_memory("the names of files");
         }
         all->path = more;
         all->room = room;
@@ -54,7 +49,7 @@ static int add_entry(paths *all, const char *folder, const char *name,
     int status = OPT_GO;
 
     if (asprintf(&path, "%s/%s", folder, name) < 0)
-        return no_memory();
+        return opt_no_memory("the names of files");
     if (stat(path, &info) != 0)
         status = opt_fail(OPT_FAILED, "%s: cannot be read", path);
     else if (S_ISDIR(info.st_mode))
@@ -89,7 +84,7 @@ static int write_list(const paths *all, int64_t *bytes, char **text,
                       size_t *size)
 {
     FILE *f = open_memstream(text, size);
-    int status = f ? OPT_GO : no_memory();
+    int status = f ? OPT_GO : opt_no_memory("the names of files");
 
     *bytes = 0;
     for (int64_t i = 0; i < all->n && status == OPT_GO; i++) {
@@ -99,11 +94,11 @@ static int write_list(const paths *all, int64_t *bytes, char **text,
         status = opt_check(ls_file_digest(all->path[i], &n, hex));
         if (status == OPT_GO &&
             fprintf(f, "%s  %s\n", hex, all->path[i] + all->skip) < 0)
-            status = no_memory();
+            status = opt_no_memory("the names of files");
         *bytes += status == OPT_GO ? n : 0;
     }
     if (f && fclose(f) != 0 && status == OPT_GO)
-        status = no_memory();
+        status = opt_no_memory("the names of files");
     return status;
 }
 
@@ -117,7 +112,7 @@ int listing_digest(const char *folder, int64_t *bytes, char sha256[65])
     while (n > 1 && folder[n - 1] == '/')
         n--;
     if (!(name = strndup(folder, n)))
-        return no_memory();
+        return opt_no_memory("the names of files");
     all.skip = n + 1;
     status = add_folder(&all, name, 0);
     if (status == OPT_GO && all.n == 0)

@@ -11,11 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int no_memory(void)
-{
-    return opt_fail(OPT_FAILED, "no memory for the names of files");
-}
-
 /* The name of a file or folder without its path, one that a transcript may
  * have; to be freed. */
 static char *name_of(const char *path)
@@ -53,7 +48,7 @@ static int grow(manifest *m)
     ls_data_file *file = realloc(m->file, (size_t)room * sizeof *file);
 
     if (!file)
-        return no_memory();
+        return opt_no_memory("the names of files");
     m->file = file;
     m->room = room;
     return OPT_GO;
@@ -78,7 +73,7 @@ static int add_by(manifest *m, const char *option, const char *word,
 
     f.role = n < 0 ? NULL : role;
     if (status == OPT_GO && !(f.name && hex && f.role))
-        status = no_memory();
+        status = opt_no_memory("the names of files");
     if (status == OPT_GO)
         status = digest(path, &f.bytes, hex);
     if (status == OPT_GO) {
@@ -109,7 +104,7 @@ static int add_folder(manifest *m, const char *option, const char *folder)
 
         if (status == OPT_GO &&
             asprintf(&path, "%s/%s", folder, entry[i]->d_name) < 0)
-            status = no_memory();
+            status = opt_no_memory("the names of files");
         if (status == OPT_GO)
             status = add_by(m, option, entry[i]->d_name, path, digest_file);
         free(path);
@@ -164,7 +159,7 @@ int manifest_read(manifest *m, const run *r, bool of_old)
         if (value && *value)
             status = path ? add_any(m, r, of_old && o->was ? o->was : o->name,
                                     path)
-                          : no_memory();
+                          : opt_no_memory("the names of files");
         free(path);
     }
     return status;

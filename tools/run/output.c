@@ -16,11 +16,6 @@
 
 enum { NAMES = 100 };
 
-static int failed(const char *path)
-{
-    return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
-}
-
 /* ------ A signal that ends the process ------ */
 
 static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
@@ -170,7 +165,7 @@ int output_open(output *o, const char *path)
         return OPT_GO;
     forget(o);
     o->file = fopen(path, "w");
-    return o->file ? OPT_GO : failed(path);
+    return o->file ? OPT_GO : opt_no_file(path);
 }
 
 /* ------ The end ------ */
@@ -241,7 +236,7 @@ static int copy_over(output *o)
     int error;
 
     if (!from)
-        return failed(o->path);
+        return opt_no_file(o->path);
     to = open_place(o->place);
     good = to && copy(from, to);
     error = errno;
@@ -273,7 +268,7 @@ static int close_whole(output *o)
         bad = output_sync(fileno(o->file)) != 0;
     bad = fclose(o->file) != 0 || bad;
     if (bad)
-        status = failed(o->path);
+        status = opt_no_file(o->path);
     else {
         unfinished = NULL; /* it is whole */
         status = !o->temp || rename(o->temp, o->place) == 0 ? OPT_GO

@@ -4,8 +4,6 @@
 #include "opt/opt.h"
 #include "run/output.h"
 
-#include <errno.h>
-#include <string.h>
 
 int output_json(const char *path, json_t *json, size_t flags)
 {
@@ -17,7 +15,7 @@ int output_json(const char *path, json_t *json, size_t flags)
                         path);
     status = output_open(&o, path);
     if (status == OPT_GO && json_dumpf(json, o.file, flags) < 0)
-        status = opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+        status = opt_no_file(path);
     json_decref(json);
     return output_close(&o, status);
 }

@@ -154,7 +154,7 @@ int worth_predict(ls_predictor *p, const ls_array *x, float **out,
     *width = spec.rank ? spec.shape[0] : 1;
     *out = malloc((size_t)(x->shape[0] * *width) * sizeof **out);
     status = *out ? predict(c, spec.name, x, *width, *out)
-                  : opt_fail(OPT_FAILED, "no memory for the output");
+                  : opt_no_memory("the output");
     ls_context_close(c);
     if (status != OPT_GO) {
         free(*out);

@@ -39,9 +39,7 @@ static int check_file(const char *path, bool aside)
         return opt_fail(OPT_WRONG, "%s: is a link to nothing", path);
     if (aside || !there)
         return check_folder(path);
-    return access(path, W_OK) == 0
-               ? OPT_GO
-               : opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+    return access(path, W_OK) == 0 ? OPT_GO : opt_no_file(path);
 }
 
 static int check_own_folder(const char *path)

@@ -248,7 +248,7 @@ static int show(scale *s)
     status = write_files(s);
     if (s->set.report &&
         !(s->models = json_and(s->models, findings_json(&s->findings))))
-        status = opt_fail(OPT_FAILED, "no memory for the report");
+        status = opt_no_memory("the report");
     for (int i = 0; i < s->findings.points; i++) {
         const scaling_point *p = &s->findings.point[i];
 

@@ -33,14 +33,6 @@ static bool holds(const char *list, const char *wanted)
     return false;
 }
 
-/* Append a name, and a comma where there is one before it. */
-static void append(char list[CHANGE_TEXT], const char *name)
-{
-    size_t at = strlen(list);
-
-    snprintf(list + at, CHANGE_TEXT - at, "%s%s", at ? "," : "", name);
-}
-
 /* ------ What may change ------ */
 
 /* Names are those of options: one stands for its parts, too. */
@@ -50,7 +42,7 @@ static void append_option(char list[CHANGE_TEXT], const opt *o)
 
     snprintf(name, sizeof name, "%.*s", opt_word_bytes(o), o->name);
     if (!holds(list, name))
-        append(list, name);
+        opt_append(list, CHANGE_TEXT, ",", "%s", name);
 }
 
 static void list_changeable(const run *r, char list[CHANGE_TEXT])
@@ -124,7 +116,7 @@ static bool may_be_another(const run *r, const char *list, const opt *o)
 const char *change_patterns(const run *r, const char *list,
                             char room[CHANGE_TEXT])
 {
-    char name[OPT_VALUE + 2];
+    char name[OPT_VALUE];
 
     *room = 0;
     for (int i = 0; i < r->program.count; i++) {
@@ -132,9 +124,8 @@ const char *change_patterns(const run *r, const char *list,
 
         if (!o->may_change || !may_be_another(r, list, o))
             continue;
-        snprintf(name, sizeof name, "--%s", o->name);
-        append(room, name);
-        append(room, kept_as(o, name));
+        opt_append(room, CHANGE_TEXT, ",", "--%s", o->name);
+        opt_append(room, CHANGE_TEXT, ",", "%s", kept_as(o, name));
     }
     return room;
 }

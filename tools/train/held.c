@@ -54,7 +54,7 @@ static float *make_room(const ls_trainer *t)
     float *x = malloc((size_t)weights_count(t) * sizeof *x);
 
     if (!x)
-        opt_fail(OPT_FAILED, "no memory for the best weights");
+        opt_no_memory("the best weights");
     return x;
 }
 

@@ -4,17 +4,11 @@
 #define _GNU_SOURCE
 #include "train/metrics.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int failed(const metrics *m)
-{
-    return opt_fail(OPT_FAILED, "%s: %s", m->path, strerror(errno));
-}
 
 /* ------ The first line ------ */
 
@@ -73,7 +67,7 @@ static int go_on(metrics *m, int64_t keep, int64_t next)
                         m->path, (long long)keep);
     if (fflush(m->file) != 0 || ftruncate(fileno(m->file), keep) < 0 ||
         fseeko(m->file, 0, SEEK_END) < 0)
-        return failed(m);
+        return opt_no_file(m->path);
     return OPT_GO;
 }
 
@@ -106,7 +100,7 @@ int metrics_open(metrics *m, const run *r, const char *path, int64_t keep,
         return OPT_FAILED;
     m->file = fopen(m->path, "w");
     if (!m->file)
-        return failed(m);
+        return opt_no_file(m->path);
     return put_header(m->file, r) == OPT_GO ? metrics_flush(m) : OPT_FAILED;
 }
 
@@ -152,7 +146,7 @@ int metrics_step(metrics *m, const ls_result *r, int64_t rows, double ms)
         put_float(m->file, r->grad_norm);
     }
     fprintf(m->file, ",\"rows\":%lld,\"ms\":%.3f}\n", (long long)rows, ms);
-    return ferror(m->file) ? failed(m) : OPT_GO;
+    return ferror(m->file) ? opt_no_file(m->path) : OPT_GO;
 }
 
 void metrics_check(metrics *m, const ls_health *c, int rank)
@@ -176,7 +170,7 @@ void metrics_onset(metrics *m, int64_t same, int64_t other)
 int metrics_flush(metrics *m)
 {
     if (m->file && (fflush(m->file) != 0 || ferror(m->file)))
-        return failed(m);
+        return opt_no_file(m->path);
     return OPT_GO;
 }
 
@@ -185,7 +179,7 @@ int metrics_close(metrics *m)
     int status = metrics_flush(m);
 
     if (m->file && fclose(m->file) != 0 && status == OPT_GO)
-        status = failed(m);
+        status = opt_no_file(m->path);
     m->file = NULL;
     return status;
 }

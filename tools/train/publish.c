@@ -4,8 +4,6 @@
 #include "train/publish.h"
 #include "run/publish_files.h"
 
-#include <errno.h>
-#include <string.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -49,7 +47,7 @@ static char *path_in(const char *folder, const char *name)
 
     if (asprintf(&path, "%s/%s", folder, name) >= 0)
         return path;
-    opt_fail(OPT_FAILED, "no memory for the names of files");
+    opt_no_memory("the names of files");
     return NULL;
 }
 
@@ -106,7 +104,7 @@ static int write_file(const char *folder, const char *name, const char *format,
     if (status == OPT_GO) {
         va_start(args, format);
         if (vfprintf(o.file, format, args) < 0)
-            status = opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+            status = opt_no_file(path);
         va_end(args);
         status = output_close(&o, status);
     }
@@ -125,7 +123,7 @@ int publish_write(const train_settings *set)
     files = json_object_get(head, "data");
     sums = publish_sums(files);
     status = sums ? write_file(set->publish, PUBLISH_SUMS, "%s", sums)
-                  : opt_fail(OPT_FAILED, "no memory for a list of files");
+                  : opt_no_memory("a list of files");
     if (status == OPT_GO && access(set->published[1], F_OK) == 0)
         opt_note("%s stays as it is: what it says may be somebody's own",
                  set->published[1]);

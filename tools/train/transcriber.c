@@ -99,8 +99,7 @@ static int add_word(list *l, const run *r, int i, bool generated)
     if (opt_is_part(o))
         return OPT_GO;
     if (!(l->spelt[i] = opt_spelt(&r->line, i, wanted)))
-        return opt_fail(OPT_FAILED, "no memory for the options of a "
-                        "transcript");
+        return opt_no_memory("the options of a transcript");
     if (*l->spelt[i])
         add(l, "", o->name, l->spelt[i]);
     return OPT_GO;

@@ -43,7 +43,7 @@ int trial_file_open(const session *s, int *file)
         return OPT_GO;
     *file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (*file < 0)
-        return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+        return opt_no_file(path);
     return locked_out(*file)
                ? opt_fail(OPT_FAILED, "%s: another search writes it; "
                           "--tune :file=another", path)
@@ -79,7 +79,7 @@ static int cut_torn(const char *path)
         fclose(f);
     if (!own || at == whole || truncate(path, whole) == 0)
         return OPT_GO;
-    return opt_fail(OPT_FAILED, "%s: %s", path, strerror(errno));
+    return opt_no_file(path);
 }
 
 /* The table's row: a trial that this search would make, too? */
@@ -158,7 +158,7 @@ int trial_file_digest(const session *s, int64_t count, const double *good,
     }
     if (!f || fclose(f) != 0) {
         free(text);
-        return opt_fail(OPT_FAILED, "no memory for the trials");
+        return opt_no_memory("the trials");
     }
     ls_digest(text, bytes, sha256);
     free(text);
@@ -213,7 +213,7 @@ static int read_lines(ls_table *t, line **all, size_t *n)
         line *more = realloc(*all, (*n + 1) * sizeof *more);
 
         if (!more || !read_line(t, &(*all = more)[*n]))
-            return opt_fail(OPT_FAILED, "no memory for the trials");
+            return opt_no_memory("the trials");
         ++*n;
     }
     return opt_check(next);

@@ -41,7 +41,7 @@ int trial_join(session *s, const scratch *folder, int64_t folds)
     if (room && path)
         status = join(s, path, folds);
     else
-        opt_fail(OPT_FAILED, "no memory for the folds");
+        opt_no_memory("the folds");
     free(room);
     free(path);
     return status;

@@ -442,7 +442,7 @@ static int make_jobs(trials *t)
     t->good = calloc((size_t)t->count, sizeof *t->good);
     t->job = calloc((size_t)(t->count * folds), sizeof *t->job);
     if (!t->known || !t->good || !t->job)
-        return opt_fail(OPT_FAILED, "no memory for the trials");
+        return opt_no_memory("the trials");
     status = trial_file_open(t->s, &t->file);
     if (status == OPT_GO)
         status = trial_file_read(t->s, t->file, t->count, t->known, t->good);
