@@ -20,15 +20,14 @@ int adapt_add(ls_graph *graph, const start_settings *s)
     return status;
 }
 
-const char *adapt_init_names(const start_settings *s)
+int adapt_start(ls_trainer *trainer, const start_settings *s)
 {
-    return s->init_only || !s->lora ? s->init_only : LS_LORA_REST;
-}
+    const char *names = s->init_only || !s->lora ? s->init_only : LS_LORA_REST;
+    int status = s->init ? ls_trainer_load(trainer, s->init, names) : 0;
 
-int adapt_load(ls_trainer *trainer, const start_settings *s)
-{
-    return s->lora_init ? opt_check(ls_lora_load(trainer, s->lora_init))
-                        : OPT_GO;
+    if (status == 0 && s->init && s->lora_init)
+        status = ls_lora_load(trainer, s->lora_init);
+    return opt_check(status);
 }
 
 int adapt_save(const ls_trainer *trainer, const settings *s, const char *path,

@@ -9,11 +9,8 @@
  * library's. */
 int adapt_add(ls_graph *graph, const start_settings *s);
 
-/* The parameters that --init loads: a pattern, or NULL for all. */
-const char *adapt_init_names(const start_settings *s);
-
-/* Load --lora :init, if it was given. */
-int adapt_load(ls_trainer *trainer, const start_settings *s);
+/* Load --init and --lora :init, where they were given. */
+int adapt_start(ls_trainer *trainer, const start_settings *s);
 
 /* Write what --lora :save asks for to a file, with these notes: the model, or
  * its adapters alone, or the model with them in its weights.  Weights of onnx

@@ -63,17 +63,12 @@ void curve_back(curve *c, int64_t done)
 
 /* ------ The frame ------ */
 
-typedef struct range {
-    double low, high, unit; /* between marks */
-    bool cut;               /* numbers above it are left out */
-} range;
-
-static void widen(range *x, range *y, const curve_line *l)
+static void widen(plot *p, const curve_line *l)
 {
     for (int i = 0; i < l->points; i++) {
-        x->high = fmax(x->high, l->step[i]);
-        y->low = fmin(y->low, l->value[i]);
-        y->high = fmax(y->high, l->value[i]);
+        p->x_high = fmax(p->x_high, l->step[i]);
+        p->y_low = fmin(p->y_low, l->value[i]);
+        p->y_high = fmax(p->y_high, l->value[i]);
     }
 }
 
@@ -92,32 +87,23 @@ static double settled(const curve *c, double last)
 
 /* Finds ranges from 0, or below it, to whole units.  A few of the first losses
  * that are far above all others are cut off. */
-static bool find_ranges(const curve *c, range *x, range *y)
+static bool find_ranges(const curve *c, plot *p, bool *cut)
 {
-    double most;
+    double most, unit;
 
-    *x = *y = (range){0};
-    widen(x, y, &c->training);
-    widen(x, y, &c->evaluation);
-    if (c->training.points + c->evaluation.points == 0)
-        return false;
-    x->high = fmax(x->high, 1);
-    x->unit = fmax(plot_unit(x->high), 1);
-    if (!(y->high > y->low))
-        y->high = y->low + 1;
-    most = settled(c, x->high);
-    y->cut = most > 0 && y->high > 4 * most;
-    if (y->cut)
-        y->high = 1.2 * most;
-    y->unit = plot_unit(y->high - y->low);
-    y->low = floor(y->low / y->unit) * y->unit;
-    y->high = ceil(y->high / y->unit) * y->unit;
-    return true;
-}
-
-static double share(const range *r, double value)
-{
-    return (fmin(value, r->high) - r->low) / (r->high - r->low);
+    widen(p, &c->training);
+    widen(p, &c->evaluation);
+    p->x_high = fmax(p->x_high, 1);
+    if (!(p->y_high > p->y_low))
+        p->y_high = p->y_low + 1;
+    most = settled(c, p->x_high);
+    *cut = most > 0 && p->y_high > 4 * most;
+    if (*cut)
+        p->y_high = 1.2 * most;
+    unit = plot_unit(p->y_high - p->y_low);
+    p->y_low = floor(p->y_low / unit) * unit;
+    p->y_high = ceil(p->y_high / unit) * unit;
+    return c->training.points + c->evaluation.points > 0;
 }
 
 /* ------ SVG ------ */
@@ -161,23 +147,20 @@ static void put_best(const plot *p, int64_t step)
 
 static void put_svg(FILE *f, const curve *c, const char *model)
 {
+    plot p = {.f = f, .left = LEFT, .right = LEFT + WIDTH, .top = TOP,
+              .bottom = TOP + HEIGHT};
     char title[96];
-    range x, y;
-    bool any = find_ranges(c, &x, &y);
+    bool cut, any = find_ranges(c, &p, &cut);
 
-    if (any && y.cut)
+    if (cut)
         snprintf(title, sizeof title, "%s: loss, above %g cut off", model,
-                 y.high);
+                 p.y_high);
     else
         snprintf(title, sizeof title, "%s: loss", model);
     plot_begin(f, LEFT + WIDTH + 30, TOP + HEIGHT + BELOW, style, title);
     if (any) {
-        plot p = {.f = f, .left = LEFT, .right = LEFT + WIDTH, .top = TOP,
-                  .bottom = TOP + HEIGHT, .x_high = x.high, .y_low = y.low,
-                  .y_high = y.high};
-
         plot_frame(&p, NULL, "updates", NULL);
-        plot_numbers(&p, x.unit);
+        plot_numbers(&p, fmax(plot_unit(p.x_high), 1));
         if (c->best)
             put_best(&p, c->best);
         put_line(&p, &c->training, "training", 1);
@@ -201,11 +184,14 @@ int curve_write(const curve *c, const char *path, const char *title)
 enum { COLUMNS = 60, ROWS = 12 };
 
 static void put_dots(char cell[ROWS][COLUMNS + 1], const curve_line *l,
-                     const range *x, const range *y, char dot)
+                     const plot *p, char dot)
 {
     for (int i = 0; i < l->points; i++) {
-        int column = (int)(share(x, l->step[i]) * (COLUMNS - 1) + 0.5);
-        int row = (int)((1 - share(y, l->value[i])) * (ROWS - 1) + 0.5);
+        double x = l->step[i] / p->x_high;
+        double y = (fmin(l->value[i], p->y_high) - p->y_low) /
+                   (p->y_high - p->y_low);
+        int column = (int)(x * (COLUMNS - 1) + 0.5);
+        int row = (int)((1 - y) * (ROWS - 1) + 0.5);
 
         cell[row][column] = dot;
     }
@@ -214,24 +200,25 @@ static void put_dots(char cell[ROWS][COLUMNS + 1], const curve_line *l,
 void curve_print(const curve *c, FILE *file)
 {
     char cell[ROWS][COLUMNS + 1];
-    range x, y;
+    plot p = {0};
+    bool cut;
 
-    if (!find_ranges(c, &x, &y))
+    if (!find_ranges(c, &p, &cut))
         return;
     memset(cell, ' ', sizeof cell);
-    put_dots(cell, &c->training, &x, &y, '.');
-    put_dots(cell, &c->evaluation, &x, &y, 'o');
+    put_dots(cell, &c->training, &p, '.');
+    put_dots(cell, &c->evaluation, &p, 'o');
     fprintf(file, "%10s  loss, by updates: . training%s\n", "",
             c->evaluation.points ? ", o evaluation" : "");
     for (int i = 0; i < ROWS; i++) {
-        double value = y.high - (y.high - y.low) * i / (ROWS - 1);
+        double value = p.y_high - (p.y_high - p.y_low) * i / (ROWS - 1);
 
         cell[i][COLUMNS] = 0;
         fprintf(file, "%10.4g |%s\n", value, cell[i]);
     }
     fprintf(file, "%10s +%.*s\n%12s0%*.0f\n", "", COLUMNS,
             "------------------------------------------------------------", "",
-            COLUMNS - 1, x.high);
+            COLUMNS - 1, p.x_high);
 }
 
 void curve_show(const curve *c, FILE *file)

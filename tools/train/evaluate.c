@@ -200,11 +200,6 @@ int evaluation_open(evaluation *e, run *r, const train_settings *set, score *s)
     return figures_open(&e->figures, r, set->top_k);
 }
 
-void evaluation_close(evaluation *e)
-{
-    figures_close(&e->figures);
-}
-
 bool evaluation_better(const evaluation *e)
 {
     return e->score->stop.values && !e->score->stop.since;
@@ -213,16 +208,6 @@ bool evaluation_better(const evaluation *e)
 bool evaluation_has_best(const evaluation *e)
 {
     return e->keeps && e->score->stop.values;
-}
-
-bool evaluation_enough(const evaluation *e)
-{
-    return e->enough;
-}
-
-int evaluation_stopped(const evaluation *e)
-{
-    return e->figures.stopped;
 }
 
 static lines_held held_of(const evaluation *e, int64_t step, double loss,
@@ -262,10 +247,10 @@ static int evaluate_line(evaluation *e, int64_t done)
     lines_held line;
     int status = sum_batches(e, &loss, &accuracy);
 
-    if (status == OPT_GO && !evaluation_stopped(e) &&
+    if (status == OPT_GO && !e->figures.stopped &&
         (figures_each(&e->figures) || isnan(accuracy)))
         status = figures_now(&e->figures);
-    if (status != OPT_GO || evaluation_stopped(e))
+    if (status != OPT_GO || e->figures.stopped)
         return status;
     if (isnan(accuracy))
         accuracy = figures_accuracy(&e->figures);
@@ -286,7 +271,7 @@ int evaluate(evaluation *e, int64_t done)
     back = run_average(e->run, false);
     if (status == OPT_GO)
         status = back;
-    return status == OPT_GO && !evaluation_stopped(e) ? lower_rate(e, done)
+    return status == OPT_GO && !e->figures.stopped ? lower_rate(e, done)
                                                       : status;
 }
 
@@ -351,7 +336,7 @@ int evaluation_sum(evaluation *e)
                characters_shown(e->set->save));
     if (status == OPT_GO)
         status = compute_last(e);
-    if (status == OPT_GO && !evaluation_stopped(e))
+    if (status == OPT_GO && !e->figures.stopped)
         figures_confusion(&e->figures, e->done);
     return opt_end(status);
 }

@@ -39,7 +39,6 @@ typedef struct evaluation {
 
 /* Once the trainer is open; the caller sets `keeps`, and `lines`. */
 int evaluation_open(evaluation *e, run *r, const train_settings *set, score *s);
-void evaluation_close(evaluation *e);
 
 /* An option that evaluates was given: is there something to evaluate on, and
  * when?  Its data is open. */
@@ -57,15 +56,9 @@ bool evaluation_better(const evaluation *e);
 /* Was there one, and are its weights, or a better one's, those of the run? */
 bool evaluation_has_best(const evaluation *e);
 
-/* --early-stop: is it time to end? */
-bool evaluation_enough(const evaluation *e);
-
-/* The signal that cut the last one short, which is then neither told nor kept;
- * 0: none did. */
-int evaluation_stopped(const evaluation *e);
-
 /* Evaluate with the weights or their average, print the line, and with
- * --plateau set the learning rate that follows. */
+ * --plateau set the learning rate that follows.  What a signal cut short,
+ * e->figures.stopped, is neither told nor kept. */
 int evaluate(evaluation *e, int64_t done);
 
 /* Print the best accuracy and the last, where there were some, the figures of

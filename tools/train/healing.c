@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See healing.h. */
+#define _GNU_SOURCE
 #include "train/healing.h"
 #include "opt/characters.h"
-#include "train/doubt.h"
+#include "run/output.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ------ a step ------ */
 
@@ -173,15 +177,57 @@ static int to_oldest(healing *h, const run *r, keeper *k, position *at,
     return status;
 }
 
+/* A mark in the folder of checkpoints: a run is going back to the oldest, and
+ * what is younger may be wrong.  It is there before the first of them is
+ * deleted, and until the oldest is all there is, so that a run that is killed
+ * meanwhile does not go on from one of the others. */
+static const char MARK[] = "going-back";
+
+static int open_folder(const char *path)
+{
+    return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool is_marked(const char *path)
+{
+    int folder = open_folder(path);
+    bool is = folder >= 0 && faccessat(folder, MARK, F_OK, 0) == 0;
+
+    if (folder >= 0)
+        close(folder);
+    return is;
+}
+
+/* Put the mark, or take it away; on disk when this returns, as the entry of a
+ * file is when its folder is. */
+static int set_mark(const char *path, bool put)
+{
+    int folder = open_folder(path), mark = -1, error = 0;
+
+    if (put)
+        mark = openat(folder, MARK, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if ((put ? mark < 0 || output_sync(mark) != 0
+             : unlinkat(folder, MARK, 0) != 0) || output_sync(folder) != 0)
+        error = errno;
+    if (mark >= 0)
+        close(mark);
+    if (folder >= 0)
+        close(folder);
+    return error ? opt_fail(OPT_FAILED, "%s/%s: %s", path, MARK,
+                            strerror(error))
+                 : OPT_GO;
+}
+
 /* Keep a run that is ended meanwhile from going on from what may be wrong. */
 static int to_oldest_surely(healing *h, const run *r, keeper *k, position *at,
                             bool *went)
 {
-    int status = run_is_first(r) ? doubt_put(k->folder) : OPT_GO;
+    int status = run_is_first(r) ? set_mark(k->folder, true) : OPT_GO;
 
     if (status == OPT_GO)
         status = to_oldest(h, r, k, at, went);
-    return status == OPT_GO && run_is_first(r) ? doubt_end(k->folder) : status;
+    return status == OPT_GO && run_is_first(r) ? set_mark(k->folder, false)
+                                               : status;
 }
 
 int healing_back(healing *h, const run *r, keeper *k, const char *transcript,
@@ -216,14 +262,14 @@ int healing_back(healing *h, const run *r, keeper *k, const char *transcript,
 int healing_resume(healing *h, launch *l, const run *r, keeper *k,
                    position *at)
 {
-    int doubts = k->all && run_is_first(r) && doubt_is(k->folder);
+    int doubts = k->all && run_is_first(r) && is_marked(k->folder);
     int status = k->all ? launch_most(l, &doubts) : OPT_GO;
     bool went = k->went_on;
 
     if (status != OPT_GO || !doubts)
         return status;
     if (!went)
-        return run_is_first(r) ? doubt_end(k->folder) : OPT_GO;
+        return run_is_first(r) ? set_mark(k->folder, false) : OPT_GO;
     status = to_oldest_surely(h, r, k, at, &went);
     if (status == OPT_GO && run_is_first(r))
         fprintf(stderr, "%s: a run was ended while it went back from there: "

@@ -22,11 +22,6 @@
 
 const char opt_program_name[] = "lockstep-train";
 
-static int name_published(session *s)
-{
-    return publish_open(&s->set, &s->run);
-}
-
 /* Checks the ranks, and leaves all writing of files to the first one. */
 static int check_ranks(session *s)
 {
@@ -224,14 +219,8 @@ static int open_keeper(session *s)
 /* A run that goes on has its parameters. */
 static int init(session *s)
 {
-    const start_settings *set = &s->run.set.start;
-    const char *names = adapt_init_names(set);
-    int status;
-
-    if (!set->init || s->keeper.went_on)
-        return OPT_GO;
-    status = opt_check(ls_trainer_load(s->run.trainer, set->init, names));
-    return status == OPT_GO ? adapt_load(s->run.trainer, set) : status;
+    return s->keeper.went_on
+               ? OPT_GO : adapt_start(s->run.trainer, &s->run.set.start);
 }
 
 /* The best weights are kept, unless --early-stop 0 was given, or the run is to
@@ -349,7 +338,7 @@ static int open_watchdog(session *s)
 
 /* clang-format off */
 static int (*const checks[])(session *s) = {
-    name_published, check_ranks, check_usage, print_config, check_save,
+    publish_open, check_ranks, check_usage, print_config, check_save,
     check_writable, NULL
 };
 
@@ -375,7 +364,7 @@ static void close_all(session *s)
         fclose(s->metrics.file); /* after a failure, which is the message */
     stall_close(&s->watchdog);
     ls_trace_close(s->trace);
-    evaluation_close(&s->eval);
+    figures_close(&s->eval.figures);
     held_close(&s->held);
     transcriber_close(&s->transcriber);
     (void)step_recorder_follow(&s->look, NULL, NULL); /* it differs, say */

@@ -51,15 +51,17 @@ static char *path_in(const char *folder, const char *name)
     return NULL;
 }
 
-int publish_open(train_settings *set, const run *r)
+int publish_open(session *s)
 {
+    train_settings *set = &s->set;
+
     if (!set->publish)
         return OPT_GO;
     if (set->transcript || set->save)
         return opt_fail(OPT_WRONG, "--publish names the files of --transcript "
                         "and --save itself: leave %s out",
                         set->save ? "--save" : "--transcript");
-    if (run_given(r, "cv") && set->cv)
+    if (run_given(&s->run, "cv") && set->cv)
         return opt_fail(OPT_WRONG, "--publish and --cv: --cv measures, and "
                         "saves no model");
     set->transcript = path_in(set->publish, PUBLISH_TRANSCRIPT);

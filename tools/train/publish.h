@@ -7,7 +7,7 @@
 
 /* Make the folder, and name its files in the places of --transcript and --save.
  * OPT_WRONG, OPT_FAILED after a message. */
-int publish_open(train_settings *set, const run *r);
+int publish_open(session *s);
 
 /* Write what the files are and how they are checked, once they are there.
  * OPT_FAILED after a message. */

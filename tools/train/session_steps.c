@@ -89,7 +89,7 @@ static int record_evaluation(session *s, double before)
 
     if (status == OPT_GO && now != before)
         status = transcriber_plateau(r, now);
-    if (status == OPT_GO && evaluation_enough(&s->eval))
+    if (status == OPT_GO && s->eval.enough)
         status = transcriber_stop_event(r, &s->at);
     return status;
 }
@@ -123,7 +123,7 @@ static int evaluate_now(session *s, int64_t done)
     bool saved = so_far->is_saved;
     int status = evaluate(&s->eval, done);
 
-    s->at.waits = evaluation_stopped(&s->eval) != 0;
+    s->at.waits = s->eval.figures.stopped != 0;
     if (s->at.waits)
         return status;
     if (status == OPT_GO)
@@ -286,7 +286,7 @@ static void tell_waiting(const session *s, double seconds)
 
 static void tell_end(session *s)
 {
-    if (!evaluation_enough(&s->eval))
+    if (!s->eval.enough)
         return;
     progress_clear(&s->bar);
     printf("[lockstep] eval none better in %lld: the end, after step %04lld\n",
@@ -311,12 +311,12 @@ int session_train(session *s)
         status = follow(s);
     else if (s->run.set.data.steps == 0 && evaluation_due(&s->eval, 0))
         status = evaluate_now(s, 0);
-    s->stopped = evaluation_stopped(&s->eval);
+    s->stopped = s->eval.figures.stopped;
     if (status == OPT_GO && s->at.done == 0 &&
         (s->set.keep_first || s->set.heal))
         status = keep(s);
     while (s->at.done < last_step(s) && status == OPT_GO && !s->stopped &&
-           !evaluation_enough(&s->eval)) {
+           !s->eval.enough) {
         status = one_step(s, s->at.done);
         stall_step(&s->watchdog, s->at.done);
         if (status == OPT_GO)
@@ -329,7 +329,7 @@ int session_train(session *s)
     if (status == OPT_GO && s->run.set.data.steps)
         status = evaluation_sum(&s->eval);
     if (!s->stopped)
-        s->stopped = evaluation_stopped(&s->eval);
+        s->stopped = s->eval.figures.stopped;
     if (status == OPT_GO && launch_first(&s->launch))
         tell_waiting(s, opt_seconds() - s->bar.started);
     return status == OPT_GO ? keep(s) : session_leave(s, status);
