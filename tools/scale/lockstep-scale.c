@@ -11,7 +11,6 @@
 #include "run/writable.h"
 #include "opt/json_parts.h"
 #include "scale/scale.h"
-#include "scale/scale_report.h"
 #include "train/train_settings.h"
 
 #include <stdio.h>

@@ -32,7 +32,7 @@ typedef struct scale {
     findings findings;
     char *command;
     bool all;        /* of the usual models, as nobody named one */
-    struct json_t *models; /* of the report, one after the other */
+    json_t *models; /* of the report, one after the other */
 } scale;
 
 /* scale_measure.c: open what each count trains, and time it. */

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The findings as JSON, where numbers that do not exist are null, and their
  * points as CSV, where these are empty. */
+#include "opt/cores.h"
 #include "opt/json_parts.h"
 #include "opt/opt.h"
+#include "run/machine_json.h"
 #include "run/output.h"
 #include "run/output_json.h"
-#include "scale/scale_report.h"
+#include "scale/scale_findings.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/utsname.h>
 
 static json_t *real(double x)
 {
@@ -94,7 +96,8 @@ static json_t *operators(const findings *r)
     return list;
 }
 
-json_t *scale_text(const char *text)
+/* A text, or null: a command line may hold bytes that are none. */
+static json_t *text_json(const char *text)
 {
     json_t *t = json_string(text);
 
@@ -109,7 +112,7 @@ json_t *findings_json(const findings *r)
         "{s:s, s:s, s:o, s:s, s:s, s:s, s:i, s:f, s:s, s:s, s:s, s:i, s:i, s:i,"
         " s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:s, s:o}", "program",
         opt_program_name, "version", ls_version(), "command",
-        scale_text(r->command), "model", r->model, "scaling",
+        text_json(r->command), "model", r->model, "scaling",
         r->weak ? "weak" : "strong", "cpu", r->cpu, "usable_cores", r->cores,
         "others_cpus", r->others,
         "mesh", r->mesh, "isa", r->isa, "products", r->products, "devices",
@@ -120,14 +123,47 @@ json_t *findings_json(const findings *r)
         "advice", r->scaling->advice, "serial_share", real(r->serial));
 }
 
-int scale_put_json(json_t *o, const char *path)
+static int put_json(json_t *o, const char *path)
 {
     return output_json(path, o, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 int scale_json(const findings *r, const char *path)
 {
-    return scale_put_json(findings_json(r), path);
+    return put_json(findings_json(r), path);
+}
+
+/* The kernel, by which the clock, huge pages and the quota differ. */
+static json_t *kernel(void)
+{
+    struct utsname u;
+
+    if (uname(&u) < 0)
+        return json_null();
+    return json_pack("{s:s, s:s, s:s}", "name", u.sysname, "release", u.release,
+                     "machine", u.machine);
+}
+
+int scale_report(json_t *models, const char *command, const char *cpus,
+                 const char *path)
+{
+    ls_mesh_options of = ls_mesh_defaults();
+    ls_mesh *mesh = NULL;
+    json_t *o = NULL;
+    int status;
+
+    of.cpus = cpus;
+    of.devices = 1;
+    of.details = true;
+    of.workers = cores_of(of);
+    status = of.workers < 0 ? of.workers : ls_mesh_open(&mesh, &of);
+    if (status == 0)
+        o = json_pack("{s:s, s:s, s:o, s:o, s:o, s:O}", "program",
+                      opt_program_name, "version", ls_version(), "command",
+                      text_json(command), "system", kernel(), "machine",
+                      machine_json(mesh, true), "models", models);
+    ls_mesh_close(mesh);
+    return status == 0 ? put_json(o, path) : opt_check_usage(status);
 }
 
 /* ------ CSV ------ */

@@ -4,6 +4,7 @@
 #include "opt/opt.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,12 +76,11 @@ static finding_rate rate_of(const scaling_point *p, int64_t tokens)
 static int make_points(findings *r)
 {
     r->points = r->scaling->points;
-    r->point = calloc((size_t)r->points, sizeof *r->point);
+    r->point = r->scaling->point;
     r->rate = calloc((size_t)r->points, sizeof *r->rate);
-    if (!r->point || !r->rate)
+    if (!r->rate)
         return opt_fail(OPT_FAILED, "out of memory");
     for (int i = 0; i < r->points; i++) {
-        r->point[i] = r->scaling->point[i];
         r->rate[i] = rate_of(&r->point[i], r->tokens);
         r->ranks |= r->point[i].ranks > 1;
         if (scaling_hands(&r->point[i]) > r->most)
@@ -103,8 +103,16 @@ int findings_make(findings *r, const scaling *s)
     return OPT_GO;
 }
 
+void findings_title(const findings *r, char title[FINDINGS_TITLE])
+{
+    snprintf(title, FINDINGS_TITLE,
+             "%s, %lld row%s a step%s, %d device%s: %s scaling",
+             r->model, (long long)r->point[0].rows, opt_s(r->point[0].rows),
+             r->weak ? " and worker" : "", r->info.devices,
+             opt_s(r->info.devices), r->weak ? "weak" : "strong");
+}
+
 void findings_free(findings *r)
 {
-    free(r->point);
     free(r->rate);
 }

@@ -6,6 +6,8 @@
 
 #include "scale/scaling.h"
 
+#include <jansson.h>
+
 enum { FINDINGS_OPS = 80 };
 
 /* All operators of a kind together: FLOP and bytes, of a row and of a chunk. */
@@ -28,7 +30,7 @@ typedef struct findings {
     const scaling *scaling;
     scaling_info info;
     int points;
-    scaling_point *point; /* in the order of the workers */
+    const scaling_point *point; /* the scaling's */
     finding_rate *rate;      /* of each point */
     const char *model, *command, *cpu, *mesh, *isa;
     const char *products; /* as run.h has it: "" where they are f32's own, which
@@ -77,5 +79,18 @@ void scale_table(const findings *r);
 int scale_json(const findings *r, const char *path);
 int scale_csv(const findings *r, const char *path);
 int scale_plot(const findings *r, const char *path);
+
+/* "mlp, 64 rows a step, 8 devices: strong scaling". */
+enum { FINDINGS_TITLE = 256 };
+void findings_title(const findings *r, char title[FINDINGS_TITLE]);
+
+/* The same as scale_json writes; NULL: no memory. */
+json_t *findings_json(const findings *r);
+
+/* Write a report of speed, which is one JSON with all that a reader elsewhere
+ * needs, to be pasted into an issue: of this machine, its processors `cpus`
+ * (NULL: all), and of the findings of models. */
+int scale_report(json_t *models, const char *command, const char *cpus,
+                 const char *path);
 
 #endif

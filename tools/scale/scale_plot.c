@@ -229,15 +229,11 @@ static const char style[] =
 static void draw(const findings *r, FILE *f)
 {
     bool shared = false;
-    char title[256];
+    char title[FINDINGS_TITLE];
 
     for (int i = 0; i < r->points; i++)
         shared |= r->point[i].oversubscribed;
-    snprintf(title, sizeof title,
-             "%s, %lld row%s a step%s, %d device%s: %s scaling",
-             r->model, (long long)r->point[0].rows, opt_s(r->point[0].rows),
-             r->weak ? " and worker" : "", r->info.devices,
-             opt_s(r->info.devices), r->weak ? "weak" : "strong");
+    findings_title(r, title);
     plot_begin(f, WIDTH, HEIGHT, style, title);
     draw_speedup(r, f);
     draw_times(r, f);

@@ -51,12 +51,11 @@ static void row_end(const findings *r, int i)
 
 static void print_head(const findings *r)
 {
-    printf("%s, %lld row%s a step%s, %d device%s: %s scaling, "
-           "%d x %d step%s\n",
-           r->model, (long long)r->point[0].rows, opt_s(r->point[0].rows),
-           r->weak ? " and worker" : "", r->info.devices,
-           opt_s(r->info.devices), r->weak ? "weak" : "strong",
-           r->info.repeats, r->info.steps, opt_s(r->info.steps));
+    char title[FINDINGS_TITLE];
+
+    findings_title(r, title);
+    printf("%s, %d x %d step%s\n", title, r->info.repeats, r->info.steps,
+           opt_s(r->info.steps));
     printf("%s%s%d usable core%s, %s, lockstep %s\n%s\n",
            characters_shown(r->cpu), *r->cpu ? ", " : "", r->cores,
            opt_s(r->cores), r->isa, ls_version(),
