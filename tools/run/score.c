@@ -19,6 +19,23 @@ static int by_score(const void *a, const void *b)
     return (p->score > q->score) - (p->score < q->score);
 }
 
+/* Rows of a label by rising score, *n of them, to be freed; NULL: there is no
+ * memory. */
+static scored *sort(int64_t rows, int64_t width, const float *out,
+                    const int32_t *label, int64_t *n)
+{
+    scored *s = malloc((size_t)rows * sizeof *s + 1);
+
+    *n = 0;
+    for (int64_t i = 0; s && i < rows; i++)
+        if (label[i] >= 0)
+            s[(*n)++] = (scored){width == 2 ? out[2 * i + 1] - out[2 * i]
+                                            : out[i], label[i]};
+    if (s)
+        qsort(s, (size_t)*n, sizeof *s, by_score);
+    return s;
+}
+
 /* Each class 1 counts the 0s below it, and half of those equal to it. */
 static double count_pairs(int64_t n, const scored *s, double *ones)
 {
@@ -39,34 +56,15 @@ static double count_pairs(int64_t n, const scored *s, double *ones)
     return pairs;
 }
 
-double score_auc(int64_t rows, const float *score, const int32_t *label)
+double score_auc(int64_t rows, int64_t width, const float *out,
+                 const int32_t *label)
 {
-    scored *s = malloc((size_t)rows * sizeof *s + 1);
-    double ones, pairs;
-    int64_t n = 0;
+    int64_t n;
+    scored *s = sort(rows, width, out, label, &n);
+    double ones = 0, pairs = s ? count_pairs(n, s, &ones) : (double)NAN;
 
-    if (!s)
-        return (double)NAN;
-    for (int64_t i = 0; i < rows; i++)
-        if (label[i] >= 0)
-            s[n++] = (scored){score[i], label[i]};
-    qsort(s, (size_t)n, sizeof *s, by_score);
-    pairs = count_pairs(n, s, &ones);
     free(s);
     return pairs / (ones * ((double)n - ones));
-}
-
-double score_auc_of_two(int64_t rows, const float *out, const int32_t *label)
-{
-    float *score = malloc((size_t)rows * sizeof *score);
-    double area = (double)NAN;
-
-    for (int64_t i = 0; score && i < rows; i++)
-        score[i] = out[2 * i + 1] - out[2 * i];
-    if (score)
-        area = score_auc(rows, score, label);
-    free(score);
-    return area;
 }
 
 double score_accuracy(int64_t rows, int64_t width, const float *out,
@@ -114,17 +112,10 @@ static double average_precision(int64_t n, const scored *s)
 double score_average_precision(int64_t rows, const float *out,
                                const int32_t *label)
 {
-    scored *s = malloc((size_t)rows * sizeof *s + 1);
-    double found = (double)NAN;
-    int64_t n = 0;
+    int64_t n;
+    scored *s = sort(rows, 2, out, label, &n);
+    double found = s ? average_precision(n, s) : (double)NAN;
 
-    for (int64_t i = 0; s && i < rows; i++)
-        if (label[i] >= 0)
-            s[n++] = (scored){out[2 * i + 1] - out[2 * i], label[i]};
-    if (s) {
-        qsort(s, (size_t)n, sizeof *s, by_score);
-        found = average_precision(n, s);
-    }
     free(s);
     return found;
 }
@@ -166,16 +157,10 @@ static double best_f1(int64_t n, const scored *s, double *f1)
 double score_best_f1(int64_t rows, const float *probability,
                      const int32_t *label, double *f1)
 {
-    scored *s = malloc((size_t)rows * sizeof *s + 1);
-    double best = (double)NAN;
+    int64_t n;
+    scored *s = sort(rows, 1, probability, label, &n);
+    double best = s ? best_f1(n, s, f1) : (double)NAN;
 
-    *f1 = 0;
-    for (int64_t i = 0; s && i < rows; i++)
-        s[i] = (scored){probability[i], label[i]};
-    if (s) {
-        qsort(s, (size_t)rows, sizeof *s, by_score);
-        best = best_f1(rows, s, f1);
-    }
     free(s);
     return best;
 }

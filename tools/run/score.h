@@ -5,13 +5,11 @@
 
 #include <stdint.h>
 
-/* Area under the ROC curve (AUC); ties count half.  NaN: a class has no rows.
- */
-double score_auc(int64_t rows, const float *score, const int32_t *label);
-
-/* The AUC of outputs (rows, 2): the score is the second less the first.  NaN:
- * there is no memory, too. */
-double score_auc_of_two(int64_t rows, const float *out, const int32_t *label);
+/* Area under the ROC curve (AUC) of scores (rows, 1), or of outputs (rows, 2),
+ * where the score is the second less the first; ties count half.  NaN: a class
+ * has no rows, or there is no memory. */
+double score_auc(int64_t rows, int64_t width, const float *out,
+                 const int32_t *label);
 
 /* Accuracy: the share of rows with the label's output the largest (the first of
  * equals). */
@@ -22,7 +20,7 @@ double score_accuracy(int64_t rows, int64_t width, const float *out,
  * 0 where no row of it is found. */
 double score_f1(int64_t rows, const float *out, const int32_t *label);
 
-/* Average precision of it, by the same score as score_auc_of_two: the sum over
+/* Average precision of it, by the same score as score_auc: the sum over
  * falling thresholds of precision times the gain in recall.  NaN: no row is of
  * it, or there is no memory. */
 double score_average_precision(int64_t rows, const float *out,

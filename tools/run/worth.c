@@ -32,7 +32,7 @@ worth worth_of(int64_t rows, int64_t width, const float *out, const void *y,
         return (worth){.rows = rows,
                        .good = score_accuracy(rows, width, out, y),
                        .name = "acc",
-                       .rest = width == 2 ? score_auc_of_two(rows, out, y)
+                       .rest = width == 2 ? score_auc(rows, 2, out, y)
                                           : (double)NAN,
                        .other = width == 2 ? "AUC" : NULL,
                        .is_one = is_one_class(rows, y)};
@@ -55,7 +55,7 @@ double worth_figure(int64_t select, int64_t rows, int64_t width,
     case SELECT_ACCURACY:
         return score_accuracy(rows, width, out, y);
     case SELECT_AUC:
-        return score_auc_of_two(rows, out, y);
+        return score_auc(rows, 2, out, y);
     case SELECT_LOGLOSS:
         return ls_log_loss(rows, width, out, y, 1);
     case SELECT_F1:

@@ -39,20 +39,20 @@ TEST(scores_of_classes)
     static const float bad[] = {1, NAN, 2}, equal[6] = {0};
     static const int32_t each[] = {0, 1, 2};
 
-    ck_assert_double_eq_tol(score_auc(ROWS, golden_score, golden_label),
+    ck_assert_double_eq_tol(score_auc(ROWS, 1, golden_score, golden_label),
                             golden_auc, 1e-12);
     ck_assert_double_eq_tol(
         score_top(ROWS, CLASSES, golden_logits, golden_many, 2), golden_top2,
         1e-12);
     ck_assert_double_eq(
         score_top(ROWS, CLASSES, golden_logits, golden_many, CLASSES), 1);
-    ck_assert(score_auc(4, score, ignored) == 0.5);
+    ck_assert(score_auc(4, 1, score, ignored) == 0.5);
     ck_assert(score_top(2, 2, score, ignored, 1) == 1);
     ck_assert(score_top(2, 3, equal, each, 1) == 0.5);
     ck_assert(score_accuracy(2, 3, equal, each) == 0.5);
     ck_assert(score_top(2, 3, equal, each + 1, 2) == 0.5);
-    ck_assert(isnan(score_auc(3, golden_score, ones)));
-    ck_assert(isnan(score_auc(3, bad, golden_label)));
+    ck_assert(isnan(score_auc(3, 1, golden_score, ones)));
+    ck_assert(isnan(score_auc(3, 1, bad, golden_label)));
 }
 
 /* Precision, recall and F1 as macro averages. */
