@@ -107,6 +107,17 @@ int data_shape(const char *path, int64_t shape[LS_MAX_RANK])
     return status;
 }
 
+const char *data_shape_text(char text[DATA_SHAPE], int rank,
+                            const int64_t *shape)
+{
+    snprintf(text, DATA_SHAPE, "(");
+    for (int i = 0; i < rank; i++)
+        opt_append(text, DATA_SHAPE, i ? "," : "", "%lld",
+                   (long long)shape[i]);
+    opt_append(text, DATA_SHAPE, "", ")");
+    return text;
+}
+
 /* The first of its numbers that is none. */
 static void tell_infinite(const ls_array *t, const char *path)
 {

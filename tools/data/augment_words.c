@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* See augment_words.h. */
-#include "data/augment_words.h"
+/* --augment flip,crop:4,rotate:10,scale:0.8-1.2,..: the options of
+ * ls_source_augment as words. */
+#include "data/data.h"
 #include "opt/opt.h"
 
 #include <stdlib.h>

@@ -76,6 +76,32 @@ static int open_text(data *d, const ls_trainer *trainer)
     return opt_check(status);
 }
 
+/* The graph wants the two arrays of mixed images also where it evaluates, and
+ * nothing is mixed. */
+static int name_mixed(data *d)
+{
+    ls_augment_options *o = &d->augment, held = ls_augment_defaults();
+
+    if (!(o->mixup > 0))
+        return OPT_GO;
+    held.other = o->other = "other";
+    held.share = o->share = "share";
+    return d->evaluation.rows
+               ? opt_check(ls_source_augment(&d->evaluation, &held)) : OPT_GO;
+}
+
+static int augment(data *d)
+{
+    ls_augment_options *o = &d->augment;
+    int status = name_mixed(d);
+
+    o->channels = d->normal.channels;
+    o->mean = d->normal.mean;
+    o->std = d->normal.std;
+    return status == OPT_GO ? opt_check_usage(ls_source_augment(&d->source, o))
+                            : status;
+}
+
 int data_open(data *d, const ls_trainer *trainer, const ls_key *order)
 {
     ls_loader_options o = {.size = sizeof o, .batch = d->batch,
@@ -87,7 +113,7 @@ int data_open(data *d, const ls_trainer *trainer, const ls_key *order)
     if (!d->source.fill)
         return OPT_GO;
     if (d->augments)
-        status = data_augment(d);
+        status = augment(d);
     if (status != OPT_GO)
         return status;
     d->shuffles = order != NULL;

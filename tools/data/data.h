@@ -85,6 +85,11 @@ const char *data_behind(const char *path);
  * ("F.npz:NAME"), and its shape; or a status of the library's. */
 int data_shape(const char *path, int64_t shape[LS_MAX_RANK]);
 
+/* A shape as messages have it: "(3,32,32)". */
+enum { DATA_SHAPE = 128 };
+const char *data_shape_text(char text[DATA_SHAPE], int rank,
+                            const int64_t *shape);
+
 /* Add an input from such a file with this number of axes, rows among them; a
  * list of floats is (N,1). */
 int data_load(data *d, const char *name, const char *path, ls_dtype as,
@@ -222,8 +227,9 @@ typedef struct image_files {
 /* Then source.array[0].shape is the image's, source.classes theirs. */
 int data_images(data *d, const image_files *files);
 
-/* Augment the source, if that was asked for; data_open does it. */
-int data_augment(data *d);
+/* Read --augment (augment_words.c): OPT_GO, or OPT_WRONG after a message.  What
+ * the text does not name stays. */
+int augment_read(const char *text, ls_augment_options *o);
 
 /* ------ Batches ------ */
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Images and labels from files: the set to train on, and the one to evaluate
  * on. */
-#include "data/augment_words.h"
 #include "data/data.h"
 #include "opt/opt.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See normal.h. */
 #include "data/normal.h"
+#include "opt/json_parts.h"
 #include "opt/opt.h"
 
 #include <jansson.h>
@@ -83,11 +84,8 @@ static json_t *list_json(int n, const double *number)
 {
     json_t *list = json_array();
 
-    for (int i = 0; list && i < n; i++)
-        if (json_array_append_new(list, json_real(number[i])) < 0) {
-            json_decref(list);
-            return NULL;
-        }
+    for (int i = 0; i < n; i++)
+        list = json_and(list, json_real(number[i]));
     return list;
 }
 
@@ -95,14 +93,9 @@ static json_t *list_json(int n, const double *number)
 static int add_pictures(json_t *all, const normal *n)
 {
     json_t *names = json_array();
-    int status = names ? 0 : -1;
 
-    for (int i = 0; i < n->classes && status == 0; i++)
-        status = json_array_append_new(names, json_string(n->class_name[i]));
-    if (status < 0) {
-        json_decref(names);
-        return status;
-    }
+    for (int i = 0; i < n->classes; i++)
+        names = json_and(names, json_string(n->class_name[i]));
     return json_object_update_new(
         all, json_pack("{s:[I,I,I], s:s, s:o}", "shape",
                        (json_int_t)n->shape[0], (json_int_t)n->shape[1],

@@ -219,6 +219,6 @@ int main(int argc, char **argv)
          i++)
         status = stages[i](&r);
     ls_mesh_close(r.mesh);
-    status = seats_close(&r.seats, status);
+    status = launch_close(&r.seats.launch, status);
     return status == OPT_DONE ? 0 : status;
 }

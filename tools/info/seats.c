@@ -138,8 +138,3 @@ json_t *seats_json(const seats *s)
                             "pinned", s->of[r].pinned, "pus", s->of[r].pus));
     return list;
 }
-
-int seats_close(seats *s, int status)
-{
-    return launch_close(&s->launch, status);
-}

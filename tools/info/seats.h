@@ -37,7 +37,4 @@ int seats_gather(seats *s, const ls_mesh *mesh);
 void seats_print(const seats *s);
 json_t *seats_json(const seats *s);
 
-/* The end of the program, which returns status. */
-int seats_close(seats *s, int status);
-
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHAPE_TEXT = 128, TEXT_STEPS = 1000 };
+enum { TEXT_STEPS = 1000 };
 
 /* The ends of a network that rows have to fit. */
 typedef struct ends {
@@ -31,20 +31,6 @@ static ls_graph *onnx_graph(model_settings *s)
 }
 
 /* ------ The network ------ */
-
-/* What the rows are told of as: "(3,32,32)". */
-static const char *shape_text(char text[SHAPE_TEXT], int rank,
-                              const int64_t *shape)
-{
-    int at = snprintf(text, SHAPE_TEXT, "(");
-
-    for (int i = 0; i < rank && at < SHAPE_TEXT; i++)
-        at += snprintf(text + at, (size_t)(SHAPE_TEXT - at), "%s%lld",
-                       i ? "," : "", (long long)shape[i]);
-    if (at < SHAPE_TEXT)
-        snprintf(text + at, (size_t)(SHAPE_TEXT - at), ")");
-    return text;
-}
 
 static int no_output(const settings *s)
 {
@@ -144,16 +130,16 @@ static bool is_turned(const settings *s, const ends *e)
 
 static int add_input(data *d, const settings *s, const ls_array_spec *in)
 {
-    char is[SHAPE_TEXT], wanted[SHAPE_TEXT];
+    char is[DATA_SHAPE], wanted[DATA_SHAPE];
     int status = data_load(d, in->name, s->data.x, in->dtype, in->rank + 1);
     const int64_t *shape = d->inputs ? d->input[d->inputs - 1].all.shape : NULL;
 
     if (status != OPT_GO || same_shape(in->rank, shape + 1, in->shape))
         return status;
     return opt_fail(OPT_WRONG, "%s: rows of %s, and input \"%s\" of %s takes "
-                    "%s", s->data.x, shape_text(is, in->rank, shape + 1),
+                    "%s", s->data.x, data_shape_text(is, in->rank, shape + 1),
                     in->name, s->model.file,
-                    shape_text(wanted, in->rank, in->shape));
+                    data_shape_text(wanted, in->rank, in->shape));
 }
 
 /* The classes of an output are its last axis, or the first, as PyTorch has it,
@@ -164,16 +150,17 @@ static int check_labels(data *d, settings *s, const ends *e)
     const int32_t *label = y->data;
     int axes = e->rank - 1;
     ls_array flat = *y;
-    char is[SHAPE_TEXT], wanted[SHAPE_TEXT];
+    char is[DATA_SHAPE], wanted[DATA_SHAPE];
 
     s->model.classes_first = axes > 0 &&
                              !same_shape(axes, y->shape + 1, e->out) &&
                              same_shape(axes, y->shape + 1, e->out + 1);
     if (!s->model.classes_first && !same_shape(axes, y->shape + 1, e->out))
         return opt_fail(OPT_WRONG, "%s: labels of %s a row, and \"%s\" of %s "
-                        "is %s", s->data.y, shape_text(is, axes, y->shape + 1),
+                        "is %s", s->data.y,
+                        data_shape_text(is, axes, y->shape + 1),
                         e->name, s->model.file,
-                        shape_text(wanted, e->rank, e->out));
+                        data_shape_text(wanted, e->rank, e->out));
     s->model.classes = e->out[s->model.classes_first ? 0 : axes];
     for (int i = 0; i < axes; i++)
         flat.shape[0] *= y->shape[i + 1];
@@ -189,7 +176,7 @@ static int check_labels(data *d, settings *s, const ends *e)
 static int add_target(data *d, settings *s, const ends *e)
 {
     bool classes = of_classes(s);
-    char is[SHAPE_TEXT], wanted[SHAPE_TEXT];
+    char is[DATA_SHAPE], wanted[DATA_SHAPE];
     const int64_t *shape = d->input[1].all.shape + 1;
     int status;
 
@@ -204,8 +191,8 @@ static int add_target(data *d, settings *s, const ends *e)
     if (status != OPT_GO || same_shape(e->rank, shape, e->out))
         return status;
     return opt_fail(OPT_WRONG, "%s: rows of %s, and \"%s\" of %s is %s",
-                    s->data.y, shape_text(is, e->rank, shape), e->name,
-                    s->model.file, shape_text(wanted, e->rank, e->out));
+                    s->data.y, data_shape_text(is, e->rank, shape), e->name,
+                    s->model.file, data_shape_text(wanted, e->rank, e->out));
 }
 
 static int check_arrays(const settings *s, const ends *e, const opt_line *line)
@@ -257,7 +244,7 @@ static int load_arrays(data *d, settings *s, ends *e, const opt_line *line)
 static int one_input(const settings *s, const ends *e, ls_dtype as, int rank,
                      const char *what)
 {
-    char is[SHAPE_TEXT];
+    char is[DATA_SHAPE];
 
     if (e->inputs == 1 && e->in[0].dtype == as && e->in[0].rank == rank)
         return OPT_GO;
@@ -265,7 +252,7 @@ static int one_input(const settings *s, const ends *e, ls_dtype as, int rank,
                     "name arrays", s->data.path, what, s->model.file,
                     e->inputs > 1 ? "several inputs, " : "",
                     e->in[0].dtype == LS_I32 ? "whole numbers" : "numbers",
-                    shape_text(is, e->in[0].rank, e->in[0].shape));
+                    data_shape_text(is, e->in[0].rank, e->in[0].shape));
 }
 
 /* Rows of classes for an output of classes. */

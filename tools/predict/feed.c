@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See feed.h. */
 #include "predict/feed.h"
+#include "data/data.h"
 #include "opt/opt.h"
 
 #include <math.h>
@@ -11,22 +12,11 @@
 
 /* ------ Arrays ------ */
 
-static void shape_text(int rank, const int64_t *shape, char *text, size_t size)
-{
-    size_t n = (size_t)snprintf(text, size, "(");
-
-    for (int i = 0; i < rank && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%lld", i ? "," : "",
-                              (long long)shape[i]);
-    if (n < size)
-        snprintf(text + n, size - n, ")");
-}
-
 static int check_shape(feed *f, int rank, const int64_t *want)
 {
     const ls_array *x = &f->array;
     size_t bytes = (size_t)rank * sizeof *want;
-    char is[128], should[128];
+    char is[DATA_SHAPE], should[DATA_SHAPE];
 
     f->size = 1;
     for (int i = 0; i < rank; i++)
@@ -35,10 +25,9 @@ static int check_shape(feed *f, int rank, const int64_t *want)
     if ((x->rank == rank + 1 && !memcmp(x->shape + 1, want, bytes)) ||
         (x->rank == rank && !memcmp(x->shape, want, bytes)))
         return OPT_GO;
-    shape_text(x->rank, x->shape, is, sizeof is);
-    shape_text(rank, want, should, sizeof should);
     return opt_fail(OPT_WRONG, "%s: its shape is %s; the model takes rows of "
-                    "%s", f->path, is, should);
+                    "%s", f->path, data_shape_text(is, x->rank, x->shape),
+                    data_shape_text(should, rank, want));
 }
 
 int feed_array(feed *f, const char *path, const ls_array_spec *in, bool any)
@@ -56,27 +45,27 @@ int feed_array(feed *f, const char *path, const ls_array_spec *in, bool any)
 static int check_pixels(const feed *f, const int64_t *is, const int64_t *want)
 {
     int64_t alone[4] = {1, want[0], want[1], want[2]};
-    char shape[128], should[128], one[128];
+    char shape[DATA_SHAPE], should[DATA_SHAPE], one[DATA_SHAPE];
 
     if (!memcmp(is, want, 3 * sizeof *is))
         return OPT_GO;
-    shape_text(3, is, shape, sizeof shape);
-    shape_text(3, want, should, sizeof should);
-    shape_text(4, alone, one, sizeof one);
     return opt_fail(OPT_WRONG, "%s: images of %s; the model takes %s, and in a "
-                    ".npy one alone is %s", f->path, shape, should, one);
+                    ".npy one alone is %s", f->path,
+                    data_shape_text(shape, 3, is),
+                    data_shape_text(should, 3, want),
+                    data_shape_text(one, 4, alone));
 }
 
 /* .. or all their numbers in a row. */
 static int check_count(const feed *f, const int64_t *is, int64_t want)
 {
-    char shape[128];
+    char shape[DATA_SHAPE];
 
     if (f->size == want)
         return OPT_GO;
-    shape_text(3, is, shape, sizeof shape);
     return opt_fail(OPT_WRONG, "%s: images of %s; the model takes those of "
-                    "%lld numbers", f->path, shape, (long long)want);
+                    "%lld numbers", f->path, data_shape_text(shape, 3, is),
+                    (long long)want);
 }
 
 static int check_images(feed *f, const ls_array_spec *in)
