@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <fts.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,45 +95,23 @@ static bool are_labels(const char *images, const char *path)
 
 /* ------ Folders ------ */
 
-enum { DEEPEST = 32 }; /* folders within folders: links may lead in circles */
-
-/* A search below a folder. */
-typedef struct search {
-    struct stat info; /* of the file */
-    bool sets;        /* among images and labels alone */
-    int from;         /* in folders at least as deep */
-} search;
-
-static bool is_below(const char *folder, const search *s, int depth);
-
-static bool is_entry(const char *folder, const char *name, const search *s,
+/* Is a file below a folder, more than `depth` folders deep; `sets`: among
+ * images and labels alone?  Links are followed. */
+static bool is_below(const char *folder, const struct stat *file, bool sets,
                      int depth)
 {
-    struct stat info;
-    char *path;
-    bool found;
-
-    if (*name == '.' || (s->sets && !apart_is_of_set(name)) ||
-        asprintf(&path, "%s/%s", folder, name) < 0)
-        return false;
-    found = stat(path, &info) == 0;
-    if (found && S_ISDIR(info.st_mode))
-        found = is_below(path, s, depth + 1);
-    else if (found)
-        found = depth >= s->from && same_inode(&info, &s->info);
-    free(path);
-    return found;
-}
-
-static bool is_below(const char *folder, const search *s, int depth)
-{
-    DIR *dir = depth < DEEPEST ? opendir(folder) : NULL;
+    char *const path[] = {(char *)folder, NULL};
+    FTS *walk = fts_open(path, FTS_LOGICAL | FTS_NOCHDIR, NULL);
     bool found = false;
 
-    for (struct dirent *e; dir && !found && (e = readdir(dir));)
-        found = is_entry(folder, e->d_name, s, depth);
-    if (dir)
-        closedir(dir);
+    for (FTSENT *e; walk && !found && (e = fts_read(walk));)
+        if (e->fts_level > 0 &&
+            (*e->fts_name == '.' || (sets && !apart_is_of_set(e->fts_name))))
+            fts_set(walk, e, FTS_SKIP);
+        else if (e->fts_info == FTS_F)
+            found = e->fts_level > depth && same_inode(e->fts_statp, file);
+    if (walk)
+        fts_close(walk);
     return found;
 }
 
@@ -151,11 +130,12 @@ static bool has_sets(const char *folder)
 /* A folder of checkpoints is a place for a model, too, but not one of them. */
 static bool is_in(const apart_file *folder, const char *path)
 {
-    search s = {.sets = folder->use == OPT_READ && has_sets(folder->path),
-                .from = folder->use == OPT_FOLDER};
+    struct stat info;
 
-    return stat(path, &s.info) == 0 && S_ISREG(s.info.st_mode) &&
-           is_below(folder->path, &s, 0);
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+           is_below(folder->path, &info,
+                    folder->use == OPT_READ && has_sets(folder->path),
+                    folder->use == OPT_FOLDER);
 }
 
 /* ------ All files of a command ------ */

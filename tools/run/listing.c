@@ -6,13 +6,11 @@
 
 #include <lockstep/transcript.h>
 
-#include <dirent.h>
+#include <errno.h>
+#include <fts.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-enum { DEEPEST = 32 }; /* folders within folders: links may lead in circles */
 
 /* Paths below the folder, which all begin with its own. */
 typedef struct paths {
@@ -21,56 +19,53 @@ typedef struct paths {
     size_t skip; /* bytes of the folder's own path */
 } paths;
 
-/* Takes the path over. */
-static int add_path(paths *all, char *path)
+static int add_path(paths *all, const char *path)
 {
     if (all->n == all->room) {
         int64_t room = all->room ? 2 * all->room : 256;
         char **more = realloc(all->path, (size_t)room * sizeof *more);
 
-        if (!more) {
-            free(path);
+        if (!more)
             return opt_no_memory("the names of files");
-        }
         all->path = more;
         all->room = room;
     }
-    all->path[all->n++] = path;
+    if (!(all->path[all->n] = strdup(path)))
+        return opt_no_memory("the names of files");
+    all->n++;
     return OPT_GO;
 }
 
-static int add_folder(paths *all, const char *folder, int depth);
-
-static int add_entry(paths *all, const char *folder, const char *name,
-                     int depth)
+static int add_entry(paths *all, FTS *walk, FTSENT *e)
 {
-    struct stat info;
-    char *path;
-    int status = OPT_GO;
-
-    if (asprintf(&path, "%s/%s", folder, name) < 0)
-        return opt_no_memory("the names of files");
-    if (stat(path, &info) != 0)
-        status = opt_fail(OPT_FAILED, "%s: cannot be read", path);
-    else if (S_ISDIR(info.st_mode))
-        status = add_folder(all, path, depth + 1);
-    else if (S_ISREG(info.st_mode))
-        return add_path(all, path);
-    free(path);
-    return status;
+    if (e->fts_level > 0 && *e->fts_name == '.')
+        return fts_set(walk, e, FTS_SKIP);
+    switch (e->fts_info) {
+    case FTS_F:
+        return add_path(all, e->fts_path);
+    case FTS_NS:
+    case FTS_SLNONE:
+        return opt_fail(OPT_FAILED, "%s: cannot be read", e->fts_path);
+    case FTS_DC: /* a link leads in a circle */
+    case FTS_DNR:
+        return opt_fail(OPT_FAILED, "%s: cannot be listed", e->fts_path);
+    default:
+        return OPT_GO;
+    }
 }
 
-static int add_folder(paths *all, const char *folder, int depth)
+static int add_folder(paths *all, char *folder)
 {
-    DIR *dir = depth < DEEPEST ? opendir(folder) : NULL;
+    char *const path[] = {folder, NULL};
+    FTS *walk = fts_open(path, FTS_LOGICAL | FTS_NOCHDIR, NULL);
     int status = OPT_GO;
 
-    if (!dir)
-        return opt_fail(OPT_FAILED, "%s: cannot be listed", folder);
-    for (struct dirent *e; status == OPT_GO && (e = readdir(dir));)
-        if (e->d_name[0] != '.')
-            status = add_entry(all, folder, e->d_name, depth);
-    closedir(dir);
+    for (FTSENT *e; walk && status == OPT_GO && (e = fts_read(walk));)
+        status = add_entry(all, walk, e);
+    if (!walk || (status == OPT_GO && errno))
+        status = opt_no_file(folder);
+    if (walk)
+        fts_close(walk);
     return status;
 }
 
@@ -113,8 +108,8 @@ int listing_digest(const char *folder, int64_t *bytes, char sha256[65])
         n--;
     if (!(name = strndup(folder, n)))
         return opt_no_memory("the names of files");
-    all.skip = n + 1;
-    status = add_folder(&all, name, 0);
+    all.skip = n + (name[n - 1] != '/');
+    status = add_folder(&all, name);
     if (status == OPT_GO && all.n == 0)
         status = opt_fail(OPT_FAILED, "%s: no file is in it", name);
     if (all.n)
