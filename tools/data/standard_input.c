@@ -9,31 +9,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-/* Write all of it. */
-static int put(int to, const char *bytes, ssize_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(to, bytes, (size_t)n);
-
-        if (done < 0 && errno != EINTR)
-            return -1;
-        bytes += done > 0 ? done : 0;
-        n -= done > 0 ? done : 0;
-    }
-    return 0;
-}
-
-static int copy(int to)
+static bool copy(FILE *to)
 {
     static char piece[1 << 16];
-    ssize_t n;
+    size_t n;
 
-    while ((n = read(STDIN_FILENO, piece, sizeof piece)) != 0)
-        if ((n < 0 && errno != EINTR) || (n > 0 && put(to, piece, n) < 0))
-            return -1;
-    return 0;
+    while ((n = fread(piece, 1, sizeof piece, stdin)) > 0)
+        if (fwrite(piece, 1, n, to) < n)
+            return false;
+    return !ferror(stdin) && fflush(to) == 0;
 }
 
 /* A pipe is read from its beginning to its end, and once. */
@@ -50,6 +35,7 @@ static int refuse_pipe(const char *path)
 const char *standard_input(const char *path)
 {
     static char there[32];
+    FILE *file; /* which stays open */
     int fd;
 
     if (refuse_pipe(path) != OPT_GO)
@@ -57,7 +43,7 @@ const char *standard_input(const char *path)
     if (strcmp(path, "-") || *there)
         return strcmp(path, "-") ? path : there;
     fd = memfd_create("standard input", MFD_CLOEXEC);
-    if (fd < 0 || copy(fd) < 0) {
+    if (fd < 0 || !(file = fdopen(fd, "w")) || !copy(file)) {
         opt_fail(OPT_FAILED, "standard input: %s", strerror(errno));
         return NULL;
     }

@@ -44,7 +44,8 @@ static int open_rerun(rerun *t)
     }
     if ((status = ls_mesh_open(&t->mesh, &m)) < 0 ||
         (status = ls_pool_open(&t->pool, t->mesh, &p)) < 0 ||
-        (status = verify_graph(&t->graph, t->run->model)) < 0 ||
+        (status = ls_graph_new(&t->graph)) < 0 ||
+        (status = ls_loss(t->graph, t->run->build(t->graph))) < 0 ||
         (status = ls_trainer_open(&t->trainer, t->pool, t->graph, &o)) < 0)
         return status;
     return ls_batch_open(&t->batch, t->trainer);

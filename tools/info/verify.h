@@ -12,7 +12,7 @@ enum { VERIFY_STEPS = 3, VERIFY_ROWS = 48, VERIFY_TENSORS = 64 };
 /* The training of a run. */
 typedef struct verify_run {
     const char *name;
-    const char *model; /* of verify_model's */
+    ls_node *(*build)(ls_graph *g); /* its model, to the loss */
     const char *like;  /* the run whose bytes it must give; NULL: its own */
     const char *backend;
     ls_precision precision;
@@ -29,10 +29,6 @@ typedef struct verify_run {
 
 /* Run i = 0, 1, ..; NULL past the last. */
 const verify_run *verify_run_at(int i);
-
-/* The graph of a model: "linear", "mlp", "cnn", "lm", "rnn" or
- * "resnet". */
-int verify_graph(ls_graph **graph, const char *model);
 
 /* The rows of step `step`, VERIFY_ROWS of them, into memory that lives until
  * the next call.  Words of a random stream, so the same everywhere. */

@@ -3,8 +3,6 @@
  * that the library knows. */
 #include "info/verify.h"
 
-#include <string.h>
-
 /* ------ Models ------ */
 
 enum { FEATURES = 20, CLASSES = 5, SIDE = 12, COLORS = 3, TOKENS = 16,
@@ -96,25 +94,6 @@ static ls_node *rnn(ls_graph *g)
     return ls_next_token_loss(ls_dense(x, VOCABULARY, "head"), tokens);
 }
 
-static const struct {
-    const char *name;
-    ls_node *(*build)(ls_graph *g);
-} model[] = {{"linear", linear}, {"mlp", mlp}, {"cnn", cnn}, {"lm", lm},
-             {"rnn", rnn}, {"resnet", resnet}};
-
-enum { MODELS = sizeof model / sizeof *model };
-
-int verify_graph(ls_graph **graph, const char *name)
-{
-    int status = ls_graph_new(graph), i = 0;
-
-    if (status < 0)
-        return status;
-    while (i < MODELS - 1 && strcmp(model[i].name, name))
-        i++;
-    return ls_loss(*graph, model[i].build(*graph));
-}
-
 /* ------ Rows ------ */
 
 enum { ELEMENTS = VERIFY_ROWS * SIDE * SIDE * COLORS };
@@ -171,51 +150,51 @@ int verify_rows(ls_batch *b, const verify_run *run, int step)
 /* ------ Runs ------ */
 
 static const verify_run runs[] = {
-    {"linear, sgd", "linear", .optimizer = LS_SGD},
-    {"linear, 3 devices", "linear", .devices = 3},
-    {"linear, mean of shards", "linear", .masked = true,
+    {"linear, sgd", linear, .optimizer = LS_SGD},
+    {"linear, 3 devices", linear, .devices = 3},
+    {"linear, mean of shards", linear, .masked = true,
      .mean = LS_MEAN_OF_SHARDS, .devices = 2},
-    {"mlp, adam", "mlp", .optimizer = LS_ADAM},
-    {"mlp, one worker", "mlp", "mlp, adam", .optimizer = LS_ADAM,
+    {"mlp, adam", mlp, .optimizer = LS_ADAM},
+    {"mlp, one worker", mlp, "mlp, adam", .optimizer = LS_ADAM,
      .workers = 1},
-    {"mlp, sharded", "mlp", "mlp, adam", .optimizer = LS_ADAM,
+    {"mlp, sharded", mlp, "mlp, adam", .optimizer = LS_ADAM,
      .state = LS_SHARD},
-    {"mlp, BLIS", "mlp", "mlp, adam", "blis", .optimizer = LS_ADAM},
-    {"mlp, 1 device", "mlp", .optimizer = LS_ADAM, .devices = 1},
-    {"mlp, momentum, cosine", "mlp", .optimizer = LS_MOMENTUM,
+    {"mlp, BLIS", mlp, "mlp, adam", "blis", .optimizer = LS_ADAM},
+    {"mlp, 1 device", mlp, .optimizer = LS_ADAM, .devices = 1},
+    {"mlp, momentum, cosine", mlp, .optimizer = LS_MOMENTUM,
      .schedule = LS_COSINE},
-    {"mlp, masked rows", "mlp", .optimizer = LS_ADAMW, .masked = true},
-    {"mlp, accumulated", "mlp", .optimizer = LS_ADAM, .accumulate = 2},
-    {"mlp, clipped", "mlp", .optimizer = LS_ADAM, .clip_norm = 0.05},
-    {"cnn, adam", "cnn", .optimizer = LS_ADAM},
-    {"cnn, sharded, one worker", "cnn", "cnn, adam", .optimizer = LS_ADAM,
+    {"mlp, masked rows", mlp, .optimizer = LS_ADAMW, .masked = true},
+    {"mlp, accumulated", mlp, .optimizer = LS_ADAM, .accumulate = 2},
+    {"mlp, clipped", mlp, .optimizer = LS_ADAM, .clip_norm = 0.05},
+    {"cnn, adam", cnn, .optimizer = LS_ADAM},
+    {"cnn, sharded, one worker", cnn, "cnn, adam", .optimizer = LS_ADAM,
      .state = LS_SHARD, .workers = 1},
-    {"cnn, BLIS", "cnn", "cnn, adam", "blis", .optimizer = LS_ADAM},
-    {"cnn, nesterov, clipped", "cnn", .optimizer = LS_NESTEROV,
+    {"cnn, BLIS", cnn, "cnn, adam", "blis", .optimizer = LS_ADAM},
+    {"cnn, nesterov, clipped", cnn, .optimizer = LS_NESTEROV,
      .clip_norm = 0.1},
-    {"cnn, bf16", "cnn", .optimizer = LS_ADAM, .precision = LS_BF16_LAYERS},
-    {"lm, adamw", "lm", .optimizer = LS_ADAMW},
-    {"lm, sharded", "lm", "lm, adamw", .optimizer = LS_ADAMW,
+    {"cnn, bf16", cnn, .optimizer = LS_ADAM, .precision = LS_BF16_LAYERS},
+    {"lm, adamw", lm, .optimizer = LS_ADAMW},
+    {"lm, sharded", lm, "lm, adamw", .optimizer = LS_ADAMW,
      .state = LS_SHARD},
-    {"lm, accumulated, clipped", "lm", .optimizer = LS_ADAMW, .accumulate = 3,
+    {"lm, accumulated, clipped", lm, .optimizer = LS_ADAMW, .accumulate = 3,
      .clip_norm = 0.5},
-    {"lm, 4 devices, masked rows", "lm", .optimizer = LS_ADAMW, .devices = 4,
+    {"lm, 4 devices, masked rows", lm, .optimizer = LS_ADAMW, .devices = 4,
      .masked = true, .schedule = LS_LINEAR},
-    {"lm, bf16", "lm", .optimizer = LS_ADAMW, .precision = LS_BF16_LAYERS},
-    {"lm, f32x3", "lm", .optimizer = LS_ADAMW, .precision = LS_F32X3_LAYERS},
-    {"rnn, adam", "rnn", .optimizer = LS_ADAM},
-    {"rnn, sharded, one worker", "rnn", "rnn, adam", .optimizer = LS_ADAM,
+    {"lm, bf16", lm, .optimizer = LS_ADAMW, .precision = LS_BF16_LAYERS},
+    {"lm, f32x3", lm, .optimizer = LS_ADAMW, .precision = LS_F32X3_LAYERS},
+    {"rnn, adam", rnn, .optimizer = LS_ADAM},
+    {"rnn, sharded, one worker", rnn, "rnn, adam", .optimizer = LS_ADAM,
      .state = LS_SHARD, .workers = 1},
-    {"rnn, BLIS", "rnn", "rnn, adam", "blis", .optimizer = LS_ADAM},
-    {"rnn, clipped, accumulated", "rnn", .optimizer = LS_ADAM,
+    {"rnn, BLIS", rnn, "rnn, adam", "blis", .optimizer = LS_ADAM},
+    {"rnn, clipped, accumulated", rnn, .optimizer = LS_ADAM,
      .clip_norm = 0.1, .accumulate = 2},
-    {"rnn, bf16", "rnn", .optimizer = LS_ADAM, .precision = LS_BF16_LAYERS},
-    {"resnet, accumulated", "resnet", .optimizer = LS_NESTEROV, .devices = 5,
+    {"rnn, bf16", rnn, .optimizer = LS_ADAM, .precision = LS_BF16_LAYERS},
+    {"resnet, accumulated", resnet, .optimizer = LS_NESTEROV, .devices = 5,
      .accumulate = 2, .masked = true},
-    {"resnet, one worker", "resnet", "resnet, accumulated",
+    {"resnet, one worker", resnet, "resnet, accumulated",
      .optimizer = LS_NESTEROV, .devices = 5, .accumulate = 2, .masked = true,
      .workers = 1},
-    {"resnet, BLIS", "resnet", "resnet, accumulated", "blis",
+    {"resnet, BLIS", resnet, "resnet, accumulated", "blis",
      .optimizer = LS_NESTEROV, .devices = 5, .accumulate = 2, .masked = true},
 };
 

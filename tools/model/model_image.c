@@ -402,12 +402,6 @@ const opt_model model_mlp = {
 
 /* ------ cnn: two convolutions with relu and pools, one dense layer ------ */
 
-static int cnn_images(data *d, settings *s, const opt_line *line)
-{
-    s->data.shuffle = !s->data.no_shuffle;
-    return model_image_files(d, s, line);
-}
-
 static int cnn_noise(data *d, settings *s, const opt_line *line,
                      const int64_t image[3])
 {
@@ -434,8 +428,10 @@ int model_load_images(data *d, settings *s, const opt_line *line)
     if (s->data.path && model_names_table(s->data.path))
         return opt_fail(OPT_WRONG, "%s: cnn and resnet take images; mlp and "
                         "rnn take tables", s->data.path);
-    if (s->data.x || s->data.path)
-        return cnn_images(d, s, line);
+    if (s->data.x || s->data.path) {
+        s->data.shuffle = !s->data.no_shuffle;
+        return model_image_files(d, s, line);
+    }
     status = check_no_images(line);
     if (status == OPT_GO)
         status = opt_refuse_idle(line, OF_FILES | OF_END, " is for files, "

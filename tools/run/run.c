@@ -70,7 +70,7 @@ bool run_is_first(const run *r)
 /* ------ Stages before the first step ------ */
 
 /* --devices auto: the number is known once a mesh has looked. */
-static int count_cores(const char *cpus, int64_t *cores)
+int run_cores(const char *cpus, int64_t *cores)
 {
     ls_mesh_options o = ls_mesh_defaults();
 
@@ -78,11 +78,6 @@ static int count_cores(const char *cpus, int64_t *cores)
     o.cpus = cpus;
     *cores = cores_of(o);
     return *cores < 0 ? opt_check_usage((int)*cores) : OPT_GO;
-}
-
-int run_cores(const run *r, int64_t *cores)
-{
-    return count_cores(r->how.cpus, cores);
 }
 
 /* Finds the backend of products, where the bits depend on it. */
@@ -122,7 +117,7 @@ static int workers(const run *r)
         return (int)r->how.workers;
     if (r->shared)
         return 1;
-    if (count_cores(cpus_of(r), &cores) != OPT_GO)
+    if (run_cores(cpus_of(r), &cores) != OPT_GO)
         return 0;
     return (int)(most < cores ? most : cores);
 }
@@ -151,7 +146,7 @@ int run_open_mesh(run *r)
     if (status == OPT_GO)
         status = share_cores(r);
     if (status == OPT_GO && r->how.devices == 0)
-        status = count_cores(r->how.cpus, &r->how.devices);
+        status = run_cores(r->how.cpus, &r->how.devices);
     if (status != OPT_GO)
         return status;
     if (r->how.devices == 1 && r->model->parallel_only && !r->how.allow_single)
@@ -433,19 +428,14 @@ int run_average(const run *r, bool use)
     return opt_check(ls_trainer_use_average(r->trainer, use));
 }
 
-static bool find_isa(ls_isa *isa)
-{
-    for (int i = 0; ls_isa_level(i, isa); i++)
-        if (isa->used)
-            return true;
-    return false;
-}
-
 const char *run_isa(void)
 {
     ls_isa isa;
 
-    return find_isa(&isa) ? isa.name : "";
+    for (int i = 0; ls_isa_level(i, &isa); i++)
+        if (isa.used)
+            return isa.name;
+    return "";
 }
 
 /* The data first: its thread fills batches. */

@@ -85,8 +85,8 @@ void run_list_options(run_list *l, const run *r, bool of_ranks, bool of_old,
 /* All ranks call it: refuse to train if they were told different things. */
 int run_compare(const run *r, launch *with);
 
-/* The number of cores that the run may use. */
-int run_cores(const run *r, int64_t *cores);
+/* The number of usable cores among these processors (NULL: all). */
+int run_cores(const char *cpus, int64_t *cores);
 
 /* Fails for a backend that is not built in, too. */
 int run_open_mesh(run *r);

@@ -16,31 +16,21 @@ static int check_state(const char *state)
 
 /* Precisions of the layers; bf16-input is f32. */
 static const struct {
-    int64_t asked;
     ls_precision layers;
     const char *name;
-} precisions[] = {{PRECISION_F32, LS_F32_LAYERS, "f32"},
-                  {PRECISION_BF16, LS_BF16_LAYERS, "bf16"},
-                  {PRECISION_F32X3, LS_F32X3_LAYERS, "f32x3"},
-                  {PRECISION_BF16_INPUT, LS_F32_LAYERS, "f32"}};
-
-static int precision_row(const run *r)
-{
-    int i = 0;
-
-    while (precisions[i].asked != r->how.precision)
-        i++;
-    return i;
-}
+} precisions[] = {[PRECISION_F32] = {LS_F32_LAYERS, "f32"},
+                  [PRECISION_BF16] = {LS_BF16_LAYERS, "bf16"},
+                  [PRECISION_F32X3] = {LS_F32X3_LAYERS, "f32x3"},
+                  [PRECISION_BF16_INPUT] = {LS_F32_LAYERS, "f32"}};
 
 ls_precision run_precision(const run *r)
 {
-    return precisions[precision_row(r)].layers;
+    return precisions[r->how.precision].layers;
 }
 
 const char *run_precision_name(const run *r)
 {
-    return precisions[precision_row(r)].name;
+    return precisions[r->how.precision].name;
 }
 
 /* A backend that has f32 products may lack those of other precisions. */

@@ -106,20 +106,17 @@ int metrics_open(metrics *m, const run *r, const char *path, int64_t keep,
 
 /* ------ Steps ------ */
 
-/* The shortest text that reads back as the same float. */
-static void put_float(FILE *file, float f)
+/* A member with the shortest text that reads back as the same float. */
+static void put_float(FILE *file, const char *name, float f)
 {
-    char text[32];
+    char text[32] = "null";
     int digits = 1;
 
-    if (!isfinite(f)) {
-        fputs("null", file);
-        return;
-    }
-    do
-        snprintf(text, sizeof text, "%.*g", digits, (double)f);
-    while (strtof(text, NULL) != f && digits++ < 9);
-    fputs(text, file);
+    if (isfinite(f))
+        do
+            snprintf(text, sizeof text, "%.*g", digits, (double)f);
+        while (strtof(text, NULL) != f && digits++ < 9);
+    fprintf(file, ",\"%s\":%s", name, text);
 }
 
 static const char *nonfinite(float f)
@@ -131,20 +128,15 @@ int metrics_step(metrics *m, const ls_result *r, int64_t rows, double ms)
 {
     if (!m->file)
         return OPT_GO;
-    fprintf(m->file, "{\"step\":%lld,\"loss\":", (long long)r->step);
-    put_float(m->file, r->loss);
+    fprintf(m->file, "{\"step\":%lld", (long long)r->step);
+    put_float(m->file, "loss", r->loss);
     if (!isfinite(r->loss))
         fprintf(m->file, ",\"nonfinite\":\"%s\"", nonfinite(r->loss));
-    if (!isnan(r->accuracy)) {
-        fputs(",\"accuracy\":", m->file);
-        put_float(m->file, r->accuracy);
-    }
-    fputs(",\"lr\":", m->file);
-    put_float(m->file, r->lr);
-    if (!isnan(r->grad_norm)) {
-        fputs(",\"grad_norm\":", m->file);
-        put_float(m->file, r->grad_norm);
-    }
+    if (!isnan(r->accuracy))
+        put_float(m->file, "accuracy", r->accuracy);
+    put_float(m->file, "lr", r->lr);
+    if (!isnan(r->grad_norm))
+        put_float(m->file, "grad_norm", r->grad_norm);
     fprintf(m->file, ",\"rows\":%lld,\"ms\":%.3f}\n", (long long)rows, ms);
     return ferror(m->file) ? opt_no_file(m->path) : OPT_GO;
 }

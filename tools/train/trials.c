@@ -423,7 +423,7 @@ static int count_at_once(trials *t)
 {
     const run *r = &t->s->run;
     int64_t workers = run_given(r, "workers") ? r->how.workers : 1;
-    int status = run_cores(r, &t->at_once);
+    int status = run_cores(r->how.cpus, &t->at_once);
 
     t->at_once /= workers;
     if (t->at_once < 1)
