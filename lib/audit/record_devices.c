@@ -208,7 +208,7 @@ static void end_device(ls__recording *r, int device)
                         LS__FLOATS);
     ls__recording_double(r, "gradient", "loss", report->sums.loss);
     ls__recording_double(r, "gradient", "weight", report->sums.weight);
-    ls__hooks_ready(s, 0, device);
+    LS__TELL_HOOKS(s, ready, 0, device);
 }
 
 static void run_micro(ls__recording *r, ls__range devices)

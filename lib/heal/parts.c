@@ -253,7 +253,7 @@ static void update_again(const ls__heal *h, const ls__step *s,
 {
     each_patch(h, s, k, restore);
     if (ls__hooks_look(s))
-        ls__hooks_summed(s, range_of(h, k), false);
+        LS__TELL_HOOKS(s, summed, range_of(h, k), false);
     each_patch(h, s, k, update);
 }
 

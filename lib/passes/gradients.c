@@ -357,7 +357,7 @@ static int update(ls_gradients *g, ls_result *result)
         return status;
     g->state = NOTHING;
     tell_update(g, &s, result);
-    ls__hooks_end(&s, result);
+    LS__TELL_HOOKS(&s, end, result);
     return 0;
 }
 

@@ -3,15 +3,6 @@
 #include "train/hooks.h"
 #include "base/assert.h"
 #include "base/error.h"
-#include "train/trainer.h"
-
-/* Let each hook that has this stop do there what it does. */
-#define TELL(step, stop, ...) \
-    do { \
-        for (const ls__riding *r = (step)->trainer->hook; r->is; r++) \
-            if (r->is->stop) \
-                r->is->stop(r->own, __VA_ARGS__); \
-    } while (0)
 
 /* ------ opening and closing ------ */
 
@@ -77,41 +68,12 @@ int ls__hooks_begin(ls__step *s)
     return s->refused;
 }
 
-void ls__hooks_end(const ls__step *s, const ls_result *result)
-{
-    TELL(s, end, s, result);
-}
-
-/* ------ a device ------ */
-
-void ls__hooks_enter(ls__step *s, const ls__micro_batch *mb)
-{
-    TELL(s, enter, s, mb);
-}
-
-void ls__hooks_leave(ls__step *s, ls__micro_batch *mb)
-{
-    TELL(s, leave, s, mb);
-}
-
-void ls__hooks_ready(ls__step *s, int worker, int device)
-{
-    TELL(s, ready, s, worker, device);
-}
-
-/* ------ a block of the sum ------ */
-
 ls__fate ls__hooks_fate(const ls__step *s, ls__range block)
 {
     for (const ls__riding *r = s->trainer->hook; r->is; r++)
         if (r->is->fate)
             return r->is->fate(r->own, s, block);
     return LS__SUMMED;
-}
-
-void ls__hooks_summed(const ls__step *s, ls__range block, bool zeros)
-{
-    TELL(s, summed, s, block, zeros);
 }
 
 bool ls__hooks_look(const ls__step *s)
@@ -122,13 +84,6 @@ bool ls__hooks_look(const ls__step *s)
     return false;
 }
 
-/* ------ a block of an update ------ */
-
-void ls__hooks_before(const ls__step *s, const ls__patch *patch)
-{
-    TELL(s, before, s, patch);
-}
-
 bool ls__hooks_move(const ls__step *s, const ls__patch *patch, ls__range *run)
 {
     for (const ls__riding *r = s->trainer->hook; r->is; r++)
@@ -136,14 +91,4 @@ bool ls__hooks_move(const ls__step *s, const ls__patch *patch, ls__range *run)
             return r->is->moves(r->own, patch, run);
     *run = (ls__range){run->last, patch->range.last};
     return run->first < run->last;
-}
-
-void ls__hooks_changed(const ls__step *s, const ls__patch *patch)
-{
-    TELL(s, changed, s, patch);
-}
-
-void ls__hooks_passed(ls__step *s, int worker, int sections)
-{
-    TELL(s, passed, s, worker, sections);
 }

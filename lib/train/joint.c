@@ -158,7 +158,7 @@ static void run_part(ls__step *s, int worker, int device, int micro, int part)
     float **grads = ls__micro_batch_grads(s, &mb);
 
     if (part == 0)
-        ls__hooks_enter(s, &mb);
+        LS__TELL_HOOKS(s, enter, &mb);
     if (part == 0 && !shard.rows)
         ls__device_nothing(&t->model, grads, &sums);
     ls__exec_part(t->source.context[device], ls__device_weights(t, device),
@@ -203,7 +203,7 @@ bool ls__joint_gradients(ls__step *s, int worker, ls__tell_fn *tell)
     for (int d = first; d < last && goes_on && s->refused == 0; d++) {
         ls__step_report_of(s, d)->status = 0;
         ls__step_report_of(s, d)->failed = -1;
-        ls__hooks_ready(s, worker, d);
+        LS__TELL_HOOKS(s, ready, worker, d);
     }
     return goes_on;
 }

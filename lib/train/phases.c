@@ -52,7 +52,7 @@ void ls__micro_batch_ends(ls__step *s, ls__micro_batch *mb)
 {
     const ls_trainer *t = s->trainer;
 
-    ls__hooks_leave(s, mb);
+    LS__TELL_HOOKS(s, leave, mb);
     if (s->pass->train && mb->later && !mb->added)
         ls__trained_add(&t->trained, t->grad.later[mb->room],
                         t->grad.device[mb->device]);
@@ -66,7 +66,7 @@ static int run_micro(ls__step *s, ls__context *context, int worker, int device,
     ls__micro_batch mb = ls__micro_batch_of(s, worker, device, micro);
     ls_sums sums = {.correct = __builtin_nan("")};
 
-    ls__hooks_enter(s, &mb);
+    LS__TELL_HOOKS(s, enter, &mb);
     mb.status = ls__device_run(t, context, device, &shard,
                                  ls__micro_batch_grads(s, &mb), &sums);
     ls__sums_add(total, &sums, t->model.metrics);
@@ -95,7 +95,7 @@ void ls__phase_gradients(ls__step *s, int worker, int device)
 {
     ls__gradients_in(s, ls__device_context(s->trainer, device), worker, device);
     if (s->pass->train && ls__step_report_of(s, device)->status >= 0)
-        ls__hooks_ready(s, worker, device);
+        LS__TELL_HOOKS(s, ready, worker, device);
 }
 
 void ls__phase_shards(ls__step *s, int device, ls__shard_fn *fn)
@@ -162,7 +162,9 @@ ls__range ls__reduce_mine(const ls__step *s, int worker)
 
 static void tell_sum(void *user, ls__range block)
 {
-    ls__hooks_summed(user, block, false);
+    const ls__step *s = user;
+
+    LS__TELL_HOOKS(s, summed, block, false);
 }
 
 /* May the sum of a block wait for the update?  Nothing needs it before. */
@@ -181,7 +183,7 @@ static bool skips(void *user, ls__range block)
     if (fate == LS__WAITS && !may_wait(s))
         fate = LS__SUMMED;
     if (fate == LS__ZEROS)
-        ls__hooks_summed(s, block, true);
+        LS__TELL_HOOKS(s, summed, block, true);
     s->notes.fate[block.first / LS__REDUCE_BLOCK] = (unsigned char)fate;
     return fate != LS__SUMMED;
 }
@@ -281,17 +283,11 @@ void ls__update_patch(const ls__step *s, float norm, const ls__patch *b)
         return;
     for (ls__range run = {r.first, r.first}; ls__hooks_move(s, b, &run);)
         update_run(s, norm, rule, run, b->at + run.first - r.first);
-    ls__hooks_changed(s, b);
+    LS__TELL_HOOKS(s, changed, b);
 }
 
-/* A block that is clipped is still in the cache when it is used. */
-static void update_block(const ls__step *s, float norm, const ls__patch *b)
-{
-    ls__hooks_before(s, b);
-    ls__update_patch(s, norm, b);
-}
-
-/* Update a stretch of what the process owns, some of a slot, block by block. */
+/* Update a stretch of what the process owns, some of a slot, block by block:
+ * one that is clipped is still in the cache when it is used. */
 static void update_range(const ls__step *s, float norm, int slot,
                          const ls__stretch *part, ls__range some)
 {
@@ -299,8 +295,12 @@ static void update_range(const ls__step *s, float norm, int slot,
     int64_t shift = part->at - part->range.first;
 
     for (int64_t i = r.first, end; i < r.last; i = end) {
+        ls__patch b = {slot, {i, 0}, i + shift};
+
         end = ls__least(r.last, (i / LS__REDUCE_BLOCK + 1) * LS__REDUCE_BLOCK);
-        update_block(s, norm, &(ls__patch){slot, {i, end}, i + shift});
+        b.range.last = end;
+        LS__TELL_HOOKS(s, before, &b);
+        ls__update_patch(s, norm, &b);
     }
 }
 
@@ -349,7 +349,7 @@ bool ls__phase_update(ls__step *s, int worker)
         ls__trainer_changed(s->trainer);
     for (ls__stretch part = {0}; ls__owned_next(&t->owned, &part);) {
         update_stretch(s, norm, &part, worker);
-        ls__hooks_passed(s, worker, part.section);
+        LS__TELL_HOOKS(s, passed, worker, part.section);
     }
     return true;
 }

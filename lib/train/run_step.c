@@ -273,5 +273,5 @@ void ls__step_conclude(ls__step *s, ls_result *r)
     r->update_seconds = s->clock.took[LS__UPDATE];
     t->step += r->updated;
     count(t, r);
-    ls__hooks_end(s, r);
+    LS__TELL_HOOKS(s, end, r);
 }
