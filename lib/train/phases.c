@@ -304,19 +304,20 @@ static void update_range(const ls__step *s, float norm, int slot,
     }
 }
 
-/* Updates a worker's share of a slot; worker 0 also what nobody owns. */
+/* Updates the pieces of a slot that a worker's devices own; worker 0 also what
+ * nobody owns. */
 static void update_slot(const ls__step *s, float norm, int slot,
                         const ls__stretch *part, int worker)
 {
     const ls_trainer *t = s->trainer;
     const ls__slot *all = &t->model.params.slot[slot];
     const ls__split *place = ls__placement_of(t, slot);
-    ls__share mine = ls__placement_share(t, place, worker);
+    int pieces = *place->along ? place->owners : t->devices.count, first, last;
     ls__piece p = {all->offset, all->size, 0, worker == 0};
 
+    ls__pool_shards_of(t->pool, pieces, worker, &first, &last);
     if (place->axis >= 0)
-        p = ls__placement_piece(all, place->axis, mine.pieces, mine.first,
-                                mine.last);
+        p = ls__placement_piece(all, place->axis, pieces, first, last);
     for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
         update_range(s, norm, slot, part, (ls__range){at, at + p.length});
 }

@@ -24,15 +24,6 @@ const ls__split *ls__placement_of(const ls_trainer *t, int i)
     return moments->axis >= 0 ? moments : &t->placed.of[PARAMS][i];
 }
 
-ls__share ls__placement_share(const ls_trainer *t, const ls__split *place,
-                              int worker)
-{
-    ls__share o = {.pieces = *place->along ? place->owners : t->devices.count};
-
-    ls__pool_shards_of(t->pool, o.pieces, worker, &o.first, &o.last);
-    return o;
-}
-
 ls__piece ls__placement_piece(const ls__slot *s, int axis, int devices,
                               int first, int last)
 {
@@ -50,18 +41,18 @@ ls__piece ls__placement_piece(const ls__slot *s, int axis, int devices,
 }
 
 /* Zeroes elements first .. first+n-1, as far as they exist. */
-static void zero(const ls__held *h, int64_t first, int64_t n)
+static void zero(const ls__owned *owned, float *array, int64_t first, int64_t n)
 {
-    for (ls__stretch s = {0}; ls__owned_next(&h->owned, &s);) {
+    for (ls__stretch s = {0}; ls__owned_next(owned, &s);) {
         ls__range r = ls__range_common((ls__range){first, first + n}, s.range);
 
-        memset(h->array + s.at + (r.first - s.range.first), 0,
-               (size_t)(r.last - r.first) * sizeof *h->array);
+        memset(array + s.at + (r.first - s.range.first), 0,
+               (size_t)(r.last - r.first) * sizeof *array);
     }
 }
 
 void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
-                        bool all, const ls__held *array)
+                        bool all, const ls__owned *owned, float *array)
 {
     for (int i = 0; i < t->model.params.count; i++) {
         const ls__slot *s = &t->model.params.slot[i];
@@ -74,11 +65,11 @@ void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
         if (axis >= 0)
             p = ls__placement_piece(s, axis, t->devices.count, first, last);
         for (int64_t at = p.first; p.runs > 0; p.runs--, at += p.stride)
-            zero(array, at, p.length);
+            zero(owned, array, at, p.length);
         if (rest && axis < 0)
-            zero(array, s->offset, s->size);
+            zero(owned, array, s->offset, s->size);
         if (rest)
-            zero(array, end, full - s->size);
+            zero(owned, array, end, full - s->size);
     }
 }
 

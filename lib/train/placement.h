@@ -25,30 +25,18 @@ typedef struct ls__split {
  * moments, if those have any. */
 const ls__split *ls__placement_of(const ls_trainer *t, int i);
 
-/* A worker's share of such an array: its devices own pieces first .. last-1. */
-typedef struct ls__share {
-    int pieces, first, last;
-} ls__share;
-ls__share ls__placement_share(const ls_trainer *t, const ls__split *place,
-                              int worker);
-
 /* The piece of a slot that devices first .. last-1 own: along axis each has
  * ceil(n / devices) of n, the last ones less or none. */
 ls__piece ls__placement_piece(const ls__slot *s, int axis, int devices,
                               int first, int last);
 
-/* An array of those elements of the layout. */
-typedef struct ls__held {
-    float *array; /* [owned float] */
-    ls__owned owned;
-} ls__held;
-
-/* Zero, in such an array, the share of devices first .. last-1 as if all were
- * cut along the data axis, and with rest what nobody owns, padding included;
- * unless `all`, only floats that have gradients.  Every worker calls it for
- * fresh memory: first touch places each page where it will be updated. */
+/* Zero, in an array of what is owned of the layout, the share of devices first
+ * .. last-1 as if all were cut along the data axis, and with rest what nobody
+ * owns, padding included; unless `all`, only floats that have gradients.  Every
+ * worker calls it for fresh memory: first touch places each page where it will
+ * be updated. */
 void ls__placement_zero(const ls_trainer *t, int first, int last, bool rest,
-                        bool all, const ls__held *array);
+                        bool all, const ls__owned *owned, float *array);
 
 /* Room for every slot's axis, not cut, then the trainer's own option. */
 int ls__placement_open(ls_trainer *t);

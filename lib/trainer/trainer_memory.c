@@ -76,16 +76,15 @@ static void touch(void *user, int worker)
 {
     ls_trainer *t = user;
     ls__owned all = ls__owned_all(t->model.params.floats);
-    float **moment = t->moments.of;
-    ls__held owned[] = {{t->model.value, all},
-                        {moment[0], t->owned}, {moment[1], t->owned},
-                        {moment[2], t->owned}, {moment[3], t->owned}};
+    bool rest = worker == 0;
     int first, last;
 
     ls__track_phase(ls__track_here(), "open", -1);
     ls__pool_shards_of(t->pool, t->devices.count, worker, &first, &last);
-    for (int i = 0; i < 4 && owned[i].array; i++)
-        ls__placement_zero(t, first, last, worker == 0, i == 0, &owned[i]);
+    ls__placement_zero(t, first, last, rest, true, &all, t->model.value);
+    for (int i = 0; i < t->moments.count; i++)
+        ls__placement_zero(t, first, last, rest, false, &t->owned,
+                           t->moments.of[i]);
     for (int d = first; d < last; d++)
         ls__trained_zero(&t->trained, t->grad.device[d]);
     ls__nodes_touch(t, worker);

@@ -76,6 +76,7 @@ TEST(test_zero)
     fixture f = open_fixture("data:8", 1, ls_sgd(0.1));
     float array[256];
     int64_t n = f.t->model.params.floats;
+    ls__owned all = ls__owned_all(n);
 
     ck_assert_int_le(n, 256);
     for (int i = 0; i < 3; i++) {
@@ -86,8 +87,7 @@ TEST(test_zero)
             for (int w = 0; w < workers; w++) {
                 memset(array, 0xff, sizeof array);
                 ls__placement_zero(f.t, 8 * w / workers, 8 * (w + 1) / workers,
-                                   w == 0, true,
-                                   &(ls__held){array, ls__owned_all(n)});
+                                   w == 0, true, &all, array);
                 for (int64_t k = 0; k < n; k++) {
                     touched[k] += array[k] == 0;
                     ck_assert(w == 0 || i > 0 || array[k] != 0);
