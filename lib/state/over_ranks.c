@@ -26,51 +26,38 @@ static ls__owned owned(const ls__state *is, int rank)
     return (ls__owned){is->layout->floats, rank, is->owned.ranks};
 }
 
-/* Sends data to a rank, or receives it from there. */
-typedef int post_fn(const ls_transport *t, int rank, float *data,
-                    int64_t bytes);
-
-/* Post what another rank owns, stretch by stretch; the first rank has all of
- * it where the layout has it, the other one without gaps. */
-static int post(const ls_transport *link, const ls__owned *o,
-                post_fn *to_or_from, float *all, float *compact)
+/* Send or receive what another rank owns, stretch by stretch; the first rank
+ * has all of it where the layout has it, the other one without gaps. */
+static int post(const ls_transport *link, const ls__owned *o, bool sends,
+                float *all, float *compact)
 {
     int status = 0;
 
-    for (ls__stretch s = {0}; status == 0 && ls__owned_next(o, &s);)
-        status = to_or_from(link, all ? o->rank : FIRST,
-                            all ? all + s.range.first : compact + s.at,
-                            (s.range.last - s.range.first) *
-                                (int64_t)sizeof(float));
+    for (ls__stretch s = {0}; status == 0 && ls__owned_next(o, &s);) {
+        float *data = all ? all + s.range.first : compact + s.at;
+        int64_t bytes = 4 * (s.range.last - s.range.first);
+        int rank = all ? o->rank : FIRST;
+
+        status = sends ? ls__link_send(link, rank, data, bytes)
+                       : ls__link_receive(link, rank, data, bytes);
+    }
     return status;
-}
-
-static int send_to(const ls_transport *t, int rank, float *data, int64_t bytes)
-{
-    return ls__link_send(t, rank, data, bytes);
-}
-
-static int receive_from(const ls_transport *t, int rank, float *data,
-                        int64_t bytes)
-{
-    return ls__link_receive(t, rank, data, bytes);
 }
 
 /* Post to or from every other rank what it owns of `all`, on the first rank;
  * on another one what is its own.  Then wait for it. */
-static int post_all(const ls__state *is, post_fn *to_or_from, float *all,
-                    float *own)
+static int post_all(const ls__state *is, bool sends, float *all, float *own)
 {
     const ls_transport *link = is->link;
     int status = 0;
 
     if (link->rank != FIRST)
-        status = post(link, &is->owned, to_or_from, NULL, own);
+        status = post(link, &is->owned, sends, NULL, own);
     for (int r = 1; link->rank == FIRST && r < link->ranks && status == 0;
          r++) {
         ls__owned o = owned(is, r);
 
-        status = post(link, &o, to_or_from, all, NULL);
+        status = post(link, &o, sends, all, NULL);
     }
     return status < 0 ? status : ls__link_wait(link);
 }
@@ -86,7 +73,7 @@ int ls__spread_collect(const ls_trainer *t, int moment, float *all)
 
     if (first)
         ls__owned_put(&is.owned, own, all);
-    return post_all(&is, first ? receive_from : send_to, all, (float *)own);
+    return post_all(&is, !first, all, (float *)own);
 }
 
 int ls__spread_deal(ls_trainer *t, int moment, const float *all)
@@ -97,7 +84,7 @@ int ls__spread_deal(ls_trainer *t, int moment, const float *all)
 
     if (first)
         ls__owned_take(&is.owned, all, own);
-    return post_all(&is, first ? send_to : receive_from, (float *)all, own);
+    return post_all(&is, first, (float *)all, own);
 }
 
 int ls__spread_tell(const ls_trainer *t, void *data, int64_t bytes)
