@@ -42,13 +42,11 @@ static void hash_shard(const ls__details *d, const ls_shard *shard,
     int inputs;
     const ls__input *input = ls__state_inputs(d->trainer, &inputs);
     size_t rows = (size_t)shard->rows;
-    uint8_t count[8], tag = 0;
+    uint8_t tag = 0;
     ls__sha256 sha;
 
-    for (int i = 0; i < 8; i++)
-        count[i] = (uint8_t)((uint64_t)rows >> 8 * i);
     ls__sha256_init(&sha);
-    ls__sha256_update(&sha, count, sizeof count);
+    ls__sha256_number(&sha, shard->rows);
     for (int i = 0; i < inputs && rows; i++) {
         size_t n = rows * (size_t)input[i].size;
 
