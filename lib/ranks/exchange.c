@@ -169,53 +169,6 @@ int ls__exchange_leave(ls__exchange *x, float *const *grad, int section)
 
 /* ------ from those who have it to all ------ */
 
-/* Records of `size` bytes, one for a fixed number of floats with one owner. */
-typedef struct records {
-    char *at;
-    int64_t size, floats;
-} records;
-
-/* The bytes of a rank's part of a section. */
-static ls__range bytes_of(const ls__exchange *x, const records *all, int rank,
-                          int section)
-{
-    ls__owned o = owned_by(x, rank);
-    ls__range r = ls__owned_part(&o, section);
-    int64_t end = (r.last + all->floats - 1) / all->floats;
-
-    LS__ASSERT(r.first % all->floats == 0 || r.first == r.last);
-    if (r.first >= r.last)
-        return (ls__range){0, 0};
-    return (ls__range){r.first / all->floats * all->size, end * all->size};
-}
-
-/* Post the gather of a section: first what is received. */
-static int post_gather(const ls__exchange *x, const records *all, int section)
-{
-    int me = x->link->rank, ranks = x->link->ranks, status = 0;
-    ls__range mine = bytes_of(x, all, me, section);
-
-    for (int i = 1; i < ranks && status == 0; i++) {
-        int rank = (me + i) % ranks;
-        ls__range r = bytes_of(x, all, rank, section);
-
-        status = ls__link_receive(x->link, rank, all->at + r.first, length(r));
-    }
-    for (int i = 1; i < ranks && status == 0; i++)
-        status = ls__link_send(x->link, (me + i) % ranks, all->at + mine.first,
-                               length(mine));
-    return status;
-}
-
-static int gather(const ls__exchange *x, records all)
-{
-    int sections = ls__sections(x->n, x->link->ranks), status = 0;
-
-    for (int k = 0; k < sections && status == 0; k++)
-        status = post_gather(x, &all, k);
-    return status < 0 ? status : ls__link_wait(x->link);
-}
-
 /* The values that a rank owns of a section: this one's own go to another. */
 static int post_values(const ls__exchange *x, float *value, int section,
                        int owner, int other)
@@ -282,10 +235,47 @@ int ls__exchange_arrived(const ls__exchange *x, int given)
     return least;
 }
 
+/* The bytes of records of `size` that are a rank's part of a section. */
+static ls__range bytes_of(const ls__exchange *x, int64_t size, int rank,
+                          int section)
+{
+    ls__owned o = owned_by(x, rank);
+    ls__range r = ls__owned_part(&o, section);
+
+    LS__ASSERT(r.first % LS__REDUCE_BLOCK == 0 || r.first == r.last);
+    if (r.first >= r.last)
+        return (ls__range){0, 0};
+    return (ls__range){ls__reduce_blocks(r.first) * size,
+                       ls__reduce_blocks(r.last) * size};
+}
+
+/* Post the gather of a section: first what is received. */
+static int post_gather(const ls__exchange *x, char *record, int64_t size,
+                       int section)
+{
+    int me = x->link->rank, ranks = x->link->ranks, status = 0;
+    ls__range mine = bytes_of(x, size, me, section);
+
+    for (int i = 1; i < ranks && status == 0; i++) {
+        int rank = (me + i) % ranks;
+        ls__range r = bytes_of(x, size, rank, section);
+
+        status = ls__link_receive(x->link, rank, record + r.first, length(r));
+    }
+    for (int i = 1; i < ranks && status == 0; i++)
+        status = ls__link_send(x->link, (me + i) % ranks, record + mine.first,
+                               length(mine));
+    return status;
+}
+
 int ls__exchange_gather_blocks(const ls__exchange *x, void *record,
                                int64_t size)
 {
-    return gather(x, (records){record, size, LS__REDUCE_BLOCK});
+    int sections = ls__sections(x->n, x->link->ranks), status = 0;
+
+    for (int k = 0; k < sections && status == 0; k++)
+        status = post_gather(x, record, size, k);
+    return status < 0 ? status : ls__link_wait(x->link);
 }
 
 int ls__exchange_gather_devices(const ls__exchange *x, void *record,
