@@ -61,15 +61,6 @@ int ls__axes_find(const json_t *all, const char *path, const char *name,
     return 0;
 }
 
-static int64_t count(const ls__turn *t)
-{
-    int64_t n = 1;
-
-    for (int i = 0; i < t->rank; i++)
-        n *= t->shape[i];
-    return n;
-}
-
 /* The element of the parameter that follows in the array's order. */
 static int64_t next(const ls__turn *t, int64_t index[LS_MAX_RANK], int64_t at)
 {
@@ -83,22 +74,13 @@ static int64_t next(const ls__turn *t, int64_t index[LS_MAX_RANK], int64_t at)
     return 0;
 }
 
-static void put(const ls__turn *t, const float *parameter, float *array)
+void ls__axes_copy(const ls__turn *t, const float *from, float *to, bool back)
 {
-    int64_t index[LS_MAX_RANK] = {0}, n = count(t), at = 0;
+    int64_t index[LS_MAX_RANK] = {0}, n = ls__count(t->rank, t->shape), at = 0;
 
     for (int64_t i = 0; i < n; i++, at = next(t, index, at))
-        array[i] = parameter[at];
+        to[back ? i : at] = from[back ? at : i];
     LS__ASSERT(at == 0); /* it came to the end of both */
-}
-
-void ls__axes_take(const ls__turn *t, const float *array, float *parameter)
-{
-    int64_t index[LS_MAX_RANK] = {0}, n = count(t), at = 0;
-
-    for (int64_t i = 0; i < n; i++, at = next(t, index, at))
-        parameter[at] = array[i];
-    LS__ASSERT(at == 0);
 }
 
 int ls__axes_turn(const json_t *all, const char *path, int n,
@@ -114,7 +96,7 @@ int ls__axes_turn(const json_t *all, const char *path, int n,
                                list[i].shape, &t);
         if (status < 0)
             return status;
-        size += t.is ? count(&t) : 0;
+        size += t.is ? ls__count(t.rank, t.shape) : 0;
     }
     if (!(*own = to = ls__new((size_t)size, sizeof *to, "weights")))
         return LS_ENOMEM;
@@ -122,11 +104,11 @@ int ls__axes_turn(const json_t *all, const char *path, int n,
         ls__axes_find(all, path, list[i].name, list[i].rank, list[i].shape, &t);
         if (!t.is)
             continue;
-        put(&t, list[i].data, to);
+        ls__axes_copy(&t, list[i].data, to, true);
         list[i].rank = t.rank;
         memcpy(list[i].shape, t.shape, sizeof t.shape);
         list[i].data = to;
-        to += count(&t);
+        to += ls__count(t.rank, t.shape);
     }
     return 0;
 }

@@ -25,8 +25,9 @@ int ls__axes_read(json_t **all, const char *text, const char *path);
 int ls__axes_find(const json_t *all, const char *path, const char *name,
                   int rank, const int64_t *shape, ls__turn *turn);
 
-/* Copy the elements of an array to the parameter. */
-void ls__axes_take(const ls__turn *turn, const float *array, float *parameter);
+/* Copy the elements of an array to the parameter, or back. */
+void ls__axes_copy(const ls__turn *turn, const float *from, float *to,
+                   bool back);
 
 /* Turn tensors of a list in place: those that lie otherwise get data in *own,
  * which is to be freed. */

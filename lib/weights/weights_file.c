@@ -216,7 +216,7 @@ static void take(load *l)
         ls__axes_find(l->axes, l->path, s->name, s->rank, s->shape, &t);
         ls__convert(l->of[i], t.is ? l->room : to);
         if (t.is)
-            ls__axes_take(&t, l->room, to);
+            ls__axes_copy(&t, l->room, to, false);
     }
 }
 
