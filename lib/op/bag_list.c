@@ -124,18 +124,6 @@ ls__bag ls__bag_list(const ls__run *r, const float *list)
 
 /* ------ entries of many ------ */
 
-int64_t ls__bag_list_entries(const ls_node *node, const float *list,
-                             int64_t bag, ls__bag_entry *e)
-{
-    const uint32_t *index = (const uint32_t *)(const void *)(list + 1);
-    const float *value = list + 1 + ls__bag_places(node);
-    int64_t n = ls__bag_list_count(list);
-
-    for (int64_t k = 0; k < n; k++)
-        e[k] = (ls__bag_entry){index[k], (uint32_t)bag, value[k]};
-    return n;
-}
-
 /* Sort by one digit of the index: a pass of a stable radix sort. */
 static void sort_digit(int64_t n, int shift, const ls__bag_entry *from,
                        ls__bag_entry *to)

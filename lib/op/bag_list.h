@@ -60,10 +60,6 @@ static inline int64_t ls__bag_list_count(const float *list)
 /* A list as kernels read it. */
 ls__bag ls__bag_list(const ls__run *r, const float *list);
 
-/* Append a list's entries, as those of number `bag`; returns how many. */
-int64_t ls__bag_list_entries(const ls_node *node, const float *list,
-                             int64_t bag, ls__bag_entry *e);
-
 /* The bits of an index of its table. */
 int ls__bag_bits(const ls_node *node);
 

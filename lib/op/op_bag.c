@@ -141,8 +141,12 @@ static void table_grad(const ls__run *r)
     ls__bag_entry *other = e + bags(r) * ls__bag_places(r->node);
     int64_t n = 0, next;
 
-    for (int64_t i = 0; i < bags(r); i++)
-        n += ls__bag_list_entries(r->node, list_at(r, i), i, e + n);
+    for (int64_t i = 0; i < bags(r); i++) {
+        ls__bag of = ls__bag_list(r, list_at(r, i));
+
+        for (int64_t k = 0; k < of.count; k++)
+            e[n++] = (ls__bag_entry){of.index[k], (uint32_t)i, of.value[k]};
+    }
     LS__ASSERT(e + n <= other);
     next = ls__bag_table_grad(r, 0, n,
                               ls__bag_sort(ls__bag_bits(r->node), n, e, other),
