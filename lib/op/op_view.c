@@ -95,7 +95,7 @@ static void view_bwd(const ls__run *r)
     if (!r->dx[0])
         return;
     memset(r->dx[0], 0, (size_t)size * sizeof *r->dy);
-    ls__view_add(&v, r->dy, r->dx[0]);
+    ls__view_write(&v, r->dy, true, r->dx[0]);
     if (r->addend[0])
         r->kernels->add(size, r->addend[0], r->dx[0], r->dx[0]);
 }
@@ -361,7 +361,7 @@ static void concat_fwd(const ls__run *r)
     for (int k = 0; k < 2; k++) {
         ls__view v = part_of(r, k);
 
-        ls__view_write(&v, r->x[k], r->y);
+        ls__view_write(&v, r->x[k], false, r->y);
     }
 }
 

@@ -98,7 +98,7 @@ void ls__view_read(const ls__view *v, const float *array, const float *addend,
     } while (step(&w));
 }
 
-void ls__view_write(const ls__view *v, const float *in, float *array)
+void ls__view_write(const ls__view *v, const float *in, bool add, float *array)
 {
     int64_t n = v->shape[v->rank - 1], by = v->stride[v->rank - 1];
     walk w = start(v);
@@ -106,25 +106,13 @@ void ls__view_write(const ls__view *v, const float *in, float *array)
     do {
         float *to = array + w.at;
 
-        if (by == 1)
+        if (by == 1 && add)
+            ls__kernels()->add(n, to, in, to);
+        else if (by == 1)
             memcpy(to, in, (size_t)n * sizeof *to);
-        else
+        else if (!add)
             for (int64_t i = 0; i < n; i++)
                 to[i * by] = in[i];
-        in += n;
-    } while (step(&w));
-}
-
-void ls__view_add(const ls__view *v, const float *in, float *array)
-{
-    int64_t n = v->shape[v->rank - 1], by = v->stride[v->rank - 1];
-    walk w = start(v);
-
-    do {
-        float *to = array + w.at;
-
-        if (by == 1)
-            ls__kernels()->add(n, to, in, to);
         else
             for (int64_t i = 0; i < n; i++)
                 to[i * by] += in[i];

@@ -24,10 +24,7 @@ ls__view ls__view_rows(const ls__view *v, int64_t rows, int64_t size);
 void ls__view_read(const ls__view *v, const float *array, const float *addend,
                    float *out);
 
-/* Element i of the view = in[i]. */
-void ls__view_write(const ls__view *v, const float *in, float *array);
-
-/* Element i of the view += in[i], in rising order. */
-void ls__view_add(const ls__view *v, const float *in, float *array);
+/* Element i of the view = in[i]; add: += in[i], in rising order. */
+void ls__view_write(const ls__view *v, const float *in, bool add, float *array);
 
 #endif
