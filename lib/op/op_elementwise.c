@@ -35,18 +35,22 @@ LS__BUILD_UNARY(ls_tanh, &ls__op_tanh)
 LS__BUILD_UNARY(ls_sigmoid, &ls__op_sigmoid)
 
 /* dx may be the memory of either. */
+void ls__give_back(const ls__run *r, int input, int64_t at, int64_t n,
+                   const float *d)
+{
+    float *dx = r->dx[input] + at;
+
+    LS__ASSERT(dx == d || LS__APART(dx, d, (size_t)n * sizeof *dx,
+                                    (size_t)n * sizeof *dx));
+    if (r->addend[input])
+        r->kernels->add(n, r->addend[input] + at, d, dx);
+    else if (dx != d)
+        memcpy(dx, d, (size_t)n * sizeof *dx);
+}
+
 void ls__pass_back(const ls__run *r, int input)
 {
-    const float *addend = r->addend[input];
-    int64_t n = r->rows * r->node->size;
-    float *dx = r->dx[input];
-
-    LS__ASSERT(dx == r->dy || LS__APART(dx, r->dy, (size_t)n * sizeof *dx,
-                                        (size_t)n * sizeof *dx));
-    if (addend)
-        r->kernels->add(n, addend, r->dy, dx);
-    else if (dx != r->dy)
-        memcpy(dx, r->dy, (size_t)n * sizeof *dx);
+    ls__give_back(r, input, 0, r->rows * r->node->size, r->dy);
 }
 
 static void add_fwd(const ls__run *r)

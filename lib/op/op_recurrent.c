@@ -161,20 +161,12 @@ static int64_t place(const work *w, bool of_h)
     return of_h ? (w->cell->states - 1) * w->units : 0;
 }
 
-/* (rows,n) from or to the state's array in rows of `stride` floats. */
-static void take_state(const work *w, const float *from, int64_t stride,
-                       float *to)
+/* Copy an array of the state, whose rows are so many floats apart. */
+static void copy_state(const work *w, const float *from, int64_t from_row,
+                       float *to, int64_t to_row)
 {
     for (int64_t i = 0; i < w->r->rows; i++)
-        memcpy(to + i * w->units, from + i * stride,
-               (size_t)w->units * sizeof *to);
-}
-
-static void give_state(const work *w, const float *from, float *to,
-                       int64_t stride)
-{
-    for (int64_t i = 0; i < w->r->rows; i++)
-        memcpy(to + i * stride, from + i * w->units,
+        memcpy(to + i * to_row, from + i * from_row,
                (size_t)w->units * sizeof *to);
 }
 
@@ -190,9 +182,9 @@ static void begin(const work *w)
     if (from >= 0) {
         const float *state = w->r->x[from];
 
-        take_state(w, state + place(w, true), stride, w->h);
+        copy_state(w, state + place(w, true), stride, w->h, w->units);
         if (w->cell->states > 1)
-            take_state(w, state, stride, w->c);
+            copy_state(w, state, stride, w->c, w->units);
         return;
     }
     memset(w->h, 0, bytes);
@@ -206,9 +198,10 @@ static void end(const work *w)
     const ls_node *n = w->r->node;
     float *y = w->r->y + w->t * w->units;
 
-    give_state(w, w->h + w->t * w->states, y + place(w, true), n->size);
+    copy_state(w, w->h + w->t * w->states, w->units, y + place(w, true),
+               n->size);
     if (w->cell->states > 1)
-        give_state(w, w->c + w->t * w->states, y, n->size);
+        copy_state(w, w->c + w->t * w->states, w->units, y, n->size);
 }
 
 /* gates = h U + bias */
@@ -277,9 +270,9 @@ static void begin_back(const work *w, float *dh, float *dc)
     const float *dy = w->r->dy + w->t * w->units;
 
     if (ls__recurrent_ends(n)) {
-        take_state(w, dy + place(w, true), n->size, dh);
+        copy_state(w, dy + place(w, true), n->size, dh, w->units);
         if (w->cell->states > 1)
-            take_state(w, dy, n->size, dc);
+            copy_state(w, dy, n->size, dc, w->units);
         return;
     }
     memset(dh, 0, (size_t)w->states * sizeof *dh);
@@ -293,15 +286,8 @@ static void end_back(const work *w, int64_t at, const float *d)
     int from = ls__recurrent_from(r->node);
     int64_t stride = w->cell->states * w->units;
 
-    for (int64_t i = 0; i < r->rows; i++) {
-        float *dx = r->dx[from] + i * stride + at;
-
-        if (r->addend[from])
-            r->kernels->add(w->units, r->addend[from] + i * stride + at,
-                            d + i * w->units, dx);
-        else
-            memcpy(dx, d + i * w->units, (size_t)w->units * sizeof *dx);
-    }
+    for (int64_t i = 0; i < r->rows; i++)
+        ls__give_back(r, from, i * stride + at, w->units, d + i * w->units);
 }
 
 /* Show what a step back made: its gradients by the state's share; what it was
@@ -379,12 +365,8 @@ static void give_dx(const work *w)
     const ls__run *r = w->r;
     int64_t n = r->rows * r->node->in[0]->size;
 
-    if (!r->dx[0] || r->dx[0] == w->kept)
-        return;
-    if (r->addend[0])
-        r->kernels->add(n, r->addend[0], w->kept, r->dx[0]);
-    else
-        memcpy(r->dx[0], w->kept, (size_t)n * sizeof *w->kept);
+    if (r->dx[0] && r->dx[0] != w->kept)
+        ls__give_back(r, 0, 0, n, w->kept);
 }
 
 static void recurrent_bwd(const ls__run *r)

@@ -19,6 +19,10 @@ extern const ls__op ls__op_dense, ls__op_embed, ls__op_position,
     ls__op_sparse_dense, ls__op_sparse_dense_values, ls__op_embed_bag,
     ls__op_parameter;
 
+/* n floats of dx[input], from `at` on, = d + addend. */
+void ls__give_back(const ls__run *r, int input, int64_t at, int64_t n,
+                   const float *d);
+
 /* dx[input] = dy + addend: values passed through unchanged. */
 void ls__pass_back(const ls__run *r, int input);
 
