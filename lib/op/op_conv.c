@@ -94,12 +94,6 @@ static void pad_x(const ls__run *r, int64_t i, parts s, ls__conv *v)
                             .pixels = s.rest}, s.image, v);
 }
 
-/* The images from i on that are made together, `most` at the most. */
-static int64_t images_from(const ls__run *r, int64_t i, int64_t most)
-{
-    return r->rows - i < most ? r->rows - i : most;
-}
-
 /* ------ forward ------ */
 
 /* The image as the backend's y reads it. */
@@ -244,7 +238,7 @@ static void conv_fwd(const ls__run *r)
     v.out.activation = ls__product_of(r)->activation;
     v.ahead = r->of->ahead;
     for (int64_t i = 0; i < r->rows; i += v.images) {
-        v.images = images_from(r, i, made_of(r)->images);
+        v.images = ls__least(r->rows - i, made_of(r)->images);
         images_fwd(r, &v, i);
     }
 }
@@ -395,7 +389,7 @@ static void full_bwd(const ls__run *r, parts s)
     for (int64_t i = 0, images; i < r->rows; i += images) {
         const float *d = slope(r, i, s.full);
 
-        images = images_from(r, i, most);
+        images = ls__least(r->rows - i, most);
         if (r->dparam[0])
             weights_grad(r, i, images, d, s);
         if (r->dx[0])

@@ -79,9 +79,7 @@ ls_node *ls_embed(ls_node *x, int64_t count, int64_t width, const char *name)
 
 static int position_shape(ls_node *n)
 {
-    if (ls__want(n, 0, LS_F32, 2) < 0)
-        return LS_ESHAPE;
-    return ls__node_set_shape(n, LS_F32, n->in[0]->rank, n->in[0]->shape);
+    return ls__want(n, 0, LS_F32, 2) < 0 ? LS_ESHAPE : ls__same_shape(n);
 }
 
 static ls_node *position_declare(ls_node *n)

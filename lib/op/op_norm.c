@@ -31,9 +31,7 @@ int ls__norm_shape(ls_node *n, double epsilon)
     if (!(epsilon >= 0 && epsilon < __builtin_inf()))
         return ls__fail(LS_EINVAL, "%s \"%s\": epsilon %g is not 0 or above",
                         n->op->name, n->name, epsilon);
-    if (ls__want(n, 0, LS_F32, 1) < 0)
-        return LS_ESHAPE;
-    return ls__node_set_shape(n, LS_F32, n->in[0]->rank, n->in[0]->shape);
+    return ls__want(n, 0, LS_F32, 1) < 0 ? LS_ESHAPE : ls__same_shape(n);
 }
 
 static int norm_shape(ls_node *n)
