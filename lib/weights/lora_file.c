@@ -306,25 +306,20 @@ static void add_product(int64_t in, int64_t out, int64_t rank, double scale,
         }
 }
 
-static const ls__slot *slot_of(const ls__model_view *of, const char *name)
-{
-    return ls__params_find(of->layout, name);
-}
-
 /* The tensor of an adapted layer's weights becomes a new one, to be freed, with
  * its adapter added. */
 static int merge_one(const ls__model_view *of, const ls__adapter *l,
                      ls__safetensor *list, float **merged)
 {
-    const ls__slot *w = slot_of(of, l->w);
+    const ls__slot *w = ls__params_find(of->layout, l->w);
     size_t bytes = (size_t)w->size * sizeof **merged;
 
     if (!(*merged = ls__block(bytes, "merged weights")))
         return LS_ENOMEM;
     memcpy(*merged, of->value + w->offset, bytes);
     add_product(l->in, l->out, l->rank, l->scale,
-                of->value + slot_of(of, l->a)->offset,
-                of->value + slot_of(of, l->b)->offset, *merged);
+                of->value + ls__params_find(of->layout, l->a)->offset,
+                of->value + ls__params_find(of->layout, l->b)->offset, *merged);
     LS__ASSERT(w->size == l->in * l->out);
     while (strcmp(list->name, w->name))
         list++;
