@@ -60,12 +60,10 @@ static const char *end_of_file(const char *path)
 static char *split(const char *path, const char **array)
 {
     const char *end = end_of_file(path);
-    size_t n = strlen(path);
-    bool whole = n > 4 && strcmp(path + n - 4, ".npz") == 0;
 
     *array = end ? end + 1 : NULL;
     return end ? strndup(path, (size_t)(end - path))
-           : whole ? strdup(path) : NULL;
+           : opt_ends_as(path, ".npz") ? strdup(path) : NULL;
 }
 
 char *data_file(const char *path)

@@ -303,17 +303,10 @@ static int show_two(const run *r)
 
 /* ------ Two records of a step ------ */
 
-static bool is_record(const char *path)
-{
-    size_t n = strlen(path);
-
-    return n > 4 && strcmp(path + n - 4, ".lsr") == 0;
-}
-
 static bool are_records(const run *r)
 {
-    return r->line.paths == 2 && is_record(r->line.path[0]) &&
-           is_record(r->line.path[1]);
+    return r->line.paths == 2 && opt_ends_as(r->line.path[0], ".lsr") &&
+           opt_ends_as(r->line.path[1], ".lsr");
 }
 
 static json_t *bits(uint32_t x)

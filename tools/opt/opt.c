@@ -366,7 +366,7 @@ static int store_defaults(const opt_program *p, const opt_model *model)
     return status;
 }
 
-static bool ends_as(const char *text, const char *end)
+bool opt_ends_as(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
 
@@ -399,7 +399,7 @@ static int model_of_file(const opt_program *p, const char *path)
 {
     for (int m = 0; m < p->model_count; m++)
         for (const char *const *end = p->models[m]->files; end && *end; end++)
-            if (ends_as(path, *end))
+            if (opt_ends_as(path, *end))
                 return m;
     return -1;
 }

@@ -358,6 +358,9 @@ int opt_numbers(const opt_list *list, const char *text, int64_t *out, int *n);
  * need, where the program has groups. */
 int opt_help(const opt_program *program, int model, const char *topic);
 
+/* Is a path longer than this end, ".npy", and has it? */
+bool opt_ends_as(const char *text, const char *end);
+
 /* Is a word of a command line what --help may be asked for? */
 bool opt_is_topic(const opt_program *program, const char *word);
 int opt_version(void);

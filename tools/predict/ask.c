@@ -6,7 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int make_room(ask *a)
 {
@@ -91,7 +90,6 @@ static int open_table(ask *a, const char *path)
 
 int ask_open(ask *a, const char *path)
 {
-    size_t n = strlen(path);
     ls_column column;
     int status = opt_check(ls_table_context_open(&a->context, a->model, NULL));
 
@@ -101,8 +99,8 @@ int ask_open(ask *a, const char *path)
         status = make_room(a);
     if (status != OPT_GO)
         return status;
-    return n < 4 || strcmp(path + n - 4, ".npy") ? open_table(a, path)
-                                                 : open_array(a, path);
+    return opt_ends_as(path, ".npy") ? open_array(a, path)
+                                     : open_table(a, path);
 }
 
 int ask_next(ask *a, int64_t *n)

@@ -83,13 +83,6 @@ static int check_images(feed *f, const ls_array_spec *in)
                          : check_count(f, is, want);
 }
 
-static bool ends_as_npy(const char *path)
-{
-    size_t n = strlen(path);
-
-    return n > 4 && strcmp(path + n - 4, ".npy") == 0;
-}
-
 /* A folder's pictures become what the model takes, where no shape is known from
  * training. */
 static ls_images_options options_of(const normal *n, const ls_array_spec *in,
@@ -142,7 +135,7 @@ int feed_images(feed *f, const char *path, const ls_array_spec *in,
     int status;
 
     *f = (feed){.path = path};
-    o.alone = in->rank == 3 && ends_as_npy(path) &&
+    o.alone = in->rank == 3 && opt_ends_as(path, ".npy") &&
               ls_npy_shape(path, shape) == 3 &&
               !memcmp(shape, in->shape, 3 * sizeof *shape);
     status = opt_check_usage(open_images(f, &o, n, (int)classes));
