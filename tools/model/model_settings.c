@@ -172,7 +172,7 @@ static const opt start[] = {
     { OPT_ROW("lora:save", NULL, OPT_CHOICE, OF(lora_save), ALL, "adapters",
               "what --save writes: them alone, with the model, or in it"),
       .was = "lora-save",
-      .words = adapters, TRAIN, MAY_DIFFER, .needs = "lora" },
+      .words = adapters, TRAIN, REPLAYED, .needs = "lora" },
 };
 /* clang-format on */
 

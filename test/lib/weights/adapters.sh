@@ -4,6 +4,7 @@
 # saved alone, with the model or in it, and put on the model again; the same for
 # all workers, and when a run goes on; what the rows were goes with each of the
 # three; and what is refused.
+# shellcheck disable=SC2086 # words
 tool=${LOCKSTEP_TRAIN:-${top_builddir:-.}/lockstep-train}
 case $tool in /*) ;; *) tool=$PWD/$tool ;; esac
 train=$tool
@@ -24,17 +25,13 @@ yes "hello, world" | head -n 200 >hello
 yes "jello, morld" | head -n 200 >jello
 gpt="gpt --seq-len 12 --d-model 32 --heads 2 --layers 1 --d-ff 48 --batch 16
     --devices 4 --log-every 0"
-# shellcheck disable=SC2086 # words
 run $gpt --data hello --steps 150 --lr 0.003 --save base
 lora="$gpt --data jello --lr 0.01 --init base --lora 4:on=*.kernel"
 set -f
-# shellcheck disable=SC2086 # words
 run $lora --steps 100 --save alone --workers 1
 one=$(state)
-# shellcheck disable=SC2086 # words
 run $lora --steps 100 --save whole --lora :save=model --workers 2
 is "the same for all workers" "$(state)" "$one"
-# shellcheck disable=SC2086 # words
 run $lora --steps 100 --save merged --lora :save=merged
 is "whatever is saved" "$(state)" "$one"
 is "adapters alone are small" \
@@ -46,33 +43,22 @@ is "with adapters" "$(echo "$want" | head -c 12)" "jello, morld"
 is "the whole says the same" "$(says whole)" "$want"
 is "the merged one too" "$(says merged)" "$want"
 
-# shellcheck disable=SC2086 # words
 run $lora --steps 60 --checkpoint kept
-# shellcheck disable=SC2086 # words
 run $lora --steps 100 --checkpoint kept --resume
 is "a run that goes on" "$(state)" "$one"
 
 # A run may begin with adapters; without steps they are as they were.
-# shellcheck disable=SC2086 # words
 run $lora --steps 0 --lora :init=alone --save again
 same "adapters go around" alone again
 
-# shellcheck disable=SC2086 # words
 expect 2 "lora" $lora --steps 1 --lora 0
-# shellcheck disable=SC2086 # words
 expect 2 "it must be 1 to 32" $lora --steps 1 --lora 33
-# shellcheck disable=SC2086 # words
 expect 2 "alpha 0 is not" $lora --steps 1 --lora :alpha=0
-# shellcheck disable=SC2086 # words
 expect 2 "\"none\" matches no weights" $lora --steps 1 --lora :on=none
-# shellcheck disable=SC2086 # words
 expect 2 "--lora needs --init" $gpt --data jello --lora 4
-# shellcheck disable=SC2086 # words
 expect 2 "--lora:save needs --lora" $gpt --data jello --lora :save=merged
-# shellcheck disable=SC2086 # words
 expect 1 "has rank 4 and alpha 16, not 3 and 16" $lora --lora 3 --steps 0 \
     --lora :init=alone
-# shellcheck disable=SC2086 # words
 expect 1 "adapters of another base" $lora --init merged --steps 0 \
     --lora :init=alone
 tool=$predict
@@ -87,7 +73,6 @@ tool=$train
 # model predict the same of the rows, the last but for rounding.
 three() {
     for model in whole "base --lora alone" merged; do
-        # shellcheck disable=SC2086 # words
         "$predict" $model "$2" >"$dir/said.${model%% *}" 2>"$dir/err" ||
             fail "$1: lockstep-predict $model"
     done
@@ -121,9 +106,7 @@ save_all() {
     printf '\0\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0'; } >labels.npy
 images="cnn --x images.npy --y labels.npy --classes 2 --batch 4 --devices 2
     --log-every 0"
-# shellcheck disable=SC2086 # words
 run $images --steps 2 --save base
-# shellcheck disable=SC2086 # words
 save_all $images --mean 0.4 --std 0.3 --steps 3 --lr 0.01
 three "images" images.npy
 awk 'BEGIN { print "a,b,y"; for (i = 0; i < 32; i++)
@@ -131,9 +114,7 @@ awk 'BEGIN { print "a,b,y"; for (i = 0; i < 32; i++)
 awk 'BEGIN { print "a,b,y"; for (i = 0; i < 32; i++)
     print 90 + i % 5 "," 3 * (i % 7) "," (i % 3 ? "yes" : "no") }' >other.csv
 table="mlp --target y --batch 32 --hidden 4 --devices 2 --log-every 0"
-# shellcheck disable=SC2086 # words
 run $table --data one.csv --steps 2 --save base
-# shellcheck disable=SC2086 # words
 save_all $table --data other.csv --steps 3 --lr 0.01
 three "a table" other.csv
 finish

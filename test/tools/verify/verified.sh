@@ -156,7 +156,9 @@ small="mlp --data $dir/t.csv --target c --hidden 6 --batch 24 --devices 2
 run $small --transcript "$dir/lora.lst" --save "$dir/lora.st"
 is "adapters train" $status 0
 ask 0 "model   same: " "$dir/lora.lst" --data "$dir" --weights "$dir/lora.st"
-run $small --lora :save=merged --save "$dir/merged.st"
+run $small --lora :save=merged --save "$dir/merged.st" \
+    --transcript "$dir/merged.lst"
+ask 0 "model   same: " "$dir/merged.lst" --data "$dir" --weights "$dir/merged.st"
 claim "$dir/lora.lst" "$dir/merged.st"
 ask 6 "model   differs: " "$dir/forged.lst" --data "$dir" \
     --weights "$dir/merged.st"
