@@ -369,6 +369,9 @@ static int check(const settings *s, const opt_line *line)
     if (status == OPT_GO && opt_given(line, "initialiser"))
         return opt_fail(OPT_WRONG, "--initialiser: the first values are those "
                         "of %s", s->model.file);
+    if (status == OPT_GO && opt_given(line, "image"))
+        return opt_fail(OPT_WRONG, "--image: the size is that of %s; --image "
+                        ":fit=fit says how pictures become it", s->model.file);
     if (status == OPT_GO && s->model.rounds)
         return opt_fail(OPT_WRONG, "--precision bf16-input rounds what our own "
                         "models read; bf16 is for %s, too", s->model.file);
@@ -413,7 +416,8 @@ static const model onnx = {
 
 static const char *const files[] = {".onnx", NULL};
 
-static const opt_start own[] = {{"norm", "stored"}, {NULL, NULL}};
+static const opt_start own[] = {{"norm", "stored"}, {"image", ""},
+                                {NULL, NULL}};
 
 const opt_model model_onnx = {
     .name = "onnx",

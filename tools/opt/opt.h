@@ -270,9 +270,10 @@ int opt_take_word(opt_line *line, int i, const char *text);
 typedef bool opt_wanted(const opt_line *line, int i);
 char *opt_spelt(const opt_line *line, int i, opt_wanted *wanted);
 
-/* Write options as members of JSON: those that are wanted and have a value. */
+/* Write options as members of JSON: those that are wanted and have a value,
+ * `before` the first, `between` them. */
 int opt_put_options(FILE *file, const opt_line *line, opt_wanted *wanted,
-                    const char *between);
+                    const char *before, const char *between);
 
 /* Print the command line as a file for --config: what was given, and the
  * defaults that are of use beside it.  OPT_DONE. */

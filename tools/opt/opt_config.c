@@ -39,10 +39,8 @@ static const char *member_name(const opt *o)
 }
 
 int opt_put_options(FILE *file, const opt_line *line, opt_wanted *wanted,
-                    const char *between)
+                    const char *before, const char *between)
 {
-    const char *comma = "";
-
     for (int i = 0; i < line->program->count; i++) {
         const opt *o = &line->program->option[i];
         char room[OPT_VALUE], *spelt;
@@ -54,12 +52,12 @@ int opt_put_options(FILE *file, const opt_line *line, opt_wanted *wanted,
         if (!(spelt = opt_spelt(line, i, wanted)))
             return opt_no_memory("the options of a file");
         if (*spelt) {
-            fprintf(file, "%s\"%s\":", comma, member_name(o));
+            fprintf(file, "%s\"%s\":", before, member_name(o));
             if (quoted || !value || strcmp(spelt, value) != 0)
                 put_text(file, spelt);
             else
                 fputs(value, file);
-            comma = between;
+            before = between;
         }
         free(spelt);
     }
@@ -95,11 +93,11 @@ int opt_print_config(const opt_line *line)
 {
     int status;
 
-    printf("{\"model\":\"%s\",\n ", line->program->models[line->model]->name);
-    status = opt_put_options(stdout, line, is_given, ",\n ");
+    printf("{\"model\":\"%s\"", line->program->models[line->model]->name);
+    status = opt_put_options(stdout, line, is_given, ",\n ", ",\n ");
     printf(",\n \"defaults\":{\n  ");
     if (status == OPT_GO)
-        status = opt_put_options(stdout, line, is_default, ",\n  ");
+        status = opt_put_options(stdout, line, is_default, "", ",\n  ");
     puts("}}");
     return opt_end(status == OPT_GO ? OPT_DONE : status);
 }
@@ -183,15 +181,15 @@ int opt_read_config(opt_line *line, const char *path)
     const char *is = line->program->models[line->model]->name;
     char named[OPT_VALUE];
     bool given[OPT_MAX];
+    json_t *all;
     int status = opt_config_model(path, named);
-    json_t *all = status == OPT_GO ? load(path) : NULL;
 
-    if (!all)
-        return status == OPT_GO ? OPT_FAILED : status;
-    if (strcmp(named, is) != 0) {
-        json_decref(all);
+    if (status != OPT_GO)
+        return status;
+    if (strcmp(named, is) != 0)
         return wrong(path, named, "is its model, and another one is named");
-    }
+    if (!(all = load(path)))
+        return OPT_FAILED;
     memcpy(given, line->given, sizeof given);
     status = take_all(line, path, json_object_get(all, "defaults"));
     memcpy(line->given, given, sizeof given);

@@ -28,7 +28,7 @@ static int put_header(FILE *file, const run *r)
 
     fprintf(file, "{\"program\":\"%s\",\"model\":\"%s\",\"options\":{",
             opt_program_name, run_model_name(r));
-    status = opt_put_options(file, &r->line, is_told, ",");
+    status = opt_put_options(file, &r->line, is_told, "", ",");
     fprintf(file,
             "},\"devices\":%d,\"workers\":%d,\"bits\":\"portable\",",
             ls_mesh_devices(r->mesh), ls_mesh_workers(r->mesh));

@@ -383,6 +383,12 @@ same "the run of a file" "$dir/out" "$dir/out1"
 same "its transcript" "$dir/w.lst" "$dir/v.lst"
 run --config="$dir/c.json" --print-config
 same "a file gives itself" "$dir/out" "$dir/c.json"
+for model in linear lm mlp table gpt rnn cnn resnet "onnx --data $dir/none"; do
+    run $model --print-config
+    cp "$dir/out" "$dir/d.json"
+    run --config "$dir/d.json" --print-config
+    same "a file of $model's defaults gives itself" "$dir/out" "$dir/d.json"
+done
 prints '"lr":0.25,' --config "$dir/c.json" --lr 0.25 --print-config
 expect 2 "another one is named" linear --config "$dir/c.json"
 expect 2 "one of the two would be lost" --config "$dir/c.json" \

@@ -61,6 +61,7 @@ same "the file's name says the model" "$dir/one.onnx" "$dir/two.onnx"
 "$tool" $few $rows --steps 6 --print-config >"$dir/f.json"
 run --config "$dir/f.json" --save "$dir/two.onnx"
 same "from a file of options" "$dir/one.onnx" "$dir/two.onnx"
+expect 1 "$dir/none: No such" $few --data "$dir/none" --image :fit=fit
 
 ask 0 "replay  same: " "$dir/one.lst" --data "$dir"
 has "first values are told of once" out "and 14 others, which functions of the"
@@ -163,7 +164,7 @@ expect 1 "the 5 classes of \"" $few --x "$dir/x.npy" --y "$dir/next.npy"
 expect 2 "is (5)" $few --x "$dir/x.npy" --y "$dir/four.npy" --loss mse
 expect 2 "onnx has stored" $few $rows --norm rms
 expect 2 "--initialiser" $few $rows --initialiser zeros
-expect 2 "--image is not an option of onnx" $few $rows --image 8x8x2
+expect 2 "--image: the size is that of" $few $rows --image 8x8x2
 expect 2 "is named by --model and by --save" $few $rows --save "$dir/net.onnx"
 expect 2 "lockstep-predict F.safetensors --onnx" mlp --save "$dir/mlp.onnx"
 expect 2 "adapters are saved as" $few $rows --lora 1 --save "$dir/l.onnx"
