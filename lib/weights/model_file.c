@@ -5,6 +5,7 @@
 #include "model/graph_json.h"
 #include "file/safetensors.h"
 #include "graph/standing.h"
+#include "weights/lora_file.h"
 #include "weights/weights_file.h"
 #include <lockstep/model.h>
 
@@ -63,8 +64,11 @@ static int read_graph(ls_graph **graph, const ls__safetensors *file,
     int status;
 
     if (!text)
-        return ls__fail(LS_ENOTFOUND, "%s: has weights but no graph (no \"%s\" "
-                        "in its metadata)", path, LS__GRAPH_KEY);
+        return ls__fail(LS_ENOTFOUND, "%s: has %s but no graph (no \"%s\" in "
+                        "its metadata)", path,
+                        ls__safetensors_meta(file, LS__LORA_KEY)
+                            ? "adapters of another file" : "weights",
+                        LS__GRAPH_KEY);
     if ((status = ls__graph_read(&g, text, path)) < 0)
         return status;
     if ((status = check_size(g, file, path)) < 0) {

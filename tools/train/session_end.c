@@ -235,6 +235,7 @@ static void tell_worth(const session *s)
 static void tell_end(const session *s)
 {
     const train_settings *set = &s->set;
+    const start_settings *start = &s->run.set.start;
     const data *d = &s->run.data;
     const char *rows = s->run.model->tokens && s->run.set.data.path && !d->table
                            ? "--generate 500"
@@ -252,7 +253,10 @@ static void tell_end(const session *s)
     if (set->save && evaluation_has_best(&s->eval) && !s->at.score.is_saved)
         opt_note("step %lld was better than the end, which is saved: the run "
                  "had no --save then", (long long)s->at.score.best_step);
-    if (set->save)
+    if (set->save && start->lora && start->lora_save == ADAPT_ALONE)
+        opt_note("the adapters are saved: lockstep-predict %s --lora %s %s",
+                 start->init ? start->init : "MODEL", set->save, rows);
+    else if (set->save)
         opt_note("the model is saved: lockstep-predict %s %s", set->save, rows);
     else if (!set->checkpoint && !set->publish)
         opt_note("the model is not kept: --save F.safetensors writes it");

@@ -30,6 +30,7 @@ lora="$gpt --data jello --lr 0.01 --init base --lora 4:on=*.kernel"
 set -f
 run $lora --steps 100 --save alone --workers 1
 one=$(state)
+has "what goes on is told" err "lockstep-predict base --lora alone --generate"
 run $lora --steps 100 --save whole --lora :save=model --workers 2
 is "the same for all workers" "$(state)" "$one"
 run $lora --steps 100 --save merged --lora :save=merged
@@ -63,6 +64,7 @@ expect 1 "adapters of another base" $lora --init merged --steps 0 \
     --lora :init=alone
 tool=$predict
 expect 1 "adapters of another base" merged --lora alone --generate 3
+expect 1 "has adapters of another file but no graph" alone --generate 3
 expect 1 "holds no adapters" base --lora base --generate 3
 
 # ------ What becomes of rows goes with what is saved ------
