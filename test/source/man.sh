@@ -183,13 +183,14 @@ for model in linear mlp table cnn resnet lm gpt rnn onnx; do
     check ./lockstep-scale $model # its page leaves models to the other
 done
 
-# What the guides tell to type is there, but for options of other programs.
-printf -- '--%s\n' help version bind-to cflags libs failed now with-mpi \
+# What pages and guides tell to type is there, but for options of other programs.
+printf -- '--%s\n' help version bind-to cflags libs failed name now with-mpi \
     >>"$dir/options"
 cat "$top_srcdir"/docs/guide/*.md "$top_srcdir/docs/tools.md" \
-    "$top_srcdir/docs/tutorial.md" | grep -oE -e '--[a-z][a-z0-9-]+' |
+    "$top_srcdir/docs/tutorial.md" "$top_srcdir"/docs/man/*.[1-9] |
+    tr -d "\\\\" | grep -oE -e '--[a-z][a-z0-9-]+' |
     sort -u | grep -vxFf "$dir/options" && {
-    echo "above: options that the guides name and no program has"
+    echo "above: options that a page or guide names and no program has"
     status=1
 }
 exit $status
