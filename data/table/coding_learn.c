@@ -146,10 +146,10 @@ static int marked(const ls__learner *l, const ls__column_survey *s,
     char hint[LS__MESSAGE];
 
     ls__look_hint(s->looked, name, l->t->csv.separator, sizeof hint, hint);
-    return ls__fail(LS_EFORMAT, "%s: line %lld, column \"%.40s\": \"%s\" (and "
-                    "%lld more) looks like %s", path_of(l),
+    return ls__fail(LS_EFORMAT, "%s: line %lld, column \"%.40s\": \"%s\" (%lld "
+                    "such value%s) looks like %s", path_of(l),
                     (long long)s->look_line, name, s->looked,
-                    (long long)s->looks - 1, hint);
+                    (long long)s->looks, ls__s(s->looks), hint);
 }
 
 static int too_many(const ls__learner *l, const ls__column_survey *s,

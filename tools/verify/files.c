@@ -313,8 +313,8 @@ int files_compare_model(files *f, const char *weights)
     char hex[65];
 
     if (!*recorded)
-        return opt_fail(OPT_FAILED, "%s: names no model: the run was not "
-                        "saved, or has no end yet", f->of->path);
+        return opt_fail(OPT_FAILED, "%s: names no model: the run was not saved "
+                        "as F.safetensors, or has no end yet", f->of->path);
     if (find_digest(weights, &bytes, hex) != OPT_GO)
         return OPT_FAILED;
     f->count++;

@@ -484,7 +484,7 @@ expect 1 'column "nr" has 60 different words in 60 rows, "n0" in line 2; --ignor
     mlp --data id.csv --target y
 awk 'BEGIN { print "nr,y"; for (i = 0; i < 60; i++)
     printf "\"%d,%03d\",%d\n", i + 1, i, i }' >commas.csv
-expect 1 'line 2, column "nr": "1,000" (and 59 more) looks like a number with marks' \
+expect 1 'line 2, column "nr": "1,000" (60 such values) looks like a number with marks' \
     mlp --data commas.csv --target y
 expect 1 "has no column except the target" mlp --data id.csv --target y \
     --ignore nr
