@@ -266,9 +266,7 @@ static int mlp_files(data *d, settings *s, const opt_line *line)
 
 bool model_names_table(const char *path)
 {
-    const char *dot = strrchr(path, '.');
-
-    return dot && (!strcmp(dot, ".csv") || !strcmp(dot, ".tsv")) &&
+    return (opt_ends_as(path, ".csv") || opt_ends_as(path, ".tsv")) &&
            access(path, F_OK) == 0;
 }
 

@@ -26,6 +26,18 @@ int character_bytes(const char *text)
     return n;
 }
 
+int characters_count(const char *text, int most, const char **end)
+{
+    int n = 0;
+
+    for (*end = text; **end && n < most; n++) {
+        int bytes = character_bytes(*end);
+
+        *end += bytes ? bytes : 1;
+    }
+    return n;
+}
+
 static unsigned long code_of(const char *p, int n)
 {
     unsigned long code = (unsigned char)p[0] & (n == 1 ? 0x7fu : 0xffu >> n);

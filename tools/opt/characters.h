@@ -8,6 +8,9 @@
 /* Bytes of the character at p; 0: that is none (RFC 3629). */
 int character_bytes(const char *p);
 
+/* Characters of a text, up to `most`; *end is behind them. */
+int characters_count(const char *text, int most, const char **end);
+
 /* Print text as one line that does nothing to a terminal: '?' for what is no
  * character, moves the cursor, or turns the direction of what follows.  Returns
  * the characters printed. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* --explain as a picture: bars of the most important columns, and the curve of
  * calibration beside the line on which predictions would be right. */
+#include "opt/characters.h"
 #include "opt/opt.h"
 #include "predict/insight.h"
 #include "run/output.h"
@@ -18,14 +19,11 @@ static const char style[] = ".bar{fill:#4a7ebb}.curve{fill:none;stroke:#4a7ebb;"
 /* A name, cut where it is long. */
 static void put_name(FILE *f, double x, double y, const char *name)
 {
-    char cut[4 * MOST + 1] = "";
+    char cut[4 * MOST + 1];
+    const char *end;
 
-    for (int i = 0, n = 0; name[i] && i < 4 * MOST; i++) {
-        n += (name[i] & 0xc0) != 0x80;
-        if (n > MOST)
-            break;
-        cut[i] = name[i];
-    }
+    characters_count(name, MOST, &end);
+    snprintf(cut, sizeof cut, "%.*s", (int)(end - name), name);
     plot_text(f, x, y, "end", cut);
 }
 

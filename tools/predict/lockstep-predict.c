@@ -175,9 +175,7 @@ static int open_model(run *r)
 /* An array, for a model that knows no columns. */
 static int open_array(run *r, const char *path)
 {
-    const char *dot = strrchr(path, '.');
-
-    if (dot && (!strcmp(dot, ".csv") || !strcmp(dot, ".tsv")))
+    if (opt_ends_as(path, ".csv") || opt_ends_as(path, ".tsv"))
         return opt_fail(OPT_WRONG, "%s: %s was trained on no table: it takes "
                         "an array, a .npy file", path, r->line.path[0]);
     return feed_array(&r->feed, path, &r->in, false);

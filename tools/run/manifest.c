@@ -6,6 +6,7 @@
 #include "run/listing.h"
 
 #include <dirent.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +16,9 @@
  * have; to be freed. */
 static char *name_of(const char *path)
 {
-    size_t last = strlen(path), first;
-    char *name;
+    char *copy = strdup(path), *name = copy ? strdup(basename(copy)) : NULL;
 
-    while (last > 1 && path[last - 1] == '/')
-        last--;
-    for (first = last; first > 0 && path[first - 1] != '/';)
-        first--;
-    name = strndup(path + first, last - first);
+    free(copy);
     if (name)
         characters_clean(name);
     return name;

@@ -143,6 +143,7 @@ static void draw_speedup(const findings *r, FILE *f)
 
 static const char *const phases[] = {"gradients", "reduce", "update",
                                      "waiting"};
+enum { PHASES = 4 };
 
 static void part(const plot *p, double x, double half, double *sum, double time,
                  const char *class)
@@ -162,13 +163,12 @@ static void draw_bars(const findings *r, const plot *p)
 
     for (int i = 0; i < r->points; i++) {
         const ls_times *t = &r->point[i].mean;
+        const double time[] = {t->gradients, t->reduce, t->update, t->waiting};
         double x = p->left + (i + .5) * step, sum = 0;
         double half = step > 88 ? 28 : step * .32;
 
-        part(p, x, half, &sum, r->unit.scale * t->gradients, phases[0]);
-        part(p, x, half, &sum, r->unit.scale * t->reduce, phases[1]);
-        part(p, x, half, &sum, r->unit.scale * t->update, phases[2]);
-        part(p, x, half, &sum, r->unit.scale * t->waiting, phases[3]);
+        for (int k = 0; k < PHASES; k++)
+            part(p, x, half, &sum, r->unit.scale * time[k], phases[k]);
         if (r->ranks)
             x_ranks(p, x, &r->point[i]);
         else
@@ -178,7 +178,7 @@ static void draw_bars(const findings *r, const plot *p)
 
 static void draw_legend(FILE *f)
 {
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < PHASES; i++) {
         int y = TOP + 4 + 20 * i;
 
         fprintf(f, "<rect class=\"%s\" x=\"786\" y=\"%d\" width=\"12\" "

@@ -228,19 +228,6 @@ const char *figures_class(const figures *f, int64_t i, char room[FIGURES_NAME])
     return room;
 }
 
-/* The characters of a text as it is shown, up to a number; *end is behind. */
-static int length(const char *text, int most, const char **end)
-{
-    int n = 0;
-
-    for (*end = text; **end && n < most; n++) {
-        int bytes = character_bytes(*end);
-
-        *end += bytes ? bytes : 1;
-    }
-    return n;
-}
-
 enum { CELL_LEAST = 5, CELL_MOST = 11 };
 
 /* A cell has room for the longest name and count, within what is readable. */
@@ -257,7 +244,7 @@ static int cell_width(const figures *f, const int64_t *count)
 
         if (i >= n)
             snprintf(text, sizeof text, "%lld", (long long)count[i - n]);
-        each = length(characters_shown(cell), CELL_MOST, &end);
+        each = characters_count(characters_shown(cell), CELL_MOST, &end);
         width = each > width ? each : width;
     }
     return width;
@@ -266,7 +253,7 @@ static int cell_width(const figures *f, const int64_t *count)
 static void print_cell(int width, const char *text)
 {
     const char *shown = characters_shown(text), *end;
-    int n = length(shown, width, &end);
+    int n = characters_count(shown, width, &end);
 
     printf(" %*s%.*s", width - n, "", (int)(end - shown), shown);
 }

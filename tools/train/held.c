@@ -28,10 +28,9 @@ int weights_get(const ls_trainer *t, float *to)
     int status = 0;
 
     for (int k = 0; k < ls_trainer_params(t) && status == 0; k++) {
-        int64_t n = weights_of(t, k);
-
-        status = ls_trainer_get(t, ls_trainer_param_name(t, k), n, to);
-        to += n;
+        status = ls_trainer_get(t, ls_trainer_param_name(t, k),
+                                weights_of(t, k), to);
+        to += weights_of(t, k);
     }
     return status;
 }
@@ -41,10 +40,9 @@ static int weights_set(ls_trainer *t, const float *from)
     int status = 0;
 
     for (int k = 0; k < ls_trainer_params(t) && status == 0; k++) {
-        int64_t n = weights_of(t, k);
-
-        status = ls_trainer_set(t, ls_trainer_param_name(t, k), n, from);
-        from += n;
+        status = ls_trainer_set(t, ls_trainer_param_name(t, k),
+                                weights_of(t, k), from);
+        from += weights_of(t, k);
     }
     return status;
 }

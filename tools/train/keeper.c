@@ -146,7 +146,7 @@ static bool read_note(const note *n, const char *text, position *at)
 }
 
 /* Each batch is a step, unless a mask leaves out all its rows. */
-static int check_cursor(const run *r, const char *folder, const position *at)
+static int check_cursor(const keeper *k, const run *r, const position *at)
 {
     int64_t step = ls_trainer_step(r->trainer);
 
@@ -155,11 +155,10 @@ static int check_cursor(const run *r, const char *folder, const position *at)
     return opt_fail(OPT_FAILED,
                     "%s: the checkpoint has made %" PRId64
                     " steps, but its cursor in the data is %" PRId64,
-                    folder, step, at->done);
+                    k->folder, step, at->done);
 }
 
-static int read_notes(const keeper *k, const run *r, const char *folder,
-                      position *at)
+static int read_notes(const keeper *k, const run *r, position *at)
 {
     for (int i = 0; i < NOTES; i++) {
         const char *text = ls_checkpoints_note(k->all, notes[i].name);
@@ -168,17 +167,17 @@ static int read_notes(const keeper *k, const run *r, const char *folder,
             return opt_fail(OPT_FAILED,
                             "%s: the checkpoint's note \"%s\" is "
                             "%s, which lockstep-train does not write",
-                            folder, notes[i].name, text ? text : "missing");
+                            k->folder, notes[i].name,
+                            text ? text : "missing");
     }
-    return check_cursor(r, folder, at);
+    return check_cursor(k, r, at);
 }
 
 /* ------ */
 
 /* Checks by its root that the state read is the one saved.  With other options
  * the rate, and so the root, is another one. */
-static int check_root(const keeper *k, const run *r, const char *folder,
-                      const position *at)
+static int check_root(const keeper *k, const run *r, const position *at)
 {
     const char *said = ls_checkpoints_note(k->all, ROOT);
     char root[65];
@@ -190,7 +189,7 @@ static int check_root(const keeper *k, const run *r, const char *folder,
     if (said && strcmp(root, said) == 0)
         return OPT_GO;
     return opt_fail(OPT_FAILED, "%s: the checkpoint's root is %s, but that of "
-                    "what it holds is %s", folder, said ? said : "missing",
+                    "what it holds is %s", k->folder, said ? said : "missing",
                     root);
 }
 
@@ -208,8 +207,8 @@ static int load(keeper *k, const run *r, int64_t *step)
     return opt_check(status);
 }
 
-static void tell_going_on(keeper *k, const run *r, const char *folder,
-                          int64_t step, int64_t done)
+static void tell_going_on(keeper *k, const run *r, int64_t step,
+                          int64_t done)
 {
     int64_t steps = r->set.data.steps;
 
@@ -217,7 +216,7 @@ static void tell_going_on(keeper *k, const run *r, const char *folder,
         fprintf(stderr, "note: passed over: %s\n",
                 characters_shown(ls_checkpoints_skipped(k->all)));
     fprintf(stderr, "%s: goes on from step %" PRId64 "\n",
-            characters_shown(folder), step);
+            characters_shown(k->folder), step);
     change_tell(r, k->all, step, ls_checkpoints_note(k->all, CHANGES),
                 k->changes);
     if (done >= steps)
@@ -226,15 +225,15 @@ static void tell_going_on(keeper *k, const run *r, const char *folder,
                 steps, opt_s(steps), steps == 1 ? "is" : "are");
 }
 
-static int go_on(keeper *k, const run *r, const char *folder, position *at)
+static int go_on(keeper *k, const run *r, position *at)
 {
     int64_t step = -1;
     int status = load(k, r, &step);
 
     if (status != OPT_GO || step < 0 || k->is_old)
         return status;
-    if ((status = read_notes(k, r, folder, at)) != OPT_GO ||
-        (status = check_root(k, r, folder, at)) != OPT_GO)
+    if ((status = read_notes(k, r, at)) != OPT_GO ||
+        (status = check_root(k, r, at)) != OPT_GO)
         return status;
     if (change_has(k->all, "lr"))
         at->score.plateau = (ls_plateau){0}; /* the new rate is as given */
@@ -242,35 +241,34 @@ static int go_on(keeper *k, const run *r, const char *folder, position *at)
     k->waits = at->waits;
     k->went_on = true;
     if (run_is_first(r))
-        tell_going_on(k, r, folder, step, at->done);
+        tell_going_on(k, r, step, at->done);
     return OPT_GO;
 }
 
 int keeper_back(keeper *k, const run *r, int64_t before, int64_t *step,
                 position *at)
 {
-    const char *folder = k->folder;
     int status = opt_check(ls_checkpoints_back(k->all, before, step));
 
     if (status != OPT_GO || *step < 0)
         return status;
     *at = (position){0};
-    if ((status = read_notes(k, r, folder, at)) != OPT_GO)
+    if ((status = read_notes(k, r, at)) != OPT_GO)
         return status;
     k->saved = at->done;
     k->waits = at->waits;
     k->went_on = true;
-    return check_root(k, r, folder, at);
+    return check_root(k, r, at);
 }
 
-static int refuse_others(const keeper *k, const char *folder)
+static int refuse_others(const keeper *k)
 {
     int n = ls_checkpoints_count(k->all);
 
     if (n <= 0)
         return opt_check(n);
     return opt_fail(OPT_WRONG, "%s: holds %d checkpoint%s already; --resume "
-                    "goes on from there", folder, n, n == 1 ? "" : "s");
+                    "goes on from there", k->folder, n, opt_s(n));
 }
 
 /* Open the folder, with the names that options had before if of_old. */
@@ -302,14 +300,14 @@ int keeper_open(keeper *k, const run *r, const train_settings *s, position *at)
         return OPT_GO;
     status = open_folder(k, r, s, false);
     if (status != OPT_GO || !s->resume)
-        return status == OPT_GO ? refuse_others(k, s->checkpoint) : status;
-    status = go_on(k, r, s->checkpoint, at);
+        return status == OPT_GO ? refuse_others(k) : status;
+    status = go_on(k, r, at);
     if (status != OPT_GO || !k->is_old)
         return status;
     ls_checkpoints_close(k->all);
     k->all = NULL;
     status = open_folder(k, r, s, true);
-    return status == OPT_GO ? go_on(k, r, s->checkpoint, at) : status;
+    return status == OPT_GO ? go_on(k, r, at) : status;
 }
 
 bool keeper_due(const keeper *k, int64_t done)

@@ -166,14 +166,6 @@ static int read_line(const char *path, int which, json_t **line)
     return status;
 }
 
-static void take_text(char to[SEARCH_TEXT], const json_t *line,
-                      const char *name)
-{
-    const char *said = json_string_value(json_object_get(line, name));
-
-    snprintf(to, SEARCH_TEXT, "%s", said ? said : "");
-}
-
 /* Does the head name options that are parts by now? */
 static bool is_of_old(const run *r, const char *path)
 {
@@ -204,6 +196,10 @@ bool transcriber_keeps_last(const train_settings *set, bool went_on)
 
 /* ------ a search for options ------ */
 
+static const char *const search_names[] = {
+    [SEARCH_FOLDS] = "folds", [SEARCH_SEED] = "seed",
+    [SEARCH_TABLE] = "table", [SEARCH_TRIED] = "tried"};
+
 /* Reads the search that a file is of, if its third line says so, after the
  * state of the beginning. */
 static int read_search(const char *path, search *s)
@@ -213,12 +209,12 @@ static int read_search(const char *path, search *s)
     const char *what = json_string_value(json_object_get(line, "what"));
 
     *s = (search){0};
-    if (what && strcmp(what, "chosen") == 0) {
-        s->is = true;
-        take_text(s->folds, line, "folds");
-        take_text(s->seed, line, "seed");
-        take_text(s->table, line, "table");
-        take_text(s->tried, line, "tried");
+    s->is = what && strcmp(what, "chosen") == 0;
+    for (int i = 0; i < SEARCH_VALUES && s->is; i++) {
+        const char *said = json_string_value(
+            json_object_get(line, search_names[i]));
+
+        snprintf(s->value[i], SEARCH_TEXT, "%s", said ? said : "");
     }
     json_decref(line);
     return status;
@@ -230,11 +226,10 @@ static int record_search(transcriber *r, const search *of_options)
 {
     search s = *of_options;
     int status = r->compares ? read_search(r->path, &s) : OPT_GO;
-    const ls_setting value[SEARCH_VALUES] = {{"folds", s.folds},
-                                             {"seed", s.seed},
-                                             {"table", s.table},
-                                             {"tried", s.tried}};
+    ls_setting value[SEARCH_VALUES];
 
+    for (int i = 0; i < SEARCH_VALUES; i++)
+        value[i] = (ls_setting){search_names[i], s.value[i]};
     if (status != OPT_GO)
         return status;
     return s.is ? check(r, ls_transcript_event(r->all, "chosen", SEARCH_VALUES,

@@ -14,11 +14,13 @@ enum { RECORDER_DIFFERS = 5, RECORDER_OTHER_MODEL = 6 };
 /* A search for options, each value as a text: the number of folds of each trial
  * (0: none), the search's seed, SHA-256 of the table of trials, the number of
  * trials. */
-enum { SEARCH_VALUES = 4, SEARCH_TEXT = 72 };
+enum {
+    SEARCH_FOLDS, SEARCH_SEED, SEARCH_TABLE, SEARCH_TRIED, SEARCH_VALUES,
+    SEARCH_TEXT = 72
+};
 typedef struct search {
     bool is; /* there was one */
-    char folds[SEARCH_TEXT], seed[SEARCH_TEXT], table[SEARCH_TEXT],
-        tried[SEARCH_TEXT];
+    char value[SEARCH_VALUES][SEARCH_TEXT];
 } search;
 
 typedef struct transcriber {

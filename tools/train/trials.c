@@ -337,13 +337,15 @@ static void print_folds(const trials *t)
 /* A transcript says how the options were found. */
 static int note_search(const trials *t)
 {
-    session *s = t->s;
+    search *s = &t->s->search;
+    const int64_t number[] = {[SEARCH_FOLDS] = t->folds,
+                              [SEARCH_SEED] = t->s->run.how.seed,
+                              [SEARCH_TRIED] = t->count};
 
-    s->search.is = true;
-    snprintf(s->search.folds, SEARCH_TEXT, "%" PRId64, t->folds);
-    snprintf(s->search.seed, SEARCH_TEXT, "%" PRId64, s->run.how.seed);
-    snprintf(s->search.tried, SEARCH_TEXT, "%" PRId64, t->count);
-    return trial_file_digest(s, t->count, t->good, s->search.table);
+    s->is = true;
+    for (int i = 0; i < SEARCH_VALUES; i++)
+        snprintf(s->value[i], SEARCH_TEXT, "%" PRId64, number[i]);
+    return trial_file_digest(t->s, t->count, t->good, s->value[SEARCH_TABLE]);
 }
 
 /* Go on with the options of the best trial, of several the first. */
