@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REPEATS = 5, REPEATS_MOST = 10000, STEPS_MOST = 1000000 };
+enum { REPEATS_MOST = 10000, STEPS_MOST = 1000000 };
 
 /* ------ All of them ------ */
 
@@ -235,7 +235,7 @@ static int make(measurement *m)
     if (!(m->s = s))
         return LS_ENOMEM;
     s->weak = m->o.weak;
-    s->info.repeats = m->o.repeats ? m->o.repeats : REPEATS;
+    s->info.repeats = m->o.repeats;
     m->o.mesh = &m->mesh;
     if ((status = make_points(m)) < 0)
         return status;
@@ -274,13 +274,11 @@ static int conclude(const measurement *m)
 
 int scaling_run(scaling **found, const scaling_options *options)
 {
-    measurement m = {.o = *options, .mesh = ls_mesh_defaults()};
+    measurement m = {.o = *options, .mesh = *options->mesh};
     int status = check_options(&m.o);
 
     if (status < 0)
         return status;
-    if (m.o.mesh)
-        m.mesh = *m.o.mesh;
     if ((status = make(&m)) == 0 && (status = run_all(&m)) == 0)
         status = conclude(&m);
     free(m.party);

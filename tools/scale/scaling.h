@@ -24,15 +24,15 @@ typedef int scaling_fill_fn(void *user, int64_t step, ls_batch *batch);
 /* The training to measure, the counts of workers and ranks, and the repeats. */
 typedef struct scaling_options {
     scaling_open_fn *open;
-    scaling_fill_fn *fill; /* NULL: the batch stays as it was opened */
+    scaling_fill_fn *fill;
     void *user;               /* of both, and of progress */
-    const ls_mesh_options *mesh; /* its workers do not count; NULL: defaults */
+    const ls_mesh_options *mesh; /* its workers do not count */
     const ls_pool_options *pool; /* NULL: the caller pinned */
     int n_workers;            /* how many counts of workers follow; 0: 1, 2,
                                  4, .. below the usable cores, and these */
     const int *workers;       /* counts in any order; 1 is added */
     bool weak;                /* fold is the workers instead of 1 */
-    int repeats;              /* runs of each count, in turn; 0: 5 */
+    int repeats;              /* runs of each count, in turn */
     int steps;                /* timed, of a run; 0: about half a second */
     bool no_roofs;            /* half a second less for each count */
     void (*progress)(void *user, int run, int runs, int workers); /* or NULL */

@@ -64,11 +64,8 @@ static int open_trainer(const measurement *m, const rank_party *party,
 
 static int step(const measurement *m, const rig *r, ls_result *result)
 {
-    int status = 0;
+    int status = m->o.fill(m->o.user, ls_trainer_step(r->trainer), r->batch);
 
-    if (m->o.fill)
-        status = m->o.fill(m->o.user, ls_trainer_step(r->trainer),
-                           r->batch);
     return status < 0 ? status : ls_step(r->trainer, r->batch, result);
 }
 

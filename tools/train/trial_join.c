@@ -34,14 +34,11 @@ int trial_join(session *s, const scratch *folder, int64_t folds)
 {
     char (*room)[TRIAL_PATH] = malloc((size_t)folds * sizeof *room);
     const char **path = malloc((size_t)folds * sizeof *path);
-    int status = OPT_FAILED;
+    int status;
 
     for (int64_t i = 0; room && path && i < folds; i++)
         path[i] = trial_path(folder, i, room[i]);
-    if (room && path)
-        status = join(s, path, folds);
-    else
-        opt_no_memory("the folds");
+    status = room && path ? join(s, path, folds) : opt_no_memory("the folds");
     free(room);
     free(path);
     return status;
