@@ -59,6 +59,7 @@ typedef enum opt_use {
     OPT_NO_FILE,
     OPT_READ,     /* of a folder its images and labels, or all that is in it */
     OPT_WRITTEN,  /* a device, too */
+    OPT_PICTURE,  /* so, as SVG */
     OPT_ASIDE,    /* written beside and renamed: only a regular file */
     OPT_REPLACED, /* so, in the place of what the run begins with, too */
     OPT_SOURCE,   /* so, F.c, and F.h beside */

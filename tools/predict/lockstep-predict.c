@@ -14,7 +14,6 @@
 #include "run/apart.h"
 #include "run/output.h"
 #include "run/sample.h"
-#include "run/writable.h"
 
 #include <lockstep.h>
 #include <lockstep/csource.h>
@@ -112,7 +111,7 @@ static int check_files(const run *r)
                                OPT_READ};
     status = apart_check(&r->line, count, word, NULL);
     free(word);
-    return status == OPT_GO ? writable_check_plot(r->set.plot) : status;
+    return status;
 }
 
 static int check_paths(const run *r)

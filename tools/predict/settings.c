@@ -33,7 +33,7 @@ static const opt options[] = {
      .not_with = "generate", .marks = OF_ROWS},
     {OPT_ROW("plot", "F.svg", OPT_TEXT, AT(plot), NULL, "",
              "and draw it; with --score the residuals of numbers"),
-     .needs = "explain|score", .use = OPT_WRITTEN},
+     .needs = "explain|score", .use = OPT_PICTURE},
     {OPT_ROW("threshold", "X", OPT_REAL, AT(threshold), NULL, "",
              "of two classes it is the second, where that is at least so "
              "probable (the likelier)"),

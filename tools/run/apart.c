@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "run/apart.h"
 #include "data/data.h"
-#include "run/writable.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool same_inode(const struct stat *a, const struct stat *b)
 {
@@ -138,6 +139,74 @@ static bool is_in(const apart_file *folder, const char *path)
                     folder->use == OPT_FOLDER);
 }
 
+/* ------ Can a file be written? ------ */
+
+static int check_folder(const char *path)
+{
+    char *there = realpath(path, NULL), *copy = there ? there : strdup(path);
+    int status = OPT_GO;
+
+    if (!copy || access(dirname(copy), W_OK) < 0)
+        status = opt_fail(errno == ENOENT || errno == ENOTDIR ? OPT_WRONG
+                                                              : OPT_FAILED,
+                          "%s: its folder: %s", path, strerror(errno));
+    free(copy);
+    return status;
+}
+
+static int check_file(const char *path, bool aside)
+{
+    struct stat info;
+    bool there = stat(path, &info) == 0;
+
+    if (!strcmp(path, "-"))
+        return opt_fail(OPT_WRONG, "-: is not a file; /dev/stdout is the "
+                        "standard output");
+    if (there && !S_ISREG(info.st_mode) && (aside || S_ISDIR(info.st_mode)))
+        return opt_fail(OPT_WRONG, "%s: is not a regular file", path);
+    if (!there && lstat(path, &info) == 0 && S_ISLNK(info.st_mode))
+        return opt_fail(OPT_WRONG, "%s: is a link to nothing", path);
+    if (aside || !there)
+        return check_folder(path);
+    return access(path, W_OK) == 0 ? OPT_GO : opt_no_file(path);
+}
+
+static int check_own_folder(const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) < 0)
+        return errno == ENOENT ? check_folder(path) : OPT_GO;
+    return S_ISDIR(info.st_mode)
+               ? OPT_GO
+               : opt_fail(OPT_WRONG, "%s: is not a folder", path);
+}
+
+/* Does the path end as another kind of picture than the SVG that is written? */
+static int check_picture(const char *path)
+{
+    static const char *const others[] = {".png", ".jpg", ".jpeg", ".gif",
+                                         ".webp", ".pdf", ".eps", ".ps"};
+    const char *dot = strrchr(path, '.');
+
+    for (size_t i = 0; dot && i < sizeof others / sizeof *others; i++)
+        if (strcasecmp(dot, others[i]) == 0)
+            return opt_fail(OPT_WRONG, "%s: --plot writes SVG; name a file "
+                            "that ends in .svg", path);
+    return OPT_GO;
+}
+
+/* Can a result be written there?  Looks only: no file is made, opened or
+ * changed. */
+static int check_writable(const char *path, opt_use use)
+{
+    int status = use >= OPT_FOLDER ? check_own_folder(path)
+                                   : check_file(path, use > OPT_PICTURE);
+
+    return status == OPT_GO && use == OPT_PICTURE ? check_picture(path)
+                                                  : status;
+}
+
 /* ------ All files of a command ------ */
 
 typedef struct files {
@@ -215,7 +284,7 @@ static int check_all(const files *all)
             status = make_folder(all->file[i].path);
     for (int i = 0; i < all->count && status == OPT_GO; i++)
         if (is_written(&all->file[i]))
-            status = writable_check(all->file[i].path, all->file[i].use);
+            status = check_writable(all->file[i].path, all->file[i].use);
     return status;
 }
 

@@ -18,8 +18,9 @@ typedef struct apart_file {
     opt_use use;
 } apart_file;
 
-/* OPT_GO, or after a message OPT_WRONG for one file under two names, or for one
- * that cannot be written (see writable.h); an OPT_MADE folder is there then.
+/* OPT_GO, or after a message OPT_WRONG for one file under two names, for "-",
+ * and for a path that no file can have, as in a folder that does not exist, and
+ * OPT_FAILED for one that may not be written; an OPT_MADE folder is there then.
  * Hard links and symbolic ones are the file.  Other than regular files may be
  * written by several: /dev/null, /dev/stdout.  `begun` is the option whose file
  * an OPT_REPLACED one may replace; NULL: none. */

@@ -8,7 +8,6 @@
  * mpirun started. */
 #define _GNU_SOURCE
 #include "run/apart.h"
-#include "run/writable.h"
 #include "opt/json_parts.h"
 #include "scale/scale.h"
 #include "train/train_settings.h"
@@ -51,7 +50,7 @@ static const opt own_options[] = {
       .use = OPT_WRITTEN },
     { OPT_ROW("plot", "FILE.svg", OPT_TEXT, AT(plot), NULL, "",
               "draw speed-up and times"), .marks = OF_MODEL,
-      .use = OPT_WRITTEN },
+      .use = OPT_PICTURE },
 };
 /* clang-format on */
 
@@ -116,9 +115,7 @@ static int open_ranks(scale *s)
 
 static int check_writable(scale *s)
 {
-    int status = apart_check(&s->run.line, 0, NULL, NULL);
-
-    return status == OPT_GO ? writable_check_plot(s->set.plot) : status;
+    return apart_check(&s->run.line, 0, NULL, NULL);
 }
 
 /* A rank without devices is refused.  Where not said, there are as many as one

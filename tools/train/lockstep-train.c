@@ -6,7 +6,6 @@
 #include "model/adapt.h"
 #include "opt/characters.h"
 #include "run/apart.h"
-#include "run/writable.h"
 #include "train/publish.h"
 #include "train/session.h"
 #include "train/stop.h"
@@ -103,10 +102,9 @@ static int check_writable(session *s)
         {"--record", s->look.path, OPT_ASIDE},
         {"--publish", s->set.published[0], OPT_WRITTEN},
         {"--publish", s->set.published[1], OPT_WRITTEN}};
-    int status = apart_check(&s->run.line, 3, word,
-                             adapters ? "lora:init" : "init");
 
-    return status == OPT_GO ? writable_check_plot(s->set.curve) : status;
+    return apart_check(&s->run.line, 3, word,
+                       adapters ? "lora:init" : "init");
 }
 
 /* ------ Stages before the first step ------ */

@@ -66,7 +66,7 @@ static const opt report[] = {
       MAY_DIFFER, EACH_RANK, .marks = OF_ALL | NO_TRIAL, .use = OPT_WRITTEN },
     { OPT_ROW("plot", "FILE.svg", OPT_TEXT, AT(curve), ALL, "",
               "draw the losses of training and evaluation"), TRAIN,
-      MAY_DIFFER, EACH_RANK, .marks = OF_ALL | NO_TRIAL, .use = OPT_WRITTEN },
+      MAY_DIFFER, EACH_RANK, .marks = OF_ALL | NO_TRIAL, .use = OPT_PICTURE },
 };
 
 static const opt kept[] = {
