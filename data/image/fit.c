@@ -2,6 +2,7 @@
 /* See fit.h. */
 #include "image/fit.h"
 #include "base/error.h"
+#include "base/least.h"
 #include "base/memory.h"
 
 #include <stdlib.h>
@@ -69,17 +70,10 @@ static void take_row(const plan *s, int64_t y)
 
 /* ------ Size ------ */
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The overlap of pixel i of n and pixel j of m. */
 static int64_t shared(int64_t i, int64_t n, int64_t j, int64_t m)
 {
-    int64_t first = i * m > j * n ? i * m : j * n;
-
-    return least((i + 1) * m, (j + 1) * n) - first;
+    return ls__least((i + 1) * m, (j + 1) * n) - ls__most(i * m, j * n);
 }
 
 /* The row across: a pixel goes to each that it covers a part of. */
@@ -135,13 +129,10 @@ static void put_means(const plan *s, int64_t width, uint8_t *out)
 
 /* ------ Which part goes where ------ */
 
-static int64_t at_least_1(int64_t n)
-{
-    return n > 1 ? n : 1;
-}
-
+/* One pixel at the least. */
 static range middle(int64_t n, int64_t of)
 {
+    n = ls__most(n, 1);
     return (range){(of - n) / 2, n};
 }
 
@@ -155,13 +146,13 @@ static void choose(plan *s, ls_image_fit fit, int64_t height, int64_t width)
     s->to_y = (range){0, height};
     s->to_x = (range){0, width};
     if (fit == LS_IMAGE_CROP && is_wide)
-        s->from_x = middle(at_least_1(h * width / height), w);
+        s->from_x = middle(h * width / height, w);
     else if (fit == LS_IMAGE_CROP)
-        s->from_y = middle(at_least_1(w * height / width), h);
+        s->from_y = middle(w * height / width, h);
     else if (fit == LS_IMAGE_FIT && is_wide)
-        s->to_y = middle(at_least_1(h * width / w), height);
+        s->to_y = middle(h * width / w, height);
     else if (fit == LS_IMAGE_FIT)
-        s->to_x = middle(at_least_1(w * height / h), width);
+        s->to_x = middle(w * height / h, width);
 }
 
 static int make_room(plan *s)

@@ -70,17 +70,6 @@ static void take_picture(void *user, int64_t i, const uint8_t *pixels)
                   p->out + i * shape[0] * shape[1] * shape[2]);
 }
 
-static int fill_pictures(const image_source *s, int64_t n, const int64_t *index,
-                         void *const *out)
-{
-    pictures p = {s, out[0]};
-    int32_t *label = s->unlabelled ? NULL : out[1];
-
-    for (int64_t i = 0; label && i < n; i++)
-        label[i] = s->set.label[index[i]];
-    return ls__album_rows(s->set.album, n, index, take_picture, &p);
-}
-
 static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
 {
     const image_source *s = user;
@@ -89,8 +78,11 @@ static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
     float *image = out[0];
     int32_t *label = s->unlabelled ? NULL : out[1];
 
+    for (int64_t i = 0; label && i < n; i++)
+        label[i] = set->label[index[i]];
     if (set->album)
-        return fill_pictures(s, n, index, out);
+        return ls__album_rows(set->album, n, index, take_picture,
+                              &(pictures){s, image});
     for (int64_t i = 0; i < n; i++, image += size) {
         const uint8_t *in = ls__images_row(set, index[i],
                                            set->real ? (void *)image : s->row);
@@ -101,8 +93,6 @@ static int fill(void *user, int64_t n, const int64_t *index, void *const *out)
             convert_floats(s, in, image);
         else
             convert_bytes(s, in, image);
-        if (label)
-            label[i] = set->label[index[i]];
     }
     return 0;
 }

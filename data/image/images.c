@@ -219,14 +219,6 @@ static int take_album(ls__images *im)
     return 0;
 }
 
-static int open_album(ls__images *im, const char *folder,
-                      const ls_images_options *o)
-{
-    int status = ls__album_open(&im->album, folder, o);
-
-    return status == 0 ? take_album(im) : status;
-}
-
 int ls__images_list(ls__images *im, int64_t n, const char *const *path,
                     const ls_images_options *o)
 {
@@ -245,14 +237,15 @@ int ls__images_list(ls__images *im, int64_t n, const char *const *path,
 
 /* Opens a folder that lacks the named files as folders of pictures. */
 static int open_folder(ls__images *im, const char *folder,
-                       const ls_images_options *o, bool *is_album)
+                       const ls_images_options *o)
 {
     char said[LS__MESSAGE];
     int status;
 
     snprintf(said, sizeof said, "%s", ls_errmsg());
-    *is_album = true;
-    status = open_album(im, folder, o);
+    status = ls__album_open(&im->album, folder, o);
+    if (status == 0)
+        status = take_album(im);
     return status == LS_ENOTFOUND ? ls__fail(status, "%s; and no folders of "
                                              "pictures", said)
                                   : status;
@@ -269,11 +262,10 @@ static int open_any(ls__images *im, const char *path,
         return ls__fail(LS_EIO, "%s: %s", path, strerror(errno));
     if (S_ISDIR(info.st_mode)) {
         int status = find_in_folder(found, path, o->test);
-        bool is_album = false;
 
         if (status == LS_ENOTFOUND)
-            status = open_folder(im, path, o, &is_album);
-        if (status < 0 || is_album)
+            return open_folder(im, path, o);
+        if (status < 0)
             return status;
         folder = path;
         path = found;

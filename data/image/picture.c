@@ -88,12 +88,9 @@ static int decode(ls__picture *p, const ls__coded *from)
 
 static int read_head(ls__coded *from, const ls__file *file, uint8_t *room)
 {
-    int status;
-
     from->bytes = room;
     from->n = file->size < HEADER ? (size_t)file->size : HEADER;
-    status = from->n ? ls__file_read(file, room, from->n, 0) : 0;
-    return status;
+    return from->n ? ls__file_read(file, room, from->n, 0) : 0;
 }
 
 static int decode_head(ls__picture *p, const char *path, bool *is_all)
