@@ -312,8 +312,7 @@ int ls__coding_map(const ls_coding *c, const ls_table *t, bool target,
                    int *map)
 {
     for (int i = 0; i < c->columns + target; i++) {
-        map[i] = ls_table_find(t, i < c->columns ? c->column[i].name
-                                                 : c->target.name);
+        map[i] = ls_table_find(t, ls__coding_input(c, i)->name);
         if (map[i] < 0)
             return map[i];
     }
@@ -328,8 +327,7 @@ int ls__coding_row(const ls_coding *c, const ls_table *t, const int *map,
     for (int i = 0; i < c->columns + target && status == 0; i++) {
         ls__cell cell = ls__table_cell(t, map[i]);
 
-        status = ls__cell_value(
-            c, i < c->columns ? &c->column[i] : &c->target, &cell, &raw[i]);
+        status = ls__cell_value(c, ls__coding_input(c, i), &cell, &raw[i]);
     }
     return status;
 }

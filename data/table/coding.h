@@ -36,7 +36,7 @@ struct ls_coding {
 };
 
 /* Columns of a row, which of a series has its target among them, as the last;
- * and column i. */
+ * and column i, behind all others the target. */
 static inline int ls__coding_columns(const ls_coding *c)
 {
     return c->columns + (c->window > 0);

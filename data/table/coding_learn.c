@@ -474,9 +474,8 @@ static int learn(ls__learner *l, int64_t *rows)
         status = look_at_all(l, rows);
     if (status == 0)
         status = settle(l);
-    if (status == 0) {
+    if (status == 0)
         ls__tell_rows(l, *rows);
-    }
     return status;
 }
 

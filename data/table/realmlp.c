@@ -56,6 +56,7 @@ static void count_columns(ls_realmlp *m)
                m->codes + m->embedded * LS__EMBEDDED;
     ls_coding_target(m->coding, &c);
     m->classes = c.words;
+    m->width[m->o.hidden] = c.words ? c.words : 1;
 }
 
 /* ------ How it is trained ------ */
@@ -75,8 +76,6 @@ static void add_group(ls_realmlp *m, const char *format, int i, double rate,
 
 static void make_groups(ls_realmlp *m)
 {
-    int64_t inputs = m->front;
-
     add_group(m, "layers.*.bias", 0, 0.1, 0);
     add_group(m, "scale", 0, 6, 6);
     if (m->codes)
@@ -86,10 +85,9 @@ static void make_groups(ls_realmlp *m)
     if (m->numbers && m->o.periodic > 0)
         add_group(m, "periodic.*", 0, 0.1, 0.1);
     for (int i = 0; i <= m->o.hidden; i++) {
-        double root = sqrt((double)inputs);
+        double root = sqrt((double)(i ? m->width[i - 1] : m->front));
 
         add_group(m, "layers.%d.kernel", i, 1 / root, root);
-        inputs = i < m->o.hidden ? m->width[i] : 0;
     }
     if (m->o.recipe == LS_REALMLP_TD_S) {
         m->group[m->groups] = ls_group_of("*");

@@ -186,9 +186,9 @@ static ls_node *activate(builder *b, ls_node *x, int i)
     return ls_add(x, ls_mul(ls_sub(y, x), a));
 }
 
-static ls_node *layer(builder *b, ls_node *x, int64_t width, int i)
+static ls_node *layer(builder *b, ls_node *x, int i)
 {
-    x = ls_dense(x, width, name(b, "layers.%d", i));
+    x = ls_dense(x, b->m->width[i], name(b, "layers.%d", i));
     if (b->probe)
         ls_output(b->g, x, b->room);
     return x;
@@ -213,11 +213,11 @@ static ls_node *member(builder *b, ls_node *x, ls_node *number, ls_node *code)
 
     x = front(b, x, number, code);
     for (int i = 0; i < m->o.hidden; i++) {
-        x = activate(b, layer(b, x, m->width[i], i), i);
+        x = activate(b, layer(b, x, i), i);
         if (m->o.dropout > 0) /* 0 is no layer, and takes no key */
             x = ls_dropout(x, m->o.dropout, "dropout");
     }
-    x = layer(b, x, m->classes ? m->classes : 1, m->o.hidden);
+    x = layer(b, x, m->o.hidden);
     start_layers(b);
     return x;
 }

@@ -19,7 +19,7 @@ enum { LS__REALMLP_NAME = 64 };
 struct ls_realmlp {
     const ls_coding *coding;
     ls_realmlp_options o; /* without what is below 0 or NULL */
-    int64_t width[LS__MOST_LAYERS]; /* [o.hidden] */
+    int64_t width[LS__MOST_LAYERS + 1]; /* [o.hidden], and of the outputs */
     int64_t classes;                /* 0: a number */
     int64_t numbers, codes, embedded; /* columns, places, columns */
     int64_t front;                    /* places before the first layer */

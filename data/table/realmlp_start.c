@@ -223,7 +223,7 @@ static int start_member(starter *s)
 
     s->inputs = m->front;
     for (int i = 0; i <= m->o.hidden && status == 0; i++) {
-        s->units = i < m->o.hidden ? m->width[i] : m->classes ? m->classes : 1;
+        s->units = m->width[i];
         status = start_layer(s, i);
         s->inputs = s->units;
     }

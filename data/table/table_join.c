@@ -24,9 +24,10 @@ typedef struct joiner {
     float *line; /* [2][width] */
 } joiner;
 
-static const char *scope(int i, char room[SCOPE])
+/* The name of model i, and of something of it. */
+static const char *scope(int i, const char *of, char room[SCOPE])
 {
-    snprintf(room, SCOPE, "model%d", i);
+    snprintf(room, SCOPE, "model%d%s", i, of);
     return room;
 }
 
@@ -91,16 +92,14 @@ static ls_node *build(joiner *j, ls_node *x, int i)
 {
     const ls__column *a = &j->coding[0]->target, *b = &j->coding[i]->target;
     int64_t width = j->coding[0]->width;
-    char room[SCOPE], name[SCOPE + 8];
+    char room[SCOPE];
 
-    scope(i, room);
     if (i > 0) {
-        snprintf(name, sizeof name, "%s.factor", room);
-        x = ls_mul(x, ls_buffer(j->graph, name, 1, &width));
-        snprintf(name, sizeof name, "%s.shift", room);
-        x = ls_add(x, ls_buffer(j->graph, name, 1, &width));
+        x = ls_mul(x, ls_buffer(j->graph, scope(i, ".factor", room), 1,
+                                &width));
+        x = ls_add(x, ls_buffer(j->graph, scope(i, ".shift", room), 1, &width));
     }
-    x = ls_graph_add_saved(x, room, j->path[i]);
+    x = ls_graph_add_saved(x, scope(i, "", room), j->path[i]);
     return a->words.count || i == 0
                ? x : ls_scale_shift(x, factor(b, a), shift(b, a));
 }
@@ -130,7 +129,7 @@ static int set_line(joiner *j, int i)
 {
     const ls_coding *a = j->coding[0], *b = j->coding[i];
     float *by = j->line, *add = j->line + a->width;
-    char name[SCOPE + 8], room[SCOPE];
+    char room[SCOPE];
     int status;
 
     for (int64_t k = 0; k < a->width; k++)
@@ -144,10 +143,10 @@ static int set_line(joiner *j, int i)
         by[from->at] = (float)factor(from, to);
         add[from->at] = (float)shift(from, to);
     }
-    snprintf(name, sizeof name, "%s.factor", scope(i, room));
-    status = ls_trainer_set(j->trainer, name, a->width, by);
-    snprintf(name, sizeof name, "%s.shift", room);
-    return status == 0 ? ls_trainer_set(j->trainer, name, a->width, add)
+    status = ls_trainer_set(j->trainer, scope(i, ".factor", room), a->width,
+                            by);
+    return status == 0 ? ls_trainer_set(j->trainer, scope(i, ".shift", room),
+                                        a->width, add)
                        : status;
 }
 
@@ -181,7 +180,7 @@ static int set_array(joiner *j, const ls_archive *a, int i, const char *name,
 static int set_model(joiner *j, int i)
 {
     char room[SCOPE];
-    size_t n = strlen(scope(i, room));
+    size_t n = strlen(scope(i, "", room));
     ls_archive *a = NULL;
     int status = ls_archive_open(&a, j->path[i]);
 

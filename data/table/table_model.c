@@ -15,11 +15,7 @@ LS__DEFAULTS(ls_table_model_options, ls_table_model_defaults_bytes)
 
 static int64_t elements(const ls_array_spec *spec)
 {
-    int64_t size = 1;
-
-    for (int i = 0; i < spec->rank; i++)
-        size *= spec->shape[i];
-    return size;
+    return ls__count(spec->rank, spec->shape);
 }
 
 /* Compares the table of a file with the model that it holds. */
