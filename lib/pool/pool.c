@@ -262,11 +262,13 @@ int ls_pool_open(ls_pool **pool, const ls_mesh *mesh,
 
 /* ------ Closing ------ */
 
-static void drop(ls_pool *p)
+void ls__pool_drop(ls_pool *p)
 {
-    unsigned was = atomic_fetch_sub_explicit(&p->state, HOLD,
-                                             memory_order_acq_rel);
+    unsigned was;
 
+    if (!p)
+        return;
+    was = atomic_fetch_sub_explicit(&p->state, HOLD, memory_order_acq_rel);
     LS__ASSERT(was / HOLD >= 1);
     if (was / HOLD > 1)
         return;
@@ -297,7 +299,7 @@ static void end(ls_pool *p)
     }
     if (p->caller && pthread_equal(p->opener, pthread_self()))
         ls__topology_restore(&p->mesh->topology, p->caller);
-    drop(p);
+    ls__pool_drop(p);
 }
 
 /* Also ends a pool that could be made only in part. */
@@ -377,14 +379,8 @@ int ls__pool_hold(ls_pool *p)
 
     if (!(was & CLOSED))
         return 0;
-    drop(p);
+    ls__pool_drop(p);
     return ls__fail(LS_EINVAL, "the pool is closed");
-}
-
-void ls__pool_drop(ls_pool *pool)
-{
-    if (pool)
-        drop(pool);
 }
 
 /* ------ Running ------ */
