@@ -3,6 +3,7 @@
  * classes, in the order of their names' bytes; with a folder "train" in it,
  * that one's, and those of "test", "valid" or "val" are the test set. */
 #include "base/error.h"
+#include "base/pattern.h"
 #include "file/format.h"
 #include "image/album.h"
 #include "image/picture.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 /* Names in a folder, in order. */
@@ -58,7 +58,7 @@ static bool is_passed(const char *name)
                                          "desktop.ini"};
 
     for (size_t i = 0; i < sizeof passed / sizeof *passed; i++)
-        if (strcasecmp(name, passed[i]) == 0)
+        if (ls__same_letters(name, passed[i], SIZE_MAX))
             return true;
     return name[0] == '.';
 }

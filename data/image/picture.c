@@ -3,12 +3,12 @@
 #include "image/picture.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pattern.h"
 #include "file/file.h"
 #include "file/format.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { HEADER = 1 << 16 }; /* bytes that mostly have the size in them */
 
@@ -33,7 +33,7 @@ static const kind *kind_by_name(const char *path)
 
     for (const kind *k = kinds; dot && k < kinds + KINDS; k++)
         for (int i = 0; k->end[i]; i++)
-            if (strcasecmp(dot, k->end[i]) == 0)
+            if (ls__same_letters(dot, k->end[i], SIZE_MAX))
                 return k;
     return NULL;
 }

@@ -2,6 +2,7 @@
 /* Tables: a record of names, then records of as many fields. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pattern.h"
 #include "file/format.h"
 #include "table/number.h"
 #include "table/csv.h"
@@ -252,21 +253,12 @@ const char *ls_table_text(const ls_table *table, int i)
     return has(table, i) ? text_of(table, i) : NULL;
 }
 
-/* ASCII letters alone: strcasecmp follows the locale. */
-static bool same_letters(const char *a, const char *word)
-{
-    for (; *a && *word; a++, word++)
-        if ((*a >= 'A' && *a <= 'Z' ? *a + 'a' - 'A' : *a) != *word)
-            return false;
-    return *a == *word;
-}
-
 bool ls__table_missing(const char *text)
 {
     static const char *const word[] = {"", "na", "n/a", "nan", "null", "?"};
 
     for (size_t k = 0; k < sizeof word / sizeof *word; k++)
-        if (same_letters(text, word[k]))
+        if (ls__same_letters(text, word[k], SIZE_MAX))
             return true;
     return false;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* See survey.h. */
 #include "table/survey.h"
+#include "base/pattern.h"
 #include "table/number.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* The first such cell. */
 static void keep(const ls__cell *cell, char *text, size_t size, int64_t *line)
@@ -113,11 +112,13 @@ static bool is_called_id(const char *name)
     size_t n = strlen(name);
     const char *end = name + (n < 2 ? 0 : n - 2);
 
-    if (strcasecmp(name, "id") == 0 || strcasecmp(name, "uuid") == 0 ||
-        strcasecmp(name, "guid") == 0)
+    if (ls__same_letters(name, "id", SIZE_MAX) ||
+        ls__same_letters(name, "uuid", SIZE_MAX) ||
+        ls__same_letters(name, "guid", SIZE_MAX))
         return true;
-    return n > 2 && strcasecmp(end, "id") == 0 &&
-           (strchr("_-. ", end[-1]) || (*end == 'I' && islower(end[-1])));
+    return n > 2 && ls__same_letters(end, "id", SIZE_MAX) &&
+           (strchr("_-. ", end[-1]) ||
+            (*end == 'I' && end[-1] >= 'a' && end[-1] <= 'z'));
 }
 
 bool ls__is_id(const ls__column_survey *s, const char *name)

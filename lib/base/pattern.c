@@ -24,6 +24,15 @@ static int small(char c)
     return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
+bool ls__same_letters(const char *a, const char *b, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && a[i] && small(a[i]) == small(b[i]))
+        i++;
+    return i == n || small(a[i]) == small(b[i]);
+}
+
 size_t ls__name_nearness(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b), first = 0, last = 0;

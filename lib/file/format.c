@@ -3,12 +3,12 @@
 #include "file/format.h"
 #include "base/assert.h"
 #include "base/error.h"
+#include "base/pattern.h"
 #include "base/utf8.h"
 #include "file/file.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 enum { HEAD = 512, MEMBER = 30 };
 
@@ -34,7 +34,7 @@ typedef struct format {
 
 static bool begins(const head *h, size_t at, const char *text)
 {
-    return strncasecmp(h->byte + at, text, strlen(text)) == 0;
+    return ls__same_letters(h->byte + at, text, strlen(text));
 }
 
 /* The name of a ZIP archive's first member has `end` behind it. */
@@ -120,7 +120,7 @@ static bool is_arff(const head *h)
 
     while (*p == '%' || *p == '\n' || *p == '\r')
         p += strcspn(p, "\n") + (p[strcspn(p, "\n")] != 0);
-    return strncasecmp(p, "@relation", 9) == 0;
+    return ls__same_letters(p, "@relation", 9);
 }
 
 /* "1 3:0.5 7:-2", and so on. */

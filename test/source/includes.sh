@@ -285,12 +285,14 @@ shared() {
                   print at[name] ": " name }') | sort
 }
 
-# by_locale ROOT: lines that read a real number as the host's locale has it, but for
-# those of the file that knows how.
+# by_locale ROOT: lines that read a real number, or tell letters, as the host's locale
+# has it, but for those of the file that knows how.
 by_locale() {
     (cd "$1" && find lib data -name '*.[ch]' ! -path lib/base/real_text.c |
         sort | xargs grep -nE \
-        '\<(strto(d|f|ld)|atof)\(|scanf\(.*%[0-9]*l?[aefg]' /dev/null)
+        -e '\<(strto(d|f|ld)|atof)\(|scanf\(.*%[0-9]*l?[aefg]' \
+        -e '\<(strn?casecmp|is(al(pha|num)|lower|p(rint|unct)|space|upper))\(' \
+        -e '\<to(lower|upper)\(' /dev/null)
 }
 
 rooms "$top_srcdir" >"$dir/wrong"
@@ -321,7 +323,7 @@ none "sources name their license" "$dir/wrong"
 shared "$top_srcdir" >"$dir/wrong"
 none "headers declare what several files use" "$dir/wrong"
 by_locale "$top_srcdir" >"$dir/wrong"
-none "numbers are read in any locale" "$dir/wrong"
+none "numbers and letters are read in any locale" "$dir/wrong"
 
 # The check itself sees what is wrong.
 tree=$dir/tree
@@ -433,8 +435,10 @@ echo 'int ls__a(void) { return 0; }' >"$tree/lib/low/a.c"
 is "a function of one file" "$(shared "$tree")" "lib/low/a.h:2: ls__a"
 printf '    x = strtod(text, NULL);\n    sscanf(text, ": rate %%lf", &x);\n' \
     >"$tree/lib/low/a.c"
-is "numbers of a locale" "$(by_locale "$tree" | sed 's/: .*//')" "lib/low/a.c:1
-lib/low/a.c:2"
+echo '    strcasecmp(a, b) || islower(*a)' >>"$tree/lib/low/a.c"
+is "numbers and letters of a locale" \
+    "$(by_locale "$tree" | sed 's/: .*//' | tr '\n' ' ')" \
+    "lib/low/a.c:1 lib/low/a.c:2 lib/low/a.c:3 "
 is "a source without license" "$(unlicensed "$tree" | sed 1q)" \
     data/up/no_u.c
 finish
