@@ -208,4 +208,3 @@ int ls_trainer_open_gradient(ls_trainer **trainer, ls_pool *pool,
         status = open_own(t, gradient);
     return end_opening(trainer, t, met, status);
 }
-

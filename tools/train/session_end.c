@@ -205,8 +205,9 @@ static void tell_worth(const session *s)
     const run *r = &s->run;
     const score *of = &s->at.score;
     lines_held best = evaluation_held(&s->eval);
-    bool epochs = r->model->epochs && r->data.batches;
-    int64_t batches = epochs ? r->data.batches : 1;
+    int64_t steps = r->set.data.steps, batches = r->data.batches;
+    bool epochs = r->model->epochs && batches && steps % batches == 0 &&
+                  best.step % batches == 0;
     char *said = NULL;
     size_t size;
     FILE *text;
@@ -223,8 +224,8 @@ static void tell_worth(const session *s)
         lines_figures(&best, text);
         if (fclose(text) == 0)
             opt_note("%s %lld of %lld%s: %s", epochs ? "epoch" : "step",
-                     (long long)(best.step / batches),
-                     (long long)(r->set.data.steps / batches),
+                     (long long)(best.step / (epochs ? batches : 1)),
+                     (long long)(steps / (epochs ? batches : 1)),
                      s->eval.keeps ? " was best" : "", said);
         free(said);
     }

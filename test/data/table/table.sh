@@ -206,6 +206,8 @@ same "the best is kept without the option" kept.st best.st
 has "and its figures are told" out \
     "$(sed -n "s/.*eval step 0*$best  loss/eval best step 00$best  loss/p" out)"
 has "with the epoch" err "note: epoch $((best / 4)) of $((last / 4)) was best: loss "
+run $many --steps 3
+has "with the step, of no whole epoch" err "note: step 3 of 3 was best: loss "
 run $many --epochs "$((last / 4))" --early-stop 0 --save last.st
 has "the last's figures" err "note: epoch $((last / 4)) of $((last / 4)): loss "
 is "and no best is told" "$(grep -c 'eval best step' out)" 0
