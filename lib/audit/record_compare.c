@@ -55,7 +55,7 @@ static bool is_same_place(const pair *p, int64_t i)
 
 /* ------ where it is, in words ------ */
 
-/* The sizes in a text like "4x16"; returns how many. */
+/* The sizes in a text like "4x16"; returns how many, 0: it is no such text. */
 static int sizes_of(const char *shape, int64_t size[LS_MAX_RANK])
 {
     int rank = 0;
@@ -64,7 +64,7 @@ static int sizes_of(const char *shape, int64_t size[LS_MAX_RANK])
     for (; rank < LS_MAX_RANK && (size[rank] = strtoll(shape, &end, 10)) > 0;
          rank++)
         shape = end + (*end == 'x');
-    return rank;
+    return *shape ? 0 : rank;
 }
 
 /* " (row 0, position 3, channel 254)" of an element of rows of that shape; of a
