@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "audit/transcript.h"
 #include "base/sha.h"
+#include "base/utf8.h"
 #include "state/over_ranks.h"
 
 #include <stdlib.h>
@@ -190,6 +191,9 @@ int ls__values_check(const char *function, const char *called, int n,
         if (!value[i].name || !value[i].value)
             return ls__fail(LS_EINVAL, "value %d: its %s is NULL", i,
                             value[i].name ? "text" : "name");
+        if (!ls__utf8_is(value[i].name) || !ls__utf8_is(value[i].value))
+            return ls__fail(LS_EINVAL, "value %d: its %s is no UTF-8", i,
+                            ls__utf8_is(value[i].name) ? "text" : "name");
         for (int k = 0; taken[k]; k++)
             if (strcmp(value[i].name, taken[k]) == 0)
                 return ls__fail(LS_EINVAL, "value \"%s\": is a field that "

@@ -76,13 +76,12 @@ int ls__changes_follow(json_t *options, const json_t *line)
 {
     json_t *from = json_object_get(line, "from");
     json_t *to = json_object_get(line, "to");
-
     const char *what = ls__json_word(line, "what");
 
     if (ls__line_is(line, "head"))
         return json_object_update(options, json_object_get(line, "options")) < 0
                    ? ls__no_memory("a transcript's options", 0) : 0;
-    if (!ls__line_is(line, "event") || strcmp(what, "change") != 0)
+    if (!ls__line_is(line, "event") || !what || strcmp(what, "change") != 0)
         return 0;
     if (!json_is_object(from) || !json_is_object(to) ||
         json_object_size(line) != FIELDS)

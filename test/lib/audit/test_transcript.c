@@ -1000,6 +1000,14 @@ TEST(strange_files)
     ck_assert_int_lt(ls_transcript_root_at(in_folder("odd"), 0, root), 0);
 }
 
+TEST(no_utf8)
+{
+    course c = usual(in_folder("no_utf8"));
+
+    c.setting = "\xff";
+    expect(c, LS_EINVAL, "value 0: its text is no UTF-8");
+}
+
 /* All state lines at once are what each of them is. */
 TEST(states)
 {
