@@ -4,7 +4,6 @@
 #include "opt/opt.h"
 #include "run/output.h"
 
-
 int output_json(const char *path, json_t *json, size_t flags)
 {
     output o;

@@ -134,7 +134,6 @@ static double best_f1(int64_t n, const scored *s, double *f1)
 {
     double all = 0, right = 0, best = (double)NAN;
 
-    *f1 = 0;
     for (int64_t i = 0; i < n; i++)
         all += s[i].label == 1;
     for (int64_t i = n - 1, next; i >= 0; i = next) {
@@ -159,8 +158,10 @@ double score_best_f1(int64_t rows, const float *probability,
 {
     int64_t n;
     scored *s = sort(rows, 1, probability, label, &n);
-    double best = s ? best_f1(n, s, f1) : (double)NAN;
+    double best;
 
+    *f1 = 0;
+    best = s ? best_f1(n, s, f1) : (double)NAN;
     free(s);
     return best;
 }
