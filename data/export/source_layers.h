@@ -38,9 +38,12 @@ SIMD void tile_end(const ls__product *g, int rows, int vecs, int64_t i,
              g->n - j < 16 * vecs ? g->n - j : 16 * vecs, acc);
 }
 
-SIMD void fetch_all(const ls__product *g, int rows, int64_t at)
+/* Nothing is asked for ahead. */
+SIMD void tile_chunk(const c_tile *t, int rows, int vecs, int64_t p, int64_t k,
+                     tile_sums acc)
 {
-    (void)g, (void)rows, (void)at;
+    tile_steps_of(rows, vecs, k, t->a + p * t->g->a_col, t->g->a_row,
+                  t->g->a_col, t->b + p * 16 * vecs, 16 * vecs, 0, acc);
 }
 
 /* The width of the panel from column j of n on: 32, or of the last one 16. */
@@ -59,12 +62,12 @@ static int64_t panels(int64_t groups, int64_t k, int64_t n)
 SIMD void panel(const ls__product *g, int vecs, int64_t j, const float *b)
 {
     float sum[ROWS * COLUMNS] = {0};
-    int64_t i = 0;
+    c_tile t = {.g = g, .j = j, .a = g->a, .b = b, .sum = sum};
 
-    for (; i + ROWS <= g->m; i += ROWS)
-        tile(g, ROWS, vecs, g->a + i * g->a_row, i, j, b, sum);
-    for (; i < g->m; i++)
-        tile(g, 1, vecs, g->a + i * g->a_row, i, j, b, sum);
+    for (; t.i + ROWS <= g->m; t.i += ROWS, t.a += ROWS * g->a_row)
+        tile(&t, ROWS, vecs);
+    for (; t.i < g->m; t.i++, t.a += g->a_row)
+        tile(&t, 1, vecs);
 }
 
 /* y (m,n) = x (m,k) times packed panels; rows `step` and `y_step` apart. */

@@ -217,7 +217,8 @@ SIMD void bf16_tile(const ls__product *g, int rows, const band *of, int64_t i,
     int64_t at = i * g->c_row + j;
     tile_sums sum;
 
-    fetch_all(g, rows, at);
+    for (int r = 0; r < rows; r++)
+        fetch_row(g, VECS, at + r * g->c_row);
     sums_begin(rows, g->accumulate ? g->c + at : NULL, g->c_row, g->n - j, sum);
     chain_steps(rows, VECS, NONE_NEAR, filled_words(g->k), band_row(of, i),
                 &of->at, b, sum);

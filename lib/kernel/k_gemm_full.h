@@ -20,85 +20,126 @@ enum {
     ALIAS = 1024,    /* floats: lines that far apart share a set of the cache */
     DEEPEST = 2048,  /* K up to which a band of A may be copied */
     STREAMS = 8,     /* steps of K that are copied side by side */
-    NEAR = 1 << 17   /* floats of A that the second cache holds with others */
+    NEAR = 1 << 17,  /* floats of A that the second cache holds with others */
+    APART = 16       /* steps of K between two requests for other lines */
 };
 
 _Static_assert(DEEPEST % LS__CHUNK == 0, "copied bands end with a chunk");
 
-/* Ask for the lines of a tile while its chains run. */
-SIMD void fetch(int rows, const float *c, int64_t row)
+/* The panel of B that will be packed next: its lines are asked for while the
+ * tiles of this one run. */
+typedef struct next_panel {
+    const float *line;
+    int64_t row, left; /* floats to the next line, and lines left */
+    int64_t share;     /* lines for each APART steps of a tile */
+} next_panel;
+
+static void fetch_next(next_panel *next)
 {
-    EACH_SUM(rows)
-        __builtin_prefetch(c + r * row + 16 * v, 1);
+    for (int64_t l = next->share; l-- && next->left; next->left--) {
+        UNROLL(2)
+        for (int v = 0; v < VECS; v++)
+            __builtin_prefetch(next->line + 16 * v, 0, 2);
+        next->line += next->row;
+    }
 }
 
-/* Prefetch what a tile at C[at] will write and read in the end. */
-SIMD void fetch_all(const ls__product *g, int rows, int64_t at)
+/* Ask for the lines of C, which are written. */
+SIMD void fetch_line(const float *at, int vecs)
+{
+    UNROLL(2)
+    for (int v = 0; v < vecs; v++)
+        __builtin_prefetch(at + 16 * v, 1);
+}
+
+/* Ask for what a tile will write and read in the end, one row of it. */
+SIMD void fetch_row(const ls__product *g, int vecs, int64_t at)
 {
     if (!g->c_bf16)
-        fetch(rows, g->c + at, g->c_row);
+        fetch_line(g->c + at, vecs);
     if (g->slope)
-        fetch(rows, g->slope + at, g->c_row);
+        fetch_line(g->slope + at, vecs);
     if (g->times)
-        fetch(rows, g->times + at, g->c_row);
+        fetch_line(g->times + at, vecs);
 }
 
-/* Rows i .. i+rows of C, columns j .. j+16 vecs (constants); B's panel is as
- * wide, and row i of A is at a.  sum is scratch for the sums of earlier chunks
- * of K. */
-SIMD void tile(const ls__product *g, int rows, int vecs, const float *a,
-               int64_t i, int64_t j, const float *b, float *sum)
-{
-    tile_sums acc;
-    int64_t at = i * g->c_row + j, wide = 16 * vecs;
-    float *c = g->c + at;
+/* A tile of C to be made: rows from i on, columns from j on, no more than B's
+ * panel has. */
+typedef struct c_tile {
+    const ls__product *g;
+    int64_t i, j;
+    const float *a;   /* row i of A */
+    const float *b;   /* the panel, packed */
+    float *sum;       /* (ROWS,COLUMNS): the sums of earlier chunks of K */
+    next_panel *next;
+} c_tile;
 
-    fetch_all(g, rows, at);
+/* acc += its steps p .. p+k.  What it and others need later is asked for
+ * meanwhile, a few lines at a time: many at once would hold up its own. */
+SIMD void tile_chunk(const c_tile *t, int rows, int vecs, int64_t p, int64_t k,
+                     tile_sums acc)
+{
+    const ls__product *g = t->g;
+    const float *a = t->a + p * g->a_col, *b = t->b + p * 16 * vecs;
+    int64_t each = p + k < g->k ? 0 : (rows * APART + k - 1) / k, row = 0;
+
+    for (int64_t q = 0; q < k; q += APART) {
+        for (int64_t l = each; l-- && row < rows; row++)
+            fetch_row(g, vecs, (t->i + row) * g->c_row + t->j);
+        fetch_next(t->next);
+        tile_steps_of(rows, vecs, k - q < APART ? k - q : APART, a, g->a_row,
+                      g->a_col, b, 16 * vecs, APART, acc);
+        a += APART * g->a_col;
+        b += APART * 16 * vecs;
+    }
+}
+
+/* Make a tile of so many rows and vectors, both constants. */
+SIMD void tile(const c_tile *t, int rows, int vecs)
+{
+    const ls__product *g = t->g;
+    const float *c = g->c + t->i * g->c_row + t->j;
+    tile_sums acc;
+
     for (int64_t p = 0; p < g->k || p == 0; p += LS__CHUNK) {
         int64_t k = g->k - p < LS__CHUNK ? g->k - p : LS__CHUNK;
 
         tile_clear(rows, acc);
-        tile_steps_of(rows, vecs, k, a + p * g->a_col, g->a_row, g->a_col,
-                      b + p * wide, wide, acc);
+        tile_chunk(t, rows, vecs, p, k, acc);
         if (p > 0)
-            tile_add(rows, sum, COLUMNS, wide, acc);
+            tile_add(rows, t->sum, COLUMNS, 16 * vecs, acc);
         else if (g->accumulate)
-            tile_add(rows, c, g->c_row, g->n - j, acc);
+            tile_add(rows, c, g->c_row, g->n - t->j, acc);
         if (p + k < g->k)
-            tile_put(rows, sum, COLUMNS, wide, acc);
+            tile_put(rows, t->sum, COLUMNS, 16 * vecs, acc);
     }
-    tile_end(g, rows, vecs, i, j, acc, sum);
+    tile_end(g, rows, vecs, t->i, t->j, acc, t->sum);
 }
 
 /* The heights a tile comes in; each is a function so that its loops unroll. */
-static void tile_full(const ls__product *g, const float *a,
-                      int64_t i, int64_t j, const float *b, float *sum)
+static void tile_full(const c_tile *t)
 {
-    tile(g, ROWS, VECS, a, i, j, b, sum);
+    tile(t, ROWS, VECS);
 }
 
-static void tile_4(const ls__product *g, const float *a,
-                   int64_t i, int64_t j, const float *b, float *sum)
+static void tile_4(const c_tile *t)
 {
-    tile(g, 4, VECS, a, i, j, b, sum);
+    tile(t, 4, VECS);
 }
 
-static void tile_2(const ls__product *g, const float *a,
-                   int64_t i, int64_t j, const float *b, float *sum)
+static void tile_2(const c_tile *t)
 {
-    tile(g, 2, VECS, a, i, j, b, sum);
+    tile(t, 2, VECS);
 }
 
-static void tile_1(const ls__product *g, const float *a,
-                   int64_t i, int64_t j, const float *b, float *sum)
+static void tile_1(const c_tile *t)
 {
-    tile(g, 1, VECS, a, i, j, b, sum);
+    tile(t, 1, VECS);
 }
 
 static const struct {
     int rows;
-    void (*fn)(const ls__product *g, const float *a, int64_t i,
-               int64_t j, const float *b, float *sum);
+    void (*fn)(const c_tile *t);
 } heights[] = {{ROWS, tile_full}, {4, tile_4}, {2, tile_2}, {1, tile_1}};
 
 /* Rows of A as tiles read them: the first one, and the floats from there to the
@@ -109,27 +150,39 @@ typedef struct a_band {
 } a_band;
 
 /* Rows first .. last of one panel of C. */
-static void panel(const ls__product *g, a_band rows,
-                  int64_t first, int64_t last, int64_t j, const float *b)
+static void panel(const ls__product *g, a_band rows, int64_t first,
+                  int64_t last, int64_t j, const float *b, next_panel next)
 {
     float sum[ROWS * COLUMNS] __attribute__((aligned(64)));
-    int64_t i = first;
+    c_tile t = {.g = g, .i = first, .j = j, .a = rows.a, .b = b, .sum = sum,
+                .next = &next};
 
     for (int h = 0; h < 4; h++)
-        for (int n = heights[h].rows; last - i >= n; i += n) {
-            heights[h].fn(g, rows.a, i, j, b, sum);
-            rows.a += n == ROWS ? rows.tile : n * g->a_row;
+        for (int n = heights[h].rows; last - t.i >= n; t.i += n) {
+            heights[h].fn(&t);
+            t.a += n == ROWS ? rows.tile : n * g->a_row;
         }
-    LS__ASSERT(i == last);
+    LS__ASSERT(t.i == last);
 }
 
-/* Do lines of A evict each other from the first cache (conflict misses)?  Then
- * a band of it is packed, if enough panels pass to pay for that.  Where rows
+/* Do rows of A, so far apart, evict each other from the first cache (conflict
+ * misses)?  Those of a tile do on AMD's cores, while Intel's with AVX-512 read
+ * them where they are at 0.86 of their roof and copied ones at 0.83. */
+static bool evicts(int64_t row)
+{
+#if defined(__AVX512F__)
+    if (__builtin_cpu_is("intel"))
+        return false;
+#endif
+    return row % ALIAS == 0;
+}
+
+/* Is a band of A packed, if enough panels pass to pay for that?  Where rows
  * stand side by side each step of K has a line of its own, or two, which all
  * tiles of the band would share. */
 static bool copies(const ls__product *g)
 {
-    return (g->a_row == 1 || (g->a_col == 1 && g->a_row % ALIAS == 0)) &&
+    return (g->a_row == 1 || (g->a_col == 1 && evicts(g->a_row))) &&
            g->k <= DEEPEST && g->n >= 2 * COLUMNS;
 }
 
@@ -212,7 +265,20 @@ static const float *panel_of(const ls__product *g, const float *packed,
     return scratch;
 }
 
-/* Chunks of K are LS__CHUNK, but where some of its steps were left out. */
+/* The panel after column j's, while so many rows of C are computed; nothing, if
+ * it is packed or its columns are lines in memory. */
+static next_panel panel_after(const ls__product *g, const float *packed,
+                              int64_t j, int64_t rows)
+{
+    int64_t times = rows / ROWS * ((g->k + APART - 1) / APART);
+
+    j += COLUMNS;
+    if (packed || j >= g->n || times == 0 || g->b_col != 1)
+        return (next_panel){.left = 0};
+    return (next_panel){.line = g->b + j, .row = g->b_row, .left = g->k,
+                        .share = (g->k + times - 1) / times};
+}
+
 static void full_product(const ls__product *g, float *scratch)
 {
     int64_t height = is_near(g) ? g->m : BAND;
@@ -233,7 +299,8 @@ static void full_product(const ls__product *g, float *scratch)
             rows = (g->a_row == 1 ? copy_tiles : copy_rows)(&of, i, last - i,
                                                             copy);
         for (int64_t j = 0; j < g->n; j += COLUMNS)
-            panel(&of, rows, i, last, j, panel_of(g, b, j, scratch));
+            panel(&of, rows, i, last, j, panel_of(g, b, j, scratch),
+                  panel_after(g, b, j, last - i));
     }
 }
 

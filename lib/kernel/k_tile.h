@@ -115,10 +115,11 @@ SIMD void tile_clear(int rows, tile_sums acc)
 /* acc += a b over k steps: chains in rising order, of `vecs` vectors of a line
  * (a constant, too): where there are no more columns, the rest of a tile stays
  * 0.  Two places in A, and the distances of half the rows to either: more would
- * not stay in registers. */
+ * not stay in registers.  Lines of B are asked for (prefetched) `early` steps
+ * before they are read, a constant; 0: not. */
 SIMD void tile_steps_of(int rows, int vecs, int64_t k, const float *a,
                         int64_t a_row, int64_t a_col, const float *b,
-                        int64_t b_row, tile_sums acc)
+                        int64_t b_row, int early, tile_sums acc)
 {
     const float *half = a + HALF * a_row;
 
@@ -126,8 +127,11 @@ SIMD void tile_steps_of(int rows, int vecs, int64_t k, const float *a,
         v16 line[VECS];
 
         UNROLL(2)
-        for (int v = 0; v < vecs; v++)
+        for (int v = 0; v < vecs; v++) {
             line[v] = v16_load(b + 16 * v);
+            if (early)
+                __builtin_prefetch(b + early * b_row + 16 * v);
+        }
         UNROLL(14)
         for (int r = 0; r < rows; r++) {
             v16 x = v16_set(r < HALF ? a[r * a_row] : half[(r - HALF) * a_row]);
@@ -143,7 +147,7 @@ SIMD void tile_steps(int rows, int64_t k, const float *a, int64_t a_row,
                      int64_t a_col, const float *b, int64_t b_row,
                      tile_sums acc)
 {
-    tile_steps_of(rows, VECS, k, a, a_row, a_col, b, b_row, acc);
+    tile_steps_of(rows, VECS, k, a, a_row, a_col, b, b_row, 0, acc);
 }
 
 /* Is one vector all that a tile of wide lines has of its columns? */
