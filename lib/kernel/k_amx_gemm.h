@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "kernel/k_epilogue.h"
 #include "kernel/k_amx_operands.h"
+#include "kernel/k_gemm_full.h"
 
 enum { AMX_BLOCK = AMX_SIDE * AMX_SIDE };
 
@@ -30,15 +31,46 @@ AMX void amx_small_step(amx_tiles *u, const uint32_t *a, const uint32_t *b)
     amx_multiply_block(u);
 }
 
+/* The block of C that comes next: its lines, and those of slopes, are asked for
+ * while the unit computes this one, a few at a time. */
+typedef struct amx_next {
+    const ls__product *g;
+    int64_t at, rows; /* where it begins; rows left */
+    int64_t each;     /* rows for a step */
+} amx_next;
+
+static amx_next amx_next_of(const ls__product *g, int64_t i, int64_t j)
+{
+    int64_t steps = g->k / AMX_SIDE, rows;
+
+    j += AMX_SIDE;
+    if (j >= g->n) {
+        i += AMX_SIDE;
+        j = 0;
+    }
+    rows = g->m - i < AMX_SIDE ? g->m - i : AMX_SIDE;
+    return (amx_next){g, i * g->c_row + j, rows < 0 ? 0 : rows,
+                      steps ? (AMX_SIDE + steps - 1) / steps : AMX_SIDE};
+}
+
+SIMD void amx_fetch(amx_next *next)
+{
+    for (int64_t l = next->each; l-- && next->rows; next->rows--) {
+        fetch_row(next->g, VECS, next->at);
+        next->at += next->g->c_row;
+    }
+}
+
 /* n steps onto the sums: those of the small products, then the large ones. */
 AMX void amx_steps(int parts, amx_tiles *u, int64_t n, const uint32_t *a,
-                     const uint32_t *b)
+                   const uint32_t *b, amx_next *next)
 {
     const int64_t size = 2 * AMX_TILE * parts;
 
     for (int64_t s = 0; s < n && parts > 1; s++)
         amx_small_step(u, a + s * size, b + s * size);
     for (int64_t s = 0; s < n; s++) {
+        amx_fetch(next);
         amx_columns(u, b + s * size);
         amx_rows(u, a + s * size);
         amx_multiply_block(u);
@@ -62,8 +94,10 @@ static void amx_block_of_c(const ls__product *g, int64_t i, int64_t j,
 
 /* One sum over all of K, on top of what C has. */
 AMX void amx_whole_sum(const ls__product *g, amx_tiles *u, int64_t i, int64_t j,
-                         const uint32_t *a, const uint32_t *b, float *sums)
+                       const uint32_t *a, const uint32_t *b, float *sums)
 {
+    amx_next next = amx_next_of(g, i, j);
+
     if (!g->accumulate) {
         amx_clear_block(u);
     } else if (i + AMX_SIDE <= g->m && j + AMX_SIDE <= g->n) {
@@ -72,7 +106,7 @@ AMX void amx_whole_sum(const ls__product *g, amx_tiles *u, int64_t i, int64_t j,
         amx_block_of_c(g, i, j, sums);
         amx_load_block(u, sums, AMX_SIDE);
     }
-    amx_steps(1, u, up_to_side(g->k) / AMX_SIDE, a, b);
+    amx_steps(1, u, up_to_side(g->k) / AMX_SIDE, a, b, &next);
     amx_store_block(u, sums, AMX_SIDE);
 }
 
@@ -85,6 +119,7 @@ AMX void amx_chunk_sums(int parts, const ls__product *g, amx_tiles *u,
     float part[AMX_BLOCK] __attribute__((aligned(64)));
     int64_t all = up_to_side(g->k) / AMX_SIDE;
     bool more = g->accumulate;
+    amx_next next = amx_next_of(g, i, j);
 
     if (more)
         amx_block_of_c(g, i, j, sums);
@@ -92,7 +127,7 @@ AMX void amx_chunk_sums(int parts, const ls__product *g, amx_tiles *u,
         int64_t n = all - s < chunk ? all - s : chunk;
 
         amx_clear_block(u);
-        amx_steps(parts, u, n, a + s * size, b + s * size);
+        amx_steps(parts, u, n, a + s * size, b + s * size, &next);
         amx_store_block(u, more ? part : sums, AMX_SIDE);
         for (int64_t e = 0; e < AMX_BLOCK && more; e += 16)
             v16_store(sums + e,
