@@ -71,8 +71,8 @@ static void amx_round(int64_t n, const float *x, uint16_t *out)
     int64_t i = 0;
 
     for (; i + AMX_SIDE <= n; i += AMX_SIDE)
-        amx_words_store(out + i, words_following(v16_load(x + i),
-                                                 v16_load(x + i + 16)));
+        amx_words_store(out + i, words_following(take_on(x + i, 16),
+                                                 take_on(x + i + 16, 16)));
     if (i == n)
         return;
     amx_words_store(last, words_following(take_any(x + i, n - i),

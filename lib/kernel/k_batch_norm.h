@@ -26,11 +26,11 @@ SIMD void batch_norm_columns(const ls__batch_norm *b, int64_t first,
     v16 bias = take(b->bias + j, left);
 
     for (int64_t at = first * b->n + j; at < end * b->n; at += b->n) {
-        v16 v = v16_fma(v16_sub(take(b->x + at, left), mean), factor, bias);
+        v16 v = v16_fma(v16_sub(take_on(b->x + at, left), mean), factor, bias);
 
         if (b->more)
-            v = v16_add(v, take(b->more + at, left));
-        put(y + at, b->relu ? relu_of(v) : v, left);
+            v = v16_add(v, take_on(b->more + at, left));
+        put_on(y + at, b->relu ? relu_of(v) : v, left);
     }
 }
 
@@ -53,11 +53,11 @@ static void batch_norm(const ls__batch_norm *b, float *y)
 SIMD v16 batch_dy(const ls__batch_norm *b, v16 c, v16 factor, v16 bias,
                   int64_t at, int64_t left)
 {
-    v16 d = take(b->dy + at, left), y;
+    v16 d = take_on(b->dy + at, left), y;
 
     if (!b->relu)
         return d;
-    y = b->y ? take(b->y + at, left) : v16_fma(c, factor, bias);
+    y = b->y ? take_on(b->y + at, left) : v16_fma(c, factor, bias);
     return v16_select(v16_lt(v16_zero(), y), v16_mul(d, v16_set(1)),
                       v16_zero());
 }
@@ -86,7 +86,7 @@ SIMD void batch_sums_of(const ls__batch_norm *b, int64_t first, int64_t vectors,
         UNROLL(2)
         for (int g = 0; g < groups; g++) {
             int64_t here = at + 16 * g, more = left - 16 * g;
-            v16 c = v16_sub(take(b->x + here, more), mean[g]);
+            v16 c = v16_sub(take_on(b->x + here, more), mean[g]);
             v16 d = batch_dy(b, c, factor[g], bias[g], here, more);
 
             gain[g] = v16_fma(d, v16_mul(c, inverse[g]), gain[g]);
@@ -306,7 +306,7 @@ SIMD void batch_grad_columns(const ls__batch_norm *b, int64_t first,
     v16 gain_mean = w != 0 ? take(b->gain_mean + j, left) : v16_zero();
 
     for (int64_t at = first * b->n + j; at < end * b->n; at += b->n) {
-        v16 c = v16_sub(take(b->x + at, left), mean);
+        v16 c = v16_sub(take_on(b->x + at, left), mean);
         v16 d = batch_dy(b, c, factor, bias, at, left), more = d;
 
         if (w != 0)
@@ -314,12 +314,13 @@ SIMD void batch_grad_columns(const ls__batch_norm *b, int64_t first,
                         v16_fma(v16_mul(c, inverse), gain_mean, dy_mean), d);
         d = v16_mul(d, factor);
         if (addend[0])
-            d = v16_add(d, take(addend[0] + at, left));
-        put(dx[0] + at, d, left);
+            d = v16_add(d, take_on(addend[0] + at, left));
+        put_on(dx[0] + at, d, left);
         if (dx[1])
-            put(dx[1] + at,
-                addend[1] ? v16_add(more, take(addend[1] + at, left)) : more,
-                left);
+            put_on(dx[1] + at,
+                   addend[1] ? v16_add(more, take_on(addend[1] + at, left))
+                             : more,
+                   left);
     }
 }
 

@@ -74,9 +74,9 @@ SIMD void adaptive(const ls__rule *r, int64_t n, const float *g, float *p,
     v16 wd = pull(r);
 
     for (int64_t i = 0; i < n; i += 16) {
-        v16 d = take(g + i, n - i), q = take(p + i, n - i), u;
-        v16 m = v16_fma(c1, d, v16_mul(b1, take(mu + i, n - i)));
-        v16 v = v16_fma(c2, v16_mul(d, d), v16_mul(b2, take(nu + i, n - i)));
+        v16 d = take_on(g + i, n - i), q = take_on(p + i, n - i), u;
+        v16 m = v16_fma(c1, d, v16_mul(b1, take_on(mu + i, n - i)));
+        v16 v = v16_fma(c2, v16_mul(d, d), v16_mul(b2, take_on(nu + i, n - i)));
         v16 top = v16_mul(v, r2);
 
         put(mu + i, m, n - i);

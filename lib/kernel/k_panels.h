@@ -58,7 +58,7 @@ static void transpose(int64_t m, int64_t n, const float *x, int64_t x_row,
             UNROLL(16)
             for (int64_t l = 0; l < 16; l++)
                 t[l] = i + l < m
-                           ? v16_add(take(x + (i + l) * x_row + j, n - j),
+                           ? v16_add(take_on(x + (i + l) * x_row + j, n - j),
                                      v16_zero())
                            : v16_zero();
             v16_transpose(t);

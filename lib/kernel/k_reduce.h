@@ -30,7 +30,7 @@ _Static_assert(REDUCE_BLOCK % 16 == 0, "blocks of whole vectors");
 /* Elements i .. i+n of b[0] + .. in tree order, n <= 16. */
 SIMD v16 sum_1(float *const *b, int64_t i, int n)
 {
-    return n == 16 ? v16_load(b[0] + i) : v16_load_n(b[0] + i, n);
+    return take_on(b[0] + i, n);
 }
 
 SIMD v16 sum_2(float *const *b, int64_t i, int n)
