@@ -112,6 +112,7 @@ AMX void amx_conv_sums(const ls__conv *v, bool narrow, amx_tiles *u,
         for (int64_t p = 0; p < v->run; p += AMX_SIDE, b += 2 * AMX_TILE) {
             int64_t place = ky * v->row + p;
 
+            conv_ahead(v);
             amx_operand(u, 6, b, 16);
             amx_lines(u, 4, at[0] + place, v->step_x);
             amx_lines(u, 5, at[1] + place, v->step_x);

@@ -173,6 +173,7 @@ SIMD v16 dy_tiles(const ls__conv *v, const ls__pooled_dy *d, int64_t j,
         v16 line[AMX_LINES];
         w16 four[4];
 
+        conv_ahead(v);
         step_pixel(v, s, &y, &x);
         UNROLL(4)
         for (int two = 0; two < 4; two++) {
