@@ -38,7 +38,7 @@ SIMD void row_moments(int64_t n, const float *x, float *mean, float *square)
 
         end = block_end(i, n);
         for (int64_t j = i; j < end; j += 16) {
-            v16 v = take(x + j, end - j);
+            v16 v = take_on(x + j, end - j);
 
             sum = v16_add(sum, v);
             sq = v16_fma(v, v, sq);
@@ -98,8 +98,8 @@ SIMD void row_grad_means(int64_t n, const float *x, const float *stats,
 
         end = block_end(i, n);
         for (int64_t j = i; j < end; j += 16) {
-            v16 d = v16_mul(take(dy + j, end - j), take(gain + j, end - j));
-            v16 xh = v16_mul(v16_sub(take(x + j, end - j), m), r);
+            v16 d = v16_mul(take_on(dy + j, end - j), take(gain + j, end - j));
+            v16 xh = v16_mul(v16_sub(take_on(x + j, end - j), m), r);
 
             sum = v16_add(sum, d);
             dot = v16_fma(d, xh, dot);
@@ -127,8 +127,8 @@ SIMD void row_grad(int64_t n, const float *x, const float *stats,
 
         d = v16_mul(r, v16_fma(mdx, xh, v16_sub(d, md)));
         if (addend)
-            d = v16_add(d, take(addend + j, n - j));
-        put(dx + j, d, n - j);
+            d = v16_add(d, take_on(addend + j, n - j));
+        put_on(dx + j, d, n - j);
     }
 }
 
