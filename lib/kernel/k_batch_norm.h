@@ -163,7 +163,7 @@ SIMD void two_moments(const batch_block b[2], bool whole, int64_t n,
         for (int k = 0; k < 2; k++)
             if (whole || b[k].weight[i] != 0)
                 sum[k] = v16_fma(v16_set(whole ? 1 : b[k].weight[i]),
-                                 take((k ? two : x) + i * n, left), sum[k]);
+                                 take_on((k ? two : x) + i * n, left), sum[k]);
     }
     for (int k = 0; k < 2; k++)
         sum[k] = v16_mul(sum[k], v16_set((float)(1 / b[k].sum)));
