@@ -81,8 +81,10 @@ SIMD void tile_chunk(const c_tile *t, int rows, int vecs, int64_t p, int64_t k,
 {
     const ls__product *g = t->g;
     const float *a = t->a + p * g->a_col, *b = t->b + p * 16 * vecs;
-    int64_t each = p + k < g->k ? 0 : (rows * APART + k - 1) / k, row = 0;
+    int64_t row = 0, each = 0;
 
+    if (k > 0 && p + k == g->k)
+        each = (rows * APART + k - 1) / k;
     for (int64_t q = 0; q < k; q += APART) {
         for (int64_t l = each; l-- && row < rows; row++)
             fetch_row(g, vecs, (t->i + row) * g->c_row + t->j);
