@@ -38,12 +38,12 @@ SIMD void tile_end(const ls__product *g, int rows, int vecs, int64_t i,
              g->n - j < 16 * vecs ? g->n - j : 16 * vecs, acc);
 }
 
-/* Nothing is asked for ahead. */
+/* acc += steps p .. p+k of a tile, for which nothing is asked early. */
 SIMD void tile_chunk(const c_tile *t, int rows, int vecs, int64_t p, int64_t k,
                      tile_sums acc)
 {
-    tile_steps_of(rows, vecs, k, t->a + p * t->g->a_col, t->g->a_row,
-                  t->g->a_col, t->b + p * 16 * vecs, 16 * vecs, 0, acc);
+    tile_steps(rows, vecs, k, t->a + p * t->g->a_col, t->g->a_row,
+               t->g->a_col, t->b + p * 16 * vecs, 16 * vecs, 0, acc);
 }
 
 /* The width of the panel from column j of n on: 32, or of the last one 16. */

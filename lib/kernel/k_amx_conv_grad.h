@@ -282,7 +282,7 @@ AMX void transposed_block(const ls__product *t, bool flat, amx_tiles *u,
     if (flat)
         amx_flat_steps(u, count, a, b);
     else
-        amx_steps(1, u, count, a, b, &(amx_next){.rows = 0});
+        amx_steps(1, u, count, a, b, &(rows_ahead){.left = 0});
     amx_store(u, 0, of[0].at, of[0].row);
     amx_store(u, 1, of[1].at, of[1].row);
     amx_store(u, 2, of[2].at, of[2].row);

@@ -11,7 +11,6 @@
 #include "base/assert.h"
 #include "kernel/k_epilogue.h"
 #include "kernel/k_amx_operands.h"
-#include "kernel/k_gemm_full.h"
 
 enum { AMX_BLOCK = AMX_SIDE * AMX_SIDE };
 
@@ -31,46 +30,25 @@ AMX void amx_small_step(amx_tiles *u, const uint32_t *a, const uint32_t *b)
     amx_multiply_block(u);
 }
 
-/* The block of C that comes next: its lines, and those of slopes, are asked for
- * while the unit computes this one, a few at a time. */
-typedef struct amx_next {
-    const ls__product *g;
-    int64_t at, rows; /* where it begins; rows left */
-    int64_t each;     /* rows for a step */
-} amx_next;
-
-static amx_next amx_next_of(const ls__product *g, int64_t i, int64_t j)
+/* The block of C after this one, which is asked for while the unit computes. */
+static rows_ahead amx_next_block(const ls__product *g, int64_t i, int64_t j)
 {
-    int64_t steps = g->k / AMX_SIDE, rows;
+    bool wraps = g->n - j <= AMX_SIDE;
 
-    j += AMX_SIDE;
-    if (j >= g->n) {
-        i += AMX_SIDE;
-        j = 0;
-    }
-    rows = g->m - i < AMX_SIDE ? g->m - i : AMX_SIDE;
-    return (amx_next){g, i * g->c_row + j, rows < 0 ? 0 : rows,
-                      steps ? (AMX_SIDE + steps - 1) / steps : AMX_SIDE};
-}
-
-SIMD void amx_fetch(amx_next *next)
-{
-    for (int64_t l = next->each; l-- && next->rows; next->rows--) {
-        fetch_row(next->g, VECS, next->at);
-        next->at += next->g->c_row;
-    }
+    return rows_ahead_of(g, wraps ? i + AMX_SIDE : i, wraps ? 0 : j + AMX_SIDE,
+                         AMX_SIDE, up_to_side(g->k) / AMX_SIDE);
 }
 
 /* n steps onto the sums: those of the small products, then the large ones. */
 AMX void amx_steps(int parts, amx_tiles *u, int64_t n, const uint32_t *a,
-                   const uint32_t *b, amx_next *next)
+                   const uint32_t *b, rows_ahead *next)
 {
     const int64_t size = 2 * AMX_TILE * parts;
 
     for (int64_t s = 0; s < n && parts > 1; s++)
         amx_small_step(u, a + s * size, b + s * size);
     for (int64_t s = 0; s < n; s++) {
-        amx_fetch(next);
+        ask_rows(next);
         amx_columns(u, b + s * size);
         amx_rows(u, a + s * size);
         amx_multiply_block(u);
@@ -96,7 +74,7 @@ static void amx_block_of_c(const ls__product *g, int64_t i, int64_t j,
 AMX void amx_whole_sum(const ls__product *g, amx_tiles *u, int64_t i, int64_t j,
                        const uint32_t *a, const uint32_t *b, float *sums)
 {
-    amx_next next = amx_next_of(g, i, j);
+    rows_ahead next = amx_next_block(g, i, j);
 
     if (!g->accumulate) {
         amx_clear_block(u);
@@ -119,7 +97,7 @@ AMX void amx_chunk_sums(int parts, const ls__product *g, amx_tiles *u,
     float part[AMX_BLOCK] __attribute__((aligned(64)));
     int64_t all = up_to_side(g->k) / AMX_SIDE;
     bool more = g->accumulate;
-    amx_next next = amx_next_of(g, i, j);
+    rows_ahead next = amx_next_block(g, i, j);
 
     if (more)
         amx_block_of_c(g, i, j, sums);

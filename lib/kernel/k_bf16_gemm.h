@@ -215,10 +215,10 @@ SIMD void bf16_tile(const ls__product *g, int rows, const band *of, int64_t i,
 {
     float room[CHAIN_ROWS * COLUMNS] __attribute__((aligned(64)));
     int64_t at = i * g->c_row + j;
+    rows_ahead end = rows_ahead_of(g, i, j, rows, 1);
     tile_sums sum;
 
-    for (int r = 0; r < rows; r++)
-        fetch_row(g, VECS, at + r * g->c_row);
+    ask_rows(&end);
     sums_begin(rows, g->accumulate ? g->c + at : NULL, g->c_row, g->n - j, sum);
     chain_steps(rows, VECS, NONE_NEAR, filled_words(g->k), band_row(of, i),
                 &of->at, b, sum);

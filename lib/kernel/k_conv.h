@@ -127,8 +127,8 @@ SIMD void conv_tile(const ls__conv *v, int rows, int vecs, const float *a,
             }
             k = v->run - p < left ? v->run - p : left;
             if (!conv_skips(v, run))
-                tile_steps_of(rows, vecs, k, a + p, v->step_x, 1, b, COLUMNS,
-                              0, acc);
+                tile_steps(rows, vecs, k, a + p, v->step_x, 1, b, COLUMNS, 0,
+                           acc);
             b += k * COLUMNS;
         }
         a += v->col;
@@ -206,11 +206,11 @@ SIMD void conv_blocks(const ls__conv *v, const conv_chunk *q, int rows,
         for (int64_t x = 0; x < q->w; x += 2) {
             int64_t two = conv_pair(x, q->w);
 
-            tile_steps_of(rows, vecs, two, from, 1, v->step_x, dy, q->dy_col, 0,
-                          acc);
+            tile_steps(rows, vecs, two, from, 1, v->step_x, dy, q->dy_col, 0,
+                       acc);
             if (below)
-                tile_steps_of(rows, vecs, two, from + v->step_y, 1, v->step_x,
-                              dy + q->dy_row, q->dy_col, 0, acc);
+                tile_steps(rows, vecs, two, from + v->step_y, 1, v->step_x,
+                           dy + q->dy_row, q->dy_col, 0, acc);
             from += 2 * v->step_x;
             dy += 2 * q->dy_col;
         }

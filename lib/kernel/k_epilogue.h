@@ -37,6 +37,46 @@ SIMD v16 sums_to_bf16(v16 x)
 #endif
 }
 
+/* Rows that an epilogue will read and write: lines of C, of slopes and of
+ * factors.  They are asked for (prefetched) a few at a time, since many at once
+ * hold up the loads of whoever asks. */
+typedef struct rows_ahead {
+    const ls__product *g;
+    int64_t at, left; /* the next of them in C, and how many there are */
+    int64_t each;     /* so many at a time */
+} rows_ahead;
+
+/* Rows from i and column j on, `most` or fewer, asked for in `times` calls. */
+static rows_ahead rows_ahead_of(const ls__product *g, int64_t i, int64_t j,
+                                int64_t most, int64_t times)
+{
+    int64_t left = g->m - i < most ? g->m - i : most;
+
+    return (rows_ahead){g, i * g->c_row + j, left > 0 ? left : 0,
+                        times > 0 ? (most + times - 1) / times : most};
+}
+
+SIMD void ask_line(const float *at)
+{
+    UNROLL(2)
+    for (int v = 0; v < VECS; v++)
+        __builtin_prefetch(at + 16 * v, 1);
+}
+
+SIMD void ask_rows(rows_ahead *r)
+{
+    const ls__product *g = r->g;
+
+    for (int64_t l = r->each; l-- && r->left; r->left--, r->at += g->c_row) {
+        if (!g->c_bf16)
+            ask_line(g->c + r->at);
+        if (g->slope)
+            ask_line(g->slope + r->at);
+        if (g->times)
+            ask_line(g->times + r->at);
+    }
+}
+
 /* The epilogue of 16 elements of row i from column j on. */
 SIMD v16 finish(const ls__product *g, v16 x, int64_t i, int64_t j)
 {

@@ -21,6 +21,7 @@ enum {
     DEEPEST = 2048,  /* K up to which a band of A may be copied */
     STREAMS = 8,     /* steps of K that are copied side by side */
     NEAR = 1 << 17,  /* floats of A that the second cache holds with others */
+    EARLY = 16,      /* steps of K from asking for a line of B to reading it */
     APART = 16       /* steps of K between two requests for other lines */
 };
 
@@ -34,7 +35,7 @@ typedef struct next_panel {
     int64_t share;     /* lines for each APART steps of a tile */
 } next_panel;
 
-static void fetch_next(next_panel *next)
+static void ask_next(next_panel *next)
 {
     for (int64_t l = next->share; l-- && next->left; next->left--) {
         UNROLL(2)
@@ -42,25 +43,6 @@ static void fetch_next(next_panel *next)
             __builtin_prefetch(next->line + 16 * v, 0, 2);
         next->line += next->row;
     }
-}
-
-/* Ask for the lines of C, which are written. */
-SIMD void fetch_line(const float *at, int vecs)
-{
-    UNROLL(2)
-    for (int v = 0; v < vecs; v++)
-        __builtin_prefetch(at + 16 * v, 1);
-}
-
-/* Ask for what a tile will write and read in the end, one row of it. */
-SIMD void fetch_row(const ls__product *g, int vecs, int64_t at)
-{
-    if (!g->c_bf16)
-        fetch_line(g->c + at, vecs);
-    if (g->slope)
-        fetch_line(g->slope + at, vecs);
-    if (g->times)
-        fetch_line(g->times + at, vecs);
 }
 
 /* A tile of C to be made: rows from i on, columns from j on, no more than B's
@@ -75,22 +57,20 @@ typedef struct c_tile {
 } c_tile;
 
 /* acc += its steps p .. p+k.  What it and others need later is asked for
- * meanwhile, a few lines at a time: many at once would hold up its own. */
+ * meanwhile. */
 SIMD void tile_chunk(const c_tile *t, int rows, int vecs, int64_t p, int64_t k,
                      tile_sums acc)
 {
     const ls__product *g = t->g;
     const float *a = t->a + p * g->a_col, *b = t->b + p * 16 * vecs;
-    int64_t row = 0, each = 0;
+    rows_ahead end = rows_ahead_of(g, t->i, t->j, p + k < g->k ? 0 : rows,
+                                   (k + APART - 1) / APART);
 
-    if (k > 0 && p + k == g->k)
-        each = (rows * APART + k - 1) / k;
     for (int64_t q = 0; q < k; q += APART) {
-        for (int64_t l = each; l-- && row < rows; row++)
-            fetch_row(g, vecs, (t->i + row) * g->c_row + t->j);
-        fetch_next(t->next);
-        tile_steps_of(rows, vecs, k - q < APART ? k - q : APART, a, g->a_row,
-                      g->a_col, b, 16 * vecs, APART, acc);
+        ask_rows(&end);
+        ask_next(t->next);
+        tile_steps(rows, vecs, k - q < APART ? k - q : APART, a, g->a_row,
+                   g->a_col, b, 16 * vecs, EARLY, acc);
         a += APART * g->a_col;
         b += APART * 16 * vecs;
     }
@@ -168,8 +148,8 @@ static void panel(const ls__product *g, a_band rows, int64_t first,
 }
 
 /* Do rows of A, so far apart, evict each other from the first cache (conflict
- * misses)?  Those of a tile do on AMD's cores, while Intel's with AVX-512 read
- * them where they are at 0.86 of their roof and copied ones at 0.83. */
+ * misses)?  Where they are, Intel's cores with AVX-512 read those of a tile at
+ * 0.86 of their roof, and copied ones at 0.83; no other core was asked. */
 static bool evicts(int64_t row)
 {
 #if defined(__AVX512F__)

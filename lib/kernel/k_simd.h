@@ -84,20 +84,20 @@ SIMD void put(float *p, v16 v, int64_t left)
         v16_store_n(p, v, (int)left);
 }
 
-/* The same in a long pass over memory: what comes AHEAD floats later is asked
- * for (prefetched), since a processor does so by itself only up to the end of a
- * page of 4 KiB. */
-enum { AHEAD = 1024 };
+enum { PAGE = 1024 }; /* floats of 4 KiB */
 
+/* take and put in a long pass over memory: the line a page further on is asked
+ * for (prefetched), since by itself a processor asks only up to the page's
+ * end. */
 SIMD v16 take_on(const float *p, int64_t left)
 {
-    __builtin_prefetch(p + AHEAD);
+    __builtin_prefetch(p + PAGE);
     return take(p, left);
 }
 
 SIMD void put_on(float *p, v16 v, int64_t left)
 {
-    __builtin_prefetch(p + AHEAD, 1);
+    __builtin_prefetch(p + PAGE, 1);
     put(p, v, left);
 }
 

@@ -117,9 +117,9 @@ SIMD void tile_clear(int rows, tile_sums acc)
  * 0.  Two places in A, and the distances of half the rows to either: more would
  * not stay in registers.  Lines of B are asked for (prefetched) `early` steps
  * before they are read, a constant; 0: not. */
-SIMD void tile_steps_of(int rows, int vecs, int64_t k, const float *a,
-                        int64_t a_row, int64_t a_col, const float *b,
-                        int64_t b_row, int early, tile_sums acc)
+SIMD void tile_steps(int rows, int vecs, int64_t k, const float *a,
+                     int64_t a_row, int64_t a_col, const float *b,
+                     int64_t b_row, int early, tile_sums acc)
 {
     const float *half = a + HALF * a_row;
 
@@ -141,13 +141,6 @@ SIMD void tile_steps_of(int rows, int vecs, int64_t k, const float *a,
                 acc[r][v] = v16_fma(x, line[v], acc[r][v]);
         }
     }
-}
-
-SIMD void tile_steps(int rows, int64_t k, const float *a, int64_t a_row,
-                     int64_t a_col, const float *b, int64_t b_row,
-                     tile_sums acc)
-{
-    tile_steps_of(rows, VECS, k, a, a_row, a_col, b, b_row, 0, acc);
 }
 
 /* Is one vector all that a tile of wide lines has of its columns? */
